@@ -15,6 +15,7 @@ BINDINGS = {"mlir", "torch_mlir"}
 _GROUND = "dsl.span", "dsl.exceptions"
 _CORE = (
     "dsl.core.state",
+    "dsl.core.phrase",
     "dsl.core.number_rules",
     "dsl.core.errors",
     "dsl.core.unbound",
@@ -42,11 +43,12 @@ FLOORS = {
     "dsl/emulator/diagnosis": ((*_EMIT, "dsl.emulator.check", "dsl.emulator.diagnosis", *_GROUND), ("numpy",)),
     "dsl/core": ((), ()),
     "dsl/core/number_rules.py": (("dsl.core.state",), ()),
+    "dsl/core/phrase.py": ((), ()),
     "dsl/core/errors.py": (("dsl.core.state", "dsl.core.number_rules", "dsl.layout", *_GROUND), ()),
     "dsl/core/unbound.py": (("dsl.core.errors", *_GROUND), ()),
-    "dsl/core/ir": (("dsl.core.state", "dsl.core.errors", "dsl.core.ir", *_GROUND), ()),
+    "dsl/core/ir": (("dsl.core.state", "dsl.core.phrase", "dsl.core.errors", "dsl.core.ir", *_GROUND), ()),
     "dsl/core/number": (_CORE, ()),
-    "dsl/core/syntax": (("dsl.core.errors", "dsl.core.syntax", *_GROUND), ()),
+    "dsl/core/syntax": (("dsl.core.errors", "dsl.core.phrase", "dsl.core.syntax", *_GROUND), ()),
     "dsl/core/traced_program.py": ((*_GROUND,), ()),
     "dsl/core/pytree.py": (_CORE, ()),
     "dsl/core/trace.py": ((*_TRACE, "dsl.layout", *_GROUND), ()),

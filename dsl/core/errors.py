@@ -48,7 +48,8 @@ class DSLUserCodeError(OutcomeError):
         callers: list | None = None,
     ):
         self.callers = callers
-        message = _in_words(message) if "<" in message else message
+        if "<" in message and (words := _in_words(message)) != message:
+            message = words
         self.id, self.message, self.fix, self.also = id, message, fix, also
         self.place = place or span.here()
         super().__init__(message)

@@ -22,6 +22,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCo
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.number.pointer import Pointer
+from dsl.core.phrase import Phrase
 from dsl.core.state import in_kernel, this_thread
 from dsl.core.syntax.recursion_limit import deep, endless
 from dsl.core.traced_program import Allocation, Kernel, Need, Traced
@@ -120,7 +121,7 @@ def kernel() -> KernelTrace:
         where = "a @cute.jit host function" if this_thread.functions else "plain Python"
         raise DSLUserCodeRuntimeError(
             f"is only known inside a kernel, but this runs in {where}",
-            fix="call it in a @cute.kernel function",
+            fix=Phrase("call it in a @cute.kernel function", "IN_CUTE"),
             id="CALL_OUTSIDE_KERNEL",
         )
     return this_thread.functions[-1]
@@ -196,7 +197,7 @@ def host() -> HostTrace:
         raise DSLUserCodeRuntimeError(
             "a kernel is launched inside a kernel",
             id="LAUNCH_OUTSIDE_JIT",
-            fix="launch it from a @cute.jit function, and call that",
+            fix=Phrase("launch it from a @cute.jit function, and call that", "IN_CUTE"),
         )
     return state
 
@@ -206,7 +207,7 @@ def current() -> HostTrace | KernelTrace:
     if not this_thread.functions:
         raise DSLUserCodeRuntimeError(
             "works only in a traced function, but this runs in plain Python",
-            fix="move it into a @cute.jit function, and call that",
+            fix=Phrase("move it into a @cute.jit function, and call that", "IN_CUTE"),
             id="CALL_OUTSIDE_JIT",
         )
     return this_thread.functions[-1]

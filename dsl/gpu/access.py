@@ -11,6 +11,7 @@ from dsl.core.ir import arithmetic, mlir
 from dsl.core.number.dtypes import Boolean, Numeric, NumericMeta, is_dynamic, numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer
+from dsl.core.phrase import Phrase
 from dsl.gpu.inline import CONSTRAINTS, ptx
 
 _SCOPES = (None, "gpu", "cta", "cluster", "sys")
@@ -48,8 +49,8 @@ def load(
     """
     if not isinstance(dtype, NumericMeta) or dtype.is_packed or dtype.width > 64:
         raise DSLUserCodeTypeError(
-            f"load reads one number of up to 64 bits, got {dtype!r}",
-            fix="load several as a tensor: `cute.make_tensor(ptr, 4).load()`",
+            Phrase("load reads one number of up to 64 bits, got {got!r}", got=dtype),
+            fix=Phrase("load several as a tensor: `cute.make_tensor(ptr, 4).load()`", "IN_CUTE"),
         )
     modifiers = _order("load", ptr, sem, ("relaxed", "acquire"), scope, cop, ("ca", "cg", "cs", "lu", "cv"), ss)
     modifiers += _known(level1_eviction_priority, _LEVEL1, "level1_eviction_priority")
@@ -90,8 +91,8 @@ def store(
     number = numeric(val)
     if number is None or type(number).is_packed or type(number).width > 64:
         raise DSLUserCodeTypeError(
-            f"store writes one number of up to 64 bits, got {type_name(val)}",
-            fix="store several as a tensor: `cute.make_tensor(ptr, 4).store(values)`",
+            Phrase("store writes one number of up to 64 bits, got {val}", val=type_name(val)),
+            fix=Phrase("store several as a tensor: `cute.make_tensor(ptr, 4).store(values)`", "IN_CUTE"),
         )
     modifiers = _order("store", ptr, sem, ("relaxed", "release"), scope, cop, ("wb", "cg", "cs", "wt"), ss)
     modifiers += _known(level1_eviction_priority, _LEVEL1, "level1_eviction_priority")
@@ -140,8 +141,8 @@ def _order(
     """Order, scope, space and cache operation, as PTX writes them."""
     if not isinstance(ptr, Pointer) or ptr.space not in (AddressSpace.gmem, AddressSpace.smem, AddressSpace.generic):
         raise DSLUserCodeTypeError(
-            f"{what} needs a pointer to global or shared memory, got {type_name(ptr)}",
-            fix=f"cute.arch.{what}(tensor.iterator + i, ...)",
+            Phrase("{what} needs a pointer to global or shared memory, got {ptr}", what=what, ptr=type_name(ptr)),
+            fix=Phrase("cute.arch.{what}(tensor.iterator + i, ...)", "IN_CUTE", what=what),
         )
     for word, known, name in (
         (sem, (None, *sems), "sem"),
@@ -165,7 +166,9 @@ def _order(
         )
     if ss == "cluster":
         raise DSLUserCodeValueError(
-            'ss="cluster" is not part of this compiler yet', id="UNSUPPORTED_NAME", fix="see docs/cute.md"
+            'ss="cluster" is not part of this compiler yet',
+            id="UNSUPPORTED_NAME",
+            fix=Phrase("see docs/cute.md", "IN_CUTE"),
         )
     space = {AddressSpace.gmem: ".global", AddressSpace.smem: ".shared", AddressSpace.generic: ""}[ptr.space]
     return (f".{sem}.{scope}" if sem else "") + space + (f".{cop}" if cop else "")
@@ -198,8 +201,8 @@ def prefetch(
         )
     if not isinstance(addr, Pointer) or addr.space not in (AddressSpace.gmem, AddressSpace.generic):
         raise DSLUserCodeTypeError(
-            f"prefetch needs a pointer to global memory, got {type_name(addr)}",
-            fix="cute.arch.prefetch(tensor.iterator)",
+            Phrase("prefetch needs a pointer to global memory, got {addr}", addr=type_name(addr)),
+            fix=Phrase("cute.arch.prefetch(tensor.iterator)", "IN_CUTE"),
         )
     level = cache_level or "L1"
     if level not in ("L1", "L2") or evict_priority not in (

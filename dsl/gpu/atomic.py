@@ -16,6 +16,7 @@ from dsl.core.number import integer_power
 from dsl.core.number.dtypes import BFloat16, Boolean, Float16, Float32, Int16, Int32, Int64, Numeric, Uint32, numeric
 from dsl.core.number.operators import operate, type_name
 from dsl.core.number.pointer import AddressSpace, Pointer, element_bytes
+from dsl.core.phrase import Phrase
 from dsl.gpu.inline import CONSTRAINTS, ptx
 
 # AtomicBinOp of MLIR's llvm dialect: (signed integers, unsigned, floats)
@@ -46,7 +47,7 @@ def update(name: str, pointer: Pointer, value: Any, sem: str | None = None, scop
     dtype, kind = pointer.dtype, kind_of(name, pointer.dtype)
     if kind is None:
         raise DSLUserCodeTypeError(
-            f"no atomic `{name}` exists for {dtype}",
+            Phrase("no atomic `{name}` exists for {dtype}", name=name, dtype=dtype),
             id="ATOMIC_TYPE",
             fix="integers of 32 or 64 bits; floats have `add` and `exch` alone",
         )
@@ -81,7 +82,9 @@ def compare_and_swap(
     dtype = pointer.dtype
     if dtype.width not in (16, 32, 64):
         raise DSLUserCodeTypeError(
-            f"no atomic compare-and-swap exists for {dtype}", id="ATOMIC_TYPE", fix="elements of 16, 32 or 64 bits"
+            Phrase("no atomic compare-and-swap exists for {dtype}", dtype=dtype),
+            id="ATOMIC_TYPE",
+            fix="elements of 16, 32 or 64 bits",
         )
     bits = {16: mlir.i16, 32: mlir.i32, 64: mlir.i64}[dtype.width]
     operands = [dtype(number).ir() for number in (expected, value)]
@@ -255,8 +258,13 @@ def typed(ptr: Pointer, val: Any, what: str) -> tuple[Pointer, Numeric]:
     number = numeric(val)
     if not isinstance(ptr, Pointer) or number is None:
         raise DSLUserCodeTypeError(
-            f"{what} takes a pointer and a number, got {type_name(ptr)} and {type_name(val)}",
-            fix=f"cute.arch.{what}(tensor.iterator + i, value)",
+            Phrase(
+                "{what} takes a pointer and a number, got {ptr} and {val}",
+                what=what,
+                ptr=type_name(ptr),
+                val=type_name(val),
+            ),
+            fix=Phrase("cute.arch.{what}(tensor.iterator + i, value)", "IN_CUTE", what=what),
         )
     dtype = type(number)
     if dtype is not ptr.dtype:

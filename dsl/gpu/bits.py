@@ -8,6 +8,7 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Int32, Int64, Numeric, Uint32, Uint64, numeric
 from dsl.core.number.operators import type_name
+from dsl.core.phrase import Phrase, cast, conversion
 from dsl.gpu import inline
 
 _WIDE = (Int32, Uint32, Int64, Uint64)
@@ -19,8 +20,13 @@ def _number(name: str, operand: Any, allowed: tuple = _WIDE) -> Numeric:
     number = numeric(operand)
     if type(number) not in allowed:
         raise DSLUserCodeTypeError(
-            f"{name} takes {', '.join(map(str, allowed))}, got {type_name(operand)}",
-            fix=f"convert it: `x.to(cutlass.{allowed[0]})`",
+            Phrase(
+                "{name} takes {names}, got {operand}",
+                name=name,
+                names=", ".join(map(str, allowed)),
+                operand=type_name(operand),
+            ),
+            fix=Phrase("convert it: {conversion}", conversion=conversion(allowed[0])),
         )
     return number
 
@@ -45,7 +51,8 @@ def popc(value) -> Numeric:
     number = numeric(value)
     if number is None or not type(number).is_integer:
         raise DSLUserCodeTypeError(
-            f"popc takes an integer, got {type_name(value)}", fix="convert it first, for example `Int32(x)`"
+            Phrase("popc takes an integer, got {value}", value=type_name(value)),
+            fix=Phrase("convert it first, for example {cast}", cast=cast(Int32)),
         )
     dtype = type(number)
     return dtype(mlir.intrinsic(f"llvm.ctpop.i{dtype.width}", dtype.carrier, number.ir()))
@@ -93,8 +100,8 @@ def mul_wide(a, b) -> Numeric:
     number = numeric(a)
     if number is None or not type(number).is_integer or type(number).width not in (16, 32):
         raise DSLUserCodeTypeError(
-            f"mul_wide takes integers of 16 or 32 bits, got {type_name(a)}",
-            fix="convert it first, for example `Int32(x)`",
+            Phrase("mul_wide takes integers of 16 or 32 bits, got {a}", a=type_name(a)),
+            fix=Phrase("convert it first, for example {cast}", cast=cast(Int32)),
         )
     wide = type(number).recast_width(2 * type(number).width)
     return wide(number) * wide(type(number)(b))

@@ -8,6 +8,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Int32, Numeric, is_dynamic
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer
+from dsl.core.phrase import Phrase
 from dsl.gpu.inline import intrinsic
 
 
@@ -58,7 +59,7 @@ def _static_count(count: Any) -> Int32:
     """A number of groups: part of the instruction."""
     if not isinstance(count, int) and (not isinstance(count, Numeric) or is_dynamic(count)):
         raise DSLUserCodeTypeError(
-            f"number of groups must be known while compiling, got {type_name(count)}",
+            Phrase("number of groups must be known while compiling, got {count}", count=type_name(count)),
             fix="write the number: 0 waits for all of them",
             id="PHASE_REQUIRES_CONSTANT",
         )

@@ -16,6 +16,7 @@ from dsl.core.number.dtypes import Float32, Float64, Int32, Int64, Numeric, Uint
 from dsl.core.number.float_formats import FORMATS
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import Pointer, element_name
+from dsl.core.phrase import Phrase
 from dsl.layout import ComposedLayout, Layout, ScaledBasis, Swizzle
 
 MOST_VALUES = 32  # of one vprintf. CUDA C++ Programming Guide: Formatted Output, Limitations
@@ -37,7 +38,7 @@ def printf(*args, end: str | None = "\n", braces: bool = True) -> None:
     if not args:
         raise DSLUserCodeTypeError("printf prints at least one argument", fix='printf("")')
     if not isinstance(end, (str, NoneType)):
-        raise DSLUserCodeTypeError(f"`end` must be a string, got {type_name(end)}", fix='end="\\n"')
+        raise DSLUserCodeTypeError(Phrase("`end` must be a string, got {end}", end=type_name(end)), fix='end="\\n"')
     leaves: list = []
     tail = "\n" if end is None else end.replace("%", "%%")
     if isinstance(args[0], Formatted):
@@ -164,11 +165,15 @@ def _for_conversion(place: str, value: Any) -> Numeric | Pointer:
         raise DSLUserCodeTypeError(f"{place} prints no pointer", fix="%p, or {}")
     number = numeric(value)
     if number is None or kind in "ps":
-        raise DSLUserCodeTypeError(f"{place} does not print {type_name(value)}", fix="write {} in its place")
+        raise DSLUserCodeTypeError(
+            Phrase("{place} does not print {value}", place=place, value=type_name(value)), fix="write {} in its place"
+        )
     if kind in "eEfFgGaA":
         return Float64(number)
     if number.is_float:
-        raise DSLUserCodeTypeError(f"{place} prints integers, got {type_name(value)}", fix="%f, or {}")
+        raise DSLUserCodeTypeError(
+            Phrase("{place} prints integers, got {value}", place=place, value=type_name(value)), fix="%f, or {}"
+        )
     if kind in "oxX" and number.signed and type(number).width < 32:
         number = Int32(number)  # as C promotes it
     return (Int64 if wide else Int32)(number) if kind in "dic" else (Uint64 if wide else Uint32)(number)
@@ -176,7 +181,9 @@ def _for_conversion(place: str, value: Any) -> Numeric | Pointer:
 
 def _refuse(value: Any) -> None:
     raise DSLUserCodeTypeError(
-        f"printf prints numbers, pointers, layouts, tensors and tuples of them, got {type_name(value)}",
+        Phrase(
+            "printf prints numbers, pointers, layouts, tensors and tuples of them, got {value}", value=type_name(value)
+        ),
         fix="print its parts, or use Python's print while compiling",
     )
 

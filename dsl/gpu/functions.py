@@ -17,6 +17,7 @@ from dsl.core.ir import arithmetic, mlir
 from dsl.core.number import elementary_functions, integer_power, operators
 from dsl.core.number.conversion import is_bits
 from dsl.core.number.dtypes import Boolean, Float32, Float64, Numeric, TFloat32, numeric
+from dsl.core.phrase import Phrase, conversion
 from dsl.gpu import inline
 
 _LOG2_E, _LN_2, _LOG10_2 = 1.4426950408889634, 0.6931471805599453, 0.3010299956639812
@@ -44,12 +45,12 @@ def _operands(name: str, *operands: Any, floats: bool = True) -> list[Numeric]:
         got = ", ".join(map(str, types))
         raise DSLUserCodeTypeError(
             f"All operands to {name} must have the same numeric type, got {got}",
-            fix=f"convert them, for example `x.to(cutlass.{types[0]})`",
+            fix=Phrase("convert them, for example {conversion}", conversion=conversion(types[0])),
         )
     if is_bits(types[0]) or types[0] is TFloat32 or (floats and not types[0].is_float):
         raise DSLUserCodeTypeError(
-            f"{name} is only supported for floating-point types, got {types[0]}",
-            fix="convert it: `x.to(cutlass.Float32)`",
+            Phrase("{name} is only supported for floating-point types, got {dtype}", name=name, dtype=types[0]),
+            fix=Phrase("convert it: {conversion}", conversion=conversion(Float32)),
         )
     return numbers
 
@@ -238,7 +239,7 @@ def _rounded(name: str, operands: list[Numeric], rounding: RoundingMode | None, 
     if kind is not Float32:
         raise DSLUserCodeTypeError(
             f"{name} has a rounding mode and ftz for Float32 only, got {kind}",
-            fix="convert it: `x.to(cutlass.Float32)`",
+            fix=Phrase("convert it: {conversion}", conversion=conversion(Float32)),
         )
     return _instruction(f"{name}.{mode}{'.ftz' * ftz}.f", *operands)
 

@@ -10,6 +10,7 @@ from dsl.core import trace
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int32, Numeric, NumericMeta, is_dynamic, numeric
+from dsl.core.phrase import Phrase
 
 
 def intrinsic(name: str, result: type[Numeric] | None, *operands) -> Numeric | None:
@@ -73,7 +74,8 @@ def inline_ptx(
     for dtype in types:
         if not isinstance(dtype, NumericMeta) or dtype.carrier not in CONSTRAINTS:
             raise DSLUserCodeTypeError(
-                f"PTX text writes registers of 16, 32 and 64 bits, got {dtype!r}", fix="write an Int32, and convert it"
+                Phrase("PTX text writes registers of 16, 32 and 64 bits, got {got!r}", got=dtype),
+                fix="write an Int32, and convert it",
             )
 
     def place(match: re.Match) -> str:

@@ -6,6 +6,7 @@ PTX ISA: griddepcontrol, setmaxnreg.
 from __future__ import annotations
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeValueError
+from dsl.core.phrase import Phrase
 from dsl.gpu.inline import ptx
 
 LEAST_REGISTERS, MOST_REGISTERS = 24, 256
@@ -35,7 +36,7 @@ def _set_registers(how: str, reg_count: int) -> None:
     if not isinstance(reg_count, int):
         raise DSLUserCodeError(
             "register count must be known while compiling, got a dynamic value",
-            fix="pass it as cutlass.Constexpr",
+            fix=Phrase("pass it as cutlass.Constexpr", "PASS_AS_STATIC"),
             id="ARG_NON_CONSTANT",
         )
     if reg_count % 8 or not LEAST_REGISTERS <= reg_count <= MOST_REGISTERS:

@@ -14,6 +14,7 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int32, numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer
+from dsl.core.phrase import Phrase
 from dsl.gpu.inline import ptx
 
 _AGAIN_NS = 10_000_000  # how long the hardware may suspend a waiting thread
@@ -24,9 +25,9 @@ def address_of(barrier: Pointer) -> mlir.Value:
     """The address of an mbarrier. Raises DSLUserCodeTypeError for what is none."""
     if not isinstance(barrier, Pointer):
         raise DSLUserCodeTypeError(
-            f"an mbarrier is 8 bytes of shared memory, got {type_name(barrier)}",
+            Phrase("an mbarrier is 8 bytes of shared memory, got {barrier}", barrier=type_name(barrier)),
             id="MBARRIER_TYPE",
-            fix="smem.allocate_array(cutlass.Int64, 1)",
+            fix=Phrase("smem.allocate_array(cutlass.Int64, 1)", "IN_CUTE"),
         )
     if barrier.space != AddressSpace.smem or barrier.dtype.width != 64:
         raise DSLUserCodeTypeError(

@@ -14,6 +14,7 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import BFloat16, Boolean, Float16, Float32, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.number.operators import type_name
+from dsl.core.phrase import Phrase
 from dsl.gpu import inline
 from dsl.gpu.math import exp2
 
@@ -40,7 +41,10 @@ def _register(operand: Any, dtype: type[Numeric]) -> Int32:
         number = numeric(operand)
         if number is None or not number.is_integer or type(number).width != 32:
             raise DSLUserCodeTypeError(
-                f"two {dtype} must be a tuple or an Int32, got {type_name(operand)}", fix="pass (a, b)"
+                Phrase(
+                    "two {dtype} must be a tuple or an Int32, got {operand}", dtype=dtype, operand=type_name(operand)
+                ),
+                fix="pass (a, b)",
             )
         return Int32(number)
     return _joined(operand, dtype, Int32)
@@ -56,7 +60,8 @@ def _joined(operand: tuple, dtype: type[Numeric], whole: type[Numeric]) -> Numer
 def _two(operand: tuple) -> tuple:
     if len(operand) != 2 or any(numeric(part) is None for part in operand):
         raise DSLUserCodeTypeError(
-            f"packed operand must be a tuple of two numbers, got {type_name(operand)}", fix="pass (a, b)"
+            Phrase("packed operand must be a tuple of two numbers, got {operand}", operand=type_name(operand)),
+            fix="pass (a, b)",
         )
     return operand
 
@@ -164,7 +169,9 @@ def _floats(name: str, operands: tuple, rnd: str | None, ftz: bool | None) -> tu
 
 def _wide(operand: Any) -> Int64:
     if not isinstance(operand, tuple):
-        raise DSLUserCodeTypeError(f"two Float32 must be a tuple, got {type_name(operand)}", fix="pass (a, b)")
+        raise DSLUserCodeTypeError(
+            Phrase("two Float32 must be a tuple, got {operand}", operand=type_name(operand)), fix="pass (a, b)"
+        )
     return _joined(operand, Float32, Int64)
 
 

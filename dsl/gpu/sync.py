@@ -7,6 +7,7 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int32
+from dsl.core.phrase import Phrase
 from dsl.gpu.inline import intrinsic, ptx
 
 
@@ -90,7 +91,7 @@ def fence_proxy(kind: str, *, space: str | None = None, use_intrinsic: bool | No
     if known is None:
         raise DSLUserCodeValueError(
             f"fence_proxy does not support {kind!r}" + (f" in {space!r}" if space else ""),
-            fix='cute.arch.fence_proxy("async.shared", space="cta")',
+            fix=Phrase('cute.arch.fence_proxy("async.shared", space="cta")', "IN_CUTE"),
             id="FENCE_PROXY",
         )
     ptx(f"fence.proxy.{known};", None, "")
@@ -155,6 +156,6 @@ class elect_one:
     def __bool__(self) -> bool:
         raise DSLUserCodeTypeError(
             "elect_one() is not a condition: which lane it is, is known while running only",
-            fix="`with cute.arch.elect_one():`",
+            fix=Phrase("`with cute.arch.elect_one():`", "IN_CUTE"),
             id="PHASE_DYNAMIC_TO_STATIC_BOOL",
         )

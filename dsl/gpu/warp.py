@@ -8,6 +8,7 @@ from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import BFloat16, Boolean, Float16, Float32, Float64, Int32, Int64, Numeric, Uint32, numeric
 from dsl.core.number.operators import type_name
+from dsl.core.phrase import Phrase, cast
 from dsl.gpu.inline import intrinsic, ptx
 
 FULL_MASK = 0xFFFFFFFF
@@ -25,7 +26,8 @@ def shuffle_sync_op(value, offset, mask=FULL_MASK, mask_and_clamp=31, kind: str 
     number = numeric(value)
     if number is None:
         raise DSLUserCodeTypeError(
-            f"a shuffle moves a number, got {type_name(value)}", fix="shuffle the elements one by one"
+            Phrase("a shuffle moves a number, got {value}", value=type_name(value)),
+            fix="shuffle the elements one by one",
         )
     operands = Int32(offset), Int32(mask_and_clamp), Int32(mask)
     dtype = type(number)
@@ -129,7 +131,12 @@ def warp_redux_sync(value, kind: str, mask_and_clamp=FULL_MASK):
     number = numeric(value)
     if kind not in _REDUX or number is None or not type(number).is_integer or type(number).width != 32:
         raise DSLUserCodeTypeError(
-            f"redux.sync combines Int32 or Uint32 by one of {', '.join(_REDUX)}, got {type_name(value)} and {kind!r}",
+            Phrase(
+                "redux.sync combines Int32 or Uint32 by one of {names}, got {value} and {kind!r}",
+                names=", ".join(_REDUX),
+                value=type_name(value),
+                kind=kind,
+            ),
             fix="use warp_reduction for other types",
         )
     operation, suffix = _REDUX[kind]
@@ -142,8 +149,12 @@ def match_sync(mask, value, kind: str = "any") -> Uint32:
     integer = number is not None and type(number).is_integer and type(number).width in (32, 64)
     if kind not in ("any", "all") or not integer:
         raise DSLUserCodeTypeError(
-            f"match.sync compares integers of 32 or 64 bits, any or all, got {type_name(value)} and {kind!r}",
-            fix="convert it first, for example `Int32(x)`",
+            Phrase(
+                "match.sync compares integers of 32 or 64 bits, any or all, got {value} and {kind!r}",
+                value=type_name(value),
+                kind=kind,
+            ),
+            fix=Phrase("convert it first, for example {cast}", cast=cast(Int32)),
         )
     width, letter = type(number).width, "l" if type(number).width == 64 else "r"
     destination = "$0" if kind == "any" else "$0|%dsl_all"

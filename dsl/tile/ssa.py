@@ -17,6 +17,7 @@ from dsl.core.number import conversion
 from dsl.core.number.dtypes import Boolean, Float32, Numeric, NumericMeta, is_dynamic, numeric, promote
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import element_name
+from dsl.core.phrase import Phrase
 from dsl.layout import LayoutError
 from dsl.layout.int_tuple import text
 from dsl.layout.layout import check_coord
@@ -108,7 +109,7 @@ class TensorSSA:
     @property
     def type_text(self) -> str:
         """The type in an error: `TensorSSA of Float32 (2,3)`."""
-        return f"TensorSSA of {self.dtype} {text(self.shape)}"
+        return Phrase("TensorSSA of {dtype} {shape}", "VECTOR_TYPE", dtype=self.dtype, shape=text(self.shape))
 
     def __str__(self) -> str:
         element = element_name(self.dtype) if conversion.is_bits(self.dtype) else self.dtype.mlir_type

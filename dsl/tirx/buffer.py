@@ -9,13 +9,13 @@ from typing import Any, NoReturn
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Int32, is_dynamic, numeric
-from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import Pointer
 from dsl.span import here
 from dsl.tile.ssa import TensorSSA, from_memory, in_memory
 from dsl.tirx import dtypes, effects
 from dsl.tirx.divisor import is_multiple
 from dsl.tirx.dtypes import DType
+from dsl.tirx.error_wording import type_name
 from dsl.tirx.promotion import check_literal, instead_of, literal_value
 from dsl.tirx.signature import row_major, touched_by_host
 from dsl.tirx.vector_lanes import NotLanes, Ramp, access, as_vector, note as note_load, refuse, unaligned

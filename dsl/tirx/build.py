@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.number.operators import type_name
 from dsl.launch.call import compiler as code
 from dsl.launch.devices.protocol import DeviceError
+from dsl.tirx.error_wording import type_name
 from dsl.tirx.function import JitFunction, PrimFunc
 from dsl.tirx.runtime import Tensor
 from dsl.tirx.target import Target

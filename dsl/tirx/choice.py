@@ -13,11 +13,12 @@ from dsl.core.control_flow.statements import Name
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic, numeric
-from dsl.core.number.operators import operate, select as select_number, type_name
+from dsl.core.number.operators import operate, select as select_number
 from dsl.span import here
 from dsl.tile.creation import where
 from dsl.tile.ssa import TensorSSA
 from dsl.tirx import dtypes, effects
+from dsl.tirx.error_wording import type_name
 from dsl.tirx.promotion import promote
 
 

@@ -8,7 +8,7 @@ from dsl.core.control_flow.assertions import require
 from dsl.core.control_flow.statements import if_
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import Boolean, Float32, Int32, Numeric, Uint32, is_dynamic, numeric
-from dsl.core.number.operators import operate, type_name
+from dsl.core.number.operators import operate
 from dsl.core.number.pointer import Pointer
 from dsl.gpu import atomic, bits, debug, functions, registers, sync, warp
 from dsl.gpu.inline import ptx
@@ -16,6 +16,7 @@ from dsl.tirx import dtypes, ids, operations
 from dsl.tirx.buffer import Buffer, load_vector
 from dsl.tirx.choice import if_then_else
 from dsl.tirx.effects import noted
+from dsl.tirx.error_wording import type_name
 from dsl.tirx.unsupported import module_getattr as _refuser
 from dsl.tirx.upstream_names import CUDA as _UPSTREAM
 

@@ -12,9 +12,9 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number import conversion, dtypes
 from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic, numeric
-from dsl.core.number.operators import type_name
 from dsl.tile import ssa
 from dsl.tile.ssa import TensorSSA
+from dsl.tirx.error_wording import type_name
 from dsl.tirx.promotion import as_literal, check_literal, converted
 from dsl.tirx.vector_lanes import active as lanes_active, as_vector
 

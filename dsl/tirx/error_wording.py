@@ -2,62 +2,65 @@
 
 from __future__ import annotations
 
-import re
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
+from dsl.core.number import operators
+from dsl.core.phrase import reworded
 
-_TYPES = "|".join(
-    [
-        *(f"{kind}{width}" for kind in ("Int", "Uint") for width in (8, 16, 32, 64)),
-        "Float16",
-        "Float32",
-        "Float64",
-        "BFloat16",
-        "Boolean",
-    ]
-)
-_NAMES = {"Boolean": "bool"}
-_PHRASES = (
-    (r"an `if` statement of a @cute\.jit or @cute\.kernel function", "an `if` statement"),
-    (r"or pass the value as cutlass\.Constexpr", "or take it as a T.constexpr of a T.jit function"),
-    (r"cutlass\.Constexpr", "T.constexpr"),
-    (r"`cutlass\.range_constexpr`", "T.unroll"),
-    (r"range_constexpr", "T.unroll"),
-    (r"`x\.to\(cutlass\.(\w+)\)`", lambda match: f"`T.{_name(match[1])}(x)`"),
-    (rf"`({_TYPES})\((\w*)\)`", lambda match: f"`T.{_name(match[1])}({match[2]})`"),
-    (rf"cutlass\.({_TYPES})", lambda match: f"T.{_name(match[1])}"),
-    (r"`?range\(Int32\(n\)\)`?", "range(T.int32(n))"),
-    (rf"\b({_TYPES})\b", lambda match: _name(match[1])),
-    (r"a @cute\.(?:jit|kernel)(?: host)? function", "a T.prim_func"),
-    (r"@cute\.(?:jit|kernel)", "@T.prim_func"),
-    (r"\ba dynamic (\w+)", r"a \1 known at run time only"),
-    (r"\bPython (int|float|bool|str)\b", r"Python's \1"),
-    (r"\bTensorSSA\b", "vector"),
-    (r"\ba (int\d)", r"an \1"),
-)
-
-
-def _name(core: str) -> str:
-    return _NAMES.get(core, core.lower())
-
-
-def translated(text: str) -> str:
-    """A sentence of core's in TIRx's words."""
-    for pattern, instead in _PHRASES:
-        text = re.sub(pattern, instead, text)
-    return text
-
-
-_BY_ID = {
+TYPE_WORDS = {
+    "Float16": "float16",
+    "Float32": "float32",
+    "Float64": "float64",
+    "BFloat16": "bfloat16",
+    "Boolean": "bool",
+    **{f"{kind}{width}": f"{kind.lower()}{width}" for kind in ("Int", "Uint") for width in (8, 16, 32, 64)},
+}
+# What TIRx says in place of a phrase of core's, by its kind.
+_TEMPLATES = {
+    "CAST": "`T.{dtype}(x)`",
+    "CHOOSE_OR_MARK": "choose between numbers of one kind, or decide the test while compiling",
+    "COMPARETYPE_WORDS": "compare it: `x is T.float32`",
+    "CONVERSION": "`T.{dtype}(x)`",
+    "CONVERT_BOUND": "convert it: range(T.{dtype}(n))",
+    "DECIDE_IN_IF": "decide in an `if` statement, or {parameter}",
+    "DYNAMIC": "{what:a} known at run time only",
+    "END_RECURSION": "write a loop, or stop by a value known while compiling",
+    "GO_BY_FLOAT32": "go by float32: `T.float32(x)`",
+    "MARK_TEST": "decide the test while compiling, or choose among numbers",
+    "PASS_AS_STATIC": "pass it as T.constexpr",
+    "PYTHON_TYPE": "Python's {type}",
+    "START_AS": "start it as {dtype}: `{path} = T.{dtype}(...)`",
+    "STATIC_PARAMETER": "take it as a T.constexpr of a T.jit function",
+    "UNROLL": "write `for i in range(...)`, or `T.unroll` where Python must iterate",
+    "USE_AS_IT_IS": "use it as it is (`T.{dtype}(x)` converts), or {parameter}",
+    "USE_OR_CAST": "use it as it is, or `T.{type}(x)`",
+    "VECTOR_TYPE": "vector of {dtype} {shape}",
+}
+# What TIRx says in place of a whole error of core's, by its id: the message and the fix.
+_ERRORS = {
     "CALL_OUTSIDE_KERNEL": ("belongs to the device part of a T.prim_func", "write it behind T.device_entry()"),
     "CALL_OUTSIDE_JIT": ("is computed outside a T function", "move it into a T.prim_func"),
 }
 
 
+def type_word(kind: type) -> str:
+    """TIRx's name of one of core's types; the class's own name for any other."""
+    return TYPE_WORDS.get(kind.__name__, kind.__name__)
+
+
+def translated(text: str) -> str:
+    """A phrase of core's in TIRx's words."""
+    return reworded(text, _TEMPLATES, type_word)
+
+
+def type_name(value: Any) -> str:
+    """The type of a value in the words of TIRx's authors: `int32`, `Python's int`, `list of 2`."""
+    return translated(operators.type_name(value))
+
+
 def translate(error: DSLUserCodeError) -> None:
-    """Say `error` in TIRx's words, once."""
-    if not getattr(error, "is_translated", False):
-        error.is_translated = True
-        error.message, error.fix = _BY_ID.get(error.id, (error.message, error.fix))
-        error.message, error.fix = translated(error.message), translated(error.fix)
-        error.also = tuple((place, translated(text)) for place, text in error.also)
+    """Say `error` in TIRx's words."""
+    message, fix = _ERRORS.get(error.id or "", (error.message, error.fix))
+    error.message, error.fix = translated(message), translated(fix)
+    error.also = tuple((place, translated(text)) for place, text in error.also)

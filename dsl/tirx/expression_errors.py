@@ -13,9 +13,10 @@ from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.number.dtypes import Numeric
-from dsl.core.number.operators import type_name
+from dsl.core.phrase import with_article
 from dsl.span import Span, is_between, of_traceback
 from dsl.tirx import error_wording
+from dsl.tirx.error_wording import type_name
 
 CUDA_NAMES = {
     "threadIdx": "T.thread_id([...])",
@@ -161,8 +162,7 @@ def _type_word(name: str) -> str:
         return _TYPE_WORDS[name]
     if not name.isidentifier() or name[:1].islower():
         return name
-    core = error_wording.translated(name)
-    return f"a{'n' if core[:1] in 'aeiou' else ''} {core}"
+    return with_article(error_wording.TYPE_WORDS.get(name, name))
 
 
 def _quoted(error: Exception) -> str:
@@ -217,11 +217,10 @@ def _is_buffer(owner: Any) -> bool:
 
 def _described(value: Any) -> str:
     if isinstance(value, Numeric):
-        word = error_wording.translated(type(value).__name__)
-        return f"a{'n' if word[:1] in 'aeiou' else ''} {word}"
+        return with_article(error_wording.type_word(type(value)))
     if _is_buffer(value):
         return f"the buffer `{value.name}`"
-    return error_wording.translated(type_name(value))
+    return type_name(value)
 
 
 def _of_call(text: str) -> tuple[str, str]:

@@ -7,9 +7,10 @@ from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.number.dtypes import Numeric
-from dsl.core.number.operators import operate, type_name
+from dsl.core.number.operators import operate
 from dsl.tirx import choice, dtypes, operations
 from dsl.tirx.buffer import Buffer
+from dsl.tirx.error_wording import type_name
 
 __all__ = [
     "EQ",

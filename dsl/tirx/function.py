@@ -10,10 +10,10 @@ from typing import Any
 
 from dsl.core import number_rules, trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.number.operators import type_name
 from dsl.core.syntax import rewrite
 from dsl.tirx import grammar
 from dsl.tirx.dtypes import DType, find
+from dsl.tirx.error_wording import type_name
 from dsl.tirx.expression_errors import of_the_author
 from dsl.tirx.memory import match_buffer
 from dsl.tirx.parameters import (

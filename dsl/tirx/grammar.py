@@ -15,12 +15,12 @@ from dsl.core.control_flow.statements import Range, Unbound
 from dsl.core.control_flow.undecorated import Helpers
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic
-from dsl.core.number.operators import type_name
 from dsl.core.syntax.rewrite import Grammar
 from dsl.span import Span, here
 from dsl.tile.ssa import TensorSSA
 from dsl.tirx import choice, device_part, loops, registers, statement_names
 from dsl.tirx.buffer import Buffer
+from dsl.tirx.error_wording import type_name
 from dsl.tirx.registers import Filling
 from dsl.tirx.vector_lanes import Ramp, refuse
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Int32, Numeric, is_dynamic, numeric
-from dsl.core.number.operators import type_name
 from dsl.core.state import Stack
 from dsl.core.trace import COOPERATIVE, Launch
 from dsl.gpu.inline import register
 from dsl.span import Span, here
+from dsl.tirx.error_wording import type_name
 
 WARP, WARPGROUP_WARPS = 32, 4
 

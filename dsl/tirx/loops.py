@@ -10,8 +10,8 @@ from dsl.core.control_flow.loop import unrolled
 from dsl.core.control_flow.statements import Range
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
 from dsl.core.number.dtypes import Int32, is_dynamic, numeric
-from dsl.core.number.operators import type_name
 from dsl.tirx import ids, vector_lanes
+from dsl.tirx.error_wording import type_name
 from dsl.tirx.promotion import instead_of
 
 

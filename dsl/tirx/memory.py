@@ -10,12 +10,12 @@ from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import is_dynamic, numeric
-from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.span import here
 from dsl.tile.memory import region_start
 from dsl.tirx import dtypes
 from dsl.tirx.buffer import Buffer
+from dsl.tirx.error_wording import type_name
 from dsl.tirx.signature import ALIGNMENT_BYTES, Handle, current, row_major
 
 SHARED_ALIGNMENT_BYTES = 128

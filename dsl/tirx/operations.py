@@ -10,13 +10,14 @@ from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic
 from dsl.core.number.dtypes import Numeric, Uint32, is_dynamic, numeric
-from dsl.core.number.operators import operate, type_name
+from dsl.core.number.operators import operate
 from dsl.gpu import bits, functions, sync, warp
 from dsl.gpu.registers import activemask
 from dsl.tile import ssa
 from dsl.tile.ssa import TensorSSA
 from dsl.tirx import dtypes, ids
 from dsl.tirx.effects import noted
+from dsl.tirx.error_wording import type_name
 from dsl.tirx.promotion import GREATEST, check_divisor, converted, instead_of, promote
 from dsl.tirx.vector_lanes import as_vector
 

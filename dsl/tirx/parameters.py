@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.number.operators import type_name
 from dsl.span import Span
+from dsl.tirx.error_wording import type_name
 
 _PYTHONS = {
     "int": "T.int32",

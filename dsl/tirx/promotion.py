@@ -15,8 +15,9 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeV
 from dsl.core.ir import arithmetic
 from dsl.core.number import dtypes
 from dsl.core.number.dtypes import Boolean, Float16, Numeric, is_dynamic, numeric, of_python
-from dsl.core.number.operators import SIGNS, type_name
+from dsl.core.number.operators import SIGNS
 from dsl.core.number_rules import Rules, wider
+from dsl.tirx.error_wording import type_name, type_word
 
 _COMPARISONS = frozenset(arithmetic.COMPARE)
 GREATEST = {
@@ -46,7 +47,7 @@ def _operation(name: str, a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
         )
     if name in ("floordiv", "mod") and dtype.is_float:
         sign, instead = ("//", "T.floor(a / b)") if name == "floordiv" else ("%", "T.fmod(a, b)")
-        raise DSLUserCodeTypeError(f"`{sign}` takes integers, got {dtype}", fix=instead, id="FLOAT_DIVISION")
+        raise DSLUserCodeTypeError(f"`{sign}` takes integers, got {type_word(dtype)}", fix=instead, id="FLOAT_DIVISION")
     if name == "pow":
         raise DSLUserCodeTypeError("T does not support `**`", fix="T.pow(a, b)", id="NO_POWER")
     return dtype
@@ -188,7 +189,9 @@ def check_literal(value: int | float, dtype: type[Numeric]) -> None:
             return
     if not low <= number <= high:  # NaN too
         raise DSLUserCodeValueError(
-            f"{value} is outside the range of {dtype}, {low} to {high}", id="LITERAL_RANGE", fix=_wider(value, dtype)
+            f"{value} is outside the range of {type_word(dtype)}, {low} to {high}",
+            id="LITERAL_RANGE",
+            fix=_wider(value, dtype),
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dsl.core.control_flow.statements import while_
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Boolean, Float32, Int32, Uint32, numeric
-from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import Pointer
 from dsl.gpu import functions, math, mbarrier as gpu_mbarrier, sync, warp
 from dsl.gpu.inline import ptx as _text
@@ -13,6 +12,7 @@ from dsl.tirx.buffer import Buffer
 from dsl.tirx.choice import not_
 from dsl.tirx.cuda import check_barrier
 from dsl.tirx.effects import noted
+from dsl.tirx.error_wording import type_name
 from dsl.tirx.unsupported import module_getattr as _refuser
 from dsl.tirx.upstream_names import PTX as _UPSTREAM, PTX_GROUPS as _GROUPS
 

@@ -8,13 +8,14 @@ from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Numeric, numeric
-from dsl.core.number.operators import operate, type_name
+from dsl.core.number.operators import operate
 from dsl.core.unbound import Unbound
 from dsl.span import here
 from dsl.tile.ssa import TensorSSA
 from dsl.tirx import dtypes, memory, signature
 from dsl.tirx.buffer import Buffer
 from dsl.tirx.dtypes import Declaration, DType
+from dsl.tirx.error_wording import type_name
 from dsl.tirx.ids import Launched
 from dsl.tirx.promotion import as_register
 from dsl.tirx.statement_names import LetOf, let

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.number.operators import type_name
 from dsl.launch import session
 from dsl.launch.argument import dlpack
 from dsl.tirx import dtypes
+from dsl.tirx.error_wording import type_name
 from dsl.tirx.unsupported import module_getattr
 
 ALIGNMENT_BYTES = 256  # as cudaMalloc gives

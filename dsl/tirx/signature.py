@@ -193,7 +193,7 @@ def refusal(error: Exception, kind: Handle | ScalarType, argument: Any) -> DSLUs
     made = DSLUserCodeTypeError if isinstance(error, TypeError) else DSLUserCodeValueError
     also = ((kind.matched, "its type"),) if isinstance(kind, Handle) and kind.matched is not None else ()
     return made(
-        error_wording.translated(str(error)),
+        error_wording.translated(error.args[0]),
         fix=_fix(getattr(error, "part", ""), kind, argument),
         also=also,
         id="CALL_ARGUMENT",
@@ -203,7 +203,7 @@ def refusal(error: Exception, kind: Handle | ScalarType, argument: Any) -> DSLUs
 def _fix(part: str, kind: Handle | ScalarType, argument: Any) -> str:
     if isinstance(kind, ScalarType):
         return f"pass {'an integer' if kind.dtype.is_integer else 'a number'} that {kind} holds"
-    dtype = error_wording.translated(kind.type.dtype.__name__)
+    dtype = error_wording.type_word(kind.type.dtype)
     if part == "dtype":
         return f'convert it: `x.astype("{dtype}")`'
     if part == "strides":

@@ -21,6 +21,7 @@ from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic, numeric
 from dsl.core.number.operators import operate, type_name
+from dsl.core.phrase import Phrase
 from dsl.core.state import Stack
 from dsl.core.syntax.early_exits import RETURNED, VALUE
 from dsl.core.unbound import Conflict, Name, Partial, Unbound
@@ -302,7 +303,7 @@ def returned(flag: Any, value: Any, falls_through: bool) -> Any:
     value = value.take(True) if isinstance(value, Unbound) else value
     if value is not None and falls_through and (is_dynamic(flag) or not flag):
         raise DSLUserCodeTypeError(
-            f"returns {type_name(value)} on one path and reaches its end on another",
+            Phrase("returns {type} on one path and reaches its end on another", type=type_name(value)),
             fix="end the function with a `return` of that type",
             id="TYPE_UNSTABLE_JOIN",
         )

@@ -14,6 +14,7 @@ from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.ir import arithmetic
 from dsl.core.number.dtypes import Boolean, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic
 from dsl.core.number.operators import operate, select, type_name
+from dsl.core.phrase import Phrase, cast, dynamic
 
 span.stands_for_python(__file__, operators=True)
 
@@ -211,13 +212,15 @@ def _position(items: list | tuple | dict | str, index: Numeric) -> Numeric:
     if type(items) in (dict, _Table, str):
         what = "the key of a dict" if isinstance(items, dict) else "the index of a string"
         raise DSLUserCodeTypeError(
-            f"{what} must be known while compiling, got a dynamic {type_name(index)}",
+            Phrase("{what} must be known while compiling, got {index}", what=what, index=dynamic(type_name(index))),
             fix="use a list of numbers, or an `if` for each case",
             id="PHASE_DYNAMIC_INDEX",
         )
     if not index.is_integer:
         raise DSLUserCodeTypeError(
-            f"index must be an integer, got {type_name(index)}", id="PHASE_DYNAMIC_INDEX", fix="convert it: `Int32(x)`"
+            Phrase("index must be an integer, got {type}", type=type_name(index)),
+            id="PHASE_DYNAMIC_INDEX",
+            fix=Phrase("convert it: {cast}", cast=cast(Int32)),
         )
     if not items:
         raise DSLUserCodeTypeError(
@@ -266,7 +269,7 @@ def _choice(test: Numeric, if_true: object, if_false: object) -> object:
         return if_true
     if is_choosable([if_true, if_false]):
         raise DSLUserCodeTypeError(
-            f"puts another {type_name(if_true)} at an index that is known only at run time",
+            Phrase("puts another {type} at an index that is known only at run time", type=type_name(if_true)),
             fix="assign to the attributes of the one that is there",
             id="PHASE_DYNAMIC_INDEX",
         )
@@ -276,7 +279,11 @@ def _choice(test: Numeric, if_true: object, if_false: object) -> object:
         raise _differ(if_true, if_false)
     if _can_change(left_node):
         raise DSLUserCodeTypeError(
-            f"a dynamic index chooses between values that can be changed later ({type_name(if_true)})",
+            Phrase(
+                "{index} chooses between values that can be changed later ({type})",
+                index=dynamic("index"),
+                type=type_name(if_true),
+            ),
             fix="keep numbers, tensors or tuples of them in the list",
             id="PHASE_DYNAMIC_INDEX",
         )
@@ -319,7 +326,12 @@ def _alike(a: pytree.Node, b: pytree.Node) -> bool:
 
 def _differ(a: object, b: object) -> DSLUserCodeTypeError:
     return DSLUserCodeTypeError(
-        f"a dynamic index needs elements of one type, got {type_name(b)} and {type_name(a)}",
+        Phrase(
+            "{index} needs elements of one type, got {a} and {b}",
+            index=dynamic("index"),
+            a=type_name(b),
+            b=type_name(a),
+        ),
         fix="convert them to one type, or use an `if` for each",
         id="PHASE_DYNAMIC_INDEX",
     )

@@ -16,6 +16,7 @@ from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int64, Numeric, is_dynamic, numeric, promote
 from dsl.core.number.operators import maximum, minimum, operate, select, type_name, type_of_literal
+from dsl.core.phrase import STATIC_PARAMETER, Phrase, dynamic
 from dsl.span import here
 
 span.stands_for_python(__file__, operators=True)
@@ -25,13 +26,13 @@ def const_expr(value: Any) -> Any:
     """`value`, which must be known while compiling."""
     if is_dynamic(value):
         raise DSLUserCodeTypeError(
-            f"needs a value known while compiling, got a dynamic {type_name(value)}",
-            fix="drop const_expr, or pass the value as cutlass.Constexpr",
+            Phrase("needs a value known while compiling, got {type}", type=dynamic(type_name(value))),
+            fix=Phrase("drop const_expr, or {parameter}", "DROP_CONST_EXPR", parameter=STATIC_PARAMETER),
             id="PHASE_REQUIRES_CONSTANT",
         )
     if hasattr(type(value), "__flatten__") and len(value.__flatten__()[0]):
         raise DSLUserCodeTypeError(
-            f"needs a value known while compiling, got {told(value)}",
+            Phrase("needs a value known while compiling, got {type}", type=told(value)),
             fix="use `is not None`, or test something static",
             id="PHASE_REQUIRES_CONSTANT",
         )
@@ -42,8 +43,8 @@ def bool_(value: Any = False) -> bool:
     """`bool(value)`."""
     if is_dynamic(value):
         raise DSLUserCodeTypeError(
-            f"Python needs a bool while compiling, got a dynamic {type_name(value)}",
-            fix="use it as it is, or `cutlass.Boolean(x)`",
+            Phrase("Python needs a bool while compiling, got {type}", type=dynamic(type_name(value))),
+            fix=Phrase("use it as it is, or `cutlass.{type}(x)`", "USE_OR_CAST", type=Boolean),
             id="PHASE_REQUIRES_CONSTANT",
         )
     return truth(value, "the argument of bool()")
@@ -53,7 +54,9 @@ def matched(subject: Any) -> Any:
     """The subject of a `match`, which Python decides."""
     if is_dynamic(subject):
         raise DSLUserCodeTypeError(
-            f"the subject of `match` must be known while compiling, got a dynamic {type_name(subject)}",
+            Phrase(
+                "the subject of `match` must be known while compiling, got {type}", type=dynamic(type_name(subject))
+            ),
             fix="write `if x == 1: ... elif x == 2: ...`",
             id="PHASE_DYNAMIC_TO_STATIC_BOOL",
         )
@@ -90,8 +93,8 @@ def ifexp(test: Any, then: Callable, orelse: Callable) -> Any:
             raise
         kinds = [repr(value) if isinstance(value, str) else type_name(value) for value in arms]
         raise DSLUserCodeTypeError(
-            f"is {kinds[0]} where the test is true and {kinds[1]} where it is false",
-            fix="choose between numbers of one kind, or mark the test `const_expr(...)`",
+            Phrase("is {a} where the test is true and {b} where it is false", a=kinds[0], b=kinds[1]),
+            fix=Phrase("choose between numbers of one kind, or mark the test `const_expr(...)`", "CHOOSE_OR_MARK"),
             id="TYPE_DYNAMIC_EXPR_UNSUPPORTED"
             if any(isinstance(value, str) for value in arms)
             else "TYPE_CONDITIONAL_BRANCH_MISMATCH",
@@ -179,7 +182,8 @@ def _choose(test: Numeric, if_true: Any, if_false: Any) -> Any:
     if len(types) < 2:
         side = if_true if numeric(if_true) is None else if_false
         raise DSLUserCodeTypeError(
-            f"`and` and `or` of a dynamic value need numbers, got {type_name(side)}", fix="use an `if` statement"
+            Phrase("`and` and `or` of {value} need numbers, got {type}", value=dynamic("value"), type=type_name(side)),
+            fix="use an `if` statement",
         )
     dtype = promote(*types)
     return select(test, dtype(numeric(if_true)), dtype(numeric(if_false)))

@@ -23,6 +23,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Int32, Int64, Numeric, is_dynamic, numeric, promote
 from dsl.core.number.operators import maximum, operate, select, type_name
+from dsl.core.phrase import Phrase, dynamic
 from dsl.core.unbound import UNUSED, Name, Unbound
 from dsl.span import here
 
@@ -38,7 +39,7 @@ class Range:
             )
         if not isinstance(unroll, int):
             raise DSLUserCodeTypeError(
-                f"unroll must be a number known while compiling, got {type_name(unroll)}",
+                Phrase("unroll must be a number known while compiling, got {type}", type=type_name(unroll)),
                 fix="unroll=4, for example",
                 id="ARG_NON_CONSTANT",
             )
@@ -46,7 +47,8 @@ class Range:
             number = numeric(value)
             if number is None or not number.is_integer:
                 raise DSLUserCodeTypeError(
-                    f"loop bound must be an integer, got {type_name(value)}", fix="convert it: `range(Int32(n))`"
+                    Phrase("loop bound must be an integer, got {type}", type=type_name(value)),
+                    fix=Phrase("convert it: `range({dtype}(n))`", "CONVERT_BOUND", dtype=Int32),
                 )
         start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
         dtype = Int32
@@ -62,8 +64,8 @@ class Range:
 
     def __iter__(self):
         raise DSLUserCodeError(
-            "a dynamic range is looped over by a `for` statement only",
-            fix="write `for i in range(...)`, or `cutlass.range_constexpr` where Python must iterate",
+            Phrase("{range} is looped over by a `for` statement only", range=dynamic("range")),
+            fix=Phrase("write `for i in range(...)`, or `cutlass.range_constexpr` where Python must iterate", "UNROLL"),
         )
 
     def trips(self) -> tuple[Numeric, Callable[[Numeric], Numeric]]:
@@ -217,7 +219,7 @@ def unrolled_while(
     raise DSLUserCodeError(
         f"this loop has not ended after {_MOST_TRIPS} trips while compiling: what may leave it is "
         "known only at run time",
-        fix="drop const_expr, which makes it a loop at run time",
+        fix=Phrase("drop const_expr, which makes it a loop at run time", "DROP_CONST_EXPR_OF_LOOP"),
     )
 
 

@@ -38,6 +38,7 @@ from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import numeric
 from dsl.core.number.operators import type_name
+from dsl.core.phrase import Phrase
 from dsl.core.unbound import UNUSED, Name, Partial, Unbound, missing_of
 from dsl.span import here
 
@@ -238,14 +239,14 @@ class Carried:
             first, second = described(before, after)
             number = numeric(after)
             fix = (
-                f"start it as {type(number)}: `{path} = {type(number)}(...)`"
+                Phrase("start it as {dtype}: `{path} = {dtype}(...)`", "START_AS", dtype=type(number), path=path)
                 if number is not None
                 else f"give `{path}` one type on every path"
                 if first != f"one {type_name(before)}"
                 else CHOOSE
             )
         self.problem = DSLUserCodeTypeError(
-            f"`{path}` is {first} before this loop and {second} after it",
+            Phrase("`{path}` is {first} before this loop and {second} after it", path=path, first=first, second=second),
             fix=fix,
             id=diagnostic(before, after),
             place=name.place,

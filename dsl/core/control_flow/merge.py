@@ -31,6 +31,7 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, of_python
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import Pointer
+from dsl.core.phrase import Phrase
 from dsl.core.pytree import RawValue
 from dsl.core.syntax.function_source import assignment_to, is_authors
 from dsl.core.unbound import UNUSED, Conflict, Name, Partial, Unbound, missing_of
@@ -251,7 +252,7 @@ def described(a: Any, b: Any) -> tuple[str, str]:
     if first == second:
         if isinstance(a, str):
             return repr(a), repr(b)
-        return f"one {first}", f"another {second}"
+        return Phrase("one {type}", type=first), Phrase("another {type}", type=second)
     return first, second
 
 
@@ -488,10 +489,13 @@ class Join:
         first, second = described(a, b)
         fix = f"give `{path}` one type on both paths"
         if diagnostic(a, b) == "TYPE_DYNAMIC_EXPR_UNSUPPORTED":
-            static = "mark the test `const_expr(...)` where it is static, or choose among numbers"
+            static = Phrase("mark the test `const_expr(...)` where it is static, or choose among numbers", "MARK_TEST")
             fix = CHOOSE if is_plain(a) else static
         return DSLUserCodeTypeError(
-            f"`{path}` is {first} on one path and {second} on another", fix=fix, id=diagnostic(a, b), place=name.place
+            Phrase("`{path}` is {first} on one path and {second} on another", path=path, first=first, second=second),
+            fix=fix,
+            id=diagnostic(a, b),
+            place=name.place,
         )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeTypeError, warn
 from dsl.core.number.dtypes import Numeric, is_dynamic
 from dsl.core.number.operators import type_name
+from dsl.core.phrase import Phrase
 from dsl.core.unbound import Unbound
 
 _PLAIN = (type(None), bool, int, float, str, list, dict, set)
@@ -55,7 +56,11 @@ def _always_true(value: Any) -> str:
     if isinstance(value, _CALLED):
         return "call it, or ask `is not None`"
     if isinstance(value, (type, types.ModuleType)):
-        return "compare it: `x is cutlass.Float32`" if isinstance(value, type) else "test a value of it"
+        return (
+            Phrase("compare it: `x is cutlass.Float32`", "COMPARE_TYPES")
+            if isinstance(value, type)
+            else "test a value of it"
+        )
     if isinstance(value, tuple):
         return "test one of its elements" if any(map(is_dynamic, value)) else ""
     if not cls.__module__.startswith("dsl.") or issubclass(cls, (Numeric, enum.Enum, Unbound, list, dict)):

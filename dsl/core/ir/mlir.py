@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsl import span
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError
+from dsl.core.phrase import Phrase
 from dsl.core.state import this_thread
 
 PACKAGES = ("mlir", "torch_mlir")
@@ -247,7 +248,7 @@ def op(
     if not blocks:
         raise DSLUserCodeRuntimeError(
             "computes a traced value outside any @cute.jit or @cute.kernel function",
-            fix="move it into a @cute.jit function",
+            fix=Phrase("move it into a @cute.jit function", "IN_CUTE"),
             id="CALL_OUTSIDE_JIT",
         )
     operation = Operation.create(

@@ -13,6 +13,7 @@ from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.ir import arithmetic, mlir
 from dsl.core.ir.mlir import Value
 from dsl.core.number.float_formats import FORMATS
+from dsl.core.phrase import Phrase
 from dsl.core.state import in_kernel, this_thread
 
 _CVT = {"Float8E5M2": "e5m2x2", "Float8E4M3FN": "e4m3x2"}
@@ -33,11 +34,19 @@ def convert(value: Value, source, target) -> Value:
             side = "source" if dtype is source else "destination"
             if dtype.__name__ in _NARROW:
                 raise DSLUserCodeTypeError(
-                    f"Unsupported {side} float type: one {dtype} is not converted, vectors of them are",
+                    Phrase(
+                        "Unsupported {side} float type: one {dtype} is not converted, vectors of them are",
+                        side=side,
+                        dtype=dtype,
+                    ),
                     fix="convert a whole `t.load()`, in a kernel for sm_100a",
                 )
             raise DSLUserCodeTypeError(
-                f"Unsupported {side} float type: {dtype} is a storage type without conversions",
+                Phrase(
+                    "Unsupported {side} float type: {dtype} is a storage type without conversions",
+                    side=side,
+                    dtype=dtype,
+                ),
                 fix="use Float8E4M3FN or Float8E5M2",
             )
     if is_bits(source):
@@ -64,8 +73,10 @@ def convert_pairs(values: list[Value], source, target) -> list[Value] | None:
         return None
     if not (source.is_float and target.is_float):
         raise DSLUserCodeTypeError(
-            f"Unsupported conversion of {source} to {target}: no instruction does it",
-            fix="go by Float32: `x.to(cutlass.Float32)`",
+            Phrase(
+                "Unsupported conversion of {source} to {target}: no instruction does it", source=source, target=target
+            ),
+            fix=Phrase("go by Float32: `x.to(cutlass.Float32)`", "GO_BY_FLOAT32"),
         )
     if not in_kernel():
         raise DSLUserCodeTypeError(

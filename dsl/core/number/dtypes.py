@@ -15,11 +15,16 @@ from dsl.core.errors import DSLUserCodeOverflowError, DSLUserCodeTypeError, DSLU
 from dsl.core.ir import mlir
 from dsl.core.number import conversion
 from dsl.core.number.float_formats import FORMATS, Format, round_to
+from dsl.core.phrase import STATIC_PARAMETER, Phrase, cast, conversion as conversion_to, dynamic
 
 _INSTEAD = {
-    "a bool": "decide in an `if` statement of a @cute.jit or @cute.kernel function",
-    "an int": "use it as it is (`cutlass.Int32(x)` converts)",
-    "a float": "use it as it is (`cutlass.Float32(x)` converts)",
+    "a bool": (
+        "decide in an `if` statement of a @cute.jit or @cute.kernel function, or {parameter}",
+        "DECIDE_IN_IF",
+        "",
+    ),
+    "an int": ("use it as it is (`cutlass.{dtype}(x)` converts), or {parameter}", "USE_AS_IT_IS", "Int32"),
+    "a float": ("use it as it is (`cutlass.{dtype}(x)` converts), or {parameter}", "USE_AS_IT_IS", "Float32"),
 }
 
 
@@ -131,7 +136,7 @@ class NumericMeta(type):
         dtype = of_python(value)
         if dtype is None:
             raise DSLUserCodeTypeError(
-                f"{type(value).__name__} is not a Python number", fix="give an int, a float or a bool"
+                Phrase("{type} is not a Python number", type=type(value)), fix="give an int, a float or a bool"
             )
         return dtype
 
@@ -188,7 +193,7 @@ class Numeric(metaclass=NumericMeta):
             from dsl.core.number.operators import type_name
 
             raise DSLUserCodeTypeError(
-                f"{type_name(value)} is not a number that {type(self)} can hold",
+                Phrase("{value} is not a number that {type} can hold", value=type_name(value), type=type(self)),
                 fix="give a number, or an element of the tensor: `x[i]`",
             )
 
@@ -205,7 +210,8 @@ class Numeric(metaclass=NumericMeta):
     def wrap(cls, value):
         """`value` as this type holds it: integers modulo 2**width, floats rounded."""
         raise DSLUserCodeTypeError(
-            f"{cls} has no values of its own; use one of its concrete types", fix="write Int32(x), Float32(x), ..."
+            Phrase("{type} has no values of its own; use one of its concrete types", type=cls),
+            fix="write Int32(x), Float32(x), ...",
         )
 
     @property
@@ -225,7 +231,8 @@ class Numeric(metaclass=NumericMeta):
         """This number as `dtype`; `to(int)` and `to(float)` give a Python number and need a static one."""
         if not isinstance(dtype, NumericMeta) and dtype not in (int, float, bool):
             raise DSLUserCodeTypeError(
-                f"`.to()` takes a numeric type, got {dtype!r}", fix="for example `x.to(cutlass.Float32)`"
+                Phrase("`.to()` takes a numeric type, got {got!r}", got=dtype),
+                fix=Phrase("for example {conversion}", conversion=conversion_to(Float32)),
             )
         return dtype(self)
 
@@ -233,8 +240,14 @@ class Numeric(metaclass=NumericMeta):
         """The same bits as a `dtype` of the same width."""
         if type(self).width != dtype.width:
             raise DSLUserCodeValueError(
-                f"a {type(self)} has {type(self).width} bits, but a {dtype} has {dtype.width}: bits can only be "
-                "read as a type of the same width",
+                Phrase(
+                    "{type:a} has {width} bits, but {dtype:a} has {other_width}: bits can only be read as a type of "
+                    "the same width",
+                    type=type(self),
+                    width=type(self).width,
+                    dtype=dtype,
+                    other_width=dtype.width,
+                ),
                 fix="convert it to a type of that width first",
             )
         bits = self.ir()
@@ -289,9 +302,14 @@ class Numeric(metaclass=NumericMeta):
 
     def _static(self, what: str):
         if isinstance(self.value, mlir.Value):
+            fix, kind, name = _INSTEAD[what]
             raise DSLUserCodeTypeError(
-                f"is a dynamic {type(self).__name__}: its value is not known while compiling, but Python needs {what}",
-                fix=f"{_INSTEAD[what]}, or pass the value as cutlass.Constexpr",
+                Phrase(
+                    "is {type}: its value is not known while compiling, but Python needs {what}",
+                    type=dynamic(type(self)),
+                    what=what,
+                ),
+                fix=Phrase(fix, kind, parameter=STATIC_PARAMETER, dtype=globals().get(name)),
                 id="PHASE_DYNAMIC_TO_STATIC_BOOL" if what == "a bool" else "PHASE_DYNAMIC_INDEX",
             )
         return self.value
@@ -302,7 +320,9 @@ class Numeric(metaclass=NumericMeta):
     def __index__(self) -> int:
         value = self._static("an int")
         if isinstance(value, float):
-            raise DSLUserCodeTypeError(f"{type(self).__name__} cannot be an index", fix="convert it: `Int32(x)`")
+            raise DSLUserCodeTypeError(
+                Phrase("{type} cannot be an index", type=type(self)), fix=Phrase("convert it: {cast}", cast=cast(Int32))
+            )
         return int(value)
 
     def __int__(self) -> int:
@@ -326,7 +346,8 @@ class Integer(Numeric):
         """Modulo 2**width, floats truncated. Raises ValueError for NaN, OverflowError past 64 bits, as numpy does."""
         if cls._exact_range is None:
             raise NoStaticValue(
-                f"{cls} has no values known while compiling", fix=f"convert a dynamic value: `x.to(cutlass.{cls})`"
+                Phrase("{type} has no values known while compiling", type=cls),
+                fix=Phrase("convert a dynamic value: {conversion}", conversion=conversion_to(cls)),
             )
         low, high = cls._exact_range
         if isinstance(value, float):
@@ -372,8 +393,10 @@ class Float(Numeric):
         """The Python float as it is; `constant_of` rounds it. Raises NoStaticValue for groups and FloatNV8E5M3FNU."""
         if cls.__name__ not in FORMATS:
             raise NoStaticValue(
-                f"{cls} has no values known while compiling: it is a type of bits in memory",
-                fix="read or write the memory as Uint8: `cute.recast_tensor(t, cutlass.Uint8)`",
+                Phrase("{type} has no values known while compiling: it is a type of bits in memory", type=cls),
+                fix=Phrase(
+                    "read or write the memory as Uint8: `cute.recast_tensor(t, cutlass.Uint8)`", "RECAST_TENSOR"
+                ),
             )
         value = float(value)
         if math.isfinite(value) and abs(value) > 448 and math.isinf(round_to(value, cls.__name__)):
@@ -498,7 +521,9 @@ def dtype(name: str) -> type[Numeric]:
     """The type called `name`, as `Int32`. Raises TypeError for other names."""
     numeric_type = _NAMED.get(name) if isinstance(name, str) else None
     if numeric_type is None or numeric_type is Boolean or numeric_type.is_abstract:
-        raise DSLUserCodeTypeError(f"can't interpret {name} as data type", fix="name a type as cutlass does: `Float32`")
+        raise DSLUserCodeTypeError(
+            f"can't interpret {name} as data type", fix=Phrase("name a type as cutlass does: `Float32`", "IN_CUTE")
+        )
     return numeric_type
 
 
@@ -545,7 +570,8 @@ def promote(a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
         partner = {16: Float16, 32: Float32, 64: Float64}.get(integer.width)
         if partner is None:
             raise DSLUserCodeTypeError(
-                f"{a} and {b} have no common type", fix="convert one, for example `x.to(cutlass.Float32)`"
+                Phrase("{a} and {b} have no common type", a=a, b=b),
+                fix=Phrase("convert one, for example {conversion}", conversion=conversion_to(Float32)),
             )
         return promote(number, partner)
     if a.width != b.width:

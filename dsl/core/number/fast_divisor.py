@@ -8,6 +8,7 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import Int32, Int64, Numeric, Uint32, is_dynamic, numeric
 from dsl.core.number.operators import truncated_divmod
+from dsl.core.phrase import Phrase, cast
 
 
 class FastDivmodDivisor:
@@ -21,7 +22,9 @@ class FastDivmodDivisor:
     def __init__(self, divisor: Any, is_power_of_2: bool | None = None):
         number = numeric(divisor)
         if number is None or not number.is_integer:
-            raise DSLUserCodeTypeError(f"divisor must be an integer, got {divisor!r}", fix="convert it: `Int32(x)`")
+            raise DSLUserCodeTypeError(
+                f"divisor must be an integer, got {divisor!r}", fix=Phrase("convert it: {cast}", cast=cast(Int32))
+            )
         if not is_dynamic(number) and number.value == 0:
             raise DSLUserCodeValueError("a divisor is not 0", fix="give the number of parts")
         self.divisor, self.is_power_of_2 = divisor, bool(is_power_of_2)

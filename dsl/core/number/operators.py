@@ -23,6 +23,7 @@ from dsl.core.ir import arithmetic, mlir
 from dsl.core.number import elementary_functions, integer_power
 from dsl.core.number.conversion import is_bits
 from dsl.core.number.dtypes import Boolean, Float32, Int32, Numeric, TFloat32, is_dynamic, numeric, of_python, promote
+from dsl.core.phrase import Phrase, cast, conversion
 from dsl.core.unbound import Unbound
 
 _FOLD = {
@@ -68,6 +69,8 @@ SIGNS = {
     "ge": ">=",
 }
 _ARITHMETIC = {"add", "sub", "mul", "floordiv", "mod"}
+_UNARY_SIGNS = {"neg": "-", "pos": "+", "invert": "~"}
+_CONVERT_FIRST = Phrase("convert it first, for example {cast}", cast=cast(Int32))
 _INTEGER_ONLY = {"and", "or", "xor", "lshift", "rshift"}
 
 
@@ -87,7 +90,8 @@ def _must_compute(dtype: type[Numeric]) -> None:
     """Raise DSLUserCodeTypeError for a type that is storage only."""
     if is_bits(dtype) or dtype is TFloat32:
         raise DSLUserCodeTypeError(
-            f"{dtype} has no arithmetic and no comparison", fix="convert it: `x.to(cutlass.Float32)`"
+            Phrase("{dtype} has no arithmetic and no comparison", dtype=dtype),
+            fix=Phrase("convert it: {conversion}", conversion=conversion(Float32)),
         )
 
 
@@ -105,7 +109,7 @@ def operate(name: str, a: Any, b: Any):
             if name in ("lshift", "rshift") and type(left).is_float and type(right).is_integer
             else DSLUserCodeTypeError
         )
-        raise kind(f"`{SIGNS[name]}` needs integers, got {dtype}", fix="convert it first, for example `Int32(x)`")
+        raise kind(Phrase("`{sign}` needs integers, got {dtype}", sign=SIGNS[name], dtype=dtype), fix=_CONVERT_FIRST)
     # of integers: their common type comes first
     if name == "truediv" and dtype is Float32 and number_rules.current() is number_rules.CUTE:
         common = promote(type(left), type(right))
@@ -197,7 +201,11 @@ def _fold(name: str, dtype: type[Numeric], a, b) -> Numeric | None:
 
 def _overflow(name: str, dtype: type[Numeric]) -> DSLUserCodeOverflowError:
     return DSLUserCodeOverflowError(
-        f"`{SIGNS.get(name, name)}` of two {dtype} known while compiling gives more than 64 bits hold",
+        Phrase(
+            "`{sign}` of two {dtype} known while compiling gives more than 64 bits hold",
+            sign=SIGNS.get(name, name),
+            dtype=dtype,
+        ),
         fix="compute it of values known at run time, which wrap, or in smaller steps",
     )
 
@@ -309,8 +317,7 @@ def _unary(name: str, fold, emit):
         dtype = type(self)
         if (name in ("neg", "pos") and dtype is Boolean) or (name == "invert" and dtype.is_float):
             raise DSLUserCodeTypeError(
-                f"a {dtype} has no unary `{ {'neg': '-', 'pos': '+', 'invert': '~'}[name] }`",
-                fix="convert it first, for example `Int32(x)`",
+                Phrase("{dtype:a} has no unary `{sign}`", dtype=dtype, sign=_UNARY_SIGNS[name]), fix=_CONVERT_FIRST
             )
         if is_dynamic(self):
             _must_compute(dtype)
@@ -349,7 +356,8 @@ def _extreme(name: str, a, b):
     left, right = numeric(a), numeric(b)
     if left is None or right is None:
         raise DSLUserCodeTypeError(
-            f"{name} compares numbers, got {type_name(a)} and {type_name(b)}", fix="compare elements of tensors: `x[i]`"
+            Phrase("{name} compares numbers, got {a} and {b}", name=name, a=type_name(a), b=type_name(b)),
+            fix="compare elements of tensors: `x[i]`",
         )
     dtype = _operation_type(name, a, b)
     left, right = dtype(left), dtype(right)
@@ -378,7 +386,7 @@ def select(condition, a, b) -> Numeric:
     left, right = numeric(a), numeric(b)
     if left is None or right is None:
         raise DSLUserCodeTypeError(
-            f"a conditional expression needs two numbers, got {type_name(a)} and {type_name(b)}",
+            Phrase("a conditional expression needs two numbers, got {a} and {b}", a=type_name(a), b=type_name(b)),
             fix="choose between elements of tensors: `x[i]`",
         )
     dtype = type_of_literal(a, b) or promote(type(left), type(right))
@@ -390,20 +398,20 @@ def select(condition, a, b) -> Numeric:
 
 def type_name(value: Any) -> str:
     """The type of a value in the author's words: `Int32`, `Python int`, `tuple of 2`;
-    its own `type_text` if it has one.
+    its own `type_text` if it has one. It may be a phrase.
 
     Raises DSLUserCodeError for a variable that has no value on every path.
     """
     if isinstance(value, Unbound):
         value.take(False)
     if isinstance(value, Numeric):
-        return type(value).__name__
+        return Phrase("{type}", type=type(value))
     if value is None:
         return "None"
     if isinstance(value, (type, types.ModuleType)):
         return f"the {'type' if isinstance(value, type) else 'module'} {value.__name__.removeprefix('dsl.')}"
     if isinstance(value, (bool, int, float, str)):
-        return f"Python {type(value).__name__}"
+        return Phrase("Python {type}", "PYTHON_TYPE", type=type(value).__name__)
     if isinstance(value, (tuple, list, dict)):
         return f"{type(value).__name__} of {len(value)}"
     text = getattr(type(value), "type_text", None)

@@ -9,6 +9,7 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic, mlir
 from dsl.core.number.dtypes import Boolean, Int8, Int32, Int64, Numeric, is_dynamic, numeric
+from dsl.core.phrase import Phrase, cast
 
 _FAR = 1 << 30  # elements
 _NAMES = {
@@ -154,7 +155,10 @@ class Pointer:
         whole = step_bits % 8 == 0
         if not whole and self.bit is None:
             raise DSLUserCodeValueError(
-                f"moves a pointer to {self.dtype} by parts of a byte from a place that may be inside one",
+                Phrase(
+                    "moves a pointer to {dtype} by parts of a byte from a place that may be inside one",
+                    dtype=self.dtype,
+                ),
                 fix="add the offsets first, and then the sum to the pointer",
             )
         if not is_dynamic(count):
@@ -223,7 +227,7 @@ class Pointer:
     def __len__(self) -> int:
         raise DSLUserCodeTypeError(
             "a pointer has no len(): it does not know how many elements follow",
-            fix="make a tensor of it: `cute.make_tensor(p, layout)`",
+            fix=Phrase("make a tensor of it: `cute.make_tensor(p, layout)`", "IN_CUTE"),
         )
 
     def __contains__(self, value) -> bool:
@@ -241,7 +245,8 @@ class Pointer:
         moved = self._moved(offset, 1)
         if moved is NotImplemented:
             raise DSLUserCodeTypeError(
-                f"pointer index must be one integer, got {type(offset).__name__}", fix="convert it: `Int32(x)`"
+                Phrase("pointer index must be one integer, got {type}", type=type(offset)),
+                fix=Phrase("convert it: {cast}", cast=cast(Int32)),
             )
         return moved
 
@@ -261,8 +266,12 @@ class Pointer:
         """The same address, pointing at elements of `dtype`."""
         if self.bit != 0 and dtype.storage_width != self.dtype.storage_width:
             raise DSLUserCodeValueError(
-                f"a pointer to {self.dtype} that may be inside a byte has no address as {dtype}",
-                fix=f"recast first, and move the pointer to {dtype}",
+                Phrase(
+                    "a pointer to {dtype} that may be inside a byte has no address as {wanted}",
+                    dtype=self.dtype,
+                    wanted=dtype,
+                ),
+                fix=Phrase("recast first, and move the pointer to {dtype}", dtype=dtype),
             )
         return Pointer(dtype, self.address, self.space, self.alignment_bytes, bit=self.bit)
 
@@ -279,8 +288,14 @@ def element_bytes(dtype: type[Numeric]) -> int:
     """Bytes of one element in memory. Raises DSLUserCodeValueError for one that is no whole bytes of its own."""
     if dtype.is_packed:
         raise DSLUserCodeValueError(
-            f"Sub-byte scalar dereference not supported for type {dtype}: it has no elements of whole bytes",
-            fix="load or store many at once (`t.load()`), or read bytes: `cute.recast_tensor(t, cutlass.Uint8)`",
+            Phrase(
+                "Sub-byte scalar dereference not supported for type {dtype}: it has no elements of whole bytes",
+                dtype=dtype,
+            ),
+            fix=Phrase(
+                "load or store many at once (`t.load()`), or read bytes: `cute.recast_tensor(t, cutlass.Uint8)`",
+                "IN_CUTE",
+            ),
         )
     return dtype.storage_width // 8
 
@@ -311,13 +326,13 @@ def from_address(dtype: type[Numeric], address, space: AddressSpace, alignment_b
     number = numeric(address)
     if number is None or not type(number).is_integer:
         raise DSLUserCodeTypeError(
-            f"address must be an integer, got {type(address).__name__}",
+            Phrase("address must be an integer, got {type}", type=type(address)),
             fix="give `tensor.iterator.toint()`, or `tensor.iterator` as it is",
         )
     if not (isinstance(dtype, type) and issubclass(dtype, Numeric)) or not isinstance(space, AddressSpace):
         raise DSLUserCodeTypeError(
             "a pointer is made of a numeric type, an address and a memory space",
-            fix="make_ptr(cutlass.Float32, address, cute.AddressSpace.gmem)",
+            fix=Phrase("make_ptr(cutlass.Float32, address, cute.AddressSpace.gmem)", "IN_CUTE"),
         )
     if not isinstance(alignment_bytes, int) or alignment_bytes < 0 or alignment_bytes & (alignment_bytes - 1):
         raise DSLUserCodeTypeError(

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from dsl import span
 from dsl.core.errors import DSLUserCodeRecursionError
+from dsl.core.phrase import Phrase, dynamic
 
 # 1 000 arms of an `if ... elif` fit. An author's own endless recursion ends here too,
 # on half of a thread's usual stack.
@@ -58,7 +59,13 @@ def endless(error: RecursionError) -> DSLUserCodeRecursionError:
     again = [position for position, (called, _) in enumerate(calls) if called is code][1]
     name = "this function" if code.co_name.startswith("<") else f"`{code.co_name}`"
     return DSLUserCodeRecursionError(
-        f"{name} calls itself without end while compiling, where a dynamic value cannot stop it",
-        fix="write a loop, or stop by a value known while compiling: `if cutlass.const_expr(n == 0)`",
+        Phrase(
+            "{name} calls itself without end while compiling, where {value} cannot stop it",
+            name=name,
+            value=dynamic("value"),
+        ),
+        fix=Phrase(
+            "write a loop, or stop by a value known while compiling: `if cutlass.const_expr(n == 0)`", "END_RECURSION"
+        ),
         place=span.of_code(*calls[again - 1]),
     )

@@ -17,6 +17,7 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import BFloat16, Boolean, Int8, Int16, Int32, Int64, Numeric, Uint8, Uint16, Uint32, Uint64
 from dsl.core.number.float_formats import FORMATS
 from dsl.core.number.pointer import AddressSpace, Pointer
+from dsl.core.phrase import Phrase
 from dsl.launch.argument import dlpack
 from dsl.layout import Layout
 
@@ -57,8 +58,15 @@ class Binding:
         """The error of argument part `part` ("shape[0]", or "" for the argument itself)."""
         what = f"{self.name}.{part}" if part else self.name
         exception = error(
-            f"Mismatched {what} on argument #{self.position} when calling: `{self.call}`, "
-            f"expected to be {expected}, got {got}"
+            Phrase(
+                "Mismatched {what} on argument #{position} when calling: `{call}`, "
+                "expected to be {expected}, got {got}",
+                what=what,
+                position=self.position,
+                call=self.call,
+                expected=expected,
+                got=got,
+            )
         )
         exception.part = part.partition("[")[0]
         return exception
@@ -128,7 +136,7 @@ class TensorType:
 
     def _check(self, view: dlpack.View, binding: Binding) -> None:
         if view.dtype is not self.dtype:
-            raise binding.mismatch(TypeError, "dtype", self.dtype.__name__, view.dtype.__name__)
+            raise binding.mismatch(TypeError, "dtype", self.dtype, view.dtype)
         if len(view.shape) != len(self.shape):
             raise binding.mismatch(ValueError, "ndim", len(self.shape), len(view.shape))
         if view.address % self.alignment_bytes:
@@ -195,13 +203,15 @@ class ScalarType:
         if hasattr(number, "item") and getattr(number, "shape", None) == ():  # a scalar of numpy
             number = number.item()
         if not isinstance(number, (bool, int, float)):
-            raise binding.mismatch(TypeError, "", self.dtype.__name__, type(value).__name__)
+            raise binding.mismatch(TypeError, "", self.dtype, type(value))
         passed = number
         try:
             number = (self.annotated or self.dtype).wrap(passed)
             number = self.dtype.wrapped(number) if self.annotated else number
         except (OverflowError, ValueError):
-            raise binding.mismatch(ValueError, "", f"a number that {self.dtype.__name__} can hold", passed) from None
+            raise binding.mismatch(
+                ValueError, "", Phrase("a number that {type} can hold", type=self.dtype), passed
+            ) from None
         if self.annotated and number < 0 < passed:
             warn_of_sign(passed, self.annotated, number, binding.name)
         if self.dtype.is_integer and isinstance(passed, float) and passed != int(passed):
@@ -239,7 +249,7 @@ class PointerType:
             raise binding.mismatch(TypeError, "", "a pointer (make_ptr) or an address", type(value).__name__)
         dtype = getattr(value, "dtype", self.dtype)
         if dtype is not self.dtype:
-            raise binding.mismatch(TypeError, "dtype", self.dtype.__name__, dtype.__name__)
+            raise binding.mismatch(TypeError, "dtype", self.dtype, dtype)
         if address % self.alignment_bytes:
             raise binding.mismatch(ValueError, "", f"{self.alignment_bytes} bytes aligned", f"{address:#x}")
         return [address]

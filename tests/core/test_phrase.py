@@ -1,0 +1,75 @@
+"""Sentences with parts: core's own text, and a language's."""
+
+import ast
+import copy
+import re
+from pathlib import Path
+
+import pytest
+
+from dsl.core.number.dtypes import Float32, Int32, Uint8
+from dsl.core.number.operators import type_name
+from dsl.core.phrase import STATIC_PARAMETER, Phrase, cast, conversion, dynamic, kinds, reworded, with_article
+
+ROOT = Path(__file__).parents[2]
+TEMPLATES = {"DYNAMIC": "{what:a} known at run time only", "CAST": "`T.{dtype}(x)`", "PYTHON_TYPE": "Python's {type}"}
+
+
+def words(kind: type) -> str:
+    return kind.__name__.lower()
+
+
+def test_a_phrase_is_cores_own_text():
+    assert Phrase("got {type} for `{name}`", type=Int32, name="x") == "got Int32 for `x`"
+    assert Phrase("a {{}} of {got!r}", got="x") == "a {} of 'x'"
+    assert str(dynamic(Float32)) == "a dynamic Float32"
+
+
+@pytest.mark.parametrize(
+    "phrase, text",
+    [
+        (Phrase("got {type}", type=Int32), "got int32"),
+        (Phrase("{type:a} has none", type=Int32), "an int32 has none"),
+        (Phrase("got {type}", type=type_name(3)), "got Python's int"),
+        (Phrase("is {value}", value=dynamic(Uint8)), "is a uint8 known at run time only"),
+        (Phrase("convert it: {cast}", cast=cast(Float32)), "convert it: `T.float32(x)`"),
+        (Phrase("convert it: {to}", to=conversion(Float32)), "convert it: `x.to(cutlass.float32)`"),
+        ("Int32 of plain text", "Int32 of plain text"),
+    ],
+)
+def test_a_language_words_a_phrase_and_its_fields(phrase, text):
+    assert reworded(phrase, TEMPLATES, words) == text
+
+
+def test_kinds_are_those_of_the_fields_too():
+    assert list(kinds(Phrase("a {b}", "A", b=Phrase("c {d}", d=STATIC_PARAMETER)))) == ["A", "STATIC_PARAMETER"]
+    assert list(kinds("plain")) == []
+
+
+def test_a_copy_keeps_the_parts():
+    phrase = copy.deepcopy(Phrase("got {type}", "K", type=Int32))
+    assert (phrase, phrase.kind, phrase.fields) == ("got Int32", "K", {"type": Int32})
+
+
+@pytest.mark.parametrize("word, text", [("i32", "an i32"), ("u8", "a u8"), ("Int32", "an Int32"), ("tuple", "a tuple")])
+def test_articles(word, text):
+    assert with_article(word) == text
+
+
+def test_a_fix_in_cutes_words_has_a_kind():
+    """Another language has its own sentence for it, or says that there is none."""
+    wrong = []
+    for folder in ("core", "gpu"):
+        for path in sorted((ROOT / "dsl" / folder).rglob("*.py")):
+            if "diagnosis" in path.parts:  # of CuTe programs
+                continue
+            for call in ast.walk(ast.parse(path.read_text())):
+                if not isinstance(call, ast.Call) or ast.unparse(call.func).endswith("warn_not_portable"):
+                    continue
+                for fix in (keyword.value for keyword in call.keywords if keyword.arg == "fix"):
+                    text = ast.unparse(fix)
+                    if re.search(r"\bcutlass\b|\bcute\b|onstexpr|const_expr", text) and not re.search(
+                        r"'[A-Z0-9_]+'", text
+                    ):
+                        wrong.append(f"{path.relative_to(ROOT)}:{call.lineno}: {text}")
+    assert wrong == []
