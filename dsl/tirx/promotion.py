@@ -99,7 +99,7 @@ def check_shift(name: str, number: Any, count: Any) -> None:
     if dtype.is_integer and not 0 <= value < width:
         word, opposite = ("left", ">>") if name == "lshift" else ("right", "<<")
         raise DSLUserCodeValueError(
-            f"a shift {word} of {dtype} must be by 0 to {width - 1}, got {value}",
+            f"a shift {word} of {type_word(dtype)} must be by 0 to {width - 1}, got {value}",
             id="SHIFT_COUNT",
             fix=f"shift the other way: `x {opposite} {-value}`"
             if value < 0
