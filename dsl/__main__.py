@@ -17,9 +17,12 @@ import types
 import warnings
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsl.span import source_lines
+
+if TYPE_CHECKING:
+    from dsl.launch.session import Session
 
 EXAMPLES = """\
 examples:
@@ -196,8 +199,8 @@ def _gpu_model(name: str) -> str:
 def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Namespace) -> int:
     """Run the program; 0, or 1 where it failed, 2 for wrong usage, 124 after --timeout, 130 after Ctrl-C."""
     from dsl import alias
-    from dsl.core.errors import DSLUserCodeError, PortabilityWarning
-    from dsl.core.syntax.function_source import keep_executed_texts
+    from dsl.core.errors import PortabilityWarning
+    from dsl.core.syntax.function_source import executed_texts_kept
     from dsl.launch.devices.protocol import DeviceMissing
 
     if options.portable or not sys.warnoptions:  # python -W decides where it is given
@@ -227,8 +230,15 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
     if options.timeout:
         signal.signal(signal.SIGALRM, _time_is_over)
         signal.setitimer(signal.ITIMER_REAL, options.timeout)
+    with executed_texts_kept():
+        return _run_in(session, file, source, spec, options)
+
+
+def _run_in(session: Session, file: str, source: str, spec: ModuleSpec | None, options: argparse.Namespace) -> int:
+    """Run the program, then what is typed at the prompt, and show what was asked for; the exit status."""
+    from dsl.core.errors import DSLUserCodeError
+
     status = 0
-    keep_executed_texts()
     try:
         _execute(file, source, spec, options.param)
         session.check()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import inspect
 import linecache
 import warnings
@@ -31,8 +32,11 @@ def load_ipython_extension(shell: Any) -> None:
         raise _usage(f"{error}; or restart the kernel, and load dsl.notebook before") from None
     if hasattr(shell.compile, "_texts"):  # %reload_ext
         return
-    function_source.keep_executed_texts()
     shell.compile.__class__ = _compiler_class(type(shell.compile))
+    texts = contextlib.ExitStack()
+    texts.enter_context(function_source.executed_texts_kept())  # in the rest of this cell
+    shell.events.register("pre_execute", lambda: texts.enter_context(function_source.executed_texts_kept()))
+    shell.events.register("post_execute", texts.close)
     magic = _Magic()
     shell.events.register("pre_run_cell", magic.cell_begins)
     shell.register_magic_function(magic, "line", "dsl")

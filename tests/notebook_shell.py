@@ -12,6 +12,8 @@ import types
 
 from dsl import notebook
 
+PYTHONS_EXEC = exec
+
 
 class UsageError(Exception):
     pass
@@ -33,12 +35,16 @@ class Shell:
     """Cells and the magics %load_ext, %%time and those that are registered."""
 
     def __init__(self):
-        self.compile, self.events, self.magics, self.begins = Compiler(), self, {}, []
+        self.compile, self.events, self.magics = Compiler(), self, {}
+        self.callbacks = {"pre_execute": [], "pre_run_cell": [], "post_execute": []}
         self.names = {"__name__": "__main__"}
 
     def register(self, event, function):
-        assert event == "pre_run_cell"
-        self.begins.append(function)
+        self.callbacks[event].append(function)
+
+    def trigger(self, event, *arguments):
+        for function in list(self.callbacks[event]):
+            function(*arguments)
 
     def register_magic_function(self, function, kind, name):
         assert kind == "line"
@@ -46,8 +52,8 @@ class Shell:
 
     def run_cell(self, text, number):
         name = self.compile.cache(text, number, text)
-        for begins in self.begins:
-            begins(None)
+        self.trigger("pre_execute")
+        self.trigger("pre_run_cell", None)
         try:
             if text.startswith("%load_ext dsl.notebook"):
                 notebook.load_ipython_extension(self)
@@ -61,6 +67,9 @@ class Shell:
                 exec(self.compile(self.compile.ast_parse(text, name), name, "exec"), self.names)
         except Exception as error:
             print(f"{type(error).__name__}: {error}")
+        finally:
+            self.trigger("post_execute")
+        assert exec is PYTHONS_EXEC, "between cells"
 
 
 def main(file):

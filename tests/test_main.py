@@ -371,8 +371,9 @@ for k in (1, 2):
 
 
 def test_executed_texts_and_standard_input_are_compiled(tmp_path):
-    (tmp_path / "author.py").write_text(EXECUTED)
-    assert dsl("author.py", folder=tmp_path).stdout == "6\n7\n"
+    after = "import atexit\natexit.register(lambda: print(exec))\n"
+    (tmp_path / "author.py").write_text(EXECUTED + after)
+    assert dsl("author.py", folder=tmp_path).stdout == "6\n7\n<built-in function exec>\n"
     assert dsl("-", text=EXECUTED, folder=tmp_path).stdout == "6\n7\n"
     wrong = EXECUTED.replace("return n", "return bool(n)")
     run = dsl("-", text=wrong, folder=tmp_path)

@@ -110,17 +110,17 @@ def execute(file: str, text: str) -> None:
     import linecache
     import types
 
-    from dsl.core.syntax.function_source import keep_executed_texts
+    from dsl.core.syntax.function_source import executed_texts_kept
 
-    run_text = exec
-    keep_executed_texts()
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     module.__file__ = file
-    run_text(compile(text, file, "exec", dont_inherit=True), module.__dict__)
-    if callable(getattr(module, "run", None)) and "__name__" not in text:
-        parameters = mutations.parameters(module.run)
-        module.run(**parameters)
+    code = compile(text, file, "exec", dont_inherit=True)
+    with executed_texts_kept():
+        exec(code, module.__dict__)
+        if callable(getattr(module, "run", None)) and "__name__" not in text:
+            parameters = mutations.parameters(module.run)
+            module.run(**parameters)
 
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')

@@ -6,13 +6,14 @@ import __future__
 
 import ast
 import builtins
+import contextlib
 import functools
 import linecache
 import os
 import sys
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
@@ -267,43 +268,75 @@ class Resolver:
 # --- texts that a program executes ---------------------------------------------------------------------------------
 
 
-def keep_executed_texts() -> None:
-    """From now on, what the author's files give to exec, eval and compile as text can be read again for compiling it.
+@contextlib.contextmanager
+def executed_texts_kept() -> Iterator[None]:
+    """While this lasts, what the author's files give to exec, eval and compile as text can be read again later.
 
-    A text without a file name of its own is called after the place that executes it.
+    A text without a file name of its own is called after the place that executes it. Nothing else has the text of a
+    function that exec made: its code knows a file name, and linecache no file of that name. An audit hook would be told
+    it too, but could not name it, and would stay for good. So the three builtins are replaced meanwhile.
     """
+    before = {name: getattr(builtins, name) for name in ("compile", "exec", "eval")}
+    if any(function in _replacements for function in before.values()):  # by whoever called this one
+        yield
+        return
+    replacing = {name: make(before) for name, make in _REPLACEMENTS.items()}
+    _replacements.update(replacing.values())
+    vars(builtins).update(replacing)
+    try:
+        yield
+    finally:
+        for name, function in replacing.items():
+            if getattr(builtins, name) is function:  # else somebody has replaced it since, and calls it
+                setattr(builtins, name, before[name])
 
-    def with_source(python: Callable) -> Callable:
-        @functools.wraps(python)
-        def executing(source, globals=None, locals=None, /, **options):
-            __tracebackhide__ = True  # of IPython's and pytest's tracebacks
-            frame = sys._getframe(1)
-            if globals is None:
-                globals, locals = frame.f_globals, frame.f_locals if locals is None else locals
-            if isinstance(source, (str, bytes)) and is_authors(frame.f_code.co_filename):
-                mode = "exec" if python is python_exec else "eval"
-                text = source.lstrip() if mode == "eval" else source  # as eval does
-                source = python_compile(text, _kept(text, "<string>", frame), mode, _future(frame), True)
-            try:
-                return python(source, globals, locals, **options)
-            except BaseException as error:  # as it was raised, without this frame
+
+_replacements: weakref.WeakSet[Callable] = weakref.WeakSet()
+
+
+def _executing(name: str, before: dict[str, Callable]) -> Callable:
+    """exec or eval, which keeps a text of the author's."""
+    python, python_compile = before[name], before["compile"]
+
+    @functools.wraps(python)
+    def executing(source, globals=None, locals=None, /, **options):
+        __tracebackhide__ = True  # of IPython's and pytest's tracebacks
+        frame = sys._getframe(1)
+        if globals is None:
+            globals, locals = frame.f_globals, frame.f_locals if locals is None else locals
+        if isinstance(source, (str, bytes)) and is_authors(frame.f_code.co_filename):
+            text = source.lstrip() if name == "eval" else source  # as eval does
+            source = python_compile(text, _kept(text, "<string>", frame), name, _future(frame), True)
+        try:
+            return python(source, globals, locals, **options)
+        except BaseException as error:  # as it was raised, without this frame
+            if error.__traceback__ is not None:
                 error.__traceback__ = error.__traceback__.tb_next
-                raise
+            raise
 
-        return executing
+    return executing
 
-    @functools.wraps(builtins.compile)
+
+def _compiling(before: dict[str, Callable]) -> Callable:
+    """compile, which keeps a text of the author's."""
+    python = before["compile"]
+
+    @functools.wraps(python)
     def compiling(source, filename, mode, flags=0, dont_inherit=False, *rest, **options):
         frame = sys._getframe(1)
         if isinstance(source, (str, bytes)) and isinstance(filename, str) and is_authors(frame.f_code.co_filename):
             filename = _kept(source, filename, frame)
-        return python_compile(
-            source, filename, mode, flags if dont_inherit else flags | _future(frame), True, *rest, **options
-        )
+        flags = flags if dont_inherit else flags | _future(frame)
+        return python(source, filename, mode, flags, True, *rest, **options)
 
-    python_compile, python_exec = builtins.compile, builtins.exec
-    builtins.compile = compiling
-    builtins.exec, builtins.eval = with_source(builtins.exec), with_source(builtins.eval)
+    return compiling
+
+
+_REPLACEMENTS: dict[str, Callable[[dict[str, Callable]], Callable]] = {
+    "compile": _compiling,
+    "exec": functools.partial(_executing, "exec"),
+    "eval": functools.partial(_executing, "eval"),
+}
 
 
 def _future(frame: types.FrameType) -> int:

@@ -2,6 +2,7 @@
 and what is said where there is none."""
 
 import ast
+import builtins
 import doctest
 import importlib
 import linecache
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import types
+import warnings
 import zipfile
 
 import pytest
@@ -123,17 +125,46 @@ def test_the_authors_files_are_those_of_no_library():
 
 
 @pytest.fixture
-def executing(monkeypatch):
+def executing():
     """A module of the author's in which exec, eval and compile keep what they are given."""
-    import builtins
-
-    for name in ("exec", "eval", "compile"):
-        monkeypatch.setattr(builtins, name, getattr(builtins, name))
-    function_source.keep_executed_texts()
-    known = set(linecache.cache)
-    yield
-    for name in set(linecache.cache) - known:
+    before = set(linecache.cache)
+    with function_source.executed_texts_kept():
+        yield
+    for name in set(linecache.cache) - before:
         del linecache.cache[name]
+
+
+def builtins_are_pythons() -> bool:
+    return all(isinstance(each, types.BuiltinFunctionType) for each in (exec, eval, compile))
+
+
+def test_the_builtins_are_pythons_but_while_they_are_needed():
+    from dsl import alias
+
+    alias.install("emulator")
+    try:
+        import cutlass.cute  # noqa: F401 - what it does to Python
+
+        assert builtins_are_pythons()
+    finally:
+        alias.uninstall()
+    assert warnings.showwarning.__module__ == "warnings"
+    with pytest.raises(ZeroDivisionError), function_source.executed_texts_kept():
+        keeping = exec
+        with function_source.executed_texts_kept():
+            assert exec is keeping and not builtins_are_pythons()
+        assert exec is keeping
+        exec("1 / 0")
+    assert builtins_are_pythons()
+    keeping("assert True")  # whoever has kept it may call it
+    python_eval = eval
+    with function_source.executed_texts_kept():
+        builtins.eval = replaced = lambda text: text  # somebody else's stays
+    try:
+        assert eval is replaced
+    finally:
+        builtins.eval = python_eval
+    assert builtins_are_pythons()
 
 
 def test_executed_texts_are_kept(executing):
