@@ -153,7 +153,7 @@ def is_library_file(file: str) -> bool:
 
 
 def is_part(code: CodeType) -> bool:
-    """Whether `code` is a part that a function of the author's was cut into (core.rewrite),
+    """Whether `code` is a part that a function of the author's was cut into (core.syntax.rewrite_statement),
     and not a function of its own."""
     return code.co_qualname.rpartition(".")[2].startswith("__dsl_")
 

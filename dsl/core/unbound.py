@@ -1,7 +1,7 @@
 """Variables that some path has not assigned: what stands in their place, and the error at their use.
 
 A variable that one path assigns and another does not is a Partial: it carries the value, and poison on the other path.
-A use that flow (core.flow) proves to be reached by assigning paths only takes the value; any other is an error.
+A use that core.syntax.liveness proves to be reached by assigning paths only takes the value; any other is an error.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from dsl.core.control_flow.undecorated import Helpers
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, tell
 from dsl.core.number.dtypes import is_dynamic
 from dsl.core.number.operators import type_name
-from dsl.core.syntax.rewrite import Grammar
+from dsl.core.syntax.rewrite_expression import Grammar
 from dsl.gpu.debug import printf
 from dsl.span import author_frame, here, of_frame
 

@@ -15,8 +15,10 @@ import types as python_types
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dsl.core.syntax.assigned_names import assigned_in
 from dsl.core.syntax.early_exits import VALUE, guarded
-from dsl.core.syntax.rewrite import Grammar, Rewriter, assigned_in
+from dsl.core.syntax.rewrite_expression import Grammar
+from dsl.core.syntax.rewrite_statement import Rewriter
 
 # What no kernel has: what authors call it, and what to write.
 _IN_FIELD = "keep it in a field: `x = qd.field(qd.i32, shape=())`, then `x[None]`"
@@ -364,7 +366,7 @@ class QuadrantsRewriter(Rewriter):
     def visit_Assert(self, node: ast.Assert):
         message = self.visit(node.msg) if node.msg else ast.Constant(None)
         call = self._at(
-            node, "assert_", self._thunk(node.test), self._made_thunk(message), ast.Constant(self._text(node.test))
+            node, "assert_", self._thunk(node.test), self._thunk_of(message), ast.Constant(self._text(node.test))
         )
         return ast.copy_location(ast.Expr(call), node)
 

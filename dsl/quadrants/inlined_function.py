@@ -7,8 +7,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from dsl.core.syntax.assigned_names import assigned_in
 from dsl.core.syntax.function_source import find_definition
-from dsl.core.syntax.rewrite import assigned_in
 from dsl.quadrants import annotations, dtypes as types, hooks, task
 from dsl.quadrants.annotations import MatrixAnnotation
 from dsl.quadrants.assignable import value_of

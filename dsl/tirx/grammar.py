@@ -15,7 +15,7 @@ from dsl.core.control_flow.statements import Range, Unbound
 from dsl.core.control_flow.undecorated import Helpers
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic
-from dsl.core.syntax.rewrite import Grammar
+from dsl.core.syntax.rewrite_expression import Grammar
 from dsl.span import Span, here
 from dsl.tile.ssa import TensorSSA
 from dsl.tirx import choice, device_part, loops, registers, statement_names

@@ -16,8 +16,8 @@ from typing import Any
 
 from dsl.core.syntax.early_exits import breaks, put_at
 from dsl.core.syntax.function_source import arguments_named
-from dsl.core.syntax.rewrite import Rewriter
 from dsl.core.syntax.rewrite_expression import is_hook
+from dsl.core.syntax.rewrite_statement import Rewriter
 from dsl.tirx import memory, statement_names
 from dsl.tirx.operations import evaluate
 

@@ -8,26 +8,42 @@
     c                            guard(broke): b
                              c
 
-The pass runs before the statements become closures (core.rewrite). An exit whose way to its target crosses no dynamic
-statement stays Python's. A guard is value-based: while no flag can be set it is not a branch. A static loop that a
-dynamic exit leaves becomes a closure too, whose later trips are guarded (loop.unrolled).
+The pass runs before the statements become closures (rewrite_statement). An exit whose way to its target crosses no
+dynamic statement stays Python's. A guard is value-based: while no flag can be set it is not a branch. A static loop
+that a dynamic exit leaves becomes a closure too, whose later trips are guarded (loop.unrolled).
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from dsl.core.syntax.liveness import flow_of
+from dsl.core.syntax.liveness import Flow, Placed, flow_at, flow_of
 
 RETURNED, VALUE = "__dsl_returned", "__dsl_value"
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
 class Guard(ast.If):
-    """`body`, unless one of the variables named by `flags` is true."""
+    """`body`, unless one of the variables named by `flags` is true. `cause`: the exit that sets them."""
 
     flags: tuple[str, ...] = ()
+    flow: Flow
+    cause: ast.stmt | None = None
+    is_last = False  # whether the function has nothing more to do behind it than to return
+
+
+def _guard(body: list[ast.stmt], flags: Iterable[str], flow: Flow, place: Placed) -> Guard:
+    guard = put_at(Guard(ast.Constant(True), body, []), place)
+    guard.flags, guard.flow = tuple(flags), flow
+    return guard
+
+
+def stops_of(loop: ast.For | ast.While) -> tuple[str, ...]:
+    """The flags that end a loop which is not a dynamic `while`."""
+    return getattr(loop, "stops", ())
 
 
 @dataclass
@@ -43,10 +59,10 @@ class _Loop:
 
 class Exits:
     """Lowers the exits of one function. `is_dynamic(statement)` says which If, For and While become closures;
-    `found(statement)` is told each dynamic exit, and each dynamic loop with an `else` after the exits in its body."""
+    `on_exit(statement)` is called for each dynamic exit, and for a dynamic loop with an `else` after those in it."""
 
     def __init__(self, is_dynamic: Callable[[ast.stmt], bool], on_exit: Callable[[ast.stmt], None]):
-        self.is_dynamic, self.found = is_dynamic, on_exit
+        self.is_dynamic, self.on_exit = is_dynamic, on_exit
         self.loops: list[_Loop] = []
         self.depth: list[int] = []  # for each closure around: how many loops are around it
         self.dynamic = 0  # how many dynamic statements of the author are around
@@ -104,8 +120,7 @@ class Exits:
                 self.depth.append(len(self.loops))  # the guard will be a closure
                 inner, more = self._block(rest)
                 self.depth.pop()
-                guard = put_at(Guard(ast.Constant(True), inner, []), rest[0])
-                guard.flags, guard.flow = tuple(sorted(set_here)), flow_of(rest)
+                guard = _guard(inner, sorted(set_here), flow_of(rest), rest[0])
                 guard.cause = next(filter(_is_exit, _walk(statement)), statement)
                 return [*statements_made, guard], flags | more
         return statements_made, flags
@@ -113,12 +128,12 @@ class Exits:
     def _statement(self, statement: ast.stmt) -> tuple[list[ast.stmt], set[str]]:
         if isinstance(statement, ast.Return) and self.returns:
             if self.dynamic:
-                self.found(statement)
+                self.on_exit(statement)
             value = statement.value or ast.Constant(None)
             return [_assign(VALUE, value, statement), _assign(RETURNED, ast.Constant(True), statement)], {RETURNED}
         if isinstance(statement, (ast.Break, ast.Continue)) and self._crosses():
             if self.dynamic:
-                self.found(statement)
+                self.on_exit(statement)
             loop = self.loops[-1]
             flag = loop.broke if isinstance(statement, ast.Break) else loop.continued
             loop.used.add(flag)
@@ -172,27 +187,26 @@ class Exits:
         if loop.continued in loop.used:
             body.insert(0, _assign(loop.continued, ast.Constant(False), statement))
         stops = tuple(flag for flag in (loop.broke, RETURNED) if flag in flags)
-        statements = [self._stopping(loop, body, stops)]
+        ending = self._stopping(loop, body, stops)
+        statements: list[ast.stmt] = [ending]
         if loop.broke in loop.used:
             statements.insert(0, _assign(loop.broke, ast.Constant(False), statement))
         outside = flags - {loop.broke, loop.continued}
         if not statement.orelse:
             return statements, outside
         orelse, more = self._block(statement.orelse)
-        statements[-1].orelse = orelse
+        ending.orelse = orelse
         if loop.dynamic or stops:
             if loop.dynamic:
-                self.found(statement)
-            statements[-1].orelse = []
+                self.on_exit(statement)
+            ending.orelse = []
             if stops:
-                guard = put_at(Guard(ast.Constant(True), orelse, []), statement.orelse[0])
-                guard.flags, guard.flow = stops, flow_of(statement.orelse)
-                orelse = [guard]
+                orelse = [_guard(orelse, stops, flow_of(statement.orelse), statement.orelse[0])]
             statements += orelse
         outside |= more
         return statements, outside
 
-    def _stopping(self, loop: _Loop, body: list[ast.stmt], stops: tuple[str, ...]) -> ast.stmt:
+    def _stopping(self, loop: _Loop, body: list[ast.stmt], stops: tuple[str, ...]) -> ast.For | ast.While:
         """The loop, ending once one of `stops` is true: in the test of a dynamic `while`, else by the mark `stops`."""
         node = loop.node
         if isinstance(node, ast.For):
@@ -203,20 +217,18 @@ class Exits:
                 test = put_at(ast.Call(_hook("unless"), [_flags(stops), _thunk(test)], []), test)
             rewritten = put_at(ast.While(test, body, node.orelse), node)
         if stops and not (loop.dynamic and isinstance(node, ast.While)):
-            rewritten.stops = stops
+            vars(rewritten)["stops"] = stops
         return _with_marks(rewritten, node)
 
 
 def guarded(loop: ast.For | ast.While) -> ast.For | ast.While:
     """A static loop as one of Python's: where it has `stops`, they guard its body."""
-    if not hasattr(loop, "stops"):
+    stops = vars(loop).pop("stops", None)
+    if stops is None:
         return loop
-    leave = put_at(ast.If(ast.Call(_hook("surely"), [_flags(loop.stops)], []), [ast.Break()], []), loop)
-    leave.is_static = True
-    guard = put_at(Guard(ast.Constant(True), loop.body, []), loop)
-    guard.flags, guard.flow = loop.stops, loop.flow
-    loop.body = [leave, guard]
-    del loop.stops
+    leave = put_at(ast.If(ast.Call(_hook("surely"), [_flags(stops)], []), [ast.Break()], []), loop)
+    vars(leave)["is_static"] = True
+    loop.body = [leave, _guard(loop.body, stops, flow_at(loop), loop)]
     return loop
 
 
@@ -228,18 +240,21 @@ def tests_inside(
 
     Its `else` comes after it, under a flag where a `break` may skip it: exits in it are those of the loop around.
     """
-    return [made for statement in statements for made in _test_inside(is_dynamic, warn_of_else, statement)]
+    return [each for statement in statements for each in _test_inside(is_dynamic, warn_of_else, statement)]
 
 
 def _test_inside(is_dynamic: Callable, warn_of_else: Callable, statement: ast.stmt) -> list[ast.stmt]:
     for block in _parts(statement):
         block[:] = tests_inside(is_dynamic, warn_of_else, block)
-    assigns = isinstance(statement, ast.While) and any(isinstance(n, ast.NamedExpr) for n in ast.walk(statement.test))
-    if not assigns or not is_dynamic(statement):
+    if not isinstance(statement, ast.While) or not is_dynamic(statement):
+        return [statement]
+    if not any(isinstance(node, ast.NamedExpr) for node in ast.walk(statement.test)):
         return [statement]
     leave = ast.Break()
-    leave.is_ours = True
-    before, leaving, after = [], [leave], statement.orelse
+    vars(leave)["is_ours"] = True
+    before: list[ast.stmt] = []
+    leaving: list[ast.stmt] = [leave]
+    after = statement.orelse
     if after:
         warn_of_else(statement)
     if after and breaks(statement.body):
@@ -248,11 +263,11 @@ def _test_inside(is_dynamic: Callable, warn_of_else: Callable, statement: ast.st
         leaving = [_assign(ended, ast.Constant(True), statement), leave]
         after = [ast.If(ast.Name(ended, ast.Load()), after, [])]
     loop = ast.While(ast.Constant(True), [ast.If(statement.test, [ast.Pass()], leaving), *statement.body], [])
-    return [put_at(made, statement) for made in (*before, loop, *after)]
+    return [put_at(lowered, statement) for lowered in (*before, loop, *after)]
 
 
-def _with_marks(statement: ast.stmt, original: ast.stmt) -> ast.stmt:
-    """`made` with what is known of the statement it stands for."""
+def _with_marks(statement: _Node, original: ast.stmt) -> _Node:
+    """`statement` with the marks of the one it stands for."""
     for mark in ("flow", "is_static"):
         if hasattr(original, mark):
             setattr(statement, mark, getattr(original, mark))
@@ -263,7 +278,7 @@ def _is_exit(statement: ast.stmt) -> bool:
     return isinstance(statement, (ast.Return, ast.Break, ast.Continue))
 
 
-def _walk(statement: ast.stmt):
+def _walk(statement: ast.stmt) -> Iterator[ast.stmt]:
     """The statements of `statement` and below, without functions and classes in it."""
     yield statement
     for part in _parts(statement):
@@ -312,9 +327,9 @@ def breaks(statements: list[ast.stmt]) -> bool:
     return False
 
 
-def put_at(tree: ast.AST, place: ast.AST) -> ast.AST:
-    """`made` with its new nodes at `place`; a node that has a place keeps it, with all that is below it."""
-    waiting = [tree]
+def put_at(tree: _Node, place: Placed) -> _Node:
+    """`tree` with its new nodes at `place`; a node that has a place keeps it, with all that is below it."""
+    waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
         if "lineno" in node._attributes:
@@ -346,5 +361,5 @@ def _bound(name: str) -> ast.Call:
     return ast.Call(_hook("bound"), [_thunk(_load(name)), ast.Constant(name)], [])
 
 
-def _assign(name: str, value: ast.expr, place: ast.AST) -> ast.stmt:
+def _assign(name: str, value: ast.expr, place: Placed) -> ast.stmt:
     return put_at(ast.Assign([ast.Name(name, ast.Store())], value), place)

@@ -14,9 +14,10 @@ import sys
 import types
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from dsl.core.errors import DSLUserCodeError
+from dsl.core.syntax.liveness import Placed
 from dsl.span import Span, is_installed_file, is_library_file, is_our_file, is_part, source_lines
 
 
@@ -39,16 +40,27 @@ def find_definition(function: types.FunctionType) -> ast.FunctionDef | ast.Lambd
     )
 
 
-def copy_of(node):
-    """A copy of an AST, or of what stands in a field of one: new nodes and lists, the same constants and words."""
-    if isinstance(node, list):
-        return [copy_of(item) for item in node]
-    if not getattr(node, "_fields", ()):  # a constant, `Load()`, `Add()`
+_Tree = TypeVar("_Tree", bound=ast.AST)
+
+
+def copy_of(node: _Tree) -> _Tree:
+    """A copy of an AST: new nodes and lists, the same constants and words."""
+    if not node._fields:  # `Load()`, `Add()`
         return node
     copied = type(node)()
     for name, value in vars(node).items():
-        setattr(copied, name, copy_of(value) if isinstance(value, (ast.AST, list)) else value)
+        if isinstance(value, ast.AST):
+            value = copy_of(value)
+        elif isinstance(value, list):
+            value = [copy_of(each) if isinstance(each, ast.AST) else each for each in value]
+        setattr(copied, name, value)
     return copied
+
+
+def place_in(file: str, node: Placed) -> Span:
+    """Where a node of a file's AST is."""
+    end = node.end_col_offset
+    return Span(file, node.lineno, node.col_offset + 1, node.end_lineno, None if end is None else end + 1)
 
 
 _noted: weakref.WeakKeyDictionary[types.FunctionType, str] = weakref.WeakKeyDictionary()
@@ -129,15 +141,12 @@ def assignment_to(slot: Any, statement: Span) -> Span | None:
         for node in ast.walk(tree)
         if isinstance(node, (ast.If, ast.For, ast.While)) and node.lineno <= statement.line <= node.body[0].lineno
     )
-    span = None
+    last = None
     for node in ast.walk(max(heads, key=lambda node: node.lineno, default=ast.Module([], []))):
-        stores = isinstance(getattr(node, "ctx", None), ast.Store)
-        if stores and (
-            (isinstance(node, ast.Attribute) and node.attr == slot)
-            or (isinstance(node, ast.Subscript) and not isinstance(slot, str))
-        ):
-            span = Span(statement.file, node.lineno, node.col_offset + 1, node.end_lineno, node.end_col_offset + 1)
-    return span
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
+            if node.attr == slot if isinstance(node, ast.Attribute) else not isinstance(slot, str):
+                last = node
+    return place_in(statement.file, last) if last is not None else None
 
 
 def index_text(place: Span) -> str:
@@ -282,7 +291,8 @@ def executed_texts_kept() -> Iterator[None]:
         return
     replacing = {name: make(before) for name, make in _REPLACEMENTS.items()}
     _replacements.update(replacing.values())
-    vars(builtins).update(replacing)
+    for name, function in replacing.items():
+        setattr(builtins, name, function)
     try:
         yield
     finally:
@@ -357,7 +367,7 @@ def keep_text(text: str, file: str) -> str:
     """Let `text` be read again as the file `file`, or by another name where that is another text; returns the name."""
     lines = source_lines(text)
     name, number = file, 1
-    while name in linecache.cache and linecache.cache[name][2] != lines:
+    while name in linecache.cache and linecache.cache[name][2:3] != (lines,):
         number += 1
         name = f"{file[:-1]} #{number}>" if file.endswith(">") else f"{file} #{number}"
     linecache.cache[name] = (len(text), None, lines, name)

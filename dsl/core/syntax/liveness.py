@@ -8,12 +8,18 @@ finds them: a variable that a dynamic statement assigns first and nothing needs 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_Loop = ast.For | ast.AsyncFor | ast.While
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Scope = _Function | ast.ClassDef
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+Placed = ast.expr | ast.stmt | ast.alias | ast.arg | ast.keyword | ast.pattern  # nodes that have a line and a column
 
 
 @dataclass
@@ -21,7 +27,7 @@ class Flow:
     """Of one statement: the variables it assigns, which of them every path to it has assigned, which are read after it
     (`after`) or by its next trip (`again`) before they are assigned anew, and which it reads first itself (`first`)."""
 
-    assigned: dict[str, ast.AST] = field(default_factory=dict)
+    assigned: dict[str, Placed] = field(default_factory=dict)
     defined: set[str] = field(default_factory=set)
     after: set[str] = field(default_factory=set)
     again: set[str] = field(default_factory=set)
@@ -41,15 +47,22 @@ class Flow:
         return name in self.after or name in self.left
 
 
+def flow_at(statement: ast.stmt) -> Flow:
+    """What Analysis has marked a statement with."""
+    return vars(statement)["flow"]
+
+
 def flow_of(statements: Sequence[ast.stmt]) -> Flow:
     """The facts of a run of statements that lie in one block, as of one statement."""
-    flow = Flow(defined=statements[0].flow.defined)
+    whole = Flow(defined=flow_at(statements[0]).defined)
     for statement in reversed(statements):
-        flow.assigned = {**statement.flow.assigned, **flow.assigned}
-        flow.first = statement.flow.first | flow.first - statement.flow.killed
-        flow.left |= statement.flow.left
-    flow.after, flow.kept = statements[-1].flow.after, statements[-1].flow.kept
-    return flow
+        flow = flow_at(statement)
+        whole.assigned = {**flow.assigned, **whole.assigned}
+        whole.first = flow.first | whole.first - flow.killed
+        whole.left |= flow.left
+    last = flow_at(statements[-1])
+    whole.after, whole.kept = last.after, last.kept
+    return whole
 
 
 @dataclass
@@ -85,14 +98,14 @@ class Analysis:
 
     def _gather(self, body: Sequence[ast.stmt]) -> Flow:
         """Attach a Flow to every statement of `body`; returns that of the whole."""
-        whole = Flow()
+        whole, flows = Flow(), []
         for statement in body:
-            statement.flow = self._gathered(statement)
-        for statement in reversed(body):
-            whole.first = statement.flow.first | whole.first - statement.flow.killed
-            whole.killed = whole.killed | statement.flow.killed
-        for statement in body:
-            whole.assigned.update(statement.flow.assigned)
+            flow = vars(statement)["flow"] = self._gathered(statement)
+            flows.append(flow)
+            whole.assigned.update(flow.assigned)
+        for flow in reversed(flows):
+            whole.first = flow.first | whole.first - flow.killed
+            whole.killed = whole.killed | flow.killed
         return whole
 
     def _gathered(self, statement: ast.stmt) -> Flow:
@@ -147,7 +160,7 @@ class Analysis:
         """Mark what is read after each statement of `body`; returns what is read where its exits lead."""
         left_all: set[str] = set()
         for statement in reversed(body):
-            flow = statement.flow
+            flow = flow_at(statement)
             flow.after = after
             flow.left = self._live_inside(statement, flow, after)
             left_all |= flow.left
@@ -166,7 +179,8 @@ class Analysis:
         left = self._live(orelse, after)
         done = after
         for inner in reversed(orelse):
-            done = inner.flow.first | (done - inner.flow.killed)
+            flow_inside = flow_at(inner)
+            done = flow_inside.first | (done - flow_inside.killed)
         flow.again = flow.first | done
         self.targets.append(_Target(after=after, head=flow.again))
         self._live(blocks[0], flow.again)  # its exits lead to what is read after it, or by its next trip
@@ -179,11 +193,12 @@ class Analysis:
     def _define(self, body: Sequence[ast.stmt], defined: set[str] | None) -> set[str] | None:
         """Mark the reads in `body`; returns what is assigned after it, None where its end is never reached."""
         for statement in body:
-            statement.flow.defined = set(self.names) if defined is None else set(defined)
-            statement.flow.kept = self.escaping
+            flow = flow_at(statement)
+            flow.defined = set(self.names) if defined is None else set(defined)
+            flow.kept = self.escaping
             if self.is_compound(statement) and self.is_dynamic(statement) and defined is not None:
-                new = statement.flow.assigned.keys() - defined
-                self.suspects |= {name for name in new if statement.flow.carries(name)}
+                new = flow.assigned.keys() - defined
+                self.suspects |= {name for name in new if flow.carries(name)}
             defined = self._statement(statement, defined)
         return defined
 
@@ -217,7 +232,7 @@ class Analysis:
             return defined if defined is not None else _meet(ends)
         return defined
 
-    def _loop(self, statement: ast.stmt, blocks: list, defined: set[str] | None) -> set[str] | None:
+    def _loop(self, statement: _Loop, blocks: list[list[ast.stmt]], defined: set[str] | None) -> set[str] | None:
         target = _Target()
         self.targets.append(target)
         if isinstance(statement, ast.While):
@@ -240,7 +255,7 @@ class Analysis:
             if is_store:
                 defined = defined if defined is None else defined | {name}
             elif isinstance(place, ast.Name):
-                place.proven = defined is None or name in defined
+                vars(place)["proven"] = defined is None or name in defined
         return defined
 
 
@@ -265,7 +280,7 @@ def _surely_runs(iterable: ast.expr) -> bool:
         return False
 
 
-def _split(statement: ast.stmt) -> tuple[list[ast.AST], list[list[ast.stmt]]]:
+def _split(statement: ast.stmt) -> tuple[Sequence[ast.AST], list[list[ast.stmt]]]:
     """A statement's own expressions in the order they run, and its blocks. A loop's target is not among them."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [statement], []
@@ -279,7 +294,7 @@ def _split(statement: ast.stmt) -> tuple[list[ast.AST], list[list[ast.stmt]]]:
         return list(statement.items), [statement.body]
     if isinstance(statement, ast.Match):
         return [statement.subject], [case.body for case in statement.cases]
-    if hasattr(statement, "handlers"):
+    if isinstance(statement, (ast.Try, ast.TryStar)):
         handlers = [handler.body for handler in statement.handlers]
         return [], [statement.body, *handlers, statement.orelse, statement.finalbody]
     if isinstance(statement, ast.Assign):
@@ -291,58 +306,79 @@ def _split(statement: ast.stmt) -> tuple[list[ast.AST], list[list[ast.stmt]]]:
     return [statement], []
 
 
-def _accesses(node: ast.AST, inner: frozenset = frozenset()):
-    """(name, node, whether it is assigned) for each variable in an expression or simple statement, in order."""
-    if isinstance(node, ast.Name):
-        if node.id not in inner:
-            yield node.id, node, isinstance(node.ctx, ast.Store)
-    elif isinstance(node, ast.AugAssign):
-        yield from _accesses(node.value, inner)
-        if isinstance(node.target, ast.Name):
-            yield node.target.id, node.target, False
-        yield from _accesses(node.target, inner)
-    elif isinstance(node, ast.NamedExpr):
-        yield from _accesses(node.value, inner)
-        yield node.target.id, node.target, True
-    elif isinstance(node, (ast.Import, ast.ImportFrom)):
-        for alias in node.names:
-            yield (alias.asname or alias.name).partition(".")[0], node, True
-    elif isinstance(node, _SCOPES):
-        hidden = inner if isinstance(node, ast.ClassDef) else inner | _own_names(node)
-        arguments = getattr(node, "args", None)
-        outside = [
-            *getattr(node, "decorator_list", ()),
-            *getattr(node, "bases", ()),
-            *(arguments.defaults + [d for d in arguments.kw_defaults if d] if arguments else ()),
-        ]
-        for child in outside:
-            yield from _accesses(child, inner)
-        for child in node.body if isinstance(node.body, list) else [node.body]:
-            yield from ((name, place, False) for name, place, stores in _accesses(child, hidden) if not stores)
-    elif isinstance(node, _COMPREHENSIONS):
-        hidden = inner | {
-            name.id
-            for generator in node.generators
-            for name in ast.walk(generator.target)
-            if isinstance(name, ast.Name)
-        }
-        for generator in node.generators:
-            yield from _accesses(generator.iter, hidden)
-            for test in generator.ifs:
-                yield from _accesses(test, hidden)
-        for part in ("elt", "key", "value"):
-            if hasattr(node, part):
-                yield from _accesses(getattr(node, part), hidden)
+Hidden = frozenset[str]  # names of functions and comprehensions around an expression, which are not the variables
+Access = tuple[str, Placed, bool]  # name, where, whether it is assigned
+
+
+def _accesses(node: ast.AST, hidden: Hidden = frozenset()) -> Iterable[Access]:
+    """Each variable in an expression or simple statement, in the order they are read and assigned."""
+    return _ACCESSES.get(type(node), _of_children)(node, hidden)
+
+
+def _of_children(node: ast.AST, hidden: Hidden) -> Iterator[Access]:
+    for child in ast.iter_child_nodes(node):
+        yield from _accesses(child, hidden)
+
+
+def _of_name(node: ast.Name, hidden: Hidden) -> Iterable[Access]:
+    return () if node.id in hidden else ((node.id, node, isinstance(node.ctx, ast.Store)),)
+
+
+def _of_augmented(node: ast.AugAssign, hidden: Hidden) -> Iterator[Access]:
+    yield from _accesses(node.value, hidden)
+    if isinstance(node.target, ast.Name):
+        yield node.target.id, node.target, False
+    yield from _accesses(node.target, hidden)
+
+
+def _of_walrus(node: ast.NamedExpr, hidden: Hidden) -> Iterator[Access]:
+    yield from _accesses(node.value, hidden)
+    yield node.target.id, node.target, True
+
+
+def _of_import(node: ast.Import | ast.ImportFrom, _: Hidden) -> Iterator[Access]:
+    for alias in node.names:
+        yield (alias.asname or alias.name).partition(".")[0], node, True
+
+
+def _of_scope(node: _Scope, hidden: Hidden) -> Iterator[Access]:
+    """What stands outside a function or class, and what its body reads."""
+    if isinstance(node, ast.ClassDef):
+        outside, inside = [*node.decorator_list, *node.bases], hidden
     else:
-        for child in ast.iter_child_nodes(node):
-            yield from _accesses(child, inner)
+        decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+        defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+        outside, inside = [*decorators, *defaults], hidden | _own_names(node)
+    for child in outside:
+        yield from _accesses(child, hidden)
+    for child in node.body if isinstance(node.body, list) else [node.body]:
+        yield from ((name, place, False) for name, place, stores in _accesses(child, inside) if not stores)
 
 
-def _own_names(node: ast.AST) -> frozenset:
+def _of_comprehension(node: _Comprehension, hidden: Hidden) -> Iterator[Access]:
+    targets = (name for generator in node.generators for name in ast.walk(generator.target))
+    hidden = hidden | {name.id for name in targets if isinstance(name, ast.Name)}
+    for generator in node.generators:
+        for part in (generator.iter, *generator.ifs):
+            yield from _accesses(part, hidden)
+    for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
+        yield from _accesses(part, hidden)
+
+
+_ACCESSES: dict[type, Callable[[Any, Hidden], Iterable[Access]]] = {
+    ast.Name: _of_name,
+    ast.AugAssign: _of_augmented,
+    ast.NamedExpr: _of_walrus,
+    **dict.fromkeys((ast.Import, ast.ImportFrom), _of_import),
+    **dict.fromkeys(_SCOPES, _of_scope),
+    **dict.fromkeys(_COMPREHENSIONS, _of_comprehension),
+}
+
+
+def _own_names(node: _Function) -> Hidden:
     """The parameters and variables of a function, which hide the names around it."""
-    names = {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)} if hasattr(node, "args") else set()
-    body = node.body if isinstance(node.body, list) else []
-    for statement in body:
+    names = {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
+    for statement in node.body if isinstance(node.body, list) else []:
         names |= {
             name.id for name in ast.walk(statement) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
         }

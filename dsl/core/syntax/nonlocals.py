@@ -20,7 +20,7 @@ _OUTSIDE, _RETURN = (
 class Refused(NamedTuple):
     """A statement that cannot be compiled, and why."""
 
-    node: ast.AST
+    node: ast.stmt
     message: str
     fix: str
     id: str = "UNSUP_NONLOCAL"
@@ -104,7 +104,7 @@ def _bound(function: ast.FunctionDef) -> set[str]:
 
 def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:
     """The nodes of a function's body, of functions inside it only themselves."""
-    pending = list(reversed(function.body))
+    pending: list[ast.AST] = list(reversed(function.body))
     while pending:
         node = pending.pop()
         yield node

@@ -47,7 +47,7 @@ def names_at(error: BaseException) -> tuple[dict[str, Any], dict[str, Any], set[
     """The local and the global variables that the author's innermost function sees, and the names of the functions
     that it stands in.
 
-    A function is cut into parts (core.rewrite), which hold what they use: the variables of the others count too.
+    A function is cut into parts (rewrite_statement), which hold what they use: the variables of the others count too.
     """
     frames = [entry.tb_frame for entry in walk(error) if is_authors_code(entry.tb_frame.f_code)]
     if not frames:

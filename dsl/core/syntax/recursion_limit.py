@@ -50,7 +50,7 @@ def endless(error: RecursionError) -> DSLUserCodeRecursionError:
     calls = [(code, at) for code, at in calls if not span.is_between(code)]
     times = Counter(code for code, _ in calls if not span.is_part(code))
     code, count = max(times.items(), key=lambda item: item[1], default=(None, 0))
-    if count < 20:
+    if code is None or count < 20:
         return DSLUserCodeRecursionError(
             "is nested too deeply, or contains itself",
             fix="use its parts",

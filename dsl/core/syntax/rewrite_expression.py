@@ -6,11 +6,12 @@ import ast
 import functools
 import types
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from dsl.core.errors import DSLUserCodeError, DSLWarning, tell
 from dsl.core.syntax.early_exits import put_at
-from dsl.core.syntax.function_source import Resolver, arguments_named
+from dsl.core.syntax.function_source import Resolver, arguments_named, place_in
+from dsl.core.syntax.liveness import Placed
 from dsl.span import Span, is_ours
 
 
@@ -25,7 +26,7 @@ class Grammar:
     runs. `ambient`: keyword arguments that say where code stands; `loc=loc` is left out but for functions of the
     author's. `warns_of_exits`: an early exit out of a dynamic statement is worth a PortabilityWarning. `by_value`:
     undecorated functions, whose statements are Python's own where they are static. `rewriter`: a subclass of
-    core.rewrite.Rewriter for statements that only this surface has.
+    rewrite_statement.Rewriter for statements that only this surface has.
     """
 
     hooks: Any
@@ -37,7 +38,7 @@ class Grammar:
     ambient: tuple = ()
     warns_of_exits: bool = False
     by_value: bool = False
-    rewriter: type | None = None
+    rewriter: type[Any] | None = None
 
     def is_static(self, callee: Any) -> bool:
         return any(callee is marker for marker in self.static)
@@ -46,16 +47,24 @@ class Grammar:
         return self.hook_of(self.ranges, callee) is not None
 
     def formats_later(self, callee: Any) -> bool:
-        return any(getattr(callee, "__wrapped__", callee) is function for function in self.formats)  # core.boundary
+        function = getattr(callee, "__wrapped__", callee)  # author_traceback.guarded
+        return any(function is each for each in self.formats)
 
     @staticmethod
-    def hook_of(table: dict, callee: Any) -> str | None:
+    def hook_of(table: dict[Any, str], callee: Any) -> str | None:
         """The hook that stands for `callee` in `calls` or `named`."""
         return next((hook for function, hook in table.items() if callee is function), None)
 
 
+_Node = TypeVar("_Node", bound=ast.AST)
+
+
 class Expressions(ast.NodeTransformer):
     """Rewrites expressions. `locals` are names that are no globals; `instance` is the first parameter, for super()."""
+
+    if TYPE_CHECKING:  # no node becomes one of another class but by a method of its own
+
+        def generic_visit(self, node: _Node) -> _Node: ...
 
     def __init__(self, file: str, grammar: Grammar, resolve: Resolver):
         self.file, self.grammar, self.resolve = file, grammar, resolve
@@ -90,7 +99,7 @@ class Expressions(ast.NodeTransformer):
             return ast.Subscript(self._load(result), ast.Constant(position), ast.Load())
 
         choice = self._hook("ifexp", node, self.visit(node.test), arm(node.body), arm(node.orelse))
-        parts = [ast.NamedExpr(ast.Name(result, ast.Store()), choice)]
+        parts: list[ast.expr] = [ast.NamedExpr(ast.Name(result, ast.Store()), choice)]
         parts += [ast.NamedExpr(ast.Name(name, ast.Store()), part(position)) for position, name in enumerate(names, 1)]
         whole = ast.Subscript(ast.Tuple(parts, ast.Load()), ast.Constant(0), ast.Load())
         return put_at(ast.Subscript(whole, ast.Constant(0), ast.Load()), node)
@@ -125,7 +134,7 @@ class Expressions(ast.NodeTransformer):
         held, result = self._fresh("held"), self._fresh("result")
         after = ast.Tuple([self._load(name) for name in names], ast.Load())
         thunk = ast.Lambda(self._given(names), self._hook("kept", value, self._load(held), self.visit(value), after))
-        parts = [
+        parts: list[ast.expr] = [
             ast.NamedExpr(ast.Name(held, ast.Store()), ast.List([], ast.Load())),
             ast.NamedExpr(ast.Name(result, ast.Store()), self._hook(hook, node, left, thunk)),
         ]
@@ -139,7 +148,7 @@ class Expressions(ast.NodeTransformer):
         node.ifs = [self._hook("filters", test, test) for test in node.ifs]  # whose place Python's own test has not
         return node
 
-    def visit_UnaryOp(self, node: ast.UnaryOp):
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         if isinstance(node.op, ast.Not):
             return self._hook("not_", node, self.visit(node.operand))
         return self.generic_visit(node)
@@ -174,7 +183,7 @@ class Expressions(ast.NodeTransformer):
         named = self.grammar.hook_of(self.grammar.named, callee)
         names = [self._text(argument) for argument in node.args] if named else []
         if node.args and isinstance(node.args[0], ast.JoinedStr) and self.grammar.formats_later(callee):
-            return self._format_later(node)
+            return self._format_later(node, node.args[0])
         rewritten = self.generic_visit(node)
         if callee is super and not node.args and self.instance:  # a closure has no first argument to find it by
             rewritten.args = [ast.copy_location(self._load(name), node) for name in ("__class__", self.instance)]
@@ -182,31 +191,33 @@ class Expressions(ast.NodeTransformer):
             rewritten.func = self._attribute(hook, node.func)
         elif named:
             rewritten.func = self._attribute(named, node.func)
-            rewritten.args.insert(0, ast.copy_location(ast.Constant(tuple(names)), node))
+            rewritten.args.insert(0, ast.copy_location(constants(tuple(names)), node))
         elif any(callee is function for function in _TAKE_FUNCTIONS) and node.args:
             rewritten.args[0] = self._hook("callee", node.args[0], rewritten.args[0])
         elif not _stays(callee) and not is_hook(node.func):
             rewritten.func = self._hook("callee", node.func, node.func)
         return rewritten
 
-    def _format_later(self, node: ast.Call) -> ast.Call:
-        """`printf(f"a {x:d}")` as `printf(__dsl__.Formatted("a ", (x, "", "d", True)))`: core.output."""
+    def _format_later(self, node: ast.Call, text: ast.JoinedStr) -> ast.Call:
+        """`printf(f"a {x:d}")` as `printf(__dsl__.Formatted("a ", (x, "", "d", True)))`: control_flow.trace_output."""
         parts = []
-        for part in node.args[0].values:
+        for part in text.values:
             if isinstance(part, ast.FormattedValue):
-                spec = part.format_spec or ast.JoinedStr([])
-                is_constant = all(isinstance(piece, ast.Constant) for piece in spec.values)
+                spec = part.format_spec
+                is_constant = not isinstance(spec, ast.JoinedStr) or all(
+                    isinstance(piece, ast.Constant) for piece in spec.values
+                )
                 part = ast.Tuple(
                     [
                         self.visit(part.value),
                         ast.Constant(chr(part.conversion) if part.conversion > 0 else ""),
-                        self.visit(spec),
+                        self.visit(spec or ast.JoinedStr([])),
                         ast.Constant(is_constant),
                     ],
                     ast.Load(),
                 )
             parts.append(part)
-        formatted = self._hook("Formatted", node.args[0], *parts)
+        formatted = self._hook("Formatted", text, *parts)
         node.args[1:] = [self.visit(argument) for argument in node.args[1:]]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
         node.args[0] = formatted
@@ -242,11 +253,11 @@ class Expressions(ast.NodeTransformer):
     def _callee(self, node: ast.Call) -> Any:
         return self.resolve(node.func, self.locals)
 
-    def _error(self, node: ast.AST, message: str, fix: str, id: str | None) -> None:
+    def _error(self, node: Placed, message: str, fix: str, id: str | None) -> NoReturn:
         raise DSLUserCodeError(message, fix=fix, id=id, place=self._span(node))
 
-    def _span(self, node: ast.AST) -> Span:
-        return Span(self.file, node.lineno, node.col_offset + 1, node.end_lineno, node.end_col_offset + 1)
+    def _span(self, node: Placed) -> Span:
+        return place_in(self.file, node)
 
     def _fresh(self, word: str) -> str:
         self.counter += 1
@@ -255,13 +266,13 @@ class Expressions(ast.NodeTransformer):
     def _load(self, name: str) -> ast.Name:
         return ast.Name(name, ast.Load())
 
-    def _attribute(self, hook: str, at: ast.AST) -> ast.Attribute:
+    def _attribute(self, hook: str, at: Placed) -> ast.Attribute:
         attribute = ast.copy_location(ast.Attribute(ast.copy_location(self._load("__dsl__"), at), hook, ast.Load()), at)
         if at.end_lineno != at.lineno:  # Python puts a method's call on the line where its name ends
             attribute.end_lineno, attribute.end_col_offset = at.lineno, at.col_offset
         return attribute
 
-    def _hook(self, hook: str, at: ast.AST, *arguments: ast.expr) -> ast.Call:
+    def _hook(self, hook: str, at: Placed, *arguments: ast.expr) -> ast.Call:
         return put_at(ast.Call(self._attribute(hook, at), list(arguments), []), at)
 
     def _bound(self, name: str) -> ast.Call:
@@ -272,11 +283,16 @@ class Expressions(ast.NodeTransformer):
         )
 
     def _thunk(self, node: ast.expr) -> ast.Lambda:
-        return self._made_thunk(self.visit(node))
+        return self._thunk_of(self.visit(node))
 
-    def _made_thunk(self, body: ast.expr) -> ast.Lambda:
-        """`lambda: made`, for an expression that is rewritten already."""
+    def _thunk_of(self, body: ast.expr) -> ast.Lambda:
+        """`lambda: body`, for an expression that is rewritten already."""
         return ast.copy_location(ast.Lambda(arguments_named([]), body), body)
+
+
+def constants(values: tuple) -> ast.Constant:
+    """A tuple of constants as one, which Python compiles as it is."""
+    return ast.Constant(values)  # pyright: ignore[reportArgumentType] - typeshed has single constants only
 
 
 def _compares_objects(node: ast.Compare) -> bool:
@@ -289,13 +305,13 @@ def _compares_objects(node: ast.Compare) -> bool:
 _TAKE_FUNCTIONS = (map, filter, functools.reduce)  # their first argument is called
 
 
-def assigned_inside(node: ast.expr) -> list[str]:
+def assigned_inside(node: ast.AST) -> list[str]:
     """The variables that `:=` in an expression assigns; not in lambdas, which have their own."""
     names = getattr(node, "assigns", None)  # kept: each part of a nested expression asks of all below it
     if names is None:
         parts = () if isinstance(node, ast.Lambda) else ast.iter_child_nodes(node)
         own = [node.target.id] if isinstance(node, ast.NamedExpr) else []
-        names = node.assigns = sorted({*own, *(name for child in parts for name in assigned_inside(child))})
+        names = vars(node)["assigns"] = sorted({*own, *(name for child in parts for name in assigned_inside(child))})
     return names
 
 

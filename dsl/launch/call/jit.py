@@ -22,7 +22,7 @@ from dsl.core.number.dtypes import Float, Float32, Numeric, NumericMeta, is_dyna
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import Pointer
 from dsl.core.syntax import function_source, rewrite
-from dsl.core.syntax.rewrite import Grammar
+from dsl.core.syntax.rewrite_expression import Grammar
 from dsl.launch import session
 from dsl.launch.argument import abi, containers, kinds, returned_values
 from dsl.launch.call import argument_reader, call_cache, compiler, launch_keywords, launch_limits
