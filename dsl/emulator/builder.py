@@ -216,3 +216,28 @@ def fault_if(f: Builder, condition: str, detail: int, value: str = "0") -> None:
     f.do(f"call void @emu_fault(ptr %ctx, {where}, i64 {value}, i64 0, i64 {detail})")
     f.do("ret i32 0")
     f.start(fine)
+
+
+# ** the slots of a cluster: see runtime/clusters.py
+
+
+@contextmanager
+def mates(f: Builder, first: str):
+    """Repeats its body for each slot of a cluster, which it yields, from that of `first` on."""
+    place = f.alloca("ptr")
+    f.put(place, first, "ptr")
+    head, after = f.fresh("mates"), f.fresh("done")
+    f.do(f"br label %{head}")
+    f.start(head)
+    slot = f.get(place, "ptr")
+    yield slot
+    following = f.cast("inttoptr", f.load("mate", of=slot), "i64", "ptr")
+    f.put(place, following, "ptr")
+    f.do(f"br i1 {f.cmp('eq', following, first, 'ptr')}, label %{after}, label %{head}")
+    f.start(after)
+
+
+def is_absent(f: Builder, slot: str) -> str:
+    """Whether the block of a slot has ended while others of its cluster run."""
+    bit = f.cast("zext", f.add(f.load("cluster_rank", of=slot), 1), "i32", "i64")
+    return f.cmp("ne", f.and_(f.lshr(f.load("absent", of=slot), bit, "i64"), 1, "i64"), 0, "i64")

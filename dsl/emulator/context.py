@@ -7,12 +7,13 @@ from typing import Any
 
 MAX_THREADS = 1024
 MAX_WARPS = 32
+MAX_CLUSTER = 16  # blocks, on GPUs that are asked for more than the portable 8
 BARRIERS = 17
 ALL_THREADS = 2**32 - 1  # `stopped_thread` of code that runs for all threads of a block, region by region
 CLUSTER_BARRIER = 16  # the barrier of the block's cluster; those before it are the block's own
 
 # `status` of a launch: 0 while all is well.
-INTERRUPTED, OUT_OF_BOUNDS, MISALIGNED, TRAP, DEADLOCK, ILLEGAL, CALLBACK, RACE, UNDEFINED = range(1, 10)
+INTERRUPTED, OUT_OF_BOUNDS, MISALIGNED, TRAP, DEADLOCK, ILLEGAL, CALLBACK, RACE, UNDEFINED, EXITED = range(1, 11)
 KIND_NAMES = {
     OUT_OF_BOUNDS: "out_of_bounds",
     MISALIGNED: "misaligned",
@@ -22,6 +23,7 @@ KIND_NAMES = {
     CALLBACK: "trap",
     RACE: "race",
     UNDEFINED: "undefined_read",
+    EXITED: "exited_block",
 }
 
 # Why an instruction is illegal: `detail` of the fault record.
@@ -32,12 +34,16 @@ PARTIAL_WARPGROUP = 34  # a warpgroup's instruction that not all its threads can
 
 PARTIAL_WARP = 32  # a warp's instruction that not all 32 lanes reach; the address is the mask of those that do not
 
+CLUSTER = 64  # `detail` of an access by an address in shared memory of a cluster; its rank is in the address
+
 # What an address interval is, as bits: an access names the kinds it may touch.
 GLOBAL, SHARED, LOCAL, CONST, PARAM = 1, 2, 4, 8, 16
 GENERIC = GLOBAL | SHARED | LOCAL | CONST | PARAM
 
-# What a slot is doing: nothing, a block, a block that only polls memory for now, a block that will not go on.
-IDLE, RUNNING, WAITING, DEAD = range(4)
+# What a slot is doing: nothing, a block, a block that only polls memory for now, a block that will not go on, nothing
+# while other blocks of its cluster run.
+IDLE, RUNNING, WAITING, DEAD, GONE = range(5)
+RANK_SHIFT = 24  # of an address in shared memory of a cluster: the rank of its block + 1; 0: the block that says it
 NO_FAULT = 2**64 - 1
 # What orders threads besides barriers of whole blocks, as bits; what order.py is told or asked.
 THREADS_ORDERED, BLOCKS_ORDERED = 1, 2
@@ -84,6 +90,14 @@ class Context(ctypes.Structure):
         ("mbarrier_waits", _u32),  # whether a wait at an mbarrier failed since then
         ("mbarrier_idle", _u32),  # how often in a row all that could run waited at mbarriers
         ("idle", _u32),  # rounds in a row, since the block began, in which its threads did nothing but poll
+        ("patience", _u32),  # rounds after which a block that only polls memory gives way
+        # its cluster: see clusters.py
+        ("cluster_rank", _u32),
+        ("cluster_blocks", _u32),
+        ("cluster_base", _u64),  # what a shared::cluster address with a rank is relative to
+        ("absent", _u64),  # ranks + 1 that no block of the cluster has, or whose block has ended; a bit each
+        ("leader", _u64),  # the slot of its first block
+        ("mate", _u64),  # the ring of its slots
         ("shared_grid", _u64),
         ("next", _u64),  # the ring of its worker's slots
         ("every", _u64),
@@ -118,6 +132,7 @@ class Context(ctypes.Structure):
         ("intervals", _u64),
         ("interval_count", _u64),
         ("sites", _u64),  # per memory instruction: lo, limit (u64 each)
+        ("sites_bytes", _u64),
         ("print", _u64),  # callback(format, arguments, thread)
         # coroutine frames
         ("frames", _u64),

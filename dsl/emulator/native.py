@@ -15,6 +15,7 @@ from dsl.emulator.runtime import (
     barriers,
     blocks,
     bulk_copies,
+    clusters,
     cp_async_queue,
     relaunch,
     rounding,
@@ -48,7 +49,7 @@ declare void @free(ptr)
 LIBM = ("exp2f", "log2f", "sinf", "cosf", "tanhf")
 # The runtime in parts, each made when a kernel first needs it: the files, what else it calls, whether it is hot.
 _PARTS = {
-    "blocks": ((bounds, blocks, stop_flag), (), False),
+    "blocks": ((bounds, blocks, clusters, stop_flag), (), False),
     "threads": ((schedule,), ("blocks", "meetings"), True),
     "meetings": ((warp_collectives, barriers, thread_start), ("blocks",), False),
     "queues": ((cp_async_queue,), (), False),

@@ -30,8 +30,9 @@ class Machine:
         self.printed, self.gpu_model = "", gpu_model
 
     def run(
-        self, ptx: str, grid=1, block=1, smem_bytes: int = 0, entry: str | None = None, cluster=(1, 1, 1), **arguments
-    ):
+        self, ptx: str, grid=1, block=1, smem_bytes: int = 0, entry: str | None = None, cluster=(1, 1, 1), seed=0,
+        checks=(), **arguments,
+    ):  # fmt: skip
         """Launch the first entry (or `entry`) of a PTX text; `arguments` are its parameters in order."""
         text = ptx if ".version" in ptx else HEADER + ptx
         program = emulator.load(text, gpu_model=self.gpu_model)
@@ -42,7 +43,8 @@ class Machine:
         shape = [v if isinstance(v, tuple) else (v, 1, 1) for v in (grid, block)]
         params = [v if isinstance(v, bytes) else pack(v) for v in arguments.values()]
         name = entry or next(iter(program.entries))
-        emulator.launch(program, name, *shape, params, memory, smem_bytes, cluster, write=self.write)
+        emulator.launch(program, name, *shape, params, memory, smem_bytes, cluster, write=self.write, seed=seed,
+                        checks=checks)  # fmt: skip
 
     def write(self, text: str) -> None:
         self.printed += text

@@ -148,7 +148,8 @@ def clusters_meet(out: cute.Tensor):
         arch.cluster_arrive_relaxed()
         arch.cluster_wait()
         if t == 0:
-            out[i] = box[95] + arch.cluster_size() + arch.block_idx_in_cluster()
+            rank = arch.block_idx_in_cluster()
+            out[3 * rank + i] = box[95] + arch.cluster_size() + rank
 
 
 @cute.jit
@@ -156,15 +157,12 @@ def host_of_clusters(out: cute.Tensor, blocks: Constexpr):
     clusters_meet(out).launch(grid=blocks, block=96, cluster=blocks)
 
 
-def test_a_cluster_of_one_block_meets(emulator):
-    out = np.zeros(3, np.int32)
-    host_of_clusters(from_dlpack(out), 1)
-    np.testing.assert_array_equal(out, 95 + 1 + np.arange(3))
-
-
-def test_larger_clusters_that_meet_are_refused_by_name(emulator):
-    with pytest.raises(Exception, match=r"UNSUPPORTED_PTX `barrier.cluster.arrive`: the emulator's blocks do not meet"):
-        host_of_clusters(from_dlpack(np.zeros(3, np.int32)), 2)
+@pytest.mark.parametrize("blocks", [1, 2, 4])
+def test_a_cluster_meets(emulator, blocks):
+    out = np.zeros(3 * blocks, np.int32)
+    host_of_clusters(from_dlpack(out), blocks)
+    rank = np.arange(blocks)[:, None]
+    np.testing.assert_array_equal(out.reshape(blocks, 3), 95 + blocks + np.arange(3) + rank)
 
 
 @cute.kernel

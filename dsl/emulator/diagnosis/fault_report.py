@@ -6,6 +6,7 @@ import ctypes
 from collections import defaultdict
 
 from dsl.emulator import context
+from dsl.emulator.diagnosis import cluster_report
 from dsl.emulator.emit import mbarrier
 from dsl.emulator.ptx.syntax import Instr
 from dsl.emulator.runtime import memory, schedule, warp_collectives, warpgroup_mma
@@ -16,8 +17,8 @@ from dsl.span import Span, short
 class Fault(KernelFault):
     """A kernel that stopped. `str(fault)` is the full report; `place` is the author's line where the PTX has one.
 
-    kind: "out_of_bounds", "misaligned", "trap", "deadlock", "illegal", "race" or "undefined_read"; block, thread:
-    (x, y, z).
+    kind: "out_of_bounds", "misaligned", "trap", "deadlock", "illegal", "race", "undefined_read" or "exited_block";
+    block, thread: (x, y, z).
     """
 
     def __init__(self, kind, block, thread, instruction, ptx_line, place: Span | None, text: str):
@@ -37,6 +38,8 @@ def fault_of(launch) -> Fault:
     ctx = launch.ctx
     if ctx.status == context.DEADLOCK:
         return _deadlock(launch)
+    if ctx.status == context.OUT_OF_BOUNDS and not ctx.detail and cluster_report.has_exited(launch, ctx.address):
+        ctx.status = context.EXITED
     instr: Instr = launch.code.sites[ctx.site]
     place = launch.program.place_of(instr.loc)
     kind = context.KIND_NAMES[ctx.status]
@@ -72,6 +75,8 @@ def _explain(launch, instr: Instr) -> tuple[str, str]:
         n = ctx.access_bytes
         message = f"{_access(launch, instr)} is not aligned to {n} bytes (it is {ctx.address % n} past)"
         return message, f"keep the address a multiple of {n}, or use narrower accesses"
+    if ctx.status == context.EXITED:
+        return f"{_access(launch, instr)}, which has exited", cluster_report.KEEP_ALIVE
     return f"{_access(launch, instr)} is {_where(launch)}", ""
 
 
@@ -80,24 +85,28 @@ def _access(launch, instr: Instr) -> str:
     verb = {"st": "write", "ld": "read", "ldu": "read", "cp": "copy", "atom": "atomic", "red": "atomic"}.get(
         instr.opcode, "access"
     )
-    return f"{verb} of {ctx.access_bytes} bytes at {_address(ctx)}"
+    return f"{verb} of {ctx.access_bytes} bytes at {_address(launch)}"
 
 
-def _address(ctx) -> str:
+def _address(launch) -> str:
+    ctx = launch.ctx
+    if ctx.detail == context.CLUSTER:
+        return cluster_report.place_of_cluster_address(launch, ctx.address)
     if ctx.detail == context.SHARED:
         return f"smem+0x{ctx.address:x}"
     if ctx.detail == context.LOCAL:
         return f"local+0x{ctx.address:x}"
-    return f"0x{ctx.address:x}"
+    return cluster_report.place_of(launch, ctx.address) or f"0x{ctx.address:x}"
 
 
 def _where(launch) -> str:
     """Where a bad address lies, relative to the nearest allocation."""
     ctx = launch.ctx
-    if ctx.detail in (context.SHARED, context.LOCAL):
-        size = ctx.smem_bytes if ctx.detail == context.SHARED else ctx.local_bytes
-        name = "shared memory" if ctx.detail == context.SHARED else "the thread's local memory"
-        split = f", {ctx.smem_static} static + {ctx.smem_dynamic} dynamic" if ctx.detail == context.SHARED else ""
+    if ctx.detail in (context.SHARED, context.CLUSTER, context.LOCAL):
+        is_shared = ctx.detail != context.LOCAL
+        size = ctx.smem_bytes if is_shared else ctx.local_bytes
+        name = "shared memory" if is_shared else "the thread's local memory"
+        split = f", {ctx.smem_static} static + {ctx.smem_dynamic} dynamic" if is_shared else ""
         return f"outside {name} ({size} bytes{split})"
     if ctx.address == 0:
         return "a null pointer"
@@ -161,7 +170,10 @@ def _bad_bulk(launch, instr):
 
 
 def _bad_rank(launch, instr):
-    return f"a cluster of one block has no block {launch.ctx.address}", "launch it in clusters: `cluster=(2, 1, 1)`"
+    blocks = launch.ctx.cluster_blocks
+    size = f"{blocks} blocks" if blocks > 1 else "one block"
+    fix = "use a rank below %cluster_nctarank" if blocks > 1 else "launch it in clusters: `cluster=(2, 1, 1)`"
+    return f"a cluster of {size} has no block {launch.ctx.address}", fix
 
 
 def _bad_index(launch, instr):
@@ -220,7 +232,32 @@ _ILLEGAL = {
 
 
 def _deadlock(launch) -> Fault:
-    """Who waits where, and for whom."""
+    """Who waits where, and for whom, in each block of the cluster."""
+    stopped, slots = launch.slot, [each for each in launch.mates if not cluster_report.is_gone(each)]
+    slots.sort(key=lambda each: each.ctx.block)
+    rows = []
+    for launch.slot in slots:
+        rows.append((launch.slot, *_waits(launch)))
+    launch.slot, first, _ = next((row for row in rows if row[1] is not None), (stopped, 0, []))
+    block = tuple(launch.ctx.block_index)
+    instr: Instr = launch.code.sites[launch.ctx.wait_site[first]]
+    place = launch.program.place_of(instr.loc)
+    who = f"block {block}" if len(launch.mates) == 1 else f"the cluster of block {block}"
+    lines = [_head(place, "DEADLOCK"), *_source(place, f"no thread can continue in {who} of `{launch.entry_name}`")]
+    inner = "    " if len(launch.mates) > 1 else ""
+    for slot, _, texts in rows:
+        if inner:
+            lines.append(f"    block {tuple(slot.ctx.block_index)}:")
+        lines += [inner + text for text in texts]
+    for slot in launch.mates:
+        if cluster_report.is_gone(slot):
+            lines.append(f"    block {tuple(slot.ctx.block_index)} has exited")
+    text = "\n".join(lines)
+    return Fault("deadlock", block, launch.thread_index(first), instr.text, instr.line, place, text)
+
+
+def _waits(launch) -> tuple[int | None, list[str]]:
+    """The first thread that waits in the block of `launch.slot`, and what each waits for."""
     ctx = launch.ctx
     ready = set(launch.lanes("ready"))
     polling = ready if ctx.idle >= schedule.LEAST_IDLE - 1 else set(launch.lanes("in_mbarrier")) & ready
@@ -229,20 +266,12 @@ def _deadlock(launch) -> Fault:
     for thread in sorted(waiting):
         groups[_wait_key(launch, thread)].append(thread)
     exited = launch.lanes("exited")
-    first = min(waiting)
-    instr: Instr = launch.code.sites[ctx.wait_site[first]]
-    place = launch.program.place_of(instr.loc)
-    block = tuple(ctx.block_index)
-    lines = [
-        _head(place, "DEADLOCK"),
-        *_source(place, f"no thread can continue in block {block} of `{launch.entry_name}`"),
-    ]
+    lines: list[str] = []
     for key, threads in groups.items():
         lines += _waiters(launch, key, threads, groups, exited)
     if exited:
         lines.append(f"    exited: {ranges(exited)}")
-    text = "\n".join(lines)
-    return Fault("deadlock", block, launch.thread_index(first), instr.text, instr.line, place, text)
+    return min(waiting, default=None), lines
 
 
 def _wait_key(launch, thread: int) -> tuple:
@@ -305,9 +334,7 @@ def _missing(launch, key, threads, groups, exited) -> str:
     else:
         count = ctx.barrier_count[key[2]]
         if key[2] == context.CLUSTER_BARRIER:
-            came = {t for t in range(ctx.threads)
-                    if ctx.arrived[key[2] * context.MAX_WARPS + t // 32] >> (t % 32) & 1}  # fmt: skip
-            return f"{ranges(sorted(set(range(ctx.threads)) - came - set(exited)))} to arrive at the cluster's barrier"
+            return f"{_absent_from_cluster(launch)} to arrive at the cluster's barrier"
         present = {t for k, ts in groups.items() if k[0] == "barrier" and k[2] == key[2] for t in ts}
         if count:
             more = count - 32 * len({t // 32 for t in present})
@@ -321,6 +348,20 @@ def _missing(launch, key, threads, groups, exited) -> str:
             same = "the same instruction with another mask" if other[1] == key[1] else f"`{there.text}`"
             where.append(f"{ranges(shared)} (at {same}, PTX line {there.line})")
     return "; ".join(where) or ranges(absent)
+
+
+def _absent_from_cluster(launch) -> str:
+    """The threads that have not come to the barrier of the cluster, by block where there are several."""
+    rows = []
+    for slot in sorted(launch.mates, key=lambda each: each.ctx.block):
+        ctx, base = slot.ctx, context.CLUSTER_BARRIER * context.MAX_WARPS
+        came = [ctx.arrived[base + w] | ctx.exited[w] for w in range(context.MAX_WARPS)]
+        absent = [t for t in range(ctx.threads) if not came[t // 32] >> (t % 32) & 1]
+        if absent and not cluster_report.is_gone(slot):
+            rows.append((tuple(ctx.block_index), ranges(absent)))
+    if len(launch.mates) == 1:
+        return rows[0][1] if rows else "nobody"
+    return "; ".join(f"{threads} of block {block}" for block, threads in rows) or "nobody"
 
 
 def ranges(threads: list[int]) -> str:

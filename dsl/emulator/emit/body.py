@@ -66,6 +66,7 @@ class Body(Builder):
         self.module, self.entry, self.places, self.coroutine = module, entry, places, coroutine
         self.place_of = place_of
         self.hits_in_memory = coroutine
+        self.clustered = False  # whether blocks of a cluster meet, or see each other's shared memory
         self.any_nan = frozenset()  # registers that may hold a NaN that is not the canonical one
         self.takes_any_nan = False  # whether what is emitted now may read such a NaN
         self.sites: list[Instr] = []
@@ -285,5 +286,6 @@ def kinds_of(space: str) -> int:
         "const": context.CONST | context.GLOBAL,
         "param": context.PARAM,
         "shared": context.SHARED,
+        "cluster": context.SHARED,
         "local": context.LOCAL,
     }[space]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsl.emulator.emit import float as floating, float8, integer
+from dsl.emulator.emit import cluster, float as floating, float8, integer
 from dsl.emulator.emit.float import LLVM, SUFFIX, double_to_odd_float, flush, narrow, saturate, widen
 from dsl.emulator.ptx.syntax import FLOATS, SIGNED, TYPE_BITS, Pair, Sym, Vec
 from dsl.emulator.runtime import rounding
@@ -47,7 +47,9 @@ def address_space(body, instr):
     source = body.read(instr.operands[1], 64)
     space = next((m.split("::")[0] for m in instr.mods if m.split("::")[0] in ("shared", "local")), None)
     value = source
-    if space:
+    if space == "shared" and body.clustered:
+        value = (cluster.of_generic if "to" in instr.mods else cluster.generic)(body, source)
+    elif space:
         base = window(body, space)
         value = body.op(f"{'sub' if 'to' in instr.mods else 'add'} i64 {source}, {base}")
     body.write(instr.operands[0], value, 64)
@@ -66,6 +68,8 @@ def is_space(body, instr):
     """isspacep: whether a generic address lies in a window."""
     address = body.read(instr.operands[1], 64)
     space = next(m.split("::")[0] for m in instr.mods)
+    if "shared::cluster" in instr.mods:
+        return body.write(instr.operands[0], cluster.in_cluster(body, address), 1)
     flags = {}
     for name, size in (("shared", "smem_bytes"), ("local", "local_bytes")):
         offset = body.sub(address, window(body, name), "i64")
@@ -73,10 +77,11 @@ def is_space(body, instr):
     if space in flags:
         value = flags[space]
     elif space == "global":
-        value = body.xor(body.or_(flags["shared"], flags["local"], "i1"), "true", "i1")
+        shared = cluster.in_cluster(body, address) if body.clustered else flags["shared"]
+        value = body.xor(body.or_(shared, flags["local"], "i1"), "true", "i1")
     else:
         raise body.refuse(instr, "only .global, .shared and .local can be asked for")
-    body.write(instr.operands[0], value, 1)
+    return body.write(instr.operands[0], value, 1)
 
 
 # ** comparisons

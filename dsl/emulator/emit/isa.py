@@ -52,7 +52,7 @@ CACHE = (
     "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate "
     "L2::cache_hint L2::64B L2::128B L2::256B L2::evict_last L2::evict_normal L2::evict_first level::eviction_priority"
 )
-SPACES = "global shared shared::cta local const param param::entry param::func"
+SPACES = "global shared shared::cta shared::cluster local const param param::entry param::func"
 COMPARE_INT = "eq ne lt le gt ge lo ls hi hs and or xor"
 COMPARE_FLOAT = "eq ne lt le gt ge equ neu ltu leu gtu geu num nan and or xor ftz"
 
@@ -138,8 +138,13 @@ _row(
     "global local const param L1 L2 L2::evict_last L2::evict_normal tensormap",
     memory.nothing,
 )
-_row("isspacep", "9.7.9.17", "global shared shared::cta local const param", convert.is_space)
-_row("cvta", "9.7.9.18", "to global shared shared::cta local const param param::entry u64", convert.address_space)
+_row("isspacep", "9.7.9.17", "global shared shared::cta shared::cluster local const param", convert.is_space)
+_row(
+    "cvta",
+    "9.7.9.18",
+    "to global shared shared::cta shared::cluster local const param param::entry u64",
+    convert.address_space,
+)
 _row(
     "cvt",
     "9.7.9.21",
@@ -161,6 +166,7 @@ _row("cp", "9.7.9.25.5.2", _ON_ITS_WAY, bulk.copy, meets=True)
 _row("cp", "9.7.9.27.1.2", f"{_ON_ITS_WAY} tensor 1d 2d 3d 4d 5d tile", bulk.copy_box, meets=True)
 _row("cp", "9.7.9.25.5.4", "async bulk prefetch tensor 1d 2d 3d 4d 5d L2 global tile L2::cache_hint", bulk.prefetch)
 _row("mapa", "9.7.9.23", "shared::cluster u32 u64", cluster.map_address)
+_row("getctarank", "9.7.9.24", "shared::cluster u32 u64", cluster.rank_of)
 
 # ** control flow, 9.7.12
 _row("bra", "9.7.12.3", "uni", control.branch)
@@ -183,14 +189,14 @@ _row(
 _row(
     "atom",
     "9.7.13.5",
-    f"global shared shared::cta relaxed acquire release acq_rel {SCOPES} and or xor cas exch add inc dec min max "
-    f"noftz b16 b32 b64 b128 u32 s32 u64 s64 f32 f64 f16 f16x2 bf16 bf16x2 L2::cache_hint",
+    f"global shared shared::cta shared::cluster relaxed acquire release acq_rel {SCOPES} and or xor cas exch add inc "
+    f"dec min max noftz b16 b32 b64 b128 u32 s32 u64 s64 f32 f64 f16 f16x2 bf16 bf16x2 L2::cache_hint",
     memory.atomic,
 )
 _row(
     "red",
     "9.7.13.6",
-    f"global shared shared::cta relaxed release {SCOPES} and or xor add inc dec min max noftz "
+    f"global shared shared::cta shared::cluster relaxed release {SCOPES} and or xor add inc dec min max noftz "
     f"b32 b64 u32 s32 u64 s64 f32 f64 f16 f16x2 bf16 bf16x2 L2::cache_hint",
     memory.atomic,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator import context
-from dsl.emulator.emit import float as floating
+from dsl.emulator.emit import cluster, float as floating
 from dsl.emulator.emit.body import CACHED_SITES, kinds_of
 from dsl.emulator.emit.convert import window
 from dsl.emulator.emit.integer import type_of
@@ -14,8 +14,10 @@ _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 
 
 def space_of(instr) -> str:
-    """The state space an instruction names; without one, generic."""
+    """The state space an instruction names; without one, generic. "cluster" is shared::cluster."""
     for modifier in instr.mods:
+        if modifier == "shared::cluster":
+            return "cluster"
         root = modifier.split("::")[0]
         if root in _SPACES:
             return root
@@ -37,6 +39,8 @@ def _host_address(body, instr, operand: Addr, space: str, size_bytes: int) -> st
     in_register = isinstance(operand.base, Reg)
     base = (body.read_reg(operand.base), operand.offset) if in_register else address
     access = base, space, size_bytes
+    if space == "cluster":  # each time anew: the other block may have ended
+        return checked(body, instr, address, space, size_bytes)
     if access in body.checked:
         if space in ("shared", "local"):
             address = body.add(window(body, space), address, "i64")
@@ -49,6 +53,8 @@ def _host_address(body, instr, operand: Addr, space: str, size_bytes: int) -> st
 def checked(body, instr, address: str, space: str, size_bytes: int) -> str:
     """The pointer for an i64 address in `space`, after the bounds and alignment test."""
     site = body.site(instr)
+    if space == "cluster":
+        return cluster.checked(body, address, size_bytes, site)
     if space in ("shared", "local"):
         return _checked_window(body, address, space, size_bytes, site)
     shift = size_bytes.bit_length() - 1

@@ -18,13 +18,11 @@ from dsl.emulator.execute import print_format, repeats, slots, workers
 from dsl.emulator.execute.attached_checks import Checks
 from dsl.emulator.execute.printing import DeviceMemory, PrintOrder
 from dsl.emulator.execute.program import Code, Program
-from dsl.emulator.ptx.syntax import Unsupported
 from dsl.emulator.runtime.memory import Allocation, Memory
 
 MAX_SMEM_BYTES = 227 * 1024  # a block on sm_90; PTX ISA and CUDA guide, compute capabilities
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
-MAX_CLUSTER = 16  # blocks, on GPUs that are asked for more than the portable 8
 # An H100: multiprocessors, and threads, blocks and shared memory of each.
 SMS, SM_THREADS, SM_BLOCKS, SM_SMEM_BYTES, RESERVED_SMEM_BYTES = 132, 2048, 32, 228 * 1024, 1024
 MAX_KNOWN = 4096  # shapes of launches that are not checked again
@@ -53,6 +51,7 @@ def launch(
 ) -> None:
     """Run a kernel to its end. `params` holds one bytes object a .param, exactly as long as it.
 
+    `cluster` is the shape of the clusters that blocks run in; where it is one block, what the kernel demands.
     `write(str)` gets printf text (default: standard output). With a `seed` blocks, warps and lanes run in an order
     that it chooses, the same each time, and give way to one another before they touch shared or global memory.
     Raises Fault; ValueError for a launch that no GPU would accept; KeyboardInterrupt at once on SIGINT. `checks` names
@@ -61,6 +60,8 @@ def launch(
     """
     if entry_name not in program.entries:
         raise ValueError(f"the PTX has no entry `{entry_name}`; it has {', '.join(program.entries) or 'none'}")
+    entry = program.entries[entry_name]
+    cluster = entry.cluster if entry.cluster and math.prod(cluster) == 1 else cluster
     shape = entry_name, tuple(grid), tuple(block), tuple(cluster), smem_bytes, tuple(map(len, params))
     plain = not seed and not checks
     if plain and (kept := repeats.take(program, shape)) is not None:
@@ -70,7 +71,7 @@ def launch(
         kept.close()
     was_launched = shape in program.launched
     if not was_launched:
-        _check_shape(program.entries[entry_name], grid, block, cluster, params, smem_bytes)
+        _check_shape(entry, grid, block, cluster, params, smem_bytes)
         if len(program.launched) < MAX_KNOWN:
             program.launched.add(shape)
     prepared = _Launch(
@@ -99,10 +100,16 @@ def _check_shape(entry, grid, block, cluster, params, smem_bytes) -> None:
             raise ValueError(f"{name}={tuple(value)} is outside (1, 1, 1) to {most}")
     if math.prod(block) > context.MAX_THREADS:
         raise ValueError(f"block={tuple(block)} has {math.prod(block)} threads; a block has at most 1024")
-    if len(cluster) != 3 or any(v < 1 for v in cluster) or math.prod(cluster) > MAX_CLUSTER:
-        raise ValueError(f"cluster={tuple(cluster)}: a cluster has 1 to {MAX_CLUSTER} blocks")
+    if len(cluster) != 3 or any(v < 1 for v in cluster) or math.prod(cluster) > context.MAX_CLUSTER:
+        raise ValueError(f"cluster={tuple(cluster)}: a cluster has 1 to {context.MAX_CLUSTER} blocks")
     if any(whole % part for whole, part in zip(grid, cluster)):
         raise ValueError(f"cluster={tuple(cluster)} does not divide grid={tuple(grid)}")
+    if entry.cluster is not None and tuple(cluster) != tuple(entry.cluster):
+        raise ValueError(f"cluster={tuple(cluster)}, but `{entry.name}` requires {entry.cluster} (.reqnctapercluster)")
+    if entry.most_cluster is not None and math.prod(cluster) > entry.most_cluster:
+        raise ValueError(
+            f"cluster={tuple(cluster)}, but `{entry.name}` allows {entry.most_cluster} blocks (.maxclusterrank)"
+        )
     if entry.reqntid is not None and tuple(block) != tuple(entry.reqntid):
         raise ValueError(f"block={tuple(block)}, but `{entry.name}` requires {entry.reqntid} (.reqntid)")
     if entry.static_smem_bytes + smem_bytes > MAX_SMEM_BYTES:
@@ -113,13 +120,6 @@ def _check_shape(entry, grid, block, cluster, params, smem_bytes) -> None:
     sizes = [p.size_bytes for p in entry.params]
     if [len(p) for p in params] != sizes:
         raise ValueError(f"`{entry.name}` takes parameters of {sizes} bytes, got {[len(p) for p in params]}")
-
-
-def _blocks_meet(program: Program, code: Code, cluster: tuple[int, int, int]) -> Unsupported:
-    """What by name is not emulated in a cluster of several blocks."""
-    instr = next(i for i in code.sites if i.opcode == "mapa" or i.mods[:1] == ("cluster",))
-    why = f"the emulator's blocks do not meet, and a cluster of this launch has {math.prod(cluster)}"
-    return Unsupported(instr.name, instr.line, program.place_of(instr.loc), why, instr.text)
 
 
 def resident_blocks(block: tuple[int, int, int], smem_bytes: int) -> int:
@@ -165,8 +165,10 @@ class _Launch:
             if seed
             else program.code(entry_name, self.blocks * self.threads, checks)
         )
-        if "cluster" in self.code.uses and math.prod(cluster) > 1:
-            raise _blocks_meet(program, self.code, cluster)
+        # Blocks that do not meet run one by one, whatever clusters they are in.
+        self.cluster_blocks = math.prod(cluster) if "cluster" in self.code.uses else 1
+        self.units = self.blocks // self.cluster_blocks
+        self.clusters: list[slots.Cluster] = []
         places = self.code.places
         self.smem_static, self.smem_dynamic = places.smem_static, smem_bytes
         self.memory, self.ranges, self.param_offsets = memory, memory.signature, places.param_offsets
@@ -176,8 +178,8 @@ class _Launch:
         ctypes.memset(self.param_address, 0, places.param_bytes)
         for offset, data in zip(places.param_offsets, params):
             ctypes.memmove(self.param_address + offset, data, len(data))
-        alone = self.code.in_turn or seed or checks or self.blocks == 1
-        self.workers = min(workers.count(), 1 if alone else self.blocks)
+        alone = self.code.in_turn or seed or checks or self.units == 1
+        self.workers = min(workers.count(), 1 if alone else self.units)
         self.slots: list[slots.Slot] = []
         self.checks = Checks(self, memory) if checks else None
         self.mine: slots.Slot | None = None  # of the thread that launches, where it runs blocks itself
@@ -185,10 +187,10 @@ class _Launch:
         self._gate = threading.Lock()  # of whether others may begin
         self.slot: Any = None  # the slots.Slot that a report is about
         self.shared = context.Grid()
-        self.shared.blocks, self.shared.first_fault = self.blocks, context.NO_FAULT
-        self.shared.chunk = min(max(self.blocks // (self.workers * 32), 1), 256)
+        self.shared.blocks, self.shared.first_fault = self.units, context.NO_FAULT
+        self.shared.chunk = min(max(self.units // (self.workers * 32), 1), 256)
         if self.random:
-            self.shared.block_step, self.shared.block_start = _permutation(self.blocks, self.random)
+            self.shared.block_step, self.shared.block_start = _permutation(self.units, self.random)
         if self.code.spins:
             self._more = _MORE_SIGNATURE(self._another_slot)
             self.shared.more = ctypes.cast(self._more, ctypes.c_void_p).value
@@ -208,12 +210,14 @@ class _Launch:
         if self.checks is not None:
             self.checks.close()
         slots.give_back(self.slots)
+        for cluster in self.clusters:
+            cluster.close()
         _buffers.append(self._params)
 
     @property
     def may_repeat(self) -> bool:
         """Whether it may be made again (repeats.py): it runs in one slot, in this thread, without Python."""
-        return self._is_short and not self.code.prints
+        return self._is_short and not self.code.prints and self.cluster_blocks == 1
 
     @property
     def _is_short(self) -> bool:
@@ -225,7 +229,7 @@ class _Launch:
         self.began_s = start = time.perf_counter()
         try:
             if self._is_short:
-                _run_grid()(first.address, self.code.block)
+                self._run_units(first)
             else:
                 least = self.code.size * self.blocks * self.threads
                 self._run_in_workers(first, at_once=least > workers.MANY or self.code.last_s > workers.LONG_S)
@@ -260,20 +264,28 @@ class _Launch:
             findings.warn_of_note(self)
 
     def add_slot(self) -> slots.Slot:
-        slot = slots.take()
-        slot.prepare(self)
-        if self.checks is not None:
-            self.checks.attach(slot)
-        slot.ctx.order = self.random.randrange(1, 1 << 32) if self.random else 0
-        slot.ctx.every, self.shared.slots = self.shared.slots, slot.address
-        self.slots.append(slot)
-        slot.ctx.stop = self.shared.halt
-        return slot
+        """A slot for blocks, or the first of those for clusters."""
+        if self.cluster_blocks > 1:
+            self.clusters.append(slots.Cluster(self, self.cluster_blocks))
+            new = self.clusters[-1].slots
+        else:
+            new = [slots.take()]
+            new[0].prepare(self)
+        for slot in new:
+            if self.checks is not None:
+                self.checks.attach(slot)
+            slot.ctx.order = self.random.randrange(1, 1 << 32) if self.random else 0
+            slot.ctx.every, self.shared.slots = self.shared.slots, slot.address
+            self.slots.append(slot)
+            slot.ctx.stop = self.shared.halt
+        return new[0]
 
     def _another_slot(self, worker: int) -> int:
         """For the blocks a worker begins while others of its only poll memory; 0 when no more fit. Never raises."""
         try:
-            if self.shared.halt or len(self.slots) >= resident_blocks(self.block, self.smem_static + self.smem_dynamic):
+            if self.shared.halt or len(self.slots) + self.cluster_blocks > resident_blocks(
+                self.block, self.smem_static + self.smem_dynamic
+            ):
                 return 0
             slot, first = self.add_slot(), context.Context.from_address(worker)
             slot.ctx.next, first.next = first.next, slot.address
@@ -286,10 +298,10 @@ class _Launch:
 
         What calls Python back runs in others only: a signal's exception would be lost in the callback.
         """
-        block, elsewhere = self.code.block, self.code.spins or self.code.prints or self.code.order_kinds
+        elsewhere = self.code.spins or self.code.prints or self.code.order_kinds or self.cluster_blocks > 1
         try:
             if elsewhere:
-                self._others.begin(functools.partial(_run_grid(), first.address, block))
+                self._others.begin(functools.partial(self._run_units, first))
             if at_once:
                 self._call_others()
             if not elsewhere:
@@ -298,7 +310,7 @@ class _Launch:
             if elsewhere:
                 self._others.wait()
             else:
-                _run_grid()(first.address, block)
+                self._run_units(first)
                 if self.shared.raised_value:
                     self._raise_of_handler()
             workers.unwatch(self)
@@ -309,6 +321,11 @@ class _Launch:
         except BaseException:
             self._stop()
             raise
+
+    def _run_units(self, first: slots.Slot) -> None:
+        """What one worker does: blocks, or clusters of blocks that meet, until none is left."""
+        run = "emu_run_clusters" if self.cluster_blocks > 1 else "emu_run_grid"
+        _native(run)(first.address, self.code.block)
 
     def _raise_of_handler(self) -> None:
         """Raise what the handler of a signal raised in native code."""
@@ -325,7 +342,7 @@ class _Launch:
             self._called = True
             for _ in range(self.workers - 1):
                 slot = self.add_slot()
-                self._others.begin(functools.partial(_run_grid(), slot.address, self.code.block))
+                self._others.begin(functools.partial(self._run_units, slot))
 
     def tick(self) -> None:
         """From another thread, every few milliseconds: the launch is long."""
@@ -387,6 +404,11 @@ class _Launch:
         return self.slot.ctx
 
     @property
+    def mates(self) -> list[slots.Slot]:
+        """The slots of its cluster, by rank."""
+        return next((each.slots for each in self.clusters if self.slot in each.slots), [self.slot])
+
+    @property
     def assertion(self) -> str | None:
         return self.slot.assertion
 
@@ -412,5 +434,5 @@ _MORE_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)
 
 
 @functools.cache
-def _run_grid():
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(native.runtime("blocks")["emu_run_grid"])
+def _native(name: str):
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(native.runtime("blocks")[name])

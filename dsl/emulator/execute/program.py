@@ -46,12 +46,15 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a launch has to know of a kernel; `reqntid` is the block shape it demands, or None."""
+    """What a launch has to know of a kernel; `reqntid` is the block shape it demands, or None, `cluster` that of its
+    clusters, `most_cluster` their most blocks."""
 
     name: str
     params: tuple[Param, ...]
     static_smem_bytes: int
     reqntid: tuple[int, int, int] | None
+    cluster: tuple[int, int, int] | None = None
+    most_cluster: int | None = None
 
 
 @dataclass(slots=True)
@@ -145,7 +148,8 @@ class Program:
             "files": list(self.files.items()),
             "variables": [object_code.variable_row(row) for row in self._variables.rows],
             "entries": [
-                [e.name, [[p.name, p.size_bytes, p.align_bytes] for p in e.params], e.static_smem_bytes, e.reqntid]
+                [e.name, [[p.name, p.size_bytes, p.align_bytes] for p in e.params], e.static_smem_bytes, e.reqntid,
+                 e.cluster, e.most_cluster]
                 for e in self.entries.values()
             ],
             "codes": [
@@ -170,8 +174,8 @@ class Program:
         self.files = dict(header["files"])
         self._variables = _Variables([object_code.variable_of(row) for row in header["variables"]])
         self.entries = {
-            name: Entry(name, tuple(Param(*p) for p in params), smem_bytes, tuple(reqntid) if reqntid else None)
-            for name, params, smem_bytes, reqntid in header["entries"]
+            name: Entry(name, tuple(Param(*p) for p in params), smem_bytes, _shape(reqntid), _shape(cluster), most)
+            for name, params, smem_bytes, reqntid, cluster, most in header["entries"]
         }
         for i, (name, quick, checks, stored, sites, places) in enumerate(header["codes"]):
             tables = {"sites": [object_code.site_of(row) for row in sites], "places": object_code.places_of(places)}
@@ -260,7 +264,8 @@ class Program:
     def _entry(self, function: Function) -> Entry:
         places = _places(self.module, function, self._variables, self.tensor_core)
         params = tuple(Param(p.name, p.size, p.align) for p in function.params)
-        return Entry(function.name, params, places.smem_static, function.reqntid)
+        limits = function.reqntid, function.cluster, function.most_cluster
+        return Entry(function.name, params, places.smem_static, *limits)
 
     def _source(self, entry_name: str, quick: bool = True) -> tuple[Thread, str]:
         """The entry as IR: regions, where they are faster and may be compiled with care, else threads."""
@@ -315,6 +320,10 @@ class Program:
             thread.spins, any(map(order_matters, functions)), time.perf_counter() - start, checks,
             getattr(thread, "race_shift", 0), getattr(thread, "order_kinds", 0),
         )  # fmt: skip
+
+
+def _shape(row: list[int] | None) -> tuple[int, int, int] | None:
+    return (row[0], row[1], row[2]) if row else None
 
 
 class _Variables:

@@ -9,6 +9,7 @@ import ctypes
 from typing import Any
 
 from dsl.emulator import context
+from dsl.emulator.runtime import schedule
 from dsl.emulator.runtime.bulk_copies import BulkQueue
 from dsl.emulator.runtime.cp_async_queue import Queues
 from dsl.emulator.runtime.memory import Allocation, Window, interval_table
@@ -51,28 +52,33 @@ class Slot:
         self.failure: BaseException | None = None
         self.own: list[Allocation] = []
 
-    def prepare(self, launch) -> None:
-        """Make it ready for the blocks of `launch`: nothing of an earlier one is left in it."""
+    def prepare(self, launch, cluster: Cluster | None = None, rank: int = 0) -> None:
+        """Make it ready for the blocks of `launch`: nothing of an earlier one is left in it.
+
+        With a `cluster` for its blocks of a `rank` alone.
+        """
         self.launch, self.assertion, self.failure = launch, None, None
         ctx, code, threads = self.ctx, launch.code, launch.threads
         smem_bytes, local_bytes = launch.smem_static + launch.smem_dynamic, code.places.local_bytes
         frames, frame_bytes = ctx.frames, ctx.frame_bytes
         ctypes.memset(self.address, 0, HEAD_BYTES)
         ctx.frames, ctx.frame_bytes = frames, frame_bytes
-        if self._window is None or self._window.size_bytes < smem_bytes:
-            if self._window is not None:
-                self._window.close()
-            self._window = Window(smem_bytes)
+        ctx.smem = cluster.smem_of(rank) if cluster is not None else self._smem_of(smem_bytes)
         ctx.next, ctx.shared_grid = self.address, ctypes.addressof(launch.shared)
         ctx.grid[:], ctx.block_dim[:], ctx.cluster[:] = launch.grid, launch.block, launch.cluster
         ctx.threads, ctx.warps = threads, -(-threads // 32)
         ctx.smem_static, ctx.smem_dynamic = launch.smem_static, launch.smem_dynamic
-        ctx.smem, ctx.smem_bytes = self._window.address, smem_bytes
+        ctx.smem_bytes = smem_bytes
+        ctx.patience = schedule.PATIENCE if cluster is None else schedule.CLUSTER_PATIENCE
+        ctx.cluster_rank, ctx.cluster_blocks = rank, 1 if cluster is None else cluster.blocks
+        ctx.cluster_base = ctx.smem - (rank + 1 << context.RANK_SHIFT)
+        ctx.absent = 2**64 - (2 << ctx.cluster_blocks)
+        ctx.leader = ctx.mate = self.address
         ctx.local, ctx.local_bytes = self._local.of(local_bytes * threads), local_bytes
         ctx.params, ctx.variables = launch.param_address, launch.program.variables_address
         ctx.print = self._callback_address
         sites_bytes = 16 * len(code.sites) + 16
-        ctx.sites = self._sites.of(sites_bytes)
+        ctx.sites, ctx.sites_bytes = self._sites.of(sites_bytes), sites_bytes
         ctypes.memset(ctx.sites, 0, sites_bytes)
         if "cp.async" in code.uses:
             if self._queues is None:
@@ -88,8 +94,18 @@ class Slot:
             Allocation(ctx.params, code.places.param_bytes, "kernel parameters", context.PARAM),
         )
         self.own = [each for each in own if each.size_bytes]
+        if cluster is not None:
+            self.own += cluster.others(rank, smem_bytes)
         self.interval_rows = interval_table(launch.allocations, self.own)
         ctx.intervals, ctx.interval_count = ctypes.addressof(self.interval_rows), len(self.interval_rows) // 3
+
+    def _smem_of(self, smem_bytes: int) -> int:
+        """The address of memory of its own."""
+        if self._window is None or self._window.size_bytes < smem_bytes:
+            if self._window is not None:
+                self._window.close()
+            self._window = Window(smem_bytes)
+        return self._window.address
 
     def _from_device(self, *call: int) -> int:
         return self.launch.from_device(self, *call)
@@ -105,6 +121,44 @@ class Slot:
         _free(self.ctx.frames)
 
 
+class Cluster:
+    """The slots of a launch for the blocks of one cluster at a time, and the window in which their shared memory lies.
+
+    The memory of a block begins at its rank + 1 in bits 24 and up of the address. `close` gives the window back.
+    """
+
+    def __init__(self, launch, blocks: int):
+        self.blocks = blocks
+        self._window = _windows.pop() if _windows else Window(context.MAX_CLUSTER + 1 << context.RANK_SHIFT)
+        self.slots = []
+        try:
+            for rank in range(blocks):
+                self.slots.append(take())
+                self.slots[-1].prepare(launch, self, rank)
+        except BaseException:
+            give_back(self.slots)
+            self.close()
+            raise
+        for slot, mate in zip(self.slots, [*self.slots[1:], self.slots[0]]):
+            slot.ctx.mate, slot.ctx.leader = mate.address, self.slots[0].address
+
+    def smem_of(self, rank: int) -> int:
+        """The address of the shared memory of the block of a rank."""
+        return self._window.address + (rank + 1 << context.RANK_SHIFT)
+
+    def others(self, rank: int, smem_bytes: int) -> list[Allocation]:
+        """The shared memory of the blocks but one."""
+        return [
+            Allocation(self.smem_of(each), smem_bytes, f"shared memory of block {each} of the cluster", context.SHARED)
+            for each in range(self.blocks)
+            if each != rank and smem_bytes
+        ]
+
+    def close(self) -> None:
+        _windows.append(self._window)
+
+
+_windows: list[Window] = []  # of clusters, for the next launches
 _free = ctypes.CDLL(None).free
 _free.argtypes, _free.restype = [ctypes.c_void_p], None
 _kept: list[Slot] = []

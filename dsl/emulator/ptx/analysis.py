@@ -35,6 +35,23 @@ def reachable(module: Module, entry: Function) -> list[Function]:
     return functions
 
 
+def is_clustered(functions: list[Function]) -> bool:
+    """Whether blocks of a cluster meet, or may reach each other's shared memory: then they run together.
+
+    A bulk copy into shared::cluster and a fence of it alone are what kernels without clusters have too.
+    """
+    return any(map(_is_of_cluster, (item for f in functions for item in f.items if isinstance(item, Instr))))
+
+
+def _is_of_cluster(item: Instr) -> bool:
+    mods = item.mods
+    if item.opcode in ("mapa", "getctarank") or (item.opcode == "barrier" and mods[:1] == ("cluster",)):
+        return True
+    if item.opcode == "cp":
+        return "multicast::cluster" in mods or {"shared::cta", "shared::cluster"}.issubset(mods)
+    return "shared::cluster" in mods and item.opcode not in ("fence", "membar")
+
+
 def back_edges(function: Function):
     """(label, its position, the branch's position) of every branch that goes back."""
     positions = {item.name: i for i, item in enumerate(function.items) if isinstance(item, Label)}

@@ -44,8 +44,8 @@ MAX_REGISTERS = 1 << 20
 MAX_VARIABLE_BYTES = 1 << 34
 _LINKING = frozenset({".visible", ".extern", ".weak", ".common"})
 _SKIPPED_LISTS = frozenset(
-    {".maxnreg", ".minnctapersm", ".maxnctapersm", ".pragma", ".explicitcluster", ".reqnctapercluster",
-     ".maxclusterrank", ".noreturn", ".blocksareclusters", ".abi_preserve", ".abi_preserve_control"}
+    {".maxnreg", ".minnctapersm", ".maxnctapersm", ".pragma", ".explicitcluster", ".noreturn",
+     ".blocksareclusters", ".abi_preserve", ".abi_preserve_control"}
 )  # fmt: skip
 
 
@@ -192,6 +192,11 @@ class _Parser:
             if token in (".reqntid", ".maxntid"):
                 extent = self.integer_list()
                 setattr(function, token[1:], tuple(extent + [1] * (3 - len(extent))))
+            elif token == ".reqnctapercluster":
+                extent = self.integer_list()
+                function.cluster = tuple(extent + [1] * (3 - len(extent)))
+            elif token == ".maxclusterrank":
+                function.most_cluster = self.integer()
             elif token in _SKIPPED_LISTS:
                 while self.tokens[self.at] not in ("{", ";") and self.tokens[self.at][:1] != ".":
                     self.at += 1

@@ -163,6 +163,8 @@ class Function:
     targets: dict = field(default_factory=dict)
     reqntid: tuple | None = None
     maxntid: tuple | None = None
+    cluster: tuple | None = None  # .reqnctapercluster
+    most_cluster: int | None = None  # .maxclusterrank: blocks of a cluster
     line: int = 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator import context
-from dsl.emulator.builder import Builder, clear_bits, fault_if, lane_of, set_bits
+from dsl.emulator.builder import Builder, clear_bits, fault_if, is_absent, lane_of, mates, set_bits
 
 SIGNATURES = {
     "emu_arrive": "i32 (ptr, i32, i32, i32, i32)",
@@ -17,7 +17,7 @@ NO_VOTE = 2  # the vote of a barrier that reduces nothing
 def functions() -> list[str]:
     """The IR text but for `wait_barrier`, which is the scheduler's."""
     return [_arrive(), _arrive_cluster(), _wait_cluster(), _barrier_complete(), _tell_votes(), _release_barrier(),
-            _resolve_barriers()]  # fmt: skip
+            _resolve_cluster(), _resolve_barriers()]  # fmt: skip
 
 
 def _barrier_cell(f: Builder, warp: str, barrier: str = "%id") -> str:
@@ -77,7 +77,7 @@ def _arrive() -> str:
 
 
 def _arrive_cluster() -> str:
-    """A thread comes to the barrier of its cluster, which is its block: until that is complete its bit is set."""
+    """A thread comes to the barrier of its cluster: until that is complete its bit is set."""
     f = Builder()
     f.store("barriers_used", f.or_(f.load("barriers_used"), 1 << context.CLUSTER_BARRIER))
     f.store("barrier_count", "0", str(context.CLUSTER_BARRIER))
@@ -163,16 +163,39 @@ def _tell_votes() -> str:
     return f.function("define internal void @tell_votes(ptr %ctx, i32 %id) noinline")
 
 
+def _order(f: Builder, slot: str, barrier: str) -> None:
+    """Tell check/race.py, if races are looked for, that a barrier is complete."""
+    order = f.load("order_barrier")
+    with f.if_(f.cmp("ne", order, 0, "i64")):
+        function = f.cast("inttoptr", order, "i64", "ptr")
+        f.do(f"call void {function}(ptr {slot}, i32 {barrier})")
+
+
+def _resolve_cluster() -> str:
+    """Release the barrier of the cluster in all its blocks, if their threads have arrived or exited."""
+    f = Builder()
+    barrier = context.CLUSTER_BARRIER
+    with mates(f, "%ctx") as slot:
+        complete = f.op(f"call i1 @barrier_complete(ptr {slot}, i32 {barrier})")
+        f.return_if(f.xor(f.or_(complete, is_absent(f, slot), "i1"), "true", "i1"), "i32 0")
+    with mates(f, "%ctx") as slot:
+        _order(f, slot, str(barrier))
+        f.do(f"call void @release_barrier(ptr {slot}, i32 {barrier})")
+    f.do("call void @emu_cluster_wake(ptr %ctx)")
+    f.do("ret i32 1")
+    return f.function("define internal i32 @resolve_cluster(ptr %ctx)")
+
+
 def _resolve_barriers() -> str:
     f = Builder()
     moved = f.alloca("i32", 4)
     f.put(moved, 0)
-    with f.for_bits(f.load("barriers_used")) as barrier:
+    used = f.load("barriers_used")
+    with f.if_(f.cmp("ne", f.lshr(used, context.CLUSTER_BARRIER), 0)):
+        f.put(moved, f.op("call i32 @resolve_cluster(ptr %ctx)"))
+    with f.for_bits(f.and_(used, (1 << context.CLUSTER_BARRIER) - 1)) as barrier:
         with f.if_(f.op(f"call i1 @barrier_complete(ptr %ctx, i32 {barrier})")):
-            order = f.load("order_barrier")
-            with f.if_(f.cmp("ne", order, 0, "i64")):
-                function = f.cast("inttoptr", order, "i64", "ptr")
-                f.do(f"call void {function}(ptr %ctx, i32 {barrier})")
+            _order(f, "%ctx", barrier)
             f.do(f"call void @release_barrier(ptr %ctx, i32 {barrier})")
             f.put(moved, 1)
     f.do(f"ret i32 {f.get(moved)}")

@@ -21,6 +21,7 @@ SIGNATURES = {
 }
 # A block that does nothing but poll memory gives way to other blocks after so many rounds, and when it comes back.
 PATIENCE, PATIENCE_AGAIN = 256, 2
+CLUSTER_PATIENCE = 2  # the same of a block while others of its cluster can run
 SEEDED_PATIENCE = 7  # the most rounds that a block of a seeded launch runs while others could; a bit mask
 # After so many looks, one in so many rounds, that found all that could run at mbarriers, which nobody has reached, they
 # wait for ever: an mbarrier's threads are of its block.
@@ -34,7 +35,7 @@ RAN, MOVED = 1, 2  # a lane ran; a lane did more than poll memory
 def functions() -> list[str]:
     """The IR text of what runs for every thread at every meeting; it is compiled with more care than the rest."""
     return [
-        _wait_warp(), barriers.wait_barrier(), _exit(), _run_lane(), _random(), _run_warp(), _at_mbarriers(),
+        _wait_warp(), barriers.wait_barrier(), _exit(), _run_lane(), random(), _run_warp(), _at_mbarriers(),
         _all_idle(), _run_block(),
     ]  # fmt: skip
 
@@ -80,7 +81,7 @@ def _run_lane() -> str:
     return f.function("define internal i1 @run_lane(ptr %ctx, ptr %start, i32 %tid) alwaysinline")
 
 
-def _random() -> str:
+def random() -> str:
     """The next of this slot's random numbers (Marsaglia's xorshift); 0 of a launch without a seed."""
     f = Builder()
     x = f.load("order")
@@ -171,12 +172,21 @@ def _all_idle() -> str:
     return f.function("define internal i1 @all_idle(ptr %ctx)")
 
 
+def _wait_for_cluster(f: Builder) -> None:
+    """No thread of the block can go on: the block gives way to others of its cluster; where they cannot either, they
+    wait for ever."""
+    over = f.op("call i1 @emu_cluster_over(ptr %ctx)")
+    f.store("status", f.select(over, context.DEADLOCK, 0))
+    f.store("state", str(context.WAITING))
+
+
 def _run_block() -> str:
     """All threads of one block, from `start(ctx, tid)` until they have exited, or until they only poll memory."""
     f = Builder()
     fresh = f.cmp("ne", f.load("state"), context.WAITING)
     seeded = f.cmp("ne", f.load("order"), 0)
-    f.store("spins", f.select(f.or_(fresh, seeded, "i1"), 0, PATIENCE - PATIENCE_AGAIN))
+    patience = f.load("patience")
+    f.store("spins", f.select(f.or_(fresh, seeded, "i1"), 0, f.sub(patience, PATIENCE_AGAIN)))
     with f.if_(fresh):
         f.do("call void @emu_begin_block(ptr %ctx)")
         f.store("mbarrier_idle", "0")
@@ -207,12 +217,14 @@ def _run_block() -> str:
         moved = f.op("call i32 @emu_resolve_barriers(ptr %ctx)")
         stuck = f.cmp("eq", f.or_(moved, f.get(progress)), 0)
         with f.if_(stuck):
-            f.store("status", str(context.DEADLOCK))
+            f.store("idle", "-1")
+            f.store("mbarrier_idle", str(MBARRIER_LOOKS + 1))
+            _wait_for_cluster(f)
         f.break_if(stuck, done)
         moves = f.or_(moved, f.and_(f.get(progress), MOVED))
         for_ever = f.op(f"call i1 @at_mbarriers(ptr %ctx, i32 {moves})")
         with f.if_(for_ever):
-            f.store("status", str(context.DEADLOCK))
+            _wait_for_cluster(f)
         f.break_if(for_ever, done)
         spins = f.select(f.cmp("eq", moves, 0), f.add(f.load("spins"), 1), 0)
         f.store("spins", spins)
@@ -223,7 +235,7 @@ def _run_block() -> str:
             with f.if_(f.cmp("ne", f.get(flag), 0)):
                 f.store("status", str(context.DEADLOCK))
         f.break_if(f.cmp("ne", f.load("status"), 0), done)
-        waits = f.cmp("ugt", spins, f.select(seeded, f.and_(random, SEEDED_PATIENCE), PATIENCE))
+        waits = f.cmp("ugt", spins, f.select(seeded, f.and_(random, SEEDED_PATIENCE), patience))
         with f.if_(waits):
             f.store("state", str(context.WAITING))
         f.break_if(waits, done)

@@ -6,7 +6,7 @@ from dsl.emulator import native
 from dsl.emulator.builder import Builder
 from dsl.emulator.emit import control, isa
 from dsl.emulator.emit.body import Body, Frame, Places
-from dsl.emulator.ptx.analysis import any_nan_registers, reachable
+from dsl.emulator.ptx.analysis import any_nan_registers, is_clustered, reachable
 from dsl.emulator.ptx.polling import Poll, polls
 from dsl.emulator.ptx.syntax import Function, Instr, Label, Module, PtxError
 from dsl.emulator.runtime import matrix_collectives
@@ -32,13 +32,21 @@ class Thread(Body):
         functions = reachable(module, entry)
         self.polls_by_function = {f.name: polls(f) for f in functions}
         self.seeded, self.spins = seeded, seeded or any(self.polls_by_function.values())
-        meets = self.spins or any(
-            (row := isa.find(item)) is not None and row.meets
-            for f in functions
-            for item in f.items
-            if isinstance(item, Instr)
+        clustered = is_clustered(functions)
+        meets = (
+            self.spins
+            or clustered
+            or any(
+                (row := isa.find(item)) is not None and row.meets
+                for f in functions
+                for item in f.items
+                if isinstance(item, Instr)
+            )
         )
         super().__init__(module, entry, places, meets, place_of)
+        self.clustered = clustered
+        if clustered:
+            self.uses.add("cluster")
         self.hits_in_memory |= quick
         self.any_nan = any_nan_registers(entry)
         self.label_positions: dict[str, int] = {}

@@ -404,7 +404,7 @@ def _knows(function: Function) -> bool:
     for item in function.items:
         if not isinstance(item, Instr):
             continue
-        if item.opcode not in _KNOWN or isa.find(item) is None:
+        if item.opcode not in _KNOWN or isa.find(item) is None or "shared::cluster" in item.mods:
             return False
         if not _STRONG.isdisjoint(item.mods) or "cc" in item.mods:
             return False

@@ -1,0 +1,46 @@
+"""What went wrong between blocks of a cluster, in words."""
+
+from __future__ import annotations
+
+from dsl.emulator import context
+
+KEEP_ALIVE = (
+    "let no block end before the others have made their last access to its shared memory: barrier.cluster.arrive "
+    "and .wait at the end of the kernel (cute.arch.cluster_arrive and cluster_wait)"
+)
+
+
+def owner_of(launch, address: int):
+    """(slot, offset) of the block of the cluster in whose shared memory a host address is; None."""
+    for slot in launch.mates:
+        offset = address - slot.ctx.smem
+        if 0 <= offset < slot.ctx.smem_bytes:
+            return slot, offset
+    return None
+
+
+def place_of(launch, address: int) -> str | None:
+    """A host address in the shared memory of another block of the cluster, for people; None where it is in none."""
+    owner = owner_of(launch, address)
+    if owner is None or owner[0] is launch.slot:
+        return None
+    slot, offset = owner
+    return f"smem+0x{offset:x} of block {tuple(slot.ctx.block_index)}"
+
+
+def place_of_cluster_address(launch, address: int) -> str:
+    """An address in shared::cluster, for people."""
+    rank, offset = divmod(address, 1 << context.RANK_SHIFT)
+    block = f" of block {tuple(launch.mates[rank - 1].ctx.block_index)}" if rank else ""
+    return f"smem+0x{offset:x}{block}"
+
+
+def has_exited(launch, address: int) -> bool:
+    """Whether a host address is in the shared memory of a block that has ended while others of its cluster run."""
+    owner = owner_of(launch, address)
+    return owner is not None and bool(launch.ctx.absent >> owner[0].ctx.cluster_rank + 1 & 1)
+
+
+def is_gone(slot) -> bool:
+    """Whether the block of a slot has ended while others of its cluster run."""
+    return bool(slot.ctx.absent >> slot.ctx.cluster_rank + 1 & 1)
