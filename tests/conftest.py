@@ -91,14 +91,18 @@ def both():
 @pytest.fixture(scope="session", autouse=True)
 def every_ptx_assembles(request):
     yield
+    from dsl.launch import disk_cache, machine_code
     from dsl.lower import sass
+
+    kept = getattr(request.config, "cache", None)  # none with -p no:cacheprovider
+    accepted = disk_cache.Cache(kept.mkdir("ptxas")) if kept else None
 
     def refused(item: tuple[str, str]) -> str:
         ptx, test = item
         if ".entry" not in ptx:
             return ""
         try:
-            sass.assemble(ptx, re.search(r"^\.target (\w+)", ptx, re.MULTILINE)[1])
+            machine_code.cubin(ptx, re.search(r"^\.target (\w+)", ptx, re.MULTILINE)[1], cache=accepted)
         except sass.ToolRejected as error:
             return f"{test}: {error}\n{ptx}"
         return ""

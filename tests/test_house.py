@@ -68,6 +68,7 @@ FLOORS = {
     "dsl/launch/nvidia": (
         (
             "dsl.launch.disk_cache",
+            "dsl.launch.machine_code",
             "dsl.launch.session",
             "dsl.launch.argument",
             "dsl.launch.devices",
@@ -82,6 +83,7 @@ FLOORS = {
         (
             *(
                 "dsl.launch.disk_cache",
+                "dsl.launch.machine_code",
                 "dsl.launch.session",
                 "dsl.launch.argument",
                 "dsl.launch.devices",
@@ -260,8 +262,8 @@ LAZY = {
         "dsl.launch.devices.recording",
     ),
     "dsl/launch/devices/emulated.py": ("dsl.emulator", "dsl.emulator.runtime.tensor_core"),
-    "dsl/launch/nvidia/hook.py": ("dsl.lower.sass",),
-    "dsl/launch/session.py": ("dsl.launch.call.readable_text", "dsl.lower.sass"),
+    "dsl/launch/nvidia/hook.py": ("dsl.launch.machine_code",),
+    "dsl/launch/session.py": ("dsl.launch.call.readable_text", "dsl.launch.machine_code", "dsl.lower.sass"),
     "dsl/lower/device_functions.py": ("dsl.lower.elementary",),
     "dsl/quadrants/annotations.py": ("dsl.quadrants.ndarray",),
     "dsl/quadrants/expression.py": (

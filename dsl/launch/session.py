@@ -32,9 +32,9 @@ class KernelRecord:
 
     @property
     def sass(self) -> str:
-        from dsl.lower import sass
+        from dsl.launch import machine_code
 
-        return sass.disassemble(sass.assemble(self.ptx, self.arch))
+        return machine_code.disassembly(machine_code.cubin(self.ptx, self.arch))
 
     @property
     def cuda(self) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
+from dsl.launch import machine_code
 from dsl.launch.call.compile_options import environment
 from dsl.lower import sass
 
@@ -25,7 +26,7 @@ class Kept:
         """What ptxas makes of the PTX. Raises DSLUserCodeError where it does not take its options."""
         flags = shlex.split(self.options.ptxas_options)
         try:
-            return sass.assemble(self.ptx, self.arch, flags)
+            return machine_code.cubin(self.ptx, self.arch, flags)
         except sass.ToolRejected as error:
             if not flags:
                 raise
@@ -36,7 +37,7 @@ class Kept:
         """The cubin as nvdisasm shows it."""
         flags = self.options.nvdisasm_options
         try:
-            return sass.disassemble(self.cubin, None if flags is None else shlex.split(flags))
+            return machine_code.disassembly(self.cubin, None if flags is None else shlex.split(flags))
         except sass.ToolRejected as error:
             if flags is None:
                 raise

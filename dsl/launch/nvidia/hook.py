@@ -212,9 +212,9 @@ class NvidiaKernel(session.KernelRecord):
 
     @property
     def sass(self) -> str:
-        from dsl.lower import sass
+        from dsl.launch import machine_code
 
-        return sass.disassemble(self.cubin)
+        return machine_code.disassembly(self.cubin)
 
 
 @dataclass
