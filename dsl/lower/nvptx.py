@@ -144,6 +144,8 @@ def _around_errors(module: llvm.Module, machine: llvm.Machine) -> llvm.Module:
 _DWARF = re.compile(r"^\t\.section\t\.debug_\w+\s*\{[^}]*\}\n?", re.MULTILINE)
 _LABEL = re.compile(r"^\$L__(?:func_begin|func_end|tmp)\d+:\n", re.MULTILINE)
 _INLINED_AT = re.compile(r"^(\t\.loc\t\d+ \d+ \d+), function_name .*$", re.MULTILINE)
+_FILE = re.compile(r"^\t\.file\t.*$", re.MULTILINE)
+_ESCAPE = re.compile(r"\\(.)")
 _EXTERN = re.compile(r"^\.extern \.func .*?\b([\w.$]+)\s*$", re.MULTILINE)
 _RUNTIME_FUNCTIONS = {"vprintf", "malloc", "free", "__assertfail"}  # the four the driver links
 
@@ -151,6 +153,7 @@ _RUNTIME_FUNCTIONS = {"vprintf", "malloc", "free", "__assertfail"}  # the four t
 def tidy(ptx: str) -> str:
     """PTX that ptxas optimises: no `debug` target and no DWARF, but all `.loc` and `.file` lines.
 
+    A quote in a file's name is `\\042`: LLVM writes `\\"`, which ends the name for ptxas.
     Raises LoweringError for a call of a function nobody defines, such as an intrinsic LLVM does not know.
     """
     unknown = sorted(set(_EXTERN.findall(_DWARF.sub("", ptx))) - _RUNTIME_FUNCTIONS)
@@ -158,4 +161,9 @@ def tidy(ptx: str) -> str:
         raise LoweringError("PTX", f"LLVM knows no intrinsic or function {', '.join(unknown)}")
     ptx = re.sub(r"^(\.target .*), debug$", r"\1", ptx, flags=re.MULTILINE)
     ptx = _LABEL.sub("", _DWARF.sub("", ptx))
+    ptx = _FILE.sub(lambda line: _ESCAPE.sub(_octal_quote, line.group()), ptx)
     return _INLINED_AT.sub(r"\1", ptx).rstrip() + "\n"
+
+
+def _octal_quote(escape: re.Match) -> str:
+    return r"\042" if escape.group(1) == '"' else escape.group()

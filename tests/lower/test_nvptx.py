@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from dsl.emulator.ptx import parse as emulator
 from dsl.lower import nvptx, sass
 from dsl.lower.guard import LoweringCrash
 from dsl.lower.llvm_ir import to_llvm_ir
@@ -186,3 +187,11 @@ def test_the_bfloat_of_a_signed_bit_is_minus_one(bits, floats, count):
   store {floats} %f, ptr addrspace(1) %p""")
     )
     assert ptx.count("0xBF80") == count and not re.search(r"selp.*, 1, 0|cvt\.rn\.bf16", ptx)
+
+
+@pytest.mark.parametrize("folder", ['a"b', "c\\d", "ä", 'all "of\\ them" ä', "plain"])
+def test_ptxas_takes_the_name_of_every_folder(folder, ptxas_path):
+    place = folder.replace("\\", "\\\\").replace('"', '\\"')
+    ptx = ptx_of(SAXPY.replace("/home/author/", f"/home/{place}/"))
+    assert emulator.parse(ptx).files == {1: f"/home/{folder}/saxpy.py"}
+    assert sass.assemble(ptx, "sm_90a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 from dsl.emulator.ptx.syntax import FloatImm, Imm
@@ -46,3 +47,19 @@ def float_bits(value: FloatImm, width: int) -> int:
         number = struct.unpack("<f", struct.pack("<I", value.bits))[0]
         return struct.unpack("<Q", struct.pack("<d", number))[0]
     return value.bits & ((1 << width) - 1)
+
+
+_ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+_LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f"}
+
+
+def file_name(token: str) -> str:
+    """The name in a `.file` directive, quotes and all. LLVM escapes a backslash, a quote, and by three octal digits
+    each byte outside ASCII.
+    """
+
+    def byte(escape: re.Match) -> bytes:
+        text = escape.group(1)
+        return bytes([int(text, 8) & 0xFF]) if len(text) == 3 else _LETTERS.get(text, text)
+
+    return _ESCAPE.sub(byte, token[1:-1].encode()).decode(errors="surrogateescape")

@@ -130,7 +130,7 @@ class _Parser:
             number, name = self.integer(), self.take()
             while self.accept(","):
                 self.take()
-            self.result.files[number] = name[1:-1]
+            self.result.files[number] = literals.file_name(name)
         elif token == ".loc":
             self.at += 1
             self.loc = (self.integer(), self.integer(), self.integer())
