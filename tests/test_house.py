@@ -334,7 +334,6 @@ LAZY = {
 CYCLES = {
     "dsl/core/number/dtypes.py": ("dsl.core.number.operators",),
     "dsl/emulator/emit/body.py": ("dsl.emulator.emit.special",),
-    "dsl/launch/argument/kinds.py": ("dsl.launch.argument.author_protocols",),
     "dsl/quadrants/annotations.py": ("dsl.quadrants.field",),
     "dsl/quadrants/assignable.py": ("dsl.quadrants.wording",),
     "dsl/quadrants/decorated_function.py": ("dsl.quadrants.surface",),

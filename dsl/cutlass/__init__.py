@@ -45,8 +45,9 @@ from dsl.cutlass import cuda, cute, memory, pipeline, tensor_utils, testing, tor
 from dsl.cutlass.cute.annotations import Coord, IntTuple, Shape, Stride, Tile, Tiler
 from dsl.cutlass.grammar import Constexpr, const_expr, dsl_user_op, dynamic_expr, range, range_constexpr, range_dynamic
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.launch.argument.author_protocols import extract_mlir_values, new_from_mlir_values, register_jit_arg_adapter
-from dsl.launch.argument.kinds import sym_int, sym_int32, sym_int64
+from dsl.launch.argument.author_objects import register_jit_arg_adapter
+from dsl.launch.argument.author_protocols import extract_mlir_values, new_from_mlir_values
+from dsl.launch.argument.symbolic_int import sym_int, sym_int32, sym_int64
 from dsl.layout import ComposedLayout, Layout, ScaledBasis, Swizzle
 from dsl.tile.tensor import Tensor
 

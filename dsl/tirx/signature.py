@@ -18,7 +18,8 @@ from dsl.core.number.dtypes import Boolean, Int8, Int32, Int64, Numeric, is_dyna
 from dsl.core.number.pointer import AddressSpace, Pointer, element_bytes
 from dsl.core.state import Stack
 from dsl.launch.argument import dlpack
-from dsl.launch.argument.abi import Binding, PointerType, ScalarType, SymInt, TensorType
+from dsl.launch.argument.abi import Binding, PointerType, ScalarType, TensorType
+from dsl.launch.argument.symbolic_int import SymInt
 from dsl.span import Span, here
 from dsl.tirx import error_wording
 from dsl.tirx.dtypes import DType
@@ -152,7 +153,7 @@ class Signature:
             try:
                 values[position] = self._read(kind, argument, binding)
             except (TypeError, ValueError) as error:
-                raise refusal(error, kind, argument) from None
+                raise refusal(error, kind, argument, binding.wrong_part) from None
         filled = []
         for source in self.sources:
             if isinstance(source, Symbol):
@@ -186,18 +187,13 @@ def _check_number(kind: ScalarType, argument: Any, binding: Binding) -> None:
         raise binding.mismatch(ValueError, "", f"an {kind}" if str(kind)[0] == "i" else f"a {kind}", argument)
 
 
-def refusal(error: Exception, kind: Handle | ScalarType, argument: Any) -> DSLUserCodeError:
-    """The error of an argument at the author's call, with what to pass in its place."""
+def refusal(error: Exception, kind: Handle | ScalarType, argument: Any, part: str = "") -> DSLUserCodeError:
+    """The error of an argument, or of a part of it ("shape"), at the author's call, with what to pass in its place."""
     if isinstance(error, DSLUserCodeError):
         return error
     made = DSLUserCodeTypeError if isinstance(error, TypeError) else DSLUserCodeValueError
     also = ((kind.matched, "its type"),) if isinstance(kind, Handle) and kind.matched is not None else ()
-    return made(
-        error_wording.translated(error.args[0]),
-        fix=_fix(getattr(error, "part", ""), kind, argument),
-        also=also,
-        id="CALL_ARGUMENT",
-    )
+    return made(error_wording.translated(error.args[0]), fix=_fix(part, kind, argument), also=also, id="CALL_ARGUMENT")
 
 
 def _fix(part: str, kind: Handle | ScalarType, argument: Any) -> str:

@@ -160,7 +160,7 @@ def host(folder):
 def forget(function):
     """What a new process does not know."""
     compilation._codes.clear()
-    function.known._rows.clear()
+    function.cached_calls._rows.clear()
 
 
 def no_compiler(monkeypatch):

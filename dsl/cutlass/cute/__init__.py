@@ -69,7 +69,7 @@ from dsl.cutlass.cute.pointers import make_ptr, recast_ptr
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.gpu.access import CacheEvictionPriority
 from dsl.gpu.debug import printf
-from dsl.launch.argument.kinds import SymInt, sym_int, sym_int32, sym_int64
+from dsl.launch.argument.symbolic_int import SymInt, sym_int, sym_int32, sym_int64
 from dsl.layout import (
     ComposedLayout,
     E,

@@ -8,7 +8,8 @@ from dsl.core.diagnosis import author_traceback
 from dsl.core.errors import DSLUserCodeError, warn_not_portable
 from dsl.cutlass.grammar import GRAMMAR, Constexpr
 from dsl.launch.call.compiler import Options
-from dsl.launch.call.jit import CompiledFunction, JitFunction, KernelFunction, compile_function
+from dsl.launch.call.jit import CompiledFunction, JitFunction, compile_function
+from dsl.launch.call.kernel_call import KernelFunction
 
 
 def jit(function=None, **_options) -> JitFunction:

@@ -3,14 +3,9 @@
 from dsl.core.diagnosis.author_traceback import guard as _guard
 from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.launch.argument.kinds import (
-    from_dlpack,
-    make_fake_compact_tensor,
-    make_fake_stream,
-    make_fake_tensor,
-    make_ptr,
-    nullptr,
-)
+from dsl.launch.argument.fake_arguments import make_fake_compact_tensor, make_fake_stream, make_fake_tensor
+from dsl.launch.argument.runtime_pointer import make_ptr, nullptr
+from dsl.launch.argument.runtime_tensor import from_dlpack
 
 __all__ = [
     "AddressSpace",

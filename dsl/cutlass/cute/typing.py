@@ -37,7 +37,7 @@ from dsl.core.number.dtypes import (
 from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.cutlass.cute.annotations import Coord, Int, IntTuple, Shape, Stride, Tile, Tiler, XTuple
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.launch.argument.kinds import SymInt, sym_int, sym_int32, sym_int64
+from dsl.launch.argument.symbolic_int import SymInt, sym_int, sym_int32, sym_int64
 from dsl.layout import ComposedLayout, Layout, ScaledBasis
 from dsl.tile.int_tuple import as_numeric, is_int_tuple, is_integer
 from dsl.tile.tensor import Tensor

@@ -1,46 +1,43 @@
-"""How each kind of argument is passed: its slots in the argument block, its traced value, and what a call must bring.
+"""The types of arguments: the slots of each in the argument block, its traced value, and what a call must bring.
 
-A type has `slot_formats()` (one struct letter an 8-byte slot), `rebuild(ssa values)` (its value while tracing) and
-`read(value, binding)` (slot values of a real argument, checked). A tensor is a pointer slot, then a slot for each
-dynamic extent, then one for each dynamic stride.
+A tensor is a pointer slot, then a slot for each dynamic extent, then one for each dynamic stride.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from dsl.core.errors import DSLUserCodeTypeError, warn
+from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError, warn
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import BFloat16, Boolean, Int8, Int16, Int32, Int64, Numeric, Uint8, Uint16, Uint32, Uint64
 from dsl.core.number.float_formats import FORMATS
-from dsl.core.number.pointer import AddressSpace, Pointer
+from dsl.core.number.pointer import AddressSpace, Pointer, natural_alignment
 from dsl.core.phrase import Phrase
 from dsl.launch.argument import dlpack
+from dsl.launch.argument.symbolic_int import SymInt
 from dsl.layout import Layout
 
+if TYPE_CHECKING:
+    from dsl.tile.tensor import Tensor
 
-@dataclass(frozen=True, eq=False)
-class SymInt:
-    """An extent or stride known at the call only, a multiple of `divisibility`; one object is one value in a call."""
 
-    width: int = 32
-    divisibility: int = 1
-    symbol: str | None = None
+class ArgumentType(Protocol):
+    """How an argument is passed."""
 
-    def __repr__(self) -> str:
-        kind = " ".join(["i64"] * (self.width == 64) + [f"div={self.divisibility}"] * (self.divisibility > 1))
-        return self.symbol or "?" + (f"{{{kind}}}" if kind else "")
+    def slot_formats(self) -> str:
+        """The struct letter of each 8-byte slot."""
+        ...
 
-    @property
-    def dtype(self) -> type[Numeric]:
-        return Int64 if self.width == 64 else Int32
+    def read(self, value: Any, binding: Binding) -> list:
+        """The slots' values for a call's argument. Raises TypeError or ValueError for one of another type."""
+        ...
 
-    def rebuild(self, value: mlir.Value) -> Numeric:
-        """The value while tracing, with what is known of its divisors."""
-        return self.dtype(value).with_divisibility(self.divisibility)
+    def rebuild(self, values: Sequence[mlir.Value]) -> Any:
+        """What the traced function gets, of the slots' SSA values."""
+        ...
 
 
 @dataclass
@@ -53,11 +50,13 @@ class Binding:
     symbols: dict[SymInt, tuple[int, str]] = field(default_factory=dict)
     storages: list[tuple[int, int, str]] = field(default_factory=list)  # address, bytes, label
     owners: list[Any] = field(default_factory=list)
+    wrong_part: str = ""  # of the argument that did not fit: "shape", or "" for all of it
 
     def mismatch(self, error: type[Exception], part: str, expected: Any, got: Any) -> Exception:
         """The error of argument part `part` ("shape[0]", or "" for the argument itself)."""
         what = f"{self.name}.{part}" if part else self.name
-        exception = error(
+        self.wrong_part = part.partition("[")[0]
+        return error(
             Phrase(
                 "Mismatched {what} on argument #{position} when calling: `{call}`, "
                 "expected to be {expected}, got {got}",
@@ -68,8 +67,6 @@ class Binding:
                 got=got,
             )
         )
-        exception.part = part.partition("[")[0]
-        return exception
 
     def bind(self, leaf: SymInt, value: int, part: str) -> None:
         """Take `value` for a symbol. Raises ValueError if it is not a multiple, too wide, or not as before."""
@@ -80,6 +77,17 @@ class Binding:
         bound, where = self.symbols.setdefault(leaf, (value, f"{self.name}.{part}"))
         if bound != value:
             raise self.mismatch(ValueError, part, f"{bound}, as {where}", value)
+
+
+def alignment_of(assumed_align: int | None, dtype: type[Numeric]) -> int:
+    """The alignment in bytes that is assumed for an address, or that of the type. Raises DSLUserCodeValueError."""
+    if assumed_align is None:
+        return natural_alignment(dtype)
+    if not isinstance(assumed_align, int) or assumed_align < 1 or assumed_align & (assumed_align - 1):
+        raise DSLUserCodeValueError(
+            f"assumed_align must be a power of two in bytes, got {assumed_align!r}", fix="write 4, 8, 16, ..."
+        )
+    return assumed_align
 
 
 @dataclass(frozen=True)
@@ -108,7 +116,7 @@ class TensorType:
     def __str__(self) -> str:
         return f"Tensor([{', '.join(map(str, self.shape))}], {self.dtype.__name__.lower()})"
 
-    def rebuild(self, values: Sequence[mlir.Value]):
+    def rebuild(self, values: Sequence[mlir.Value]) -> Tensor:
         from dsl.tile.tensor import Tensor
 
         remaining = iter(values)
@@ -283,40 +291,6 @@ def _current_stream() -> int:
     """torch's current stream, where torch has been on the GPU; else the default one."""
     torch = sys.modules.get("torch")
     return torch.cuda.current_stream().cuda_stream if torch and torch.cuda.is_initialized() else 0
-
-
-@dataclass(frozen=True)
-class ContainerType:
-    """A tuple, list, dict or dataclass with typed parts: `parts(value)` lists them, `make(parts)` builds one."""
-
-    kind: type
-    names: tuple[str, ...]  # ".x", "[0]", "['k']"
-    types: tuple  # an argument type, or Static
-    parts: Callable[[Any], list]
-    make: Callable[[list], Any]
-
-    def slot_formats(self) -> str:
-        return "".join(part.slot_formats() for part in self.types)
-
-    def __str__(self) -> str:
-        return f"{self.kind.__name__}({', '.join(map(str, self.types))})"
-
-    def rebuild(self, values: Sequence[mlir.Value]) -> Any:
-        remaining = iter(values)
-        return self.make([part.rebuild([next(remaining) for _ in part.slot_formats()]) for part in self.types])
-
-    def read(self, value: Any, binding: Binding) -> list:
-        if type(value) is not self.kind:
-            raise binding.mismatch(TypeError, "", self.kind.__name__, type(value).__name__)
-        parts = self.parts(value)
-        if len(parts) != len(self.types):
-            raise binding.mismatch(ValueError, "", f"{len(self.types)} long", len(parts))
-        outer, slots = binding.name, []
-        for name, part, type_ in zip(self.names, parts, self.types):
-            binding.name = outer + name
-            slots += type_.read(part, binding)
-        binding.name = outer
-        return slots
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Numeric, is_dynamic
-from dsl.launch.argument.abi import Binding, ScalarType
+from dsl.launch.argument.abi import ArgumentType, Binding, ScalarType
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.int_tuple import flatten_to_tuple, transform_leaf
 
@@ -40,11 +40,17 @@ class Parts:
     make: Callable[[Sequence], Any]
 
 
-def parts_of(value: Any) -> Parts | None:
-    """The parts of a container, or None for what is none."""
+def is_container(value: Any) -> bool:
+    """Whether `value` is passed part by part."""
+    if hasattr(type(value), "__flatten__"):  # of the compiler's own: it says itself what in it is dynamic
+        return False
+    is_instance = dataclasses.is_dataclass(value) and not isinstance(value, type)
+    return isinstance(value, (tuple, list)) or type(value) is dict or is_instance
+
+
+def parts_of(value: Any) -> Parts:
+    """The parts of a container."""
     kind = type(value)
-    if hasattr(kind, "__flatten__"):  # of the compiler's own: it says itself what in it is dynamic
-        return None
     if isinstance(value, (tuple, list)):
         fields = getattr(kind, "_fields", ())
         names = tuple(f".{field}" for field in fields) or tuple(f"[{index}]" for index in range(len(value)))
@@ -59,15 +65,13 @@ def parts_of(value: Any) -> Parts | None:
             lambda v: [v.get(key) for key in keys],
             lambda parts: dict(zip(keys, parts)),
         )
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields, hints = [field.name for field in dataclasses.fields(value)], hints_of(kind)
-        return Parts(
-            tuple(f".{field}" for field in fields),
-            tuple(map(hints.get, fields)),
-            lambda v: [getattr(v, field) for field in fields],
-            lambda parts: _filled(value, fields, parts),
-        )
-    return None
+    fields, hints = [field.name for field in dataclasses.fields(value)], hints_of(kind)
+    return Parts(
+        tuple(f".{field}" for field in fields),
+        tuple(map(hints.get, fields)),
+        lambda v: [getattr(v, field) for field in fields],
+        lambda parts: _filled(value, fields, parts),
+    )
 
 
 def _filled(like: Any, fields: list[str], parts: Sequence) -> Any:
@@ -97,9 +101,9 @@ def number_in(annotation: Any) -> Any:
 
 def map_parts(value: Any, function: Callable[[Any, Any], Any], annotation: Any = None) -> Any:
     """`value` with `function(part, annotation)` in place of everything in it that is no container."""
-    parts = parts_of(value)
-    if parts is None:
+    if not is_container(value):
         return function(value, annotation)
+    parts = parts_of(value)
     pairs = zip(parts.of(value), hints(parts, annotation))
     return parts.make([map_parts(part, function, hint) for part, hint in pairs])
 
@@ -107,6 +111,40 @@ def map_parts(value: Any, function: Callable[[Any, Any], Any], annotation: Any =
 def hints(parts: Parts, annotation: Any) -> tuple:
     """The annotation of each part of a container that is annotated itself."""
     return (annotation,) * len(parts.annotations) if keeps_ints(annotation) else parts.annotations
+
+
+@dataclass(frozen=True)
+class ContainerType:
+    """A tuple, list, dict or dataclass with typed parts: `parts(value)` lists them, `make(parts)` builds one."""
+
+    kind: type
+    names: tuple[str, ...]  # ".x", "[0]", "['k']"
+    types: tuple[ArgumentType, ...]
+    parts: Callable[[Any], list]
+    make: Callable[[list], Any]
+
+    def slot_formats(self) -> str:
+        return "".join(part.slot_formats() for part in self.types)
+
+    def __str__(self) -> str:
+        return f"{self.kind.__name__}({', '.join(map(str, self.types))})"
+
+    def rebuild(self, values: Sequence[mlir.Value]) -> Any:
+        remaining = iter(values)
+        return self.make([part.rebuild([next(remaining) for _ in part.slot_formats()]) for part in self.types])
+
+    def read(self, value: Any, binding: Binding) -> list:
+        if type(value) is not self.kind:
+            raise binding.mismatch(TypeError, "", self.kind.__name__, type(value).__name__)
+        parts = self.parts(value)
+        if len(parts) != len(self.types):
+            raise binding.mismatch(ValueError, "", f"{len(self.types)} long", len(parts))
+        outer, slots = binding.name, []
+        for name, part, type_ in zip(self.names, parts, self.types):
+            binding.name = outer + name
+            slots += type_.read(part, binding)
+        binding.name = outer
+        return slots
 
 
 @dataclass(frozen=True)
@@ -153,10 +191,10 @@ class LayoutType:
         except (ValueError, LayoutError, TypeError):
             raise binding.mismatch(ValueError, "", f"congruent with {self.layout}", value) from None
         slots = []
-        for known, leaf in pairs:
-            if isinstance(known, ScalarType):
-                slots += known.read(leaf, binding)
-            elif known != leaf:
+        for expected, leaf in pairs:
+            if isinstance(expected, ScalarType):
+                slots += expected.read(leaf, binding)
+            elif expected != leaf:
                 raise binding.mismatch(ValueError, "", self.layout, value)
         return slots
 

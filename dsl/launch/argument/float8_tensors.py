@@ -7,7 +7,7 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.number.dtypes import Float8E4M3FN, Float8E5M2, Numeric
 from dsl.launch.argument.foreign_types import torch_dtype
-from dsl.launch.argument.kinds import RuntimeTensor, from_dlpack
+from dsl.launch.argument.runtime_tensor import RuntimeTensor, from_dlpack
 
 
 def is_fp8_dtype(dtype: type[Numeric]) -> bool:

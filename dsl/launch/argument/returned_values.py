@@ -17,7 +17,7 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Float32, Float64, Int8, Int16, Int32, Int64, Numeric, Uint64, is_dynamic
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer
-from dsl.launch.argument.kinds import RuntimePointer
+from dsl.launch.argument.runtime_pointer import RuntimePointer
 
 _BY_TYPE = {"i1": Boolean, "i8": Int8, "i16": Int16, "i32": Int32, "i64": Int64, "f32": Float32, "f64": Float64}
 

@@ -1,7 +1,8 @@
 """The quick way into compiled code: a Python function made for one signature reads the slots of a call's arguments.
 
-It knows torch tensors, tensors of from_dlpack, pointers, streams and Python numbers. Whatever else it is given, or
-finds wrong, it leaves to the careful way (`arguments.Signature.bind`), whose errors have the words: it answers None.
+It reads torch tensors, tensors of from_dlpack, pointers, streams and Python numbers. For any other argument, and for
+one that does not fit, it answers None: the call then goes the careful way (argument/signature), whose errors say what
+was expected.
 """
 
 from __future__ import annotations
@@ -11,26 +12,41 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dsl.core.number.dtypes import BFloat16, Boolean, Float32, Float64, NumericMeta
+from dsl.core.number.dtypes import BFloat16, Boolean, Float32, Float64
 from dsl.core.number.pointer import AddressSpace
 from dsl.launch import session
-from dsl.launch.argument import kinds
-from dsl.launch.argument.abi import PointerType, ScalarType, Static, StreamType, SymInt, TensorType
+from dsl.launch.argument.abi import PointerType, ScalarType, Static, StreamType, TensorType
+from dsl.launch.argument.runtime_pointer import RuntimePointer
+from dsl.launch.argument.runtime_tensor import RuntimeTensor
+from dsl.launch.argument.symbolic_int import SymInt
 from dsl.launch.devices.protocol import Device
 
-_KINDS = (TensorType, ScalarType, PointerType, StreamType)
+
+class _NotPossible(Exception):
+    """No quick reader can be made for a type."""
 
 
 class _Source:
     """Lines of the function being made, and the objects that they name."""
 
-    def __init__(self):
+    def __init__(self, types: Sequence[Any], device: Device | None, exact: bool):
+        self.exact = exact
+        self.wants_storages = device is not None and device.wants_storages
+        self.on_gpu = device is not None and device.kind == "cuda"
         self.lines: list[str] = []
         self.names: dict[str, Any] = {}
-        self.shared: set[SymInt] = set()  # that more than one leaf must agree on
-        self.symbols: dict[SymInt, str] = {}  # known by now, in which variable
+        self.parameters: list[str] = []
         self.slots: list[str] = []
         self.storages: list[str] = []
+        leaves = [leaf for type_ in types if isinstance(type_, TensorType) for leaf in type_.shape + type_.stride]
+        counts = Counter(leaf for leaf in leaves if isinstance(leaf, SymInt))
+        self.shared = {leaf for leaf, count in counts.items() if count > 1}  # that more than one leaf must agree on
+        self.symbols: dict[SymInt, str] = {}  # already read, and into which variable
+
+    def parameter(self) -> str:
+        """The variable of the next argument."""
+        self.parameters.append(f"a{len(self.parameters)}")
+        return self.parameters[-1]
 
     def add(self, *lines: str) -> None:
         self.lines += lines
@@ -43,6 +59,18 @@ class _Source:
         self.names[name] = value
         return name
 
+    def function(self) -> Callable:
+        """The function, compiled."""
+        body = "\n        ".join([*self.lines, f"return {_tuple(self.slots)}, {_tuple(self.storages)}"])
+        head = f"def bind({', '.join(self.parameters)}):"
+        text = f"{head}\n    try:\n        {body}\n    except Exception:\n        return None\n"
+        exec(compile(text, "<dsl binder>", "exec"), self.names)  # every name in it was made above
+        return self.names["bind"]
+
+
+def _tuple(items: Sequence[str]) -> str:
+    return f"({''.join(item + ', ' for item in items)})"
+
 
 def make(names: Sequence[str], types: Sequence[Any], device: Device | None, exact: bool = False) -> Callable | None:
     """A function of the arguments that gives (slots, storages) or None; or None for a signature it cannot be made for.
@@ -50,61 +78,50 @@ def make(names: Sequence[str], types: Sequence[Any], device: Device | None, exac
     `device` is where it runs, None for a function that launches nothing. `exact`: arguments that would be *typed*
     otherwise are refused too, as their function would be traced for another type.
     """
-    storages = device is not None and device.wants_storages
-    on_gpu = device is not None and device.kind == "cuda"
-    if not all(isinstance(type_, _KINDS) or (exact and isinstance(type_, Static)) for type_ in types):
+    source = _Source(types, device, exact)
+    try:
+        for name, type_ in zip(names, types):
+            if type(type_) not in _WRITERS:
+                return None
+            _WRITERS[type(type_)](source, name, type_)
+    except _NotPossible:
         return None
-    source, parameters = _Source(), []
-    leaves = [leaf for type_ in types if isinstance(type_, TensorType) for leaf in type_.shape + type_.stride]
-    source.shared = {leaf for leaf, count in Counter(leaves).items() if isinstance(leaf, SymInt) and count > 1}
-    for position, (name, type_) in enumerate(zip(names, types)):
-        if isinstance(type_, StreamType) and type_.from_environment:
-            source.slots.append(f"{source.object(type_.read)}(None, None)[0]")
-            continue
-        value = f"a{position}"
-        parameters.append(value)
-        if isinstance(type_, Static):
-            _constant(source, value, type_.value)
-        elif isinstance(type_, TensorType):
-            if not _torch_dtype(type_):
-                return None
-            _tensor(source, value, name, type_, storages, on_gpu, exact)
-        elif isinstance(type_, ScalarType):
-            _number(source, value, type_)
-        elif isinstance(type_, PointerType):
-            source.refuse_if(
-                f"type({value}) is not {source.object(kinds.RuntimePointer)} or "
-                f"{value}.dtype is not {source.object(type_.dtype)}"
-            )
-            if exact:
-                return None
-            source.add(f"p{position} = {value}.address")
-            source.refuse_if(f"p{position} % {type_.alignment_bytes}")
-            source.slots.append(f"p{position}")
-        else:
-            source.refuse_if(
-                f"type({value}) is not {source.object(session.CUstream)}"
-                + f" and type({value}) is not int" * (not exact)
-            )
-            source.slots.append(f"int({value})")
-    body = "\n        ".join(
-        [
-            *source.lines,
-            f"return ({''.join(slot + ', ' for slot in source.slots)}), "
-            f"({''.join(storage + ', ' for storage in source.storages)})",
-        ]
-    )
-    text = f"def bind({', '.join(parameters)}):\n    try:\n        {body}\n    except Exception:\n        return None\n"
-    exec(compile(text, "<dsl binder>", "exec"), source.names)  # every name in it was made above
-    return source.names["bind"]
+    return source.function()
 
 
-def _constant(source: _Source, value: str, known: Any) -> None:
+def _constant(source: _Source, name: str, type_: Static) -> None:
     """A static argument: a number or a text of equal value and type, or the very object."""
-    if type(known) in (int, bool, str):
-        source.refuse_if(f"type({value}) is not {source.object(type(known))} or {value} != {source.object(known)}")
+    if not source.exact:  # a call may leave it out
+        raise _NotPossible
+    value, expected = source.parameter(), type_.value
+    if type(expected) in (int, bool, str):
+        source.refuse_if(
+            f"type({value}) is not {source.object(type(expected))} or {value} != {source.object(expected)}"
+        )
     else:
-        source.refuse_if(f"{value} is not {source.object(known)}")
+        source.refuse_if(f"{value} is not {source.object(expected)}")
+
+
+def _pointer(source: _Source, name: str, type_: PointerType) -> None:
+    if source.exact:  # its type says more than is compared here
+        raise _NotPossible
+    value = source.parameter()
+    source.refuse_if(
+        f"type({value}) is not {source.object(RuntimePointer)} or {value}.dtype is not {source.object(type_.dtype)}"
+    )
+    source.add(f"{value}p = {value}.address")
+    source.refuse_if(f"{value}p % {type_.alignment_bytes}")
+    source.slots.append(f"{value}p")
+
+
+def _stream(source: _Source, name: str, type_: StreamType) -> None:
+    if type_.from_environment:  # no argument brings it
+        source.slots.append(f"{source.object(type_.read)}(None, None)[0]")
+        return
+    value = source.parameter()
+    wrong = f"type({value}) is not {source.object(session.CUstream)}"
+    source.refuse_if(wrong if source.exact else f"{wrong} and type({value}) is not int")
+    source.slots.append(f"int({value})")
 
 
 def _torch_dtype(type_: TensorType) -> Any | None:
@@ -116,9 +133,9 @@ def _torch_dtype(type_: TensorType) -> Any | None:
     return getattr(torch, name, None) if name else None
 
 
-def _number(source: _Source, value: str, type_: ScalarType) -> None:
+def _number(source: _Source, name: str, type_: ScalarType) -> None:
     """Numbers whose type Python says; those that do not fit fail when they are packed, and go the careful way."""
-    dtype: NumericMeta = type_.dtype
+    value, dtype = source.parameter(), type_.dtype
     if dtype is Boolean:
         source.refuse_if(f"type({value}) is not bool")
     elif dtype.is_integer:
@@ -132,46 +149,16 @@ def _number(source: _Source, value: str, type_: ScalarType) -> None:
     source.slots.append(value)
 
 
-def _tensor(
-    source: _Source, value: str, name: str, type_: TensorType, storages: bool, on_gpu: bool, exact: bool
-) -> None:
-    torch, rank = sys.modules["torch"], len(type_.shape)
+def _tensor(source: _Source, name: str, type_: TensorType) -> None:
+    if not _torch_dtype(type_):
+        raise _NotPossible
+    value, rank = source.parameter(), len(type_.shape)
     shape, stride, at = f"{value}s", f"{value}d", f"{value}p"
-    size_bytes = type_.alignment_bytes
-    source.add(f"if type({value}) is {source.object(torch.Tensor)}:")
-    wrong = [
-        f"{value}.dtype is not {source.object(_torch_dtype(type_))}",
-        f"{value}.requires_grad",
-        f"{value}.is_neg()",
-    ]
-    if exact:
-        wrong.append(f"{value}.is_cuda is {type_.on_host}")
-    if on_gpu:
-        wrong.append(f"not {value}.is_cuda")
-    source.add(
-        f"    if {' or '.join(wrong)}: return None",
-        f"    {shape} = {value}.shape; {stride} = {value}.stride(); {at} = {value}.data_ptr()",
-    )
-    if storages:
-        source.add(
-            f"    {value}m = {value}.untyped_storage(); {value}m = {value}m.data_ptr(), {value}m.nbytes(), {name!r}"
-        )
-        source.storages.append(f"{value}m")
-    if exact:
-        source.add("else: return None")
-    else:
-        source.add(
-            f"elif type({value}) is {source.object(kinds.RuntimeTensor)}:",
-            f"    {value}v = {value}.view; {shape} = {value}v.shape; {stride} = {value}v.strides",
-            f"    {at} = {value}v.address",
-            f"    if {value}v.dtype is not {source.object(type_.dtype)}: return None",
-        )
-        if storages:
-            source.add(f"    {value}m = *{value}v.storage, {name!r}")
-        if on_gpu:
-            source.add(f"    if not getattr({value}.source, 'is_cuda', False): return None")
-        source.add("else: return None")
-    ragged = [f"{at} % {size_bytes}"] if size_bytes > 1 else []
+    _torch_tensor(source, value, name, type_)
+    if not source.exact:
+        _runtime_tensor(source, value, name, type_)
+    source.add("else: return None")
+    ragged = [f"{at} % {type_.alignment_bytes}"] if type_.alignment_bytes > 1 else []
     source.refuse_if(" or ".join([f"not {at}", *ragged, *[f"len({shape})"] * (not rank)]))
     source.slots.append(at)
     if rank:  # of another rank it cannot be taken apart
@@ -179,12 +166,49 @@ def _tensor(
             f"{', '.join(f'{shape}{mode}' for mode in range(rank))}, = {shape}",
             f"{', '.join(f'{stride}{mode}' for mode in range(rank))}, = {stride}",
         )
-    if exact:
+    if source.exact:
         _same_type(source, shape, stride, type_)
     for mode, leaf in enumerate(type_.shape):
         _leaf(source, leaf, f"{shape}{mode}", "")
     for mode, leaf in enumerate(type_.stride):
         _leaf(source, leaf, f"{stride}{mode}", f"{shape}{mode} > 1 and ")
+
+
+def _torch_tensor(source: _Source, value: str, name: str, type_: TensorType) -> None:
+    """Read shape, strides and address of a torch tensor, and where they are asked for the bounds of its storage."""
+    torch = sys.modules["torch"]
+    wrong = [
+        f"{value}.dtype is not {source.object(_torch_dtype(type_))}",
+        f"{value}.requires_grad",
+        f"{value}.is_neg()",
+    ]
+    if source.exact:
+        wrong.append(f"{value}.is_cuda is {type_.on_host}")
+    if source.on_gpu:
+        wrong.append(f"not {value}.is_cuda")
+    source.add(
+        f"if type({value}) is {source.object(torch.Tensor)}:",
+        f"    if {' or '.join(wrong)}: return None",
+        f"    {value}s = {value}.shape; {value}d = {value}.stride(); {value}p = {value}.data_ptr()",
+    )
+    if source.wants_storages:
+        storage = f"{value}.untyped_storage()"
+        source.add(f"    {value}m = {storage}; {value}m = {value}m.data_ptr(), {value}m.nbytes(), {name!r}")
+        source.storages.append(f"{value}m")
+
+
+def _runtime_tensor(source: _Source, value: str, name: str, type_: TensorType) -> None:
+    """The same of a tensor of from_dlpack."""
+    source.add(
+        f"elif type({value}) is {source.object(RuntimeTensor)}:",
+        f"    {value}v = {value}.view; {value}s = {value}v.shape; {value}d = {value}v.strides",
+        f"    {value}p = {value}v.address",
+        f"    if {value}v.dtype is not {source.object(type_.dtype)}: return None",
+    )
+    if source.wants_storages:
+        source.add(f"    {value}m = *{value}v.storage, {name!r}")
+    if source.on_gpu:
+        source.add(f"    if not getattr({value}.source, 'is_cuda', False): return None")
 
 
 def _leaf(source: _Source, leaf: int | SymInt, value: str, used: str) -> None:
@@ -204,7 +228,7 @@ def _leaf(source: _Source, leaf: int | SymInt, value: str, used: str) -> None:
 
 
 def _same_type(source: _Source, shape: str, stride: str, type_: TensorType) -> None:
-    """Refuse a tensor whose dynamic layout is another type: arguments.RuntimeTensor.mark_layout_dynamic."""
+    """Refuse a tensor whose dynamic layout is another type: RuntimeTensor.mark_layout_dynamic."""
     leading = [mode for mode, leaf in enumerate(type_.stride) if leaf == 1]
     for mode, leaf in enumerate(type_.stride):
         own = f"{stride}{mode}"
@@ -219,3 +243,12 @@ def _same_type(source: _Source, shape: str, stride: str, type_: TensorType) -> N
                 else f" or {own} == 1"
             )
             source.refuse_if(f"{own} == 0{also}")
+
+
+_WRITERS: dict[type, Callable[[_Source, str, Any], None]] = {  # by argument type: what adds its lines
+    TensorType: _tensor,
+    ScalarType: _number,
+    PointerType: _pointer,
+    StreamType: _stream,
+    Static: _constant,
+}

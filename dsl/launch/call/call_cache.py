@@ -1,9 +1,8 @@
-"""Direct calls of a jit function in memory: what an earlier call compiled, where it is certain that this one would
-too.
+"""The compiled code of a jit function's earlier calls, in memory, for calls that would be compiled to the same.
 
-It is where the arguments have the same types, static ones are equal, everything that tracing read (reads) is the same,
-and so are the session and the GPU asked for. A function that tells somebody something while it is traced is traced by
-every call.
+They would where the arguments have the same types, static ones are equal, everything that tracing read (dependencies)
+is the same, and so are the session and the GPU asked for. A function that warns while it is traced is traced by every
+call.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsl.launch import session
-from dsl.launch.argument import abi, kinds as arguments
+from dsl.launch.argument import abi, kinds
 from dsl.launch.call import argument_reader
 from dsl.launch.call.dependencies import Reads, Unseen
 
@@ -25,10 +24,10 @@ MOST = 8  # kinds of call that are remembered of a function
 
 
 @dataclass
-class Known:
-    """A call that was compiled: who to ask whether another is the same, and its code."""
+class CachedCall:
+    """A call that was compiled: what tells whether another may use its code, and the code."""
 
-    same: Callable[[], bool]  # what was read
+    same: Callable[[], bool]  # whether what tracing read is as it was
     bind: Callable  # of the arguments: (slots, storages), or None
     running: session.Session | None
     arch: str | None
@@ -36,20 +35,21 @@ class Known:
 
 
 @dataclass
-class Noted:
-    """A call being traced, to be filled in."""
+class TracedCall:
+    """A call being traced: what it is compiled to is filled in."""
 
-    made: Any = None
+    compiled: Any = None
 
 
-class KnownCalls:
-    """The calls of one jit function."""
+class CallCache:
+    """The compiled calls of one jit function, the newest first."""
 
     def __init__(self, function: Any):
-        self._function, self._rows = function, []
+        self._function = function
+        self._rows: list[CachedCall] = []
         self._unseen = False  # it reads what cannot be compared
-        kinds = {parameter.kind for parameter in function.signature.parameters.values()}
-        self._plain = kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+        parameter_kinds = {parameter.kind for parameter in function.signature.parameters.values()}
+        self._plain = parameter_kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
         self._count = len(function.signature.parameters)
 
     def find(self, args: tuple) -> tuple | None:
@@ -64,22 +64,22 @@ class KnownCalls:
         return None
 
     @contextlib.contextmanager
-    def watching(self, args: tuple, keywords: dict) -> Iterator[Noted]:
+    def remembering(self, args: tuple, keywords: dict) -> Iterator[TracedCall]:
         """Remember the call that is traced in this `with`, where it can be recognised."""
-        noted = Noted()
+        traced = TracedCall()
         if self._unseen or not self._plain or keywords or len(args) != self._count:
-            yield noted
+            yield traced
             return
         try:
             same = self._reads(args)
         except Unseen:
             self._unseen = True
-            yield noted
+            yield traced
             return
-        with _hearing_warnings() as heard:
-            yield noted
+        with _heard_warnings() as heard:
+            yield traced
         if not heard and same():
-            self._remember(noted.made, same)
+            self._remember(traced.compiled, same)
 
     def _reads(self, args: tuple) -> Callable[[], bool]:
         """What the function and its static arguments read. Raises Unseen."""
@@ -91,17 +91,17 @@ class KnownCalls:
         return reads.validator()
 
     def _remember(self, compiled_function: Any, same: Callable[[], bool]) -> None:
-        types = [type_ if arguments.is_typed(type_) else abi.Static(type_) for type_ in compiled_function.typed]
+        types = [type_ if kinds.is_typed(type_) else abi.Static(type_) for type_ in compiled_function.typed]
         running = session.current() if compiled_function.compiled.traced.kernels else None
         names = list(self._function.signature.parameters)
         bind = argument_reader.make(names, types, running and running.device, exact=True)
         if bind is not None:
-            row = Known(same, bind, running, os.environ.get("CUTE_DSL_ARCH"), compiled_function.compiled)
+            row = CachedCall(same, bind, running, os.environ.get("CUTE_DSL_ARCH"), compiled_function.compiled)
             self._rows[:] = [row, *self._rows][:MOST]
 
 
 @contextlib.contextmanager
-def _hearing_warnings() -> Iterator[list]:
+def _heard_warnings() -> Iterator[list]:
     """A list that is no longer empty once somebody has been warned."""
     heard: list = []
     original = warnings.warn_explicit

@@ -15,7 +15,7 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.launch import session
 from dsl.launch.argument import dlpack
-from dsl.launch.argument.kinds import Signature
+from dsl.launch.argument.signature import Signature
 from dsl.launch.call import compiler, packed_call
 from dsl.launch.call.packed_call import CUDA, FAILED, State
 from dsl.lower.host import native

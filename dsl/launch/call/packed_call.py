@@ -19,7 +19,8 @@ from typing import Any
 from dsl.core.number.dtypes import Boolean, Float32, Float64
 from dsl.core.trace import SLOT_BYTES
 from dsl.launch.argument import dlpack
-from dsl.launch.argument.abi import PointerType, ScalarType, Static, StreamType, SymInt, TensorType
+from dsl.launch.argument.abi import PointerType, ScalarType, Static, StreamType, TensorType
+from dsl.launch.argument.symbolic_int import SymInt
 from dsl.launch.devices.native_launch import Run
 
 DONE, REFUSED, FAILED = range(3)

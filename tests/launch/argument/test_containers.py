@@ -1,6 +1,5 @@
 """Containers, dataclasses, objects with a protocol and layouts as arguments of jit functions and kernels."""
 
-import ctypes
 from dataclasses import dataclass, field
 from typing import NamedTuple, Optional
 
@@ -8,10 +7,8 @@ import numpy as np
 import pytest
 
 import dsl.cutlass as cutlass
-from dsl.core.errors import DSLUserCodeTypeError
 from dsl.cutlass import Boolean, Constexpr, Float32, Int32, Int64, cute
 from dsl.launch import session
-from dsl.launch.argument.author_protocols import register_jit_arg_adapter
 
 
 @pytest.fixture(autouse=True)
@@ -155,115 +152,6 @@ def test_a_static_choice_between_dataclasses():
         scaled(out, Add())
 
 
-class Buffer:
-    """A pointer and a number, delegating the protocols to them; the name is static."""
-
-    def __init__(self, pointer, count, name):
-        self.pointer, self.count, self.name = pointer, count, name
-
-    def _parts(self):
-        return self.pointer, self.count
-
-    def __c_pointers__(self):
-        return [cell for part in self._parts() for cell in part.__c_pointers__()]
-
-    def __get_mlir_types__(self):
-        return [type_ for part in self._parts() for type_ in part.__get_mlir_types__()]
-
-    def __extract_mlir_values__(self):
-        return [value for part in self._parts() for value in part.__extract_mlir_values__()]
-
-    def __new_from_mlir_values__(self, values):
-        pointer, count = (
-            self.pointer.__new_from_mlir_values__(values[:1]),
-            self.count.__new_from_mlir_values__(values[1:]),
-        )
-        return Buffer(pointer, count, self.name)
-
-
-class OnlyDynamic(Buffer):
-    """The DynamicExpression protocol alone."""
-
-    __c_pointers__ = __get_mlir_types__ = property()
-
-    def __new_from_mlir_values__(self, values):
-        made = super().__new_from_mlir_values__(values)
-        return OnlyDynamic(made.pointer, made.count, made.name)
-
-
-@pytest.mark.parametrize("kind", [Buffer, OnlyDynamic])
-def test_an_object_with_a_protocol(kind):
-    @cute.kernel
-    def kernel(out: cute.Tensor, buffer: Buffer):
-        for i in range(buffer.count):
-            buffer.pointer[i] = i * 2
-        out[0] = buffer.count + len(buffer.name)
-
-    @cute.jit
-    def host(out: cute.Tensor, whole: cute.Tensor, buffer: Buffer):
-        if buffer.count > 2:
-            buffer.count = buffer.count - 1
-        kernel(out, buffer).launch(grid=(1, 1, 1), block=(1, 1, 1))
-
-    def buffer(data, count):
-        pointer = cute.runtime.make_ptr(Int32, data.ctypes.data, cute.AddressSpace.gmem)
-        return kind(pointer, Int32(count), "abc")
-
-    out, data, other = np.zeros(1, np.int32), np.full(8, -1, np.int32), np.full(8, -1, np.int32)
-    host(out, data, buffer(data, 5))
-    assert list(data) == [0, 2, 4, 6, -1, -1, -1, -1] and out[0] == 7
-    compiled = cute.compile(host, out, data, buffer(data, 1))
-    compiled(out, other, buffer(other, 3))
-    assert list(other) == [0, 2, -1, -1, -1, -1, -1, -1] and out[0] == 5
-
-
-def test_c_pointers_of_the_authors_own_and_an_adapter():
-    class Foreign:
-        def __init__(self, value):
-            self.value = value
-
-    @register_jit_arg_adapter(Foreign)
-    class Adapter:
-        def __init__(self, foreign):
-            self.cell = ctypes.c_int32(foreign.value)
-
-        def __c_pointers__(self):
-            return [ctypes.pointer(self.cell)]
-
-        def __get_mlir_types__(self):
-            return Int32(0).__get_mlir_types__()
-
-        def __new_from_mlir_values__(self, values):
-            return Foreign(Int32(values[0]))
-
-    @cute.jit
-    def double(foreign: Foreign):
-        return foreign.value * 2
-
-    assert double(Foreign(21)) == 42
-    assert cute.compile(double, Foreign(1))(Foreign(-4)) == -8
-
-
-def test_a_protocol_of_half_is_refused():
-    class Half:
-        def __extract_mlir_values__(self):
-            return [3]
-
-        def __new_from_mlir_values__(self, values):
-            return self
-
-    @cute.jit
-    def host(half: Half):
-        return 1
-
-    with pytest.raises(DSLUserCodeTypeError) as error:
-        host(Half())
-    assert (error.value.message, error.value.fix) == (
-        "`Half` defines `__extract_mlir_values__` but not `__c_pointers__`",
-        "add `__get_mlir_types__` and `__c_pointers__`, or delegate to its members",
-    )
-
-
 def test_a_layout_is_an_argument_static_or_with_numbers_a_call_brings():
     @cute.jit
     def offset(layout: cute.Layout, i: Int32):
@@ -297,25 +185,6 @@ def test_boolean_parts_keep_their_values():
     assert [compiled((a, b)) for a in (False, True) for b in (False, True)] == [False, False, True, False]
 
 
-@pytest.mark.parametrize(
-    "value, text",
-    [
-        ("abc", "`host` cannot take a str for `x` at run time"),
-        (b"abc", "`host` cannot take a bytes for `x` at run time"),
-        (1j, "`host` cannot take a complex for `x` at run time"),
-        ({1, 2}, "`host` takes no set for `x`: a set has no order"),
-    ],
-)
-def test_what_is_no_argument_is_refused(value, text):
-    @cute.jit
-    def host(x):
-        return 1
-
-    with pytest.raises(DSLUserCodeTypeError) as error:
-        host(value)
-    assert error.value.message == text and error.value.place.file == __file__
-
-
 def test_a_composed_layout_is_an_argument():
     @cute.jit
     def index(layout: cute.ComposedLayout, i: Int32):
@@ -333,29 +202,3 @@ def test_a_composed_layout_is_an_argument():
     for other in (composed(Int32(0), Int32(4), bits=1), cute.make_layout((4, 8))):
         with pytest.raises((TypeError, ValueError), match="Mismatched"):
             dynamic(other, 1)
-
-
-def test_types_of_values_are_asked_as_upstream_spells_it():
-    class Pair:
-        def __init__(self, a, b):
-            self.a, self.b = a, b
-
-        def __c_pointers__(self):
-            return [*Int32(self.a).__c_pointers__(), *Float32(self.b).__c_pointers__()]
-
-        def __get_mlir_types__(self):
-            return [Int32.mlir_type, Float32.mlir_type]
-
-        def __extract_mlir_values__(self):
-            return [self.a.ir_value(), self.b.ir_value()]
-
-        def __new_from_mlir_values__(self, values):
-            return Pair(Int32(values[0]), Float32(values[1]))
-
-    @cute.jit
-    def program(pair: Pair, n: Int32):
-        for i in range(n):
-            pair = Pair(pair.a + i, pair.b * 2.0)
-        return pair.a, pair.b
-
-    assert program(Pair(2, 0.5), 4) == (8, 8.0)

@@ -48,7 +48,7 @@ def host(a: cute.Tensor, n: Int32, more: cutlass.Constexpr):
 
 
 def rows(function) -> int:
-    return len(function.known._rows)
+    return len(function.cached_calls._rows)
 
 
 def refuse(*arguments):
@@ -56,7 +56,7 @@ def refuse(*arguments):
 
 
 def test_the_same_call_is_not_traced_again(monkeypatch):
-    host.known._rows.clear()
+    host.cached_calls._rows.clear()
     a = torch.zeros(8)
     host(a, 8, 100)
     monkeypatch.setattr(trace, "trace_host", refuse)
@@ -109,7 +109,7 @@ def test_what_changed_is_seen(change, monkeypatch):
     reads_much(torch.zeros(8), 8)
     assert rows(reads_much) == known
     CHANGES[change](monkeypatch)
-    assert reads_much.known.find((torch.zeros(8), 8)) is None
+    assert reads_much.cached_calls.find((torch.zeros(8), 8)) is None
     reads_much(torch.zeros(8), 8)  # rewritten code is that of the first use, whatever __code__ is
 
 
@@ -194,7 +194,7 @@ def test_what_cannot_be_compared_is_traced_by_every_call(capsys):
     functions = of_list, of_object, of_class, prints, logs, sets, imports, of_library
     for function in functions:
         assert [function(1), function(2)] == [2, 3], function.__name__
-        assert rows(function) == 0 and function.known._unseen, function.__name__
+        assert rows(function) == 0 and function.cached_calls._unseen, function.__name__
     TABLE[0] = config.tile = 5
     try:
         assert (of_list(1), of_object(1)) == (6, 6)
