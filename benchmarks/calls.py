@@ -30,11 +30,11 @@ compiler = sys.argv[1]
 if compiler == "embedded":
     sys.path.insert(0, sys.argv[2])
     from dsl import alias
-    from dsl.launch.devices import protocol as device, native_launch
+    from dsl.launch.devices import native_launch, protocol
     from dsl.launch import session
     from dsl.lower.host import native
 
-    class Stub:
+    class Stub(protocol.Device):
         """A GPU that accepts everything: machine code ends in a function that returns 0."""
         kind, arch, wants_storages, ends_launches_later = "stub", "sm_90a", False, True
 
@@ -50,7 +50,7 @@ if compiler == "embedded":
         def function(self, program, entry, launch):
             return 1, 0
 
-    device.choose = lambda kind=None: Stub()
+    session.choose = lambda kind=None: Stub()
     alias.install()
 import cutlass
 import cutlass.cute as cute
