@@ -5,8 +5,6 @@ import re
 import sys
 from pathlib import Path
 
-import pytest
-
 from harness.claim import repro_file
 
 FOLDER = Path(__file__).parents[2] / "repros"
@@ -20,8 +18,6 @@ DISTRIBUTIONS = {
     "quadrants": "quadrants",
     "tvm": "apache-tvm",
 }
-
-every_repro = pytest.mark.parametrize("path", REPROS, ids=lambda path: path.stem)
 
 
 def imported(text: str) -> set[str]:
@@ -41,32 +37,32 @@ def test_each_lies_in_the_folder_of_its_subject_and_no_two_have_one_name():
     assert len({path.stem for path in REPROS}) == len(REPROS)
 
 
-@every_repro
-def test_is_a_repro_with_a_claim_and_a_source(path):
-    assert repro_file.is_repro(path.read_bytes())
-    assert repro_file.read(path).claim.endswith(".")
-    assert re.search(r"(?m)(^|\s)Source: \S", ast.get_docstring(ast.parse(path.read_text())))
+def test_is_a_repro_with_a_claim_and_a_source():
+    for path in REPROS:
+        assert repro_file.is_repro(path.read_bytes()), path
+        assert repro_file.read(path).claim.endswith("."), path
+        assert re.search(r"(?m)(^|\s)Source: \S", ast.get_docstring(ast.parse(path.read_text()))), path
 
 
-@every_repro
-def test_reads_on_two_screens(path):
-    lines = path.read_text().splitlines()
-    assert len(lines) <= MOST_LINES
-    assert [number for number, line in enumerate(lines, 1) if len(line) > 120] == []
+def test_reads_on_two_screens():
+    for path in REPROS:
+        lines = path.read_text().splitlines()
+        assert len(lines) <= MOST_LINES, path
+        assert [number for number, line in enumerate(lines, 1) if len(line) > 120] == [], path
 
 
-@every_repro
-def test_imports_and_dependencies_agree(path):
-    text = path.read_text()
-    modules = imported(text) - sys.stdlib_module_names
-    assert modules <= DISTRIBUTIONS.keys()
-    needed = {DISTRIBUTIONS[name] for name in modules}
-    needed |= {"apache-tvm-ffi"} if "--enable-tvm-ffi" in text else set()
-    dependencies = re.search(r"(?m)^# dependencies = \[(.*)\]$", text)[1]
-    assert {re.match(r"[\w-]+", name)[0] for name in re.findall(r'"(.*?)"', dependencies)} == needed
+def test_imports_and_dependencies_agree():
+    for path in REPROS:
+        text = path.read_text()
+        modules = imported(text) - sys.stdlib_module_names
+        assert modules <= DISTRIBUTIONS.keys(), path
+        needed = {DISTRIBUTIONS[name] for name in modules}
+        needed |= {"apache-tvm-ffi"} if "--enable-tvm-ffi" in text else set()
+        dependencies = re.search(r"(?m)^# dependencies = \[(.*)\]$", text)[1]
+        assert {re.match(r"[\w-]+", name)[0] for name in re.findall(r'"(.*?)"', dependencies)} == needed, path
 
 
-@every_repro
-def test_the_main_block_prints_a_run(path):
-    last = ast.parse(path.read_text()).body[-1]
-    assert ast.unparse(last).startswith("if __name__ == '__main__':\n    print(run(")
+def test_the_main_block_prints_a_run():
+    for path in REPROS:
+        last = ast.parse(path.read_text()).body[-1]
+        assert ast.unparse(last).startswith("if __name__ == '__main__':\n    print(run("), path
