@@ -10,7 +10,12 @@ import pytest
 
 from harness.judge import in_ci
 from tests import second_opinion, slow
-from tests.slow import pytest_addoption, pytest_collection_modifyitems, pytest_report_header  # noqa: F401
+from tests.slow import (  # noqa: F401
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_report_header,
+    pytest_xdist_make_scheduler,
+)
 
 
 def pytest_configure(config):

@@ -1,4 +1,5 @@
-"""Which tests run, and in what order: of those marked `slow` a sample that changes daily; what takes longest first.
+"""Which tests run, in what order, and which never at once: of those marked `slow` a sample that changes daily; what
+takes longest first; files that wait for the same thing one after another.
 
 The hooks of a conftest.py, which imports them.
 """
@@ -6,6 +7,8 @@ The hooks of a conftest.py, which imports them.
 import zlib
 from datetime import UTC, date, datetime
 from pathlib import Path
+
+import pytest
 
 SHARE = 5  # a run without --slow takes one slow test in so many: each of them every fifth day
 # Files that take longest, first: one of them at the end leaves the other process without work.
@@ -43,6 +46,19 @@ LONGEST = (
     "tile/test_ssa.py",
     "core/number/test_operators.py",
 )
+# Files that one process runs: those that mostly wait, so that the others keep the cores busy, and those that measure or
+# count what others of their group would change.
+GROUPS = {
+    "sshd": (
+        "harness/host/test_ssh_faults.py",
+        "harness/host/test_ssh.py",
+        "harness/host/test_local_uv.py",
+        "harness/host/test_releases.py",
+    ),
+    "browser": ("harness/reporting/test_page_browser.py", "test_notebook.py"),
+    "GPU lock": ("harness/run/test_gpu_lock.py", "harness/run/test_progress.py", "harness/test_plugin.py"),
+}
+_GROUP_OF = {f"{Path(__file__).parent.name}/{file}": name for name, files in GROUPS.items() for file in files}
 
 
 def pytest_addoption(parser):
@@ -60,6 +76,21 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: long, and seldom the one that fails; a sample of them runs each day")
     config.option.loadscopereorder = False  # xdist would put files with many tests first
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With --dist loadfile: a file, or the files of a group, at a time."""
+    if config.option.dist != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Groups(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return _GROUP_OF.get(file, file)
+
+    return Groups(config, log)
 
 
 def pytest_report_header(config) -> str:

@@ -67,5 +67,20 @@ def test_each_runs_once_in_five_days():
         assert sum(slow.is_of_the_day(name, day) for day in days) == 1
 
 
-def test_the_longest_files_are_there():
-    assert [name for name in slow.LONGEST if not (Path(__file__).parent / name).exists()] == []
+def test_files_of_a_group_run_in_one_process(pytester):
+    pytester.makeconftest(CONFTEST + ", pytest_xdist_make_scheduler")
+    pytester.makepyprojecttoml("[tool.pytest.ini_options]\ntestpaths = ['tests']\naddopts = '-p no:cacheprovider'\n")
+    text = "def test_process(worker_id):\n    open('{}.txt', 'w').write(worker_id)\n"
+    folder = pytester.mkdir("tests")
+    for path in (*slow.GROUPS["sshd"], *(f"test_alone_{n}.py" for n in range(4))):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text.format(Path(path).stem))
+    assert pytester.runpytest_subprocess("-n2", "--dist", "loadfile", "--import-mode=importlib").ret == 0
+    processes = {path.stem: path.read_text() for path in pytester.path.glob("*.txt")}
+    assert len({processes[Path(file).stem] for file in slow.GROUPS["sshd"]}) == 1
+    assert set(processes.values()) == {"gw0", "gw1"}
+
+
+def test_files_of_the_tables_are_there():
+    for file in (*slow.LONGEST, *(file for files in slow.GROUPS.values() for file in files)):
+        assert (Path(slow.__file__).parent / file).is_file(), file
