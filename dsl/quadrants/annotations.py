@@ -14,6 +14,7 @@ from dsl.launch.argument import dlpack
 from dsl.launch.argument.abi import ScalarType
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.dense import Dense
+from dsl.quadrants.description import an, described
 from dsl.quadrants.errors import (
     QuadrantsRuntimeTypeError,
     QuadrantsSyntaxError,
@@ -21,10 +22,10 @@ from dsl.quadrants.errors import (
     WrongType,
     WrongValue,
 )
+from dsl.quadrants.field import matrix_field
 from dsl.quadrants.matrix import Matrix
-from dsl.quadrants.ndarray import ArrayType, Ndarray, row_major, span_of
+from dsl.quadrants.ndarray import ArrayType, Ndarray, matrix_ndarray, row_major, span_of
 from dsl.quadrants.signature import checked, element_shape_of
-from dsl.quadrants.wording import an, described
 
 
 class Template:
@@ -95,13 +96,9 @@ class MatrixAnnotation:
         return Matrix(flat, self.dtype, shape=self.element_shape)
 
     def field(self, shape=None, **options):
-        from dsl.quadrants.field import matrix_field
-
         return matrix_field(self.element_shape, self.dtype, shape, **options)
 
     def ndarray(self, shape, **_options):
-        from dsl.quadrants.ndarray import matrix_ndarray
-
         return matrix_ndarray(self.element_shape, self.dtype, shape)
 
     def described(self) -> str:

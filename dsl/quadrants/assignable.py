@@ -13,6 +13,7 @@ from dsl.core import trace
 from dsl.core.number.dtypes import Numeric
 from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.quadrants import dtypes as types, operators
+from dsl.quadrants.description import an, described
 from dsl.quadrants.errors import QuadrantsTypeError
 from dsl.quadrants.task import Task, program
 
@@ -35,22 +36,24 @@ class Lvalue:
     def dtype(self) -> types.DataType:
         return types.of_core(self.core)
 
+    def in_words(self) -> str:
+        """What it is, in an error."""
+        return an(self.dtype)
+
     def load(self) -> Numeric:
         return self.pointer().load()
 
     def store(self, value: Any) -> None:
         """Assign a number, converted to the place's type."""
-        given, value = value, types.number(value.load() if isinstance(value, Lvalue) else value)
-        if value is None:
-            from dsl.quadrants.wording import an, described
-
+        number = types.number(value.load() if isinstance(value, Lvalue) else value)
+        if number is None:
             raise QuadrantsTypeError.at(
-                f"{described(given)} cannot be assigned to {an(self.dtype)}",
-                "assign one element of it, or make this a vector" if hasattr(given, "parts") else "assign a number",
+                f"{described(value)} cannot be assigned to {an(self.dtype)}",
+                "assign one element of it, or make this a vector" if hasattr(value, "parts") else "assign a number",
             )
         if self.is_shared:
             program().task.effect()
-        self.pointer().store(value)
+        self.pointer().store(number)
 
     def __bool__(self) -> bool:
         return bool(self.load())

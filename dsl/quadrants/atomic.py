@@ -12,10 +12,10 @@ from dsl.core.number.operators import operate, select
 from dsl.gpu import atomic
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.assignable import Lvalue, value_of
+from dsl.quadrants.description import an, described
 from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
-from dsl.quadrants.matrix import Matrix, _entries_like
+from dsl.quadrants.matrix import Matrix, entries_like
 from dsl.quadrants.task import program
-from dsl.quadrants.wording import an, described
 
 ATOMIC = ("add", "sub", "and", "or", "xor")  # of augmented assignments
 
@@ -51,7 +51,7 @@ def _combined(name: str, old: Numeric, value: Numeric) -> Numeric:
 
 def _fanned(name: str, place: Any, value: Any) -> Any:
     if isinstance(place, Matrix) and all(isinstance(entry, Lvalue) for entry in place.entries):
-        pairs = zip(place.entries, _entries_like(place, value))
+        pairs = zip(place.entries, entries_like(place, value))
         return place.like([update(name, entry, part) for entry, part in pairs])
     if not isinstance(place, Lvalue):
         raise QuadrantsSyntaxError.at(

@@ -13,7 +13,8 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.syntax import rewrite
 from dsl.core.syntax.function_source import find_definition
-from dsl.quadrants import wording
+from dsl.core.syntax.rewrite_expression import Grammar
+from dsl.quadrants.description import described
 from dsl.quadrants.errors import QuadrantsSyntaxError
 from dsl.span import Span, here
 
@@ -23,7 +24,7 @@ _ANNOTATIONS = (
 
 
 def _given(value: Any) -> str:
-    return repr(value) if isinstance(value, (int, float, str, bool, type(None))) else wording.described(value)
+    return repr(value) if isinstance(value, (int, float, str, bool, type(None))) else described(value)
 
 
 def argument_place(call: Span, position: int, name: str) -> Span:
@@ -47,7 +48,8 @@ def argument_place(call: Span, position: int, name: str) -> Span:
 class Function:
     """A decorated function: its signature with annotations as objects, and its rewritten code."""
 
-    grammar = "FUNC"  # of dsl.quadrants.surface
+    grammar: Grammar  # of dsl.quadrants.surface; of each subclass
+    is_inlined = False  # where a kernel calls it
 
     def __init__(self, function: Callable):
         functools.update_wrapper(self, function)
@@ -85,9 +87,7 @@ class Function:
 
     @functools.cached_property
     def rewritten(self) -> python_types.FunctionType:
-        from dsl.quadrants import surface
-
-        return rewrite.rewrite(self.function, getattr(surface, self.grammar))
+        return rewrite.rewrite(self.function, self.grammar)
 
     @functools.cached_property
     def _definition(self) -> ast.FunctionDef | ast.AsyncFunctionDef | None:

@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 from dsl.core.number.dtypes import Int32, Int64, Numeric, is_dynamic
 from dsl.core.number.operators import operate
 from dsl.core.number.pointer import Pointer
-from dsl.quadrants import bounds, dtypes as types, runtime
+from dsl.quadrants import bounds, dtypes as types, loops, runtime
 from dsl.quadrants.assignable import Element, value_of
+from dsl.quadrants.description import described
 from dsl.quadrants.errors import (
     InvalidType,
     OutOfRange,
@@ -54,12 +55,6 @@ def indices(key: Any, rank: int) -> tuple:
     return tuple(parts)
 
 
-def _described(value: Any) -> str:
-    from dsl.quadrants.wording import described
-
-    return described(value)
-
-
 class Indexed:
     """Something traced that is indexed by `shape`; extents are ints or Int32."""
 
@@ -69,6 +64,10 @@ class Indexed:
     offset: tuple[int, ...] | None = None
     element_type: types.DataType
     label = "array"
+
+    def in_words(self) -> str:
+        """What it is, in an error."""
+        return "an array"
 
     def base(self) -> Pointer:
         raise NotImplementedError
@@ -166,6 +165,9 @@ class Dense(Indexed):
         self.generation = runtime.Runtime.generation
         self._memory: runtime.Memory | None = None
 
+    def in_words(self) -> str:
+        return f"a {self.label}"
+
     @property
     def dtype(self) -> types.DataType:
         return self.element_type
@@ -256,20 +258,19 @@ class Dense(Indexed):
     def fill(self, val: Any) -> None:
         """Give every element this value."""
         if active():
-            from dsl.quadrants.hooks import for_
 
             def body(index: Any) -> tuple:
                 self.element(index).store(val)
                 return ()
 
-            for_(lambda: self.loop_domain().grouped(), body, (), (), 1, False)
+            loops.for_(lambda: self.loop_domain().grouped(), body, (), (), 1, False)
             return
         if self.element_shape and isinstance(val, (Matrix, list, tuple)):
             entries = Matrix(val).entries
             if len(entries) != math.prod(self.element_shape):
                 raise WrongValue(
                     f"the elements of this {self.label} have the shape {self.element_shape}, got "
-                    f"{_described(Matrix(val))}",
+                    f"{described(Matrix(val))}",
                     "give as many numbers, or one for all",
                 )
             one = b"".join(runtime.pack(self.element_type, each) for each in entries)
@@ -329,7 +330,7 @@ class Dense(Indexed):
         """Take over the values of a field or array of this shape."""
         if not isinstance(other, Dense):
             raise WrongType(
-                f"a {self.label} is copied from a field or array, got {_described(other)}",
+                f"a {self.label} is copied from a field or array, got {described(other)}",
                 "from_numpy takes numpy arrays, from_torch tensors",
             )
         if other.shape != self.shape or other.element_shape != self.element_shape:

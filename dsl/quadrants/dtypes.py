@@ -7,9 +7,9 @@ signed of one width, u8 + u8 stays u8.
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
-from dsl.core.ir import mlir
 from dsl.core.number import dtypes
 from dsl.core.number.dtypes import Boolean, Numeric
 from dsl.core.number.float_formats import round_to
@@ -32,10 +32,10 @@ class DataType:
     def bytes(self) -> int:
         return self.core.storage_width // 8
 
-    def __call__(self, value):
-        from dsl.quadrants.ops import cast
+    convert: ClassVar[Callable[[Any, DataType], Any]]  # qd.cast, which is above: it knows vectors and places
 
-        return cast(value, self)
+    def __call__(self, value: Any) -> Any:
+        return DataType.convert(value, self)
 
     def __repr__(self) -> str:
         return self.name
@@ -96,7 +96,12 @@ def of_core(core: type[Numeric]) -> DataType:
 
 def name_of(value: Any) -> str:
     """The type of a traced or Python value in the author's words."""
-    return str(_OF_CORE.get(type(value), type(value).__name__))
+    return type_word(type(value))
+
+
+def type_word(kind: type) -> str:
+    """The name of one of core's types, or of Python's."""
+    return str(_OF_CORE.get(kind, kind.__name__))
 
 
 def is_integral(dtype: DataType) -> bool:
@@ -164,12 +169,3 @@ def operation(name: str, a: type[Numeric], b: type[Numeric]) -> type[Numeric]:
 RULES = Rules(
     number=number, promote=promote, operation=operation, floor_mod=True, modular_bool=True, extends_by_source=True
 )
-
-
-def dynamic(value: Numeric) -> Numeric:
-    """A number as an SSA value, so that nothing takes it for known while compiling; the host function knows it too."""
-    if isinstance(value.value, mlir.Value):
-        return value
-    from dsl.quadrants import task
-
-    return task.program().known(value)

@@ -1,20 +1,14 @@
 """Quadrants' error classes, with the author's line, a caret and the fix in their text.
 
 The names and their bases are those of quadrants 1.3.3; where that package raises one of Python's own classes the name
-here is ours and the class a subclass of it. All carry the parts of core's errors. `at_boundary` turns what core raises
-while a kernel is traced, and what Python itself raises there, into them.
+here is ours and the class a subclass of it. All carry the parts of core's errors.
 """
 
 from __future__ import annotations
 
-import contextlib
-import re
-from collections.abc import Iterator
 from typing import Any
 
-from dsl import span
-from dsl.core.errors import DSLUserCodeError, of_family
-from dsl.exceptions import KernelFault
+from dsl.core.errors import DSLUserCodeError
 from dsl.span import Span
 
 
@@ -101,90 +95,3 @@ class UnknownAttribute(Diagnostic, AttributeError):
 
 class CalledFromPython(Diagnostic, AssertionError):
     """Where the real package raises AssertionError."""
-
-
-def of_launch(error: Exception) -> Exception:
-    """What a launch raised, as Quadrants' own: a failed assert and an access out of bounds are assertion errors."""
-    if isinstance(error, DSLUserCodeError):
-        return _of_core(error)
-    if not isinstance(error, KernelFault) or error.kind not in ("trap", "out_of_bounds"):
-        return error
-    made = _Reported(str(error), place=error.place)
-    made.outcome = error.repro_outcome
-    return made
-
-
-class _Reported(QuadrantsAssertionError):
-    """What the device found, in its report's words."""
-
-    outcome: dict
-
-    @property
-    def repro_outcome(self) -> dict:
-        return self.outcome
-
-    def __str__(self) -> str:
-        return self.message
-
-
-_Reported.__name__ = _Reported.__qualname__ = "QuadrantsAssertionError"
-_KINDS = (
-    (NameError, QuadrantsNameError),
-    (IndexError, QuadrantsIndexError),
-    (TypeError, QuadrantsTypeError),
-    (SyntaxError, QuadrantsSyntaxError),
-)
-
-
-def _kind_of(error: BaseException) -> type[QuadrantsCompilationError]:
-    if isinstance(error, DSLUserCodeError) and error.id == "SCOPE_UNBOUND_NAME":
-        return QuadrantsNameError
-    return next((made for python, made in _KINDS if isinstance(error, python)), QuadrantsCompilationError)
-
-
-_TYPE = re.compile(r"\b(Int|Uint|Float)(8|16|32|64)\b|\bBoolean\b")
-_OF_CUTE = re.compile(r"cutlass|cute\b|onstexpr|const_expr")
-_FIXES = {
-    "PHASE_DYNAMIC_TO_STATIC_BOOL": "decide in an `if` statement of the kernel, or pass the value as qd.Template",
-    "PHASE_DYNAMIC_INDEX": "compute with it in the kernel, or pass the value as qd.Template",
-}
-
-
-def own_words(text: str) -> str:
-    """A text of core's with the types under this surface's names."""
-    text = _TYPE.sub(lambda match: "u1" if match[1] is None else match[1][0].lower() + match[2], text)
-    return re.sub(r"\b([Aa]) (?=[if](?:8|16|32|64)\b)", r"\1n ", text)
-
-
-def _fix_of(error: DSLUserCodeError) -> str:
-    """What to do, where core says it in words that are not another surface's."""
-    if "calls itself" in error.message:
-        return "write a loop, or end the recursion by qd.static(...) of a qd.Template argument"
-    if error.id in _FIXES or _OF_CUTE.search(error.fix) or not error.fix:
-        return _FIXES.get(error.id, "compute it outside the kernel, and pass it as an argument")
-    return own_words(error.fix)
-
-
-def _of_core(error: DSLUserCodeError) -> QuadrantsCompilationError:
-    also = tuple((place, own_words(text)) for place, text in error.also)
-    made = of_family(error, _kind_of(error))
-    return made(own_words(error.message), _fix_of(error), error.id, error.place, also)
-
-
-@contextlib.contextmanager
-def at_boundary() -> Iterator[None]:
-    """Errors of what is traced in this `with` leave it as Quadrants' own, at the author's place."""
-    try:
-        yield
-    except (QuadrantsCompilationError, QuadrantsRuntimeError):
-        raise
-    except Diagnostic as error:
-        raise _kind_of(error)(error.message, error.fix, error.id, error.place, error.also) from None
-    except DSLUserCodeError as error:
-        raise _of_core(error) from None
-    except Exception as error:
-        from dsl.quadrants import wording
-
-        message, fix = wording.of_python(error)
-        kind = QuadrantsSyntaxError if wording.is_component(error) else _kind_of(error)
-        raise kind.at(message, fix, span.of_traceback(error.__traceback__)) from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import operator
 import re
+import sys
 import types as python_types
 import warnings
 from collections.abc import Callable
@@ -20,12 +21,15 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Numeric
 from dsl.core.number.operators import select
 from dsl.core.syntax.function_source import is_authors
-from dsl.quadrants import dtypes as types, hooks, ops
+from dsl.quadrants import dtypes as types, hooks, ops, printing
 from dsl.quadrants.assignable import value_of
+from dsl.quadrants.decorated_function import Function
+from dsl.quadrants.description import described
 from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
-from dsl.quadrants.matrix import Matrix, _entries_like
-from dsl.quadrants.task import program
-from dsl.quadrants.wording import described
+from dsl.quadrants.iterate import Domain, StaticIterable
+from dsl.quadrants.matrix import Matrix, entries_like
+from dsl.quadrants.printing import Text
+from dsl.quadrants.task import dynamic, program
 from dsl.span import here
 
 
@@ -43,7 +47,7 @@ def _either(left: Any, right: Callable, goes_on: bool) -> Any:
     left = value_of(left)
     if isinstance(left, Matrix):
         other = right()
-        pairs = zip(left.entries, _entries_like(left, other))
+        pairs = zip(left.entries, entries_like(left, other))
         return left.like([_either(a, lambda b=b: value_of(b), goes_on) for a, b in pairs])
     if not isinstance(left, Numeric):
         decided = bool(left) != goes_on
@@ -104,8 +108,6 @@ def ifexp(test: Any, then: Callable, orelse: Callable) -> Any:
     flag = hooks.truth(test)
     arms = [_traced(lambda arm=arm: _arm(arm())) for arm in (then, orelse)]
     values = [value for _, value, _ in arms]
-    from dsl.quadrants.iterate import Domain, StaticIterable
-
     if all(isinstance(value, (Domain, StaticIterable)) for value in values):
         return values[0] if flag.value is True or flag.value == 1 else values[1]
     parts, like = _alike(*values)
@@ -137,7 +139,7 @@ def ifexp(test: Any, then: Callable, orelse: Callable) -> Any:
 def _inside(scratch: Scratch, numbers: list) -> list:
     """`numbers` as SSA values made in that region."""
     with mlir.inside(scratch.block):
-        return [types.dynamic(number) for number in numbers]
+        return [dynamic(number) for number in numbers]
 
 
 def _arm(value: Any) -> Any:
@@ -153,7 +155,7 @@ def _alike(a: Any, b: Any) -> tuple[list, Callable]:
             raise QuadrantsTypeError.at(
                 f"Cannot broadcast tensor to tensor: {a.described()} and {b.described()}", "give both arms one shape"
             )
-        left, right = (_entries_like(shaped, value) for value in (a, b))
+        left, right = (entries_like(shaped, value) for value in (a, b))
         return [(types.number(x), types.number(y)) for x, y in zip(left, right)], shaped.like
     numbers = types.number(a), types.number(b)
     if None in numbers:
@@ -213,9 +215,7 @@ def call(function: Callable, *arguments, **keywords) -> Any:
         raise QuadrantsTypeError.at(
             f"a run-time value has no text, got {described(arguments[0])}", "print it: `print(x)`"
         )
-    from dsl.quadrants.kernel import Kernel
-
-    if isinstance(function, Kernel):
+    if isinstance(function, Function) and not function.is_inlined:
         raise QuadrantsSyntaxError.at(
             "Kernels cannot call other kernels",
             f"make `{function.__name__}` a @qd.func",
@@ -264,12 +264,11 @@ def _of_call(function: Callable, arguments: tuple, error: Exception) -> Quadrant
             f"`range` in qd.static needs bounds known while compiling, got {described(traced[0])}",
             "pass the bound as qd.Template, or drop qd.static",
         )
-    from dsl import quadrants
-
+    package = sys.modules["dsl.quadrants"]
     own = next(
         (
-            f"{package}.{name}"
-            for package, module in (("qd", quadrants), ("qd.math", quadrants.math))
+            f"{prefix}.{name}"
+            for prefix, module in (("qd", package), ("qd.math", vars(package)["math"]))
             if name in vars(module)
         ),
         "",
@@ -297,16 +296,6 @@ def of_text(name: str, left: Any, right: Any) -> Any:
 
 
 _OF_TEXT = {"Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv, **_COMPARISONS}
-
-
-class Text:
-    """A text with run-time values in it: pieces are texts and (value, format specification)."""
-
-    def __init__(self, pieces: list):
-        self.pieces = pieces
-
-    def __str__(self) -> str:
-        return "".join(piece if isinstance(piece, str) else "..." for piece in self.pieces)
 
 
 def joined(*parts) -> Any:
@@ -346,9 +335,7 @@ def print_(*values, sep: str = " ", end: str = "\n", **other) -> None:
     """`print` on the device."""
     if other:
         raise QuadrantsTypeError.at(f"`print` of a kernel has no `{min(other)}`", "it has `sep` and `end`")
-    from dsl.quadrants.printing import emit
-
-    emit(values, sep, end)
+    printing.emit(values, sep, end)
 
 
 def assert_(test: Callable, message: Callable, text: str) -> None:
@@ -356,9 +343,7 @@ def assert_(test: Callable, message: Callable, text: str) -> None:
     if not program().debug:
         hooks.truth(test())
         return
-    from dsl.quadrants.printing import check
-
-    check(test, message, text)
+    printing.check(hooks.truth(test()), message(), text)
 
 
 def length(value: Any) -> Any:

@@ -9,19 +9,22 @@ from typing import Any
 
 from dsl.core.syntax.assigned_names import assigned_in
 from dsl.core.syntax.function_source import find_definition
-from dsl.quadrants import annotations, dtypes as types, hooks, task
+from dsl.quadrants import annotations, dtypes as types, hooks, surface, task
 from dsl.quadrants.annotations import MatrixAnnotation
 from dsl.quadrants.assignable import value_of
 from dsl.quadrants.decorated_function import Function
 from dsl.quadrants.dense import Indexed
+from dsl.quadrants.description import an, described
 from dsl.quadrants.errors import CalledFromPython, QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.signature import checked
-from dsl.quadrants.wording import an, described
 
 
 class Func(Function):
     """A `@qd.func`: inlined where a kernel calls it."""
+
+    grammar = surface.FUNC
+    is_inlined = True
 
     def __init__(self, function: Callable, requires_top_level: bool = False):
         super().__init__(function)
@@ -76,7 +79,7 @@ class Func(Function):
                 )
             value = annotation(value)
         if name in self.read_only and not isinstance(value, Matrix) and types.number(value_of(value)) is not None:
-            return types.dynamic(types.number(value_of(value)))
+            return task.dynamic(types.number(value_of(value)))
         return hooks.declare(value, name)
 
     @functools.cached_property
@@ -115,7 +118,7 @@ def _reads(callee: ast.expr) -> bool:
 class RealFunc(Func):
     """A `@qd.real_func`: may return early, and its loops are serial. It is inlined like any func."""
 
-    grammar = "REAL_FUNC"
+    grammar = surface.REAL_FUNC
 
     def __init__(self, function: Callable):
         super().__init__(function)

@@ -12,7 +12,9 @@ from dsl.core.number.dtypes import Int32, Numeric, is_dynamic
 from dsl.core.number.operators import operate
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.assignable import Variable, value_of
+from dsl.quadrants.description import described
 from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from dsl.quadrants.matrix import Vector
 from dsl.span import here
 
 
@@ -104,8 +106,6 @@ class Domain:
 
     def at(self, k: Numeric) -> Any:
         """The loop variables of iteration `k`."""
-        from dsl.quadrants.matrix import Vector
-
         if len(self.bounds) <= 1:
             axes = [k] * len(self.bounds)
         else:
@@ -126,8 +126,6 @@ class Domain:
 
     def static_items(self) -> Iterator:
         """The loop variables one after the other, where all bounds are known while compiling."""
-        from dsl.quadrants.matrix import Vector
-
         if any(is_dynamic(bound) for bounds in self.bounds for bound in bounds):
             raise QuadrantsTypeError.at(
                 "qd.static needs bounds known while compiling, got a run-time value",
@@ -238,6 +236,4 @@ def _fix_of(value: Any) -> str:
 
 
 def _described(value: Any) -> str:
-    from dsl.quadrants.wording import described
-
     return "a range" if isinstance(value, Domain) and value.is_scalar else described(value)

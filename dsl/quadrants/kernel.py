@@ -20,10 +20,22 @@ from dsl.core.errors import DSLUserCodeError
 from dsl.core.ir import mlir
 from dsl.launch import session
 from dsl.launch.call import compiler
-from dsl.quadrants import annotations, binder, captured, dtypes as types, errors, hooks, philox, runtime, task
+from dsl.quadrants import (
+    annotations,
+    binder,
+    captured,
+    dtypes as types,
+    error_conversion,
+    hooks,
+    philox,
+    runtime,
+    surface,
+    task,
+)
 from dsl.quadrants.annotations import MatrixAnnotation
 from dsl.quadrants.assignable import value_of
 from dsl.quadrants.decorated_function import Function, argument_place
+from dsl.quadrants.description import an, described
 from dsl.quadrants.errors import (
     QuadrantsCompilationError,
     QuadrantsRuntimeError,
@@ -34,7 +46,6 @@ from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.ndarray import ArrayView
 from dsl.quadrants.signature import checked
 from dsl.quadrants.staging import staged
-from dsl.quadrants.wording import an, described
 from dsl.span import Span
 
 
@@ -78,7 +89,7 @@ class Specialised:
                 else:
                     self.compiled.call(slots, storages, self.device)
             except Exception as error:
-                raise errors.of_launch(error) from None
+                raise error_conversion.of_launch(error) from None
         return None if self.read_results is None else self.shape(self.read_results())
 
 
@@ -103,7 +114,7 @@ def _named(name: str, value: Any) -> dict[mlir.Value, str]:
 class Kernel(Function):
     """A `@qd.kernel`."""
 
-    grammar = "KERNEL"
+    grammar = surface.KERNEL
 
     def __init__(self, function: Callable):
         super().__init__(function)
@@ -264,7 +275,7 @@ class Kernel(Function):
                 philox.advance(program)
                 program.finish()
 
-        with errors.at_boundary():
+        with error_conversion.converted():
             compiled = compiler.compile(trace.trace_host(trace.symbol(self.__name__), body, typed))
         program = made[0]
         return Specialised(compiled, program, self.kinds, arguments)

@@ -13,6 +13,7 @@ from dsl.gpu import bits
 from dsl.quadrants import dtypes as _dtypes
 from dsl.quadrants.annotations import matrix as _matrix, vector as _vector
 from dsl.quadrants.assignable import value_of
+from dsl.quadrants.description import described
 from dsl.quadrants.errors import CalledFromPython, QuadrantsTypeError
 from dsl.quadrants.matrix import Matrix
 from dsl.quadrants.ops import (
@@ -37,8 +38,7 @@ from dsl.quadrants.ops import (
     tanh,
 )
 from dsl.quadrants.refused_names import refuser
-from dsl.quadrants.task import active
-from dsl.quadrants.wording import described
+from dsl.quadrants.task import active, dynamic
 
 __all__ = [
     "acos",
@@ -247,7 +247,7 @@ def _integer(name: str, value: object) -> Numeric:
         raise QuadrantsTypeError.at(
             f"'{name}' takes integral inputs only, got {described(value)}", "convert it: `int(x)`"
         )
-    return _dtypes.dynamic(found)
+    return dynamic(found)
 
 
 ffs = _of_bits("ffs", _ffs)

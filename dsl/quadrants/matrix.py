@@ -10,14 +10,14 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from dsl.core.number.dtypes import Int32, Numeric, is_dynamic
 from dsl.core.number.operators import operate
-from dsl.quadrants import bounds, dtypes as types, operators
+from dsl.quadrants import bounds, dtypes as types, operators, scalar_functions
 from dsl.quadrants.assignable import Element, Lvalue, Storage, Variable, value_of
+from dsl.quadrants.description import described
 from dsl.quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
-from dsl.quadrants.signature import checked
 from dsl.quadrants.task import active
 
 _SWIZZLES = ("xyzw", "rgba", "stpq")
@@ -28,6 +28,9 @@ class Matrix:
 
     `at`: the place of the entry of a run-time number, where the entries lie in memory.
     """
+
+    field: ClassVar[Callable]  # of dsl.quadrants.makers
+    ndarray: ClassVar[Callable]
 
     def __init__(self, arr, dt: Any = None, *, shape: tuple[int, ...] | None = None, at: Callable | None = None):
         if shape is None:
@@ -84,6 +87,10 @@ class Matrix:
         number = types.number(value_of(self.entries[0])) if self.entries else None
         return f"[Tensor ({', '.join(map(str, self._shape))}) {types.name_of(number) if number is not None else '?'}]"
 
+    def in_words(self) -> str:
+        """What it is, in an error."""
+        return f"a vector of {self.n}" if self.ndim == 1 else f"a {self.n}x{self.m} matrix"
+
     def load(self) -> Matrix:
         """The value, with every place read."""
         return self.like([value_of(entry) for entry in self.entries])
@@ -94,7 +101,7 @@ class Matrix:
         if None in numbers:
             wrong = self.entries[numbers.index(None)]
             raise QuadrantsTypeError.at(
-                f"the elements of a vector or matrix must be numbers, got {_described(wrong)}", "give numbers"
+                f"the elements of a vector or matrix must be numbers, got {described(wrong)}", "give numbers"
             )
         core = type(numbers[0])
         for number in numbers[1:]:
@@ -116,20 +123,13 @@ class Matrix:
                 f"cannot assign '{given.described()}' to '{self.described()}'",
                 "give it as many elements, or use another name",
             )
-        entries = [value_of(entry) for entry in _entries_like(self, value)]
+        entries = [value_of(entry) for entry in entries_like(self, value)]
         for place, entry in zip(self.entries, entries):
             if not isinstance(place, Lvalue):
                 raise QuadrantsSyntaxError.at(
                     "a vector or matrix value cannot be assigned", fix="assign it to a variable first"
                 )
             place.store(entry)
-
-    def augment(self, name: str, value: Any) -> None:
-        from dsl.quadrants import hooks
-
-        entries = [value_of(entry) for entry in _entries_like(self, value)]
-        for place, entry in zip(self.entries, entries):
-            hooks.augment(name, place, entry)
 
     def __getitem__(self, key: Any) -> Any:
         keys = key if isinstance(key, tuple) else tuple(key.entries) if isinstance(key, Matrix) else (key,)
@@ -210,7 +210,7 @@ class Matrix:
     def __matmul__(self, other):
         if not isinstance(other, Matrix) or (self.ndim == 1 and other.ndim == 1 and self.n != other.n):
             raise QuadrantsTypeError.at(
-                f"`@` takes two matrices whose inner extents agree, got {_described(self)} and {_described(other)}",
+                f"`@` takes two matrices whose inner extents agree, got {described(self)} and {described(other)}",
                 "`*` multiplies element by element, `.dot` two vectors",
             )
         left, right = self.load(), other.load()
@@ -240,7 +240,7 @@ class Matrix:
             wanted = " or ".join(map(str, sizes)) + " " if sizes else ""
             raise QuadrantsTypeError.at(
                 f"{name} takes two vectors of one length{wanted and ', ' + wanted.strip()}, got "
-                f"{_described(self)} and {_described(other)}",
+                f"{described(self)} and {described(other)}",
                 "give two such vectors",
             )
 
@@ -262,9 +262,7 @@ class Matrix:
         return (self * self).sum()
 
     def norm(self, eps=0):
-        from dsl.quadrants import ops
-
-        return ops.sqrt(self.norm_sqr() + eps) if eps else ops.sqrt(self.norm_sqr())
+        return scalar_functions.sqrt(value_of(self.norm_sqr() + eps if eps else self.norm_sqr()))
 
     def normalized(self, eps=0):
         return self / (self.norm() + eps)
@@ -284,7 +282,7 @@ class Matrix:
         """The inverse of a square matrix of up to 4 rows."""
         if self.ndim != 2 or self.n != self.m or self.n > 4:
             raise QuadrantsTypeError.at(
-                f"inverse takes a square matrix of up to 4 rows, got {_described(self)}", "take a square part of it"
+                f"inverse takes a square matrix of up to 4 rows, got {described(self)}", "take a square part of it"
             )
         rows = [[value_of(self.entries[i * self.m + j]) for j in range(self.m)] for i in range(self.n)]
         scale = 1.0 / _determinant(rows)
@@ -297,14 +295,10 @@ class Matrix:
         return self.like([cofactor(i, j) for i in range(self.n) for j in range(self.n)])
 
     def max(self):
-        from dsl.quadrants import ops
-
-        return _reduce(ops.max, self.load().entries)
+        return _reduce(scalar_functions.maximum, self.load().entries)
 
     def min(self):
-        from dsl.quadrants import ops
-
-        return _reduce(ops.min, self.load().entries)
+        return _reduce(scalar_functions.minimum, self.load().entries)
 
     def any(self):
         return _reduce(operator.or_, [_as_bool(entry) for entry in self.load().entries])
@@ -373,77 +367,10 @@ class Matrix:
     def cols(cols):
         return Matrix([list(row) for row in cols]).transpose()
 
-    @staticmethod
-    @checked
-    def field(
-        n,
-        m,
-        dtype,
-        shape=None,
-        order=None,
-        name="",
-        offset=None,
-        needs_grad=False,
-        needs_dual=False,
-        layout=None,
-        ndim=None,
-    ):
-        from dsl.quadrants.field import matrix_field
-
-        return matrix_field((n, m), dtype, shape, order, name, offset, needs_grad)
-
-    @staticmethod
-    @checked
-    def ndarray(n, m, dtype, shape, needs_grad=False):
-        from dsl.quadrants.ndarray import matrix_ndarray
-
-        return matrix_ndarray((n, m), dtype, shape)
-
 
 def _filled(dt, value, n, m):
     shape = (n,) if m is None else (n, m)
     return Matrix([types.of(dt)(value)] * math.prod(shape), shape=shape)
-
-
-class _VectorMaker:
-    """`qd.Vector`: makes matrices of one dimension."""
-
-    @checked
-    def __call__(self, arr, dt=None) -> Matrix:
-        return Vector(arr, dt)
-
-    @staticmethod
-    @checked
-    def field(
-        n,
-        dtype,
-        shape=None,
-        order=None,
-        name="",
-        offset=None,
-        needs_grad=False,
-        needs_dual=False,
-        layout=None,
-        ndim=None,
-    ):
-        from dsl.quadrants.field import matrix_field
-
-        return matrix_field((n,), dtype, shape, order, name, offset, needs_grad)
-
-    @staticmethod
-    @checked
-    def ndarray(n, dtype, shape, needs_grad=False):
-        from dsl.quadrants.ndarray import matrix_ndarray
-
-        return matrix_ndarray((n,), dtype, shape)
-
-    zero, one, unit = map(staticmethod, (Matrix.zero, Matrix.one, Matrix.unit))
-
-    def __instancecheck__(self, value) -> bool:
-        return isinstance(value, Matrix)
-
-
-vector_maker = _VectorMaker()
 
 
 def Vector(arr, dt: Any = None) -> Matrix:
@@ -480,12 +407,6 @@ def _parsed(arr) -> tuple[list, tuple[int, ...]]:
     return [value_of(entry) for entry in arr], (len(arr),)
 
 
-def _described(value: Any) -> str:
-    from dsl.quadrants.wording import described
-
-    return described(value)
-
-
 def _index(part: Any) -> Any:
     part = value_of(part)
     if isinstance(part, slice):
@@ -509,7 +430,7 @@ def refuse_negative(keys: Sequence) -> None:
             )
 
 
-def _entries_like(matrix: Matrix, value: Any) -> list:
+def entries_like(matrix: Matrix, value: Any) -> list:
     """The entries of `value` for an operation with `matrix`; a number is repeated. None of other things."""
     if isinstance(value, (list, tuple)):
         value = Matrix(value)
@@ -521,7 +442,7 @@ def _entries_like(matrix: Matrix, value: Any) -> list:
         return value.entries
     if types.number(value_of(value)) is None:
         raise QuadrantsTypeError.at(
-            f"{_described(matrix)} and {_described(value)} have no common elements",
+            f"{described(matrix)} and {described(value)} have no common elements",
             "give a number, or a vector or matrix of the same shape",
         )
     return [value] * len(matrix.entries)
@@ -551,13 +472,13 @@ def _determinant(rows: list[list]):
 
 
 def _elementwise(python: Callable, self: Matrix, other: Any) -> Matrix:
-    entries = [value_of(entry) for entry in _entries_like(self, other)]
+    entries = [value_of(entry) for entry in entries_like(self, other)]
     shape = other._shape if isinstance(other, Matrix) and other.ndim > self.ndim else self._shape
     return Matrix([python(value_of(a), b) for a, b in zip(self.entries, entries)], shape=shape)
 
 
 def _reflected(python: Callable, self: Matrix, other: Any) -> Matrix:
-    entries = [value_of(entry) for entry in _entries_like(self, other)]
+    entries = [value_of(entry) for entry in entries_like(self, other)]
     return self.like([python(a, value_of(b)) for a, b in zip(entries, self.entries)])
 
 

@@ -20,6 +20,9 @@ class Ndarray(Dense):
 
     label = "ndarray"
 
+    def in_words(self) -> str:
+        return "an ndarray"
+
     def base(self) -> Pointer:
         raise QuadrantsCompilationError.at(
             "a kernel uses this ndarray without being given it: it may be another one, or gone, at the next call",

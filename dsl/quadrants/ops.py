@@ -6,14 +6,16 @@ import builtins
 import math
 from collections.abc import Callable
 
-from dsl.core.ir import arithmetic, mlir
+from dsl.core.ir import arithmetic
 from dsl.core.number import elementary_functions
 from dsl.core.number.dtypes import Boolean, Numeric
 from dsl.core.number.operators import operate, select as core_select
-from dsl.quadrants import dtypes as types
+from dsl.quadrants import dtypes as types, runtime, scalar_functions, task
 from dsl.quadrants.assignable import value_of
+from dsl.quadrants.description import described
 from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
-from dsl.quadrants.matrix import Matrix, _entries_like
+from dsl.quadrants.matrix import Matrix, entries_like
+from dsl.quadrants.scalar_functions import float_of, integer_of, is_traced, number_of
 
 
 def _mapped(function: Callable, x: object, *others: object) -> object:
@@ -22,32 +24,8 @@ def _mapped(function: Callable, x: object, *others: object) -> object:
     shaped = next((argument for argument in arguments if isinstance(argument, Matrix)), None)
     if shaped is None:
         return function(*map(value_of, arguments))
-    columns = [[value_of(entry) for entry in _entries_like(shaped, argument)] for argument in arguments]
+    columns = [[value_of(entry) for entry in entries_like(shaped, argument)] for argument in arguments]
     return shaped.like([function(*row) for row in zip(*columns)])
-
-
-def _is_traced(*values: object) -> bool:
-    return any(isinstance(value, Numeric) for value in values)
-
-
-def _number(value: object, name: str) -> Numeric:
-    number = types.number(value)
-    if number is None:
-        raise QuadrantsTypeError.at(
-            f"{name} takes numbers, got {_described(value)}", "give a number, a vector or a matrix"
-        )
-    return number
-
-
-def _described(value: object) -> str:
-    from dsl.quadrants.wording import described
-
-    return described(value)
-
-
-def _float(value: object, name: str) -> Numeric:
-    number = _number(value, name)
-    return number if number.is_float else types.Defaults.fp.core(number)
 
 
 # --- types -----------------------------------------------------------------------------------------------------------
@@ -63,24 +41,23 @@ def cast(obj, dtype):
         )
 
     def convert(value):
-        if _is_traced(value):
+        if is_traced(value):
             return found.core(value)
-        from dsl.quadrants import task
-
         if task.active():
             if type(value) is int:
-                return types.dynamic(found.core(found.core.wrapped(value) if found.core.is_integer else float(value)))
+                return task.dynamic(found.core(found.core.wrapped(value) if found.core.is_integer else float(value)))
             number = types.number(value)
             if number is None:
-                raise QuadrantsTypeError.at(f"{_described(value)} cannot be cast to {found}", "give a number")
-            return types.dynamic(found.core(number))
-        from dsl.quadrants.runtime import pack, unpack
-
-        return unpack(found, pack(found, value))
+                raise QuadrantsTypeError.at(f"{described(value)} cannot be cast to {found}", "give a number")
+            return task.dynamic(found.core(number))
+        return runtime.unpack(found, runtime.pack(found, value))
 
     if not isinstance(obj, Matrix) and isinstance(obj, int) and not isinstance(obj, bool):
         return convert(obj)
     return _mapped(convert, obj)
+
+
+types.DataType.convert = staticmethod(cast)
 
 
 def typed(dtype: types.DataType, arguments: tuple, keywords: dict) -> object:
@@ -114,7 +91,7 @@ def typed(dtype: types.DataType, arguments: tuple, keywords: dict) -> object:
 
 def bit_cast(obj, dtype):
     """The bits of `obj` read as a `dtype` of the same width."""
-    return _mapped(lambda value: _number(value, "bit_cast").bitcast(types.of(dtype).core), obj)
+    return _mapped(lambda value: number_of(value, "bit_cast").bitcast(types.of(dtype).core), obj)
 
 
 def int_(x=0):
@@ -132,37 +109,25 @@ def bool_(x=False):
 # --- one argument ----------------------------------------------------------------------------------------------------
 
 
-def _unary(name: str, python: Callable, emit: Callable):
+def _of_elements(name: str, of_one: Callable) -> Callable:
+    """The function `name` of a number, or of every element."""
+
     def function(x):
-        def one(value):
-            from dsl.quadrants import task
-
-            return emit(_float(value, name)) if task.active() else python(value)
-
-        return _mapped(one, x)
+        return _mapped(of_one, x)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name}(x)` of a number, or of every element."
     return function
 
 
-def _intrinsic(name: str):
-    def emit(value: Numeric) -> Numeric:
-        return type(value)(mlir.intrinsic(f"llvm.{name}.{value.ir_type()}", value.ir_type(), value.ir()))
-
-    return emit
+def _reciprocal_root(value: Numeric) -> Numeric:
+    return operate("truediv", type(value)(1.0), scalar_functions.intrinsic("sqrt")(value))
 
 
-def _elementary(name: str):
-    return lambda value: type(value)(elementary_functions.call(name, value.ir()))
-
-
-sqrt = _unary("sqrt", math.sqrt, _intrinsic("sqrt"))
-rsqrt = _unary(
-    "rsqrt", lambda x: 1 / math.sqrt(x), lambda value: operate("truediv", type(value)(1.0), _intrinsic("sqrt")(value))
-)
+sqrt = _of_elements("sqrt", scalar_functions.sqrt)
+rsqrt = _of_elements("rsqrt", scalar_functions.unary("rsqrt", lambda x: 1 / math.sqrt(x), _reciprocal_root))
 sin, cos, tan, asin, acos, tanh, exp, log = (
-    _unary(name, getattr(math, name), _elementary(name))
+    _of_elements(name, scalar_functions.unary(name, getattr(math, name), scalar_functions.elementary(name)))
     for name in ("sin", "cos", "tan", "asin", "acos", "tanh", "exp", "log")
 )
 
@@ -170,17 +135,15 @@ sin, cos, tan, asin, acos, tanh, exp, log = (
 def _rounding(name: str, python: Callable, intrinsic: str):
     def function(x, dtype=None):
         def one(value):
-            from dsl.quadrants import task
-
             if not task.active():
                 return python(value) if dtype is None else cast(python(value), dtype)
-            number = _number(value, name)
+            number = number_of(value, name)
             if not number.is_float:
                 raise QuadrantsTypeError.at(
                     f"'{name}' takes real inputs only, however '{types.name_of(number)}' is provided",
                     fix="it is an integer already",
                 )
-            made = _intrinsic(intrinsic)(number)
+            made = scalar_functions.intrinsic(intrinsic)(number)
             return made if dtype is None else cast(made, dtype)
 
         return _mapped(one, x)
@@ -201,17 +164,7 @@ def abs(x):
 
 def logical_not(x):
     """`not x` as u1. Raises QuadrantsTypeError for floats."""
-    return _mapped(lambda value: Boolean(operate("eq", _integer(value, "logical_not"), 0)), x)
-
-
-def _integer(value: object, name: str) -> Numeric:
-    number = _number(value, name)
-    if number.is_float:
-        raise QuadrantsTypeError.at(
-            f"'{name}' takes integral inputs only, however '{types.name_of(number)}' is provided",
-            fix="compare it: `x == 0`, `x != 0`",
-        )
-    return number
+    return _mapped(lambda value: Boolean(operate("eq", integer_of(value, "logical_not"), 0)), x)
 
 
 def any_(values):
@@ -238,12 +191,7 @@ def _matrix_of(values: object) -> Matrix:
 # --- two and three ---------------------------------------------------------------------------------------------------
 
 
-def _extreme(name: str):
-    python = getattr(builtins, name)
-
-    def two(a, b):
-        return operate(name, a, b) if _is_traced(a, b) else python(a, b)
-
+def _extreme(name: str, of_two: Callable) -> Callable:
     def function(*values):
         if not values:
             raise QuadrantsTypeError.at(f"`{name}` takes numbers, got none", f"for example `{name}(a, b)`")
@@ -251,7 +199,7 @@ def _extreme(name: str):
             values = tuple(values[0].parts() if isinstance(values[0], Matrix) else values[0])
         result = values[0]
         for value in values[1:]:
-            result = _mapped(two, result, value)
+            result = _mapped(of_two, result, value)
         return value_of(result)
 
     function.__name__ = function.__qualname__ = name
@@ -259,7 +207,7 @@ def _extreme(name: str):
     return function
 
 
-max, min = _extreme("max"), _extreme("min")
+max, min = _extreme("max", scalar_functions.maximum), _extreme("min", scalar_functions.minimum)
 
 
 def pow(base, exponent):
@@ -271,9 +219,9 @@ def atan2(x1, x2):
     """The angle of the point (x2, x1)."""
 
     def one(a, b):
-        if not _is_traced(a, b):
+        if not is_traced(a, b):
             return math.atan2(a, b)
-        core = types.promote(type(_float(a, "atan2")), type(_float(b, "atan2")))
+        core = types.promote(type(float_of(a, "atan2")), type(float_of(b, "atan2")))
         return core(elementary_functions.call("atan2", core(types.number(a)).ir(), core(types.number(b)).ir()))
 
     return _mapped(one, x1, x2)
@@ -282,9 +230,9 @@ def atan2(x1, x2):
 def _truncating(name: str, place: int, python: Callable):
     def function(x1, x2):
         def one(a, b):
-            if not _is_traced(a, b):
+            if not is_traced(a, b):
                 return python(a, b)
-            a, b = _number(a, name), _number(b, name)
+            a, b = number_of(a, name), number_of(b, name)
             core = types.promote(type(a), type(b))
             a, b = core(a), core(b)
             if core.is_float:
@@ -308,7 +256,7 @@ def bit_shr(x1, x2):
     """`x1 >> x2` with zeros coming in."""
 
     def one(a, b):
-        a, b = _number(a, "bit_shr"), _number(b, "bit_shr")
+        a, b = number_of(a, "bit_shr"), number_of(b, "bit_shr")
         return type(a)(arithmetic.shift("shr", a.ir(), type(a)(b).ir(), False))
 
     return _mapped(one, x1, x2)
@@ -318,10 +266,10 @@ def select(cond, x1, x2):
     """`x1` where `cond` is not zero, else `x2`: both are evaluated."""
 
     def one(test, a, b):
-        if not _is_traced(test, a, b):
+        if not is_traced(test, a, b):
             return a if test else b
-        core = types.promote(type(_number(a, "select")), type(_number(b, "select")))
-        return core_select(Boolean(_integer(test, "select")), core(types.number(a)), core(types.number(b)))
+        core = types.promote(type(number_of(a, "select")), type(number_of(b, "select")))
+        return core_select(Boolean(integer_of(test, "select")), core(types.number(a)), core(types.number(b)))
 
     return _mapped(one, cond, x1, x2)
 

@@ -15,7 +15,7 @@ from dsl.gpu import index
 from dsl.quadrants import dtypes as types, ops, runtime
 from dsl.quadrants.assignable import Element, Storage, Variable
 from dsl.quadrants.errors import QuadrantsRuntimeError, QuadrantsTypeError
-from dsl.quadrants.task import Program, Task, active, program
+from dsl.quadrants.task import Program, Task, active, dynamic, program
 
 ROUNDS = 10
 _MULTIPLIERS, _WEYL = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85)
@@ -72,7 +72,7 @@ def _words() -> list[Numeric]:
     ]
     seed = runtime.check().random_seed & 0xFFFFFFFFFFFFFFFF
     key = [seed & 0xFFFFFFFF, seed >> 32]
-    return _hashed([types.dynamic(word) for word in position], key)
+    return _hashed([dynamic(word) for word in position], key)
 
 
 def _hashed(words: list[Numeric], key: list[int]) -> list[Numeric]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from dsl.core.control_flow.assertions import require
@@ -11,7 +10,21 @@ from dsl.gpu import debug
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.assignable import value_of
 from dsl.quadrants.matrix import Matrix
-from dsl.quadrants.task import program
+from dsl.quadrants.task import dynamic, program
+
+
+class Text:
+    """A text with run-time values in it: pieces are texts and (value, format specification)."""
+
+    def __init__(self, pieces: list):
+        self.pieces = pieces
+
+    def in_words(self) -> str:
+        """What it is, in an error."""
+        return "a string"
+
+    def __str__(self) -> str:
+        return "".join(piece if isinstance(piece, str) else "..." for piece in self.pieces)
 
 
 def emit(values: tuple, sep: str, end: str) -> None:
@@ -28,8 +41,6 @@ def _escaped(text: str) -> str:
 
 def spelled(value: Any, leaves: list, spec: str = "") -> str:
     """The C format of a value; the numbers it takes go to `leaves`."""
-    from dsl.quadrants.expression import Text
-
     value = value_of(value)
     if isinstance(value, Text):
         return "".join(
@@ -44,7 +55,7 @@ def spelled(value: Any, leaves: list, spec: str = "") -> str:
             return _escaped(format(value, spec.lstrip("%")) if spec and not spec.startswith("%") else str(value))
         value = types.number(value)
     if not is_dynamic(value):
-        value = types.dynamic(value)
+        value = dynamic(value)
     conversion = spec.lstrip("%").rstrip("diufFgGeExXo")
     if value.is_float:
         conversion = conversion or (".12" if type(value) is Float64 and not spec else "")
@@ -56,13 +67,9 @@ def spelled(value: Any, leaves: list, spec: str = "") -> str:
     return f"%{conversion}{wide}{kind}"
 
 
-def check(test: Callable, message: Callable, text: str) -> None:
-    """Stop the kernel where the test is zero."""
-    from dsl.quadrants.hooks import truth
-
-    flag = truth(test())
-    said = message()
+def check(flag: Boolean, message: Any, text: str) -> None:
+    """Stop the kernel where `flag` is false, with `message`, or the `text` of the test where that is None."""
     program().task.effect()
     if not is_dynamic(flag) and flag.value:
         return
-    require(Boolean(flag), AssertionError, str(said) if said is not None else f"Assertion failed: {text}")
+    require(flag, AssertionError, str(message) if message is not None else f"Assertion failed: {text}")

@@ -220,10 +220,8 @@ def refuser(module: str, names: dict[str, Any]) -> Callable[[str], Any]:
             return refused[name]
         if name.startswith("__"):
             raise AttributeError(name)
-        from dsl.quadrants.wording import alike
-
         full = ".".join(filter(None, ("quadrants", module)))
-        meant = alike(name, [*names, *refused])
+        meant = spelling.alike(name, [*names, *refused])
         raise UnknownAttribute(
             f"{full} has no `{name}`",
             f"did you mean `{meant}`?" if meant else f"use a name that {full} has: docs/quadrants.md lists them",

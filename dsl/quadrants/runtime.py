@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from dsl.core.diagnosis.spelling import alike
 from dsl.launch import session
 from dsl.launch.devices.choice import choose
 from dsl.launch.devices.warm_up import ready
@@ -128,8 +129,6 @@ def init(arch: Arch | list | None = None, default_fp=None, default_ip=None, **op
     known = {name: value for name, value in options.items() if hasattr(Config, name)}
     for name in options:
         if name not in known and name not in _IGNORED:
-            from dsl.quadrants.wording import alike
-
             meant = alike(name, [*vars(Config), *_IGNORED])
             raise UnknownOption(
                 f"Unrecognized keyword argument(s) for qd.init: {name}",

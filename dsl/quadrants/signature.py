@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dsl.core.diagnosis.spelling import alike
+from dsl.quadrants.description import an, described
 from dsl.quadrants.errors import QuadrantsTypeError
-from dsl.quadrants.wording import alike, an, described
 
 MOST_AXES = 12  # of a field or array. Quadrants user guide, Tensor
 _MOST_EXTENT = (1 << 31) - 1
@@ -27,7 +29,7 @@ _PUBLIC = {
 def checked(function: Callable) -> Callable:
     """`function`, whose calls are compared with its signature. They raise QuadrantsTypeError at the author's line."""
     signature = inspect.signature(function)
-    name = "qd." + _PUBLIC.get(function.__qualname__, function.__qualname__.replace("_VectorMaker", "Vector"))
+    name = "qd." + _PUBLIC.get(function.__qualname__, re.sub("^_(Vector|Matrix)Maker", r"\1", function.__qualname__))
 
     @functools.wraps(function)
     def call(*arguments, **keywords):

@@ -8,6 +8,8 @@ from dsl.core.control_flow import trace_output
 from dsl.core.number.dtypes import Numeric, is_dynamic
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.assignable import Lvalue
+from dsl.quadrants.decorated_function import Function
+from dsl.quadrants.dense import Indexed
 from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError, WrongValue
 from dsl.quadrants.iterate import Domain
 from dsl.quadrants.matrix import Matrix
@@ -44,10 +46,9 @@ def static(x, *more):
         )
     if isinstance(x, Numeric):
         return x.value
-    from dsl.quadrants.dense import Indexed
-    from dsl.quadrants.inlined_function import Func
-
-    if isinstance(x, (*_ALLOWED, Indexed, Func, Matrix)) or type(x).__module__ == "numpy":
+    if isinstance(x, (*_ALLOWED, Indexed, Matrix)) or (isinstance(x, Function) and x.is_inlined):
+        return x
+    if type(x).__module__ == "numpy":
         return x
     if active():
         raise QuadrantsCompilationError.at(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 
-from dsl.quadrants import expression, hooks, iterate, ops
+from dsl.quadrants import expression, hooks, iterate, loops, ops
 from dsl.quadrants.grammar import QuadrantsGrammar, QuadrantsRewriter
 from dsl.quadrants.static import static
 
@@ -24,11 +24,14 @@ _BUILTINS = {
 }
 
 
+_MODULES = hooks, loops, expression, iterate, ops
+
+
 class _Hooks:
     """Hooks under the names that rewritten code calls."""
 
     def __getattr__(self, name: str):
-        value = next(getattr(module, name) for module in (hooks, expression, iterate, ops) if hasattr(module, name))
+        value = next(getattr(module, name) for module in _MODULES if hasattr(module, name))
         setattr(self, name, value)
         return value
 

@@ -222,7 +222,7 @@ class Program:
         finally:
             self.nest.pop()
 
-    def known(self, number: Numeric) -> Numeric:
+    def on_entry(self, number: Numeric) -> Numeric:
         """A static number as a run-time value that the host function knows too."""
         with trace.within(self.host, self.host.entry):
             return type(number)(number.ir())
@@ -258,6 +258,11 @@ def blocks_for(count: Any, block_dim: int) -> Any:
 
 
 _open: Stack[Program] = Stack()
+
+
+def dynamic(number: Numeric) -> Numeric:
+    """A number as an SSA value, so that nothing takes it for known while compiling; the host function knows it too."""
+    return number if isinstance(number.value, mlir.Value) else program().on_entry(number)
 
 
 def program() -> Program:

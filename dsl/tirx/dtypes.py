@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from dsl.core.diagnosis import spelling
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number import conversion, dtypes
 from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic, numeric
@@ -124,9 +125,7 @@ def find(name: Any) -> DType:
     if found is None and (match := re.fullmatch(r"(\w+?)x(\d+)", str(name))) and match[1] in _SCALARS:
         found = DTYPES[str(name)] = DType(str(name), _SCALARS[match[1]], int(match[2]))
     if found is None:
-        from dsl.tirx.expression_errors import alike
-
-        meant = alike(name, EXPORTED) if isinstance(name, str) else ""
+        meant = spelling.alike(name, EXPORTED) if isinstance(name, str) else ""
         spelt = name.__name__ if isinstance(name, type) else repr(name)
         raise DSLUserCodeValueError(
             f"unknown data type {spelt}",

@@ -4,43 +4,22 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import difflib
 import inspect
 import re
+import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from dsl.core.diagnosis import python_sentences
+from dsl.core.diagnosis.spelling import alike
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.number.dtypes import Numeric
 from dsl.core.phrase import with_article
 from dsl.span import Span, is_between, of_traceback
-from dsl.tirx import error_wording
+from dsl.tirx import error_wording, loops
 from dsl.tirx.error_wording import type_name
-
-CUDA_NAMES = {
-    "threadIdx": "T.thread_id([...])",
-    "blockIdx": "T.cta_id([...])",
-    "blockDim": "the extents of T.thread_id",
-    "gridDim": "the extents of T.cta_id",
-    "__syncthreads": "T.cuda.cta_sync()",
-    "syncthreads": "T.cuda.cta_sync()",
-    "__syncwarp": "T.cuda.warp_sync()",
-    "syncwarp": "T.cuda.warp_sync()",
-    "atomicAdd": "T.cuda.atomic_add(A.ptr_to([i]), x)",
-    "atomicCAS": "T.cuda.atomic_cas(...)",
-    "fabsf": "T.abs(x)",
-    "expf": "T.exp(x)",
-    "sqrtf": "T.sqrt(x)",
-    "printf": "T.cuda.printf(...)",
-}
-
-
-def alike(name: str, names: Iterable[str]) -> str:
-    """The one of `names` that an author who wrote `name` may have meant, or ""."""
-    lower = {each.lower(): each for each in names if not each.startswith("_") and each != name}
-    found = difflib.get_close_matches(name.lower(), lower, 1, 0.65)
-    return lower[found[0]] if found else ""
+from dsl.tirx.unsupported import CUDA_NAMES
 
 
 @contextlib.contextmanager
@@ -92,9 +71,10 @@ def _words(error: Exception) -> tuple[str, str]:
         return str(error) or "this does not hold", "it is tested while compiling: give what it asks for"
     if _is_of_call(error):
         return _of_call(str(error))
-    for pattern, message, fix in _PATTERNS:
-        if found := re.search(pattern, str(error)):
-            return message.format(*map(_type_word, found.groups())), fix
+    sentence = python_sentences.read(error)
+    if sentence is not None and sentence.kind in _OF_PYTHON:
+        message, fix = _OF_PYTHON[sentence.kind]
+        return message.format(**{name: _type_word(value) for name, value in sentence.fields.items()}), fix
     return (
         f"{type(error).__name__}: {error}",
         "plain Python runs once while compiling: compute with T's values and functions",
@@ -116,45 +96,28 @@ _TYPE_WORDS = {
     "Handle": "a T.handle",
     "Boolean": "a bool",
 }
-_PATTERNS = (
-    (
-        r"unsupported operand type\(s\) for (\S+?)(?:\(\))?: '(\w+)' and '(\w+)'",
-        "`{0}` is not defined for {1} and {2}",
+# The message and the fix for what Python says of an operation, by its kind.
+_OF_PYTHON = {
+    "BINARY": (
+        "`{operator}` is not defined for {left} and {right}",
         "compute with numbers: elements of buffers, registers, literals",
     ),
-    (
-        r"'([<>=!]+)' not supported between instances of '(\w+)' and '(\w+)'",
-        "`{0}` does not compare {1} with {2}",
-        "compare numbers",
-    ),
-    (r"bad operand type for unary (\S+): '(\w+)'", "`{0}` is not defined for {1}", "compute with numbers"),
-    (r"'(\w+)' object is not callable", "{0} is not called", "multiply with `*`; take an element with `A[i]`"),
-    (r"'(\w+)' object is not subscriptable", "{0} has no elements", "index a buffer: `A[i]`"),
-    (
-        r"'(\w+)' object does not support item assignment",
-        "{0} has no elements to store in",
-        "store in a buffer: `A[i] = x`",
-    ),
-    (r"object of type '(\w+)' has no len\(\)", "{0} has no length", "take an extent of the buffer: `A.shape[0]`"),
-    (
-        r"'(\w+)' object does not support the context manager",
-        "{0} cannot be used with `with`",
-        'with T.launch_thread("threadIdx.x", 128) as tx: ...',
-    ),
-    (r"'(\w+)' object is not iterable", "{0} is not iterated", "loop over its places: `for i in T.serial(n)`"),
-    (r"type (\w+) doesn't define __round__", "Python's round does not take {0}", "T.round(x)"),
-    (
-        r"type (\w+) doesn't define __(?:floor|ceil|trunc)__",
-        "Python's math does not take {0}",
-        "T.floor(x), T.ceil(x) or T.trunc(x)",
-    ),
-    (
-        r"loop of ufunc does not support argument \d of type (\w+) which has no callable (\w+)",
-        "numpy computes while compiling, but {0} is known only at run time",
+    "COMPARE": ("`{operator}` does not compare {left} with {right}", "compare numbers"),
+    "UNARY": ("`{operator}` is not defined for {type}", "compute with numbers"),
+    "CALL": ("{type} is not called", "multiply with `*`; take an element with `A[i]`"),
+    "SUBSCRIPT": ("{type} has no elements", "index a buffer: `A[i]`"),
+    "STORE": ("{type} has no elements to store in", "store in a buffer: `A[i] = x`"),
+    "LENGTH": ("{type} has no length", "take an extent of the buffer: `A.shape[0]`"),
+    "WITH": ("{type} cannot be used with `with`", 'with T.launch_thread("threadIdx.x", 128) as tx: ...'),
+    "ITERATE": ("{type} is not iterated", "loop over its places: `for i in T.serial(n)`"),
+    "ROUND": ("Python's round does not take {type}", "T.round(x)"),
+    "INTEGRAL": ("Python's math does not take {type}", "T.floor(x), T.ceil(x) or T.trunc(x)"),
+    "UFUNC": (
+        "numpy computes while compiling, but {type} is known only at run time",
         "use T's function: `T.exp(x)`, `T.sin(x)`, ...",
     ),
-    (r"cannot unpack non-iterable (\w+)", "{0} is one value, but several names are assigned", "write one name"),
-)
+    "UNPACK": ("{type} is one value, but several names are assigned", "write one name"),
+}
 
 
 def _type_word(name: str) -> str:
@@ -180,8 +143,7 @@ def _of_name(error: NameError) -> tuple[str, str]:
         if not is_between(traceback.tb_frame.f_code):
             known |= traceback.tb_frame.f_globals | traceback.tb_frame.f_locals
         traceback = traceback.tb_next
-    from dsl.tirx.script import tirx
-
+    tirx = sys.modules["dsl.tirx.script.tirx"]
     own = next((alias for alias, value in known.items() if value is tirx), "T")
     if name in vars(tirx) and not name.startswith("_"):
         return f"`{name}` is not defined", f"write `{own}.{name}`"
@@ -244,9 +206,7 @@ def _of_call(text: str) -> tuple[str, str]:
 
 def called_as(name: str) -> tuple[str, str]:
     """How a function of T is called by its author, and its parameters: ("T.serial", "(start, stop=None, *, ...)")."""
-    from dsl.tirx import loops
-    from dsl.tirx.script import tirx
-
+    tirx = sys.modules["dsl.tirx.script.tirx"]
     if name in ("serial", "unroll", "vectorized"):
         return f"T.{name}", parameters(vars(loops)[name])
     for prefix, module in (("T", tirx), ("T.cuda", tirx.cuda), ("T.ptx", tirx.ptx)):

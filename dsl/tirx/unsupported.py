@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 
 from dsl.core.diagnosis import author_traceback, spelling
@@ -11,6 +12,24 @@ from dsl.core.errors import DSLUserCodeError
 
 LISTED = "docs/tirx.md lists what is"
 spelling.register_surface("dsl.tirx")
+
+# Names of CUDA C++, and what says the same in T.
+CUDA_NAMES = {
+    "threadIdx": "T.thread_id([...])",
+    "blockIdx": "T.cta_id([...])",
+    "blockDim": "the extents of T.thread_id",
+    "gridDim": "the extents of T.cta_id",
+    "__syncthreads": "T.cuda.cta_sync()",
+    "syncthreads": "T.cuda.cta_sync()",
+    "__syncwarp": "T.cuda.warp_sync()",
+    "syncwarp": "T.cuda.warp_sync()",
+    "atomicAdd": "T.cuda.atomic_add(A.ptr_to([i]), x)",
+    "atomicCAS": "T.cuda.atomic_cas(...)",
+    "fabsf": "T.abs(x)",
+    "expf": "T.exp(x)",
+    "sqrtf": "T.sqrt(x)",
+    "printf": "T.cuda.printf(...)",
+}
 
 
 class UnknownName(DSLUserCodeError, AttributeError):
@@ -38,13 +57,11 @@ def module_getattr(module: str, names: Callable[[], dict] | dict, upstream: froz
 
 
 def _fix(module: str, name: str, names: dict) -> str:
-    from dsl.tirx import expression_errors
-    from dsl.tirx.script import tirx
-
-    if name in expression_errors.CUDA_NAMES:
-        return f"in T it is {expression_errors.CUDA_NAMES[name]}"
+    tirx = sys.modules["dsl.tirx.script.tirx"]
+    if name in CUDA_NAMES:
+        return f"in T it is {CUDA_NAMES[name]}"
     for prefix, other in (("T", tirx), ("T.cuda", tirx.cuda), ("T.ptx", tirx.ptx)) if module[0] == "T" else ():
         if name in vars(other) and prefix != module:
             return f"did you mean `{prefix}.{name}`?"
-    meant = expression_errors.alike(name, names)
+    meant = spelling.alike(name, names)
     return f"did you mean `{module}.{meant}`?" if meant else LISTED

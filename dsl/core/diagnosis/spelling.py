@@ -60,6 +60,19 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     return close[0] if close else None
 
 
+def alike(name: str, names: Iterable[str]) -> str:
+    """The one of `names` that an author who wrote `name` may have meant, or ""."""
+    spelled: dict[str, list[str]] = {}
+    for each in names:
+        if not each.startswith("_") and each != name:
+            spelled.setdefault(each.lower(), []).append(each)
+    close = difflib.get_close_matches(name.lower(), spelled, 1, 0.65)
+    if not close:
+        return ""
+    same_case = [each for each in spelled[close[0]] if each[0].isupper() == name[0].isupper()]
+    return (same_case or spelled[close[0]])[0]
+
+
 def swapped(name: str, candidates: Iterable[str]) -> str | None:
     """The one of `known` that `name` is for sure a misspelling of: letters in another order, or one letter of a long
     name."""
