@@ -331,10 +331,8 @@ LAZY = {
 CYCLES = {
     "dsl/core/number/dtypes.py": ("dsl.core.number.operators",),
     "dsl/emulator/emit/body.py": ("dsl.emulator.emit.special",),
-    "dsl/readable_cuda/expressions.py": ("dsl.readable_cuda.vectors",),
     "dsl/tile/ssa.py": ("dsl.tile.packed", "dsl.tile.reduction"),
     "dsl/tile/tensor.py": ("dsl.tile.transfer",),
-    "dsl/tirx/dtypes.py": ("dsl.tirx.signature",),
     "harness/claim/output_rules.py": ("harness.claim.repro_file",),
     "harness/run/supervisor.py": ("harness.run.runner",),
     "harness/session.py": ("harness.pending",),

@@ -29,6 +29,12 @@ class Value:
         """The op that computes it, None for a block argument."""
         return self.owner if isinstance(self.owner, Op) else None
 
+    @property
+    def defining_op(self) -> Op:
+        """The op that computes a value that is no block argument."""
+        assert isinstance(self.owner, Op)
+        return self.owner
+
 
 class Op:
     """An op: name, operands, results, attributes as Python numbers and texts, blocks (one a region), its place."""
@@ -73,8 +79,10 @@ class Block:
 
     __slots__ = ("arguments", "ops", "owner")
 
-    def __init__(self, owner: Op | None):
-        self.owner, self.arguments, self.ops = owner, [], []
+    def __init__(self, owner: Op):
+        self.owner = owner
+        self.arguments: list[Value] = []
+        self.ops: list[Op] = []
 
 
 @dataclass

@@ -2,7 +2,8 @@
 
 A value is a list of numbers, one a thread (thread (x, y, z) at x + nx * (y + ny * z)); Shifted, such a list plus a
 number that is unknown and the same in the whole block; UNIFORM, unknown and the same; or None, where threads may differ
-in ways that are not known. Integers are kept as signed numbers of their width.
+in ways that are not known. A condition may also be OneOf, AtMost or AtLeast. Integers are kept as signed numbers of
+their width. `_RULES` has the rule of each operation.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
 from dsl.analysis.mlir_reader import Block, Op, Value
 
-UNIFORM = "uniform"
+UNIFORM: Final[Literal["uniform"]] = "uniform"
 WARP = 32
 
 
@@ -23,6 +25,30 @@ class Shifted:
     """`offsets`, one a thread, plus an unknown number that is the same in the block; wrapping."""
 
     offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """A condition that is true in all threads of one of `masks` (a bit a thread), or in none; which, is not known."""
+
+    masks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """A condition that is false outside `mask` (a bit a thread), and unknown inside."""
+
+    mask: int
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """A condition that is true in `mask` (a bit a thread), and unknown elsewhere."""
+
+    mask: int
+
+
+ThreadValue: TypeAlias = list[int] | Shifted | OneOf | AtMost | AtLeast | Literal["uniform"] | None
 
 
 def _width(type_: str) -> int:
@@ -81,7 +107,6 @@ _COMPARE = (
     operator.gt,
     operator.ge,
 )
-_DIVERGENT = {"llvm.load", "scf.for", "scf.while", "llvm.call", "llvm.atomicrmw", "llvm.cmpxchg", "llvm.alloca"}
 _REGISTER = re.compile(
     r"nvvm\.read\.ptx\.sreg\.(?:(n?tid)\.([xyz])|(laneid|warpsize)|n?ctaid\.[xyz]|"
     r"(?:cluster|is_explicit|nclusterid|clusterid)[\w.]*)$"
@@ -99,23 +124,23 @@ class ThreadValues:
             "y": [t // nx % ny for t in range(self.size)],
             "z": [t // (nx * ny) for t in range(self.size)],
         }
-        self.known: dict[Value, object] = {}
+        self.values: dict[Value, ThreadValue] = {}
 
-    def of(self, value: Value) -> object:
-        """The value in every thread: a list, Shifted, UNIFORM or None."""
+    def of(self, value: Value) -> ThreadValue:
+        """The value in every thread."""
         waiting = [value]
         while waiting:  # no recursion: chains are as long as the author's function
             top = waiting[-1]
-            if top in self.known:
+            if top in self.values:
                 waiting.pop()
                 continue
-            needed = [operand for operand in self._needs(top) if operand not in self.known]
+            needed = [operand for operand in self._needs(top) if operand not in self.values]
             if needed:
                 waiting.extend(needed)
                 continue
-            self.known[top] = self._evaluate(top)
+            self.values[top] = self._evaluate(top)
             waiting.pop()
-        return self.known[value]
+        return self.values[value]
 
     def _needs(self, value: Value) -> list[Value]:
         op = value.op
@@ -125,45 +150,62 @@ class ThreadValues:
             return [op.operands[0], *(block.ops[-1].operands[value.index] for block in op.blocks)]
         return op.operands
 
-    def _evaluate(self, value: Value) -> object:
+    def _evaluate(self, value: Value) -> ThreadValue:
         op = value.op
         if op is None:
             return self._argument(value)
-        if op.name == "arith.constant":
-            number = op.attributes["value"]
-            return [int(number)] * self.size if isinstance(number, (int, bool)) and _width(value.type) else UNIFORM
-        parts = [self.known[operand] for operand in self._needs(value)]
-        if op.name == "llvm.call_intrinsic":
-            return self._intrinsic(op, parts)
-        if op.name == "llvm.inline_asm":
-            return self._elected() if "elect.sync" in op.attributes["asm_string"] else None
-        if op.name == "arith.select" and op.operands[0] in op.operands[1:]:  # Python's `and` and `or`
-            is_and = op.operands[2] is op.operands[0]
-            return self._binary("arith.andi" if is_and else "arith.ori", 1, parts[0], parts[1 if is_and else 2])
-        if op.name in ("scf.if", "arith.select"):
-            return _chosen(*parts)
-        width = _width(op.operands[0].type) if op.operands else 0
-        if op.name in _BINARY and width:
-            return self._binary(op.name, width, *parts)
-        if op.name == "arith.cmpi" and width:
-            return self._compare(op.attributes["predicate"], width, *parts)
-        if op.name in ("arith.extsi", "arith.extui", "arith.trunci"):
-            return self._resized(op, width, parts[0])
-        if op.name in _DIVERGENT:
-            return None
-        return UNIFORM if all(part is UNIFORM or _constant(part) for part in parts) else None
+        rule = _RULES.get(op.name, ThreadValues._other)
+        return rule(self, op, [self.values[operand] for operand in self._needs(value)])
 
-    def _argument(self, value: Value) -> object:
-        """A kernel's parameter is uniform; so is the variable of a `for` whose bounds are."""
-        owner: Block = value.owner
-        if owner.owner.name == "llvm.func":
-            return UNIFORM
-        if owner.owner.name == "scf.for" and value.index == 0:
-            bounds = [self.of(operand) for operand in owner.owner.operands[:3]]
-            return UNIFORM if all(bound is UNIFORM or _constant(bound) for bound in bounds) else None
+    # --- the rules ---
+
+    def _number(self, op: Op, _: list[ThreadValue]) -> ThreadValue:
+        number = op.attributes["value"]
+        return [int(number)] * self.size if isinstance(number, (int, bool)) and _width(op.result.type) else UNIFORM
+
+    def _assembly(self, op: Op, _: list[ThreadValue]) -> ThreadValue:
+        """One lane of each warp, as elect.sync chooses; which one does not matter to who can arrive where."""
+        is_election = "elect.sync" in op.attributes["asm_string"]
+        return [int(t % WARP == 0) for t in range(self.size)] if is_election else None
+
+    def _select(self, op: Op, parts: list[ThreadValue]) -> ThreadValue:
+        condition, a, b = op.operands
+        if condition is b:  # Python's `and`
+            return self._binary("arith.andi", 1, parts[0], parts[1])
+        if condition is a:  # Python's `or`
+            return self._binary("arith.ori", 1, parts[0], parts[2])
+        return _chosen(*parts)
+
+    def _if(self, _: Op, parts: list[ThreadValue]) -> ThreadValue:
+        return _chosen(*parts)
+
+    def _arithmetic(self, op: Op, parts: list[ThreadValue]) -> ThreadValue:
+        width = _width(op.operands[0].type)
+        return self._binary(op.name, width, *parts) if width else self._other(op, parts)
+
+    def _comparison(self, op: Op, parts: list[ThreadValue]) -> ThreadValue:
+        width = _width(op.operands[0].type)
+        return self._compare(op.attributes["predicate"], width, *parts) if width else self._other(op, parts)
+
+    def _divergent(self, _op: Op, _: list[ThreadValue]) -> ThreadValue:
         return None
 
-    def _intrinsic(self, op: Op, parts: list) -> object:
+    def _other(self, _: Op, parts: list[ThreadValue]) -> ThreadValue:
+        """An operation without a rule: threads that give it the same get the same."""
+        return _shared(*parts)
+
+    def _argument(self, value: Value) -> ThreadValue:
+        """A kernel's parameter is uniform; so is the variable of a `for` whose bounds are."""
+        assert isinstance(value.owner, Block)
+        owner = value.owner.owner
+        if owner.name == "llvm.func":
+            return UNIFORM
+        if owner.name == "scf.for" and value.index == 0:
+            bounds: list[ThreadValue] = [self.of(operand) for operand in owner.operands[:3]]
+            return _shared(*bounds)
+        return None
+
+    def _intrinsic(self, op: Op, parts: list[ThreadValue]) -> ThreadValue:
         match = _REGISTER.match(op.callee)
         if match:
             register, axis, other = match.groups()
@@ -176,41 +218,44 @@ class ThreadValues:
             return [WARP] * self.size if other == "warpsize" else UNIFORM
         if op.callee == "nvvm.shfl.sync.idx.i32":  # make_warp_uniform and the like
             _, value, lane, clamp = parts
-            if _constant(lane) and _constant(clamp) and clamp[0] == 31 and isinstance(value, list):
-                sources = [t - t % WARP + lane[0] % WARP for t in range(self.size)]
+            number = _constant(lane)
+            if number is not None and _constant(clamp) == 31 and isinstance(value, list):
+                sources = [t - t % WARP + number % WARP for t in range(self.size)]
                 return [value[s] for s in sources] if max(sources) < self.size else None
             return UNIFORM if value is UNIFORM else None
         if "sync" in op.callee or op.callee.startswith("nvvm.read"):
             return None
-        return UNIFORM if parts and all(part is UNIFORM or _constant(part) for part in parts) else None
+        return _shared(*parts) if parts else None
 
-    def _elected(self) -> list[int]:
-        """One lane of each warp, as elect.sync chooses; which one does not matter to who can arrive where."""
-        return [int(t % WARP == 0) for t in range(self.size)]
+    # --- of two operands ---
 
-    def _binary(self, name: str, width: int, a: object, b: object) -> object:
+    def _binary(self, name: str, width: int, a: ThreadValue, b: ThreadValue) -> ThreadValue:
         if isinstance(a, list) and isinstance(b, list):
             return self._on_numbers(name, width, a, b)
-        if width == 1 and name in ("arith.andi", "arith.ori"):
-            return _logic(name, a, b)
-        if width == 1 and name == "arith.xori" and _constant(b) and b[0]:
-            return _negated(a)
-        if name in _OFFSET_BY.get(_shape(a), {}).get(_shape(b), ()):
-            return self._sum(name, width, a, b)
-        if name == "arith.muli" and isinstance(a, Shifted) and _constant(b):
-            return Shifted(tuple(self._on_numbers(name, width, list(a.offsets), b)))
-        every = all(part is UNIFORM or _constant(part) for part in (a, b))
-        return UNIFORM if every else None
+        if width == 1 and name in _OF_CONDITIONS:
+            return _OF_CONDITIONS[name](a, b)
+        rule = _OF_OFFSETS.get(name)
+        return rule(self, name, width, a, b) if rule is not None else _shared(a, b)
 
-    def _sum(self, name: str, width: int, a: object, b: object) -> object:
+    def _sum(self, name: str, width: int, a: ThreadValue, b: ThreadValue) -> ThreadValue:
         """A sum or difference of a value that all threads share and an offset that is known of each."""
+        if name not in _OFFSET_BY.get((_shape(a), _shape(b)), ()):
+            return None
         if a is UNIFORM and b is UNIFORM:
             return UNIFORM
         offsets = self._on_numbers(name, width, self._offsets(a), self._offsets(b))
-        return UNIFORM if _constant(offsets) else Shifted(tuple(offsets))
+        return UNIFORM if _constant(offsets) is not None else Shifted(tuple(offsets))
 
-    def _offsets(self, part: object) -> list[int]:
-        return part if isinstance(part, list) else [0] * self.size if part is UNIFORM else list(part.offsets)
+    def _product(self, name: str, width: int, a: ThreadValue, b: ThreadValue) -> ThreadValue:
+        if isinstance(a, Shifted) and isinstance(b, list) and _constant(b) is not None:
+            return Shifted(tuple(self._on_numbers(name, width, list(a.offsets), b)))
+        return _shared(a, b)
+
+    def _offsets(self, part: ThreadValue) -> list[int]:
+        """What is added, in each thread, to what all of them share."""
+        if isinstance(part, list):
+            return part
+        return list(part.offsets) if isinstance(part, Shifted) else [0] * self.size
 
     def _on_numbers(self, name: str, width: int, a: list[int], b: list[int]) -> list[int]:
         compute = _BINARY[name]
@@ -218,36 +263,30 @@ class ThreadValues:
             a, b = ([_unsigned(x, width) for x in side] for side in (a, b))
         return [_signed(compute(x, y), width) for x, y in zip(a, b)]
 
-    def _compare(self, predicate: int, width: int, a: object, b: object) -> object:
+    def _compare(self, predicate: int, width: int, a: ThreadValue, b: ThreadValue) -> ThreadValue:
         if isinstance(a, list) and isinstance(b, list):
             if predicate >= 6:
                 a, b = ([_unsigned(x, width) for x in side] for side in (a, b))
             return [int(_COMPARE[predicate](x, y)) for x, y in zip(a, b)]
-        if all(part is UNIFORM or _constant(part) for part in (a, b)):
+        if _shared(a, b) is UNIFORM:
             return UNIFORM
-        if predicate == 0 and None not in (a, b) and not (isinstance(a, Shifted) and isinstance(b, Shifted)):
-            offsets = [self._offsets(part) for part in (a, b)]
-            if any(isinstance(part, Shifted) for part in (a, b)) and any(
-                isinstance(part, list) and not _constant(part) for part in (a, b)
-            ):
+        if predicate == 0 and (_shape(a), _shape(b)) in _EQUALITY_OF:
+            differing = [part for part in (a, b) if isinstance(part, list) and _constant(part) is None]
+            if differing and (isinstance(a, Shifted) or isinstance(b, Shifted)):
                 return None
-            return OneOf(_classes(self._on_numbers("arith.subi", width, *offsets)))
+            return OneOf(_classes(self._on_numbers("arith.subi", width, self._offsets(a), self._offsets(b))))
         return None
 
-    def _resized(self, op: Op, width: int, part: object) -> object:
+    def _resized(self, op: Op, parts: list[ThreadValue]) -> ThreadValue:
+        part, width = parts[0], _width(op.operands[0].type)
         if isinstance(part, list):
             result_width = _width(op.result.type)
             if op.name == "arith.extui" and width > 1:
                 part = [_unsigned(x, width) for x in part]
             return [_signed(x, result_width) for x in part]
-        return part if part is UNIFORM or (isinstance(part, Shifted) and op.name != "arith.trunci") else None
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """A condition that is true in all threads of one of `masks` (a bit a thread), or in none; which, is not known."""
-
-    masks: tuple[int, ...]
+        if isinstance(part, Shifted):
+            return part if op.name != "arith.trunci" else None
+        return UNIFORM if part is UNIFORM else None
 
 
 def mask_of(numbers: Sequence[int]) -> int:
@@ -262,25 +301,17 @@ def _classes(offsets: list[int]) -> tuple[int, ...]:
     return tuple(masks_by_offset.values())
 
 
-def _constant(part: object) -> bool:
-    return isinstance(part, list) and part.count(part[0]) == len(part)
+def _constant(part: ThreadValue) -> int | None:
+    """The number that every thread has, None where that is not known."""
+    return part[0] if isinstance(part, list) and part.count(part[0]) == len(part) else None
 
 
-@dataclass(frozen=True)
-class AtMost:
-    """A condition that is false outside `mask` (a bit a thread), and unknown inside."""
-
-    mask: int
+def _shared(*parts: ThreadValue) -> ThreadValue:
+    """What is computed of `parts` where nothing else is known: the same in all threads if they are."""
+    return UNIFORM if all(part is UNIFORM or _constant(part) is not None for part in parts) else None
 
 
-@dataclass(frozen=True)
-class AtLeast:
-    """A condition that is true in `mask` (a bit a thread), and unknown elsewhere."""
-
-    mask: int
-
-
-def may_be_true(part: object, every: int) -> list[int]:
+def may_be_true(part: ThreadValue, every: int) -> list[int]:
     """The threads in which a condition can be true: alternatives, each a mask."""
     if isinstance(part, list):
         return [mask_of(part)]
@@ -289,81 +320,121 @@ def may_be_true(part: object, every: int) -> list[int]:
     return [part.mask] if isinstance(part, AtMost) else [every]
 
 
-def may_be_false(part: object, every: int) -> list[int]:
+def may_be_false(part: ThreadValue, every: int) -> list[int]:
     """The threads in which a condition can be false: alternatives, each a mask."""
     if isinstance(part, list):
         return [every & ~mask_of(part)]
     return [every & ~part.mask] if isinstance(part, AtLeast) else [every]
 
 
-def _shape(part: object) -> str:
+def _shape(part: ThreadValue) -> str:
     """What is known of a value: the numbers of all threads, that all share it, offsets from what they share, or ''."""
     if isinstance(part, list):
         return "numbers"
     return "uniform" if part is UNIFORM else "shifted" if isinstance(part, Shifted) else ""
 
 
-# What is known of both sides -> the operations whose result is what all threads share and an offset.
+# What is known of both sides: the operations whose result is what all threads share and an offset.
 _SUM, _LINEAR = ("arith.addi",), ("arith.addi", "arith.subi")
 _OFFSET_BY = {
-    "uniform": {"numbers": _LINEAR, "uniform": _LINEAR, "shifted": _SUM},
-    "shifted": {"numbers": _LINEAR, "uniform": _LINEAR},
-    "numbers": {"uniform": _LINEAR, "shifted": _SUM},
+    ("uniform", "numbers"): _LINEAR,
+    ("uniform", "uniform"): _LINEAR,
+    ("uniform", "shifted"): _SUM,
+    ("shifted", "numbers"): _LINEAR,
+    ("shifted", "uniform"): _LINEAR,
+    ("numbers", "uniform"): _LINEAR,
+    ("numbers", "shifted"): _SUM,
+}
+# What is known of both sides where `==` parts the threads into classes; of constants beside Shifted only.
+_EQUALITY_OF = {
+    ("uniform", "numbers"),
+    ("uniform", "shifted"),
+    ("shifted", "numbers"),
+    ("shifted", "uniform"),
+    ("numbers", "uniform"),
+    ("numbers", "shifted"),
 }
 
 
-def _negated(part: object) -> object:
-    """`not` of a condition."""
-    if isinstance(part, AtMost):
-        return AtLeast(~part.mask)
-    if isinstance(part, AtLeast):
-        return AtMost(~part.mask)
-    return UNIFORM if part is UNIFORM else None
+def _exclusive_or(a: ThreadValue, b: ThreadValue) -> ThreadValue:
+    """`not` of a condition, written as xor with True; of others only whether they are the same in all threads."""
+    if not _constant(b):
+        return _shared(a, b)
+    if isinstance(a, AtMost):
+        return AtLeast(~a.mask)
+    if isinstance(a, AtLeast):
+        return AtMost(~a.mask)
+    return UNIFORM if a is UNIFORM else None
 
 
-def _logic(name: str, a: object, b: object) -> object:
-    """`and` and `or` of conditions of which at most one is known in every thread."""
+def _and(a: ThreadValue, b: ThreadValue) -> ThreadValue:
+    """`and` of conditions of which at most one is known in every thread."""
     if a is UNIFORM and b is UNIFORM:
         return UNIFORM
     every = -1
-    if name == "arith.andi":
-        bounds = [may_be_true(part, every) for part in (a, b)]
-        if any(len(alternatives) > 1 for alternatives in bounds):
-            other = bounds[1] if len(bounds[0]) > 1 else bounds[0]
-            many = bounds[0] if len(bounds[0]) > 1 else bounds[1]
-            return (
-                OneOf(tuple(x & other[0] for x in many))
-                if len(other) == 1 and _is_same(b if many is bounds[0] else a)
-                else None
-            )
-        mask = bounds[0][0] & bounds[1][0]
+    first, second = may_be_true(a, every), may_be_true(b, every)
+    if len(first) == len(second) == 1:
+        mask = first[0] & second[0]
         return None if mask == every else AtMost(mask)
+    many, other, other_part = (first, second, b) if len(first) > 1 else (second, first, a)
+    is_known = other_part is UNIFORM or isinstance(other_part, list)
+    return OneOf(tuple(mask & other[0] for mask in many)) if len(other) == 1 and is_known else None
+
+
+def _or(a: ThreadValue, b: ThreadValue) -> ThreadValue:
+    """`or` of conditions of which at most one is known in every thread."""
+    if a is UNIFORM and b is UNIFORM:
+        return UNIFORM
     masks = [
         mask_of(part) if isinstance(part, list) else part.mask if isinstance(part, AtLeast) else 0 for part in (a, b)
     ]
     return AtLeast(masks[0] | masks[1]) if any(masks) else None
 
 
-def _is_same(part: object) -> bool:
-    """Whether a condition is known, or the same in the whole block."""
-    return part is UNIFORM or isinstance(part, list)
-
-
-def _chosen(condition: object, a: object, b: object) -> object:
+def _chosen(condition: ThreadValue, a: ThreadValue, b: ThreadValue) -> ThreadValue:
     if isinstance(condition, list):
-        if all(condition):
-            return a
-        if not any(condition):
-            return b
-        if isinstance(a, list) and isinstance(b, list):
-            return [x if c else y for c, x, y in zip(condition, a, b)]
-        if isinstance(b, list) and not any(b):  # `c and a`
-            return AtMost(mask_of(condition))
-        if isinstance(a, list) and all(a):  # `c or b`
-            return AtLeast(mask_of(condition))
-        return None
+        return _chosen_by_numbers(condition, a, b)
     if isinstance(a, list) and isinstance(b, list) and a == b:
         return a
-    if condition is UNIFORM:
-        return UNIFORM if all(part is UNIFORM or _constant(part) for part in (a, b)) else None
+    return _shared(a, b) if condition is UNIFORM else None
+
+
+def _chosen_by_numbers(condition: list[int], a: ThreadValue, b: ThreadValue) -> ThreadValue:
+    if all(condition):
+        return a
+    if not any(condition):
+        return b
+    if isinstance(a, list) and isinstance(b, list):
+        return [x if c else y for c, x, y in zip(condition, a, b)]
+    if isinstance(b, list) and not any(b):  # `c and a`
+        return AtMost(mask_of(condition))
+    if isinstance(a, list) and all(a):  # `c or b`
+        return AtLeast(mask_of(condition))
     return None
+
+
+# An operation with two operands of which not both are known in every thread: of conditions (i1), of other integers.
+_OF_CONDITIONS: dict[str, Callable[[ThreadValue, ThreadValue], ThreadValue]] = {
+    "arith.andi": _and,
+    "arith.ori": _or,
+    "arith.xori": _exclusive_or,
+}
+_OF_OFFSETS: dict[str, Callable[[ThreadValues, str, int, ThreadValue, ThreadValue], ThreadValue]] = {
+    "arith.addi": ThreadValues._sum,
+    "arith.subi": ThreadValues._sum,
+    "arith.muli": ThreadValues._product,
+}
+_RULES: dict[str, Callable[[ThreadValues, Op, list[ThreadValue]], ThreadValue]] = {
+    "arith.constant": ThreadValues._number,
+    "llvm.call_intrinsic": ThreadValues._intrinsic,
+    "llvm.inline_asm": ThreadValues._assembly,
+    "arith.select": ThreadValues._select,
+    "scf.if": ThreadValues._if,
+    **dict.fromkeys(_BINARY, ThreadValues._arithmetic),
+    "arith.cmpi": ThreadValues._comparison,
+    **dict.fromkeys(("arith.extsi", "arith.extui", "arith.trunci"), ThreadValues._resized),
+    **dict.fromkeys(
+        ("llvm.load", "scf.for", "scf.while", "llvm.call", "llvm.atomicrmw", "llvm.cmpxchg", "llvm.alloca"),
+        ThreadValues._divergent,
+    ),
+}

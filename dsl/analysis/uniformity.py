@@ -193,15 +193,16 @@ class _Walk:
         ends = before.ops[-1]
         self.block(before, masks, why)
         first = ThreadValues(self.values.block)  # the first test, on the initial values
-        first.known.update(zip(before.arguments, map(self.values.of, op.operands)))
+        for argument, initial in zip(before.arguments, op.operands):
+            first.values[argument] = self.values.of(initial)
         for value in _outside(before):
-            first.known.setdefault(value, self.values.of(value))
+            first.values.setdefault(value, self.values.of(value))
         chosen = may_be_true(first.of(ends.operands[0]), self.every)
         masks, why = self._narrowed(masks, chosen, why, None, op.place, True)
         for argument, value in _assumed(ends.operands[0], True).items():
             for passed, inner in zip(ends.operands[1:], after.arguments):
                 if passed is argument:
-                    self.values.known[inner] = [int(value)] * self.values.size
+                    self.values.values[inner] = [int(value)] * self.values.size
         self.block(after, masks, why)
 
     def threads(self, mask: int) -> str:
@@ -282,11 +283,13 @@ def _place_of(condition: Value | None, holds: bool) -> tuple[Span | None, bool]:
     op = condition.op if condition is not None else None
     while op is not None and op.name == "arith.xori" and _is_true(op.operands[1]):
         op, holds = op.operands[0].op, not holds
-    is_exit = op is not None and op.name == "scf.if"
-    if is_exit and all(inner.name == "arith.constant" for inner in op.blocks[0].ops[:-1]):
-        place, inner = _place_of(op.operands[0], holds)
-        return place or op.place, inner
-    return op.place if op is not None else None, holds
+    if op is None:
+        return None, holds
+    is_exit = op.name == "scf.if" and all(inner.name == "arith.constant" for inner in op.blocks[0].ops[:-1])
+    if not is_exit:
+        return op.place, holds
+    place, inner = _place_of(op.operands[0], holds)
+    return place or op.place, inner
 
 
 def _is_whole_warps(mask: int) -> bool:

@@ -32,39 +32,40 @@ def of_values(statements: list) -> dict[Value, str]:
     groups: dict[tuple, list[Value]] = {}
     consumed: set[Value] = set()
     elsewhere: set[Value] = set()  # used by what stands at another place
-    found: dict[Value, str] = {}
+    author_names: dict[Value, str] = {}
     for statement in walk(statements):
-        if not isinstance(statement, Compute) or statement.op.place is None:
+        place = statement.op.place if isinstance(statement, Compute) else None
+        if not isinstance(statement, Compute) or place is None:
             continue
         op = statement.op
-        key = (op.place.file, op.place.line, op.place.column)
+        key = (place.file, place.line, place.column)
         if op.name == "llvm.alloca":
-            targets = assignments(op.place.file).get(key[1:], [])
-            found.update((op.result, name) for name in targets if len(targets) == 1 and name)
+            targets = assignments(place.file).get(key[1:], [])
+            author_names.update((op.result, name) for name in targets if len(targets) == 1 and name)
             continue
-        again = key[1:] in augmented(op.place.file)  # `x += y` of one trip after that of another
-        elsewhere.update(operand for operand in op.operands if operand.op is not None and operand.op.place != op.place)
+        again = key[1:] in augmented(place.file)  # `x += y` of one trip after that of another
+        elsewhere.update(operand for operand in op.operands if operand.op is not None and operand.op.place != place)
         consumed.update(
             operand
             for operand in op.operands
-            if operand.op is not None and operand.op.place == op.place and not (again and operand.op.name == op.name)
+            if operand.op is not None and operand.op.place == place and not (again and operand.op.name == op.name)
         )
         groups.setdefault(key, []).extend(op.results)
     for (file, line, column), values in groups.items():
         targets = assignments(file).get((line, column))
         if not targets and (line, column) in domains(file):  # a loop that became a grid: a thread's own trip
-            found.update(zip([value for value in values if value in elsewhere], domains(file)[line, column]))
+            author_names.update(zip([value for value in values if value in elsewhere], domains(file)[line, column]))
         if not targets:
             continue
-        roots = [value for value in values if value not in consumed and value.op.name != "arith.constant"]
+        roots = [value for value in values if value not in consumed and value.defining_op.name != "arith.constant"]
         if len(targets) == 1:
             names = targets * len(roots)
             if len(roots) > 1 and (line, column) not in augmented(file):
                 roots = roots[-1:]
         else:
             names = [targets[k % len(targets)] for k in range(len(roots))] if len(roots) % len(targets) == 0 else []
-        found.update((value, name) for value, name in zip(roots, names) if name)
-    return found
+        author_names.update((value, name) for value, name in zip(roots, names) if name)
+    return author_names
 
 
 @functools.lru_cache(maxsize=64)
@@ -79,22 +80,22 @@ def _nodes(file: str) -> tuple[ast.AST, ...]:
 @functools.lru_cache(maxsize=64)
 def assignments(file: str) -> dict[tuple[int, int], list[str]]:
     """Where in a file an expression starts that is assigned, and to which names ("" for what is no name)."""
-    found: dict[tuple[int, int], list[str]] = {}
+    targets_at: dict[tuple[int, int], list[str]] = {}
     for node in _nodes(file):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             targets = _names(node.targets[0])
             if isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(targets):
                 for value, name in zip(node.value.elts, targets):
-                    found[value.lineno, value.col_offset + 1] = [name]
+                    targets_at[value.lineno, value.col_offset + 1] = [name]
             else:
-                found[node.value.lineno, node.value.col_offset + 1] = targets
+                targets_at[node.value.lineno, node.value.col_offset + 1] = targets
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            found[node.value.lineno, node.value.col_offset + 1] = _names(node.target)
+            targets_at[node.value.lineno, node.value.col_offset + 1] = _names(node.target)
         elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):  # `a: T.f32[4]` declares an array
-            found[node.lineno, node.col_offset + 1] = _names(node.target)
+            targets_at[node.lineno, node.col_offset + 1] = _names(node.target)
         elif isinstance(node, ast.NamedExpr):
-            found[node.value.lineno, node.value.col_offset + 1] = _names(node.target)
-    return {key: names for key, names in found.items() if any(names)}
+            targets_at[node.value.lineno, node.value.col_offset + 1] = _names(node.target)
+    return {key: names for key, names in targets_at.items() if any(names)}
 
 
 @functools.lru_cache(maxsize=64)
@@ -152,11 +153,11 @@ class Namer:
 
     def _is_free(self, name: str, scope: tuple, blocks: frozenset) -> bool:
         """Whether nothing of that name is declared in the same block, or hidden in a block where it is used."""
-        for known, used in self.taken.get(name, ()):
-            inner, outer_used = (known, blocks) if len(known) >= len(scope) else (scope, used)
-            shorter = min(len(known), len(scope))
-            if known[:shorter] == scope[:shorter] and (
-                len(known) == len(scope) or not inner or inner[-1] in outer_used or _EVERYWHERE in outer_used
+        for other_scope, used in self.taken.get(name, ()):
+            inner, outer_used = (other_scope, blocks) if len(other_scope) >= len(scope) else (scope, used)
+            shorter = min(len(other_scope), len(scope))
+            if other_scope[:shorter] == scope[:shorter] and (
+                len(other_scope) == len(scope) or not inner or inner[-1] in outer_used or _EVERYWHERE in outer_used
             ):
                 return False
         return name not in RESERVED

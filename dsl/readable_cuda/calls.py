@@ -7,7 +7,8 @@ import re
 from dsl.analysis.mlir_reader import Op, Value
 from dsl.lower import elementary
 from dsl.readable_cuda import matrices
-from dsl.readable_cuda.expressions import ATOM, TYPES, UNARY, Expressions, Unsupported, c_type
+from dsl.readable_cuda.cpp_types import TYPES, Unsupported, c_type
+from dsl.readable_cuda.expressions import ATOM, UNARY, Expressions
 from dsl.readable_cuda.statements import constant_of
 
 _INDEX = {"tid": "threadIdx", "ctaid": "blockIdx", "ntid": "blockDim", "nctaid": "gridDim"}
@@ -99,8 +100,8 @@ class Calls:
         if op.name in ("llvm.atomicrmw", "llvm.cmpxchg"):
             return self._atomic(op, write)
         name = op.callee
-        if found := _REGISTER.match(name):
-            return self._register(found[1], op)
+        if register := _REGISTER.match(name):
+            return self._register(register[1], op)
         if name in _FENCES:
             return _FENCES[name], ATOM
         if name.startswith("nvvm.barrier"):
@@ -181,8 +182,8 @@ class Calls:
             text = f"{_VOTES[kind]}({mask}, {flag})"
             return (f"(int){text}", UNARY) if kind == "ballot" else (f"{text} != 0", 70)
         text = "{ .reg .pred p, q; setp.ne.u32 p, $1, 0; vote.sync.uni.pred q, p, $2; selp.u32 $0, 1, 0, q; }"
-        found, _ = self._helper("uni_sync", text, [("=", "r"), ("", "r"), ("", "r")], "i32", [flag, mask], True)
-        return f"{found} != 0", 70
+        call, _ = self._helper("uni_sync", text, [("=", "r"), ("", "r"), ("", "r")], "i32", [flag, mask], True)
+        return f"{call} != 0", 70
 
     def _cp_async(self, op: Op, write: Expressions) -> tuple[str, int]:
         parts = op.callee.split(".")
@@ -307,11 +308,13 @@ class Calls:
         return self._helper(text.replace(".", "_"), f"{text} {places};", kinds, type_, operands, False)
 
     def _fp8(self, op: Op, operands: list[str]) -> tuple[str, int]:
-        found = re.match(r"nvvm\.ff\.to\.(e4m3x2|e5m2x2)\.rn$", op.callee)
-        if not found:
+        conversion = re.match(r"nvvm\.ff\.to\.(e4m3x2|e5m2x2)\.rn$", op.callee)
+        if not conversion:
             raise Unsupported(op.callee, op.place)
         kinds = [("=", "h"), ("", "f"), ("", "f")]
-        return self._helper(found[1], f"cvt.rn.satfinite.{found[1]}.f32 $0, $1, $2;", kinds, "i16", operands, False)
+        return self._helper(
+            conversion[1], f"cvt.rn.satfinite.{conversion[1]}.f32 $0, $1, $2;", kinds, "i16", operands, False
+        )
 
     # --- PTX ---
 
@@ -326,8 +329,8 @@ class Calls:
                 raise Unsupported(f"an operand `{constraint}` of inline PTX", op.place)
             kinds.append((sign, letter))
         text = op.attributes["asm_string"]
-        found = re.search(r"(?:^|[;{]\s*)(?!\.)\s*(?:@!?\w+\s+)?([a-z][\w.]*)", text.replace("|", " "))
-        mnemonic = found[1] if found else "ptx"
+        instruction = re.search(r"(?:^|[;{]\s*)(?!\.)\s*(?:@!?\w+\s+)?([a-z][\w.]*)", text.replace("|", " "))
+        mnemonic = instruction[1] if instruction else "ptx"
         if not op.results:
             return _statement(
                 _escaped(text),
@@ -337,7 +340,9 @@ class Calls:
             raise Unsupported("inline PTX with several results", op.place)
         name = mnemonic.rstrip(".").replace(".", "_").replace("mov_u32", "register").replace("mov_u64", "register")
         if name == "register":
-            name = re.search(r"%(?!\d)(\w+)", text)[1]
+            special = re.search(r"%(?!\d)(\w+)", text)
+            assert special is not None, text
+            name = special[1]
         return self._helper(name, text, kinds, op.result.type, [self._input(o, write) for o in op.operands], True)
 
     def _input(self, operand: Value, write: Expressions) -> str:
@@ -359,7 +364,7 @@ class Calls:
         tail = f" : {inputs}" if inputs or volatile else ""
         tail += ' : "memory"' if volatile else ""
         name = re.sub(r"\W", "_", name)
-        taken = {known: definition for definition, known in self.helpers.items()}
+        definitions = {helper: definition for definition, helper in self.helpers.items()}
         word = "asm volatile" if volatile else "asm"
         body = (
             f'({", ".join(parameters)}) {{\n  {result} r;\n  {word}("{_escaped(text)}" : '
@@ -367,7 +372,10 @@ class Calls:
             "  return r;\n}\n"
         )
         chosen, number = name, 1
-        while chosen in taken and taken[chosen] != f"static __device__ __forceinline__ {result} {chosen}{body}":
+        while (
+            chosen in definitions
+            and definitions[chosen] != f"static __device__ __forceinline__ {result} {chosen}{body}"
+        ):
             number += 1
             chosen = f"{name}_{number}"
         self.helpers[f"static __device__ __forceinline__ {result} {chosen}{body}"] = chosen
@@ -387,8 +395,8 @@ class Calls:
             op = op.operands[0].op
         if op is None or op.name != "llvm.mlir.addressof":
             return None
-        found = self.texts.get(op.attributes["global_name"].removeprefix("@"))
-        return None if found is None else literal(found)
+        text = self.texts.get(op.attributes["global_name"].removeprefix("@"))
+        return None if text is None else literal(text)
 
     def _function(self, op: Op, write: Expressions) -> tuple[str, int]:
         if op.callee == "__assertfail":
@@ -439,12 +447,12 @@ def _statement(text: str, inputs: list[str]) -> str:
 
 def literal(text: bytes) -> str:
     """A C string literal of a NUL-terminated text."""
-    made = []
+    characters = []
     for byte in text.removesuffix(b"\0"):
         char = chr(byte)
         named = {"\n": "\\n", "\t": "\\t", '"': '\\"', "\\": "\\\\"}.get(char)
-        made.append(named or (char if 32 <= byte < 127 else f"\\{byte:03o}"))
-    return '"' + "".join(made) + '"'
+        characters.append(named or (char if 32 <= byte < 127 else f"\\{byte:03o}"))
+    return '"' + "".join(characters) + '"'
 
 
 def _escaped(text: str) -> str:

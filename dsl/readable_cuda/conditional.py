@@ -19,20 +19,20 @@ def as_expressions(statements: list) -> list:
 
 
 def _converted(statements: list, reads: dict) -> list:
-    made: list = []
+    out: list = []
     for statement in statements:
         if isinstance(statement, Branch):
             statement.then, statement.orelse = (_converted(arm, reads) for arm in (statement.then, statement.orelse))
-            made += _choice(statement, reads) or [statement]
+            out += _choice(statement, reads) or [statement]
             continue
         if isinstance(statement, Loop):
             statement.head, statement.body = (_converted(part, reads) for part in (statement.head, statement.body))
-        made.append(statement)
-    return made
+        out.append(statement)
+    return out
 
 
 def _choice(branch: Branch, reads: dict) -> list | None:
-    if len(branch.joined) != 1 or branch.joined[0].owner.attributes["name"] not in _WORDS:
+    if len(branch.joined) != 1 or branch.joined[0].defining_op.attributes["name"] not in _WORDS:
         return None
     (chosen,), sources, computed = branch.joined, [], []
     for arm in (branch.then, branch.orelse):
@@ -45,6 +45,6 @@ def _choice(branch: Branch, reads: dict) -> list | None:
                 return None
         sources.append(arm[-1].pairs[0][1])
         computed += arm[:-1]
-    op = chosen.owner
+    op = chosen.defining_op
     op.name, op.operands, op.attributes = "arith.select", [branch.condition, *sources], {"choice": True}
     return [*computed, Compute(op)]

@@ -100,18 +100,18 @@ class Flow:
         if folded is not None:
             env[op.result] = folded
             return
-        made = Op(
+        resolved = Op(
             op.name,
             [_resolve(env, operand) for operand in op.operands],
             [r.type for r in op.results],
             op.attributes,
             op.place,
         )
-        env.update(zip(op.results, made.results))
-        made.blocks = op.blocks
-        if made.callee == "vprintf":
-            _print_values(made, out)
-        out.append(Compute(made))
+        env.update(zip(op.results, resolved.results))
+        resolved.blocks = op.blocks
+        if resolved.callee == "vprintf":
+            _print_values(resolved, out)
+        out.append(Compute(resolved))
 
     def _is_surely_false(self, op: Op, env: dict) -> bool:
         """Whether an op asks if two numbers that are not negative differ in their signs, as `//` and `%` do."""
@@ -127,9 +127,9 @@ class Flow:
     def _if(self, op: Op, env: dict, out: list, frames: list[_Frame]) -> bool:
         """Emit an scf.if; whether nothing gets past it."""
         condition = _resolve(env, op.operands[0])
-        known = constant_of(condition)
-        if known is not None:
-            block = op.blocks[0 if known else 1] if len(op.blocks) > (0 if known else 1) else None
+        constant = constant_of(condition)
+        if constant is not None:
+            block = op.blocks[0 if constant else 1] if len(op.blocks) > (0 if constant else 1) else None
             values = self._run(block, 0, env, out, frames) if block is not None and block.ops else []
             if values is None:
                 return True
@@ -159,26 +159,24 @@ class Flow:
             return True
         if ends[0] is None or ends[1] is None:
             side = 1 if ends[0] is None else 0
-            env.update(zip(op.results, ends[side]))
+            env.update(zip(op.results, ends[side] or []))
             _assume(condition, side == 0, env)
-            leaving: list[list] = [[], []]
-            leaving[1 - side] = arms[1 - side]
-            out.append(Branch(condition, *leaving, op))
+            out.append(Branch(condition, arms[0], [], op) if side else Branch(condition, [], arms[1], op))
             out.extend(arms[side])
             return False
-        joined, pairs = [], ([], [])
-        for result, left, right in zip(op.results, *ends):
+        joined, into = [], ([], [])
+        for result, left, right in zip(op.results, ends[0], ends[1]):
             if _same(left, right):
                 env[result] = left
                 continue
             variable = Op("joined", [], [result.type], {"name": names_of(op)[result.index]}, op.place).result
             joined.append(variable)
             env[result] = variable
-            pairs[0].append((variable, left))
-            pairs[1].append((variable, right))
+            into[0].append((variable, left))
+            into[1].append((variable, right))
         if joined:
-            arms = [[*arm, Copies(pair)] for arm, pair in zip(arms, pairs)]
-        out.append(Branch(condition, *arms, op, joined))
+            arms = [[*arm, Copies(pairs)] for arm, pairs in zip(arms, into)]
+        out.append(Branch(condition, arms[0], arms[1], op, joined))
         return False
 
     def _sets_flag(self, op: Op, block: Block) -> bool:
@@ -247,15 +245,16 @@ class Flow:
         inner.update(zip(before.arguments, starts))
         head: list = []
         values = self._run(before, 0, inner, head, frames)
+        assert values is not None  # the test of a loop does not leave it
         test, passed = values[0], values[1:]
         leaves, copies = [], []
         for index, value in enumerate(passed):
             if index < len(variables) and (value is variables[index] or value is starts[index]):
                 leaves.append(variables[index])
             else:
-                made = self._variables(op, [value], [names_of(op)[index]])[0]
-                leaves.append(made)
-                copies.append((made, value))
+                variable = self._variables(op, [value], [names_of(op)[index]])[0]
+                leaves.append(variable)
+                copies.append((variable, value))
         if copies:
             head.append(Copies(copies))
         body_env = dict(inner)
@@ -335,9 +334,9 @@ class Flow:
         if outer and self.returns:
             beyond = dict(env)
             beyond.update(zip(around.op.results, results))
-            found = self._follow(outer, beyond, set(seen), loops - 1)
-            if found is not None and found.word == "return":
-                return found
+            jump = self._follow(outer, beyond, set(seen), loops - 1)
+            if jump is not None and jump.word == "return":
+                return jump
         if loops != len(self.loops) or any(value in seen for value in results):
             return None
         around.broken.append(results)
@@ -349,10 +348,10 @@ class Flow:
             if op.name in ("scf.yield", "llvm.return", "scf.condition"):
                 return [_resolve(env, operand) for operand in op.operands]
             if op.name == "scf.if":
-                known = constant_of(_resolve(env, op.operands[0]))
-                if known is None:
+                constant = constant_of(_resolve(env, op.operands[0]))
+                if constant is None:
                     return None
-                side = 0 if known else 1
+                side = 0 if constant else 1
                 inner = op.blocks[side] if len(op.blocks) > side else None
                 values = self._passed(inner, 0, env, unknown) if inner is not None and inner.ops else []
                 if values is None:
@@ -373,15 +372,15 @@ class Flow:
 
 def _print_values(op: Op, out: list) -> None:
     """Give a call of vprintf the values that were stored in its buffer, in place of the stores."""
-    buffer, found = op.operands[1], {}
+    buffer, stored = op.operands[1], {}
     for at in range(len(out) - 1, -1, -1):
         store = out[at].op if isinstance(out[at], Compute) else None
         if store is None or store.callee:
             break
         if store.name == "llvm.store" and (offset := _offset(store.operands[1], buffer)) is not None:
-            found.setdefault(offset, store.operands[0])
+            stored.setdefault(offset, store.operands[0])
             del out[at]
-    op.operands = [op.operands[0], *(found[offset] for offset in sorted(found))]
+    op.operands = [op.operands[0], *(stored[offset] for offset in sorted(stored))]
     op.attributes = {**op.attributes, "printed": True}
 
 
@@ -390,8 +389,9 @@ def _offset(address: Value, buffer: Value) -> int | None:
     if address is buffer:
         return 0
     op = address.op
-    is_inside = op is not None and op.name == "llvm.getelementptr" and op.operands == [buffer]
-    return op.attributes["rawConstantIndices"][0] if is_inside and op.attributes["elem_type"] == "i8" else None
+    if op is None or op.name != "llvm.getelementptr" or op.operands != [buffer]:
+        return None
+    return op.attributes["rawConstantIndices"][0] if op.attributes["elem_type"] == "i8" else None
 
 
 # --- what is known of conditions -------------------------------------------------------------------------------------
@@ -460,14 +460,9 @@ def _folded(op: Op, env: dict) -> Value | None:
     if op.name in ("arith.addi", "arith.muli"):
         neutral = 0 if op.name == "arith.addi" else 1
         a, b = (_resolve(env, operand) for operand in op.operands)
-        known = constant_of(a), constant_of(b)
-        return (
-            b
-            if known[0] is not False and known[0] == neutral and known[0] is not True
-            else a
-            if known[1] is not False and known[1] == neutral and known[1] is not True
-            else None
-        )
+        if _is_number(a, neutral):
+            return b
+        return a if _is_number(b, neutral) else None
     if op.name not in ("arith.xori", "arith.andi", "arith.ori", "arith.select"):
         return None
     operands = [_resolve(env, operand) for operand in op.operands]
@@ -482,7 +477,12 @@ def _folded(op: Op, env: dict) -> Value | None:
             return _bool(first != second, op)
         return operands[0] if second is False else None
     neutral = op.name == "arith.andi"
-    for known, other in ((first, operands[1]), (second, operands[0])):
-        if isinstance(known, bool):
-            return other if known is neutral else _bool(known, op)
+    for flag, other in ((first, operands[1]), (second, operands[0])):
+        if isinstance(flag, bool):
+            return other if flag is neutral else _bool(flag, op)
     return None
+
+
+def _is_number(value: Value, number: int) -> bool:
+    constant = constant_of(value)
+    return not isinstance(constant, bool) and constant == number

@@ -10,45 +10,22 @@ import ctypes
 import math
 import struct
 from collections.abc import Callable
+from typing import Protocol
 
 from dsl.analysis.mlir_reader import Op, Value
+from dsl.readable_cuda.cpp_types import (
+    TYPES,
+    UNSIGNED,
+    VECTORS,
+    Unsupported,
+    c_type,
+    count_and_element,
+    registers_of,
+    vector_type,
+)
 from dsl.readable_cuda.ranges import Ranges
 from dsl.readable_cuda.statements import constant_of
-from dsl.span import Span
 
-TYPES = {
-    "i1": "bool",
-    "i8": "signed char",
-    "i16": "short",
-    "i32": "int",
-    "i64": "long long",
-    "f16": "__half",
-    "bf16": "__nv_bfloat16",
-    "f32": "float",
-    "f64": "double",
-    "i128": "__int128",
-}
-_UNSIGNED = {
-    "i8": "unsigned char",
-    "i16": "unsigned short",
-    "i32": "unsigned",
-    "i64": "unsigned long long",
-    "i128": "unsigned __int128",
-}
-_VECTORS = {
-    ("f32", 2): "float2",
-    ("f32", 4): "float4",
-    ("f32", 3): "float3",
-    ("f64", 2): "double2",
-    ("i32", 2): "int2",
-    ("i32", 3): "int3",
-    ("i32", 4): "int4",
-    ("i64", 2): "longlong2",
-    ("i16", 2): "short2",
-    ("i16", 4): "short4",
-    ("i8", 2): "char2",
-    ("i8", 4): "char4",
-}
 ATOM, UNARY, PRODUCT, SUM, SHIFT, RELATION, EQUALITY, BIT_AND, BIT_XOR, BIT_OR, AND, OR, CHOICE = range(130, 0, -10)
 
 _INFIX = {
@@ -74,61 +51,31 @@ _NEGATED_COMPARE = {9: "<=", 10: "<", 11: ">=", 12: ">"}  # ugt is not <=, and s
 _EXTREMES = {"arith.minsi": "min", "arith.maxsi": "max", "arith.minnumf": "min", "arith.maxnumf": "max"}
 
 
-class Unsupported(Exception):
-    """An op that has no spelling in CUDA C++ here, and the author's line it comes from."""
+class Calls(Protocol):
+    """What writes calls. `helpers`: the functions that the text needs, by their definitions."""
 
-    def __init__(self, what: str, place: Span | None):
-        super().__init__(f"--show cuda does not print {what} yet")
-        self.what, self.place = what, place
+    helpers: dict[str, str]
 
-
-def vector_type(type_: str) -> tuple[int, str] | None:
-    """Count and element type of `vector<4xf32>`."""
-    if not type_.startswith("vector<"):
-        return None
-    count, _, element = type_[7:-1].rpartition("x")
-    return (int(count), element) if count.isdigit() else None
-
-
-def registers_of(type_: str) -> list[str] | None:
-    """The types of a struct whose members all have the same, as matrix instructions give them."""
-    if not (type_.startswith("!llvm.struct<(") and type_.endswith(")>")):
-        return None
-    members = type_[14:-2].split(", ")
-    return members if len(set(members)) == 1 else None
-
-
-def c_type(type_: str, place: Span | None = None) -> str:
-    """The C++ type of an MLIR type. Raises Unsupported."""
-    if type_ in TYPES:
-        return TYPES[type_]
-    if type_.startswith("!llvm.struct<(") and type_.endswith(", i1)>"):  # of cmpxchg: what was there
-        return c_type(type_[14:].partition(",")[0], place)
-    members = registers_of(type_)
-    if members is not None:
-        return f"Vector<{c_type(members[0], place)}, {len(members)}>"
-    found = vector_type(type_)
-    if found is not None and found[1] in TYPES:
-        return _VECTORS.get((found[1], found[0])) or f"Vector<{TYPES[found[1]]}, {found[0]}>"
-    raise Unsupported(f"the type {type_}", place)
+    def __call__(self, op: Op, write: Expressions, /) -> tuple[str, int]: ...
 
 
 class Expressions:
-    """Text of values. `names`: what variables are called."""
+    """Text of values. `names`: what variables are called. `calls`, `addresses` and `vectors` write what they say."""
 
     def __init__(
         self,
         names: dict[Value, str],
-        calls: Callable[[Op, Expressions], tuple[str, int]],
+        calls: Calls,
         addresses: Callable[[Value, Expressions], tuple[str, int]],
+        vectors: Callable[[Expressions, Op], tuple[str, int]],
     ):
-        self.names, self.calls, self.addresses = names, calls, addresses
+        self.names, self.calls, self.addresses, self.vectors = names, calls, addresses, vectors
         self.ranges = Ranges()
 
     def text(self, value: Value, least: int = 0) -> str:
         """The expression, in parentheses where it binds less than `least`."""
-        found, binds = self.of(value)
-        return f"({found})" if binds < least else found
+        text, binds = self.of(value)
+        return f"({text})" if binds < least else text
 
     def of(self, value: Value) -> tuple[str, int]:
         name = self.names.get(value)
@@ -149,7 +96,7 @@ class Expressions:
         if not op.results:
             return self.calls(op, self)
         if vector_type(op.result.type) or name.startswith("vector."):
-            return self.vector(op)
+            return self.vectors(self, op)
         if name in _LOGIC and op.result.type == "i1":
             return self._logic(op)
         if name in _INFIX:
@@ -168,7 +115,7 @@ class Expressions:
     def _constant(self, op: Op) -> tuple[str, int]:
         number, type_ = op.attributes["value"], op.result.type
         if isinstance(number, str):
-            return self._dense(op)
+            return self.dense(op)
         if isinstance(number, bool):
             return str(number).lower(), ATOM
         if type_ in ("f32", "f64", "f16", "bf16"):
@@ -200,20 +147,21 @@ class Expressions:
             return f"{TYPES[type_]}({text})", ATOM
         return text, UNARY if text.startswith("-") else ATOM
 
-    def _dense(self, op: Op) -> tuple[str, int]:
-        found = vector_type(op.result.type)
+    def dense(self, op: Op) -> tuple[str, int]:
+        """A vector constant. Raises Unsupported for one whose elements differ."""
+        vector = vector_type(op.result.type)
         text = op.attributes["value"].removeprefix("dense<").rpartition(">")[0]
         body = text.rpartition("> : ")[0] if "> : " in text else text
-        if found is None or "[" in body or '"' in body:
+        if vector is None or "[" in body or '"' in body:
             raise Unsupported("a constant vector of different numbers", op.place)
-        count, element = found
+        count, element = vector
         if body in ("true", "false") or element.startswith("i"):
             item = body
         elif body.startswith("0x"):
             raise Unsupported("a constant vector of special floats", op.place)
         else:
             item = self._float(float(body), element)[0]
-        return self.made_vector(element, [item] * count), ATOM
+        return self.vector_of(element, [item] * count), ATOM
 
     # --- scalars ---
 
@@ -234,7 +182,7 @@ class Expressions:
         """`!value`."""
         op = value.op
         is_negation = op is not None and op.name == "arith.xori" and constant_of(op.operands[1]) is True
-        if value not in self.names and is_negation:
+        if value not in self.names and op is not None and is_negation:
             return self.of(op.operands[0])
         return f"!{self.text(value, UNARY)}", UNARY
 
@@ -245,7 +193,7 @@ class Expressions:
         number = constant_of(b)
         if op.name == "arith.addi" and isinstance(number, int) and -(2**31) < number < 0:
             return f"{self.text(a, SUM)} - {-number}{'LL' if type_ == 'i64' else ''}", SUM
-        if op.name in ("arith.addi", "arith.subi", "arith.muli") and type_ in _UNSIGNED and self.ranges.may_wrap(op):
+        if op.name in ("arith.addi", "arith.subi", "arith.muli") and type_ in UNSIGNED and self.ranges.may_wrap(op):
             return self._wrapping(op, sign, binds)
         if op.name == "arith.subi" and constant_of(a) == 0:
             return self._narrow(f"-{self.text(b, UNARY + 1)}", UNARY, type_)
@@ -261,7 +209,7 @@ class Expressions:
 
     def _wrapping(self, op: Op, sign: str, binds: int) -> tuple[str, int]:
         """A sum or product that may leave its type: computed without a sign, which C++ lets wrap."""
-        unsigned = _UNSIGNED[op.result.type]
+        unsigned = UNSIGNED[op.result.type]
         a, b = op.operands
         number = constant_of(b)
         right = (
@@ -280,7 +228,7 @@ class Expressions:
         number = constant_of(value)
         if isinstance(number, int) and not isinstance(number, bool) and number >= 0:
             return f"{number}{'u' if value.type == 'i32' else 'ull' if value.type == 'i64' else ''}"
-        return f"({_UNSIGNED[value.type]}){self.text(value, UNARY)}"
+        return f"({UNSIGNED[value.type]}){self.text(value, UNARY)}"
 
     def _unsigned_infix(self, op: Op) -> tuple[str, int]:
         sign, binds = _UNSIGNED_INFIX[op.name]
@@ -310,7 +258,7 @@ class Expressions:
         binds = EQUALITY if predicate < 2 else RELATION
         if "ptr" in a.type:
             return f"{self.text(a, binds)} {sign} {self.text(b, binds + 1)}", binds
-        if predicate >= 6 and a.type in _UNSIGNED and not all(self.ranges.is_natural(side) for side in (a, b)):
+        if predicate >= 6 and a.type in UNSIGNED and not all(self.ranges.is_natural(side) for side in (a, b)):
             return f"{self.unsigned(a)} {sign} {self.unsigned(b)}", binds
         return f"{self.text(a, binds + 1)} {sign} {self.text(b, binds + 1)}", binds
 
@@ -330,9 +278,9 @@ class Expressions:
         return ("true" if predicate == 15 else "false"), ATOM
 
     def _select(self, op: Op) -> tuple[str, int]:
-        found = self._floor_division(op)
-        if found is not None:
-            return found
+        division = self._floor_division(op)
+        if division is not None:
+            return division
         condition, a, b = op.operands
         if op.result.type == "i1":
             for value, sign, binds in ((b, "&&", AND), (a, "||", OR)):
@@ -398,7 +346,7 @@ class Expressions:
             text = self.text(source, UNARY)
             return (f"-({to}){text}" if op.name == "arith.extsi" else f"({to}){text}"), UNARY
         if op.name == "arith.extui" and not self.ranges.is_natural(source):
-            return f"({to})({_UNSIGNED[source.type]}){self.text(source, UNARY)}", UNARY
+            return f"({to})({UNSIGNED[source.type]}){self.text(source, UNARY)}", UNARY
         return f"({to}){self.text(source, UNARY)}", UNARY
 
     def _truncate(self, op: Op) -> tuple[str, int]:
@@ -414,7 +362,7 @@ class Expressions:
         inner = self.text(source, UNARY)
         unsigned = op.name == "arith.uitofp" and source.type != "i1" and not self.ranges.is_natural(source)
         if unsigned:
-            inner = f"({_UNSIGNED[source.type]}){inner}"
+            inner = f"({UNSIGNED[source.type]}){inner}"
         if to in ("f16", "bf16"):  # rounded once
             word = ("u" if unsigned else "") + ("ll" if source.type == "i64" else "int")
             return f"__{word}2{'half' if to == 'f16' else 'bfloat16'}_rn({inner})", ATOM
@@ -439,7 +387,7 @@ class Expressions:
             return f"(double){inner}({text})", UNARY
         return f"({c_type(to)}){self.text(source, UNARY)}", UNARY
 
-    def _member(self, op: Op) -> tuple[str, int]:
+    def member(self, op: Op) -> tuple[str, int]:
         """What a cmpxchg found; a register of what a matrix instruction gives."""
         source = op.operands[0]
         if registers_of(source.type):
@@ -483,24 +431,19 @@ class Expressions:
 
     # --- vectors ---
 
-    def made_vector(self, element: str, items: list[str]) -> str:
+    def vector_of(self, element: str, items: list[str]) -> str:
         """A vector of elements' texts."""
-        builtin = _VECTORS.get((element, len(items)))
+        builtin = VECTORS.get((element, len(items)))
         if builtin:
             return f"make_{builtin}({', '.join(items)})"
         return f"Vector<{TYPES[element]}, {len(items)}>{{{{{', '.join(items)}}}}}"
 
     def element(self, vector: str, type_: str, index: int) -> str:
         """Element `index` of a vector that is written `vector`."""
-        count, element = vector_type(type_)
-        if (element, count) in _VECTORS:
+        count, element = count_and_element(type_)
+        if (element, count) in VECTORS:
             return f"{vector}.{'xyzw'[index]}"
         return f"{vector}.at[{index}]"
-
-    def vector(self, op: Op) -> tuple[str, int]:
-        from dsl.readable_cuda import vectors
-
-        return vectors.text(self, op)
 
 
 _ADDRESSES = {
@@ -529,7 +472,7 @@ _SPECIAL: dict[str, Callable[[Expressions, Op], tuple[str, int]]] = {
     "arith.negf": Expressions._negate,
     "arith.extf": Expressions._resize_float,
     "arith.truncf": Expressions._resize_float,
-    "llvm.extractvalue": Expressions._member,
+    "llvm.extractvalue": Expressions.member,
     "arith.bitcast": Expressions._bitcast,
     "arith.minui": Expressions._unsigned_extreme,
     "arith.maxui": Expressions._unsigned_extreme,
@@ -541,8 +484,6 @@ def _shortest_float(number: float) -> str:
     """The shortest decimal that reads back as this float of 32 bits."""
     if number == 0:
         return "-0.0" if math.copysign(1, number) < 0 else "0.0"
-    for digits in range(1, 18):
-        text = f"{number:.{digits}g}"
-        if ctypes.c_float(float(text)).value == ctypes.c_float(number).value:
-            break
+    texts = (f"{number:.{digits}g}" for digits in range(1, 18))
+    text = next(text for text in texts if ctypes.c_float(float(text)).value == ctypes.c_float(number).value)
     return text if any(letter in text for letter in ".e") else text + ".0"

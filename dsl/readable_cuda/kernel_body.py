@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from dsl.analysis.mlir_reader import Op, Value
-from dsl.readable_cuda import author_names
+from dsl.readable_cuda import author_names, vectors
 from dsl.readable_cuda.author_names import Namer
 from dsl.readable_cuda.calls import Calls
 from dsl.readable_cuda.conditional import as_expressions
 from dsl.readable_cuda.counted_loops import counted, while_as_for
-from dsl.readable_cuda.expressions import RELATION, Expressions, Unsupported, c_type
+from dsl.readable_cuda.cpp_types import Unsupported, c_type
+from dsl.readable_cuda.expressions import RELATION, Expressions
 from dsl.readable_cuda.memory import BYTES, Memory, element_of
 from dsl.readable_cuda.parallel_copies import in_order
-from dsl.readable_cuda.statements import Branch, Compute, Copies, Loop, is_pure, reads_all, walk
+from dsl.readable_cuda.statements import Branch, Compute, Copies, Loop, constant_of, is_pure, reads_all, walk
 from dsl.readable_cuda.variables import Inlining, Sharing, without_dead
 
 _INDENT = "  "
@@ -32,14 +33,13 @@ class Body:
         }  # where each is seen
         self.heads = {id(loop.head): id(loop.body) for loop in walk(self.statements) if isinstance(loop, Loop)}
         self.users = _users(self.statements)
-        self.memory = Memory(globals_, calls, self.users)
         self.namer = Namer()
-        self.memory.fresh = self.namer.fresh
+        self.memory = Memory(globals_, calls, self.users, self.namer.fresh)
         self.inlining = Inlining(self.statements, names)
         self.named = self.inlining.named
         self.leaf_sets: dict[Value, tuple[Value, ...]] = {}
         self.sharing = Sharing(self.statements, self.leaves)
-        self.write = Expressions({}, calls, self.memory)
+        self.write = Expressions({}, calls, self.memory, vectors.text)
         self.write.ranges.users = self.users
         self.write.ranges.sources = _sources(self.statements)
         self.declared: set[Value] = set()
@@ -51,20 +51,20 @@ class Body:
 
     def leaves(self, value: Value) -> tuple[Value, ...]:
         """The values with a name that the text of `value` reads."""
-        found = self.leaf_sets.get(value)
-        if found is None:
+        leaf_values = self.leaf_sets.get(value)
+        if leaf_values is None:
             op = value.op
             if op is None or value in self.named or op.name in _VARIABLES:
-                found = (value,)
+                leaf_values = (value,)
             else:
-                found = tuple(dict.fromkeys(leaf for operand in op.operands for leaf in self.leaves(operand)))
-            self.leaf_sets[value] = found
-        return found
+                leaf_values = tuple(dict.fromkeys(leaf for operand in op.operands for leaf in self.leaves(operand)))
+            self.leaf_sets[value] = leaf_values
+        return leaf_values
 
     def _name_parameters(self) -> None:
-        given = self.kernel.attributes.get("dsl.names", "").split(",")
+        author_names = self.kernel.attributes.get("dsl.names", "").split(",")
         for index, value in enumerate(self.kernel.blocks[0].arguments):
-            wanted = given[index] if index < len(given) and given[index] else f"arg{index}"
+            wanted = author_names[index] if index < len(author_names) and author_names[index] else f"arg{index}"
             name = self.namer.fresh(wanted)
             in_memory = str(index) in self.kernel.attributes.get("dsl.memory", "").split(",")
             self.write.names[value] = f"bool:{name}" if self._is_bool(value) else f"&{name}" if in_memory else name
@@ -100,6 +100,7 @@ class Body:
         if op is not None and op.name in _VARIABLES:
             name = op.attributes["name"]
             if op.name == "counter" or name in ("the trip", "the loop variable"):
+                assert op.place is not None
                 name = author_names.counters(op.place.file).get((op.place.line, op.place.column), "i")
             return name
         return self.author.get(value, "")
@@ -164,16 +165,16 @@ class Body:
         return "\n".join([head, *shared, *lines, "}"]) + "\n"
 
     def _parameters(self) -> str:
-        made = []
+        declarations = []
         for value in self.kernel.blocks[0].arguments:
             name = self.write.names[value]
             if name.startswith("bool:"):
-                made.append(f"bool {name[5:]}")
+                declarations.append(f"bool {name[5:]}")
             elif name.startswith("&"):
-                made.append(f"const __grid_constant__ TensorMap {name[1:]}")
+                declarations.append(f"const __grid_constant__ TensorMap {name[1:]}")
             else:
-                made.append(self._declared(value, name))
-        return ", ".join(made)
+                declarations.append(self._declared(value, name))
+        return ", ".join(declarations)
 
     def _declared(self, value: Value, name: str) -> str:
         if value.type.startswith("!llvm.ptr"):
@@ -187,11 +188,11 @@ class Body:
         homes = self.homes.get(id(statements), {})
         for index, statement in enumerate(statements):
             own = homes.get(index, [])
-            made, introduced = self._statement(statement, depth, own)
+            own_lines, introduced = self._statement(statement, depth, own)
             for stands in own:
                 if stands not in introduced:
                     lines.append(f"{pad}{self._declared(stands, self.write.names[stands])};")
-            lines += made
+            lines += own_lines
         return lines
 
     def _statement(self, statement, depth: int, own: list[Value]) -> tuple[list[str], set[Value]]:
@@ -326,41 +327,37 @@ class Body:
     def _while(self, loop: Loop, depth: int) -> list[str]:
         pad = _INDENT * depth
         lines = self._block(loop.head, depth)
-        known = (
-            loop.test.op.attributes["value"]
-            if loop.test.op is not None and loop.test.op.name == "arith.constant"
-            else None
-        )
-        if known is not True:
+        assert loop.test is not None
+        if constant_of(loop.test) is not True:
             lines.append(f"{pad}if ({self.write.negated(loop.test)[0]}) {{ break; }}")
         return lines + self._block(loop.body, depth)
 
 
 def _users(statements: list) -> dict[Value, list[Any]]:
     """For each value the ops that take it, and the variables that are given it."""
-    found: dict[Value, list[Any]] = {}
+    users: dict[Value, list[Any]] = {}
     for statement in walk(statements):
         if isinstance(statement, Compute):
             for operand in statement.op.operands:
-                found.setdefault(operand, []).append(statement.op)
+                users.setdefault(operand, []).append(statement.op)
         elif isinstance(statement, Copies):
             for target, source in statement.pairs:
-                found.setdefault(source, []).append(target)
-    return found
+                users.setdefault(source, []).append(target)
+    return users
 
 
 def _sources(statements: list) -> dict[Value, list[Value]]:
     """For each variable what it is given; for a counter its start and its end."""
-    found: dict[Value, list[Value]] = {}
+    sources: dict[Value, list[Value]] = {}
     for statement in walk(statements):
         if isinstance(statement, Copies):
             for target, source in statement.pairs:
-                found.setdefault(target, []).append(source)
+                sources.setdefault(target, []).append(source)
         elif isinstance(statement, Loop) and statement.variable is not None:
             step = statement.bounds[2].op
             if step is not None and step.name == "arith.constant" and step.attributes["value"] > 0:
-                found[statement.variable] = list(statement.bounds[:2])
-    return found
+                sources[statement.variable] = list(statement.bounds[:2])
+    return sources
 
 
 def _is_wrapped(text: str) -> bool:

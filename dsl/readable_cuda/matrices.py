@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from dsl.analysis.mlir_reader import Op
-from dsl.readable_cuda.expressions import ATOM, Expressions, Unsupported, c_type
+from dsl.readable_cuda.cpp_types import Unsupported, c_type
+from dsl.readable_cuda.expressions import ATOM, Expressions
 
 _LETTERS = {"f32": "f", "f64": "d", "i32": "r", "vector<2xf16>": "r"}
 _IN_ASM = {"f32": "float", "f64": "double", "i32": "int", "vector<2xf16>": "unsigned"}
@@ -19,10 +20,12 @@ def is_matrix(name: str) -> bool:
 
 def call(op: Op, write: Expressions, helpers: dict[str, str]) -> tuple[str, int]:
     """The call of an instruction; its function is put in `helpers` (definition -> name)."""
-    found = _MMA.match(op.callee)
-    if found:
-        return _mma(op, write, helpers, *found.groups())
-    kind, count, trans = _ROWS.match(op.callee).groups()
+    product = _MMA.match(op.callee)
+    if product:
+        return _mma(op, write, helpers, *product.groups())
+    rows = _ROWS.match(op.callee)
+    assert rows is not None, op.callee
+    kind, count, trans = rows.groups()
     registers = _list(1 if kind == "st" else 0, int(count))
     place = f"%{0 if kind == 'st' else count}"
     row = f'"r"((unsigned)__cvta_generic_to_shared({write.text(op.operands[0])}))'
@@ -60,8 +63,8 @@ def _mma(op: Op, write: Expressions, helpers: dict[str, str], shape: str, kinds:
     if bits is None or not all(type_ in _LETTERS for type_ in types):
         raise Unsupported(op.callee, op.place)
     counts = [m * k * bits // 1024, k * n * bits // 1024, m * n // 32 // (2 if acc == "f16" else 1)]
-    held = types[-1]
-    registers, result = c_type(held, op.place), c_type(op.result.type, op.place)
+    result_type = types[-1]
+    registers, result = c_type(result_type, op.place), c_type(op.result.type, op.place)
     name = f"mma_{shape}_{ab}_{acc}"
     letters = [(letter, i) for letter, count in zip("abc", counts) for i in range(count)]
     parameters = ", ".join(f"{c_type(type_)} {letter}{i}" for type_, (letter, i) in zip(types, letters))
@@ -69,16 +72,16 @@ def _mma(op: Op, write: Expressions, helpers: dict[str, str], shape: str, kinds:
     for count in counts:
         lists.append(_list(first, count))
         first += count
-    packed = held == "vector<2xf16>"
-    outputs = ", ".join(f'"={_LETTERS[held]}"({f"r{i}" if packed else f"d.at[{i}]"})' for i in range(counts[2]))
+    packed = result_type == "vector<2xf16>"
+    outputs = ", ".join(f'"={_LETTERS[result_type]}"({f"r{i}" if packed else f"d.at[{i}]"})' for i in range(counts[2]))
     inputs = ", ".join(
         f'"{_LETTERS[type_]}"({_given(type_, f"{letter}{i}")})' for type_, (letter, i) in zip(types, letters)
     )
-    made = f"  unsigned {', '.join(f'r{i}' for i in range(counts[2]))};\n" if packed else f"  {result} d;\n"
+    local = f"  unsigned {', '.join(f'r{i}' for i in range(counts[2]))};\n" if packed else f"  {result} d;\n"
     values = ", ".join(f"bits_as<{registers}>(r{i})" for i in range(counts[2]))
     text = f"mma.sync.aligned.{shape}.row.col.{acc}.{ab}.{ab}.{acc} {', '.join(lists)};"
     helpers.setdefault(
-        f'static __device__ __forceinline__ {result} {name}({parameters}) {{\n{made}  asm volatile("{text}"\n    : '
+        f'static __device__ __forceinline__ {result} {name}({parameters}) {{\n{local}  asm volatile("{text}"\n    : '
         f"{outputs}\n    : {inputs});\n  return {f'{result}{{{{{values}}}}}' if packed else 'd'};\n}}\n",
         name,
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from dsl.analysis.mlir_reader import Op, Value
 from dsl.readable_cuda.calls import Calls
-from dsl.readable_cuda.expressions import ATOM, SUM, TYPES, UNARY, Expressions, Unsupported, c_type, vector_type
+from dsl.readable_cuda.cpp_types import TYPES, Unsupported, c_type, vector_type
+from dsl.readable_cuda.expressions import ATOM, SUM, UNARY, Expressions
 from dsl.readable_cuda.statements import constant_of
 
 REGION = "__dynamic_shmem__0"
@@ -20,22 +22,24 @@ BYTES = {"i1": 1, "i8": 1, "i16": 2, "f16": 2, "bf16": 2, "i32": 4, "f32": 4, "i
 def element_of(type_: str) -> tuple[str, int]:
     """The scalar type in memory behind an element type, and how many of it."""
     count = 1
-    while found := _ARRAY.match(type_):
-        count, type_ = count * int(found[1]), found[2]
+    while array := _ARRAY.match(type_):
+        count, type_ = count * int(array[1]), array[2]
     return type_, count
 
 
 class Memory:
     """Spells addresses. `pointees`: the element type (MLIR's) that each pointer with a name points at."""
 
-    def __init__(self, globals_: dict[str, Op], calls: Calls, users: dict[Value, list[Any]]):
+    def __init__(
+        self, globals_: dict[str, Op], calls: Calls, users: dict[Value, list[Any]], fresh: Callable[[str], str]
+    ):
         self.globals, self.calls, self.users = globals_, calls, users
         self.pointees: dict[Value, str] = {}
         self.shared: dict[str, str] = {}  # shared symbol -> its C++ name
-        self.fresh = None
+        self.fresh = fresh  # a name that is not taken yet
 
     def __call__(self, value: Value, write: Expressions) -> tuple[str, int]:
-        op = value.op
+        op = value.defining_op
         if op.name == "llvm.load":
             return self.load(op, write)
         if op.name == "llvm.ptrtoint":
@@ -47,14 +51,14 @@ class Memory:
 
     def pointee(self, value: Value) -> str:
         """The element type that most uses of a pointer have."""
-        found = self.pointees.get(value)
-        if found is None:
+        element_type = self.pointees.get(value)
+        if element_type is None:
             counts: Counter = Counter()
             self._count(value, counts, set())
             wide = [(count, type_) for type_, count in counts.items() if type_ != "i8"]
-            found = max(wide)[1] if wide else "i8"
-            self.pointees[value] = found
-        return found
+            element_type = max(wide)[1] if wide else "i8"
+            self.pointees[value] = element_type
+        return element_type
 
     def _count(self, value: Value, counts: Counter, seen: set[Value]) -> None:
         if value in seen:
@@ -77,8 +81,8 @@ class Memory:
                 self._count(user.result, counts, seen)
 
     def _access(self, type_: str, counts: Counter) -> None:
-        found = vector_type(type_)
-        type_ = found[1] if found else type_
+        vector = vector_type(type_)
+        type_ = vector[1] if vector else type_
         if type_ in TYPES:
             counts[type_] += 1
 
@@ -161,21 +165,21 @@ class Memory:
         symbol = op.attributes["global_name"].removeprefix("@")
         if (text := self.calls.string(op.result)) is not None:
             return text, ATOM, "i8"
-        made = self.globals.get(symbol)
-        if made is not None and (table := _table(made, symbol)):
+        global_ = self.globals.get(symbol)
+        if global_ is not None and (table := _table(global_, symbol)):
             self.calls.helpers.setdefault(table, symbol)
-            return symbol, ATOM, element_of(made.attributes["global_type"])[0]
-        if made is None or "3" not in str(made.attributes.get("addr_space", "")):
+            return symbol, ATOM, element_of(global_.attributes["global_type"])[0]
+        if global_ is None or "3" not in str(global_.attributes.get("addr_space", "")):
             raise Unsupported(f"the global {symbol}", op.place)
         if symbol not in self.shared:
             self.shared[symbol] = self.fresh("smem" if symbol == REGION else symbol)
-        return self.shared[symbol], ATOM, element_of(made.attributes["global_type"])[0]
+        return self.shared[symbol], ATOM, element_of(global_.attributes["global_type"])[0]
 
     def declaration(self, symbol: str) -> str:
         """The declaration of a shared array."""
-        made = self.globals[symbol]
-        type_, count = element_of(made.attributes["global_type"])
-        align = made.attributes.get("alignment")
+        global_ = self.globals[symbol]
+        type_, count = element_of(global_.attributes["global_type"])
+        align = global_.attributes.get("alignment")
         aligned = f"__align__({align}) " if align else ""
         if count == 0:
             return f"extern __shared__ {aligned}{c_type(type_)} {self.shared[symbol]}[];"
@@ -194,15 +198,15 @@ class Memory:
 
     def place(self, pointer: Value, type_: str, alignment: int, write: Expressions) -> list[str]:
         """The lvalue of an access of `type_`; of a vector that is not aligned, the lvalue of each element."""
-        found = vector_type(type_)
-        scalar = found[1] if found else type_
+        vector = vector_type(type_)
+        scalar = vector[1] if vector else type_
         if scalar not in TYPES:
             if type_.startswith("!llvm.ptr"):
                 return [f"*(void**){self._operand(pointer, write)}"]
             raise Unsupported(f"an access of {type_}", None)
-        if not found:
+        if not vector:
             return [self._scalar(pointer, scalar, write)]
-        count = found[0]
+        count = vector[0]
         base = self.typed(pointer, scalar, write)
         if alignment >= count * BYTES[scalar] and c_type(type_) in _ALIGNED:
             return [f"*({c_type(type_)}*){base if base[0] == '(' or base.isidentifier() else f'({base})'}"]
@@ -231,9 +235,10 @@ class Memory:
 
     def load(self, op: Op, write: Expressions) -> tuple[str, int]:
         places = self.place(op.operands[0], op.result.type, op.attributes.get("alignment", 1), write)
-        if len(places) == 1 and (vector_type(op.result.type) or ("", 0))[0] != 1:
+        vector = vector_type(op.result.type)
+        if vector is None or (len(places) == 1 and vector[0] != 1):
             return places[0], UNARY if places[0].startswith("*") else ATOM
-        return write.made_vector(vector_type(op.result.type)[1], places), ATOM
+        return write.vector_of(vector[1], places), ATOM
 
     def store(self, op: Op, write: Expressions) -> list[str]:
         """The statements of a store."""
@@ -258,10 +263,10 @@ class Memory:
 _ALIGNED = {"float2", "float4", "double2", "int2", "int4", "longlong2", "short2", "short4", "char2", "char4"}
 
 
-def _table(made: Op, symbol: str) -> str:
+def _table(global_: Op, symbol: str) -> str:
     """The definition of a global array of constant integers; "" for other globals."""
-    value = made.attributes.get("value")
-    type_, count = element_of(made.attributes["global_type"])
+    value = global_.attributes.get("value")
+    type_, count = element_of(global_.attributes["global_type"])
     if not isinstance(value, str) or not value.startswith("dense<[") or type_ not in ("i32", "i64"):
         return ""
     numbers = value.removeprefix("dense<[").partition("]")[0].split(", ")

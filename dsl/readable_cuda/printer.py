@@ -11,7 +11,7 @@ from dsl.analysis.mlir_reader import Module, Op
 from dsl.readable_cuda import author_names
 from dsl.readable_cuda.calls import Calls
 from dsl.readable_cuda.control_flow import Flow
-from dsl.readable_cuda.expressions import Unsupported
+from dsl.readable_cuda.cpp_types import Unsupported
 from dsl.readable_cuda.kernel_body import Body
 
 __all__ = ["Unsupported", "to_cuda"]
@@ -56,9 +56,9 @@ def _kernel(kernel: Op, module: Module, calls: Calls) -> str:
 
 def _texts(module: Module) -> dict[str, bytes]:
     """The strings among a module's globals."""
-    found = {}
+    texts = {}
     for symbol, op in module.globals.items():
         value = op.attributes.get("value")
         if isinstance(value, str) and "constant" in op.attributes and not value.startswith("dense<["):
-            found[symbol] = value.encode("utf-8", "surrogateescape")
-    return found
+            texts[symbol] = value.encode("utf-8", "surrogateescape")
+    return texts

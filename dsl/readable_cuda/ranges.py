@@ -51,8 +51,8 @@ class Ranges:
 
     def is_natural(self, value: Value) -> bool:
         """Whether a value is surely not negative."""
-        found = self.of(value)
-        return found is not None and found[0] >= 0
+        bounds = self.of(value)
+        return bounds is not None and bounds[0] >= 0
 
     def of(self, value: Value) -> tuple[int, int] | None:
         """Least and greatest value, or None where they are not known to be less than the type's."""
@@ -61,11 +61,11 @@ class Ranges:
             self.bounds[value] = self._fitting(value, self._find(value))
         return self.bounds[value]
 
-    def _fitting(self, value: Value, found: tuple[int, int] | None) -> tuple[int, int] | None:
-        if found is None or not value.type.startswith("i") or value.type == "i1":
-            return found if value.type == "i1" else None
+    def _fitting(self, value: Value, bounds: tuple[int, int] | None) -> tuple[int, int] | None:
+        if bounds is None or not value.type.startswith("i") or value.type == "i1":
+            return bounds if value.type == "i1" else None
         limit = 1 << (int(value.type[1:]) - 1)
-        return found if -limit <= found[0] and found[1] < limit else None
+        return bounds if -limit <= bounds[0] and bounds[1] < limit else None
 
     def _find(self, value: Value) -> tuple[int, int] | None:
         op = value.op
@@ -99,9 +99,9 @@ class Ranges:
         return None if start is None else (start[0], max(start[0], stop[1] - 1) if stop else limit - 1)
 
     def _register(self, op: Op) -> tuple[int, int] | None:
-        found = _REGISTER.match(op.callee)
-        if found:
-            name, axis = found.groups()
+        register = _REGISTER.match(op.callee)
+        if register:
+            name, axis = register.groups()
             greatest = 2**31 - 1 if axis == "x" else 65535
             return _REGISTERS.get(name) or (0 if name == "ctaid" else 1, greatest - (name == "ctaid"))
         return (0, 64) if op.callee.startswith(("ctpop", "ctlz", "cttz")) else None
@@ -151,9 +151,10 @@ class Ranges:
 
 
 def _union(*parts: tuple[int, int] | None) -> tuple[int, int] | None:
-    if None in parts:
+    bounds = [part for part in parts if part is not None]
+    if len(bounds) != len(parts):
         return None
-    return min(low for low, _ in parts), max(high for _, high in parts)
+    return min(low for low, _ in bounds), max(high for _, high in bounds)
 
 
 def _sum(a, b):

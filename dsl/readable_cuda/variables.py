@@ -7,7 +7,7 @@ they are never needed at the same time, so that `x = x + 1` is one variable agai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dsl.analysis.mlir_reader import Op, Value
 from dsl.readable_cuda.statements import Branch, Compute, Copies, Jump, Loop, is_pure, reads_all, walk
@@ -88,7 +88,7 @@ class _Live:
                 self._reach(around)
 
     def kept(self, statements: list) -> list:
-        made = []
+        live = []
         for statement in statements:
             if isinstance(statement, Compute):
                 if _droppable(statement.op) and not any(r in self.values for r in statement.op.results):
@@ -106,8 +106,8 @@ class _Live:
             elif isinstance(statement, Loop):
                 statement.head, statement.body = self.kept(statement.head), self.kept(statement.body)
                 statement.variables = [value for value in statement.variables if value in self.values]
-            made.append(statement)
-        return made
+            live.append(statement)
+        return live
 
 
 def _droppable(op: Op) -> bool:
@@ -163,7 +163,7 @@ class Inlining:
                 self._number(statement.body, inner)
                 self.position += 1
 
-    def _use(self, values: list[Value], where: tuple) -> None:
+    def _use(self, values: Sequence[Value], where: tuple) -> None:
         for value in values:
             op = value.op
             if (
@@ -282,12 +282,12 @@ class Sharing:
     # --- liveness, backwards ---
 
     def _mask(self, values) -> int:
-        found = 0
+        mask = 0
         for value in values:
             for leaf in self.leaves(value):
                 if leaf in self.number:
-                    found |= 1 << self.number[leaf]
-        return found
+                    mask |= 1 << self.number[leaf]
+        return mask
 
     def _live(self, statements: list, after: int, exits: list[tuple[int, int]]) -> int:
         """What is needed before `statements`, where `after` is after them. `exits`: at each loop's end, start."""
@@ -344,7 +344,7 @@ class Sharing:
             if before | start == start:
                 break
             start |= before
-        if counter:
+        if loop.variable is not None:
             self.apart[self.number[loop.variable]] |= start & ~counter
         return (start & ~counter) | self._mask(loop.bounds[:1])
 

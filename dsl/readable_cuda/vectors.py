@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dsl.analysis.mlir_reader import Op, Value
-from dsl.readable_cuda.expressions import ATOM, CHOICE, Expressions, Unsupported, vector_type
+from dsl.readable_cuda.cpp_types import Unsupported, count_and_element, vector_type
+from dsl.readable_cuda.expressions import ATOM, CHOICE, Expressions
 
 _REDUCTIONS = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^"}
 _EXTREMES = {"maxnumf": "max", "minnumf": "min", "maxsi": "max", "minsi": "min", "maximumf": "max", "minimumf": "min"}
@@ -14,19 +15,19 @@ def text(write: Expressions, op: Op) -> tuple[str, int]:
     if op.name == "vector.extract":
         return write.element(write.text(op.operands[0], ATOM), op.operands[0].type, _position(op)), ATOM
     if op.name == "llvm.extractvalue":
-        return write._member(op)
+        return write.member(op)
     if op.name == "vector.from_elements":
-        count, element = vector_type(op.result.type)
-        return write.made_vector(element, [write.text(operand, CHOICE) for operand in op.operands]), ATOM
+        count, element = count_and_element(op.result.type)
+        return write.vector_of(element, [write.text(operand, CHOICE) for operand in op.operands]), ATOM
     if op.name == "vector.broadcast":
-        count, element = vector_type(op.result.type)
-        return write.made_vector(element, [write.text(op.operands[0], CHOICE)] * count), ATOM
+        count, element = count_and_element(op.result.type)
+        return write.vector_of(element, [write.text(op.operands[0], CHOICE)] * count), ATOM
     if op.name == "vector.shuffle":
         return _shuffle(write, op)
     if op.name == "vector.reduction":
         return _reduction(write, op)
     if op.name == "arith.constant":
-        return write._dense(op)
+        return write.dense(op)
     if op.name == "llvm.load":
         return write.addresses(op.result, write)
     if op.name.startswith("arith.") and op.operands:
@@ -36,16 +37,16 @@ def text(write: Expressions, op: Op) -> tuple[str, int]:
 
 def _position(op: Op) -> int:
     text = op.attributes["static_position"]
-    found = text if isinstance(text, tuple) else tuple(int(part) for part in text.split(":")[1].rstrip(">").split(","))
-    if len(found) != 1 or found[0] < 0:
+    indices = text if isinstance(text, tuple) else tuple(int(n) for n in text.split(":")[1].rstrip(">").split(","))
+    if len(indices) != 1 or indices[0] < 0:
         raise Unsupported("vector.extract at a dynamic place", op.place)
-    return found[0]
+    return indices[0]
 
 
 def _elements(write: Expressions, value: Value) -> list[str]:
-    count, _ = vector_type(value.type)
+    count, _ = count_and_element(value.type)
     if value.op is not None and value.op.name == "arith.constant" and value not in write.names:
-        item = write._dense(value.op)[0]
+        item = write.dense(value.op)[0]
         inside = item[item.index("(") + 1 : -1] if item.startswith("make_") else item[item.index("{{") + 2 : -2]
         return inside.split(", ")
     name = write.text(value, ATOM)
@@ -58,8 +59,8 @@ def _shuffle(write: Expressions, op: Op) -> tuple[str, int]:
     if not all(operand in write.names for operand in op.operands):
         raise Unsupported("vector.shuffle of what has no name", op.place)
     every = [item for operand in op.operands for item in _elements(write, operand)]
-    _, element = vector_type(op.result.type)
-    return write.made_vector(element, [every[max(place, 0)] for place in mask]), ATOM
+    _, element = count_and_element(op.result.type)
+    return write.vector_of(element, [every[max(place, 0)] for place in mask]), ATOM
 
 
 def _reduction(write: Expressions, op: Op) -> tuple[str, int]:
@@ -69,10 +70,10 @@ def _reduction(write: Expressions, op: Op) -> tuple[str, int]:
         parts.insert(0, write.text(op.operands[1], ATOM))
     sign = _REDUCTIONS.get(kind)
     if kind in _EXTREMES and op.result.type in ("f32", "f64", "i32", "i64"):
-        found = parts[0]
+        extreme = parts[0]
         for part in parts[1:]:
-            found = _extreme(write, kind, op.result.type, found, part)
-        return found, ATOM
+            extreme = _extreme(write, kind, op.result.type, extreme, part)
+        return extreme, ATOM
     if sign is None or op.result.type in ("i8", "i16", "i1"):
         raise Unsupported(f"vector.reduction of kind {kind}", op.place)
     return "(" + f" {sign} ".join(parts) + ")", ATOM
@@ -94,21 +95,21 @@ def _extreme(write: Expressions, kind: str, type_: str, a: str, b: str) -> str:
 
 def _elementwise(write: Expressions, op: Op) -> tuple[str, int]:
     """An arithmetic op on vectors as one on each element."""
-    count, element = vector_type(op.result.type)
-    columns = []
-    for operand in op.operands:
-        found = vector_type(operand.type)
-        columns.append(_elements(write, operand) if found else [write.text(operand, ATOM)] * count)
+    count, element = count_and_element(op.result.type)
+    columns = [
+        _elements(write, operand) if vector_type(operand.type) else [write.text(operand, ATOM)] * count
+        for operand in op.operands
+    ]
     items = []
     for index in range(count):
         scalars = []
         for operand, column in zip(op.operands, columns):
-            found = vector_type(operand.type)
-            scalar = Op("element", [], [found[1] if found else operand.type], {}, op.place).result
+            vector = vector_type(operand.type)
+            scalar = Op("element", [], [vector[1] if vector else operand.type], {}, op.place).result
             write.names[scalar] = column[index]
             scalars.append(scalar)
-        made = Op(op.name, scalars, [element], op.attributes, op.place)
-        items.append(write.computed(made)[0])
+        of_element = Op(op.name, scalars, [element], op.attributes, op.place)
+        items.append(write.computed(of_element)[0])
         for scalar in scalars:
             del write.names[scalar]
-    return write.made_vector(element, items), ATOM
+    return write.vector_of(element, items), ATOM

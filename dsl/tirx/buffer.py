@@ -166,17 +166,17 @@ class Buffer:
             raise DSLUserCodeTypeError(f"an index must be an integer, got {type_name(index)}", id="INDEX_TYPE", fix=fix)
         if is_dynamic(number):
             return Int32(number) if number.width < 32 else number
-        known = int(number.value)
+        place = int(number.value)
         size = None if is_dynamic(extent) else int(extent)
-        if known < 0 or (size is not None and known + count > size):
+        if place < 0 or (size is not None and place + count > size):
             raise DSLUserCodeError(
-                f"index {known if count == 1 else f'{known} to {known + count - 1}'} is outside "
+                f"index {place if count == 1 else f'{place} to {place + count - 1}'} is outside "
                 f"`{self.name}`, which has {size if size is not None else 'a run-time number of'} "
                 f"elements in dimension {mode}",
                 id="INDEX_OUT_OF_RANGE",
                 fix=self._range_text(size),
             )
-        return known
+        return place
 
     @staticmethod
     def _range_text(size: int | None) -> str:
@@ -213,8 +213,8 @@ class Buffer:
         lanes = self._dtype.lanes * count
         if isinstance(offset, Ramp):
             alignment_bytes = self._all_lanes(offset, count, stores=True)
-            made = dtypes.cast(as_vector(value), dtypes.find(f"{self._dtype}x{offset.lanes}"))
-            return store_vector(made, self.at(offset.base), alignment_bytes)
+            converted = dtypes.cast(as_vector(value), dtypes.find(f"{self._dtype}x{offset.lanes}"))
+            return store_vector(converted, self.at(offset.base), alignment_bytes)
         refuse("it stores one element in all trips")
         dtype = self._dtype if count == 1 else dtypes.find(f"{dtypes.of(self._dtype.scalar(0))}x{lanes}")
         self.check_value(value)
@@ -223,11 +223,11 @@ class Buffer:
                 f"a float is stored as {dtype} and loses its fraction: write `T.{dtype}(...)` where that is meant",
                 "STORE_TRUNCATES",
             )
-        made = dtypes.cast(value, dtype)
+        converted = dtypes.cast(value, dtype)
         if lanes == 1:
-            self.at(offset).store(made)
+            self.at(offset).store(converted)
         else:
-            store_vector(made, self.at(offset), self._known_alignment(offset))
+            store_vector(converted, self.at(offset), self._known_alignment(offset))
 
     def check_value(self, value: Any) -> None:
         """Raise for what its elements cannot hold."""
@@ -255,9 +255,9 @@ class Buffer:
         """What is known of the address of an element: its bytes, or more where the offset is static."""
         number = numeric(offset)
         size_bytes = self._dtype.bytes
-        known = 0 if is_dynamic(number) else int(number.value) * size_bytes
+        offset_bytes = 0 if is_dynamic(number) else int(number.value) * size_bytes
         return (
-            math.gcd(self.pointer.alignment_bytes, known or self.pointer.alignment_bytes)
+            math.gcd(self.pointer.alignment_bytes, offset_bytes or self.pointer.alignment_bytes)
             if not is_dynamic(number)
             else math.gcd(self.pointer.alignment_bytes, size_bytes)
         )
@@ -298,8 +298,8 @@ class Buffer:
         if not isinstance(value, TensorSSA):
             return self.store(value, offset)
         self._refuse_outside(indices, value.size)
-        made = dtypes.cast(value, dtypes.find(f"{dtypes.of(self._dtype.scalar(0))}x{value.size}"))
-        store_vector(made, self.at(offset), vector_alignment(self, offset, value.size))
+        converted = dtypes.cast(value, dtypes.find(f"{dtypes.of(self._dtype.scalar(0))}x{value.size}"))
+        store_vector(converted, self.at(offset), vector_alignment(self, offset, value.size))
 
     def _refuse_other_scalar(self, wanted: DType) -> None:
         if wanted.scalar is not self._dtype.scalar:

@@ -103,8 +103,8 @@ class _Entry:
         try:
             self.compiled.call(slots, binding.storages)
         except DeviceError as error:
-            if error.name == "CUDA_ERROR_INVALID_VALUE" and (found := _EXTENTS.search(str(error))):
-                raise LaunchRefused(error, found, self.function) from error
+            if error.name == "CUDA_ERROR_INVALID_VALUE" and (extents := _EXTENTS.search(str(error))):
+                raise LaunchRefused(error, extents, self.function) from error
             raise
 
     def _check_devices(self, arguments: tuple) -> None:
@@ -123,8 +123,8 @@ _EXTENTS = re.compile(r"(grid|block|cluster)=(\([^)]*\)) is outside (\([^)]*\)) 
 class LaunchRefused(DSLUserCodeRuntimeError):
     """A launch whose extents, known when it is called, no GPU has."""
 
-    def __init__(self, error: DeviceError, found: re.Match, function: PrimFunc):
-        what, extents, least, most = found.groups()
+    def __init__(self, error: DeviceError, refused: re.Match, function: PrimFunc):
+        what, extents, least, most = refused.groups()
         place = function.traced.kernels[0].place
         super().__init__(
             f"the {what} of `{function.__name__}` must be {least} to {most}, got {extents}",

@@ -46,16 +46,16 @@ def warp_sync() -> None:
 
 def check_barrier(number: object) -> None:
     """Raise for a named barrier that no block has."""
-    known = numeric(number)
-    if known is None or not known.is_integer:
+    barrier = numeric(number)
+    if barrier is None or not barrier.is_integer:
         raise DSLUserCodeTypeError(
             f"barrier id must be an integer, got {type_name(number)}",
             id="BARRIER_ID",
             fix=f"a number from 0 to {BARRIERS - 1}",
         )
-    if not is_dynamic(known) and not 0 <= int(known.value) < BARRIERS:
+    if not is_dynamic(barrier) and not 0 <= int(barrier.value) < BARRIERS:
         raise DSLUserCodeValueError(
-            f"barrier id must be 0-{BARRIERS - 1}, got {int(known.value)}",
+            f"barrier id must be 0-{BARRIERS - 1}, got {int(barrier.value)}",
             id="BARRIER_ID",
             fix=f"a number from 0 to {BARRIERS - 1}",
         )

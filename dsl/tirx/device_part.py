@@ -32,11 +32,11 @@ class DevicePart(trace.KernelTrace):
             if outside == value:
                 return inside
         type_ = mlir.i8 if value.type == mlir.i1 else value.type
-        made = self.entry.add_argument(type_, mlir.location())
+        argument = self.entry.add_argument(type_, mlir.location())
         if type_ != value.type:
-            made = self._as_boolean(made)
-        self.adopted.append((value, made))
-        return made
+            argument = self._as_boolean(argument)
+        self.adopted.append((value, argument))
+        return argument
 
     def _as_boolean(self, byte: mlir.Value) -> mlir.Value:
         with mlir.context, mlir.location():
@@ -57,14 +57,14 @@ class DevicePart(trace.KernelTrace):
 
 
 class _Outside:
-    """Writes once more in the host function what computes values of a kernel. `known`: (of the host, in the kernel)."""
+    """Writes once more in the host function what computes values of a kernel. `pairs`: (of the host, in the kernel)."""
 
-    def __init__(self, known: list[tuple[mlir.Value, mlir.Value]], place: Span):
-        self.known, self.place = list(known), place
+    def __init__(self, pairs: list[tuple[mlir.Value, mlir.Value]], place: Span):
+        self.pairs, self.place = list(pairs), place
 
     def computed(self, value: mlir.Value) -> mlir.Value:
         """A value of the kernel as one of the host function. Raises DSLUserCodeError for what only a kernel has."""
-        for outside, inside in self.known:
+        for outside, inside in self.pairs:
             if value in (outside, inside):
                 return outside
         op = op_of(value)
@@ -76,9 +76,9 @@ class _Outside:
                 id="LAUNCH_EXTENT",
                 fix="compute it from the parameters of the function",
             )
-        made = self._branch(op) if op.name == "scf.if" else self._again(op)
-        self.known += zip(made.results, op.results)
-        return next(outside for outside, inside in self.known if inside == value)
+        copy = self._branch(op) if op.name == "scf.if" else self._again(op)
+        self.pairs += zip(copy.results, op.results)
+        return next(outside for outside, inside in self.pairs if inside == value)
 
     def _again(self, op: mlir.Operation) -> mlir.Operation:
         attributes = {name: op.attributes[name] for name in op.attributes}
@@ -88,19 +88,19 @@ class _Outside:
 
     def _branch(self, op: mlir.Operation) -> mlir.Operation:
         """An `scf.if` whose arms compute without loading."""
-        test, known = self.computed(op.operands[0]), len(self.known)
+        test, count = self.computed(op.operands[0]), len(self.pairs)
         arms = []
         for region in op.regions:
             scratch = Scratch()
             *_, end = (inner.operation for inner in region.blocks[0].operations)
             with mlir.inside(scratch.block):
                 mlir.op("scf.yield", [], list(map(self.computed, end.operands)))
-            del self.known[known:]
+            del self.pairs[count:]
             arms.append(scratch)
-        made = mlir.op("scf.if", [result.type for result in op.results], [test], regions=2)
+        branch = mlir.op("scf.if", [result.type for result in op.results], [test], regions=2)
         for place, scratch in enumerate(arms):
-            scratch.move_to(made, place)
-        return made
+            scratch.move_to(branch, place)
+        return branch
 
 
 _BOUNDS = {
@@ -116,14 +116,14 @@ def run(function: Callable, *arguments: Any) -> None:
     place = here()
     unique = f"{state.name}_kernel" if not state.kernels else f"{state.name}_kernel_{len(state.kernels)}"
     operation, entry = state.device.function(unique, [], None, {"nvvm.kernel": mlir.unit_attr()})
-    made = DevicePart(unique, state.device, entry=entry, host=state)
-    with trace.tracing(made), mlir.inside(entry), ids.collecting() as extents:
+    part = DevicePart(unique, state.device, entry=entry, host=state)
+    with trace.tracing(part), mlir.inside(entry), ids.collecting() as extents:
         function(*arguments)
         launch = _launch(extents)
         mlir.op("llvm.return")
         memory.declare_static_arrays()
         types = ", ".join(str(argument.type) for argument in entry.arguments)
-        names = ",".join(signature.name_of(value) for value, _ in made.adopted)
+        names = ",".join(signature.name_of(value) for value, _ in part.adopted)
         operation.attributes[result_names.ATTRIBUTE] = mlir.string_attr(names)
         function_type = mlir.Type.parse(f"!llvm.func<void ({types})>", mlir.context)
         operation.attributes["function_type"] = mlir.type_attr(function_type)
@@ -133,15 +133,15 @@ def run(function: Callable, *arguments: Any) -> None:
         for name, attribute in _BOUNDS.items():
             if name in extents.attributes:
                 operation.attributes[attribute] = mlir.int_attr(int(extents.attributes[name]), mlir.i32)
-        trace.finish(operation, made)
+        trace.finish(operation, part)
     launch.grid, launch.block, launch.cluster = (
-        tuple(made.outside(extent, extents.place_of(extent, place)) for extent in axes)
+        tuple(part.outside(extent, extents.place_of(extent, place)) for extent in axes)
         for axes in (launch.grid, launch.block, launch.cluster)
     )
     _check_limits(state.name, launch, extents)
-    leaves = made.leaves()
+    leaves = part.leaves()
     params = tuple(trace.param_of(leaf)[:2] for leaf in leaves)
-    kernel = trace.Kernel(unique, params, made.smem_bytes, tuple(made.allocations), place)
+    kernel = trace.Kernel(unique, params, part.smem_bytes, tuple(part.allocations), place)
     trace.emit_launch(state, kernel, launch, [_extent(extent) for extent in launch.block], leaves)
 
 

@@ -26,10 +26,10 @@ def residue(value: Any) -> tuple[int, int]:
 def is_multiple(value: Any, of: int) -> bool | None:
     """Whether a number is a multiple of `of`; None where that is not known."""
     divisor, rest = residue(value)
-    known = math.gcd(divisor, of)
-    if divisor == 0 or known == of:
+    common = math.gcd(divisor, of)
+    if divisor == 0 or common == of:
         return rest % of == 0
-    return False if rest % known else None
+    return False if rest % common else None
 
 
 def op_of(value: mlir.Value) -> mlir.Operation | None:
@@ -58,14 +58,14 @@ def _of(value: mlir.Value, depth: int) -> tuple[int, int]:
     if op is None or depth > _DEPTH:
         return 1, 0
     if op.name == "arith.constant":
-        found = constant(value)
-        return (1, 0) if found is None else (0, found)
+        number = constant(value)
+        return (1, 0) if number is None else (0, number)
     if op.name in ("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast"):
         return _of(op.operands[0], depth + 1)
     if op.name not in _RULES:
         return 1, 0
-    made = _RULES[op.name](*(_of(operand, depth + 1) for operand in op.operands))
-    return made if made[0] <= _MOST else (1, 0)
+    multiple = _RULES[op.name](*(_of(operand, depth + 1) for operand in op.operands))
+    return multiple if multiple[0] <= _MOST else (1, 0)
 
 
 def _sum(sign: int):

@@ -15,6 +15,7 @@ from dsl.core.number import conversion, dtypes
 from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic, numeric
 from dsl.tile import ssa
 from dsl.tile.ssa import TensorSSA
+from dsl.tirx import signature
 from dsl.tirx.error_wording import type_name
 from dsl.tirx.promotion import as_literal, check_literal, converted
 from dsl.tirx.vector_lanes import active as lanes_active, as_vector
@@ -64,10 +65,17 @@ class DType:
     def __call__(self, value: Any = None, is_size_var: bool = False) -> Any:
         """`value` as this type; without one an extent or number that a call brings."""
         if value is None:
-            from dsl.tirx import signature
-
-            return signature.current(f"T.{self}()").symbol(self)
+            return self._symbol()
         return cast(value, self)
+
+    def _symbol(self) -> Numeric:
+        """A number that the shape of a tensor will say."""
+        symbols = signature.current(f"T.{self}()")
+        if self.scalar not in (dtypes.Int32, dtypes.Int64) or self.lanes != 1:
+            raise DSLUserCodeTypeError(
+                f"an extent must be int32 or int64, got {self}", fix="T.int32()", id="SYMBOL_TYPE"
+            )
+        return symbols.symbol(self.scalar)
 
     __iter__ = None  # `T.float32[n]` declares; nothing is iterated
 
@@ -101,11 +109,11 @@ class Declaration:
 
 
 def _all() -> dict[str, DType]:
-    found = {name: DType(name, scalar) for name, scalar in _SCALARS.items()}
+    dtypes_by_name = {name: DType(name, scalar) for name, scalar in _SCALARS.items()}
     for name, scalar in _SCALARS.items():
         if scalar is not Boolean:
-            found.update({f"{name}x{lanes}": DType(f"{name}x{lanes}", scalar, lanes) for lanes in LANES})
-    return found
+            dtypes_by_name.update({f"{name}x{lanes}": DType(f"{name}x{lanes}", scalar, lanes) for lanes in LANES})
+    return dtypes_by_name
 
 
 DTYPES = _all()
@@ -121,10 +129,10 @@ def find(name: Any) -> DType:
         return name
     if isinstance(name, type) and issubclass(name, Numeric):
         return DTYPES[_NAMES[name]]
-    found = EXPORTED.get(str(name)) or DTYPES.get(str(name))
-    if found is None and (match := re.fullmatch(r"(\w+?)x(\d+)", str(name))) and match[1] in _SCALARS:
-        found = DTYPES[str(name)] = DType(str(name), _SCALARS[match[1]], int(match[2]))
-    if found is None:
+    dtype = EXPORTED.get(str(name)) or DTYPES.get(str(name))
+    if dtype is None and (match := re.fullmatch(r"(\w+?)x(\d+)", str(name))) and match[1] in _SCALARS:
+        dtype = DTYPES[str(name)] = DType(str(name), _SCALARS[match[1]], int(match[2]))
+    if dtype is None:
         meant = spelling.alike(name, EXPORTED) if isinstance(name, str) else ""
         spelt = name.__name__ if isinstance(name, type) else repr(name)
         raise DSLUserCodeValueError(
@@ -132,7 +140,7 @@ def find(name: Any) -> DType:
             id="DATA_TYPE",
             fix=f'did you mean "{meant}"?' if meant else 'a name such as "float32", "int8" or "float32x4"',
         )
-    return found
+    return dtype
 
 
 def of(value: Any) -> DType:

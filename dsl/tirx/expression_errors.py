@@ -6,7 +6,6 @@ import builtins
 import contextlib
 import inspect
 import re
-import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +18,7 @@ from dsl.core.phrase import with_article
 from dsl.span import Span, is_between, of_traceback
 from dsl.tirx import error_wording, loops
 from dsl.tirx.error_wording import type_name
-from dsl.tirx.unsupported import CUDA_NAMES
+from dsl.tirx.public_names import CUDA_NAMES, NAMESPACES
 
 
 @contextlib.contextmanager
@@ -47,10 +46,10 @@ def _is_of_call(error: Exception) -> bool:
 def explained(error: Exception, place: Span | None) -> DSLUserCodeError:
     """An exception of Python's, at the author's expression; it stays one of its own class too."""
     message, fix = _words(error)
-    known = next((kind for kind in _CLASSES if isinstance(error, kind)), None)
-    if known is None:
+    kind = next((python for python in _CLASSES if isinstance(error, python)), None)
+    if kind is None:
         return DSLUserCodeError(message, fix, "PYTHON", place)
-    return _CLASSES[known](message, fix, "PYTHON", place)
+    return _CLASSES[kind](message, fix, "PYTHON", place)
 
 
 _CLASSES = {
@@ -129,25 +128,25 @@ def _type_word(name: str) -> str:
 
 
 def _quoted(error: Exception) -> str:
-    found = re.search(r"'(\w+)'", str(error))
-    return found[1] if found else ""
+    quoted = re.search(r"'(\w+)'", str(error))
+    return quoted[1] if quoted else ""
 
 
 def _of_name(error: NameError) -> tuple[str, str]:
     name = error.name or _quoted(error)
     if name in CUDA_NAMES:
         return f"`{name}` is not defined", f"in T it is {CUDA_NAMES[name]}"
-    known: dict[str, Any] = dict(vars(builtins))
+    visible: dict[str, Any] = dict(vars(builtins))
     traceback = error.__traceback__
     while traceback is not None:
         if not is_between(traceback.tb_frame.f_code):
-            known |= traceback.tb_frame.f_globals | traceback.tb_frame.f_locals
+            visible |= traceback.tb_frame.f_globals | traceback.tb_frame.f_locals
         traceback = traceback.tb_next
-    tirx = sys.modules["dsl.tirx.script.tirx"]
-    own = next((alias for alias, value in known.items() if value is tirx), "T")
-    if name in vars(tirx) and not name.startswith("_"):
+    names = NAMESPACES["T"]
+    own = next((alias for alias, value in visible.items() if getattr(value, "__dict__", None) is names), "T")
+    if name in names and not name.startswith("_"):
         return f"`{name}` is not defined", f"write `{own}.{name}`"
-    meant = alike(name, known)
+    meant = alike(name, visible)
     return (
         f"`{name}` is not defined",
         f"did you mean `{meant}`?" if meant else f"assign `{name}` before, or define it outside the function",
@@ -192,13 +191,13 @@ def _of_call(text: str) -> tuple[str, str]:
     spelt, signature = called_as(name)
     missing = re.findall(r"'(\w+)'", rest) if rest.startswith("missing") else []
     unknown = re.search(r"unexpected keyword argument '(\w+)'", rest)
-    given = re.search(r"but (\d+) (?:positional argument)?", rest)
+    count = re.search(r"but (\d+) (?:positional argument)?", rest)
     if missing:
         told = f"`{spelt}` lacks {' and '.join(f'`{each}`' for each in missing)}"
     elif unknown:
         told = f"`{spelt}` has no parameter `{unknown[1]}`"
-    elif given:
-        told = f"`{spelt}` takes fewer arguments, got {given[1]}"
+    elif count:
+        told = f"`{spelt}` takes fewer arguments, got {count[1]}"
     else:
         told = f"`{spelt}` {rest}"
     return told, f"{spelt}{signature}" if signature else "pass the parameters that its `def` names"
@@ -206,19 +205,17 @@ def _of_call(text: str) -> tuple[str, str]:
 
 def called_as(name: str) -> tuple[str, str]:
     """How a function of T is called by its author, and its parameters: ("T.serial", "(start, stop=None, *, ...)")."""
-    tirx = sys.modules["dsl.tirx.script.tirx"]
     if name in ("serial", "unroll", "vectorized"):
         return f"T.{name}", parameters(vars(loops)[name])
-    for prefix, module in (("T", tirx), ("T.cuda", tirx.cuda), ("T.ptx", tirx.ptx)):
-        found = vars(module).get(name)
-        if callable(found) and not isinstance(found, type):
-            return f"{prefix}.{name}", parameters(found)
+    for prefix, names in NAMESPACES.items():
+        function = names.get(name)
+        if callable(function) and not isinstance(function, type):
+            return f"{prefix}.{name}", parameters(function)
     return name, ""
 
 
 def parameters(function: Any) -> str:
     """The parameters of a function as an author writes them, without annotations."""
-    function = getattr(function, "signature_of", function)
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

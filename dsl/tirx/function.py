@@ -66,17 +66,17 @@ class constexpr:
 def _evaluated(function: types.FunctionType, names: dict[str, Any]) -> dict[str, Any]:
     """The annotations of a function as objects; `names` are more that they may use."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or ())
-    known = {}
+    closure = {}
     for name, cell in cells:
         try:
-            known[name] = cell.cell_contents
+            closure[name] = cell.cell_contents
         except ValueError:
             continue
-    found = {}
+    annotations = {}
     for name, value in getattr(function, "__annotations__", {}).items():
         if isinstance(value, str):
             try:
-                value = eval(value, function.__globals__, {**known, **names})  # the author's own expression
+                value = eval(value, function.__globals__, {**closure, **names})  # the author's own expression
             except NameError as error:
                 raise DSLUserCodeError(
                     f"the annotation of `{name}` uses `{error.name}`, which is not defined",
@@ -84,8 +84,8 @@ def _evaluated(function: types.FunctionType, names: dict[str, Any]) -> dict[str,
                     id="ANNOTATION",
                     fix="define it before, or take it as `T.constexpr` of a T.jit function",
                 ) from None
-        found[name] = value
-    return found
+        annotations[name] = value
+    return annotations
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -136,16 +136,16 @@ class PrimFunc:
                 )
             annotation = annotation.inner
         if isinstance(annotation, BufferType):
-            made = self.signature.handle(name)
-            matched = match_buffer(made, annotation.shape, annotation.dtype, **annotation.options)
-            made.matched = parameter_place(self.function, name)
+            tensor = self.signature.handle(name)
+            matched = match_buffer(tensor, annotation.shape, annotation.dtype, **annotation.options)
+            tensor.matched = parameter_place(self.function, name)
             return matched
         if isinstance(annotation, HandleType) or annotation is HandleType:
             return self.signature.handle(name)
         if isinstance(annotation, DType) and annotation.lanes == 1:
-            return self.signature.number(name, annotation)
+            return self.signature.number(name, annotation.scalar)
         if isinstance(annotation, str):
-            return self.signature.number(name, find(annotation))
+            return self.signature.number(name, find(annotation).scalar)
         raise _bad_annotation(self.function, name, annotation)
 
     @property
@@ -191,9 +191,9 @@ def prim_func(function: Callable | None = None, **_options: Any) -> Any:
 
 def _require_function(function: Any, name: str) -> None:
     if not isinstance(function, types.FunctionType) or inspect.iscoroutinefunction(function):
-        given = "an async function" if inspect.iscoroutinefunction(function) else type_name(function)
+        what = "an async function" if inspect.iscoroutinefunction(function) else type_name(function)
         raise DSLUserCodeTypeError(
-            f"{name} decorates a function, got {given}", id="DECORATOR", fix=f"put @{name} directly over the `def`"
+            f"{name} decorates a function, got {what}", id="DECORATOR", fix=f"put @{name} directly over the `def`"
         )
 
 

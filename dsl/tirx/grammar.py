@@ -99,15 +99,15 @@ class TirxHooks(Hooks):
     @staticmethod
     def parts(value: Any, count: int) -> tuple:
         """The values of `a, b = value`."""
-        made = tuple(value) if isinstance(value, (tuple, list)) else ()
-        if len(made) != count:
-            what = f"{len(made)} values" if made else type_name(value)
+        items = tuple(value) if isinstance(value, (tuple, list)) else ()
+        if len(items) != count:
+            what = f"{len(items)} values" if items else type_name(value)
             raise DSLUserCodeTypeError(
                 f"{count} names are assigned, got {what}",
                 id="ASSIGN_COUNT",
                 fix="as many names as extents: `bx, by = T.cta_id([2, 3])`",
             )
-        return made
+        return items
 
     # --- parts of a function ---
 
@@ -127,8 +127,8 @@ class TirxHooks(Hooks):
         if not is_dynamic(flag):
             return _closed(arms[0 if flag.value else 1](*state), names)
         unset = Filling(state)
-        made = statements.if_(flag, *(_filling(unset, arm, 0) for arm in arms), unset.fill(state), names)
-        return _closed(unset.clear(made), names)
+        values = statements.if_(flag, *(_filling(unset, arm, 0) for arm in arms), unset.fill(state), names)
+        return _closed(unset.clear(values), names)
 
     ifexp = staticmethod(choice.ifexp)
     if_then_else = staticmethod(choice.if_then_else)

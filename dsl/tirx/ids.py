@@ -54,14 +54,14 @@ class Extents:
         )
 
     def _of(self, name: str) -> tuple | None:
-        found = self.said.get(name)
-        return None if found is None else (*found[0], *(1,) * (3 - len(found[0])))
+        entry = self.said.get(name)
+        return None if entry is None else (*entry[0], *(1,) * (3 - len(entry[0])))
 
     def _block(self) -> tuple:
         counts = [
-            (name, found)
+            (name, extents)
             for name in ("thread_id", "lane_id", "thread_id_in_wg")
-            if (found := self._threads(name)) is not None
+            if (extents := self._threads(name)) is not None
         ]
         if not counts:
             raise NoBlock(
@@ -78,8 +78,14 @@ class Extents:
     def _threads(self, name: str) -> Any:
         """How many threads a block has by one way of saying it; None where it is not said."""
         if name == "thread_id":
-            found = self._of(name)
-            return None if found is None else math.prod(found) if all(isinstance(e, int) for e in found) else found[0]
+            extents = self._of(name)
+            return (
+                None
+                if extents is None
+                else math.prod(extents)
+                if all(isinstance(e, int) for e in extents)
+                else extents[0]
+            )
         warps = self._product("warp_id")
         groups = self._product("warpgroup_id")
         if name == "thread_id_in_wg":
@@ -89,8 +95,8 @@ class Extents:
         return warps * WARP
 
     def _product(self, name: str) -> Any:
-        found = self.said.get(name)
-        return None if found is None else math.prod(found[0])
+        entry = self.said.get(name)
+        return None if entry is None else math.prod(entry[0])
 
     def _refuse(self, one: str, other: str, first: Any, second: Any, what: str) -> None:
         raise DSLUserCodeError(
@@ -134,7 +140,7 @@ def _said(name: str, extents: Any, most: int = 3) -> tuple:
             fix=f"T.{name}([4])",
             id="LAUNCH_EXTENT",
         )
-    made = []
+    numbers = []
     for value in values:
         number = numeric(value)
         if number is None or not number.is_integer:
@@ -143,34 +149,34 @@ def _said(name: str, extents: Any, most: int = 3) -> tuple:
                 fix=f"T.{name}([4])",
                 id="LAUNCH_EXTENT",
             )
-        made.append(number if is_dynamic(number) else int(number.value))
+        numbers.append(number if is_dynamic(number) else int(number.value))
     said = current(name).said
-    if name in said and not _differs_never(said[name][0], made):
+    if name in said and not _differs_never(said[name][0], numbers):
         raise DSLUserCodeError(
-            f"T.{name} says {made} here and {list(said[name][0])} before",
+            f"T.{name} says {numbers} here and {list(said[name][0])} before",
             id="LAUNCH_EXTENTS_DIFFER",
             also=((said[name][1], "said here"),),
             fix="make them agree",
         )
-    said.setdefault(name, (tuple(made), here()))
-    return tuple(made)
+    said.setdefault(name, (tuple(numbers), here()))
+    return tuple(numbers)
 
 
 def _place(name: str, extents: tuple) -> Numeric | tuple[Numeric, ...]:
     """The special registers `name` on as many axes as there are extents."""
-    made = tuple(register(f"{name}.{axis}") for axis, _ in zip("xyz", extents))
-    return made[0] if len(made) == 1 else made
+    ids = tuple(register(f"{name}.{axis}") for axis, _ in zip("xyz", extents))
+    return ids[0] if len(ids) == 1 else ids
 
 
 def linear() -> Int32:
     """The thread's number in its block."""
-    found = current("thread_id").said.get("thread_id")
-    extents = found[0] if found else (1,)
-    made = _place("tid", extents)
+    entry = current("thread_id").said.get("thread_id")
+    extents = entry[0] if entry else (1,)
+    axes = _place("tid", extents)
     if len(extents) == 1:
-        return made
-    linear = made[0] + made[1] * extents[0]
-    return linear + made[2] * (extents[0] * extents[1]) if len(extents) == 3 else linear
+        return axes
+    linear = axes[0] + axes[1] * extents[0]
+    return linear + axes[2] * (extents[0] * extents[1]) if len(extents) == 3 else linear
 
 
 def cta_id(extents: Any, preferred: Any = None) -> Any:
@@ -191,9 +197,9 @@ def warp_id(extents: Any) -> Numeric:
 
 def lane_id(extents: Any) -> Numeric:
     """The thread's lane in its warp; the extent is 32."""
-    made = _said("lane_id", extents, 1)
-    if made != (WARP,):
-        raise DSLUserCodeError(f"a warp has 32 lanes, got {made[0]}", fix="T.lane_id([32])", id="LAUNCH_EXTENT")
+    extent = _said("lane_id", extents, 1)
+    if extent != (WARP,):
+        raise DSLUserCodeError(f"a warp has 32 lanes, got {extent[0]}", fix="T.lane_id([32])", id="LAUNCH_EXTENT")
     return linear() & 31
 
 

@@ -13,8 +13,8 @@ _NAMES = re.compile(r"(?:, )?dsl\.names = \"[^\"]*\"(?:, )?")
 
 def structural_text(function: PrimFunc) -> str:
     """What a function does, without names and places."""
-    made = _NAMES.sub("", _LOCATION.sub("", function.traced.host_mlir + function.traced.device_mlir))
-    return re.sub(rf"@(?:kernel_)?{re.escape(function.traced.name)}\w*", "@f", made)
+    text = _NAMES.sub("", _LOCATION.sub("", function.traced.host_mlir + function.traced.device_mlir))
+    return re.sub(rf"@(?:kernel_)?{re.escape(function.traced.name)}\w*", "@f", text)
 
 
 def assert_structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> None:

@@ -104,7 +104,7 @@ class Vectorized(Unrolled):
 
 def _static(name: str, start: Any, stop: Any, step: Any, lonely: str) -> range:
     start, stop = (0, start) if stop is None else (start, stop)
-    made = []
+    numbers = []
     _check(f"T.{name}", (start, stop, 1 if step is None else step))
     for bound in (start, stop, 1 if step is None else step):
         number = numeric(bound)
@@ -114,8 +114,8 @@ def _static(name: str, start: Any, stop: Any, step: Any, lonely: str) -> range:
                 fix=lonely,
                 id="LOOP_BOUND_DYNAMIC",
             )
-        made.append(int(number.value))
-    return builtins.range(*made)
+        numbers.append(int(number.value))
+    return builtins.range(*numbers)
 
 
 def unroll(start: Any, stop: Any = None, *, step: Any = None, annotations: dict | None = None) -> Unrolled:
@@ -131,7 +131,7 @@ def vectorized(start: Any, stop: Any = None, *, step: Any = None, annotations: d
 
 def axes(count: int, *extents: Any, annotations: dict | None = None) -> list[Range]:
     """The loops of T.grid: of each extent, or (start, extent)."""
-    made = []
+    ranges = []
     for extent in extents:
         if isinstance(extent, (tuple, list)):
             if len(extent) != 2:
@@ -142,21 +142,21 @@ def axes(count: int, *extents: Any, annotations: dict | None = None) -> list[Ran
                 )
             _check("T.grid", extent)
             start, extent = extent
-            made.append(Range(start, start + extent))
+            ranges.append(Range(start, start + extent))
         else:
             _check("T.grid", (extent,))
-            made.append(Range(extent))
-    if len(made) != count:
+            ranges.append(Range(extent))
+    if len(ranges) != count:
         raise DSLUserCodeError(
-            f"T.grid has {len(made)} extent{'s' * (len(made) != 1)} for {count} variable{'s' * (count != 1)}",
+            f"T.grid has {len(ranges)} extent{'s' * (len(ranges) != 1)} for {count} variable{'s' * (count != 1)}",
             fix="for i, j in T.grid(m, n)",
             id="LOOP_TARGETS",
         )
-    return made
+    return ranges
 
 
-def axis(made: list[Range], place: int) -> Range:
-    return made[place]
+def axis(ranges: list[Range], place: int) -> Range:
+    return ranges[place]
 
 
 # --- T.thread_binding ------------------------------------------------------------------------------------------------

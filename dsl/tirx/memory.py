@@ -63,10 +63,10 @@ def match_buffer(
     lanes = dtype.lanes
     stored = (*shape, lanes) if lanes > 1 else shape
     steps = [*(stride * lanes for stride in strides), 1] if lanes > 1 else strides
-    pointer = signature.match(param, dtype, stored, steps, ALIGNMENT_BYTES if align in (-1, 0) else align)
-    made = Buffer(pointer, dtype, shape, strides, name=param.name)
-    made.handle = param
-    return made if isinstance(elem_offset, int) and elem_offset == 0 else _moved(made, elem_offset)
+    pointer = signature.match(param, dtype.scalar, stored, steps, ALIGNMENT_BYTES if align in (-1, 0) else align)
+    tensor = Buffer(pointer, dtype, shape, strides, name=param.name)
+    tensor.handle = param
+    return tensor if isinstance(elem_offset, int) and elem_offset == 0 else _moved(tensor, elem_offset)
 
 
 def _extents(shape: Any) -> tuple:
@@ -140,9 +140,9 @@ def alloc_buffer(
     if kind == "shared.dyn":
         return Buffer(_dynamic_shared(dtype, count, align), dtype, shape, scope=kind)
     pointer, array = _static_shared(dtype, count, align)
-    made = Buffer(pointer, dtype, shape, scope=kind)
-    made.array = array
-    return made
+    buffer = Buffer(pointer, dtype, shape, scope=kind)
+    buffer.array = array
+    return buffer
 
 
 def alloc_shared(shape: Any, dtype: Any = "float32", **options: Any) -> Buffer:
@@ -165,9 +165,9 @@ def alloc_scalar(dtype: Any = "float32", scope: str = "global") -> Scalar | Shar
     """A number of its own in the memory `scope`: "local" or "shared"."""
     if scope == "local":
         return Scalar(dtypes.find(dtype))
-    made = alloc_buffer((1,), dtype, scope)
-    scalar = SharedScalar(made.pointer, made.dtype, made.shape, made.strides, made.scope())
-    scalar.array = made.array
+    buffer = alloc_buffer((1,), dtype, scope)
+    scalar = SharedScalar(buffer.pointer, buffer.dtype, buffer.shape, buffer.strides, buffer.scope())
+    scalar.array = buffer.array
     return scalar
 
 
@@ -222,8 +222,8 @@ def decl_buffer(
         data = data.recast(dtypes.find("int8").scalar) + byte_offset
     pointer = data.recast(dtype.scalar)
     names = {AddressSpace.gmem: "global", AddressSpace.smem: "shared", AddressSpace.rmem: "local"}
-    made = Buffer(pointer, dtype, _extents(shape), strides, names.get(data.space, "global"))
-    return made if isinstance(elem_offset, int) and elem_offset == 0 else _moved(made, elem_offset)
+    buffer = Buffer(pointer, dtype, _extents(shape), strides, names.get(data.space, "global"))
+    return buffer if isinstance(elem_offset, int) and elem_offset == 0 else _moved(buffer, elem_offset)
 
 
 def _moved(buffer: Buffer, elem_offset: Any) -> Buffer:
@@ -258,10 +258,10 @@ def _static_arrays() -> list[_Static]:
 def _static_shared(dtype: dtypes.DType, count: int, align: int) -> tuple[Pointer, _Static]:
     """A `__shared__` array. Raises DSLUserCodeError past 48 KiB a kernel."""
     arrays, alignment_bytes = _static_arrays(), max(align, SHARED_ALIGNMENT_BYTES)
-    made = _Static(
+    shared = _Static(
         f"!llvm.array<{count * dtype.lanes} x {dtype.scalar.storage_type()}>", count * dtype.bytes, alignment_bytes
     )
-    arrays.append(made)
+    arrays.append(shared)
     total = sum(array.n_bytes for array in arrays)
     if total > STATIC_SHARED_BYTES:
         raise DSLUserCodeError(
@@ -270,17 +270,17 @@ def _static_shared(dtype: dtypes.DType, count: int, align: int) -> tuple[Pointer
             fix='scope="shared.dyn", which the launch asks for',
             also=((arrays[0].place, f"this takes {arrays[0].n_bytes} bytes of it"),) * (len(arrays) > 1),
         )
-    made.op = mlir.op(
+    shared.op = mlir.op(
         "llvm.mlir.addressof", [mlir.ptr(AddressSpace.smem)], [], {"global_name": mlir.symbol_attr("shared")}
     )
-    _call(made, "shared")
-    return Pointer(dtype.scalar, made.op.results[0], AddressSpace.smem, alignment_bytes), made
+    _call(shared, "shared")
+    return Pointer(dtype.scalar, shared.op.results[0], AddressSpace.smem, alignment_bytes), shared
 
 
 def _call(array: _Static, wanted: str) -> None:
     """Give an array a name that no other has."""
-    taken = {other.symbol for other in _static_arrays() if other is not array} | trace.kernel().module.declared
-    array.symbol = next(name for name in (wanted, *(f"{wanted}_{k}" for k in range(1, 10000))) if name not in taken)
+    symbols = {other.symbol for other in _static_arrays() if other is not array} | trace.kernel().module.declared
+    array.symbol = next(name for name in (wanted, *(f"{wanted}_{k}" for k in range(1, 10000))) if name not in symbols)
     array.op.attributes["global_name"] = mlir.symbol_attr(array.symbol)
 
 

@@ -126,8 +126,8 @@ def _elementwise(function: Callable, *operands: Any) -> Any:
         [ssa_lane(operand, k) if isinstance(operand, TensorSSA) else operand for operand in operands]
         for k in range(lanes)
     ]
-    made = [numeric(function(*lane)) for lane in every]
-    return TensorSSA(ssa.from_elements([number.ir() for number in made]), lanes, type(made[0]))
+    results = [numeric(function(*lane)) for lane in every]
+    return TensorSSA(ssa.from_elements([number.ir() for number in results]), lanes, type(results[0]))
 
 
 def ssa_lane(vector: TensorSSA, k: int) -> Numeric:
@@ -141,10 +141,10 @@ def ssa_lane(vector: TensorSSA, k: int) -> Numeric:
 def _of_floats(name: str, function: Callable, document: str = "") -> Callable:
     def compute(*operands: Any) -> Any:
         def one(*numbers: Any) -> Any:
-            made = _together(name, *numbers)
-            if not made[0].is_float:
+            converted_operands = _together(name, *numbers)
+            if not converted_operands[0].is_float:
                 raise DSLUserCodeTypeError(
-                    f"T.{name} takes floats, got {type_name(made[0])}",
+                    f"T.{name} takes floats, got {type_name(converted_operands[0])}",
                     id="OPERAND_TYPE",
                     fix="convert it: `T.float32(x)`",
                 )
@@ -154,7 +154,7 @@ def _of_floats(name: str, function: Callable, document: str = "") -> Callable:
                     id="CALL_OUTSIDE",
                     fix=f"call it in a T.prim_func; math.{name} computes in Python",
                 )
-            return function(*made)
+            return function(*converted_operands)
 
         return _elementwise(one, *operands)
 
@@ -282,12 +282,12 @@ Max, Min = max, min
 
 
 def _integers(name: str, *operands: Any) -> list[Numeric]:
-    made = _together(name, *operands)
-    if not made[0].is_integer:
+    numbers = _together(name, *operands)
+    if not numbers[0].is_integer:
         raise DSLUserCodeTypeError(
-            f"T.{name} takes integers, got {type_name(made[0])}", id="OPERAND_TYPE", fix="convert it: `T.int32(x)`"
+            f"T.{name} takes integers, got {type_name(numbers[0])}", id="OPERAND_TYPE", fix="convert it: `T.int32(x)`"
         )
-    return made
+    return numbers
 
 
 def _of_integers(name: str, sign: str) -> Callable:
@@ -363,14 +363,14 @@ def clz(x: Any) -> Any:
 
 def max_value(dtype: Any) -> Numeric:
     """The greatest value of a dtype."""
-    found = dtypes.find(dtype)
-    return found.scalar(GREATEST[found.scalar] if found.scalar.is_float else found.scalar.max)
+    wanted = dtypes.find(dtype)
+    return wanted.scalar(GREATEST[wanted.scalar] if wanted.scalar.is_float else wanted.scalar.max)
 
 
 def min_value(dtype: Any) -> Numeric:
     """The least value of a dtype."""
-    found = dtypes.find(dtype)
-    return found.scalar(-GREATEST[found.scalar] if found.scalar.is_float else found.scalar.min)
+    wanted = dtypes.find(dtype)
+    return wanted.scalar(-GREATEST[wanted.scalar] if wanted.scalar.is_float else wanted.scalar.min)
 
 
 def infinity(dtype: Any) -> Numeric:
@@ -401,8 +401,8 @@ def Broadcast(value: Any, lanes: int) -> TensorSSA:
 def Ramp(base: Any, stride: Any, lanes: int) -> TensorSSA:
     """The vector base, base + stride, ..."""
     base, stride = _integers("Ramp", base, stride)
-    made = [base + stride * k for k in range(int(lanes))]
-    return TensorSSA(ssa.from_elements([number.ir() for number in made]), int(lanes), type(base))
+    elements = [base + stride * k for k in range(int(lanes))]
+    return TensorSSA(ssa.from_elements([number.ir() for number in elements]), int(lanes), type(base))
 
 
 broadcast, ramp = Broadcast, Ramp

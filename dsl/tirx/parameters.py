@@ -36,15 +36,15 @@ def parameter_place(function: types.FunctionType, name: str) -> Span:
         lines, first = inspect.getsourcelines(code)
         indent = len(lines[0]) - len(lines[0].lstrip())
         definition = ast.parse(textwrap.dedent("".join(lines))).body[0]
-        found = next(arg for arg in ast.walk(definition) if isinstance(arg, ast.arg) and arg.arg == name)
+        argument = next(arg for arg in ast.walk(definition) if isinstance(arg, ast.arg) and arg.arg == name)
     except (OSError, SyntaxError, StopIteration, IndexError):
         return Span(code.co_filename, code.co_firstlineno)
     return Span(
         code.co_filename,
-        first + found.lineno - 1,
-        found.col_offset + indent + 1,
-        first + found.end_lineno - 1,
-        found.end_col_offset + indent + 1,
+        first + argument.lineno - 1,
+        argument.col_offset + indent + 1,
+        first + argument.end_lineno - 1,
+        argument.end_col_offset + indent + 1,
     )
 
 
@@ -58,7 +58,7 @@ def at_parameter(function: types.FunctionType, name: str) -> Iterator[None]:
         raise
 
 
-def check_parameters(function: types.FunctionType, given: dict[str, Any]) -> None:
+def check_parameters(function: types.FunctionType, values: dict[str, Any]) -> None:
     """Raise for parameters that a T function cannot have: starred ones, and defaults. `given`: T.jit's constants."""
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -69,7 +69,7 @@ def check_parameters(function: types.FunctionType, given: dict[str, Any]) -> Non
                 place=parameter_place(function, name),
                 fix="name each parameter",
             )
-        if parameter.default is not parameter.empty and name not in given:
+        if parameter.default is not parameter.empty and name not in values:
             raise DSLUserCodeTypeError(
                 f"`{name}` has a default, which a call does not know",
                 id="PARAMETERS",

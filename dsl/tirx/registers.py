@@ -59,11 +59,11 @@ class Unset(Unbound):
         """What it holds where paths meet: the checker of undefined reads knows it (lower.passes)."""
         if not trace.in_kernel():
             self._raise()
-        made = mlir.Operation.create(
+        undefined = mlir.Operation.create(
             "llvm.mlir.undef", results=[self.dtype.scalar.carrier], loc=mlir.location(self.place)
         )
-        mlir.current_block().append(made)
-        return self.dtype.scalar(made.results[0])
+        mlir.current_block().append(undefined)
+        return self.dtype.scalar(undefined.results[0])
 
 
 def read(value: Any) -> Any:
@@ -164,11 +164,11 @@ def declared(annotation: Any, name: str, value: Any = _MISSING) -> Any:
     if annotation is let or isinstance(annotation, LetOf):
         if value is _MISSING:
             raise DSLUserCodeError(f"`{name}` is a T.let without a value", fix=f"{name}: T.let = ...", id="DECLARATION")
-        made = value.value if isinstance(value, Meta) else value
-        number = numeric(made)
+        content = value.value if isinstance(value, Meta) else value
+        number = numeric(content)
         if isinstance(annotation, LetOf):
-            return _register_of(made, dtypes.find(annotation.dtype))
-        return made if number is None else as_register(number)
+            return _register_of(content, dtypes.find(annotation.dtype))
+        return content if number is None else as_register(number)
     if isinstance(annotation, Declaration):
         if value is not _MISSING:
             raise DSLUserCodeError(
@@ -176,9 +176,9 @@ def declared(annotation: Any, name: str, value: Any = _MISSING) -> Any:
                 id="DECLARATION",
                 fix="assign its elements in a loop",
             )
-        made = memory.alloc_local(annotation.shape, annotation.dtype)
-        memory.name(made, name)
-        return made
+        content = memory.alloc_local(annotation.shape, annotation.dtype)
+        memory.name(content, name)
+        return content
     if not isinstance(annotation, DType):
         raise DSLUserCodeTypeError(
             f"`{name}` must be declared with a data type, got {type_name(annotation)}",
@@ -212,7 +212,7 @@ def operate_(operator: str, a: Any, b: Any) -> Any:
     name = _OPERATORS[operator]
     if isinstance(a, TensorSSA) or isinstance(b, TensorSSA):
         return getattr(a, f"__{name}__")(b)
-    made = operate(name, a, b)
-    if made is NotImplemented:
+    result = operate(name, a, b)
+    if result is NotImplemented:
         raise DSLUserCodeTypeError(f"{type_name(a)} and {type_name(b)} have no `{operator}`", id="OPERATOR_TYPE")
-    return made
+    return result

@@ -60,10 +60,10 @@ def cpu(index: int = 0) -> Device:
 def device(kind: str, index: int = 0) -> Device:
     """A device by name: "cuda", "cpu", "cuda:0"."""
     kind, _, number = kind.partition(":")
-    known = {"gpu": "cuda", "llvm": "cpu", "cuda": "cuda", "cpu": "cpu"}
-    if kind not in known:
+    kinds = {"gpu": "cuda", "llvm": "cpu", "cuda": "cuda", "cpu": "cpu"}
+    if kind not in kinds:
         raise DSLUserCodeValueError(f"no device is called {kind!r} here", fix='"cuda" or "cpu"', id="DEVICE")
-    return Device(known[kind], int(number) if number else index)
+    return Device(kinds[kind], int(number) if number else index)
 
 
 class Tensor:
@@ -104,9 +104,9 @@ class Tensor:
 
     def numpy(self) -> Any:
         """A copy as a numpy array."""
-        made = np.empty(self.shape, self._numpy_dtype)
-        self._copy(made.ctypes.data, self._address)
-        return made
+        array = np.empty(self.shape, self._numpy_dtype)
+        self._copy(array.ctypes.data, self._address)
+        return array
 
     asnumpy = numpy
 
@@ -115,14 +115,14 @@ class Tensor:
         source = source.numpy() if isinstance(source, Tensor) else np.asarray(source)
         if source.shape != self.shape:
             raise ValueError(f"array shape {source.shape} do not match the shape of Tensor {self.shape}")
-        made = np.ascontiguousarray(source.astype(self._numpy_dtype, copy=False))
-        self._copy(self._address, made.ctypes.data)
+        array = np.ascontiguousarray(source.astype(self._numpy_dtype, copy=False))
+        self._copy(self._address, array.ctypes.data)
         return self
 
     def copyto(self, target: Tensor | Device) -> Tensor:
         """A copy in `target`, a tensor or a device."""
-        made = Tensor(self.shape, self._dtype, target) if isinstance(target, Device) else target
-        return made.copyfrom(self)
+        tensor = Tensor(self.shape, self._dtype, target) if isinstance(target, Device) else target
+        return tensor.copyfrom(self)
 
     def _copy(self, destination: int, source: int) -> None:
         if self._on_device:

@@ -14,15 +14,14 @@ from typing import Any
 from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
-from dsl.core.number.dtypes import Boolean, Int8, Int32, Int64, Numeric, is_dynamic, numeric
-from dsl.core.number.pointer import AddressSpace, Pointer, element_bytes
+from dsl.core.number.dtypes import Boolean, Int8, Numeric, is_dynamic, numeric
+from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.core.state import Stack
 from dsl.launch.argument import dlpack
 from dsl.launch.argument.abi import Binding, PointerType, ScalarType, TensorType
 from dsl.launch.argument.symbolic_int import SymInt
 from dsl.span import Span, here
 from dsl.tirx import error_wording
-from dsl.tirx.dtypes import DType
 
 ALIGNMENT_BYTES = 16  # of every tensor: what vector accesses need
 
@@ -79,37 +78,33 @@ class Signature:
     def handle(self, name: str) -> Handle:
         """The next parameter, an address."""
         pointer = _argument(PointerType(Int8, AddressSpace.gmem, ALIGNMENT_BYTES))
-        made = Handle(name, len(self.parameters), pointer, pointer.address)
-        self.parameters.append((name, made))
-        self.sources.append(made)
-        return made
+        handle = Handle(name, len(self.parameters), pointer, pointer.address)
+        self.parameters.append((name, handle))
+        self.sources.append(handle)
+        return handle
 
-    def number(self, name: str, dtype: DType) -> Numeric:
+    def number(self, name: str, dtype: type[Numeric]) -> Numeric:
         """The next parameter, a number."""
-        scalar = ScalarType(dtype.scalar)
+        scalar = ScalarType(dtype)
         self.sources.append((len(self.parameters), scalar))
         self.parameters.append((name, scalar))
-        made = self.numbers[name] = _argument(scalar)
-        return made
+        argument = self.numbers[name] = _argument(scalar)
+        return argument
 
-    def symbol(self, dtype: DType) -> Numeric:
+    def symbol(self, dtype: type[Numeric]) -> Numeric:
         """A number that the shape of a tensor will say."""
-        if dtype.scalar not in (Int32, Int64) or dtype.lanes != 1:
-            raise DSLUserCodeTypeError(
-                f"an extent must be int32 or int64, got {dtype}", fix="T.int32()", id="SYMBOL_TYPE"
-            )
-        made = Symbol(SymInt(dtype.scalar.width), _argument(ScalarType(dtype.scalar)), here())
-        self.symbols.append(made)
-        self.sources.append(made)
-        return made.number
+        symbol = Symbol(SymInt(dtype.width), _argument(ScalarType(dtype)), here())
+        self.symbols.append(symbol)
+        self.sources.append(symbol)
+        return symbol.number
 
-    def match(self, handle: Handle, dtype: DType, shape: Sequence, strides: Sequence, align_bytes: int) -> Pointer:
+    def match(
+        self, handle: Handle, dtype: type[Numeric], shape: Sequence, strides: Sequence, align_bytes: int
+    ) -> Pointer:
         """The address of `handle`, which from now on is a tensor of this type."""
-        handle.type = TensorType(
-            dtype.scalar, tuple(map(self._leaf, shape)), tuple(map(self._leaf, strides)), align_bytes
-        )
+        handle.type = TensorType(dtype, tuple(map(self._leaf, shape)), tuple(map(self._leaf, strides)), align_bytes)
         handle.matched = here()
-        return Pointer(dtype.scalar, handle.pointer.address, AddressSpace.gmem, align_bytes)
+        return Pointer(dtype, handle.pointer.address, AddressSpace.gmem, align_bytes)
 
     def _leaf(self, extent: Any) -> int | SymInt:
         """An extent as a call checks it: a number, a symbol, or anything."""
@@ -191,9 +186,11 @@ def refusal(error: Exception, kind: Handle | ScalarType, argument: Any, part: st
     """The error of an argument, or of a part of it ("shape"), at the author's call, with what to pass in its place."""
     if isinstance(error, DSLUserCodeError):
         return error
-    made = DSLUserCodeTypeError if isinstance(error, TypeError) else DSLUserCodeValueError
+    kind_of_error = DSLUserCodeTypeError if isinstance(error, TypeError) else DSLUserCodeValueError
     also = ((kind.matched, "its type"),) if isinstance(kind, Handle) and kind.matched is not None else ()
-    return made(error_wording.translated(error.args[0]), fix=_fix(part, kind, argument), also=also, id="CALL_ARGUMENT")
+    return kind_of_error(
+        error_wording.translated(error.args[0]), fix=_fix(part, kind, argument), also=also, id="CALL_ARGUMENT"
+    )
 
 
 def _fix(part: str, kind: Handle | ScalarType, argument: Any) -> str:
@@ -260,8 +257,8 @@ def name_of(value: mlir.Value) -> str:
     for name, kind in signature.parameters:
         if isinstance(kind, Handle) and kind.address == value:
             return f"{kind.buffer_name or name}_ptr"
-    known = [*signature.numbers.items(), *((symbol.name, symbol.number) for symbol in signature.symbols)]
-    return next((name for name, number in known if number.value == value), "")
+    named = [*signature.numbers.items(), *((symbol.name, symbol.number) for symbol in signature.symbols)]
+    return next((name for name, number in named if number.value == value), "")
 
 
 def name_symbol(number: Numeric | None, name: str) -> None:
@@ -286,7 +283,3 @@ def row_major(shape: Sequence) -> list:
     for mode in range(len(shape) - 2, -1, -1):
         strides[mode] = strides[mode + 1] * shape[mode + 1]
     return strides
-
-
-def least_alignment(dtype: DType) -> int:
-    return max(ALIGNMENT_BYTES, element_bytes(dtype.scalar))

@@ -39,9 +39,9 @@ class Statements(Rewriter):
         )
         hidden, self.locals = self.locals, self.locals | self._local_names(node)
         body = self._prepared(node.body)
-        made = ast.copy_location(ast.FunctionDef(node.name, node.args, self._split(node, body), []), node)
+        prepared = ast.copy_location(ast.FunctionDef(node.name, node.args, self._split(node, body), []), node)
         self.locals = hidden
-        result = super().function(made)
+        result = super().function(prepared)
         self.scopes = outer
         return result
 
@@ -123,16 +123,16 @@ class Statements(Rewriter):
     ) -> tuple[list[ast.stmt], set[str]]:
         """Statements of a scope of their own; what they bind first."""
         self.scopes.append(dict(names or {}))
-        made = self._prepared(statements)
-        return made, set(self.scopes.pop()) - set(names or {})
+        prepared = self._prepared(statements)
+        return prepared, set(self.scopes.pop()) - set(names or {})
 
     def _prepared(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        made: list[ast.stmt] = []
+        prepared: list[ast.stmt] = []
         for statement in statements:
             method = getattr(self, f"_prepare_{type(statement).__name__}", None)
             result = statement if method is None else method(statement)
-            made += result if isinstance(result, list) else [result]
-        return made
+            prepared += result if isinstance(result, list) else [result]
+        return prepared
 
     # --- assignments ---
 
@@ -145,8 +145,10 @@ class Statements(Rewriter):
         if isinstance(target, (ast.Tuple, ast.List)):
             return self._unpack(target, node)
         if isinstance(target, ast.Attribute):
-            held = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
-            read = ast.Call(self._hook("bound", target).func, [self._thunk_of(held), ast.Constant(target.attr)], [])
+            attribute = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+            read = ast.Call(
+                self._hook("bound", target).func, [self._thunk_of(attribute), ast.Constant(target.attr)], []
+            )
             value = self._hook("assign", node.value, put_at(read, target), node.value, ast.Constant(target.attr))
             return ast.copy_location(ast.Assign([target], value), node)
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
@@ -172,26 +174,26 @@ class Statements(Rewriter):
             self.unset |= {name}
         if kind is None:
             self.scopes[-1][name] = REGISTER
-            made = self._hook("first", value, value, ast.Constant(name))
+            bound = self._hook("first", value, value, ast.Constant(name))
         else:
             old = self._bound(name) if kind == MAYBE else ast.copy_location(self._load(name), target)
             old.is_overwritten = True
-            made = self._hook("assign", value, put_at(old, target), value, ast.Constant(name))
-        return ast.copy_location(ast.Assign([target], made), node)
+            bound = self._hook("assign", value, put_at(old, target), value, ast.Constant(name))
+        return ast.copy_location(ast.Assign([target], bound), node)
 
     def _unpack(self, target: ast.Tuple | ast.List, node: ast.Assign) -> list[ast.stmt]:
         """`a, b = T.cta_id([2, 3])`; of `a, b = b, a` both sides are evaluated first."""
         whole = self._fresh("parts")
         count = ast.Constant(len(target.elts))
-        made = [
+        assignments = [
             put_at(ast.Assign([ast.Name(whole, ast.Store())], self._hook("parts", node.value, node.value, count)), node)
         ]
         for place, element in enumerate(target.elts):
             part = ast.Subscript(self._load(whole), ast.Constant(place), ast.Load())
             inner = ast.copy_location(ast.Assign([element], put_at(part, element)), node)
             bound = self._prepare_Assign(inner)
-            made += bound if isinstance(bound, list) else [bound]
-        return made
+            assignments += bound if isinstance(bound, list) else [bound]
+        return assignments
 
     def _prepare_AnnAssign(self, node: ast.AnnAssign):
         if not isinstance(node.target, ast.Name):
@@ -205,8 +207,8 @@ class Statements(Rewriter):
         values = [] if node.value is None else [node.value]
         if not values:
             self.unset |= {name}
-        made = self._hook("declared", node, node.annotation, ast.Constant(name), *values)
-        return ast.copy_location(ast.Assign([node.target], made), node)
+        declared = self._hook("declared", node, node.annotation, ast.Constant(name), *values)
+        return ast.copy_location(ast.Assign([node.target], declared), node)
 
     def _prepare_AugAssign(self, node: ast.AugAssign):
         target = node.target
@@ -271,10 +273,10 @@ class Statements(Rewriter):
             if not isinstance(target, ast.Name):
                 self._error(target, "the variables of T.grid are names", "for i, j in T.grid(m, n)", "LOOP_TARGETS")
         axes = self._fresh("axes")
-        made = ast.Call(
+        call = ast.Call(
             self._hook("axes", node.iter).func, [ast.Constant(len(targets)), *node.iter.args], node.iter.keywords
         )
-        first = put_at(ast.Assign([ast.Name(axes, ast.Store())], made), node.iter)
+        first = put_at(ast.Assign([ast.Name(axes, ast.Store())], call), node.iter)
         body, _ = self._scoped(node.body, {target.id: LOOP for target in targets})
         leaves = breaks(node.body)
         orelse, _ = self._scoped(node.orelse)
@@ -307,9 +309,9 @@ class Statements(Rewriter):
             if self._is_call(node, word) or self._is_evaluated(node, word):
                 return ast.copy_location(statement, node)
         if self._is_call(node, statement_names.device_entry):
-            made = ast.copy_location(ast.Pass(), node)
-            made.is_entry = True
-            return made
+            entry = ast.copy_location(ast.Pass(), node)
+            entry.is_entry = True
+            return entry
         return node
 
     def visit_Attribute(self, node: ast.Attribute):
@@ -320,10 +322,10 @@ class Statements(Rewriter):
     def visit_Name(self, node: ast.Name):
         if hasattr(node, "is_overwritten"):
             return node
-        made = super().visit_Name(node)
+        name = super().visit_Name(node)
         if node.id not in self.unset or not isinstance(node.ctx, ast.Load) or hasattr(node, "is_owner"):
-            return made
-        return self._hook("read", node, made)
+            return name
+        return self._hook("read", node, name)
 
     # --- expressions whose operands are not evaluated before it is known whether they are needed ---
 

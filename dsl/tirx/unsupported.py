@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 
 from dsl.core.diagnosis import author_traceback, spelling
 from dsl.core.diagnosis.unsupported_names import UnsupportedName
 from dsl.core.errors import DSLUserCodeError
+from dsl.tirx.public_names import CUDA_NAMES, NAMESPACES
 
 LISTED = "docs/tirx.md lists what is"
 spelling.register_surface("dsl.tirx")
-
-# Names of CUDA C++, and what says the same in T.
-CUDA_NAMES = {
-    "threadIdx": "T.thread_id([...])",
-    "blockIdx": "T.cta_id([...])",
-    "blockDim": "the extents of T.thread_id",
-    "gridDim": "the extents of T.cta_id",
-    "__syncthreads": "T.cuda.cta_sync()",
-    "syncthreads": "T.cuda.cta_sync()",
-    "__syncwarp": "T.cuda.warp_sync()",
-    "syncwarp": "T.cuda.warp_sync()",
-    "atomicAdd": "T.cuda.atomic_add(A.ptr_to([i]), x)",
-    "atomicCAS": "T.cuda.atomic_cas(...)",
-    "fabsf": "T.abs(x)",
-    "expf": "T.exp(x)",
-    "sqrtf": "T.sqrt(x)",
-    "printf": "T.cuda.printf(...)",
-}
 
 
 class UnknownName(DSLUserCodeError, AttributeError):
@@ -57,11 +39,10 @@ def module_getattr(module: str, names: Callable[[], dict] | dict, upstream: froz
 
 
 def _fix(module: str, name: str, names: dict) -> str:
-    tirx = sys.modules["dsl.tirx.script.tirx"]
     if name in CUDA_NAMES:
         return f"in T it is {CUDA_NAMES[name]}"
-    for prefix, other in (("T", tirx), ("T.cuda", tirx.cuda), ("T.ptx", tirx.ptx)) if module[0] == "T" else ():
-        if name in vars(other) and prefix != module:
+    for prefix, others in NAMESPACES.items() if module[0] == "T" else ():
+        if name in others and prefix != module:
             return f"did you mean `{prefix}.{name}`?"
     meant = spelling.alike(name, names)
     return f"did you mean `{module}.{meant}`?" if meant else LISTED

@@ -77,8 +77,8 @@ class Ramp:
     def vector(self) -> TensorSSA:
         """It as a vector of numbers."""
         start = numeric(self.base)
-        made = [start + self.stride * k for k in range(self.lanes)]
-        return TensorSSA(ssa.from_elements([type(start)(number).ir() for number in made]), self.lanes, type(start))
+        elements = [start + self.stride * k for k in range(self.lanes)]
+        return TensorSSA(ssa.from_elements([type(start)(number).ir() for number in elements]), self.lanes, type(start))
 
     __tensor_ssa__ = vector
 

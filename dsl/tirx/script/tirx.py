@@ -37,6 +37,7 @@ from dsl.tirx.memory import (
     shared_scalar,
 )
 from dsl.tirx.operations import *  # noqa: F403
+from dsl.tirx.public_names import NAMESPACES as _NAMESPACES
 from dsl.tirx.registers import Meta as meta_var
 from dsl.tirx.statement_names import (
     address_of,
@@ -121,3 +122,4 @@ def cast(value: object, dtype: object) -> object:
 
 Cast = lambda dtype, value: cast(value, dtype)  # noqa: E731
 __getattr__ = _refuser("T", globals(), _UPSTREAM)
+_NAMESPACES.update({"T": globals(), "T.cuda": vars(cuda), "T.ptx": vars(ptx)})
