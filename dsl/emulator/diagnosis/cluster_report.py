@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dsl.emulator import context
+from dsl.emulator.ptx.syntax import Instr
 
 KEEP_ALIVE = (
     "let no block end before the others have made their last access to its shared memory: barrier.cluster.arrive "
     "and .wait at the end of the kernel (cute.arch.cluster_arrive and cluster_wait)"
 )
+
+
+def fix_of_exited(instr: Instr) -> str:
+    """What to do about an access to memory of a block that has exited."""
+    if "multicast::cluster" in instr.mods:
+        return f"leave the block out of the multicast's mask, or {KEEP_ALIVE}"
+    return KEEP_ALIVE
 
 
 def owner_of(launch, address: int):

@@ -76,7 +76,7 @@ def _explain(launch, instr: Instr) -> tuple[str, str]:
         message = f"{_access(launch, instr)} is not aligned to {n} bytes (it is {ctx.address % n} past)"
         return message, f"keep the address a multiple of {n}, or use narrower accesses"
     if ctx.status == context.EXITED:
-        return f"{_access(launch, instr)}, which has exited", cluster_report.KEEP_ALIVE
+        return f"{_access(launch, instr)}, which has exited", cluster_report.fix_of_exited(instr)
     return f"{_access(launch, instr)} is {_where(launch)}", ""
 
 

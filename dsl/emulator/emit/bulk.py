@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
-from dsl.emulator.emit import mbarrier
 from dsl.emulator.emit.memory import nothing
-from dsl.emulator.ptx.syntax import Addr, Unsupported, Vec
-from dsl.emulator.runtime.bulk_copies import BOX_IN, BOX_OUT, BYTES_IN, BYTES_OUT
+from dsl.emulator.ptx.syntax import Addr, Vec
+from dsl.emulator.runtime.bulk_copies import BOX_IN, BOX_OUT, BYTES_IN, BYTES_OUT, MULTICAST
 
 _SHARED = ("shared::cluster", "shared::cta", "shared")
 
 
 def copy(body, instr):
-    """cp.async.bulk between global and shared memory: with an mbarrier inwards, in a bulk group outwards."""
+    """cp.async.bulk between global and shared memory: with an mbarrier inwards, in a bulk group outwards; from shared
+    memory of the block to that of another one of its cluster."""
     _used(body)
+    if _spaces(instr) == ["shared::cluster", "shared::cta"]:
+        return _copy_to_peer(body, instr)
     inwards = _inwards(body, instr)
-    target, source, size, *barrier = instr.operands
+    target, source, size, *rest = instr.operands
     smem, other = (target, source) if inwards else (source, target)
-    word = _barrier(body, instr, barrier[0]) if inwards else "0"
+    barrier, mask = _signal(body, instr, rest) if inwards else ("0", "0")
     kind = BYTES_IN if inwards else BYTES_OUT
-    arguments = f"i64 {body.address(smem)}, i64 {body.address(other)}, i32 {body.read(size, 32)}, i64 {word}"
-    _call(body, instr, "emu_bulk_copy", kind, arguments)
+    arguments = (
+        f"i64 {body.address(smem)}, i64 {body.address(other)}, i32 {body.read(size, 32)}, i64 {barrier}, i32 {mask}"
+    )
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
+    return body.stop_unless(body.op(f"call i32 @emu_bulk_copy(ptr %ctx, {where}, {arguments})"))
+
+
+def _copy_to_peer(body, instr):
+    target, source, size, barrier = instr.operands
+    arguments = f"i64 {body.address(source)}, i64 {body.address(target)}, i32 {body.read(size, 32)}"
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}"
+    body.stop_unless(body.op(f"call i32 @emu_bulk_peer(ptr %ctx, {where}, {arguments}, i64 {body.address(barrier)})"))
 
 
 def copy_box(body, instr):
     """cp.async.bulk.tensor.Nd in tile mode: [map, {coordinates}] and shared memory, either way."""
     _used(body)
     inwards = _inwards(body, instr)
-    target, source, *barrier = instr.operands
+    target, source, *rest = instr.operands
     smem, place = (target, source) if inwards else (source, target)
-    word = _barrier(body, instr, barrier[0]) if inwards else "0"
+    barrier, mask = _signal(body, instr, rest) if inwards else ("0", "0")
     rank = next(int(m[0]) for m in instr.mods if m in ("1d", "2d", "3d", "4d", "5d"))
     if not isinstance(place, Addr) or not isinstance(place.coords, Vec) or len(place.coords.items) != rank:
         raise body.refuse(instr, f"a tensor of {rank} dimensions has as many coordinates: [map, {{...}}]")
     coordinates = [body.read(item, 32) for item in place.coords.items] + ["0"] * (5 - rank)
     numbers = ", ".join(f"i32 {each}" for each in coordinates)
-    arguments = (
-        f"i64 {body.address(smem)}, i64 {body.address(Addr(place.base, place.offset))}, i64 {word}, i32 "
-        f"{rank}, {numbers}"
+    addresses = (
+        f"i64 {body.address(smem)}, i64 {body.address(Addr(place.base, place.offset))}, i64 {barrier}, i32 {mask}"
     )
-    _call(body, instr, "emu_bulk_box", BOX_IN if inwards else BOX_OUT, arguments)
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {BOX_IN if inwards else BOX_OUT}"
+    body.stop_unless(body.op(f"call i32 @emu_bulk_box(ptr %ctx, {where}, {addresses}, i32 {rank}, {numbers})"))
 
 
 def group(body, instr):
@@ -58,22 +70,23 @@ def _used(body) -> None:
     body.uses.add("bulk")
 
 
+def _spaces(instr) -> list[str]:
+    return [m for m in instr.mods if m in _SHARED or m == "global"]
+
+
 def _inwards(body, instr) -> bool:
     """Whether it copies into shared memory: the space named first is that of the destination."""
-    spaces = [m for m in instr.mods if m in _SHARED or m == "global"]
+    spaces = _spaces(instr)
     if len(spaces) != 2 or ("global" in spaces) != 1 or spaces[0] == spaces[1]:
-        raise _not_here(body, instr)
+        raise body.refuse(
+            instr, "it must copy between global and shared memory, or from shared::cta to shared::cluster"
+        )
     return spaces[0] != "global"
 
 
-def _not_here(body, instr) -> Unsupported:
-    return body.refuse(instr, "bulk copies between blocks of a cluster are not emulated")
-
-
-def _barrier(body, instr, address) -> str:
-    return body.cast("ptrtoint", mbarrier.place(body, instr, address), "ptr", "i64")
-
-
-def _call(body, instr, function: str, kind: int, arguments: str) -> None:
-    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
-    body.stop_unless(body.op(f"call i32 @{function}(ptr %ctx, {where}, {arguments})"))
+def _signal(body, instr, operands: list) -> tuple[str, str]:
+    """The address of the mbarrier, and the mask of the blocks that get the bytes."""
+    barrier = body.address(operands[0])
+    if "multicast::cluster" not in instr.mods:
+        return barrier, "0"
+    return barrier, body.or_(body.and_(body.read(operands[1], 32), MULTICAST - 1), MULTICAST)

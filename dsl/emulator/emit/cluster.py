@@ -106,7 +106,8 @@ def checked(body, address: str, size_bytes: int, site: int) -> str:
     bad, after = body.fresh("bad"), body.fresh("in")
     body.do(f"br i1 {fine}, label %{after}, label %{bad}, !prof !1")
     body.start(bad, keep=True)
-    where = f"i32 {site}, i32 {body.threads['linear']}, i64 {address}, i64 {size_bytes}"
+    crooked = body.cmp("ne", body.and_(offset, size_bytes - 1, "i64"), 0, "i64")
+    where = f"i32 {site}, i32 {body.threads['linear']}, i64 {address}, i64 {size_bytes}, i1 {crooked}"
     body.do(f"call void @emu_cluster_bad(ptr %ctx, {where})")
     body.branch("stop")
     body.start(after, keep=True)

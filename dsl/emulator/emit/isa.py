@@ -161,7 +161,10 @@ _row(
 
 _row("cp", "9.7.13.15.17", "async mbarrier arrive noinc shared shared::cta b64", cp_async.arrive_on)
 _row("cp", "9.7.9.25.6", "async bulk commit_group wait_group read", bulk.group, meets=True)
-_ON_ITS_WAY = "async bulk shared::cta shared::cluster global mbarrier::complete_tx::bytes bulk_group L2::cache_hint"
+_ON_ITS_WAY = (
+    "async bulk shared::cta shared::cluster global mbarrier::complete_tx::bytes bulk_group L2::cache_hint "
+    "multicast::cluster"
+)
 _row("cp", "9.7.9.25.5.2", _ON_ITS_WAY, bulk.copy, meets=True)
 _row("cp", "9.7.9.27.1.2", f"{_ON_ITS_WAY} tensor 1d 2d 3d 4d 5d tile", bulk.copy_box, meets=True)
 _row("cp", "9.7.9.25.5.4", "async bulk prefetch tensor 1d 2d 3d 4d 5d L2 global tile L2::cache_hint", bulk.prefetch)
@@ -209,8 +212,8 @@ _row("elect", "9.7.13.15", "sync", warp.elect, meets=True)
 _row(
     "mbarrier",
     "9.7.13.15",
-    f"init inval arrive expect_tx complete_tx test_wait try_wait parity relaxed release acquire {SCOPES} shared "
-    "shared::cta shared::cluster b64",
+    "init inval arrive arrive_drop noComplete pending_count expect_tx complete_tx test_wait try_wait parity relaxed "
+    f"release acquire {SCOPES} shared shared::cta shared::cluster b64",
     mbarrier.barrier,
 )
 

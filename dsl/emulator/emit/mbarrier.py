@@ -1,7 +1,8 @@
 """mbarrier: barriers in shared memory that count arrivals and bytes. PTX ISA 9.7.13.15.
 
 The 64 bits, which the ISA leaves open: pending arrivals in bits 0-19, the count of a phase in bits 20-39, bytes still
-to come in bits 40-60, the phase's parity in bit 63. Threads of a block run in turn, so a read and a write are one step.
+to come in bits 40-60, the phase's parity in bit 63. Threads of a cluster run in turn: a read and a write are
+one step.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from dsl.emulator import context
 from dsl.emulator.builder import set_bits
 from dsl.emulator.emit.memory import host_address, space_of
-from dsl.emulator.ptx.syntax import SINK, Instr
+from dsl.emulator.ptx.syntax import SINK, Addr, Instr
 
 _COUNT, _BYTES, _PHASE = 20, 40, 63
 _COUNT_MASK, _BYTES_MASK = (1 << 20) - 1, (1 << 21) - 1
@@ -35,22 +36,23 @@ class State:
 
 
 def barrier(body, instr):
-    """mbarrier.init, .inval, .arrive, .expect_tx, .complete_tx, .test_wait, .try_wait."""
+    """mbarrier.init, .inval, .arrive, .arrive_drop, .expect_tx, .complete_tx, .pending_count, .test_wait, .try_wait."""
     mods = instr.mods
-    if "noComplete" in mods or "arrive_drop" in mods:
-        raise body.refuse(instr, "arrive_drop and .noComplete are not emulated")
+    if "pending_count" in mods:
+        destination, state = instr.operands
+        return body.write(destination, body.and_(body.read(state, 64), _COUNT_MASK, "i64"), 64)
     if "init" in mods:
         return _init(body, instr)
     if "test_wait" in mods or "try_wait" in mods:
         return _wait(body, instr)
     if "inval" in mods:
         return body.do(f"store i64 0, ptr {place(body, instr, instr.operands[0])}, align 8")
-    if "arrive" in mods:
+    if "arrive" in mods or "arrive_drop" in mods:
         return _arrive(body, instr)
     if "expect_tx" in mods or "complete_tx" in mods:
         address, amount = instr.operands
         update(body, place(body, instr, address), "0", body.read(amount, 32), "complete_tx" in mods)
-        return None
+        return _wake(body)
     raise body.refuse(instr, "expected .init, .inval, .arrive, .expect_tx, .complete_tx, .test_wait or .try_wait")
 
 
@@ -69,16 +71,26 @@ def _init(body, instr) -> None:
 
 
 def _arrive(body, instr) -> None:
-    state, address, *rest = instr.operands
+    state, address, *rest = instr.operands if not isinstance(instr.operands[0], Addr) else (SINK, *instr.operands)
+    if space_of(instr) == "cluster" and state != SINK:
+        raise body.refuse(instr, "an arrival in shared::cluster has no state: its destination is _")
     amount = body.read(rest[0], 32) if rest else "1"
     arrivals, n_bytes = ("1", amount) if "expect_tx" in instr.mods else (amount, "0")
-    old = update(body, place(body, instr, address), arrivals, n_bytes, False)
+    old = update(body, place(body, instr, address), arrivals, n_bytes, False, "arrive_drop" in instr.mods)
+    _wake(body)
     if state != SINK:
         body.write(state, old, 64)
 
 
-def update(body, word_at: str, arrivals: str, n_bytes: str, completes: bool) -> str:
-    """Arrivals and bytes counted, and the phase ended where none are left; the word as it was before."""
+def _wake(body) -> None:
+    """Blocks of the cluster that wait look again: the mbarrier may be theirs."""
+    if body.clustered:
+        body.do("call void @emu_cluster_wake(ptr %ctx)")
+
+
+def update(body, word_at: str, arrivals: str, n_bytes: str, completes: bool, drops: bool = False) -> str:
+    """Arrivals and bytes counted, and the phase ended where none are left; the word as it was before. Arrivals that are
+    dropped are not expected in later phases either."""
     old = body.op(f"load i64, ptr {word_at}, align 8")
     pending = body.sub(body.and_(old, _COUNT_MASK, "i64"), body.resize(arrivals, 32, 64), "i64")
     pending = body.and_(pending, _COUNT_MASK, "i64")
@@ -88,6 +100,8 @@ def update(body, word_at: str, arrivals: str, n_bytes: str, completes: bool) -> 
     left = body.and_(left, _BYTES_MASK, "i64")
     ended = body.cmp("eq", body.or_(pending, left, "i64"), 0, "i64")
     count = body.and_(body.lshr(old, _COUNT, "i64"), _COUNT_MASK, "i64")
+    if drops:
+        count = body.and_(body.sub(count, body.resize(arrivals, 32, 64), "i64"), _COUNT_MASK, "i64")
     pending = body.select(ended, count, pending, "i64")
     phase = body.lshr(old, _PHASE, "i64")
     phase = body.xor(phase, body.cast("zext", ended, "i1", "i64"), "i64")

@@ -1,15 +1,16 @@
 """Bulk copies on their way: one queue a block, in the order they were started. PTX ISA 9.7.9.25.5, 9.7.9.27.
 
-A copy into shared memory lands when a thread looks at an mbarrier; one out of it when its thread waits for its group,
-or ends. Hardware may land them earlier; landing late makes a missing wait visible every time.
+A copy into shared memory lands when a thread of the cluster looks at an mbarrier; one out of it when its thread waits
+for its group, or ends. Hardware may land them earlier; landing late makes a missing wait visible every time.
 """
 
 from __future__ import annotations
 
 import ctypes
+from contextlib import contextmanager
 
 from dsl.emulator import context
-from dsl.emulator.builder import Builder
+from dsl.emulator.builder import Builder, mates
 
 # What an entry is: a copy of bytes or of a box, into shared memory or out of it.
 BYTES_IN, BYTES_OUT, BOX_IN, BOX_OUT = range(4)
@@ -20,10 +21,12 @@ ENTRY = "{ i32, i32, i32, i32, i64, i64, i64, [5 x i32] }"
 ENTRY_BYTES = 64
 KIND, THREAD, GROUP, SIZE, SMEM, OTHER, BARRIER, COORDS = range(8)
 EVERY = 0x7FFFFFFF  # of groups
+MULTICAST = 1 << 16  # set in the mask of the blocks that a copy is for; without it the address says which
 
 SIGNATURES = {
-    "emu_bulk_copy": "i32 (ptr, i32, i32, i32, i64, i64, i32, i64)",
-    "emu_bulk_box": "i32 (ptr, i32, i32, i32, i64, i64, i64, i32, i32, i32, i32, i32, i32)",
+    "emu_bulk_copy": "i32 (ptr, i32, i32, i32, i64, i64, i32, i64, i32)",
+    "emu_bulk_box": "i32 (ptr, i32, i32, i32, i64, i64, i64, i32, i32, i32, i32, i32, i32, i32)",
+    "emu_bulk_peer": "i32 (ptr, i32, i32, i64, i64, i32, i64)",
     "emu_bulk_commit": "void (ptr, i32)",
     "emu_bulk_wait": "void (ptr, i32, i32)",
     "emu_bulk_exit": "void (ptr, i32)",
@@ -33,11 +36,11 @@ SIGNATURES = {
 
 def functions() -> list[str]:
     """The IR text."""
-    return [_add(), _complete(), _land(), _land_all(), _copy(), _box(), _commit(), _wait(), _exit(), _arrive()]
+    return [_add(), _complete(), _land(), _land_all(), _copy(), _box(), _peer(), _commit(), _wait(), _exit(), _arrive()]
 
 
-def _queue(f: Builder) -> str:
-    return f.cast("inttoptr", f.load("bulk"), "i64", "ptr")
+def _queue(f: Builder, slot: str = "%ctx") -> str:
+    return f.cast("inttoptr", f.load("bulk", of=slot), "i64", "ptr")
 
 
 def _part(f: Builder, kind: str, pointer: str, index: int) -> str:
@@ -70,6 +73,7 @@ def _add() -> str:
         f.put(_part(f, ENTRY, entry, index), value)
     for index, value in ((SMEM, "%smem"), (OTHER, "%other"), (BARRIER, "%barrier")):
         f.put(_part(f, ENTRY, entry, index), value, "i64")
+    f.do("call void @emu_cluster_wake(ptr %ctx)")
     f.do(f"ret ptr {entry}")
     arguments = "i32 %tid, i32 %kind, i32 %size, i64 %smem, i64 %other, i64 %barrier"
     return f.function(f"define internal ptr @bulk_add(ptr %ctx, {arguments})")
@@ -87,7 +91,7 @@ def _complete() -> str:
     kept = f.or_(f.and_(old, ~bytes_mask, "i64"), left, "i64")
     again = f.xor(f.or_(kept, f.and_(f.lshr(old, 20, "i64"), few, "i64"), "i64"), -(1 << 63), "i64")
     f.put(place, f.select(ended, again, kept, "i64"), "i64")
-    f.store("mbarrier_idle", "0")
+    f.do("call void @emu_cluster_wake(ptr %ctx)")
     order = f.load("order_call")
     with f.if_(f.and_(ended, f.cmp("ne", order, 0, "i64"), "i1")):
         function, ctx = f.cast("inttoptr", order, "i64", "ptr"), f.cast("ptrtoint", "%ctx", "ptr", "i64")
@@ -157,33 +161,76 @@ def _refused(f: Builder, condition: str, status: int, value: str, size: str, det
     f.start(fine)
 
 
-def _smem(f: Builder, size: str, alignment: int) -> str:
-    """The address of `size` (i64) bytes at offset %smem of shared memory, checked."""
-    crooked = f.cmp("ne", f.and_("%smem", alignment - 1, "i64"), 0, "i64")
-    _refused(f, crooked, context.MISALIGNED, "%smem", str(alignment), context.SHARED)
-    limit = f.load("smem_bytes")
-    end = f.add("%smem", size, "i64")
-    outside = f.or_(f.cmp("ugt", end, limit, "i64"), f.cmp("ult", end, "%smem", "i64"), "i1")
-    _refused(f, outside, context.OUT_OF_BOUNDS, "%smem", size, context.SHARED)
-    return f.add(f.load("smem"), "%smem", "i64")
+def _place(f: Builder, address: str, size: str, alignment: int) -> str:
+    """The host address of `size` (i64) bytes at one in shared::cluster, checked."""
+    arguments = f"i32 %site, i32 %tid, i64 {address}, i64 {size}, i64 {alignment}"
+    place = f.op(f"call i64 @emu_cluster_place(ptr %ctx, {arguments})")
+    f.return_if(f.cmp("eq", place, 0, "i64"), "i32 0")
+    return place
+
+
+@contextmanager
+def _targets(f: Builder, size: str, alignment: int):
+    """Repeats its body for each block that a copy is for, with the host addresses of its bytes and its mbarrier.
+
+    Of a multicast they are those of the blocks in %mask, at the places that %smem and %barrier have in their block.
+    """
+    many = f.cmp("ne", f.and_("%mask", MULTICAST), 0)
+    with f.for_bits(f.select(many, f.and_("%mask", MULTICAST - 1), 1)) as bit:
+        high = f.shl(f.cast("zext", f.add(bit, 1), "i32", "i64"), context.RANK_SHIFT, "i64")
+        places = []
+        for given, nbytes, align in (("%smem", size, alignment), ("%barrier", "8", 8)):
+            inner = f.or_(high, f.and_(given, (1 << context.RANK_SHIFT) - 1, "i64"), "i64")
+            places.append(_into(f, f.select(many, inner, given, "i64"), nbytes, align, given == "%barrier"))
+        yield places
+
+
+def _into(f: Builder, address: str, size: str, alignment: int, is_barrier: bool) -> str:
+    """`_place`; 0 for the mbarrier of a copy out of shared memory, which has none."""
+    if not is_barrier:
+        return _place(f, address, size, alignment)
+    slot = f.alloca("i64")
+    f.put(slot, 0, "i64")
+    with f.if_(f.cmp("eq", f.and_("%kind", 1), 0)):
+        f.put(slot, _place(f, address, size, alignment), "i64")
+    return f.get(slot, "i64")
 
 
 def _copy() -> str:
-    """Start a copy of `size` bytes between offset %smem of shared memory and address %other; 0 after a fault."""
+    """Start a copy of `size` bytes between %smem, in shared::cluster, and address %other; 0 after a fault."""
     f = Builder()
-    size = f.cast("zext", "%size", "i32", "i64")
-    odd = f.cmp("ne", f.and_("%size", 15), 0)
-    _refused(f, odd, context.ILLEGAL, size, "0", context.BAD_BULK)
-    address = _smem(f, size, 16)
-    crooked = f.cmp("ne", f.and_("%other", 15, "i64"), 0, "i64")
-    _refused(f, crooked, context.MISALIGNED, "%other", "16", 0)
-    arguments = f"i64 %other, i64 {size}, i64 1, i32 {context.GLOBAL}, i32 %site, i32 %tid"
-    there = f.op(f"call i1 @emu_range(ptr %ctx, {arguments})")
-    f.return_if(f.xor(there, "true", "i1"), "i32 0")
-    f.op(f"call ptr @bulk_add(ptr %ctx, i32 %tid, i32 %kind, i32 %size, i64 {address}, i64 %other, i64 %barrier)")
+    size = _size(f)
+    with _targets(f, size, 16) as (smem, barrier):
+        crooked = f.cmp("ne", f.and_("%other", 15, "i64"), 0, "i64")
+        _refused(f, crooked, context.MISALIGNED, "%other", "16", 0)
+        arguments = f"i64 %other, i64 {size}, i64 1, i32 {context.GLOBAL}, i32 %site, i32 %tid"
+        there = f.op(f"call i1 @emu_range(ptr %ctx, {arguments})")
+        f.return_if(f.xor(there, "true", "i1"), "i32 0")
+        arguments = f"i32 %tid, i32 %kind, i32 %size, i64 {smem}, i64 %other, i64 {barrier}"
+        f.op(f"call ptr @bulk_add(ptr %ctx, {arguments})")
     f.do("ret i32 1")
-    arguments = "i32 %tid, i32 %site, i32 %kind, i64 %smem, i64 %other, i32 %size, i64 %barrier"
+    arguments = "i32 %tid, i32 %site, i32 %kind, i64 %smem, i64 %other, i32 %size, i64 %barrier, i32 %mask"
     return f.function(f"define i32 @emu_bulk_copy(ptr %ctx, {arguments})")
+
+
+def _size(f: Builder) -> str:
+    """%size as i64, checked."""
+    size = f.cast("zext", "%size", "i32", "i64")
+    _refused(f, f.cmp("ne", f.and_("%size", 15), 0), context.ILLEGAL, size, "0", context.BAD_BULK)
+    return size
+
+
+def _peer() -> str:
+    """Start a copy of `size` bytes from %smem of the block to %other in shared::cluster; 0 after a fault."""
+    f = Builder()
+    size = _size(f)
+    source, target = _place(f, "%smem", size, 16), _place(f, "%other", size, 16)
+    barrier = _place(f, "%barrier", "8", 8)
+    arguments = f"i32 %tid, i32 {BYTES_IN}, i32 %size, i64 {target}, i64 {source}, i64 {barrier}"
+    f.op(f"call ptr @bulk_add(ptr %ctx, {arguments})")
+    f.do("ret i32 1")
+    arguments = "i32 %tid, i32 %site, i64 %smem, i64 %other, i32 %size, i64 %barrier"
+    return f.function(f"define i32 @emu_bulk_peer(ptr %ctx, {arguments})")
 
 
 def _box() -> str:
@@ -193,18 +240,20 @@ def _box() -> str:
     f.return_if(f.cmp("eq", fine, 0), "i32 0")
     size = f.op("call i32 @emu_box_bytes(i64 %map)")
     room = f.cast("zext", f.op("call i32 @emu_box_room(i64 %map)"), "i32", "i64")
-    address = _smem(f, room, 128)
     coords = f.alloca("[5 x i32]", 4)
     for index in range(5):
         f.put(f.op(f"getelementptr i32, ptr {coords}, i32 {index}"), f"%c{index}")
-    there = f.op(f"call i1 @emu_box_range(ptr %ctx, i64 %map, ptr {coords}, i32 %site, i32 %tid)")
-    f.return_if(f.xor(there, "true", "i1"), "i32 0")
-    arguments = f"i32 %tid, i32 %kind, i32 {size}, i64 {address}, i64 %map, i64 %barrier"
-    entry = f.op(f"call ptr @bulk_add(ptr %ctx, {arguments})")
-    f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {_part(f, ENTRY, entry, COORDS)}, ptr {coords}, i64 20, i1 false)")
+    with _targets(f, room, 128) as (smem, barrier):
+        there = f.op(f"call i1 @emu_box_range(ptr %ctx, i64 %map, ptr {coords}, i32 %site, i32 %tid)")
+        f.return_if(f.xor(there, "true", "i1"), "i32 0")
+        arguments = f"i32 %tid, i32 %kind, i32 {size}, i64 {smem}, i64 %map, i64 {barrier}"
+        entry = f.op(f"call ptr @bulk_add(ptr %ctx, {arguments})")
+        f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {_part(f, ENTRY, entry, COORDS)}, ptr {coords}, i64 20, i1 false)")
     f.do("ret i32 1")
     coordinates = ", ".join(f"i32 %c{i}" for i in range(5))
-    arguments = f"i32 %tid, i32 %site, i32 %kind, i64 %smem, i64 %map, i64 %barrier, i32 %rank, {coordinates}"
+    arguments = (
+        f"i32 %tid, i32 %site, i32 %kind, i64 %smem, i64 %map, i64 %barrier, i32 %mask, i32 %rank, {coordinates}"
+    )
     return f.function(f"define i32 @emu_bulk_box(ptr %ctx, {arguments})")
 
 
@@ -234,10 +283,11 @@ def _exit() -> str:
 
 
 def _arrive() -> str:
-    """A thread looks at an mbarrier: what is copied into shared memory lands."""
+    """A thread looks at an mbarrier: what blocks of the cluster copy into shared memory lands."""
     f = Builder()
-    with f.if_(f.cmp("ne", f.get(_part(f, QUEUE, _queue(f), 1)), 0)):
-        f.do("call void @land_all(ptr %ctx, i32 -1, i32 0)")
+    with mates(f, "%ctx") as slot:
+        with f.if_(f.cmp("ne", f.get(_part(f, QUEUE, _queue(f, slot), 1)), 0)):
+            f.do(f"call void @land_all(ptr {slot}, i32 -1, i32 0)")
     f.do("ret void")
     return f.function("define void @emu_bulk_arrive(ptr %ctx)")
 

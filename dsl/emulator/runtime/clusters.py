@@ -19,8 +19,9 @@ SIGNATURES = {
     "emu_run_clusters": "void (ptr, ptr)",
     "emu_cluster_over": "i1 (ptr)",
     "emu_cluster_wake": "void (ptr)",
-    "emu_cluster_bad": "void (ptr, i32, i32, i64, i64)",
+    "emu_cluster_bad": "void (ptr, i32, i32, i64, i64, i1)",
     "emu_cluster_rank": "i32 (ptr, i64)",
+    "emu_cluster_place": "i64 (ptr, i32, i32, i64, i64, i64)",
 }
 FINISHED, BAD, QUIET = range(3)  # how a cluster's turn ended
 MOST_QUIET = 256  # turns of each block in which it did nothing but poll, before another cluster begins
@@ -34,6 +35,7 @@ def functions() -> list[str]:
         _wake(),
         _bad(),
         _rank(),
+        _place(),
         _reach(),
         _depart(),
         _begin_cluster(),
@@ -65,14 +67,13 @@ def _wake() -> str:
 
 
 def _bad() -> str:
-    """The fault of an access of `size` bytes at a bad address in shared memory of the cluster."""
+    """The fault of an access of `size` bytes at a bad address in shared::cluster; `crooked`: it is misaligned."""
     f = Builder()
     rank = f.lshr("%address", context.RANK_SHIFT, "i64")
-    crooked = f.cmp("ne", f.and_("%address", f.sub("%size", 1, "i64"), "i64"), 0, "i64")
     nobody = f.cmp("ugt", rank, f.cast("zext", f.load("cluster_blocks"), "i32", "i64"), "i64")
     limited = f.select(nobody, 63, rank, "i64")
     gone = f.cmp("ne", f.and_(f.lshr(f.load("absent"), limited, "i64"), 1, "i64"), 0, "i64")
-    status = f.select(crooked, context.MISALIGNED, context.OUT_OF_BOUNDS)
+    status = f.select("%crooked", context.MISALIGNED, context.OUT_OF_BOUNDS)
     status = f.select(gone, context.EXITED, status)
     status = f.select(nobody, context.ILLEGAL, status)
     detail = f.select(nobody, context.BAD_RANK, context.CLUSTER, "i64")
@@ -80,7 +81,7 @@ def _bad() -> str:
     where = f"i32 {status}, i32 %site, i32 %tid, i64 {value}, i64 %size, i64 {detail}"
     f.do(f"call void @emu_fault(ptr %ctx, {where})")
     f.do("ret void")
-    arguments = "i32 %site, i32 %tid, i64 %address, i64 %size"
+    arguments = "i32 %site, i32 %tid, i64 %address, i64 %size, i1 %crooked"
     return f.function(f"define void @emu_cluster_bad(ptr %ctx, {arguments}) noinline cold")
 
 
@@ -93,6 +94,27 @@ def _rank() -> str:
         f.return_if(inside, f"i32 {f.add(f.load('cluster_rank', of=slot), 1)}")
     f.do("ret i32 0")
     return f.function("define i32 @emu_cluster_rank(ptr %ctx, i64 %address)")
+
+
+def _place() -> str:
+    """The host address of `size` bytes at an address in shared::cluster, aligned to `alignment`; 0 and a fault where
+    they are not all there. What emit/cluster.py does inline, for what is no access of a power of two."""
+    f = Builder()
+    rank = f.lshr("%address", context.RANK_SHIFT, "i64")
+    offset = f.and_("%address", (1 << context.RANK_SHIFT) - 1, "i64")
+    limited = f.select(f.cmp("ult", rank, 63, "i64"), rank, 63, "i64")
+    absent = f.cmp("ne", f.and_(f.lshr(f.load("absent"), limited, "i64"), 1, "i64"), 0, "i64")
+    outside = f.cmp("ugt", f.add(offset, "%size", "i64"), f.load("smem_bytes"), "i64")
+    crooked = f.cmp("ne", f.and_(offset, f.sub("%alignment", 1, "i64"), "i64"), 0, "i64")
+    bad = f.or_(f.or_(absent, outside, "i1"), crooked, "i1")
+    with f.if_(bad):
+        reported = f.select(crooked, "%alignment", "%size", "i64")
+        f.do(f"call void @emu_cluster_bad(ptr %ctx, i32 %site, i32 %tid, i64 %address, i64 {reported}, i1 {crooked})")
+    own = f.cmp("eq", rank, 0, "i64")
+    address = f.add("%address", f.select(own, f.load("smem"), f.load("cluster_base"), "i64"), "i64")
+    f.do(f"ret i64 {f.select(bad, 0, address, 'i64')}")
+    arguments = "i32 %site, i32 %tid, i64 %address, i64 %size, i64 %alignment"
+    return f.function(f"define i64 @emu_cluster_place(ptr %ctx, {arguments})")
 
 
 # ** a cluster begins and ends

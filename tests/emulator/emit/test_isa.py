@@ -19,7 +19,7 @@ def test_every_row_has_a_section_and_an_emitter():
 
 REFUSED = [
     "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc", "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8",
-    "mbarrier.arrive_drop.shared.b64", "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group",
+    "mbarrier.frobnicate.shared.b64", "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group",
     "wgmma.mma_async.sync.aligned.m64n8k64.s32.b1.b1.xor.popc", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", "frobnicate.u32",
     "add.banana.s32", "multimem.ld_reduce.relaxed.sys.global.add.f32", "barrier.cluster.sync", "cvt.rn.satfinite.e4m3x2.f32",
 ]  # fmt: skip

@@ -90,3 +90,78 @@ def test_several_arrivals_at_once(machine):
     out = np.zeros(1, np.uint32)
     machine.run(kernel("5", body), block=1, out=out)
     assert out[0] == 1
+
+
+@pytest.mark.parametrize("count, drop, arrivals", [(2, "arrive_drop", 1), (3, "arrive_drop", 2)])
+def test_a_dropped_arrival_is_not_expected_again(machine, count, drop, arrivals):
+    """The first phase needs `count` arrivals, later ones one less."""
+    look = "mbarrier.test_wait.parity.shared.b64 %done, [%b], {}; selp.b32 %v, 1, 0, %done; st.global.b32 [%o+{}], %v;"
+    rest = "mbarrier.arrive.shared.b64 _, [%b];" * arrivals
+    body = (
+        f"mbarrier.{drop}.shared.b64 _, [%b];{rest}" + look.format(0, 0) + rest + look.format(1, 4) + look.format(0, 8)
+    )
+    out = np.zeros(3, np.uint32)
+    machine.run(kernel(str(count), body), block=1, out=out)
+    np.testing.assert_array_equal(out, [1, 1, 0])
+
+
+def test_a_drop_may_expect_bytes(machine):
+    look = "mbarrier.test_wait.parity.shared.b64 %done, [%b], 0; selp.b32 %v, 1, 0, %done; st.global.b32 [%o+{}], %v;"
+    body = "mbarrier.arrive_drop.expect_tx.shared.b64 _, [%b], 8;" + look.format(0)
+    body += "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%b], 8;" + look.format(4)
+    out = np.zeros(2, np.uint32)
+    machine.run(kernel("1", body), block=1, out=out)
+    np.testing.assert_array_equal(out, [0, 1])
+
+
+def test_pending_arrivals_of_a_state(machine):
+    body = """mbarrier.arrive.noComplete.shared.b64 %s, [%b], 2; mbarrier.pending_count.b64 %v, %s; st.global.b32 [%o], %v;
+  mbarrier.arrive.shared.b64 %s, [%b]; mbarrier.pending_count.b64 %v, %s; st.global.b32 [%o+4], %v;"""
+    out = np.zeros(2, np.uint32)
+    machine.run(kernel("5", body), block=1, out=out)
+    np.testing.assert_array_equal(out, [5, 3])
+
+
+REMOTE = """
+.visible .entry k(.param .u64 out)
+{
+  .shared .align 8 .b64 bar; .shared .align 4 .b32 box;
+  .reg .b32 %t, %b, %v, %r, %n, %m, %a; .reg .b64 %o, %s; .reg .pred %first, %done;
+  mov.u32 %t, %tid.x; mov.u32 %b, bar; mov.u32 %a, box; mov.u32 %r, %cluster_ctarank; ld.param.u64 %o, [out];
+  setp.eq.s32 %first, %t, 0; @%first mbarrier.init.shared.b64 [%b], COUNT; @%first fence.mbarrier_init.release.cluster;
+  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+  add.u32 %n, %r, 1; and.b32 %n, %n, 3; mapa.shared::cluster.u32 %m, %b, %n; mapa.shared::cluster.u32 %a, %a, %n;
+  mad.lo.u32 %v, %r, 10, %t; @%first st.shared::cluster.u32 [%a], %v;
+  ARRIVE
+wait: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %done, [%b], 0; @!%done bra wait;
+  ld.shared.u32 %v, [box]; mad.lo.u32 %n, %r, 32, %t; mad.wide.u32 %o, %n, 4, %o; st.global.u32 [%o], %v;
+  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ret;
+}
+"""
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("count, arrive", [
+    (32, "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%m];"),
+    (32, "mbarrier.arrive_drop.release.cluster.shared::cluster.b64 _, [%m];"),
+    (1, "@%first mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%m], 4; bar.sync 0; "
+        "@%first mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%m], 4;"),
+    (3, "@%first mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%m], 3;"),
+    (1, "@%first mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [%m], 16; @%first mbarrier.arrive.release.cluster."
+        "shared::cluster.b64 _, [%m]; @%first mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%m], 16;"),
+])  # fmt: skip
+def test_arrivals_at_another_blocks_mbarrier(machine, count, arrive, seed):
+    """Block r gives its number to block r + 1, and arrives at its mbarrier."""
+    out = np.zeros((4, 32), np.uint32)
+    text = REMOTE.replace("COUNT", str(count)).replace("ARRIVE", arrive)
+    machine.run(text, grid=4, block=32, cluster=(4, 1, 1), seed=seed, out=out)
+    np.testing.assert_array_equal(out, np.repeat([[30], [0], [10], [20]], 32, 1))
+
+
+def test_ptxas_accepts_what_is_tested_here(ptxas):
+    arrive = (
+        "mbarrier.arrive_drop.release.cluster.shared::cluster.b64 _, [%m]; mbarrier.arrive_drop.shared.b64 _, [%b];"
+    )
+    arrive += "mbarrier.arrive.noComplete.shared.b64 %s, [%b], 2; mbarrier.pending_count.b64 %v, %s;"
+    arrive += "mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [%m], 16;"
+    ptxas(REMOTE.replace("COUNT", "4").replace("ARRIVE", arrive))
