@@ -331,8 +331,6 @@ LAZY = {
 CYCLES = {
     "dsl/core/number/dtypes.py": ("dsl.core.number.operators",),
     "dsl/emulator/emit/body.py": ("dsl.emulator.emit.special",),
-    "dsl/tile/ssa.py": ("dsl.tile.packed", "dsl.tile.reduction"),
-    "dsl/tile/tensor.py": ("dsl.tile.transfer",),
     "harness/claim/output_rules.py": ("harness.claim.repro_file",),
     "harness/run/supervisor.py": ("harness.run.runner",),
     "harness/session.py": ("harness.pending",),

@@ -2,103 +2,20 @@
 
 from dsl.core.control_flow.expressions import all_, any_, every as and_, max_ as max, min_ as min, not_, some as or_
 from dsl.core.errors import DSLUserCodeError
-from dsl.core.number.dtypes import (
-    BFloat16,
-    Boolean,
-    Float,
-    Float4E2M1FN,
-    Float4E2M1FNx2,
-    Float6E2M3FN,
-    Float6E2M3FNx4,
-    Float6E3M2FN,
-    Float6E3M2FNx4,
-    Float8E4M3,
-    Float8E4M3B11FNUZ,
-    Float8E4M3FN,
-    Float8E5M2,
-    Float8E8M0FNU,
-    Float16,
-    Float32,
-    Float64,
-    FloatNV8E5M3FNU,
-    Int4,
-    Int8,
-    Int16,
-    Int32,
-    Int64,
-    Int128,
-    Integer,
-    Numeric,
-    NumericMeta,
-    TFloat32,
-    Uint8,
-    Uint16,
-    Uint32,
-    Uint64,
-    Uint128,
-    dtype,
-    numeric as as_numeric,
-)
+from dsl.core.number.dtypes import Uint128, dtype, numeric as as_numeric
 from dsl.core.number.operators import select as select_
-from dsl.core.number.pointer import AddressSpace, Pointer
-from dsl.cutlass import cuda, cute, memory, pipeline, tensor_utils, testing, torch, utils
-from dsl.cutlass.cute.annotations import Coord, IntTuple, Shape, Stride, Tile, Tiler
+from dsl.cutlass import cuda, cute, memory, pipeline, shared_names as _shared_names, tensor_utils, testing, torch, utils
 from dsl.cutlass.grammar import Constexpr, const_expr, dsl_user_op, dynamic_expr, range, range_constexpr, range_dynamic
+from dsl.cutlass.shared_names import *  # noqa: F403 - its `__all__` is a part of ours
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.launch.argument.author_objects import register_jit_arg_adapter
 from dsl.launch.argument.author_protocols import extract_mlir_values, new_from_mlir_values
-from dsl.launch.argument.symbolic_int import sym_int, sym_int32, sym_int64
-from dsl.layout import ComposedLayout, Layout, ScaledBasis, Swizzle
-from dsl.tile.tensor import Tensor
+from dsl.layout import Swizzle
 
 __all__ = [
-    "AddressSpace",
-    "BFloat16",
-    "Boolean",
-    "ComposedLayout",
     "Constexpr",
-    "Coord",
     "DSLUserCodeError",
-    "Float",
-    "Float4E2M1FN",
-    "Float4E2M1FNx2",
-    "Float6E2M3FN",
-    "Float6E2M3FNx4",
-    "Float6E3M2FN",
-    "Float6E3M2FNx4",
-    "Float8E4M3",
-    "Float8E4M3B11FNUZ",
-    "Float8E4M3FN",
-    "Float8E5M2",
-    "Float8E8M0FNU",
-    "Float16",
-    "Float32",
-    "Float64",
-    "FloatNV8E5M3FNU",
-    "Int4",
-    "Int8",
-    "Int16",
-    "Int32",
-    "Int64",
-    "Int128",
-    "IntTuple",
-    "Integer",
-    "Layout",
-    "Numeric",
-    "NumericMeta",
-    "Pointer",
-    "ScaledBasis",
-    "Shape",
-    "Stride",
     "Swizzle",
-    "TFloat32",
-    "Tensor",
-    "Tile",
-    "Tiler",
-    "Uint8",
-    "Uint16",
-    "Uint32",
-    "Uint64",
     "Uint128",
     "all_",
     "and_",
@@ -123,14 +40,12 @@ __all__ = [
     "range_dynamic",
     "register_jit_arg_adapter",
     "select_",
-    "sym_int",
-    "sym_int32",
-    "sym_int64",
     "tensor_utils",
     "testing",
     "torch",
     "utils",
 ]
+__all__ += _shared_names.__all__
 
 __getattr__ = _refuser("cutlass", for_generate="write a `for` statement", yield_out="write a `for` statement")
 __version__ = "4.8.1"  # the release whose programs and meanings these are

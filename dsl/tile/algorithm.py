@@ -24,11 +24,11 @@ from dsl.layout.coord import idx2crd
 from dsl.layout.int_tuple import divisor_of, flatten_to_tuple, is_constant, text, wrap
 from dsl.tile.atom import CopyAtom, CopyG2SOp
 from dsl.tile.bulk import BulkAtom, copy_runs
+from dsl.tile.element_address import element_iterator, kept_together, static_size
 from dsl.tile.matrix_copy import MatrixOp, copy_matrices
 from dsl.tile.modes import group_modes
 from dsl.tile.predicate import Predicates, condition, vectors_and_rest
-from dsl.tile.swizzled import kept_together
-from dsl.tile.tensor import Tensor, element_iterator, recast_tensor, static_size
+from dsl.tile.tensor import Tensor, recast_tensor
 from dsl.tile.tma import TmaAtom, copy_boxes
 from dsl.tile.vector import load_vector, store_vector
 

@@ -18,8 +18,9 @@ from dsl.gpu import tma
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import text, wrap
 from dsl.tile.constant import Constant
+from dsl.tile.element_address import element_iterator, static_size
 from dsl.tile.modes import group_modes
-from dsl.tile.tensor import Tensor, element_iterator, static_size
+from dsl.tile.tensor import Tensor
 
 LEAST_BITS = 128
 

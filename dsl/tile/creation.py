@@ -10,7 +10,8 @@ from dsl.core.ir import arithmetic, mlir
 from dsl.core.number.dtypes import Boolean, Numeric, NumericMeta, numeric
 from dsl.core.number.operators import select, type_name
 from dsl.tile import broadcast
-from dsl.tile.ssa import TensorSSA, splat, static_shape
+from dsl.tile.mlir_vector import splat
+from dsl.tile.ssa import TensorSSA, static_shape
 from dsl.tile.tensor import Tensor
 
 

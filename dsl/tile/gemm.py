@@ -15,9 +15,10 @@ from dsl.core.number.pointer import AddressSpace
 from dsl.gpu import functions
 from dsl.gpu.mma import ACCUMULATOR, OPERAND, mma
 from dsl.layout.int_tuple import text
+from dsl.tile.element_address import element_iterator, static_size
 from dsl.tile.mma import PTX_NAME, MmaAtom, MmaUniversalOp
 from dsl.tile.registers import read_register, write_register
-from dsl.tile.tensor import Tensor, element_iterator, static_size
+from dsl.tile.tensor import Tensor
 
 _NAMES = ("D", "A", "B", "C")
 _ROLES = {"A": "a", "B": "b", "C": "c", "D": "d"}

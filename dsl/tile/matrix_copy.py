@@ -19,8 +19,9 @@ from dsl.gpu import mma
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import text, wrap
 from dsl.tile.constant import Constant
+from dsl.tile.element_address import element_iterator, static_size
 from dsl.tile.registers import read_register, write_register
-from dsl.tile.tensor import Tensor, element_iterator, static_size
+from dsl.tile.tensor import Tensor
 
 ROW_BITS = 128
 # Matrices at once -> (lane, bit) -> bit of the rows, and of the registers, plain and transposed.

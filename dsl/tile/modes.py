@@ -9,7 +9,8 @@ from dsl import layout as lay
 from dsl.layout import Layout
 from dsl.layout.coord import dice_tuple
 from dsl.layout.int_tuple import mode_products, wrap
-from dsl.tile.tensor import Tensor, as_index, slice_tensor
+from dsl.tile.index import as_index
+from dsl.tile.tensor import Tensor, slice_tensor
 
 
 def _on_layout(function: Callable[..., Any]) -> Callable[..., Any]:

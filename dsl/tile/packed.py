@@ -16,7 +16,7 @@ from dsl.core.number import conversion
 from dsl.core.number.dtypes import Float32, Int32, Int64, Numeric, Uint8
 from dsl.core.number.float_formats import FORMATS
 from dsl.core.number.pointer import AddressSpace, Pointer
-from dsl.tile.ssa import TensorSSA, extract, from_elements
+from dsl.tile.mlir_vector import extract, from_elements
 
 _NATIVE = (4,)  # widths of which NVIDIA's compiler reads memory
 
@@ -138,20 +138,3 @@ def element(start: Pointer, offset: Any) -> Numeric:
     if dtype.is_integer:
         return (code ^ 8) - 8
     return Float32(conversion.decode(code.ir(), FORMATS[dtype.__name__]))
-
-
-def bitcast(value: TensorSSA, dtype: type[Numeric], count: int) -> TensorSSA:
-    """The bits of a value as `count` elements of another type; one of the two is packed. They are whole bytes."""
-    stored = (
-        bytes_of(value)
-        if value.dtype.is_packed
-        else mlir.result("vector.bitcast", mlir.vector(mlir.i8, value.size * value.dtype.width // 8), value.ir())
-    )
-    if dtype.is_packed:
-        return TensorSSA(unpack(stored, dtype, count), (count,), dtype, stored)
-    return TensorSSA(mlir.result("vector.bitcast", mlir.vector(dtype.mlir_type, count), stored), (count,), dtype)
-
-
-def bytes_of(value: TensorSSA) -> mlir.Value:
-    """The bytes, a vector of i8, that a value of packed elements takes. They are whole."""
-    return pack(value.ir(), value.dtype) if value.stored is None else value.stored

@@ -8,8 +8,9 @@ from dsl import layout as lay
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
 from dsl.core.number.dtypes import Boolean, Numeric
 from dsl.layout.int_tuple import text
+from dsl.tile.element_address import element_iterator, static_size
 from dsl.tile.modes import append_ones, group_modes
-from dsl.tile.tensor import Tensor, element_iterator, static_size
+from dsl.tile.tensor import Tensor
 
 
 def vectors_and_rest(tensor: Tensor) -> Tensor:

@@ -19,8 +19,9 @@ from dsl.core.number.pointer import Pointer
 from dsl.gpu import debug
 from dsl.layout.coord import idx2crd
 from dsl.tile import packed
+from dsl.tile.element_address import element_iterator
 from dsl.tile.ssa import TensorSSA
-from dsl.tile.tensor import Tensor, element_iterator, make_rmem_tensor
+from dsl.tile.tensor import Tensor, make_rmem_tensor
 
 _EDGE = 3  # indices printed at each end of a mode that is cut
 _MOST_UNROLLED = 40  # elements

@@ -1,4 +1,4 @@
-"""Reductions of a TensorSSA, in the order of its elements."""
+"""Reductions of a vector that has a shape, in the order of its elements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dsl.core.number.dtypes import Boolean, Numeric, numeric
 from dsl.core.number.operators import type_name
 from dsl.layout.int_tuple import is_weakly_congruent, text
 from dsl.tile.index import as_index
-from dsl.tile.ssa import TensorSSA, shuffle, splat
+from dsl.tile.mlir_vector import shuffle, splat
 
 
 class ReductionOp(enum.Enum):
@@ -31,31 +31,38 @@ _INTEGER = {"add": "addi", "mul": "muli"}
 _FLOAT = {"add": "addf", "mul": "mulf"}
 
 
-def reduce(value: TensorSSA, op: ReductionOp, init_val: Any, profile: Any) -> Any:
-    """See TensorSSA.reduce. Raises DSLUserCodeTypeError, DSLUserCodeValueError for another op, start or profile."""
+def reduce(
+    value: mlir.Value, shape: Any, dtype: type[Numeric], op: ReductionOp, init_val: Any, profile: Any
+) -> tuple[mlir.Value, Any]:
+    """What TensorSSA.reduce makes of a vector: a number and None, or a vector and its shape.
+
+    Raises DSLUserCodeTypeError, DSLUserCodeValueError for another op, start or profile.
+    """
     if not isinstance(op, ReductionOp):
         raise DSLUserCodeTypeError(
             f"op of a reduction must be a cute.ReductionOp, got {op!r}", fix="ReductionOp.ADD, MUL, MIN or MAX"
         )
-    if numeric(init_val) is None:
+    init = numeric(init_val)
+    if init is None:
         raise DSLUserCodeTypeError(
             f"init_val of a reduction must be a number, got {type_name(init_val)}",
             fix="for example `x.reduce(cute.ReductionOp.ADD, 0.0, 0)`",
         )
     profile = as_index(profile)
-    if not is_weakly_congruent(_without_none(profile), value.shape):
+    if not is_weakly_congruent(_without_none(profile), shape):
         raise DSLUserCodeValueError(
-            f"the reduction profile {text(profile)} does not fit the shape {text(value.shape)}",
+            f"the reduction profile {text(profile)} does not fit the shape {text(shape)}",
             fix="give an integer for each mode to reduce and None for each to keep",
         )
-    start = value.dtype(numeric(init_val))
+    start = dtype(init)
     if not lay.has_none(profile):
-        return value.dtype(_whole(value, op, start.ir()))
-    kept, reduced = _parts(value.shape, profile)
+        return _whole(value, op, dtype, start.ir()), None
+    remaining, reduced = _parts(shape, profile)
     if lay.size(reduced) == 1 and not _reduces(profile):
-        return value
-    groups = [[reduced(r) + kept(k) for k in range(lay.size(kept))] for r in range(lay.size(reduced))]
-    return TensorSSA(_chain(value, op, splat(start, lay.size(kept)), groups), kept.shape, value.dtype)
+        return value, shape
+    count = lay.size(remaining)
+    groups = [[reduced(r) + remaining(k) for k in range(count)] for r in range(lay.size(reduced))]
+    return _chain(value, op, dtype, splat(start, count), groups), remaining.shape
 
 
 def _without_none(profile: Any) -> Any:
@@ -73,20 +80,22 @@ def _parts(shape: Any, profile: Any) -> tuple[Any, Any]:
     return lay.slice_(compact, profile), reduced if lay.rank(reduced) else lay.make_layout(1)
 
 
-def _whole(value: TensorSSA, op: ReductionOp, start: mlir.Value) -> mlir.Value:
+def _whole(value: mlir.Value, op: ReductionOp, dtype: type[Numeric], start: mlir.Value) -> mlir.Value:
     """start op element 0 op element 1 ..."""
     with mlir.context:
-        kind = mlir.ir.Attribute.parse(f"#vector.kind<{_kind(op, value.dtype)}>")
-    return mlir.result("vector.reduction", start.type, value.ir(), start, kind=kind)
+        kind = mlir.ir.Attribute.parse(f"#vector.kind<{_kind(op, dtype)}>")
+    return mlir.result("vector.reduction", start.type, value, start, kind=kind)
 
 
-def _chain(value: TensorSSA, op: ReductionOp, start: mlir.Value, groups: list[list[int]]) -> mlir.Value:
+def _chain(
+    value: mlir.Value, op: ReductionOp, dtype: type[Numeric], start: mlir.Value, groups: list[list[int]]
+) -> mlir.Value:
     """start op group 0 op group 1 ..., each group a vector of elements."""
-    whole, result = value.ir(), start
-    kind = _kind(op, value.dtype)
-    name = "arith." + (_FLOAT if value.dtype.is_float else _INTEGER).get(kind, kind + "i" * (kind in ("and", "or")))
+    result = start
+    kind = _kind(op, dtype)
+    name = "arith." + (_FLOAT if dtype.is_float else _INTEGER).get(kind, kind + "i" * (kind in ("and", "or")))
     for group in groups:
-        result = mlir.result(name, result.type, result, shuffle(whole, group))
+        result = mlir.result(name, result.type, result, shuffle(value, group))
     return result
 
 

@@ -7,8 +7,9 @@ from typing import Any
 from dsl import layout as lay
 from dsl.core.ir import mlir
 from dsl.layout import ComposedLayout
-from dsl.tile.ssa import extract, from_elements
-from dsl.tile.tensor import Tensor, element_iterator
+from dsl.tile.element_address import element_iterator
+from dsl.tile.mlir_vector import extract, from_elements
+from dsl.tile.tensor import Tensor
 
 _WIDTH = 32
 

@@ -21,8 +21,9 @@ from dsl.core.phrase import Phrase
 from dsl.layout import LayoutError
 from dsl.layout.int_tuple import text
 from dsl.layout.layout import check_coord
-from dsl.tile import broadcast
+from dsl.tile import broadcast, packed, reduction
 from dsl.tile.index import as_index
+from dsl.tile.mlir_vector import extract, from_elements, shuffle, splat
 
 _SIGNS = {
     "add": "+",
@@ -204,11 +205,24 @@ class TensorSSA:
             )
         count = bits // dtype.width
         if self.dtype.is_packed or dtype.is_packed:
-            from dsl.tile import packed
-
-            return packed.bitcast(self, dtype, count)
+            return self._packed_bitcast(dtype, count)
         value = mlir.result("vector.bitcast", mlir.vector(dtype.mlir_type, count), self.ir())
         return TensorSSA(value, (count,), dtype)
+
+    def _packed_bitcast(self, dtype: type[Numeric], count: int) -> TensorSSA:
+        """`bitcast` where this type or `dtype` has parts of a byte. They are whole bytes together."""
+        if self.dtype.is_packed:
+            stored = self.packed_bytes()
+        else:
+            size_bytes = self.size * self.dtype.width // 8
+            stored = mlir.result("vector.bitcast", mlir.vector(mlir.i8, size_bytes), self.ir())
+        if dtype.is_packed:
+            return TensorSSA(packed.unpack(stored, dtype, count), (count,), dtype, stored)
+        return TensorSSA(mlir.result("vector.bitcast", mlir.vector(dtype.mlir_type, count), stored), (count,), dtype)
+
+    def packed_bytes(self) -> mlir.Value:
+        """The bytes, a vector of i8, that elements of parts of a byte take. They are whole."""
+        return packed.pack(self.ir(), self.dtype) if self.stored is None else self.stored
 
     # --- operations ---
 
@@ -223,9 +237,11 @@ class TensorSSA:
         An integer alone, or no None, gives a number; otherwise a TensorSSA of the modes that have None. Elements are
         combined in order, `init_val` (converted to `dtype`) first.
         """
-        from dsl.tile.reduction import reduce
-
-        return reduce(self, op, init_val, reduction_profile)
+        value = self.ir()
+        result, shape = reduction.reduce(value, self.shape, self.dtype, op, init_val, reduction_profile)
+        if shape is None:
+            return self.dtype(result)
+        return self if result is value else TensorSSA(result, shape, self.dtype)
 
     def __neg__(self) -> TensorSSA:
         return self.with_ir(self.ir() if self.dtype is Boolean else arithmetic.negate(_arithmetic(self, "-")))
@@ -247,37 +263,7 @@ class TensorSSA:
         )
 
 
-# --- vectors --------------------------------------------------------------------------------------------------------
-
-
-def extract(value: mlir.Value, index: int | mlir.Value) -> mlir.Value:
-    """One element of a vector."""
-    dynamic = not isinstance(index, int)
-    position = mlir.ir.DenseI64ArrayAttr.get([-(1 << 63) if dynamic else index], mlir.context)
-    if not dynamic:
-        return mlir.op(
-            "vector.extract", [arithmetic.element(value.type)], [value], {"static_position": position}
-        ).results[0]
-    return mlir.result("llvm.extractelement", arithmetic.element(value.type), value, index)
-
-
-def shuffle(value: mlir.Value, indices: list[int]) -> mlir.Value:
-    """The elements of a vector at `indices`."""
-    mask = mlir.ir.DenseI64ArrayAttr.get(indices, mlir.context)
-    type_ = mlir.vector(arithmetic.element(value.type), len(indices))
-    return mlir.op("vector.shuffle", [type_], [value, value], {"mask": mask}).results[0]
-
-
-def from_elements(values: list[mlir.Value]) -> mlir.Value:
-    return mlir.result("vector.from_elements", mlir.vector(values[0].type, len(values)), *values)
-
-
-def splat(number: Numeric, count: int) -> mlir.Value:
-    """A vector with `number` in every element."""
-    type_ = mlir.vector(number.mlir_type, count)
-    if is_dynamic(number):
-        return mlir.result("vector.broadcast", type_, number.ir())
-    return arithmetic.constant(type(number).constant_of(number.value), type_)
+# --- in memory ------------------------------------------------------------------------------------------------------
 
 
 def in_memory(value: TensorSSA) -> mlir.Value:

@@ -8,25 +8,12 @@ from dsl.core.errors import DSLUserCodeError
 from dsl.core.number.dtypes import Int32, Numeric
 from dsl.core.number.pointer import Pointer, element_bytes
 from dsl.layout import ComposedLayout, Layout, Swizzle
-from dsl.layout.int_tuple import divisor_of
 from dsl.tile.tensor import Tensor
 
 
 def period_bytes(swizzle: Swizzle) -> int:
     """The bytes that a swizzle of byte addresses permutes among themselves, a power of two."""
     return 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift))
-
-
-def kept_together(layout: ComposedLayout) -> int:
-    """How many elements stay one behind another from every multiple of as many on: those below a swizzle's base, as far
-    as the offset is known to be a multiple of them; a power of two."""
-    if not isinstance(layout.inner, Swizzle):
-        return 1
-    offset = layout.offset
-    divisor = (
-        (offset & -offset if offset else 1 << layout.inner.base) if isinstance(offset, int) else divisor_of(offset)
-    )
-    return math.gcd(1 << layout.inner.base, divisor)
 
 
 def swizzled_layout(layout: Layout | ComposedLayout, dtype: type[Numeric], swizzle: Swizzle) -> ComposedLayout:

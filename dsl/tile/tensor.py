@@ -1,13 +1,10 @@
 """Tensor: an iterator and a layout. The iterator is a pointer, or a coordinate for tensors of coordinates.
 
-Element (c) is at `iterator + layout(c)`. An index is checked against static extents, and offsets into global memory are
-computed in 64 bits unless the layout is known to stay below 2**31 elements.
+Element (c) is at `iterator + layout(c)`: element_address. An index is checked against static extents.
 """
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -15,20 +12,19 @@ from dsl import layout as lay
 from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn_not_portable
 from dsl.core.ir import mlir
-from dsl.core.number.dtypes import Boolean, Int64, Numeric, is_dynamic
+from dsl.core.number.dtypes import Boolean, Numeric
 from dsl.core.number.operators import type_name
-from dsl.core.number.pointer import AddressSpace, Pointer, element_bytes, element_name, span_bytes
+from dsl.core.number.pointer import AddressSpace, Pointer, element_name, span_bytes
 from dsl.layout import ComposedLayout, Layout, LayoutError
-from dsl.layout.coord import crd2idx, idx2crd
-from dsl.layout.int_tuple import add, divisor_of, flatten_to_tuple, join_dynamic, split_dynamic, text
+from dsl.layout.int_tuple import add, divisor_of, join_dynamic, split_dynamic, text
 from dsl.layout.layout import check_coord
+from dsl.tile import transfer
+from dsl.tile.element_address import element_iterator, moved, offset_of, static_size, strided_part
 from dsl.tile.index import as_index
 from dsl.tile.ssa import TensorSSA
 
 RMEM_ALIGNMENT_BYTES = 32
-_INT32_MAX = (1 << 31) - 1
 _MAX_REGISTER_ELEMENTS = 1 << 19  # CUDA C++ Programming Guide: 512 KB of local memory a thread
-_MAX_UNROLLED_ELEMENTS = 1 << 16
 
 
 class Tensor:
@@ -45,7 +41,7 @@ class Tensor:
 
     @property
     def stride(self) -> Any:
-        return _strided(self.layout).stride
+        return strided_part(self.layout).stride
 
     @property
     def element_type(self) -> type[Numeric]:
@@ -154,8 +150,6 @@ class Tensor:
         count = static_size(self, "fill")
         element = _as_element(value, self.element_type)
         if isinstance(self.layout, ComposedLayout) and self.element_type.width >= 8:
-            from dsl.tile import transfer
-
             transfer.fill(self, element)
             return
         for i in range(count):
@@ -163,14 +157,10 @@ class Tensor:
 
     def load(self) -> TensorSSA:
         """All elements as one value, in colexicographic order; the shape must be static."""
-        from dsl.tile import transfer
-
         return transfer.load(self)
 
     def store(self, data: TensorSSA) -> None:
         """Write a value of as many elements; a type of the same width, or a Boolean for integers."""
-        from dsl.tile import transfer
-
         transfer.store(self, data)
 
     @property
@@ -187,10 +177,6 @@ class Tensor:
 
 
 # --- indexing -------------------------------------------------------------------------------------------------------
-
-
-def _strided(layout: Layout | ComposedLayout) -> Layout:
-    return layout.outer if isinstance(layout, ComposedLayout) else layout
 
 
 def _checked(coord: Any, tensor: Tensor) -> Any:
@@ -220,110 +206,27 @@ def _is_stored_upstream(stored: type[Numeric], element: type[Numeric]) -> bool:
     )
 
 
-def _wide(leaf: Any) -> Any:
-    return Int64(leaf).with_divisibility(divisor_of(leaf)) if is_dynamic(leaf) and leaf.width < 64 else leaf
-
-
-@functools.lru_cache(maxsize=256)
-def _needs_64_bits(shape: Any, stride: Any) -> bool:
-    return lay.cosize(Layout(shape, stride)) > _INT32_MAX
-
-
-def needs_64_bits(layout: Layout) -> bool:
-    """Whether an index of the layout could pass 2**31: it is not known to stay below."""
-    if any(is_dynamic(lay.basis_value(leaf)) for leaf in flatten_to_tuple((layout.shape, layout.stride))):
-        return True
-    return _needs_64_bits(layout.shape, layout.stride)
-
-
-def _offset(tensor: Tensor, coord: Any) -> Any:
-    """The index of a coordinate in the strided layout, wide enough for the memory it points into."""
-    strided = _strided(tensor.layout)
-    if not isinstance(tensor.iterator, Pointer):
-        return strided.index_of(coord)
-    far = tensor.iterator.space in (AddressSpace.gmem, AddressSpace.generic)
-    if far and _has_dynamic((coord, strided.stride)) and needs_64_bits(strided):
-        coord = _map_congruent(_expand(coord, strided.shape), _wide)
-        return crd2idx(coord, strided.shape, _map_congruent(strided.stride, _wide))
-    return crd2idx(coord, strided.shape, strided.stride)
-
-
-def _has_dynamic(coord: Any) -> bool:
-    return any(map(_has_dynamic, coord)) if isinstance(coord, tuple) else is_dynamic(coord)
-
-
-def _expand(coord: Any, shape: Any) -> Any:
-    """A coordinate with every index split down to the leaves of the shape; None stays."""
-    if coord is None:
-        return None
-    if isinstance(coord, tuple):
-        return tuple(map(_expand, coord, shape))
-    return idx2crd(coord, shape)
-
-
-def _map_congruent(coord: Any, f: Any) -> Any:
-    return tuple(_map_congruent(c, f) for c in coord) if isinstance(coord, tuple) else f(coord)
-
-
-def _moved(tensor: Tensor, offset: Any, divisor: int) -> Pointer:
-    """The pointer `offset` elements on, a multiple of `divisor`; it keeps of the alignment what that allows."""
-    start = tensor.pointer()
-    if start.dtype.is_packed:
-        return start.moved_bits(offset, divisor=divisor)
-    moved = start + offset
-    alignment_bytes = math.gcd(start.alignment_bytes, divisor * element_bytes(start.dtype))
-    return Pointer(start.dtype, moved.address, start.space, alignment_bytes)
-
-
-def element_iterator(tensor: Tensor, coord: Any) -> Any:
-    """The pointer to an element, or the coordinate it is; no check of the coordinate."""
-    offset = _offset(tensor, coord)
-    if not isinstance(tensor.iterator, Pointer):
-        return add(tensor.iterator, offset)
-    if not isinstance(tensor.layout, ComposedLayout):
-        return _moved(tensor, offset, divisor_of(offset))
-    inner, index = tensor.layout.inner, add(tensor.layout.offset, offset)
-    kept = math.gcd(divisor_of(index), 1 << inner.base) if isinstance(inner, lay.Swizzle) else 1
-    return _moved(tensor, inner(index), kept)
-
-
 def move_iterator(tensor: Tensor, coord: Any, layout: Layout) -> Tensor:
     """The tensor that starts at `coord` of `tensor` and has the (strided) `layout`."""
-    offset = _offset(tensor, coord)
+    offset = offset_of(tensor, coord)
     if not isinstance(tensor.iterator, Pointer):
         return Tensor(add(tensor.iterator, offset), layout)
     if isinstance(tensor.layout, ComposedLayout):
         composed = tensor.layout
         return Tensor(tensor.iterator, ComposedLayout(composed.inner, add(composed.offset, offset), layout))
-    return Tensor(_moved(tensor, offset, divisor_of(offset)), layout)
+    return Tensor(moved(tensor, offset, divisor_of(offset)), layout)
 
 
 def slice_tensor(tensor: Tensor, coord: Any) -> Tensor:
     """The subtensor of the modes where `coord` is None, starting where its integers point."""
     if coord is None:
         return tensor
-    return move_iterator(tensor, coord, lay.slice_(_strided(tensor.layout), coord))
+    return move_iterator(tensor, coord, lay.slice_(strided_part(tensor.layout), coord))
 
 
 def domain_offset(coord: Any, tensor: Tensor) -> Tensor:
     """The tensor whose coordinate 0 is `coord` of `tensor`, with the same layout."""
-    return move_iterator(tensor, as_index(coord), _strided(tensor.layout))
-
-
-def static_size(tensor: Tensor, what: str) -> int:
-    """The number of elements. Raises DSLUserCodeError where it is dynamic, or too many to unroll."""
-    count = lay.size(tensor)
-    if not isinstance(count, int):
-        raise DSLUserCodeError(
-            f"{what} needs a tensor with a static shape, got {text(tensor.shape)}",
-            fix="tile it with a static tiler, and work on one tile",
-        )
-    if count > _MAX_UNROLLED_ELEMENTS:
-        raise DSLUserCodeError(
-            f"{what} would be unrolled over {count} elements in every thread",
-            fix="give each thread its own part of the tensor",
-        )
-    return count
+    return move_iterator(tensor, as_index(coord), strided_part(tensor.layout))
 
 
 # --- making ---------------------------------------------------------------------------------------------------------
@@ -358,7 +261,7 @@ def make_rmem_tensor(layout_or_shape: Any, dtype: type[Numeric]) -> Tensor:
             f"a register tensor needs a numeric type, got {dtype!r}", fix="make_rmem_tensor(layout, cutlass.Float32)"
         )
     layout = as_layout(layout_or_shape)
-    strided = _strided(layout)
+    strided = strided_part(layout)
     if not lay.is_static(strided):
         raise DSLUserCodeError(
             f"layout of a register tensor must be static, got {layout}",
@@ -380,14 +283,14 @@ def make_rmem_tensor(layout_or_shape: Any, dtype: type[Numeric]) -> Tensor:
 
 def make_rmem_tensor_like(src: Tensor, dtype: type[Numeric] | None = None) -> Tensor:
     """A compact register tensor with the shape and stride order of `src`; its strides 0 stay 0."""
-    return make_rmem_tensor(lay.make_layout_like(_strided(src.layout)), dtype or src.element_type)
+    return make_rmem_tensor(lay.make_layout_like(strided_part(src.layout)), dtype or src.element_type)
 
 
 def make_fragment_like(src: Any, dtype: type[Numeric] | None = None) -> Any:
     """A compact register tensor like a tensor; of a layout, the compact layout whose first mode is column-major."""
     if isinstance(src, Tensor):
         return make_rmem_tensor_like(src, dtype)
-    return lay.make_fragment_layout(_strided(src))
+    return lay.make_fragment_layout(strided_part(src))
 
 
 def recast_tensor(src: Tensor, dtype: type[Numeric]) -> Tensor:

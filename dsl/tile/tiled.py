@@ -16,8 +16,9 @@ from dsl.layout import Layout, make_layout
 from dsl.layout.int_tuple import text, wrap
 from dsl.tile.atom import CopyAtom
 from dsl.tile.constant import OneThread
+from dsl.tile.index import as_index
 from dsl.tile.modes import as_tiler, slice_
-from dsl.tile.tensor import Tensor, as_index
+from dsl.tile.tensor import Tensor
 from dsl.tile.tiled_mma import TiledMma
 
 

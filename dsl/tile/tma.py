@@ -25,7 +25,8 @@ from dsl.gpu import tma
 from dsl.gpu.sync import elect_one
 from dsl.layout import ComposedLayout, E, Layout, Swizzle
 from dsl.layout.int_tuple import ScaledBasis, flatten_to_tuple, text, wrap
-from dsl.tile.tensor import Tensor, element_iterator
+from dsl.tile.element_address import element_iterator
+from dsl.tile.tensor import Tensor
 
 MAP_BYTES, MAP_ALIGNMENT_BYTES, MOST_MODES, MOST_BOX = 128, 64, 5, 256
 # Words 2 to 15 of a tensor map, as NVIDIA's compiler (4.8.1, sm_90a) writes them: see emulator/runtime/tensor_map.py.

@@ -7,7 +7,7 @@ are accessed element by element. Offsets are computed once, while compiling, whe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsl import layout as lay
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
@@ -18,9 +18,12 @@ from dsl.core.number.pointer import AddressSpace, Pointer, span_bytes
 from dsl.layout import ComposedLayout
 from dsl.layout.int_tuple import flatten_to_tuple, is_constant, text
 from dsl.tile import packed
-from dsl.tile.ssa import TensorSSA, extract, from_elements, from_memory, in_memory, shuffle, splat
-from dsl.tile.swizzled import kept_together
-from dsl.tile.tensor import Tensor, element_iterator, static_size
+from dsl.tile.element_address import element_iterator, kept_together, static_size
+from dsl.tile.mlir_vector import extract, from_elements, shuffle, splat
+from dsl.tile.ssa import TensorSSA, from_memory, in_memory
+
+if TYPE_CHECKING:
+    from dsl.tile.tensor import Tensor
 
 _MAX_ACCESS_BYTES = 16  # of one instruction; LLVM would make a loop of a longer copy
 
@@ -61,7 +64,7 @@ def store(tensor: Tensor, data: TensorSSA) -> None:
     alignment_of = _alignment_bytes(tensor, run)
     if (dtype := tensor.element_type).is_packed:
         packed.check_run(dtype, count, run, tensor.memspace, "store")
-        count, vector = span_bytes(dtype, count), packed.bytes_of(data)
+        count, vector = span_bytes(dtype, count), data.packed_bytes()
         starts = [packed.check_start(start, "store") for start in _starts(tensor, data.size, run)]
         run = span_bytes(dtype, run)
     else:

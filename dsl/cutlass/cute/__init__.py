@@ -1,49 +1,15 @@
 """`cutlass.cute`: decorators, layouts, tensors and copies."""
 
 from dsl.core.diagnosis.author_traceback import guard as _guard
-from dsl.core.number.dtypes import (
-    BFloat16,
-    Boolean,
-    Float,
-    Float4E2M1FN,
-    Float4E2M1FNx2,
-    Float6E2M3FN,
-    Float6E2M3FNx4,
-    Float6E3M2FN,
-    Float6E3M2FNx4,
-    Float8E4M3,
-    Float8E4M3B11FNUZ,
-    Float8E4M3FN,
-    Float8E5M2,
-    Float8E8M0FNU,
-    Float16,
-    Float32,
-    Float64,
-    FloatNV8E5M3FNU,
-    Int4,
-    Int8,
-    Int16,
-    Int32,
-    Int64,
-    Int128,
-    Integer,
-    Numeric,
-    NumericMeta,
-    TFloat32,
-    Uint8,
-    Uint16,
-    Uint32,
-    Uint64,
-)
 from dsl.core.number.fast_divisor import (
     FastDivmodDivisor,
     FastDivmodDivisorV2,
     fast_divmod_create_divisor,
     fast_divmod_create_divisor_v2,
 )
-from dsl.core.number.pointer import AddressSpace, Pointer
+from dsl.cutlass import shared_names as _shared_names
 from dsl.cutlass.cute import arch, math, nvgpu, runtime, testing, typing, viz
-from dsl.cutlass.cute.annotations import Coord, IntTuple, Shape, Stride, Tile, Tiler, XTuple
+from dsl.cutlass.cute.annotations import XTuple
 from dsl.cutlass.cute.decorators import (
     RDC,
     DeviceTarget,
@@ -66,15 +32,13 @@ from dsl.cutlass.cute.decorators import (
     kernel,
 )
 from dsl.cutlass.cute.pointers import make_ptr, recast_ptr
+from dsl.cutlass.shared_names import *  # noqa: F403 - its `__all__` is a part of ours
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.gpu.access import CacheEvictionPriority
 from dsl.gpu.debug import printf
-from dsl.launch.argument.symbolic_int import SymInt, sym_int, sym_int32, sym_int64
+from dsl.launch.argument.symbolic_int import SymInt
 from dsl.layout import (
-    ComposedLayout,
     E,
-    Layout,
-    ScaledBasis,
     Swizzle,
     append,
     assume,
@@ -181,7 +145,6 @@ from dsl.tile.reduction import ReductionOp
 from dsl.tile.ssa import TensorSSA
 from dsl.tile.struct import struct, union
 from dsl.tile.tensor import (
-    Tensor,
     domain_offset,
     make_fragment_like,
     make_identity_tensor,
@@ -207,12 +170,7 @@ from dsl.tile.tiled_mma import ThrMma, TiledMma, make_tiled_mma
 
 __all__ = [
     "RDC",
-    "AddressSpace",
-    "BFloat16",
-    "Boolean",
     "CacheEvictionPriority",
-    "ComposedLayout",
-    "Coord",
     "CopyAtom",
     "DeviceTarget",
     "E",
@@ -220,67 +178,28 @@ __all__ = [
     "EnableTVMFFI",
     "FastDivmodDivisor",
     "FastDivmodDivisorV2",
-    "Float",
-    "Float4E2M1FN",
-    "Float4E2M1FNx2",
-    "Float6E2M3FN",
-    "Float6E2M3FNx4",
-    "Float6E3M2FN",
-    "Float6E3M2FNx4",
-    "Float8E4M3",
-    "Float8E4M3B11FNUZ",
-    "Float8E4M3FN",
-    "Float8E5M2",
-    "Float8E8M0FNU",
-    "Float16",
-    "Float32",
-    "Float64",
-    "FloatNV8E5M3FNU",
     "FrontendNext",
     "GPUArch",
     "GenerateLineInfo",
-    "Int4",
-    "Int8",
-    "Int16",
-    "Int32",
-    "Int64",
-    "Int128",
-    "IntTuple",
-    "Integer",
     "KeepCUBIN",
     "KeepPTX",
     "KeepSASS",
-    "Layout",
     "LinkLibraries",
     "MmaAtom",
-    "Numeric",
-    "NumericMeta",
     "NvdisasmOptions",
     "OptLevel",
-    "Pointer",
     "PtxasOptions",
     "ReductionOp",
     "RemarkFilter",
     "RemarkOutput",
     "RoundingMode",
-    "ScaledBasis",
-    "Shape",
-    "Stride",
     "Swizzle",
     "SymInt",
-    "TFloat32",
-    "Tensor",
     "TensorSSA",
     "ThrCopy",
     "ThrMma",
-    "Tile",
     "TiledCopy",
     "TiledMma",
-    "Tiler",
-    "Uint8",
-    "Uint16",
-    "Uint32",
-    "Uint64",
     "XTuple",
     "all_",
     "any_",
@@ -407,9 +326,6 @@ __all__ = [
     "slice_",
     "slice_and_offset",
     "struct",
-    "sym_int",
-    "sym_int32",
-    "sym_int64",
     "testing",
     "tile_to_shape",
     "tiled_divide",
@@ -428,6 +344,7 @@ __all__ = [
     "zipped_divide",
     "zipped_product",
 ]
+__all__ += _shared_names.__all__
 
 RoundingMode = math.RoundingMode
 globals().update({_name: getattr(math, _name) for _name in math._NAMES})

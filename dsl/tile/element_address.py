@@ -1,0 +1,124 @@
+"""Where an element of a tensor is: the pointer to it, or the coordinate it is.
+
+Offsets into global memory are computed in 64 bits unless the layout is known to stay below 2**31 elements.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+from dsl import layout as lay
+from dsl.core.errors import DSLUserCodeError
+from dsl.core.number.dtypes import Int64, is_dynamic
+from dsl.core.number.pointer import AddressSpace, Pointer, element_bytes
+from dsl.layout import ComposedLayout, Layout, Swizzle
+from dsl.layout.coord import crd2idx, idx2crd
+from dsl.layout.int_tuple import add, divisor_of, flatten_to_tuple, text
+
+if TYPE_CHECKING:
+    from dsl.tile.tensor import Tensor
+
+_INT32_MAX = (1 << 31) - 1
+_MAX_UNROLLED_ELEMENTS = 1 << 16
+
+
+def strided_part(layout: Layout | ComposedLayout) -> Layout:
+    """The layout of a tensor without its swizzle."""
+    return layout.outer if isinstance(layout, ComposedLayout) else layout
+
+
+def _wide(leaf: Any) -> Any:
+    return Int64(leaf).with_divisibility(divisor_of(leaf)) if is_dynamic(leaf) and leaf.width < 64 else leaf
+
+
+@functools.lru_cache(maxsize=256)
+def _needs_64_bits(shape: Any, stride: Any) -> bool:
+    return lay.cosize(Layout(shape, stride)) > _INT32_MAX
+
+
+def needs_64_bits(layout: Layout) -> bool:
+    """Whether an index of the layout could pass 2**31: it is not known to stay below."""
+    if any(is_dynamic(lay.basis_value(leaf)) for leaf in flatten_to_tuple((layout.shape, layout.stride))):
+        return True
+    return _needs_64_bits(layout.shape, layout.stride)
+
+
+def offset_of(tensor: Tensor, coord: Any) -> Any:
+    """The index of a coordinate in the strided layout, wide enough for the memory it points into."""
+    strided = strided_part(tensor.layout)
+    if not isinstance(tensor.iterator, Pointer):
+        return strided.index_of(coord)
+    far = tensor.iterator.space in (AddressSpace.gmem, AddressSpace.generic)
+    if far and _has_dynamic((coord, strided.stride)) and needs_64_bits(strided):
+        coord = _map_congruent(_expand(coord, strided.shape), _wide)
+        return crd2idx(coord, strided.shape, _map_congruent(strided.stride, _wide))
+    return crd2idx(coord, strided.shape, strided.stride)
+
+
+def _has_dynamic(coord: Any) -> bool:
+    return any(map(_has_dynamic, coord)) if isinstance(coord, tuple) else is_dynamic(coord)
+
+
+def _expand(coord: Any, shape: Any) -> Any:
+    """A coordinate with every index split down to the leaves of the shape; None stays."""
+    if coord is None:
+        return None
+    if isinstance(coord, tuple):
+        return tuple(map(_expand, coord, shape))
+    return idx2crd(coord, shape)
+
+
+def _map_congruent(coord: Any, f: Any) -> Any:
+    return tuple(_map_congruent(c, f) for c in coord) if isinstance(coord, tuple) else f(coord)
+
+
+def moved(tensor: Tensor, offset: Any, divisor: int) -> Pointer:
+    """The pointer `offset` elements on, a multiple of `divisor`; it keeps of the alignment what that allows."""
+    start = tensor.pointer()
+    if start.dtype.is_packed:
+        return start.moved_bits(offset, divisor=divisor)
+    at = start + offset
+    alignment_bytes = math.gcd(start.alignment_bytes, divisor * element_bytes(start.dtype))
+    return Pointer(start.dtype, at.address, start.space, alignment_bytes)
+
+
+def element_iterator(tensor: Tensor, coord: Any) -> Any:
+    """The pointer to an element, or the coordinate it is; no check of the coordinate."""
+    offset = offset_of(tensor, coord)
+    if not isinstance(tensor.iterator, Pointer):
+        return add(tensor.iterator, offset)
+    if not isinstance(tensor.layout, ComposedLayout):
+        return moved(tensor, offset, divisor_of(offset))
+    inner, index = tensor.layout.inner, add(tensor.layout.offset, offset)
+    divisor = math.gcd(divisor_of(index), 1 << inner.base) if isinstance(inner, Swizzle) else 1
+    return moved(tensor, inner(index), divisor)
+
+
+def kept_together(layout: ComposedLayout) -> int:
+    """How many elements stay one behind another from every multiple of as many on: those below a swizzle's base, as far
+    as the offset is known to be a multiple of them; a power of two."""
+    if not isinstance(layout.inner, Swizzle):
+        return 1
+    offset = layout.offset
+    divisor = (
+        (offset & -offset if offset else 1 << layout.inner.base) if isinstance(offset, int) else divisor_of(offset)
+    )
+    return math.gcd(1 << layout.inner.base, divisor)
+
+
+def static_size(tensor: Tensor, what: str) -> int:
+    """The number of elements. Raises DSLUserCodeError where it is dynamic, or too many to unroll."""
+    count = lay.size(tensor)
+    if not isinstance(count, int):
+        raise DSLUserCodeError(
+            f"{what} needs a tensor with a static shape, got {text(tensor.shape)}",
+            fix="tile it with a static tiler, and work on one tile",
+        )
+    if count > _MAX_UNROLLED_ELEMENTS:
+        raise DSLUserCodeError(
+            f"{what} would be unrolled over {count} elements in every thread",
+            fix="give each thread its own part of the tensor",
+        )
+    return count
