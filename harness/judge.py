@@ -226,11 +226,11 @@ def _differs_from_expected(trial: _Trial) -> Verdict | None:
     left_out = only_masks | set(trial.other.outputs)
     expected = {name: array for name, array in outcome.expected.items() if name not in left_out}
     rules, masks = dict(case.repro.compare), _masks(case, outcome)
-    found = compare.differences(expected, outcome.outputs, rules, "expected()", partial=True, masks=masks)
-    if not found:
+    differences = compare.differences(expected, outcome.outputs, rules, "expected()", partial=True, masks=masks)
+    if not differences:
         return None
-    text = text_report.differences(found, outcome)
-    return trial.verdict("fail", "differs from expected()", text, differences=found)
+    text = text_report.differences(differences, outcome)
+    return trial.verdict("fail", "differs from expected()", text, differences=differences)
 
 
 def _fails_ptx_lines(trial: _Trial) -> Verdict | None:
@@ -434,20 +434,20 @@ def _against_golden(trial: _Trial) -> Verdict:
     return next(verdict(compared) for holds, verdict in _POLICY if holds(compared))
 
 
-def _differs(case: Case, known: golden.Golden, outcome: Outcome) -> tuple[str, list[compare.Difference]]:
+def _differs(case: Case, expected: golden.Golden, outcome: Outcome) -> tuple[str, list[compare.Difference]]:
     """How the outcome differs from the golden, or '', and which elements do."""
-    if known.outcome != outcome.kind:
-        return f"the golden holds {known.outcome}; this run gave {outcome.kind}\n{outcome.text}".rstrip(), []
+    if expected.outcome != outcome.kind:
+        return f"the golden holds {expected.outcome}; this run gave {outcome.kind}\n{outcome.text}".rstrip(), []
     identity = golden.identity_of(case, outcome)
-    if outcome.compiler != text_report.compiler_of(known):
+    if outcome.compiler != text_report.compiler_of(expected):
         identity = {key: identity[key] for key in identity if key in SHARED_IDENTITY}
-    changed = [key for key in identity if identity[key] != known.identity.get(key)]
+    changed = [key for key in identity if identity[key] != expected.identity.get(key)]
     if changed:
-        rows = [f"    {key}: expected {known.identity.get(key)!r}, got {identity[key]!r}" for key in changed]
+        rows = [f"    {key}: expected {expected.identity.get(key)!r}, got {identity[key]!r}" for key in changed]
         return "\n".join([f"the program is {outcome.kind}, but not as the golden says", *rows, outcome.text]), []
     rules = dict(case.repro.compare)
     left_out = {name for name, rule in rules.items() if rule.is_free} | set(_otherwise(case, outcome).outputs)
     got = {name: array for name, array in outcome.outputs.items() if name not in left_out}
-    held = {name: array for name, array in known.outputs.items() if name not in left_out}
-    found = compare.differences(held, got, rules, "the golden", masks=_masks(case, outcome))
-    return text_report.differences(found, outcome), found
+    golden_outputs = {name: array for name, array in expected.outputs.items() if name not in left_out}
+    differences = compare.differences(golden_outputs, got, rules, "the golden", masks=_masks(case, outcome))
+    return text_report.differences(differences, outcome), differences

@@ -90,17 +90,17 @@ def withdraw(root: Path, data: dict[str, Any]) -> None:
 
 def waiting(root: Path, names: Sequence[str] = ()) -> list[Waiting]:
     """What waits, by path; with names, of these repros, cases (`FILE::width=8`) or golden files. Raises UsageError."""
-    found = [_read(root, path) for path in sorted(folder(root).rglob("*.json"))]
+    proposals = [_read(root, path) for path in sorted(folder(root).rglob("*.json"))]
     if not names:
-        return found
+        return proposals
     chosen: list[Waiting] = []
     for name in names:
-        fits = [one for one in found if _fits(one, name, root)]
+        fits = [one for one in proposals if _fits(one, name, root)]
         if not fits:
-            known = "".join(f"\n    {one.name}" for one in found) or " nothing"
-            raise UsageError(f"nothing that waits is called {name!r}; waiting:{known}")
+            listed = "".join(f"\n    {one.name}" for one in proposals) or " nothing"
+            raise UsageError(f"nothing that waits is called {name!r}; waiting:{listed}")
         chosen += fits
-    return [one for one in found if any(one is other for other in chosen)]
+    return [one for one in proposals if any(one is other for other in chosen)]
 
 
 def _fits(one: Waiting, name: str, root: Path) -> bool:
@@ -177,8 +177,8 @@ def accept(root: Path, one: Waiting, run: store.Run, for_arch: bool = False) -> 
 
     path, arch = one.golden, golden.arch_of(one.table.get("line", {}).get("device") or {})
     if for_arch and (not one.stale or one.stale == _HARDWARE_WINS):
-        known = golden.read(one.golden)
-        if known is None or not arch or arch == golden.arch_of(known.provenance):
+        current = golden.read(one.golden)
+        if current is None or not arch or arch == golden.arch_of(current.provenance):
             raise UsageError(f"{one.name}: --for-arch is for a result that differs from the golden of another arch")
         path = golden.own_path(one.golden, arch)
     elif one.stale:
@@ -230,8 +230,8 @@ def show(one: Waiting) -> str:
         changed = [key for key in was | is_now if was.get(key) != is_now.get(key)]
         lines += [f"    {key}: {was.get(key)!r} becomes {is_now.get(key)!r}" for key in changed]
     if old.outcome == new.outcome == "outputs":
-        found = compare.differences(old.outputs, new.outputs, dict(one.repro.compare), "the golden")
-        lines.append(text_report.differences(found, outcome) or "    no output differs")
+        differences = compare.differences(old.outputs, new.outputs, dict(one.repro.compare), "the golden")
+        lines.append(text_report.differences(differences, outcome) or "    no output differs")
     return "\n".join(lines)
 
 
@@ -252,8 +252,8 @@ def unused(root: Path, paths: Iterable[Path]) -> list[Path]:
                     repros.append(read(file.resolve()))
             except (ReproError, OSError):
                 broken.append(file.resolve())
-    found = golden.unused(repros, broken, folders)
+    left = golden.unused(repros, broken, folders)
     if folders:
-        return found
+        return left
     mine = {golden.folder(repro.path) for repro in repros}
-    return [path for path in found if path.parent in mine]
+    return [path for path in left if path.parent in mine]

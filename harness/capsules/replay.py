@@ -292,7 +292,7 @@ class Replay:
         changes = {name: self.regions[name].changes(pointers[name]) for name in line["regions"]}
         outside = [line["regions"][name]["label"] for name in line["regions"] if not self.regions[name].guards_hold()]
         same = all(self.predicted(name, [], pointers[name]) == digest for name, digest in wanted.items())
-        rows = {name: [self.row(*one) for one in found] for name, found in changes.items() if found}
+        rows = {name: [self.row(*one) for one in cases] for name, cases in changes.items() if cases}
         return {"changes": rows, "as_predicted": same and bool(wanted), "wrote_outside": outside}
 
     def predicted(self, name: str, rows: list[dict[str, Any]], pointers: list[int]) -> str:

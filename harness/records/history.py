@@ -77,9 +77,9 @@ def record(
     case: Case, host: Host, outcome: Outcome, verdict: str, root: Path, golden_sha256: str | None = None
 ) -> dict[str, Any]:
     """One line of the record, without its id."""
-    made = provenance(case, host, outcome)
-    compiler = made["compiler"] or {}
-    platform = [made["device"], made["gpu"], made["driver"], made["arch"]]
+    origin = provenance(case, host, outcome)
+    compiler = origin["compiler"] or {}
+    platform = [origin["device"], origin["gpu"], origin["driver"], origin["arch"]]
     key = {
         "repro_sha256": case.repro.sha256,
         "platform": " ".join(str(part) for part in platform if part),
@@ -106,14 +106,14 @@ def record(
         "host": host.name,
         "hardware": host.is_hardware,
         "device": outcome.device or {"kind": host.device, **host.device_facts},
-        "compiler": made["compiler"],
+        "compiler": origin["compiler"],
         "seed": seed,
         "verdict": verdict,
         "outcome": outcome.kind,
         "detail": {k: outcome.detail[k] for k in ("class", "id", "line", "kind", "signal") if k in outcome.detail},
         "outputs": {name: hashlib.sha256(array.raw.tobytes()).hexdigest() for name, array in outcome.outputs.items()},
         "shapes": {name: [array.dtype.name, list(array.shape)] for name, array in outcome.outputs.items()},
-        "kernels": made["ptx_sha256"],
+        "kernels": origin["ptx_sha256"],
         "sass": {k["name"]: sha256(normalised_sass(k["sass"])) for k in outcome.kernels if k.get("sass")},
         "ptxas": outcome.facts.get("ptxas"),
         "no_sass": (outcome.detail.get("no_sass") or {}).get("text"),
@@ -126,22 +126,22 @@ def record(
 
 def blobs(outcome: Outcome) -> dict[str, str]:
     """The PTX and the normalised SASS of an outcome's kernels, by the names under which they are kept."""
-    found = {}
+    texts = {}
     for kernel in outcome.kernels:
         if kernel.get("ptx"):
-            found[f"{kernel['ptx_sha256']}.ptx"] = without_folders(kernel["ptx"])
+            texts[f"{kernel['ptx_sha256']}.ptx"] = without_folders(kernel["ptx"])
         if kernel.get("sass"):
             text = normalised_sass(kernel["sass"])
-            found[f"{sha256(text)}.sass"] = text
-    return found
+            texts[f"{sha256(text)}.sass"] = text
+    return texts
 
 
-def differences(found: Iterable[Difference], where: Any = None) -> list[dict[str, Any]]:
+def differences(rows: Iterable[Difference], where: Any = None) -> list[dict[str, Any]]:
     """Differences as a record keeps them: the first elements, and how many differ in each of the 32 lanes.
 
     `where(index, shape)` names the place of an element, `block 0 warp 1 lane 5`, or ''.
     """
-    return [_difference(one, where) for one in found]
+    return [_difference(one, where) for one in rows]
 
 
 def _difference(one: Difference, where: Any) -> dict[str, Any]:
@@ -149,21 +149,26 @@ def _difference(one: Difference, where: Any) -> dict[str, Any]:
     if one.indices is None:
         return table | {"count": None, "size": None, "first": [], "lanes": None}
     first, lanes = [], [0] * WARP
-    known = True
+    lanes_known = True
     assert one.got is not None
     for number, flat in enumerate(one.indices):
         index = tuple(int(i) for i in np.unravel_index(flat, one.got.shape))
-        place = where(index, one.got.shape) if where and known else ""
+        place = where(index, one.got.shape) if where and lanes_known else ""
         if place:
             lanes[int(place.rpartition(" ")[2])] += 1
         elif number < KEPT_DIFFERENCES:
-            known = False
+            lanes_known = False
         if number < KEPT_DIFFERENCES:
             first.append([list(index), place, _element(one.expected, flat), _element(one.got, flat)])
-        elif not known:
+        elif not lanes_known:
             break
     size = int(one.got.raw.size)
-    return table | {"count": int(one.indices.size), "size": size, "first": first, "lanes": lanes if known else None}
+    return table | {
+        "count": int(one.indices.size),
+        "size": size,
+        "first": first,
+        "lanes": lanes if lanes_known else None,
+    }
 
 
 def _element(array: Any, flat: int) -> str:

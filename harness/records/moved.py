@@ -17,15 +17,15 @@ from harness.claim.repro_file import ReproError, is_repro, read
 
 def by_name(root: Path) -> dict[str, list[str]]:
     """The Python files of a project in folders that may hold repros: file name -> paths below the root."""
-    found: dict[str, list[str]] = {}
+    folders: dict[str, list[str]] = {}
     for folder in store.walk(root):
         try:
             names = [name for name in os.listdir(folder) if name.endswith(".py")]
         except OSError:
             continue
         for name in names:
-            found.setdefault(name, []).append(store.relative(folder / name, root))
-    return found
+            folders.setdefault(name, []).append(store.relative(folder / name, root))
+    return folders
 
 
 def follow(marks: Mapping[str, Iterable[str]], root: Path) -> dict[str, str]:
@@ -35,7 +35,7 @@ def follow(marks: Mapping[str, Iterable[str]], root: Path) -> dict[str, str]:
     """
     gone = [path for path in marks if not os.path.isfile(root / path)]
     names = by_name(root) if gone else {}
-    found = {}
+    moves = {}
     for path in gone:
         mine = {mark for mark in marks[path] if mark}
         candidates = names.get(path.rpartition("/")[2], ())
@@ -43,8 +43,8 @@ def follow(marks: Mapping[str, Iterable[str]], root: Path) -> dict[str, str]:
         if len(fits) > 1:
             fits = [other for other in fits if _text_sha256(root / other) in mine]
         if len(fits) == 1:
-            found[path] = fits[0]
-    return found
+            moves[path] = fits[0]
+    return moves
 
 
 def _text_sha256(path: Path) -> str:

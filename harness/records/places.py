@@ -24,8 +24,8 @@ def remember(db: sqlite3.Connection, marks: Mapping[str, set[str]]) -> None:
     """Keep by what records know the repros that they call so."""
     for said, mine in marks.items():
         old = db.execute("select claim, marks from place where said = ?", [said]).fetchone()
-        claim, known = (old[0], json.loads(old[1])) if old else (said, [])
-        row = [said, claim, json.dumps(sorted(mine.union(known)))]
+        claim, before = (old[0], json.loads(old[1])) if old else (said, [])
+        row = [said, claim, json.dumps(sorted(mine.union(before)))]
         db.execute("insert or replace into place values (?, ?, ?)", row)
 
 

@@ -43,10 +43,12 @@ def markdown(compilers: Sequence[str], reports: Iterable[dict[str, Any]]) -> str
             continue
         claim = Path(data["record"]["repro"]).stem
         cells.setdefault(claim, {}).setdefault(data["compiler"], []).append((ending(data), data["brief"]))
-    rows = {claim: [_together(found.get(name, [])) for name in compilers] for claim, found in sorted(cells.items())}
+    rows = {
+        claim: [_together(outcomes.get(name, [])) for name in compilers] for claim, outcomes in sorted(cells.items())
+    }
     alike = {claim: row for claim, row in rows.items() if len(set(row)) == 1 and "**" not in row[0]}
     names = [name.replace("nvidia==", "") for name in compilers]
-    cases = sum(len(found) for by in cells.values() for found in by.values())
+    cases = sum(len(outcomes) for by in cells.values() for outcomes in by.values())
     lines = [f"{len(rows)} claims, {cases} cases in all. Claims that do not end alike under every release:", ""]
     lines += [f"| claim | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
     lines += [f"| {claim} | {' | '.join(row)} |" for claim, row in rows.items() if claim not in alike]

@@ -155,5 +155,5 @@ def _drop_oldest() -> None:
 @functools.cache
 def _native() -> tuple[Callable, int]:
     """`emu_take`, and the address of `emu_relaunch`."""
-    found = native.runtime("relaunch")
-    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(found["emu_take"]), found["emu_relaunch"]
+    functions = native.runtime("relaunch")
+    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(functions["emu_take"]), functions["emu_relaunch"]

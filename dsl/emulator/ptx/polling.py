@@ -42,12 +42,12 @@ def polls(function: Function) -> dict[str, Poll]:
     for name, start, end in back_edges(function):
         items = [each for each in function.items[start : end + 1] if isinstance(each, Instr)]
         idle = not any(map(_changes_memory, items))
-        made = next(filter(_is_made_for_it, items), None)
-        instr = made or _decided_by_memory(function, start, end, items)
+        wait = next(filter(_is_made_for_it, items), None)
+        instr = wait or _decided_by_memory(function, start, end, items)
         if instr is None and any(item.opcode == "atom" for item in items):
             instr, idle = _decided_by_an_atomic(function, start, end, items), False
-        if instr is not None and (name not in polls or made is not None):
-            polls[name] = Poll(instr, made is not None, idle)
+        if instr is not None and (name not in polls or wait is not None):
+            polls[name] = Poll(instr, wait is not None, idle)
     return polls
 
 
