@@ -12,6 +12,7 @@ import llvmlite.binding as llvm
 
 from dsl.emulator.check import bounds, race, shadow, undefined
 from dsl.emulator.runtime import (
+    async_stores,
     barriers,
     blocks,
     bulk_copies,
@@ -53,7 +54,7 @@ _PARTS = {
     "threads": ((schedule,), ("blocks", "meetings"), True),
     "meetings": ((warp_collectives, barriers, thread_start), ("blocks",), False),
     "queues": ((cp_async_queue,), (), False),
-    "bulk": ((bulk_copies, tensor_map), ("blocks",), False),
+    "bulk": ((async_stores, bulk_copies, tensor_map), ("blocks",), False),
     "leaving": ((thread_exit,), (), False),
     "wgmma": ((warpgroup_mma,), ("blocks",), True),
     "relaunch": ((relaunch,), ("blocks",), False),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dsl.emulator.emit import (
+    async_stores,
     barrier,
     bulk,
     call,
@@ -168,6 +169,15 @@ _ON_ITS_WAY = (
 _row("cp", "9.7.9.25.5.2", _ON_ITS_WAY, bulk.copy, meets=True)
 _row("cp", "9.7.9.27.1.2", f"{_ON_ITS_WAY} tensor 1d 2d 3d 4d 5d tile", bulk.copy_box, meets=True)
 _row("cp", "9.7.9.25.5.4", "async bulk prefetch tensor 1d 2d 3d 4d 5d L2 global tile L2::cache_hint", bulk.prefetch)
+_ASYNC_STORE = "async shared::cluster mbarrier::complete_tx::bytes weak"
+_row("st", "9.7.9.12", f"{_ASYNC_STORE} v2 v4 b32 u32 s32 f32 b64 u64 s64 f64", async_stores.store, meets=True)
+_row(
+    "red",
+    "9.7.13.8",
+    f"{_ASYNC_STORE} relaxed cluster add min max and or xor inc dec u32 s32 b32 u64",
+    async_stores.reduce,
+    meets=True,
+)
 _row("mapa", "9.7.9.23", "shared::cluster u32 u64", cluster.map_address)
 _row("getctarank", "9.7.9.24", "shared::cluster u32 u64", cluster.rank_of)
 

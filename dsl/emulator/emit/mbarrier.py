@@ -142,8 +142,11 @@ def _wait(body, instr) -> None:
 
 
 def _copies_come(body) -> bool:
-    """Whether the kernel has bulk copies, which land before a thread looks at an mbarrier."""
+    """Whether the kernel has bulk copies or asynchronous stores, which land before a thread looks at an mbarrier."""
     if not hasattr(body, "has_bulk_copies"):
         items = (item for f in body.module.functions.values() for item in f.items)
-        body.has_bulk_copies = any(isinstance(i, Instr) and i.opcode == "cp" and "bulk" in i.mods for i in items)
+        body.has_bulk_copies = any(
+            isinstance(i, Instr) and "async" in i.mods and ("bulk" in i.mods or i.opcode in ("st", "red"))
+            for i in items
+        )
     return body.has_bulk_copies

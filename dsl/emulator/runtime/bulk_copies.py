@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from dsl.emulator import context
 from dsl.emulator.builder import Builder, mates
+from dsl.emulator.runtime import async_stores
 
 # What an entry is: a copy of bytes or of a box, into shared memory or out of it.
 BYTES_IN, BYTES_OUT, BOX_IN, BOX_OUT = range(4)
@@ -36,7 +37,20 @@ SIGNATURES = {
 
 def functions() -> list[str]:
     """The IR text."""
-    return [_add(), _complete(), _land(), _land_all(), _copy(), _box(), _peer(), _commit(), _wait(), _exit(), _arrive()]
+    return [
+        _add(),
+        _value(),
+        _complete(),
+        _land(),
+        _land_all(),
+        _copy(),
+        _box(),
+        _peer(),
+        _commit(),
+        _wait(),
+        _exit(),
+        _arrive(),
+    ]
 
 
 def _queue(f: Builder, slot: str = "%ctx") -> str:
@@ -79,6 +93,13 @@ def _add() -> str:
     return f.function(f"define internal ptr @bulk_add(ptr %ctx, {arguments})")
 
 
+def _value() -> str:
+    """Where an entry has what is stored: 16 bytes in the place of its coordinates."""
+    f = Builder()
+    f.do(f"ret ptr {_part(f, ENTRY, '%one', COORDS)}")
+    return f.function("define internal ptr @bulk_value(ptr %one)")
+
+
 def _complete() -> str:
     """complete_tx at an mbarrier; its 64 bits are those of emit/mbarrier.py."""
     f = Builder()
@@ -101,16 +122,20 @@ def _complete() -> str:
 
 
 def _land() -> str:
-    """One copy happens."""
+    """One copy happens, or an asynchronous store."""
     f = Builder()
     kind, size = f.get(_part(f, ENTRY, "%one", KIND)), f.get(_part(f, ENTRY, "%one", SIZE))
     smem, other = (f.get(_part(f, ENTRY, "%one", i), "i64") for i in (SMEM, OTHER))
-    into = f.or_(f.cmp("eq", kind, BYTES_IN), f.cmp("eq", kind, BOX_IN), "i1")
-    is_box = f.cmp("uge", kind, BOX_IN)
+    into = f.cmp("eq", f.and_(kind, 1), 0)
+    is_value = f.cmp("uge", kind, async_stores.STORE)
+    is_box = f.and_(f.cmp("uge", kind, BOX_IN), f.xor(is_value, "true", "i1"), "i1")
+    with f.if_(is_value):
+        value, target = f.op("call ptr @bulk_value(ptr %one)"), f.cast("inttoptr", smem, "i64", "ptr")
+        f.do(f"call void @land_value(i32 {kind}, ptr {target}, ptr {value}, i32 {size})")
     with f.if_(is_box):
         coords = _part(f, ENTRY, "%one", COORDS)
         f.do(f"call void @emu_box_copy(i64 {other}, i64 {smem}, ptr {coords}, i1 {into})")
-    with f.if_(f.xor(is_box, "true", "i1")):
+    with f.if_(f.cmp("ult", kind, BOX_IN)):
         target = f.cast("inttoptr", f.select(into, smem, other, "i64"), "i64", "ptr")
         source = f.cast("inttoptr", f.select(into, other, smem, "i64"), "i64", "ptr")
         wide = f.cast("zext", size, "i32", "i64")
