@@ -16,7 +16,7 @@ from typing import Any
 
 from harness.claim import check_lines, findings
 from harness.claim.repro_file import NVIDIA, Case, Otherwise
-from harness.comparison import compare, golden, observed
+from harness.comparison import arithmetic, compare, golden, observed
 from harness.host import releases
 from harness.host.hosts import Host
 from harness.records import history
@@ -61,8 +61,8 @@ def run(
     sass: bool = False,
     checks: str | None = None,
 ) -> Outcome:
-    """Run the case on the host, once; skipped where the host's GPU is older than the repro's `arch`, where no GPU sees
-    its outcome, and where the compiler does not take its language.
+    """Run the case on the host, once; skipped where the host's GPU is older than the repro's `arch`, or another than
+    its `silicon`, where no GPU sees its outcome, and where the compiler does not take its language.
 
     `compiler` is embedded, nvidia or a release of it (`nvidia==4.6.3`). `seed` is that of random numbers and of the
     emulator's schedule. `fill` is the byte of new memory where a recording or a playback is run; a device is run twice
@@ -71,7 +71,8 @@ def run(
     """
     repro, name = case.repro, releases.split(compiler)[0]
     shortfall = releases.untaken(repro, compiler)
-    shortfall = shortfall or host.shortfall(repro.arch) or findings.unseen(repro.outcome, host.is_hardware)
+    shortfall = shortfall or host.shortfall(repro.arch) or host.other_silicon(repro.silicon)
+    shortfall = shortfall or findings.unseen(repro.outcome, host.is_hardware)
     if shortfall:
         return Outcome("skipped", shortfall, compiler=name)
     plain = host.device in ("emulator", "cuda")  # and no recording of one run, or its playback
@@ -155,7 +156,7 @@ def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
             return verdict
     verdict = _against_golden(trial)
     if verdict.status == "pass" and trial.has_outputs:
-        verdict.notes += observed.notes(case, outcome)
+        verdict.notes += observed.notes(case, outcome) + arithmetic.notes(case, outcome)
     if verdict.status == "pass" and trial.no_sass:
         verdict.status, verdict.reason, verdict.text = "skip", "no SASS", f"CHECK-SASS: {trial.no_sass['text']}"
     return verdict
@@ -177,6 +178,8 @@ def _was_skipped(trial: _Trial) -> Verdict | None:
     repro = trial.case.repro
     if releases.untaken(repro, trial.outcome.compiler):
         reason = "not its language"
+    elif trial.host.other_silicon(repro.silicon) and not trial.host.shortfall(repro.arch):
+        reason = "another GPU"
     else:
         reason = "older GPU" if trial.host.shortfall(repro.arch) else "no checker"
     return trial.verdict("skip", reason, trial.outcome.text)
@@ -378,6 +381,7 @@ class _Comparison:
 
     def no_golden(self) -> Verdict:
         text = text_report.missing_golden(self.trial.case, self.path, self.trial.outcome)
+        text = "\n".join([text, *arithmetic.notes(self.trial.case, self.trial.outcome)])
         return self.trial.verdict("fail", "no golden", text, proposal=self.accepted())
 
     def own_answer(self) -> Verdict:

@@ -269,10 +269,12 @@ def walk(root: Path) -> Iterator[Path]:
 
 
 def answer_sha256(data: bytes) -> str | None:
-    """The hash of what a golden says, not of who made it; None where it cannot be read."""
+    """The hash of what a golden says, not of who made it and how sure it is; None where it cannot be read."""
     try:
         table = json.loads(data)
-        said = {key: table[key] for key in table if key not in ("provenance", "validated")}
-    except (ValueError, TypeError, KeyError, RecursionError):
+        said = {key: table[key] for key in table if key not in ("provenance", "validated", "evidence")}
+        for name, one in said.get("outputs", {}).items():
+            said["outputs"][name] = {key: one[key] for key in one if key not in ("arithmetic", "through")}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

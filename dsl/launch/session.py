@@ -96,6 +96,14 @@ class Session:
         """
         self.device.look_for(checks)
 
+    def follow_open_results(self) -> None:
+        """Let the device follow what the PTX ISA leaves open, where it can."""
+        self.device.follow_open_results()
+
+    def open_results(self, address: int | None, size_bytes: int) -> list[dict] | None:
+        """On which open results this memory depends (see Device.open_results)."""
+        return self.device.open_results(address, size_bytes)
+
     def check(self) -> None:
         """Raises what a launch raised and the program did not let through: here nothing."""
 

@@ -1,4 +1,4 @@
-"""The keys of `[tool.repro]` about outputs that are not simply equal to something: allowed, mask, runs, poison.
+"""The keys of `[tool.repro]` about outputs not simply equal to something: allowed, mask, runs, poison, silicon.
 
 `source` is repro._Source, whose errors point at the key.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 MOST_RUNS = 1_000_000
@@ -30,7 +31,8 @@ def read(source: Any, table: dict[str, Any], tree: ast.Module) -> dict[str, Any]
     if not isinstance(poison, bool):
         source.key_error("poison", "BAD_POISON", f"is {poison!r}", "write poison = true, or remove it")
     undefined = any(rule.mode == "undef" for rule in compare.values())
-    return {"allowed": _allowed(source, table, compare), "mask": mask, "runs": runs, "poison": poison or undefined}
+    rules = {"allowed": _allowed(source, table, compare), "mask": mask, "runs": runs, "poison": poison or undefined}
+    return rules | {"silicon": _silicon(source, table)}
 
 
 def _allowed(source: Any, table: dict[str, Any], compare: dict[str, Any]) -> dict[str, list[Any]]:
@@ -75,3 +77,11 @@ def _runs(source: Any, table: dict[str, Any]) -> int:
     if isinstance(runs, bool) or not isinstance(runs, int) or not 1 <= runs <= MOST_RUNS:
         source.key_error("runs", "BAD_RUNS", f"is {runs!r}", f"write how often, 1 to {MOST_RUNS}")
     return runs
+
+
+def _silicon(source: Any, table: dict[str, Any]) -> str:
+    silicon = table.get("silicon", "")
+    if not isinstance(silicon, str) or not re.fullmatch(r"[a-z0-9]*", silicon):
+        fix = 'write the GPU model in small letters and digits: silicon = "h100"'
+        source.key_error("silicon", "BAD_SILICON", f"is {silicon!r}", fix)
+    return silicon

@@ -14,6 +14,7 @@ Nothing here imports the file, a compiler or numpy; reading one repro costs abou
     # outcome = "rejected"            the claim is an outcome without arrays: rejected | trap | deadlock, or what a
     #                                 checker finds: out_of_bounds | misaligned | race ... (findings.py); fault: any
     # nvidia = { rejected = "ID" }    NVIDIA's compiler refuses the program; or { outputs = { out = [1] } }: differs
+    # silicon = "h100"                the bits are this GPU's: on another one the case is skipped
     # timeout = 20                    seconds for one case (default 60)
     # ///
     # CHECK-PTX: cp.async.ca                     a FileCheck line matched against the PTX of every kernel of the case
@@ -51,6 +52,7 @@ KNOWN_KEYS = {
     "params": "a table of parameter name to list of values: { width = [8, 16, 32] }",
     "poison": "true: run it twice over different contents of new memory, to see what was not written",
     "runs": "how often run() is called; each outcome is counted",
+    "silicon": 'the GPU whose bits the claim is about, where others may give others: "h100"',
     "timeout": "seconds one case may run (default 60)",
 }
 OUTCOMES = ("outputs", "rejected", "trap", "deadlock", findings.FAULT, *findings.MEANINGS)
@@ -142,6 +144,7 @@ class Repro:
     mask: Mapping[str, str] = field(default_factory=dict)
     runs: int = 1
     poison: bool = False
+    silicon: str = ""
 
     @property
     def varies(self) -> bool:

@@ -4,7 +4,8 @@
 
     outcome      outputs | rejected | trap | deadlock | out_of_bounds ... (findings.py), and what identifies it
                  (class, id, line_text; kind)
-    outputs      name -> dtype, shape, compare, and
+    outputs      name -> dtype, shape, compare, arithmetic (exact, bounded or open) and through (the instructions that
+                 leave it open), both only where they were followed, and
                    values (to be read), hex (floats: what counts), or
                    file, sha256 (of a .npy of raw unsigned integers, above 4 KB), or
                    nothing (compare = undef, set, pred)
@@ -34,6 +35,7 @@ import numpy as np
 from harness import schema, store
 from harness.claim import findings
 from harness.claim.repro_file import Case, Repro, Rule, short
+from harness.comparison import arithmetic
 from harness.run.result import DTYPES, RAW, Array, Outcome
 from harness.store import write_atomically
 from harness.terminal import printable
@@ -240,13 +242,19 @@ def make(case: Case, outcome: Outcome, provenance: dict[str, Any], validated: bo
     sidecars: dict[str, bytes] = {}
     if outcome.kind == "outputs":
         rules = case.repro.compare
-        table["outputs"] = {n: _describe(a, rules.get(n, Rule()), sidecars) for n, a in sorted(outcome.outputs.items())}
+        leeway = arithmetic.table(outcome)
+        table["outputs"] = {
+            n: _describe(a, rules.get(n, Rule()), sidecars, leeway.get(n)) for n, a in sorted(outcome.outputs.items())
+        }
     table |= {"provenance": provenance, "validated": validated}
     return Pending(str(path_of(case, arch_of(provenance))), _dump(table) + "\n", sidecars)
 
 
-def _describe(array: Array, rule: Rule, sidecars: dict[str, bytes]) -> dict[str, Any]:
+def _describe(
+    array: Array, rule: Rule, sidecars: dict[str, bytes], leeway: dict[str, Any] | None = None
+) -> dict[str, Any]:
     table: dict[str, Any] = {"dtype": array.dtype.name, "shape": list(array.shape), "compare": str(rule)}
+    table |= leeway or {}
     if rule.is_free:
         return table
     if array.raw.nbytes > INLINE_LIMIT_BYTES:

@@ -18,6 +18,7 @@ from harness.host.settings import Settings
 from harness.run.transport import LinkDown, Local, Transport
 
 PROBE_TIMEOUT_S = 60
+DEFAULT_GPU_MODEL = "h100"  # the emulator's where nobody says
 
 
 class HostError(Exception):
@@ -43,6 +44,7 @@ class Host:
     settings: Settings = field(default_factory=Settings)
     device_facts: dict[str, Any] = field(default_factory=dict)
     compiler: str = EMBEDDED
+    gpu_model: str = DEFAULT_GPU_MODEL  # whose arithmetic the emulator there follows
 
     @property
     def is_hardware(self) -> bool:
@@ -56,6 +58,20 @@ class Host:
             return f"{self.name} ({self.device})"
         facts = self.device_facts
         return f"{self.name} ({facts['name']}, {facts['arch']}, driver {facts['driver']})"
+
+    def is_gpu(self, model: str) -> bool:
+        """Whether its device is this GPU model (`h100`, `rtx4090`), or an emulator that computes as one."""
+        if not self.is_hardware:
+            return model == self.gpu_model
+        words = re.split(r"[^a-z0-9]+", str(self.device_facts.get("name", "")).lower())
+        return model in words or model in [one + other for one, other in zip(words, words[1:], strict=False)]
+
+    def other_silicon(self, model: str) -> str:
+        """Why this host says nothing of a claim about the bits of this GPU model, or ''."""
+        if not model or self.is_gpu(model):
+            return ""
+        other = self.describe() if self.is_hardware else f"{self.name} computes as {self.gpu_model}"
+        return f'the claim says `silicon = "{model}"`, but {other}'
 
     def shortfall(self, arch: str | None) -> str:
         """Why this host cannot show a feature that needs `arch`, or ''. The emulator shows all it knows."""

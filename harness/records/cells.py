@@ -42,6 +42,8 @@ class Cell:
     fails: int
     ticks: str
     other_code: str | None = None
+    arithmetic: str | None = None  # exact | bounded | open, None where nobody followed it
+    through: str = ""  # the outputs that are not exact, each with the instructions
 
 
 @dataclass(frozen=True)
@@ -192,4 +194,22 @@ def marks(line: dict[str, Any]) -> list[str]:
 def facts(line: dict[str, Any]) -> dict[str, Any]:
     untold = line.get("outcome") in UNTOLD
     kernels = line.get("kernels") or (None if untold else {})
-    return provenance(line) | {"kernels": kernels, "case": line.get("case") or ""}
+    return provenance(line) | {"kernels": kernels, "case": line.get("case") or "", "arithmetic": arithmetic(line)}
+
+
+def arithmetic(line: dict[str, Any]) -> list[str] | None:
+    """How sure a line's outputs are, the least sure first, and why: ["bounded", "`out`: ex2.approx.f32 (line 31)"]."""
+    table = line.get("arithmetic")
+    if not table:
+        return None
+    kinds = [str(one.get("arithmetic")) for one in table.values()]
+    worst = next((kind for kind in ("open", "bounded") if kind in kinds), "exact")
+    outputs: dict[str, list[str]] = {}
+    for name, one in table.items():
+        if one.get("through"):
+            outputs.setdefault(_through(one["through"]), []).append(f"`{name}`")
+    return [worst, "; ".join(f"{', '.join(names)}: {text}" for text, names in outputs.items())]
+
+
+def _through(rows: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{one.get('instruction')} (line {one.get('line')}, {one.get('bound')})" for one in rows)

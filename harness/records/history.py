@@ -10,6 +10,7 @@ bundle_sha256, lock_sha256, golden_sha256 (of what the golden says), seed
 verdict     pass | fail | contradicted | infra | skip          reason    a few words, '' for pass
 outcome     see result.Outcome                                 detail    class, id, line; kind
 outputs     name -> sha256 of the raw bytes                    shapes    name -> [dtype, shape]
+arithmetic  name -> {arithmetic: exact | bounded | open, through: [{instruction, line, bound}]}, of outputs followed
 golden      the file of the golden, where the arch has one of its own
 kernels     name -> sha256 of the PTX                          sass      name -> sha256 of the normalised SASS
 ptxas       the version that made the SASS                     no_sass   why there is none where it was asked for
@@ -31,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from harness.claim.repro_file import EMBEDDED, Case
-from harness.comparison import observed
+from harness.comparison import arithmetic, observed
 from harness.comparison.compare import Difference
 from harness.host.hosts import Host
 from harness.run.result import Outcome
@@ -113,6 +114,7 @@ def record(
         "detail": {k: outcome.detail[k] for k in ("class", "id", "line", "kind", "signal") if k in outcome.detail},
         "outputs": {name: hashlib.sha256(array.raw.tobytes()).hexdigest() for name, array in outcome.outputs.items()},
         "shapes": {name: [array.dtype.name, list(array.shape)] for name, array in outcome.outputs.items()},
+        "arithmetic": arithmetic.table(outcome),
         "kernels": origin["ptx_sha256"],
         "sass": {k["name"]: sha256(normalised_sass(k["sass"])) for k in outcome.kernels if k.get("sass")},
         "ptxas": outcome.facts.get("ptxas"),

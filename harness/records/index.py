@@ -58,7 +58,7 @@ from harness.records.states import STALE, Event, Now, Summary, newer_code, state
 
 __all__ = ["Cell", "Index", "NoRecord", "Record", "as_table", "combine", "golden_folder", "open_index"]
 
-SCHEMA = "3"
+SCHEMA = "4"
 FILE = "index.sqlite"
 TAIL = 64
 CHUNK = 500  # names in one query
@@ -145,7 +145,7 @@ class Index:
             state=standing, reason=reason, last_validated=good.date if good and good.hardware else None,
             last=_id(summary.last), last_good=_id(good), first_bad=_id(summary.first_bad),
             passes=summary.passes, fails=summary.fails, ticks=summary.ticks,
-            other_code=other or None,
+            other_code=other or None, **_arithmetic(summary.last),
         )  # fmt: skip
 
     def records(
@@ -495,6 +495,11 @@ def _compiled(event: Event) -> tuple[Any, str] | None:
     """The kernels of an event and its id, where it knows them."""
     kernels = event.facts.get("kernels")
     return None if kernels is None else (kernels, event.id)
+
+
+def _arithmetic(last: Event | None) -> dict[str, Any]:
+    kind, through = (last and last.facts.get("arithmetic")) or (None, "")
+    return {"arithmetic": kind, "through": through}
 
 
 def _id(event: Event | None) -> str | None:

@@ -45,6 +45,23 @@ class Element:
 
 
 @dataclass(frozen=True)
+class Through:
+    """An instruction whose result is open."""
+
+    instruction: str | None = must(_WORDS, None)
+    line: int | None = must(optional(integer(0, 1 << 31)), None)
+    bound: str | None = must(_WORDS, None)
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """How far an output is the chip's word."""
+
+    arithmetic: str | None = must(_WORDS, None)
+    through: list[Through] = must(many(fields(Through), 10 * _MOST), list)
+
+
+@dataclass(frozen=True)
 class Count:
     """How often one outcome was seen."""
 
@@ -86,6 +103,7 @@ class Line:
     durations: dict[str, float] | None = must(optional(table(real(-1e12, 1e12), _MOST)), None)
     differences: list[Element] | None = must(optional(many(fields(Element), _MOST)), None)
     histogram: list[Count] | None = must(optional(many(fields(Count), _MOST)), None)
+    arithmetic: dict[str, Arithmetic] | None = must(optional(table(fields(Arithmetic), 10 * _MOST)), None)
     allowed: dict[str, Any] | None = must(optional(table(many(lambda value, place: value, 10 * _MOST), _MOST)), None)
 
 
@@ -103,6 +121,7 @@ _IS_FACT, _IS_NUMBER = {str, bool, type(None)}.issuperset, {int, float}.issupers
 _IS_HASH, _IS_LIST = {str}.issuperset, {list}.issuperset
 _DEVICE = ("kind", "arch", "name", "driver", "uuid")
 _EMPTY: dict[str, Any] = {}
+_EXACT = {"arithmetic": "exact"}
 _NONE: tuple[Any, ...] = (None, [])
 _is_below, _is_date, _is_id, _is_case, _is_arch, _is_hash = (
     re.compile(pattern, re.ASCII).fullmatch
@@ -133,6 +152,7 @@ def plain(line: dict[str, Any], length: int) -> bool:
         and (arch is None or _is_arch(arch))
         and (seed is None or (type(seed) is int and seed.bit_length() < 64))
         and get("differences") in _NONE and get("histogram") in _NONE and get("allowed") is None
+        and all(row == _EXACT for row in (get("arithmetic") or _EMPTY).values())
         and len(names) <= 1000 and names.isascii() and names.isprintable()  # then no two are shown alike
         and _are_plain(*map(dict.values, tables))
     )  # fmt: skip

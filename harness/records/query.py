@@ -63,6 +63,7 @@ def status(index: Index, names: Sequence[str] = ()) -> dict[str, Any]:
     """How many cells are in each state, each cell that is not as it should be, and damaged lines."""
     cells = chosen(index, index.cells(), names)
     counted = Counter(cell.state for cell in cells)
+    kinds = Counter(cell.arithmetic for cell in cells)
     quiet = (states.PREDICTED, states.VALIDATED)
     shown = sorted((c for c in cells if c.state not in quiet), key=lambda c: states.STATES.index(c.state))
     return {
@@ -70,6 +71,8 @@ def status(index: Index, names: Sequence[str] = ()) -> dict[str, Any]:
         "claims": len({cell.claim for cell in cells}),
         "cells": len(cells),
         "states": {state: counted[state] for state in states.STATES if counted[state]},
+        "arithmetic": {kind: kinds[kind] for kind in ("exact", "bounded", "open") if kinds[kind]},
+        "leeway": [as_table(cell) for cell in cells if cell.through],
         "attention": [as_table(cell) for cell in shown],
         "last_validated": max((c.last_validated for c in cells if c.last_validated), default=None),
         "damaged": index.damaged(),

@@ -62,6 +62,14 @@ def status(data: dict[str, Any], limit: int) -> str:
     ]
     if rows:
         lines += ["", *table([("state", "claim", "arch", "compiler", "host", "why"), *rows[:limit]])]
+    if data["arithmetic"]:
+        lines += ["", "arithmetic: " + ", ".join(f"{count} {kind}" for kind, count in data["arithmetic"].items())]
+        leeway = [(c["arithmetic"], name(c["claim"], c["case"]), c["arch"], c["through"]) for c in data["leeway"]]
+        lines += table(
+            [("which", "claim", "arch", "outputs and the instructions they came through"), *leeway[:limit]]
+            if leeway
+            else []
+        )
     other = [f"    repro diff {c['last']} {c['other_code']}" for c in data["attention"] if c["other_code"]]
     lines += ["", "what is other in the PTX", *other[:SHOWN_DIFFS]] if other else []
     if len(rows) > limit:

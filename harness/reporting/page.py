@@ -129,6 +129,9 @@ def _about(report: Report) -> str:
     if not report.newest:
         return f"{count}. Nothing was run yet."
     date = escape(report.newest)
+    sure = Counter(cell.arithmetic for cell in report.cells)
+    told = ", ".join(f"{sure[kind]} {kind}" for kind in ("exact", "bounded", "open") if sure[kind])
+    count += f". Arithmetic: {told}" if told else ""
     return f'{count}. Newest run <time datetime="{date}" id="newest">{_day(report.newest)}</time>; ages count to it.'
 
 
@@ -261,9 +264,9 @@ def _cell(cell: Cell | None, link: str, newest: str) -> str:
     symbol = STATES[cell.state][0]
     old = age(cell.validated, newest)
     when = f'<time datetime="{_day(cell.validated)}">{old}</time>' if old else ""
-    return (
-        f'<td class={cell.state}><a href="#{link}"><span aria-hidden=true>{symbol}</span> {cell.state}</a>{when}</td>'
-    )
+    sure = f" <span class=leeway>{cell.arithmetic}</span>" if cell.arithmetic in ("bounded", "open") else ""
+    shown = f"<span aria-hidden=true>{symbol}</span> {cell.state}"
+    return f'<td class={cell.state}><a href="#{link}">{shown}</a>{sure}{when}</td>'
 
 
 # --- the pages of the cells, as data -----------------------------------------------------------------------------

@@ -93,6 +93,7 @@ class Cell:
     validated: the date of the last run that passed on hardware here, or ''.
     cause: what may have changed the verdict, in a sentence. known: what records already say of it.
     tell: (command, what it tells) of the cheapest runs that would tell more.
+    arithmetic: exact, bounded or open, '' where nobody followed what the outputs depend on.
     seen: (count, outcome) of the newest run, where it called run() often.
     """
 
@@ -114,6 +115,7 @@ class Cell:
     known: tuple[str, ...] = ()
     tell: tuple[tuple[str, str], ...] = ()
     seen: tuple[tuple[int, str], ...] = ()
+    arithmetic: str = ""
 
 
 @dataclass(frozen=True)

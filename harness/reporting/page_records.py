@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.claim.repro_file import ReproError, read
 from harness.records import differ, query, states
+from harness.records.cells import arithmetic
 from harness.records.index import Cell as Indexed, Index, Record
 from harness.reporting.page_model import ATTENTION, Cell, Claim, Code, Column, Output, Past, Report, Run
 
@@ -87,6 +88,7 @@ def _cell(
         validated=(cell.last_validated or "") if cell.hardware else "",
         rerun=newest.rerun if newest else "",
         seen=tuple(newest.seen) if newest else (),
+        arithmetic=cell.arithmetic or "",
     )  # fmt: skip
     if newest is None or cell.state not in ATTENTION:
         return shown
@@ -141,7 +143,10 @@ def _run(record: Record) -> Run:
     """Its provenance, after what it said and how it ended."""
     said = f"{record.verdict}: {record.verdict_reason}" if record.verdict_reason else record.verdict
     ended = [record.outcome, *(f"{name} {value}" for name, value in sorted(record.detail.items()) if value is not None)]
-    facts = {"verdict": said, "outcome": ", ".join(ended)} | record.provenance
+    facts = {"verdict": said, "outcome": ", ".join(ended)}
+    if sure := arithmetic(record.line):
+        facts["arithmetic"] = "; ".join(filter(None, sure))
+    facts |= record.provenance
     return Run(record.id, record.date, tuple((name, str(value)) for name, value in facts.items()))
 
 

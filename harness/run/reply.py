@@ -51,6 +51,7 @@ MOST_NAME = 4096  # a kernel's name holds its arguments' types
 MOST_KERNELS = 10_000
 MOST_LAUNCHES = 100_000
 MOST_OUTPUTS = 4096
+MOST_DEPENDENCES = 10_000
 MOST_RUNS = 10**9
 MOST_SECONDS = 1e9
 MOST_BYTES = 1 << 62
@@ -123,6 +124,19 @@ _ARRAYS = many(fields(Described), MOST_OUTPUTS)
 
 
 @dataclass(frozen=True)
+class Dependence:
+    """An instruction whose result the PTX ISA leaves open, and on which an output depends. `relative`, `absolute`: the
+    largest error that the ISA allows, None where it states none."""
+
+    instruction: str = must(_SHORT)
+    bound: str = must(_SHORT)
+    file: str | None = must(optional(string(MOST_NAME)), None)
+    line: int | None = must(optional(integer(0, 1 << 31)), None)
+    relative: float | None = must(optional(real(0, 1)), None)
+    absolute: float | None = must(optional(real(0, 1)), None)
+
+
+@dataclass(frozen=True)
 class Other:
     """What run() gave `count` times besides."""
 
@@ -159,6 +173,9 @@ class Result:
     outputs: list[Described] = must(_ARRAYS, list)
     expected: list[Described] = must(_ARRAYS, list)
     preds: list[Described] = must(_ARRAYS, list)
+    depends: dict[str, list[Dependence] | None] = must(
+        table(optional(many(fields(Dependence), MOST_DEPENDENCES)), MOST_OUTPUTS, string(1000)), dict
+    )
     count: int = must(integer(1, MOST_RUNS), 1)
     uncounted: int = must(integer(0, MOST_RUNS), 0)
     others: list[Other] = must(many(fields(Other), 64), list)

@@ -137,6 +137,7 @@ class Outcome:
     stderr: str = ""
     preds: dict[str, Array] = field(default_factory=dict)  # output -> what its predicate says
     count: int = 1  # how often run() gave these outputs
+    depends: dict[str, list[reply.Dependence]] = field(default_factory=dict)  # of the outputs whose ways were followed
     others: list[Other] = field(default_factory=list)
     uncounted: int = 0  # runs with yet other outcomes
     refilled: dict[str, Array] = field(default_factory=dict)  # the outputs over other contents of new memory
@@ -211,6 +212,7 @@ def _from_result(result: reply.Result, buffers: list[bytes], preds: Collection[s
         outcome.outputs = _arrays(result.outputs, data)
         outcome.expected = _arrays(result.expected, data)
         outcome.preds = _answers(result.preds, data, outcome.outputs, preds)
+        outcome.depends = {name: rows for name, rows in result.depends.items() if rows is not None}
         outcome.count, outcome.uncounted = result.count, result.uncounted
         for one in result.others:
             outputs = _arrays(one.outputs, data)

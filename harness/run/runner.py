@@ -4,6 +4,7 @@ It runs beside the repro: standard library and numpy, and `dsl.alias` by name, w
 The header of the frame holds `outcome` and what belongs to it:
 
     outputs     outputs, expected, preds: lists of {name, dtype, shape}, whose bytes are the buffers, in that order;
+                depends: output -> the instructions on whose open results it depends, null where nobody looked;
                 count, others, uncounted: how often run() gave these, and what else it gave (see repeat.py)
     rejected, trap, deadlock, fault    whatever the exception's `repro_outcome` says (exception_protocol)
     error       text: what the author reads;  full_text: the same with the frames inside the compiler
@@ -139,15 +140,17 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
         schedule(job["seed"])
         if session is not None:
             session.look_for(job["checks"])
+            session.follow_open_results()
         if job["fill"] is not None:
             if job["warm"]:
                 _import("torch")
             repeat.fill_new_memory(job["fill"])
         module = _load(job["path"], job["source"])
         header["durations"]["load_s"] = round(time.monotonic() - started, 4)
-        _call(module, job, header, buffers, schedule)
+        returned = _call(module, job, header, buffers, schedule)
         if session is not None:
             session.check()
+            header["depends"] = {name: session.open_results(*_place(value)) for name, value in returned.items()}
     except Refused as error:
         header |= {"outcome": "error", "text": str(error)}
     except Unavailable as error:
@@ -206,7 +209,8 @@ def _call(
     header: dict[str, Any],
     buffers: list[np.ndarray],
     schedule: Callable[[int], None],
-) -> None:
+) -> dict[str, Any]:
+    """Call run() and expected(), and describe what they gave; returns what run() returned first."""
     started = time.monotonic()
     returned = module.run(**job["params"])
     header["durations"]["call_s"] = round(time.monotonic() - started, 4)
@@ -218,6 +222,21 @@ def _call(
     if job["runs"] > 1:
         first = (returned, header["outputs"], buffers[: len(header["outputs"])])
         header |= repeat.others(module, job, first, buffers, _arrays, schedule)
+    return returned
+
+
+def _place(value: Any) -> tuple[int | None, int]:
+    """The address of an array's first byte and how far it reaches; None for a number, which is in no array."""
+    if hasattr(value, "untyped_storage"):
+        address, item_bytes = value.data_ptr(), value.element_size()
+        strides = [stride * item_bytes for stride in value.stride()]
+    elif isinstance(value, np.ndarray):
+        address, item_bytes, strides = value.ctypes.data, value.itemsize, value.strides
+    else:
+        return None, 0
+    steps = [(size - 1) * stride for size, stride in zip(value.shape, strides, strict=True)]
+    low, high = (sum(f(step, 0) for step in steps) for f in (min, max))
+    return address + low, high - low + item_bytes
 
 
 def _arrays(function: Any, returned: Any, buffers: list[np.ndarray], limit_bytes: int) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import functools
 import math
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dsl.core.trace import COOPERATIVE
 from dsl.launch import disk_cache
@@ -29,6 +29,7 @@ class Emulated(Device):
         self._seed = self._launches = 0
         self._checks = checks_of(os.environ.get("DSL_CHECK", ""))
         self.gpu_model = _gpu_model(os.environ.get("DSL_GPU_MODEL", ""))
+        self._arrays: Any = None  # the emulator.Arrays of the run, where open results are followed
         self._kept: dict[str, frozenset] = {}  # by program: what of its machine code the disk cache has
 
     @functools.cached_property
@@ -37,7 +38,7 @@ class Emulated(Device):
         from dsl import emulator
 
         memory = emulator.Memory()
-        memory.watch(bool(self._seed or self._checks))
+        memory.watch(self._is_watched)
         return memory
 
     def facts(self) -> dict:
@@ -74,7 +75,20 @@ class Emulated(Device):
     def _watch(self) -> None:
         """Let Python make each launch that is checked or has a seed."""
         if "memory" in vars(self):
-            self.memory.watch(bool(self._seed or self._checks))
+            self.memory.watch(self._is_watched)
+
+    @property
+    def _is_watched(self) -> bool:
+        return bool(self._seed or self._checks or self._arrays is not None)
+
+    def follow_open_results(self) -> None:
+        from dsl import emulator
+
+        self._arrays = emulator.Arrays()
+        self._watch()
+
+    def open_results(self, address: int | None, size_bytes: int) -> list[dict] | None:
+        return None if self._arrays is None else [each.as_table() for each in self._arrays.of(address, size_bytes)]
 
     def alloc(self, nbytes: int, label: str) -> int:
         return self.memory.alloc(nbytes, label)
@@ -139,6 +153,8 @@ class Emulated(Device):
                     INVALID_LAUNCH,
                 )
         self._launches += 1
+        if self._arrays is not None:
+            self._arrays.launch(program, entry, params, self.memory)
         seed = self._seed * 1_000_003 + self._launches if self._seed else 0
         try:
             emulator.launch(

@@ -81,6 +81,17 @@ class Device:
     def look_for(self, checks: str) -> None:
         """Look for these mistakes in later launches: `race,undefined`, `all` or `none`. Raises ValueError."""
 
+    def follow_open_results(self) -> None:
+        """Follow in later launches what the PTX ISA leaves open, where the device computes by its own choice there."""
+
+    def open_results(self, address: int | None, size_bytes: int) -> list[dict] | None:
+        """The instructions on whose open results this memory depends; for None what the host may have read.
+
+        Each is {"instruction", "file", "line", "bound", "relative", "absolute"}, the last two the largest error or
+        None. None where the device does not follow them: what it gives is the chip's.
+        """
+        return None
+
     # --- optional: launches by machine code, see native_launch --------------------------------------------------------
 
     launch_entry: int | None = None  # the address of machine code that launches; None: each launch calls Python

@@ -107,6 +107,7 @@ fault by its name, as in "misaligned"
     params   a table of parameter name to list of values: { width = [8, 16, 32] }
     poison   true: run it twice over different contents of new memory, to see what was not written
     runs     how often run() is called; each outcome is counted
+    silicon  the GPU whose bits the claim is about, where others may give others: "h100"
     timeout  seconds one case may run (default 60)""",
     ),
     "bad toml": (

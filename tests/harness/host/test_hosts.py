@@ -42,3 +42,19 @@ def test_an_older_gpu_skips(write, tmp_path):
         "needs sm_100a; local (NVIDIA H100, sm_90, driver 580.1) is older",
     )
     assert host.shortfall("sm_90a") == host.shortfall(None) == resolve("embedded").shortfall("sm_100") == ""
+
+
+@pytest.mark.parametrize("name, model, is_it", [
+    ("NVIDIA H100 80GB HBM3", "h100", True), ("NVIDIA A100-SXM4-40GB", "a100", True),
+    ("NVIDIA GeForce RTX 4090", "rtx4090", True), ("NVIDIA L40S", "l4", False), ("NVIDIA H200", "h100", False),
+])  # fmt: skip
+def test_a_claim_about_one_gpu_says_nothing_of_another(name, model, is_it):
+    host = Host("p1", "cuda", device_facts={"name": name, "arch": "sm_90", "driver": "570"})
+    text = f'the claim says `silicon = "{model}"`, but p1 ({name}, sm_90, driver 570)'
+    assert host.other_silicon(model) == ("" if is_it else text)
+
+
+def test_the_emulator_computes_as_one_gpu():
+    assert Host("embedded", "emulator").other_silicon("h100") == Host("embedded", "emulator").other_silicon("") == ""
+    text = 'the claim says `silicon = "a100"`, but embedded computes as h100'
+    assert Host("embedded", "emulator").other_silicon("a100") == text

@@ -1,0 +1,163 @@
+"""Which device memory of a run holds open values: what launches may have stored there, one after another.
+
+What kernels of a run had is followed array by array. What no kernel had is the host's, and may come from any array
+that is open by then; so may an array that a kernel gets for the first time, unless it is filled with one value.
+"""
+
+from __future__ import annotations
+
+import bisect
+import ctypes
+import os
+import weakref
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dsl.emulator.dependence import dataflow
+from dsl.emulator.dependence.dataflow import Place, Pointers, Summary
+from dsl.emulator.dependence.sources import Leeway
+from dsl.emulator.execute.program import Program
+from dsl.emulator.runtime.memory import Memory
+
+_WORD_BYTES = 8
+Origins = frozenset["Origin"]
+_NONE: Origins = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """An instruction that leaves its result open, with its author's file and line where the PTX says them."""
+
+    instruction: str
+    file: str | None
+    line: int | None
+    leeway: Leeway
+
+    def as_table(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {
+            "instruction": self.instruction,
+            "file": self.file and os.path.basename(self.file),
+            "line": self.line,
+            "bound": self.leeway.bound,
+            "relative": self.leeway.relative,
+            "absolute": self.leeway.absolute,
+        }
+
+
+class Arrays:
+    """The memory of one run."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._origins: dict[int, Origins] = {}  # by the start of an array that a kernel had
+        self._variables: weakref.WeakKeyDictionary[Program, dict[str, Origins]] = weakref.WeakKeyDictionary()
+        self._summaries: weakref.WeakKeyDictionary[Program, dict[tuple, Summary]] = weakref.WeakKeyDictionary()
+
+    def of(self, address: int | None, size_bytes: int) -> list[Origin]:
+        """What the bytes there may depend on, in the order of lines. None: the host's own memory."""
+        origins = _NONE
+        starts = [] if address is None else [s for s, e in self._rows() if s < address + size_bytes and address < e]
+        had = [start for start in starts if start in self._origins]
+        for start in had or self._origins:
+            origins |= self._origins[start]
+        return sorted(origins, key=lambda one: (one.file or "", one.line or 0, one.instruction))
+
+    def launch(self, program: Program, entry: str, params: Sequence[bytes], memory: Memory) -> None:
+        """Take note of a launch that is about to run."""
+        self._learn(memory)
+        pointers = {number: words for number, data in enumerate(params) if (words := self._words(data))}
+        rows = tuple((number, tuple(words)) for number, words in pointers.items())
+        summary = self._summaries.setdefault(program, {}).get((entry, rows))
+        if summary is None:
+            offsets: Pointers = {number: tuple(words) for number, words in pointers.items()}
+            summary = dataflow.summary_of(program.module, entry, program.tensor_core, offsets)
+            self._summaries[program][entry, rows] = summary
+        for words in pointers.values():
+            self._touch(words.values())
+        self._join(program, summary, pointers)
+
+    def _join(self, program: Program, summary: Summary, pointers: dict[int, dict[int, int]]) -> None:
+        sources = [_origin(program, each) for each in summary.sources]
+        changed = bool(summary.writes)
+        while changed:
+            changed = False
+            for place, bits in summary.writes.items():
+                origins = frozenset(each for number, each in enumerate(sources) if bits >> number & 1)
+                for number, other in enumerate(summary.places):
+                    which = bits >> len(sources) + 2 * number & 3
+                    if which:
+                        held = self._held(program, other, pointers)
+                        origins |= held if which & 1 else frozenset(each for each in held if each.leeway.decides)
+                changed |= self._add(program, place, pointers, origins)
+
+    def _held(self, program: Program, place: Place, pointers: dict[int, dict[int, int]]) -> Origins:
+        if place[0] == "variable":
+            return self._variables.get(program, {}).get(place[2], _NONE)
+        return _NONE.union(*(self._origins.get(start, _NONE) for start in self._targets(place, pointers)))
+
+    def _add(self, program: Program, place: Place, pointers: dict[int, dict[int, int]], origins: Origins) -> bool:
+        """Let a place depend on these too; whether that is new."""
+        if place[0] == "variable":
+            table, keys = self._variables.setdefault(program, {}), [place[2]]
+        else:
+            table, keys = self._origins, self._targets(place, pointers)
+        new = [key for key in keys if not origins <= table.get(key, _NONE)]
+        for key in new:
+            table[key] = table.get(key, _NONE) | origins
+        return bool(new)
+
+    def _targets(self, place: Place, pointers: dict[int, dict[int, int]]) -> list[int]:
+        return [pointers[place[1]][place[2]]] if place[0] == "param" else self._starts
+
+    # ** memory
+
+    def _rows(self) -> Iterable[tuple[int, int]]:
+        return zip(self._starts, self._ends)
+
+    def _learn(self, memory: Memory) -> None:
+        """Take over the ranges that are registered now; those that overlap are one array."""
+        rows = sorted([*self._rows(), *((each.address, each.end) for each in memory.allocations())])
+        starts: list[int] = []
+        ends: list[int] = []
+        for start, end in rows:
+            if starts and start < ends[-1]:
+                ends[-1] = max(ends[-1], end)
+                if start != starts[-1] and start in self._origins:
+                    self._origins[starts[-1]] = self._origins.get(starts[-1], _NONE) | self._origins.pop(start)
+            else:
+                starts.append(start)
+                ends.append(end)
+        self._starts, self._ends = starts, ends
+
+    def _words(self, data: bytes) -> dict[int, int]:
+        """Offsets of the words of a parameter that point into (or just behind) an array -> the start of that array."""
+        words = {}
+        for offset in range(0, len(data) - _WORD_BYTES + 1, _WORD_BYTES):
+            address = int.from_bytes(data[offset : offset + _WORD_BYTES], "little")
+            at = bisect.bisect_right(self._starts, address) - 1
+            if at >= 0 and address <= self._ends[at]:
+                words[offset] = self._starts[at]
+        return words
+
+    def _touch(self, starts: Iterable[int]) -> None:
+        open_by_now = _NONE.union(*self._origins.values())
+        for start in starts:
+            if start not in self._origins:
+                end = self._ends[self._starts.index(start)]
+                self._origins[start] = open_by_now if open_by_now and not _is_filled(start, end - start) else _NONE
+
+
+def _is_filled(address: int, size_bytes: int) -> bool:
+    """Whether memory holds one value over and over."""
+    data = np.ctypeslib.as_array((ctypes.c_uint8 * size_bytes).from_address(address))
+    return bool((data[_WORD_BYTES:] == data[:-_WORD_BYTES]).all())
+
+
+def _origin(program: Program, source: dataflow.Source) -> Origin:
+    place = program.place_of(source.loc)
+    return Origin(source.instruction, place and place.file, place and place.line, source.leeway)

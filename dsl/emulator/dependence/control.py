@@ -1,0 +1,85 @@
+"""Which instructions run or not by the outcome of a branch: those between it and where its paths meet again."""
+
+from __future__ import annotations
+
+from dsl.emulator.ptx.syntax import Function, Instr, Label
+
+_LEAVES = ("ret", "exit")
+
+
+class Regions:
+    """The basic blocks of a function, and for a branch the positions of the items that it decides about."""
+
+    def __init__(self, function: Function):
+        self.items = function.items
+        self._starts = [
+            at
+            for at, item in enumerate(self.items)
+            if at == 0 or isinstance(item, Label) or (_ends(self.items[at - 1]) and not isinstance(item, Label))
+        ]
+        self._block = {}
+        for number, start in enumerate(self._starts):
+            end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.items)
+            self._block.update(dict.fromkeys(range(start, end), number))
+        self._end = len(self._starts)
+        self._next = self._successors(function)
+        self._meets: list[int] | None = None  # of each block: the blocks that every path from it passes, as bits
+        self._decided: dict[int, list[int]] = {}
+
+    def decided(self, position: int) -> list[int]:
+        """Positions of the items that run by the outcome of the branch at `position`, the loop round it included."""
+        if position not in self._decided:
+            self._decided[position] = self._between(self._block[position])
+        return self._decided[position]
+
+    def _between(self, block: int) -> list[int]:
+        meets = self._post_dominators()
+        both = (1 << self._end + 1) - 1
+        for successor in self._next[block]:
+            both &= meets[successor]
+        reached, todo = set(), list(self._next[block])
+        while todo:
+            one = todo.pop()
+            if one not in reached and not both >> one & 1:
+                reached.add(one)
+                todo += self._next[one]
+        return [at for at, number in self._block.items() if number in reached]
+
+    def _successors(self, function: Function) -> list[list[int]]:
+        labels = {item.name: self._block[at] for at, item in enumerate(self.items) if isinstance(item, Label)}
+        rows = []
+        for number in range(self._end):
+            last = self.items[(self._starts[number + 1] if number + 1 < self._end else len(self.items)) - 1]
+            following = number + 1
+            if not _ends(last):
+                rows.append([following])
+                continue
+            targets = []
+            if last.opcode in _LEAVES or last.opcode == "trap":
+                targets = [self._end]
+            elif last.opcode == "bra":
+                targets = [labels[last.operands[0].name]]
+            elif last.opcode == "brx":
+                targets = [labels[name] for name in function.targets[last.operands[-1].name]]
+            rows.append(targets if last.guard is None else [*targets, following])
+        return rows
+
+    def _post_dominators(self) -> list[int]:
+        if self._meets is None:
+            everything = (1 << self._end + 1) - 1
+            self._meets = [everything] * self._end + [1 << self._end]
+            changed = True
+            while changed:
+                changed = False
+                for number in range(self._end - 1, -1, -1):
+                    common = everything
+                    for successor in self._next[number]:
+                        common &= self._meets[successor]
+                    common |= 1 << number
+                    if common != self._meets[number]:
+                        self._meets[number], changed = common, True
+        return self._meets
+
+
+def _ends(item) -> bool:
+    return isinstance(item, Instr) and item.opcode in ("bra", "brx", "trap", *_LEAVES)

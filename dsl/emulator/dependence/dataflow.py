@@ -1,0 +1,325 @@
+"""What a kernel's stores depend on: instructions whose result is open, and what memory held before. PTX only.
+
+Registers and memory are followed without order: what may ever flow into one counts. Memory is told apart by what its
+address is made of, a parameter or a variable; an address made of neither may be any of its space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dsl.emulator.dependence.control import Regions
+from dsl.emulator.dependence.sources import Leeway, leaves_open, leeway_of, leeway_of_register
+from dsl.emulator.ptx.analysis import names, reachable
+from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Not, Pair, Special, Sym, Vec
+from dsl.emulator.runtime.tensor_core import TensorCore
+
+# ("param", index, offset): where a word of a parameter points; ("variable", space, name); ("any", space)
+Place = tuple
+Pointers = Mapping[int, Sequence[int]]  # parameter -> offsets of the words in it that point into device memory
+ANYWHERE: Place = ("any", "global")
+_NO_VALUE = frozenset("bra brx ret exit bar barrier membar fence mbarrier prefetch prefetchu discard applypriority trap "
+                      "nanosleep pmevent griddepcontrol setmaxnreg brkpt".split())  # fmt: skip
+_SPACES = ("global", "shared", "local", "param", "const")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An instruction that leaves its result open; `loc` is that of its .loc."""
+
+    instruction: str
+    loc: tuple | None
+    leeway: Leeway
+
+
+@dataclass
+class Summary:
+    """What one launch does to memory: for each place that it writes, bits.
+
+    Bit i below `len(sources)` is that source; behind them two a place: what it held, and that a branch asked for it.
+    """
+
+    sources: list[Source] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    writes: dict[Place, int] = field(default_factory=dict)
+
+
+class _Value:
+    """What a register or a place depends on (`bits`), and which places its value may be an address in."""
+
+    __slots__ = ("bits", "bases")
+
+    def __init__(self) -> None:
+        self.bits, self.bases = 0, frozenset()
+
+
+class _Flow:
+    def __init__(self, module: Module, entry: Function, core: TensorCore, pointers: Pointers):
+        self.module, self.entry, self.pointers = module, entry, pointers
+        self.functions = reachable(module, entry)
+        self.values: dict[tuple, _Value] = {}
+        self.changed = False
+        self.summary = Summary()
+        self.params = {param.name: number for number, param in enumerate(entry.params)}
+        self.spaces = {name: each.space for name, each in module.variables.items()}
+        for function in self.functions:
+            self.spaces.update({name: each.space for name, each in function.variables.items()})
+            if function is not entry:
+                self.spaces.update({each.name: "param" for each in (*function.params, *function.returns)})
+        self._collect(core)
+        self.control: dict[tuple[str, int], int] = {}
+        self.regions = {function.name: Regions(function) for function in self.functions}
+
+    # ** bits
+
+    def _collect(self, core: TensorCore) -> None:
+        """Number the sources: an instruction on a line of the author's is one, however often it is there."""
+        numbers: dict[tuple, int] = {}
+        self.of_instruction: dict[int, int] = {}
+        self.decides = 0
+        for function in self.functions:
+            read = {name for item in function.items if isinstance(item, Instr) for name in _read(item)}
+            for item in function.items:
+                for name, leeway in _leeways(item, core, read) if isinstance(item, Instr) else ():
+                    key = name, item.loc and item.loc[:2]
+                    if key not in numbers:
+                        numbers[key] = len(numbers)
+                        self.summary.sources.append(Source(name, item.loc, leeway))
+                        self.decides |= leeway.decides << numbers[key]
+                    self.of_instruction[id(item)] = self.of_instruction.get(id(item), 0) | 1 << numbers[key]
+        self.first_place_bit = len(numbers)
+        self.place_bits: dict[Place, int] = {}
+
+    def held(self, place: Place) -> int:
+        """The bit of what a place held before the launch."""
+        if place not in self.place_bits:
+            self.place_bits[place] = 1 << self.first_place_bit + 2 * len(self.place_bits)
+            self.summary.places.append(place)
+        return self.place_bits[place]
+
+    def asked(self, bits: int) -> int:
+        """What passes on from a value to what runs because of it."""
+        sources = bits & ((1 << self.first_place_bit) - 1)
+        behind = bits >> self.first_place_bit
+        even = behind & int("01" * (behind.bit_length() // 2 + 1), 2)
+        return sources & self.decides | (even << 1 | behind & ~even) << self.first_place_bit
+
+    # ** values
+
+    def value(self, key: tuple) -> _Value:
+        value = self.values.get(key)
+        if value is None:
+            value = self.values[key] = _Value()
+        return value
+
+    def add(self, key: tuple, bits: int, bases: frozenset) -> None:
+        value = self.value(key)
+        if bits & ~value.bits or not bases <= value.bases:
+            value.bits |= bits
+            value.bases |= bases
+            self.changed = True
+
+    def read(self, function: Function, operand) -> tuple[int, frozenset]:
+        """What an operand's value depends on, and where it may point."""
+        bits, bases = 0, frozenset()
+        for name in names(operand):
+            value = self.value((function.name, name))
+            bits, bases = bits | value.bits, bases | value.bases
+        if isinstance(operand, Sym):
+            bases |= self.address_of(operand)
+        return bits, bases
+
+    def address_of(self, symbol: Sym) -> frozenset:
+        if symbol.name in self.params:
+            number = self.params[symbol.name]
+            return frozenset(("param", number, offset) for offset in self.pointers.get(number, ()))
+        if symbol.name in self.spaces:
+            return frozenset({("variable", self.spaces[symbol.name], symbol.name)})
+        return frozenset()
+
+    # ** memory
+
+    def places(self, function: Function, address: Addr, space: str) -> frozenset:
+        """Where an access may go."""
+        base = address.base
+        bases = self.address_of(base) if isinstance(base, Sym) else self.read(function, base)[1]
+        if space == "generic":
+            fitting = bases
+        elif space == "global":
+            fitting = frozenset(one for one in bases if one[0] == "param" or one[1] in ("global", "const"))
+        else:
+            fitting = frozenset(one for one in bases if one[0] == "variable" and one[1] == space)
+        return fitting or frozenset({("any", space)})
+
+    def load(self, function: Function, address: Addr, space: str) -> tuple[int, frozenset]:
+        bits, bases = self.read(function, address)
+        bases = frozenset(one for one in bases if space == "param" and one[0] == "param")
+        places = self.places(function, address, space)
+        for place in self._overlapping(places):
+            value = self.value(("memory", place))
+            bits, bases = bits | value.bits, bases | value.bases
+        for place in filter(_outlives, places):
+            bits |= self.held(place)
+        return bits, bases
+
+    def store(self, function: Function, address: Addr, space: str, bits: int, bases: frozenset) -> None:
+        bits |= self.read(function, address)[0]
+        for place in self.places(function, address, space):
+            self.add(("memory", place), bits, bases)
+            if _outlives(place):
+                self.summary.writes[place] = self.value(("memory", place)).bits
+
+    def _overlapping(self, places: frozenset) -> frozenset:
+        """These places, and those that may be the same memory."""
+        spaces = {place[1] if place[0] != "param" else "global" for place in places}
+        if ("any", "generic") in places:
+            spaces |= set(_SPACES)
+        known = frozenset(key[1] for key in self.values if key[0] == "memory")
+        if any(place[0] == "any" for place in places):
+            return places | frozenset(p for p in known if (p[1] if p[0] != "param" else "global") in spaces)
+        return places | frozenset(p for p in known if p[0] == "any" and (p[1] in spaces or p[1] == "generic"))
+
+    # ** instructions
+
+    def run(self) -> Summary:
+        self.changed = True
+        while self.changed:
+            self.changed = False
+            for function in self.functions:
+                for position, item in enumerate(function.items):
+                    if isinstance(item, Instr):
+                        self.step(function, position, item)
+        return self.summary
+
+    def step(self, function: Function, position: int, instr: Instr) -> None:
+        by_control = self.control.get((function.name, position), 0)
+        if instr.guard is not None:
+            by_control |= self.asked(self.read(function, instr.guard)[0])
+        if instr.opcode in ("bra", "brx", "ret", "exit"):
+            index = self.read(function, instr.operands[0])[0] if instr.opcode == "brx" else 0
+            self.branch(function, position, by_control | self.asked(index))
+        elif instr.opcode == "call":
+            self.call(function, instr, by_control)
+        elif instr.opcode not in _NO_VALUE and instr.operands:
+            self.compute(function, instr, by_control)
+
+    def branch(self, function: Function, position: int, bits: int) -> None:
+        for at in self.regions[function.name].decided(position) if bits else ():
+            before = self.control.get((function.name, at), 0)
+            if bits & ~before:
+                self.control[function.name, at] = before | bits
+                self.changed = True
+
+    def compute(self, function: Function, instr: Instr, by_control: int) -> None:
+        if instr.opcode in ("ld", "ldu") and self._loads_parameter(function, instr):
+            return
+        own = self.of_instruction.get(id(instr), 0)
+        bits, bases = by_control, frozenset()
+        first, *others = instr.operands
+        spaces = _spaces(instr)
+        for operand in others[:1] if instr.opcode == "cp" else others:
+            where = (
+                self.load(function, operand, spaces[-1]) if isinstance(operand, Addr) else self.read(function, operand)
+            )
+            bits, bases = bits | where[0], bases | where[1]
+        if instr.opcode.startswith("wgmma"):
+            bits |= self.load(function, Addr(None), "shared")[0] | self.read(function, first)[0]
+        if instr.opcode in ("atom", "red"):
+            address = next(each for each in instr.operands if isinstance(each, Addr))
+            bits |= self.load(function, address, spaces[0])[0]
+            self.store(function, address, spaces[0], bits | (own if leaves_open(instr) else 0), bases)
+        elif isinstance(first, Addr):
+            self.store(function, first, spaces[0], bits | own, bases)
+        for name in () if isinstance(first, Addr) else _written(first):
+            self.add((function.name, name), bits | own, bases)
+
+    def _loads_parameter(self, function: Function, instr: Instr) -> bool:
+        """Whether it reads the entry's own parameters; a word of them that points somewhere is an address."""
+        address = instr.operands[1]
+        base = getattr(address, "base", None)
+        if function is not self.entry or not isinstance(base, Sym) or base.name not in self.params:
+            return False
+        number, offset = self.params[base.name], address.offset + base.offset
+        for place, name in enumerate(_written(instr.operands[0])):
+            word = offset + place * TYPE_BITS.get(instr.mods[-1], 64) // 8
+            if word in self.pointers.get(number, ()):
+                self.add((function.name, name), 0, frozenset({("param", number, word)}))
+        return True
+
+    def call(self, function: Function, instr: Instr, by_control: int) -> None:
+        """Arguments flow into the callee's parameters, what it returns into the caller's."""
+        callee = next(
+            (c for c in map(self.module.functions.get, map(_name, instr.operands)) if c in self.functions), None
+        )
+        if callee is None:
+            return
+        vectors = [operand.items for operand in instr.operands if isinstance(operand, Vec)]
+        given = vectors[-1] if callee.params and vectors else ()
+        for param, operand in zip(callee.params, given):
+            bits, bases = self._argument(function, operand)
+            self.add(("memory", ("variable", "param", param.name)), bits | by_control, bases)
+        results = vectors[0] if callee.returns and vectors else ()
+        for param, operand in zip(callee.returns, results):
+            value = self.value(("memory", ("variable", "param", param.name)))
+            for key in self._keys(function, operand):
+                self.add(key, value.bits | by_control, value.bases)
+
+    def _argument(self, function: Function, operand) -> tuple[int, frozenset]:
+        if isinstance(operand, Sym):
+            value = self.value(("memory", ("variable", "param", operand.name)))
+            return value.bits, value.bases
+        return self.read(function, operand)
+
+    def _keys(self, function: Function, operand) -> Iterator[tuple]:
+        if isinstance(operand, Sym):
+            yield "memory", ("variable", "param", operand.name)
+        for name in names(operand):
+            yield function.name, name
+
+
+def _leeways(instr: Instr, core: TensorCore, read: set[str]) -> Iterator[tuple[str, Leeway]]:
+    first = instr.operands[0] if instr.operands else None
+    leeway = leeway_of(instr, core, any(name in read for name in names(first)))
+    if leeway is not None:
+        yield instr.name, leeway
+    for operand in instr.operands[1:]:
+        if isinstance(operand, Special) and (leeway := leeway_of_register(operand)) is not None:
+            yield operand.name, leeway
+
+
+def _name(operand) -> str | None:
+    return getattr(operand, "name", None)
+
+
+def _read(instr: Instr) -> Iterator[str]:
+    """Names of the registers that an instruction may read."""
+    yield from names(instr.guard)
+    writes = instr.opcode not in _NO_VALUE and instr.operands and not isinstance(instr.operands[0], Addr)
+    for operand in instr.operands[1 if writes else 0 :]:
+        yield from names(operand)
+
+
+def _written(operand) -> Iterator[str]:
+    if isinstance(operand, Pair):
+        yield from _written(operand.first)
+        yield from _written(operand.second)
+    elif not isinstance(operand, Not):
+        yield from names(operand)
+
+
+def _spaces(instr: Instr) -> list[str]:
+    """The spaces of an instruction's addresses: where it writes, then where it reads; the same where it says one."""
+    if instr.opcode in ("ldmatrix", "stmatrix"):
+        return ["shared"]
+    return [mod.partition("::")[0] for mod in instr.mods if mod.partition("::")[0] in _SPACES] or ["generic"]
+
+
+def _outlives(place: Place) -> bool:
+    """Whether a place is there before and after a launch."""
+    return place[0] == "param" or place[1] in ("global", "generic")
+
+
+def summary_of(module: Module, entry: str, core: TensorCore, pointers: Pointers) -> Summary:
+    """What an entry's stores depend on, where `pointers` says which words of its parameters are addresses."""
+    return _Flow(module, module.functions[entry], core, pointers).run()

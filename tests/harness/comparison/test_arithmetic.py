@@ -1,0 +1,143 @@
+"""exact, bounded, open: what golden, record and an author are told of outputs that came through approximations."""
+
+import json
+
+import numpy as np
+import pytest
+
+from harness import judge, store
+from harness.cli import main
+from harness.comparison import arithmetic, golden
+from harness.host.hosts import Host
+from harness.run.reply import Dependence
+from harness.run.result import DTYPES, RAW, Array, Outcome
+
+HOST = Host("embedded", "emulator")
+RUN = "def run():\n    return {}"
+EX2 = Dependence("ex2.approx.ftz.f32", "2 ulp", "one.py", 31, relative=2 * 2**-23)
+TANH = Dependence("tanh.approx.f32", "relative error 2^-11", "one.py", 32, relative=2**-11)
+SIN = Dependence("sin.approx.f32", "absolute error 2^-20.5 in [-2pi, 2pi]", "one.py", 33, absolute=2**-20.5)
+ATOMS = Dependence("red.global.add.f32", "the order of the additions is open", "one.py", 34)
+
+
+def array(dtype: str = "float32") -> Array:
+    return Array(DTYPES[dtype], np.arange(4, dtype=RAW[DTYPES[dtype].bits]))
+
+
+def outcome(**outputs: tuple[str, list[Dependence]]) -> Outcome:
+    arrays = {name: array(dtype) for name, (dtype, _) in outputs.items()}
+    return Outcome("outputs", outputs=arrays, depends={name: depends for name, (_, depends) in outputs.items()})
+
+
+@pytest.mark.parametrize("dtype, depends, kind, rule", [
+    ("float32", [], "exact", None),
+    ("int32", [], "exact", None),
+    ("float32", [EX2], "bounded", "ulp:4"),
+    ("float32", [EX2, EX2], "bounded", "ulp:8"),
+    ("float16", [EX2], "bounded", "ulp:1"),
+    ("bfloat16", [EX2, TANH], "bounded", "ulp:1"),
+    ("float32", [TANH], "bounded", "rel:1e-03"),
+    ("float32", [SIN], "bounded", "rel:2e-06"),
+    ("float64", [EX2], "bounded", "rel:5e-07"),
+    ("int32", [EX2], "open", None),
+    ("bool", [EX2], "open", None),
+    ("float32", [EX2, ATOMS], "open", None),
+])  # fmt: skip
+def test_kinds_and_proposals(dtype, depends, kind, rule):
+    assert arithmetic.kind(array(dtype), depends) == kind
+    assert arithmetic.proposal(array(dtype), depends) == rule
+
+
+def test_instructions_are_named_with_their_lines():
+    elsewhere = Dependence("ex2.approx.ftz.f32", "2 ulp", "helper.py", 5, relative=2**-22)
+    nowhere = Dependence("rcp.approx.f32", "1 ulp", None, None, relative=2**-23)
+    text = arithmetic.through([EX2, elsewhere, EX2, nowhere, SIN, TANH], "one.py")
+    assert text == "ex2.approx.ftz.f32 (lines 31, helper.py:5), rcp.approx.f32, sin.approx.f32 (line 33) and 1 more"
+
+
+def test_an_author_is_told_where_bits_are_compared(write):
+    (case,) = write(RUN, 'compare = { close = "ulp:4" }').cases()
+    got = outcome(out=("float32", [EX2]), close=("float32", [EX2]), n=("int32", [EX2]), sure=("float32", []))
+    path = arithmetic.short(case.repro.path)
+    assert arithmetic.notes(case, got) == [
+        f"{path}: `n` depends on ex2.approx.ftz.f32 (line 31): silicon may differ; say `silicon = \"h100\"`",
+        f"{path}: `out` depends on ex2.approx.ftz.f32 (line 31): silicon may differ; "
+        'compare with `ulp:4` or say `silicon = "h100"`',
+    ]  # fmt: skip
+    (said,) = write(RUN, 'silicon = "h100"').cases()
+    assert arithmetic.notes(said, got) == []
+
+
+def test_a_missing_golden_proposes_the_comparison_and_an_accepted_one_keeps_it(write, tmp_path):
+    (case,) = write(RUN).cases()
+    got = outcome(out=("float32", [EX2]), sure=("int32", []))
+    verdict = judge.judge(case, HOST, got, tmp_path)
+    assert verdict.reason == "no golden" and verdict.text.endswith(arithmetic.notes(case, got)[0])
+    accepted = judge.judge(case, HOST, got, tmp_path, update=True)
+    assert accepted.notes[1:] == arithmetic.notes(case, got)
+    outputs = json.loads(accepted.pending.text)["outputs"]
+    through = [{"instruction": "ex2.approx.ftz.f32", "line": 31, "bound": "2 ulp"}]
+    assert {name: one.get("arithmetic") for name, one in outputs.items()} == {"out": "bounded", "sure": "exact"}
+    assert outputs["out"]["through"] == through and "through" not in outputs["sure"]
+    assert accepted.record["arithmetic"] == {
+        "out": {"arithmetic": "bounded", "through": through}, "sure": {"arithmetic": "exact"}
+    }  # fmt: skip
+
+
+def test_how_sure_a_golden_is_is_not_what_it_says(write, tmp_path):
+    """A golden of before, without these keys, holds the same answer: nothing becomes stale by a new one."""
+    (case,) = write(RUN).cases()
+    before, after = (
+        golden.make(case, outcome(out=("float32", depends)), {"host": "h"}, False) for depends in ([], [EX2])
+    )
+    table = json.loads(before.text)
+    del table["outputs"]["out"]["arithmetic"]
+    texts = [json.dumps(table).encode(), before.text.encode(), after.text.encode()]
+    assert len({store.answer_sha256(text) for text in texts}) == 1
+    golden.write(after)
+    assert golden.read(golden.path_of(case)).outputs["out"].raw.tobytes() == array().raw.tobytes()
+
+
+def test_outputs_that_nobody_followed_say_nothing(write, tmp_path):
+    (case,) = write(RUN).cases()
+    got = Outcome("outputs", outputs={"out": array()})
+    assert arithmetic.table(got) == {} and arithmetic.notes(case, got) == []
+    assert "arithmetic" not in json.loads(golden.make(case, got, {"host": "h"}, True).text)["outputs"]["out"]
+
+
+KERNEL = """
+import cutlass, torch
+import cutlass.cute as cute
+from cutlass.cute.runtime import from_dlpack
+@cute.kernel
+def kernel(a: cute.Tensor, out: cute.Tensor, twice: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    out[t] = cute.math.exp2(a[t], fastmath=True)
+    twice[t] = a[t] * 2
+@cute.jit
+def host(a: cute.Tensor, out: cute.Tensor, twice: cute.Tensor):
+    kernel(a, out, twice).launch(grid=(1, 1, 1), block=(8, 1, 1))
+def run():
+    a, out, twice = (torch.arange(8.0, device="cuda") for _ in range(3))
+    host(from_dlpack(a), from_dlpack(out), from_dlpack(twice))
+    return {"out": out, "twice": twice, "copied": out.cpu().clone()}
+"""
+
+
+def test_from_a_kernel_to_status(write, tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("")
+    write(KERNEL)
+    assert main(["run", "repros/one.py", "--update-goldens"]) == 0
+    told = capsys.readouterr().out
+    for name in ("out", "copied"):
+        assert f'repros/one.py: `{name}` depends on ex2.approx.ftz.f32 (line 11): silicon may differ; compare with' \
+            ' `ulp:4` or say `silicon = "h100"`\n' in told  # fmt: skip
+    assert "`twice`" not in told
+    assert main(["status"]) == 0
+    assert capsys.readouterr().out.splitlines()[3:] == [
+        "arithmetic: 1 bounded",
+        "    which    claim  arch   outputs and the instructions they came through",
+        "    bounded  one    sm_90  `copied`, `out`: ex2.approx.ftz.f32 (line 11, 2 ulp)",
+    ]
