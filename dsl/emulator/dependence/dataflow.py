@@ -19,8 +19,10 @@ from dsl.emulator.runtime.tensor_core import TensorCore
 Place = tuple
 Pointers = Mapping[int, Sequence[int]]  # parameter -> offsets of the words in it that point into device memory
 ANYWHERE: Place = ("any", "global")
-_NO_VALUE = frozenset("bra brx ret exit bar barrier membar fence mbarrier prefetch prefetchu discard applypriority trap "
-                      "nanosleep pmevent griddepcontrol setmaxnreg brkpt".split())  # fmt: skip
+_NO_VALUE = frozenset(
+    "bra brx ret exit bar barrier membar fence mbarrier prefetch prefetchu discard applypriority trap nanosleep "
+    "pmevent griddepcontrol setmaxnreg brkpt".split()
+)
 _SPACES = ("global", "shared", "local", "param", "const")
 
 
