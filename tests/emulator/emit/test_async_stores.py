@@ -54,9 +54,8 @@ def test_stores(machine, store, nbytes, left, seed):
 
 
 def test_a_store_is_not_there_before_its_mbarrier_is_looked_at(machine):
-    body = (
-        STORES[0][0] + "barrier.cluster.arrive; barrier.cluster.wait; ld.shared.u32 %v4, [%s+16]; " + EXPECT.format(4)
-    )
+    meet = "barrier.cluster.arrive; barrier.cluster.wait;"
+    body = STORES[0][0] + meet + "ld.shared.u32 %v4, [%s+16]; " + meet + EXPECT.format(4)
     out = run(machine, body + WAIT + "st.global.u32 [%o+16], %v4;" + COPY)
     assert out[:, 4].tolist() == [5, 5] and out[:, 0].tolist() == [11, 10]
 
