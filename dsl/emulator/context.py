@@ -14,6 +14,7 @@ CLUSTER_BARRIER = 16  # the barrier of the block's cluster; those before it are 
 
 # `status` of a launch: 0 while all is well.
 INTERRUPTED, OUT_OF_BOUNDS, MISALIGNED, TRAP, DEADLOCK, ILLEGAL, CALLBACK, RACE, UNDEFINED, EXITED = range(1, 11)
+ASYNC_REGISTER = 11
 KIND_NAMES = {
     OUT_OF_BOUNDS: "out_of_bounds",
     MISALIGNED: "misaligned",
@@ -24,6 +25,7 @@ KIND_NAMES = {
     RACE: "race",
     UNDEFINED: "undefined_read",
     EXITED: "exited_block",
+    ASYNC_REGISTER: "race",
 }
 
 # Why an instruction is illegal: `detail` of the fault record.
@@ -49,8 +51,8 @@ NO_FAULT = 2**64 - 1
 THREADS_ORDERED, BLOCKS_ORDERED = 1, 2
 (
     ORDER_ACROSS, ORDER_BARRIER, ORDER_ARRIVE, ORDER_WARP, ORDER_MB_INIT, ORDER_MB_ARRIVE, ORDER_MB_WAIT, ORDER_FENCE,
-    ORDER_ACCESS,
-) = range(9)  # fmt: skip
+    ORDER_ACCESS, ORDER_WGMMA, ORDER_WGMMA_WAIT, ORDER_WGMMA_DONE, ORDER_PROXY, ORDER_GENERIC,
+) = range(14)  # fmt: skip
 ASKED = 2  # of `stop`: signals are to be heard, and the block may then go on (1: it is to stop)
 
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
@@ -160,6 +162,11 @@ class Context(ctypes.Structure):
         ("order_barrier", _u64),
         ("landed", _u64),
         ("order_call", _u64),
+        ("matrix_read", _u64),  # a native function; what follows is of wgmma, see check/wgmma_reads.py
+        ("matrix_reads", _u64),  # u32 [16 bytes of shared memory, warpgroup]
+        ("matrix_known", _u64),  # u32 a thread, as `proxied`
+        ("proxied", _u64),
+        ("matrix_group", _u32),
         ("other_block", _u64),
         ("other_thread", _u32),
         ("other_site", _u32),

@@ -42,12 +42,12 @@ def unit_shift(functions: list[Function]) -> int:
     return least.bit_length() - 1
 
 
-THREADS, BLOCKS, MEMORY = 1, 2, 4
+THREADS, BLOCKS, MEMORY, MATRICES = 1, 2, 4, 8
 
 
 def order_kinds(functions: list[Function]) -> int:
     """What orders threads besides barriers of whole blocks, as bits: meetings of some threads, of blocks too, and
-    whether by releases and acquires of memory."""
+    whether by releases and acquires of memory; whether wgmma reads what they write."""
     kinds = 0
     for function in functions:
         for item in function.items:
@@ -63,6 +63,8 @@ def _orders(instr: Instr) -> int:
         return THREADS if partial else 0
     if instr.opcode == "mbarrier" or "mbarrier" in mods:
         return THREADS
+    if instr.opcode == "wgmma":
+        return THREADS | MATRICES
     if instr.opcode in ("fence", "membar"):
         if "proxy" in mods or "mbarrier_init" in mods:
             return 0

@@ -22,6 +22,7 @@ import ctypes
 import numpy as np
 
 from dsl.emulator import context
+from dsl.emulator.check.wgmma_reads import GENERIC_STORES, WgmmaReads
 
 SIGNATURE = ctypes.CFUNCTYPE(
     ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64
@@ -61,6 +62,10 @@ class Slot:
         n = self.threads = ctx.threads
         self.labels = np.ctypeslib.as_array((ctypes.c_uint32 * n).from_address(ctx.labels))
         self.known = np.ctypeslib.as_array((ctypes.c_uint32 * (n * n)).from_address(ctx.known)).reshape(n, n)
+        self.of_wgmma = [
+            np.ctypeslib.as_array((ctypes.c_uint32 * n).from_address(array)) if array else np.zeros(n, np.uint32)
+            for array in (ctx.matrix_known, ctx.proxied)
+        ]
         self.begin()
 
     def begin(self) -> None:
@@ -72,6 +77,7 @@ class Slot:
         self.fences: dict[int, tuple[dict, bool]] = {}
         self.pending: dict[int, tuple[dict, dict]] = {}
         self.acquired: dict[tuple, int] = {}
+        self.wgmma = WgmmaReads(self, *self.of_wgmma)
 
     def seen(self, thread: int) -> np.ndarray:
         """The last label of each thread of the block whose end this thread has seen, its own included."""
@@ -115,7 +121,8 @@ class Slot:
 class Order:
     """The order of one launch. `event` is what native code calls; it never raises."""
 
-    def __init__(self, failed) -> None:
+    def __init__(self, failed, sites) -> None:
+        self.sites = sites
         self.slots: dict[int, Slot] = {}
         self.places: dict[tuple, Place] = {}
         self.callback = SIGNATURE(self.event)
@@ -127,6 +134,11 @@ class Order:
             context.ORDER_MB_INIT: self._mbarrier_init, context.ORDER_MB_ARRIVE: self._mbarrier_arrive,
             context.ORDER_MB_WAIT: self._mbarrier_wait, context.ORDER_FENCE: self._fence,
             context.ORDER_ACCESS: self._access,
+            context.ORDER_WGMMA: lambda slot, thread, group, site: slot.wgmma.begins(thread, group, site),
+            context.ORDER_WGMMA_WAIT: lambda slot, thread, complete, _: slot.wgmma.waits(thread, complete),
+            context.ORDER_WGMMA_DONE: lambda slot, thread, group, _: slot.wgmma.is_done(thread, group),
+            context.ORDER_PROXY: lambda slot, thread, *_: slot.wgmma.fenced(thread),
+            context.ORDER_GENERIC: lambda slot, thread, site, _: self.sites[site].opcode in GENERIC_STORES,
         }  # fmt: skip
 
     def event(self, address: int, what: int, thread: int, a: int, b: int) -> int:

@@ -270,6 +270,10 @@ def _append(f: Builder, count_slot, meta, label, bit, alike, alike_mine, last) -
 def _race() -> str:
     """An access of `size` bytes at `address`: 1, or 0 and a fault where it is part of a race."""
     f = Builder()
+    with f.if_(f.cmp("ne", f.and_("%kind", WRITE), 0)):
+        where = "i32 %tid, i32 %site, i64 %address, i32 %size"
+        fine = f.op(f"call i32 @emu_matrix_written(ptr %ctx, {where})")
+        f.return_if(f.cmp("eq", fine, 0), "i32 0")
     kind, silent = f.and_("%kind", ~SILENT & 31), f.and_("%kind", SILENT)
     first = f.op("call ptr @cell(ptr %ctx, i64 %address)")
     f.return_if(f.cmp("eq", first, "null", "ptr"), "i32 1")

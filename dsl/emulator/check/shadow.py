@@ -64,7 +64,8 @@ def _begin() -> str:
     row = f.mul(threads, 4, "i64")
     sizes = {
         "labels": row, "known": f.mul(row, threads, "i64"), "smem_valid": f.load("smem_bytes"),
-        "local_valid": f.mul(f.load("local_bytes"), threads, "i64"),
+        "local_valid": f.mul(f.load("local_bytes"), threads, "i64"), "proxied": row,
+        "matrix_reads": f.mul(f.load("smem_bytes"), 2, "i64"),
     }  # fmt: skip
     for name, size in sizes.items():
         address = f.load(name)

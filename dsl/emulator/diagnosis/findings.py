@@ -6,19 +6,20 @@ import warnings
 
 from dsl.emulator import context
 from dsl.emulator.check.access import ASYNC, STRONG, WRITE
-from dsl.emulator.diagnosis import fault_report
+from dsl.emulator.check.register_flight import NO_FENCE, SITE_MASK
+from dsl.emulator.diagnosis import fault_report, wgmma_findings
 from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
 from dsl.emulator.runtime import memory
 from dsl.span import short
 
 _DOES = {"ld": "reads", "ldu": "reads", "ldmatrix": "reads", "st": "writes", "stmatrix": "writes",
-         "atom": "updates", "red": "updates"}  # fmt: skip
+         "atom": "updates", "red": "updates", "wgmma": "reads"}  # fmt: skip
 _DID = {"reads": "read", "writes": "wrote", "updates": "updated", "copies to": "copied to"}
 
 
 def fault_of(launch) -> fault_report.Fault:
     """The Fault of a launch that a checker ended."""
-    return (_race if launch.ctx.status == context.RACE else _undefined)(launch)
+    return {context.RACE: _race, context.ASYNC_REGISTER: _register}.get(launch.ctx.status, _undefined)(launch)
 
 
 def _verb(instr: Instr, kind: int) -> str:
@@ -80,6 +81,9 @@ def _race(launch) -> fault_report.Fault:
     else:
         ordered = "no barrier between" if same_block else "nothing orders blocks"
         message = f"{verb} {what}, which {who} {did} at {_at(place, there, other)}: {ordered}"
+    fix = _race_fix(launch, place, there, same_block, same_thread)
+    if "wgmma" in (mine.opcode, other.opcode) and not its_kind & ASYNC:
+        message, fix = wgmma_findings.race(its_kind, what, who, _at(place, there, other), _before(place))
     lines = [fault_report._head(place, "RACE"), *fault_report._source(place, message)]
     lines.append(f"    in `{launch.entry_name}`, {ctx.access_bytes} bytes of {what}")
     for name, instr, block, thread in (
@@ -87,9 +91,26 @@ def _race(launch) -> fault_report.Fault:
     ):  # fmt: skip
         at = f"{_line(launch, instr)}, " if launch.program.place_of(instr.loc) else ""
         lines.append(f"    {name:<8} {_thread(launch, block, thread)}: {at}PTX line {instr.line}: {instr.text}")
-    lines.append(f"fix: {_race_fix(launch, place, there, same_block, same_thread)}")
+    lines.append(f"fix: {fix}")
     block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
     return fault_report.Fault("race", block, thread, mine.text, mine.line, place, "\n".join(lines))
+
+
+def _register(launch) -> fault_report.Fault:
+    """A register that an instruction uses while a wgmma does, or that no fence gave to it."""
+    ctx, sites = launch.ctx, launch.code.sites
+    instr, what = sites[ctx.site], ctx.access_bytes
+    place = launch.program.place_of(instr.loc)
+    other = sites[(ctx.address & SITE_MASK) - 1] if ctx.address else instr
+    at = _at(place, launch.program.place_of(other.loc), other)
+    message, fix = wgmma_findings.register(what, at, _before(place))
+    head = "NO_WGMMA_FENCE" if what >= NO_FENCE else "IN_FLIGHT"
+    lines = [fault_report._head(place, head), *fault_report._source(place, message)]
+    lines.append(f"    in `{launch.entry_name}`, {_thread(launch, ctx.block, ctx.thread)}")
+    lines += [f"    PTX line {each.line}: {each.text}" for each in ([instr] if other is instr else [instr, other])]
+    lines.append(f"fix: {fix}")
+    block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
+    return fault_report.Fault("race", block, thread, instr.text, instr.line, place, "\n".join(lines))
 
 
 class SameValueRace(UserWarning):

@@ -243,6 +243,13 @@ class Body(Builder):
     def ordered(self, what: int, a: str = "0", b: str = "0") -> None:
         """The thread meets others in a way that orders memory: `what` is one of context.ORDER_..., a and b are i64."""
 
+    def overwritten(self, instr: Instr, smem: str, size_bytes: str) -> None:
+        """`instr` has begun a copy of `size_bytes` (i32) to offset `smem` (i64) of shared memory."""
+
+    def wgmma_group(self) -> str:
+        """The number of the group that this thread's next wgmma.commit_group closes, as i32."""
+        return "0"
+
     # ** predefined registers: PTX ISA chapter 10
 
     def special(self, operand: Special) -> tuple[str, int]:

@@ -24,7 +24,9 @@ def copy(body, instr):
         f"i64 {body.address(smem)}, i64 {body.address(other)}, i32 {body.read(size, 32)}, i64 {barrier}, i32 {mask}"
     )
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
-    return body.stop_unless(body.op(f"call i32 @emu_bulk_copy(ptr %ctx, {where}, {arguments})"))
+    body.stop_unless(body.op(f"call i32 @emu_bulk_copy(ptr %ctx, {where}, {arguments})"))
+    if inwards:
+        body.overwritten(instr, body.address(smem), body.read(size, 32))
 
 
 def _copy_to_peer(body, instr):
@@ -51,6 +53,9 @@ def copy_box(body, instr):
     )
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {BOX_IN if inwards else BOX_OUT}"
     body.stop_unless(body.op(f"call i32 @emu_bulk_box(ptr %ctx, {where}, {addresses}, i32 {rank}, {numbers})"))
+    if inwards:
+        nbytes = body.op(f"call i32 @emu_box_bytes(i64 {body.address(Addr(place.base, place.offset))})")
+        body.overwritten(instr, body.address(smem), nbytes)
 
 
 def group(body, instr):

@@ -35,6 +35,7 @@ def multiply(body, instr):
     _put(body, area, warpgroup_mma.SCALE_D, body.cast("zext", adds, "i1", "i32"))
     _put(body, area, warpgroup_mma.A_DESC, "0" if in_registers else body.read(a, 64), "i64")
     _put(body, area, warpgroup_mma.B_DESC, body.read(b_desc, 64), "i64")
+    _put(body, area, warpgroup_mma.GROUP, body.wgmma_group())
     for i, item in enumerate(a.items if in_registers else ()):
         _put(body, area, warpgroup_mma.A + i, body.read(item, 32))
     if adds not in ("0", "false"):

@@ -6,10 +6,12 @@ import ctypes
 from typing import Any
 
 from dsl.emulator import context, native
+from dsl.emulator.check.access import MATRICES
 from dsl.emulator.check.order import Order
 from dsl.emulator.check.race import CELL_BYTES
 from dsl.emulator.check.shadow import Pages
 from dsl.emulator.check.undefined import ADDRESS_MASK, SITE_SHIFT
+from dsl.emulator.check.wgmma_reads import ROW_BYTES
 
 LARGEST_BYTES = 1 << 40  # of cells; it is address space, of which only what is touched takes room
 
@@ -21,7 +23,7 @@ class Checks:
         self.launch, self.memory, code = launch, memory, launch.code
         self.race, self.undefined = "race" in code.checks, "undefined" in code.checks
         self.pages: list[Pages] = []
-        self.order = Order(self._failed) if code.order_kinds else None
+        self.order = Order(self._failed, code.sites) if code.order_kinds else None
         self.functions = native.runtime("checks")
         self.slots: list = []
         self._cells: dict[tuple, int] = {}
@@ -48,6 +50,10 @@ class Checks:
             if self.order is not None:
                 ctx.known = self._new(4 * threads * threads)
                 ctx.order_call = self.order.address
+            if code.order_kinds & MATRICES:
+                ctx.matrix_read = self.functions["emu_matrix_read"]
+                ctx.matrix_reads = self._new(2 * ctx.smem_bytes + ROW_BYTES)
+                ctx.matrix_known, ctx.proxied = self._new(4 * threads), self._new(4 * threads)
         if self.undefined:
             ctx.smem_valid = self._new(ctx.smem_bytes) if ctx.smem_bytes else 0
             ctx.local_valid = self._new(ctx.local_bytes * threads) if ctx.local_bytes else 0

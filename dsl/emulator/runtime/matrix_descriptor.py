@@ -59,6 +59,11 @@ def _chunk() -> str:
         f.do("ret ptr null")
         f.start(f.fresh("dead"))
     address = f.add(f.load("smem"), f.cast("zext", "%offset", "i32", "i64"), "i64")
+    told = f.load("matrix_read")
+    with f.if_(f.cmp("ne", told, 0, "i64")):
+        where = f"i32 %tid, i32 %site, i64 {address}"
+        fine = f.op(f"call i32 {f.cast('inttoptr', told, 'i64', 'ptr')}(ptr %ctx, {where})")
+        f.return_if(f.cmp("eq", fine, 0), "ptr null")
     f.do(f"ret ptr {f.cast('inttoptr', address, 'i64', 'ptr')}")
     return f.function("define internal ptr @wgmma_chunk(ptr %ctx, i32 %offset, i32 %tid, i32 %site) alwaysinline")
 

@@ -1,8 +1,9 @@
 """Native code of wgmma.mma_async: what the 128 threads of a warpgroup compute together. PTX ISA 9.7.15.5.
 
 Each thread has an exchange area of words (i32): the function that computes, what the instruction says, scale-d, both
-descriptors, four registers of A, then D, in and out. The thread that completes the meeting makes dense planes of A, B
-and D once, eight columns of D are one vector, and the sums are those of warpgroup_sums.py. One function has all forms.
+descriptors, four registers of A, the group for checkers, then D, in and out. The thread that completes the meeting
+makes dense planes of A, B and D once, eight columns of D are one vector, and the sums are those of warpgroup_sums.py.
+One function has all forms.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dsl.emulator.runtime.tensor_core import FLOAT, INT, LANES, _splat
 
 SIGNATURES = {"emu_wgmma": "void (ptr, i32)"}
 THREADS = 128
-FUNCTION, FORM, SCALE_D, A_DESC, B_DESC, A, D = 0, 2, 3, 4, 6, 8, 12  # words of an exchange area
+FUNCTION, FORM, SCALE_D, A_DESC, B_DESC, A, GROUP, D = 0, 2, 3, 4, 6, 8, 12, 13  # words of an exchange area
 WORDS = D + 128
 OPERANDS = ("f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "b1")
 RESULTS = ("f32", "f16", "s32")
@@ -293,8 +294,8 @@ def _bit_products() -> str:
     """b1: the bits that both have, counted."""
 
     def count(f: Builder, a: str, b: str, total: str) -> str:
-        words = [f.op(f"bitcast {FLOAT} {each} to {INT}") for each in (a, b)]
-        both = f.and_(*words, INT)
+        of_a, of_b = (f.op(f"bitcast {FLOAT} {each} to {INT}") for each in (a, b))
+        both = f.and_(of_a, of_b, INT)
         return f.add(total, f.op(f"call {INT} @llvm.ctpop.v{LANES}i32({INT} {both})"), INT)
 
     return _integer_rows("wgmma_bit_products", 8, count)
@@ -327,6 +328,11 @@ def _wgmma() -> str:
     f = Builder()
     area, site = _area(f, "%base"), f.load("wait_site", "%base")
     f.return_if(f.xor(f.op(f"call i1 @wgmma_same(ptr %ctx, i32 %base, i32 {site})"), "true", "i1"), "void")
+    with f.if_(f.cmp("ne", f.load("matrix_read"), 0, "i64")):
+        function, ctx = f.cast("inttoptr", f.load("order_call"), "i64", "ptr"), f.cast("ptrtoint", "%ctx", "ptr", "i64")
+        group, wide = (f.cast("zext", each, "i32", "i64") for each in (f.get(_at(f, area, GROUP)), site))
+        told = f"i64 {ctx}, i32 {context.ORDER_WGMMA}, i32 %base, i64 {group}, i64 {wide}"
+        f.store("matrix_group", f.op(f"call i32 {function}({told})"))
     form = f.get(_at(f, area, FORM))
     n = f.shl(f.and_(form, 63), 3)
     a_kind, b_kind = (f.and_(f.lshr(form, bit), 15) for bit in (_A_KIND, _B_KIND))
@@ -389,7 +395,7 @@ def _multiply(f: Builder, form: str, a_kind: str, b_kind: str, n: str, k: str, i
             (a, f.mul(k, WGMMA_M), a_kind, exponents_a), (b, f.mul(k, n), b_kind, exponents_b),
         ):  # fmt: skip
             specials.append(f.op(f"call i1 @wgmma_exponents(ptr {plane}, i32 {count}, i32 {which}, ptr {out})"))
-        special = f.or_(*specials, "i1")
+        special = f.or_(specials[0], specials[1], "i1")
         arguments = f"ptr {a}, ptr {exponents_a}, ptr {b}, ptr {exponents_b}, ptr {d}, i32 {n}, i1 {special}"
         whole = warpgroup_sums.name_of(warpgroup_sums.sum_of(Wgmma(8, kind, kind, "f32")))
         if kind in ("bf16", "tf32"):

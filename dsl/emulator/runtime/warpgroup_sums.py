@@ -136,10 +136,10 @@ class _Block(_Row):
         flags = f.op(f"fcmp one {FLOAT} {start}, zeroinitializer")
         for k in self.one.ks:
             of_a, of_b = self._load("%a", "float", str(k)), self._load("%b", FLOAT, self._down(k))
-            both = [
+            is_a, is_b = (
                 f.op(f"fcmp one {FLOAT} {each}, zeroinitializer") for each in (self._all_lanes(of_a, "float"), of_b)
-            ]
-            flags = f.or_(flags, f.and_(*both, f"<{LANES} x i1>"), f"<{LANES} x i1>")
+            )
+            flags = f.or_(flags, f.and_(is_a, is_b, f"<{LANES} x i1>"), f"<{LANES} x i1>")
         return flags
 
     def _float_power(self, exponent: str) -> str:

@@ -14,6 +14,7 @@ from dsl.emulator.emit.memory import space_of
 from dsl.emulator.ptx.analysis import reachable
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
 from dsl.emulator.translate import uniform_branches
+from dsl.emulator.translate.async_registers import AsyncRegisters
 from dsl.emulator.translate.coroutine import Thread
 
 RACE, UNDEFINED = "race", "undefined"
@@ -32,6 +33,7 @@ class Checked(Thread):
         self.race_shift = access.unit_shift(functions)
         self.order_kinds = access.order_kinds(functions) if RACE in self.checks else 0
         self.guesses = guesses(functions)
+        self.async_registers = AsyncRegisters(self, functions) if self.order_kinds & access.MATRICES else None
         self.marked = {f.name: _may_be_marked(f) for f in functions} if UNDEFINED in self.checks else {}
         self.mark_slots: dict[str, str] = {}
         self.loaded = "0"  # the bytes nobody wrote of the load being emitted
@@ -87,6 +89,15 @@ class Checked(Thread):
         """The thread meets others in a way that orders memory; `a` and `b` are i64."""
         if self.order_kinds:
             self.op(f"call i32 @emu_order(ptr %ctx, i32 {what}, i32 {self.threads['linear']}, i64 {a}, i64 {b})")
+
+    def overwritten(self, instr: Instr, smem: str, size_bytes: str) -> None:
+        if self.order_kinds & access.MATRICES:
+            address = self.add(self.load("smem", constant=True), smem, "i64")
+            where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}, i32 {size_bytes}"
+            self.stop_unless(self.op(f"call i32 @emu_matrix_written(ptr %ctx, {where})"))
+
+    def wgmma_group(self) -> str:
+        return self.async_registers.group() if self.async_registers else "0"
 
     def _synchronise(self, instr: Instr, address: str, kind: int, pointer: str) -> None:
         mods = set(instr.mods)
@@ -180,6 +191,13 @@ class Checked(Thread):
         super().instruction(instr)
 
     def emit(self, row, instr: Instr) -> None:
+        if self.async_registers:
+            self.async_registers.before(instr)
+        self._emit(row, instr)
+        if self.async_registers:
+            self.async_registers.after(instr)
+
+    def _emit(self, row, instr: Instr) -> None:
         if not self.marked:
             return super().emit(row, instr)
         operands = instr.operands
