@@ -15,7 +15,7 @@ FULL_MASK = 0xFFFFFFFF
 WARP_SIZE = 32
 
 
-def shuffle_sync_op(value, offset, mask=FULL_MASK, mask_and_clamp=31, kind: str = "idx"):
+def shuffle_sync_op(value, offset, mask: int | Numeric = FULL_MASK, mask_and_clamp=31, kind: str = "idx"):
     """The `value` of another lane of `mask`.
 
     `kind` is idx, up, down or bfly; `mask_and_clamp` holds the segment mask in bits 8-12 and the clamp in bits 0-4, so
@@ -75,22 +75,22 @@ def shuffle_sync_bfly(value, offset, mask=FULL_MASK, mask_and_clamp=31):
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "bfly")
 
 
-def vote_ballot_sync(pred, mask=FULL_MASK) -> Int32:
+def vote_ballot_sync(pred, mask: int | Numeric = FULL_MASK) -> Int32:
     """One bit a lane of `mask`: its `pred`.  PTX ISA: vote.sync.ballot."""
     return intrinsic("nvvm.vote.ballot.sync", Int32, Int32(mask), Boolean(pred))
 
 
-def vote_any_sync(pred, mask=FULL_MASK) -> Boolean:
+def vote_any_sync(pred, mask: int | Numeric = FULL_MASK) -> Boolean:
     """Whether `pred` holds in any lane of `mask`.  PTX ISA: vote.sync.any."""
     return intrinsic("nvvm.vote.any.sync", Boolean, Int32(mask), Boolean(pred))
 
 
-def vote_all_sync(pred, mask=FULL_MASK) -> Boolean:
+def vote_all_sync(pred, mask: int | Numeric = FULL_MASK) -> Boolean:
     """Whether `pred` holds in all lanes of `mask`.  PTX ISA: vote.sync.all."""
     return intrinsic("nvvm.vote.all.sync", Boolean, Int32(mask), Boolean(pred))
 
 
-def vote_uni_sync(pred, mask=FULL_MASK) -> Boolean:
+def vote_uni_sync(pred, mask: int | Numeric = FULL_MASK) -> Boolean:
     """Whether `pred` is the same in all lanes of `mask`.  PTX ISA: vote.sync.uni."""
     return intrinsic("nvvm.vote.uni.sync", Boolean, Int32(mask), Boolean(pred))
 
@@ -126,7 +126,7 @@ _REDUX = {
 }
 
 
-def warp_redux_sync(value, kind: str, mask_and_clamp=FULL_MASK):
+def warp_redux_sync(value, kind: str, mask_and_clamp: int | Numeric = FULL_MASK):
     """The sum, extreme or bitwise combination of a 32-bit integer over the lanes of the mask.  PTX ISA: redux.sync."""
     number = numeric(value)
     if kind not in _REDUX or number is None or not type(number).is_integer or type(number).width != 32:
@@ -164,7 +164,7 @@ def match_sync(mask, value, kind: str = "any") -> Uint32:
     return ptx(text, Uint32, f"=r,{letter},r", number, Int32(mask))
 
 
-def vote_sync_op(pred, kind: str, mask=FULL_MASK):
+def vote_sync_op(pred, kind: str, mask: int | Numeric = FULL_MASK):
     """vote_any_sync, vote_all_sync, vote_uni_sync or vote_ballot_sync, by name."""
     votes = {"any": vote_any_sync, "all": vote_all_sync, "uni": vote_uni_sync, "ballot": vote_ballot_sync}
     if kind not in votes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
 from dsl.core.ir import mlir
@@ -16,9 +16,12 @@ from dsl.tirx import dtypes, effects
 from dsl.tirx.divisor import is_multiple
 from dsl.tirx.dtypes import DType
 from dsl.tirx.error_wording import type_name
-from dsl.tirx.promotion import check_literal, instead_of, literal_value
-from dsl.tirx.signature import row_major, touched_by_host
+from dsl.tirx.promotion import check_literal, instead_of, literal_value, number_of
+from dsl.tirx.signature import Handle, row_major, touched_by_host
 from dsl.tirx.vector_lanes import NotLanes, Ramp, access, as_vector, note as note_load, refuse, unaligned
+
+if TYPE_CHECKING:
+    from dsl.tirx.memory import StaticArray
 
 MOST_BYTES = 16  # of one access
 
@@ -31,8 +34,8 @@ class Buffer:
 
     __hash__ = None
     is_no_operand = "take an element: `A[i]`"
-    handle = None  # the parameter it is, where it is one
-    array = None  # the `__shared__` array it is, where it is one
+    handle: Handle | None = None  # the parameter it is, where it is one
+    array: StaticArray | None = None  # the `__shared__` array it is, where it is one
 
     def __init__(
         self,
@@ -69,7 +72,7 @@ class Buffer:
         return self._scope
 
     def __flatten__(self) -> tuple[tuple, Any]:
-        extents = [numeric(extent) for extent in (*self.shape, *self.strides)]
+        extents = [number_of(extent) for extent in (*self.shape, *self.strides)]
         return (
             (self.pointer, *(extent for extent in extents if is_dynamic(extent))),
             (
@@ -104,12 +107,15 @@ class Buffer:
     def __getitem__(self, index: Any) -> Any:
         return self.load(*self._place(index))
 
-    def __iter__(self) -> NoReturn:
-        """Not there: Python would ask for element after element for ever. Raises DSLUserCodeTypeError."""
+    def _refuse_iteration(self, *_operands: Any) -> NoReturn:
+        """Python would ask for element after element for ever. Raises DSLUserCodeTypeError."""
         raise DSLUserCodeTypeError(
-            f"`{self.name}` is a buffer, which Python does not iterate over",
-            fix=f"loop over its indices: `for i in T.serial(n): {self.name}[i]`",
+            f"the buffer `{self.name}` is not iterated",
+            id="BUFFER_ITERATED",
+            fix=f"loop over its elements: `for i in T.serial({self.name}.shape[0])`",
         )
+
+    __iter__ = __contains__ = _refuse_iteration
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.store(value, *self._place(index))
@@ -141,7 +147,7 @@ class Buffer:
 
     def _slice(self, one: slice, extent: Any) -> tuple[Any, int]:
         start, stop = one.start or 0, extent if one.stop is None else one.stop
-        count = numeric(stop - start)
+        count = number_of(stop - start)
         if is_dynamic(count) or one.step not in (None, 1):
             raise DSLUserCodeError(
                 "a slice must have a length known while compiling, and step 1",
@@ -253,7 +259,7 @@ class Buffer:
 
     def _known_alignment(self, offset: Any) -> int:
         """What is known of the address of an element: its bytes, or more where the offset is static."""
-        number = numeric(offset)
+        number = number_of(offset)
         size_bytes = self._dtype.bytes
         offset_bytes = 0 if is_dynamic(number) else int(number.value) * size_bytes
         return (
@@ -326,17 +332,6 @@ for _name in (
     "rxor lshift rlshift rshift rrshift neg pos abs invert eq ne lt le gt ge bool int float index"
 ).split():
     setattr(Buffer, f"__{_name}__", _refuse_operator)
-
-
-def _refuse_iteration(self: Buffer, *_operands: Any):
-    raise DSLUserCodeTypeError(
-        f"the buffer `{self.name}` is not iterated",
-        id="BUFFER_ITERATED",
-        fix=f"loop over its elements: `for i in T.serial({self.name}.shape[0])`",
-    )
-
-
-Buffer.__iter__ = Buffer.__contains__ = _refuse_iteration
 
 
 def load_vector(pointer: Pointer, lanes: int, alignment_bytes: int) -> TensorSSA:

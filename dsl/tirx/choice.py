@@ -77,7 +77,10 @@ def ifexp(test: Any, then: Callable, orelse: Callable) -> Any:
 def _common(a: Any, b: Any) -> dtypes.DType | None:
     if isinstance(a, TensorSSA) or isinstance(b, TensorSSA):
         vector, other = (a, b) if isinstance(a, TensorSSA) else (b, a)
-        scalar = other.dtype if isinstance(other, TensorSSA) else type(numeric(other))
+        number = other if isinstance(other, TensorSSA) else numeric(other)
+        if number is None:
+            return None
+        scalar = number.dtype
         return dtypes.find(f"{dtypes.find(promote(vector.dtype, scalar))}x{vector.size}")
     left, right = numeric(a), numeric(b)
     return None if left is None or right is None else dtypes.find(promote(type(left), type(right)))
@@ -123,8 +126,9 @@ def _short(left: Numeric, right: Callable, word: str) -> Boolean:
     if not does:
         return operate(word, flag, _flag(right(), word))
     name = Name(f"the `{word}`", *dataclasses.astuple(here()))
-    arms = [lambda _: (_flag(right(), word),), lambda _: (Boolean(word == "or"),)]
-    return statements.if_(flag, *(arms if word == "and" else arms[::-1]), (Boolean(False),), (name,))[0]
+    evaluated, decided = lambda _: (_flag(right(), word),), lambda _: (Boolean(word == "or"),)
+    then, orelse = (evaluated, decided) if word == "and" else (decided, evaluated)
+    return statements.if_(flag, then, orelse, (Boolean(False),), (name,))[0]
 
 
 def _flag(value: Any, word: str) -> Boolean:

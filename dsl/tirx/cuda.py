@@ -75,7 +75,7 @@ def _votes(name: str) -> Callable:
             f"{{ .reg .pred %dsl_p, %dsl_q; setp.ne.b32 %dsl_p, $1, 0; bar.red.{name}.pred %dsl_q, 0, %dsl_p; "
             "selp.b32 $0, 1, 0, %dsl_q; }"
         )
-        return ptx(text, Int32, "=r,r", Int32(Boolean(numeric(cond))))
+        return Int32(ptx(text, Int32, "=r,r", Int32(Boolean(numeric(cond)))))
 
     vote.__name__ = vote.__qualname__ = f"syncthreads_{name}"
     which = {"and": "all", "or": "any"}[name]
@@ -110,13 +110,13 @@ def ballot_sync(mask: object, pred: object) -> Uint32:
 @noted
 def reduce_add_sync_u32(mask: object, value: object) -> Uint32:
     """The sum over the lanes of `mask`.  PTX ISA: redux.sync."""
-    return warp.warp_redux_sync(Uint32(numeric(value)), "add", Uint32(numeric(mask)))
+    return Uint32(warp.warp_redux_sync(Uint32(numeric(value)), "add", Uint32(numeric(mask))))
 
 
 @noted
 def reduce_min_sync_u32(mask: object, value: object) -> Uint32:
     """The least over the lanes of `mask`."""
-    return warp.warp_redux_sync(Uint32(numeric(value)), "umin", Uint32(numeric(mask)))
+    return Uint32(warp.warp_redux_sync(Uint32(numeric(value)), "umin", Uint32(numeric(mask))))
 
 
 def _shuffles(kind: str, name: str) -> Callable:

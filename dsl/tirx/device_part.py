@@ -31,6 +31,7 @@ class DevicePart(trace.KernelTrace):
         for outside, inside in self.adopted:
             if outside == value:
                 return inside
+        assert self.entry is not None
         type_ = mlir.i8 if value.type == mlir.i1 else value.type
         argument = self.entry.add_argument(type_, mlir.location())
         if type_ != value.type:

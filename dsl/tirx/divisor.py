@@ -9,7 +9,8 @@ import math
 from typing import Any
 
 from dsl.core.ir import mlir
-from dsl.core.number.dtypes import is_dynamic, numeric
+from dsl.core.number.dtypes import is_dynamic
+from dsl.tirx.promotion import number_of
 
 _MOST = 1 << 20
 _DEPTH = 24
@@ -17,7 +18,7 @@ _DEPTH = 24
 
 def residue(value: Any) -> tuple[int, int]:
     """(divisor, residue) of a number: divisor 0 where it is known (and is the residue), 1 where nothing is."""
-    number = numeric(value)
+    number = number_of(value)
     if not is_dynamic(number):
         return 0, int(number.value)
     return _of(number.value, 0)
@@ -99,7 +100,7 @@ _RULES = {
 
 def key(value: Any) -> Any:
     """What two numbers that are computed alike have in common."""
-    number = numeric(value)
+    number = number_of(value)
     return int(number.value) if not is_dynamic(number) else _key(number.value, 0)
 
 

@@ -31,6 +31,7 @@ def of_the_author() -> Iterator[None]:
         raise
     except Exception as error:
         last = error.__traceback__
+        assert last is not None
         while last.tb_next is not None:
             last = last.tb_next
         if is_between(last.tb_frame.f_code) and not _is_of_call(error):

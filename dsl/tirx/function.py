@@ -94,6 +94,8 @@ def _evaluated(function: types.FunctionType, names: dict[str, Any]) -> dict[str,
 class PrimFunc:
     """A traced function: `traced` is its text, `signature` what a call brings."""
 
+    __name__: str
+
     def __init__(
         self,
         function: types.FunctionType,
@@ -200,6 +202,8 @@ def _require_function(function: Any, name: str) -> None:
 class JitFunction:
     """A function with T.constexpr parameters; `.specialize(N=256)` gives the PrimFunc for their values."""
 
+    __name__: str
+
     def __init__(self, function: types.FunctionType):
         functools.update_wrapper(self, function)
         self.function, self.made = function, {}
@@ -271,6 +275,8 @@ def jit(function: Callable | None = None, **_options: Any) -> Any:
 
 class Inline:
     """A function whose body is traced in place of each call."""
+
+    __name__: str
 
     def __init__(self, function: types.FunctionType):
         functools.update_wrapper(self, function)

@@ -89,12 +89,16 @@ def _closed(after: tuple, names: tuple) -> tuple:
 class TirxHooks(Hooks):
     """core's hooks with TIRx's meaning."""
 
+    callee: Callable[[Any], Any]  # what a call of an undecorated function calls
+
     # --- registers ---
 
-    first, assign, declared, augmented, read, stored = map(
-        staticmethod,
-        (registers.first, registers.assign, registers.declared, registers.augmented, registers.read, registers.stored),
-    )
+    first = staticmethod(registers.first)
+    assign = staticmethod(registers.assign)
+    declared = staticmethod(registers.declared)
+    augmented = staticmethod(registers.augmented)
+    read = staticmethod(registers.read)
+    stored = staticmethod(registers.stored)
 
     @staticmethod
     def parts(value: Any, count: int) -> tuple:
@@ -127,12 +131,15 @@ class TirxHooks(Hooks):
         if not is_dynamic(flag):
             return _closed(arms[0 if flag.value else 1](*state), names)
         unset = Filling(state)
-        values = statements.if_(flag, *(_filling(unset, arm, 0) for arm in arms), unset.fill(state), names)
+        then, orelse = (_filling(unset, arm, 0) for arm in arms)
+        values = statements.if_(flag, then, orelse, unset.fill(state), names)
         return _closed(unset.clear(values), names)
 
     ifexp = staticmethod(choice.ifexp)
     if_then_else = staticmethod(choice.if_then_else)
-    and_, or_, not_ = map(staticmethod, (choice.and_, choice.or_, choice.not_))
+    and_ = staticmethod(choice.and_)
+    or_ = staticmethod(choice.or_)
+    not_ = staticmethod(choice.not_)
 
     @staticmethod
     def address_of(buffer: Any, index: Any):
@@ -147,8 +154,12 @@ class TirxHooks(Hooks):
     # --- loops ---
 
     Range = staticmethod(loops.python_range)
-    Serial, Unroll, Vectorized, Thread = map(staticmethod, (loops.serial, loops.unroll, loops.vectorized, loops.thread))
-    axes, axis = map(staticmethod, (loops.axes, loops.axis))
+    Serial = staticmethod(loops.serial)
+    Unroll = staticmethod(loops.unroll)
+    Vectorized = staticmethod(loops.vectorized)
+    Thread = staticmethod(loops.thread)
+    axes = staticmethod(loops.axes)
+    axis = staticmethod(loops.axis)
 
     @staticmethod
     def for_(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.number.dtypes import Int32, Numeric, is_dynamic, numeric
+from dsl.core.number.dtypes import Numeric, is_dynamic, numeric
 from dsl.core.state import Stack
 from dsl.core.trace import COOPERATIVE, Launch
 from dsl.gpu.inline import register
@@ -122,13 +122,14 @@ def collecting() -> AbstractContextManager[Extents]:
 
 def current(what: str) -> Extents:
     """Of the kernel being traced. Raises DSLUserCodeError in the host part."""
-    if not _open:
+    extents = _open.top()
+    if extents is None:
         raise DSLUserCodeError(
             f"T.{what} stands in the device part of a function",
             id="DEVICE_PART",
             fix="write T.device_entry() before it",
         )
-    return _open.top()
+    return extents
 
 
 def _said(name: str, extents: Any, most: int = 3) -> tuple:
@@ -164,17 +165,21 @@ def _said(name: str, extents: Any, most: int = 3) -> tuple:
 
 def _place(name: str, extents: tuple) -> Numeric | tuple[Numeric, ...]:
     """The special registers `name` on as many axes as there are extents."""
-    ids = tuple(register(f"{name}.{axis}") for axis, _ in zip("xyz", extents))
+    ids = _axes(name, extents)
     return ids[0] if len(ids) == 1 else ids
 
 
-def linear() -> Int32:
+def _axes(name: str, extents: tuple) -> tuple[Numeric, ...]:
+    return tuple(register(f"{name}.{axis}") for axis, _ in zip("xyz", extents))
+
+
+def linear() -> Numeric:
     """The thread's number in its block."""
     entry = current("thread_id").said.get("thread_id")
     extents = entry[0] if entry else (1,)
-    axes = _place("tid", extents)
+    axes = _axes("tid", extents)
     if len(extents) == 1:
-        return axes
+        return axes[0]
     linear = axes[0] + axes[1] * extents[0]
     return linear + axes[2] * (extents[0] * extents[1]) if len(extents) == 3 else linear
 

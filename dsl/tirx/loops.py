@@ -12,7 +12,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
 from dsl.core.number.dtypes import Int32, is_dynamic, numeric
 from dsl.tirx import ids, vector_lanes
 from dsl.tirx.error_wording import type_name
-from dsl.tirx.promotion import instead_of
+from dsl.tirx.promotion import instead_of, number_of
 
 
 def python_range(*bounds: Any) -> Range:
@@ -42,7 +42,7 @@ def _check(name: str, bounds: Sequence[Any]) -> None:
             raise DSLUserCodeTypeError(
                 f"a bound of {name} must be an integer, got {type_name(bound)}", fix=fix, id="LOOP_BOUND"
             )
-    if len(bounds) == 3 and not is_dynamic(numeric(bounds[2])) and numeric(bounds[2]).value == 0:
+    if len(bounds) == 3 and not is_dynamic(numeric(bounds[2])) and number_of(bounds[2]).value == 0:
         raise DSLUserCodeError("a loop step of 0 never ends", fix="use a step other than 0", id="LOOP_STEP")
 
 
@@ -107,7 +107,7 @@ def _static(name: str, start: Any, stop: Any, step: Any, lonely: str) -> range:
     numbers = []
     _check(f"T.{name}", (start, stop, 1 if step is None else step))
     for bound in (start, stop, 1 if step is None else step):
-        number = numeric(bound)
+        number = number_of(bound)
         if is_dynamic(number):
             raise DSLUserCodeTypeError(
                 f"T.{name} needs bounds known while compiling, got one known at run time only",

@@ -70,8 +70,8 @@ def match_buffer(
 
 
 def _extents(shape: Any) -> tuple:
-    shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    for extent in shape:
+    extents = []
+    for extent in shape if isinstance(shape, (tuple, list)) else (shape,):
         number = numeric(extent)
         if number is None or not number.is_integer:
             raise DSLUserCodeTypeError(
@@ -85,7 +85,8 @@ def _extents(shape: Any) -> tuple:
                 id="SHAPE",
                 fix="a shape is a tuple of positive integers: (4, 8)",
             )
-    return tuple(extent if is_dynamic(numeric(extent)) else int(numeric(extent).value) for extent in shape)
+        extents.append(extent if is_dynamic(number) else int(number.value))
+    return tuple(extents)
 
 
 def _refuse_layout(layout: Any) -> None:
@@ -163,8 +164,10 @@ class SharedScalar(Buffer):
 
 def alloc_scalar(dtype: Any = "float32", scope: str = "global") -> Scalar | SharedScalar:
     """A number of its own in the memory `scope`: "local" or "shared"."""
-    if scope == "local":
-        return Scalar(dtypes.find(dtype))
+    return Scalar(dtypes.find(dtype)) if scope == "local" else _scalar_in(dtype, scope)
+
+
+def _scalar_in(dtype: Any, scope: str) -> SharedScalar:
     buffer = alloc_buffer((1,), dtype, scope)
     scalar = SharedScalar(buffer.pointer, buffer.dtype, buffer.shape, buffer.strides, buffer.scope())
     scalar.array = buffer.array
@@ -178,7 +181,7 @@ def local_scalar(dtype: Any = "float32") -> Scalar:
 
 def shared_scalar(dtype: Any = "float32") -> SharedScalar:
     """A number in the memory of the block."""
-    return alloc_scalar(dtype, "shared")
+    return _scalar_in(dtype, "shared")
 
 
 def alloc_local(shape: Any, dtype: Any = "float32", **options: Any) -> Buffer:
@@ -240,25 +243,24 @@ def _dynamic_shared(dtype: dtypes.DType, count: int, align: int) -> Pointer:
     return Pointer(dtype.scalar, mlir.gep(region_start(), mlir.i8, start), AddressSpace.smem, alignment_bytes)
 
 
-class _Static:
+class StaticArray:
     """A `__shared__` array: how many bytes, where it was asked for, and the op that takes its address."""
+
+    op: mlir.Operation
 
     def __init__(self, type_text: str, n_bytes: int, alignment_bytes: int):
         self.type_text, self.n_bytes, self.alignment_bytes, self.place = type_text, n_bytes, alignment_bytes, here()
-        self.symbol, self.op = "", None
+        self.symbol = ""
 
 
-def _static_arrays() -> list[_Static]:
-    kernel = trace.kernel()
-    if not hasattr(kernel, "static_arrays"):
-        kernel.static_arrays = []
-    return kernel.static_arrays
+def _static_arrays() -> list[StaticArray]:
+    return vars(trace.kernel()).setdefault("static_arrays", [])
 
 
-def _static_shared(dtype: dtypes.DType, count: int, align: int) -> tuple[Pointer, _Static]:
+def _static_shared(dtype: dtypes.DType, count: int, align: int) -> tuple[Pointer, StaticArray]:
     """A `__shared__` array. Raises DSLUserCodeError past 48 KiB a kernel."""
     arrays, alignment_bytes = _static_arrays(), max(align, SHARED_ALIGNMENT_BYTES)
-    shared = _Static(
+    shared = StaticArray(
         f"!llvm.array<{count * dtype.lanes} x {dtype.scalar.storage_type()}>", count * dtype.bytes, alignment_bytes
     )
     arrays.append(shared)
@@ -277,7 +279,7 @@ def _static_shared(dtype: dtypes.DType, count: int, align: int) -> tuple[Pointer
     return Pointer(dtype.scalar, shared.op.results[0], AddressSpace.smem, alignment_bytes), shared
 
 
-def _call(array: _Static, wanted: str) -> None:
+def _call(array: StaticArray, wanted: str) -> None:
     """Give an array a name that no other has."""
     symbols = {other.symbol for other in _static_arrays() if other is not array} | trace.kernel().module.declared
     array.symbol = next(name for name in (wanted, *(f"{wanted}_{k}" for k in range(1, 10000))) if name not in symbols)

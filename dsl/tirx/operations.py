@@ -18,7 +18,7 @@ from dsl.tile.ssa import TensorSSA
 from dsl.tirx import dtypes, ids
 from dsl.tirx.effects import noted
 from dsl.tirx.error_wording import type_name
-from dsl.tirx.promotion import GREATEST, check_divisor, converted, instead_of, promote
+from dsl.tirx.promotion import GREATEST, check_divisor, converted, instead_of, number_of, promote
 from dsl.tirx.vector_lanes import as_vector
 
 __all__ = [
@@ -103,12 +103,14 @@ __all__ = [
 
 def _together(name: str, *operands: Any) -> list[Numeric]:
     """Numbers in their common dtype. Raises DSLUserCodeTypeError for what is none."""
-    numbers = [numeric(operand) for operand in operands]
-    if any(number is None for number in numbers):
-        wrong = next(operand for operand, number in zip(operands, numbers) if number is None)
-        raise DSLUserCodeTypeError(
-            f"T.{name} takes numbers, got {type_name(wrong)}", id="OPERAND_TYPE", fix=instead_of(wrong)
-        )
+    numbers = []
+    for operand in operands:
+        number = numeric(operand)
+        if number is None:
+            raise DSLUserCodeTypeError(
+                f"T.{name} takes numbers, got {type_name(operand)}", id="OPERAND_TYPE", fix=instead_of(operand)
+            )
+        numbers.append(number)
     dtype = type(numbers[0])
     for number in numbers[1:]:
         dtype = promote(dtype, type(number))
@@ -126,7 +128,7 @@ def _elementwise(function: Callable, *operands: Any) -> Any:
         [ssa_lane(operand, k) if isinstance(operand, TensorSSA) else operand for operand in operands]
         for k in range(lanes)
     ]
-    results = [numeric(function(*lane)) for lane in every]
+    results = [number_of(function(*lane)) for lane in every]
     return TensorSSA(ssa.from_elements([number.ir() for number in results]), lanes, type(results[0]))
 
 
@@ -158,15 +160,13 @@ def _of_floats(name: str, function: Callable, document: str = "") -> Callable:
 
         return _elementwise(one, *operands)
 
-    if name in _OF_TWO:
+    def of_two(x1: Any, x2: Any) -> Any:
+        return compute(x1, x2)
 
-        def operation(x1: Any, x2: Any) -> Any:
-            return compute(x1, x2)
-    else:
+    def of_one(x: Any) -> Any:
+        return compute(x)
 
-        def operation(x: Any) -> Any:
-            return compute(x)
-
+    operation = of_two if name in _OF_TWO else of_one
     operation.__name__ = operation.__qualname__ = name
     operation.__doc__ = document or f"`{name}` of floats, of vectors lane by lane."
     return operation
@@ -249,17 +249,27 @@ ldexp = _of_floats("ldexp", lambda x, y: x * functions.exp2(y), "x * 2**y.")
 
 def fma(a: Any, b: Any, c: Any) -> Any:
     """a * b + c, rounded once."""
-    return _elementwise(lambda *operands: functions.fma(*_together("fma", *operands)), a, b, c)
+
+    def one(*operands: Any) -> Any:
+        x, y, z = _together("fma", *operands)
+        return functions.fma(x, y, z)
+
+    return _elementwise(one, a, b, c)
 
 
 def pow(x: Any, y: Any) -> Any:
     """x to the power of y."""
-    return _elementwise(lambda *operands: functions.pow(*_together("pow", *operands)), x, y)
+
+    def one(*operands: Any) -> Any:
+        base, exponent = _together("pow", *operands)
+        return functions.pow(base, exponent)
+
+    return _elementwise(one, x, y)
 
 
 def abs(x: Any) -> Any:
     """|x|."""
-    return _elementwise(lambda operand: numeric(operand).__abs__(), x)
+    return _elementwise(lambda operand: _together("abs", operand)[0].__abs__(), x)
 
 
 fabs = abs
@@ -394,7 +404,7 @@ def reinterpret(dtype: Any, value: Any) -> Any:
 
 def Broadcast(value: Any, lanes: int) -> TensorSSA:
     """A vector with `value` in every lane."""
-    number = numeric(value)
+    (number,) = _together("Broadcast", value)
     return TensorSSA(ssa.splat(number, int(lanes)), int(lanes), type(number))
 
 
@@ -458,7 +468,7 @@ def tvm_storage_sync(scope: str) -> None:
 
 def _segment(width: Any) -> int:
     number = numeric(width)
-    if is_dynamic(number) or int(number.value) not in (1, 2, 4, 8, 16, 32):
+    if number is None or is_dynamic(number) or int(number.value) not in (1, 2, 4, 8, 16, 32):
         raise DSLUserCodeValueError(
             "the width of a shuffle is 1, 2, 4, 8, 16 or 32, known while compiling", id="SHUFFLE_WIDTH", fix="width=32"
         )

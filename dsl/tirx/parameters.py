@@ -39,6 +39,7 @@ def parameter_place(function: types.FunctionType, name: str) -> Span:
         argument = next(arg for arg in ast.walk(definition) if isinstance(arg, ast.arg) and arg.arg == name)
     except (OSError, SyntaxError, StopIteration, IndexError):
         return Span(code.co_filename, code.co_firstlineno)
+    assert argument.end_lineno is not None and argument.end_col_offset is not None
     return Span(
         code.co_filename,
         first + argument.lineno - 1,

@@ -65,13 +65,20 @@ def _check(name: str, a: Any, b: Any) -> None:
                 f"{type_name(one)} cannot be {word} {type_name(other)}", id="OPERAND_TYPE", fix=instead_of(one)
             )
         if other is b and name in ("floordiv", "mod"):
-            number = numeric(b)
-            if number is not None and numeric(a) is not None and numeric(a).is_integer:
-                check_divisor(name, number)
+            dividend, divisor = numeric(a), numeric(b)
+            if divisor is not None and dividend is not None and dividend.is_integer:
+                check_divisor(name, divisor)
         if name not in ("lshift", "rshift"):
             _check_operand(name, one, other)
     if name in ("lshift", "rshift"):
         check_shift(name, a, b)
+
+
+def number_of(value: Any) -> Numeric:
+    """A value that is a number for sure, as one."""
+    number = numeric(value)
+    assert number is not None
+    return number
 
 
 def _dtype_of(value: Any) -> type[Numeric] | None:

@@ -62,7 +62,9 @@ class Unset(Unbound):
         undefined = mlir.Operation.create(
             "llvm.mlir.undef", results=[self.dtype.scalar.carrier], loc=mlir.location(self.place)
         )
-        mlir.current_block().append(undefined)
+        block = mlir.current_block()
+        assert block is not None
+        block.append(undefined)
         return self.dtype.scalar(undefined.results[0])
 
 

@@ -81,15 +81,15 @@ class Tensor:
         self.nbytes = math.prod(shape) * dtype.bytes
         self._on_device = where.kind == "cuda" and session.current().device.kind == "cuda"
         if self._on_device:
-            running = session.current().device
-            self._address, self._memory = running.alloc(max(self.nbytes, 1), "tensor"), running
+            self._gpu = session.current().device
+            self._address = self._gpu.alloc(max(self.nbytes, 1), "tensor")
         else:
-            self._memory = np.zeros(self.nbytes + ALIGNMENT_BYTES, np.uint8)
-            self._address = -(-self._memory.ctypes.data // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+            self._bytes = np.zeros(self.nbytes + ALIGNMENT_BYTES, np.uint8)
+            self._address = -(-self._bytes.ctypes.data // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 
     def __del__(self, is_ending=sys.is_finalizing) -> None:  # memory on the device goes with the process
         if getattr(self, "_on_device", False) and not is_ending():
-            self._memory.free(self._address)
+            self._gpu.free(self._address)
 
     @property
     def view(self) -> dlpack.View:
@@ -112,10 +112,10 @@ class Tensor:
 
     def copyfrom(self, source: object) -> Tensor:
         """Fill it from an array of its shape; returns self."""
-        source = source.numpy() if isinstance(source, Tensor) else np.asarray(source)
-        if source.shape != self.shape:
-            raise ValueError(f"array shape {source.shape} do not match the shape of Tensor {self.shape}")
-        array = np.ascontiguousarray(source.astype(self._numpy_dtype, copy=False))
+        array = source.numpy() if isinstance(source, Tensor) else np.asarray(source)
+        if array.shape != self.shape:
+            raise ValueError(f"array shape {array.shape} do not match the shape of Tensor {self.shape}")
+        array = np.ascontiguousarray(array.astype(self._numpy_dtype, copy=False))
         self._copy(self._address, array.ctypes.data)
         return self
 
@@ -126,15 +126,15 @@ class Tensor:
 
     def _copy(self, destination: int, source: int) -> None:
         if self._on_device:
-            self._memory.copy(destination, source, self.nbytes)
+            self._gpu.copy(destination, source, self.nbytes)
         else:
             ctypes.memmove(destination, source, self.nbytes)
 
-    def __dlpack__(self, **options: object) -> object:
+    def __dlpack__(self, **options: Any) -> object:
         if self._on_device:
             raise BufferError("a tensor in GPU memory has no DLPack capsule here: take `.numpy()`")
-        start = self._address - self._memory.ctypes.data
-        array = self._memory[start : start + self.nbytes].view(self._numpy_dtype).reshape(self.shape)
+        start = self._address - self._bytes.ctypes.data
+        array = self._bytes[start : start + self.nbytes].view(self._numpy_dtype).reshape(self.shape)
         return array.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -174,14 +174,14 @@ def empty(
     shape: object, dtype: object = "float32", device: Device | None = None, mem_scope: str | None = None
 ) -> Tensor:
     """A tensor whose content is to be written; it is 0 here."""
-    shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    if not all(isinstance(extent, (int, np.integer)) and extent >= 0 for extent in shape):
+    extents: tuple[Any, ...] = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    if not all(isinstance(extent, (int, np.integer)) and extent >= 0 for extent in extents):
         raise DSLUserCodeTypeError(
-            f"a shape is a tuple of integers, got {shape}",
+            f"a shape is a tuple of integers, got {extents}",
             id="TENSOR_SHAPE",
             fix='tvm.runtime.empty((4, 8), "float32")',
         )
-    return Tensor(tuple(map(int, shape)), dtypes.find(dtype), device if device is not None else cpu())
+    return Tensor(tuple(map(int, extents)), dtypes.find(dtype), device if device is not None else cpu())
 
 
 NDArray = Tensor

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
@@ -49,16 +49,14 @@ class Handle:
     matched: Span | None = None
     buffer_name: str = ""  # of the tensor it is matched as
 
+    def _refuse(self, *_operands: Any) -> NoReturn:
+        raise DSLUserCodeTypeError(
+            f"`{self.name}` is a T.handle, which has no elements before it is matched",
+            id="HANDLE_UNMATCHED",
+            fix=f'A = T.match_buffer({self.name}, (64,), "float32"), before T.device_entry()',
+        )
 
-def _refuse_handle(self: Handle, *_operands: Any):
-    raise DSLUserCodeTypeError(
-        f"`{self.name}` is a T.handle, which has no elements before it is matched",
-        id="HANDLE_UNMATCHED",
-        fix=f'A = T.match_buffer({self.name}, (64,), "float32"), before T.device_entry()',
-    )
-
-
-Handle.__getitem__ = Handle.__setitem__ = Handle.__iter__ = Handle.__len__ = _refuse_handle
+    __getitem__ = __setitem__ = __iter__ = __len__ = _refuse
 
 
 @dataclass(eq=False)
@@ -77,7 +75,7 @@ class Signature:
 
     def handle(self, name: str) -> Handle:
         """The next parameter, an address."""
-        pointer = _argument(PointerType(Int8, AddressSpace.gmem, ALIGNMENT_BYTES))
+        pointer = _pointer(PointerType(Int8, AddressSpace.gmem, ALIGNMENT_BYTES))
         handle = Handle(name, len(self.parameters), pointer, pointer.address)
         self.parameters.append((name, handle))
         self.sources.append(handle)
@@ -88,12 +86,12 @@ class Signature:
         scalar = ScalarType(dtype)
         self.sources.append((len(self.parameters), scalar))
         self.parameters.append((name, scalar))
-        argument = self.numbers[name] = _argument(scalar)
+        argument = self.numbers[name] = _number(scalar)
         return argument
 
     def symbol(self, dtype: type[Numeric]) -> Numeric:
         """A number that the shape of a tensor will say."""
-        symbol = Symbol(SymInt(dtype.width), _argument(ScalarType(dtype)), here())
+        symbol = Symbol(SymInt(dtype.width), _number(ScalarType(dtype)), here())
         self.symbols.append(symbol)
         self.sources.append(symbol)
         return symbol.number
@@ -112,7 +110,7 @@ class Signature:
         if number is not None and not is_dynamic(number):
             return int(number.value)
         for symbol in self.symbols:
-            if symbol.number.value is number.value:
+            if number is not None and symbol.number.value is number.value:
                 symbol.is_found = True
                 return symbol.leaf
         return SymInt(64)
@@ -196,7 +194,9 @@ def refusal(error: Exception, kind: Handle | ScalarType, argument: Any, part: st
 def _fix(part: str, kind: Handle | ScalarType, argument: Any) -> str:
     if isinstance(kind, ScalarType):
         return f"pass {'an integer' if kind.dtype.is_integer else 'a number'} that {kind} holds"
-    dtype = error_wording.type_word(kind.type.dtype)
+    type_ = kind.type
+    assert type_ is not None  # a handle that is never matched takes anything
+    dtype = error_wording.type_word(type_.dtype)
     if part == "dtype":
         return f'convert it: `x.astype("{dtype}")`'
     if part == "strides":
@@ -204,9 +204,9 @@ def _fix(part: str, kind: Handle | ScalarType, argument: Any) -> str:
     if part == "data":
         return "copy it: new allocations are aligned"
     if part in ("shape", "ndim"):
-        extents = ", ".join("?" if isinstance(leaf, SymInt) else str(leaf) for leaf in kind.type.shape)
+        extents = ", ".join("?" if isinstance(leaf, SymInt) else str(leaf) for leaf in type_.shape)
         same = "; extents of one name are the same in all tensors" if "?" in extents else ""
-        return f"pass a tensor of shape ({extents}{',' * (len(kind.type.shape) == 1)}){same}"
+        return f"pass a tensor of shape ({extents}{',' * (len(type_.shape) == 1)}){same}"
     return f'pass a tensor: `tvm.runtime.tensor(np.array(x, "{dtype}"), device=tvm.cuda(0))`'
 
 
@@ -214,9 +214,23 @@ def _type_text(kind: Handle | ScalarType) -> str:
     return str(kind.type or "handle") if isinstance(kind, Handle) else str(kind)
 
 
-def _argument(typed: ScalarType | PointerType) -> Numeric | Pointer:
-    """A new argument of the host function being traced."""
+def _number(scalar: ScalarType) -> Numeric:
+    """A new argument of the host function being traced, a number."""
+    number = _argument(scalar)
+    assert isinstance(number, Numeric)
+    return number
+
+
+def _pointer(typed: PointerType) -> Pointer:
+    """A new argument of the host function being traced, an address."""
+    pointer = _argument(typed)
+    assert isinstance(pointer, Pointer)
+    return pointer
+
+
+def _argument(typed: ScalarType | PointerType) -> object:
     host = trace.host()
+    assert host.entry is not None
     return trace.load_argument(typed, host.entry.arguments[0], host.slots)
 
 
@@ -230,14 +244,16 @@ def describing(signature: Signature) -> AbstractContextManager[Signature]:
 
 def touched_by_host(buffer: Any) -> None:
     """Note the place where the host part first loads or stores an element of a tensor."""
-    if _open and _open.top().touched is None and buffer.handle is not None and not trace.in_kernel():
-        _open.top().touched = buffer.name, here()
+    signature = _open.top()
+    if signature and signature.touched is None and buffer.handle is not None and not trace.in_kernel():
+        signature.touched = buffer.name, here()
 
 
 def check_untouched() -> None:
     """Raise where the host part has used memory of the GPU: it has a device part."""
-    if _open and _open.top().touched is not None:
-        name, place = _open.top().touched
+    signature = _open.top()
+    if signature is not None and signature.touched is not None:
+        name, place = signature.touched
         raise DSLUserCodeError(
             f"`{name}` is memory of the GPU, which the host part does not reach",
             place=place,
@@ -248,12 +264,12 @@ def check_untouched() -> None:
 
 def unlaunchable(error: DSLUserCodeError) -> None:
     """Keep why the kernel being traced cannot be compiled, for who compiles it."""
-    _open.top().unlaunchable = error
+    _innermost().unlaunchable = error
 
 
 def name_of(value: mlir.Value) -> str:
     """What readable CUDA calls an argument of the function being traced: `A_ptr`, `n`; "" for other host values."""
-    signature = _open.top()
+    signature = _innermost()
     for name, kind in signature.parameters:
         if isinstance(kind, Handle) and kind.address == value:
             return f"{kind.buffer_name or name}_ptr"
@@ -263,8 +279,9 @@ def name_of(value: mlir.Value) -> str:
 
 def name_symbol(number: Numeric | None, name: str) -> None:
     """Call a symbol as the author does."""
-    for symbol in _open.top().symbols if _open and number is not None else ():
-        if symbol.number is number:
+    signature = _open.top()
+    for symbol in signature.symbols if signature is not None else ():
+        if number is not None and symbol.number is number:
             symbol.name = name
 
 
@@ -274,7 +291,13 @@ def current(what: str) -> Signature:
         raise DSLUserCodeError(
             f"{what} belongs to the host part of a T.prim_func", id="HOST_PART", fix="write it before T.device_entry()"
         )
-    return _open.top()
+    return _innermost()
+
+
+def _innermost() -> Signature:
+    signature = _open.top()
+    assert signature is not None
+    return signature
 
 
 def row_major(shape: Sequence) -> list:

@@ -12,6 +12,7 @@ What a branch or loop binds first ends with it; an `if` that Python decides whil
 from __future__ import annotations
 
 import ast
+import copy
 from typing import Any
 
 from dsl.core.syntax.early_exits import breaks, put_at
@@ -47,8 +48,9 @@ class Statements(Rewriter):
 
     def _callee(self, node: ast.Call) -> Any:
         """What a call calls; also of a call that was made here."""
-        own = is_hook(node.func)
-        return getattr(self.grammar.hooks, node.func.attr, None) if own else super()._callee(node)
+        if isinstance(node.func, ast.Attribute) and is_hook(node.func):
+            return getattr(self.grammar.hooks, node.func.attr, None)
+        return super()._callee(node)
 
     # --- host part and device part ---
 
@@ -92,7 +94,7 @@ class Statements(Rewriter):
             & ours
         )
         part = ast.FunctionDef(DEVICE, arguments_named(anew), rest, [])
-        part.is_prepared = True
+        _mark(part, "is_prepared")
         call = ast.Expr(
             ast.Call(self._hook("device", body[marks[0]]).func, [self._load(name) for name in (DEVICE, *anew)], [])
         )
@@ -109,7 +111,8 @@ class Statements(Rewriter):
 
     def _is_evaluated(self, statement: ast.Expr, callee: Any) -> bool:
         """Whether a statement is `T.evaluate(callee())`."""
-        inner = statement.value.args[0] if self._is_call(statement, evaluate) and statement.value.args else None
+        call = statement.value if self._is_call(statement, evaluate) else None
+        inner = call.args[0] if isinstance(call, ast.Call) and call.args else None
         return isinstance(inner, ast.Call) and self._callee(inner) is callee
 
     # --- scopes ---
@@ -177,7 +180,7 @@ class Statements(Rewriter):
             bound = self._hook("first", value, value, ast.Constant(name))
         else:
             old = self._bound(name) if kind == MAYBE else ast.copy_location(self._load(name), target)
-            old.is_overwritten = True
+            _mark(old, "is_overwritten")
             bound = self._hook("assign", value, put_at(old, target), value, ast.Constant(name))
         return ast.copy_location(ast.Assign([target], bound), node)
 
@@ -185,7 +188,7 @@ class Statements(Rewriter):
         """`a, b = T.cta_id([2, 3])`; of `a, b = b, a` both sides are evaluated first."""
         whole = self._fresh("parts")
         count = ast.Constant(len(target.elts))
-        assignments = [
+        assignments: list[ast.stmt] = [
             put_at(ast.Assign([ast.Name(whole, ast.Store())], self._hook("parts", node.value, node.value, count)), node)
         ]
         for place, element in enumerate(target.elts):
@@ -197,6 +200,13 @@ class Statements(Rewriter):
 
     def _prepare_AnnAssign(self, node: ast.AnnAssign):
         if not isinstance(node.target, ast.Name):
+            if node.value is None:
+                self._error(
+                    node.target,
+                    "only a name is declared without a value",
+                    "assign it: `A[i] = 0`; or declare a register: `x: T.float32`",
+                    "DECLARATION",
+                )
             return self._prepare_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
         name = node.target.id
         annotation = node.annotation.value if isinstance(node.annotation, ast.Subscript) else node.annotation
@@ -222,7 +232,8 @@ class Statements(Rewriter):
                 ),
                 node,
             )
-        read = ast.copy_location(type(target)(**{**dict(ast.iter_fields(target)), "ctx": ast.Load()}), target)
+        read = copy.copy(target)
+        read.ctx = ast.Load()
         value = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
         return self._prepare_Assign(ast.copy_location(ast.Assign([target], value), node))
 
@@ -269,24 +280,27 @@ class Statements(Rewriter):
     def _grid(self, node: ast.For) -> list[ast.stmt]:
         """A nest of loops. `break` leaves all of them, `continue` goes on with the next point."""
         targets = node.target.elts if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
+        names = [target for target in targets if isinstance(target, ast.Name)]
         for target in targets:
             if not isinstance(target, ast.Name):
                 self._error(target, "the variables of T.grid are names", "for i, j in T.grid(m, n)", "LOOP_TARGETS")
+        assert isinstance(node.iter, ast.Call)
         axes = self._fresh("axes")
         call = ast.Call(
             self._hook("axes", node.iter).func, [ast.Constant(len(targets)), *node.iter.args], node.iter.keywords
         )
         first = put_at(ast.Assign([ast.Name(axes, ast.Store())], call), node.iter)
-        body, _ = self._scoped(node.body, {target.id: LOOP for target in targets})
+        nest: list[ast.stmt]
+        nest, _ = self._scoped(node.body, {name.id: LOOP for name in names})
         leaves = breaks(node.body)
         orelse, _ = self._scoped(node.orelse)
         for place, target in reversed(list(enumerate(targets))):
             outermost = place == 0
             iterable = self._hook("axis", target, self._load(axes), ast.Constant(place))
-            after = orelse if outermost else [ast.Continue()] if leaves else []
-            loop = put_at(ast.For(ast.copy_location(target, node.target), iterable, body, after), node)
-            body = [loop] if outermost or not leaves else [loop, put_at(ast.Break(), node)]
-        return [first, *body]
+            after: list[ast.stmt] = orelse if outermost else [ast.Continue()] if leaves else []
+            loop = put_at(ast.For(ast.copy_location(target, node.target), iterable, nest, after), node)
+            nest = [loop] if outermost or not leaves else [loop, put_at(ast.Break(), node)]
+        return [first, *nest]
 
     # --- leaving ---
 
@@ -310,13 +324,13 @@ class Statements(Rewriter):
                 return ast.copy_location(statement, node)
         if self._is_call(node, statement_names.device_entry):
             entry = ast.copy_location(ast.Pass(), node)
-            entry.is_entry = True
+            _mark(entry, "is_entry")
             return entry
         return node
 
     def visit_Attribute(self, node: ast.Attribute):
         if isinstance(node.value, ast.Name):  # `s.dtype` of a T.shared_scalar reads no number
-            node.value.is_owner = True
+            _mark(node.value, "is_owner")
         return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name):
@@ -344,6 +358,11 @@ class Statements(Rewriter):
             place = node.args[0]
             return self._hook("address_of", node, self.visit(place.value), self.visit(_as_expression(place.slice)))
         return super().visit_Call(node)
+
+
+def _mark(node: ast.AST, mark: str) -> None:
+    """Set an attribute of ours on a node of Python's."""
+    setattr(node, mark, True)
 
 
 def _as_expression(index: ast.expr) -> ast.expr:

@@ -18,9 +18,14 @@ def assert_allclose(
     actual: object, desired: object, rtol: float = 1e-7, atol: float = 1e-7, verbose: bool = True
 ) -> None:
     """numpy's, which compares shapes too."""
-    actual, desired = (value.numpy() if hasattr(value, "numpy") else np.asarray(value) for value in (actual, desired))
-    np.testing.assert_equal(actual.shape, desired.shape)
-    np.testing.assert_allclose(actual, desired, rtol=rtol, atol=atol, verbose=verbose)
+    got, wanted = _array(actual), _array(desired)
+    np.testing.assert_equal(got.shape, wanted.shape)
+    np.testing.assert_allclose(got, wanted, rtol=rtol, atol=atol, verbose=verbose)
+
+
+def _array(value: object) -> np.ndarray:
+    to_numpy = getattr(value, "numpy", None)
+    return np.asarray(value) if to_numpy is None else to_numpy()
 
 
 class env:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from dsl.core.diagnosis import author_traceback, spelling
 from dsl.core.diagnosis.unsupported_names import UnsupportedName
@@ -18,7 +18,7 @@ class UnknownName(DSLUserCodeError, AttributeError):
     """A name that upstream does not have either."""
 
 
-def module_getattr(module: str, names: Callable[[], dict] | dict, upstream: frozenset[str] = frozenset()) -> Callable:
+def module_getattr(module: str, names: Callable[[], dict] | dict, upstream: Container[str] = frozenset()) -> Callable:
     """A module's `__getattr__`: `names()` are those that it has, `upstream` those that only apache-tvm has."""
 
     @author_traceback.guarded

@@ -23,6 +23,7 @@ from dsl.span import Span, here
 from dsl.tile import ssa
 from dsl.tile.ssa import TensorSSA
 from dsl.tirx import divisor
+from dsl.tirx.promotion import number_of
 
 MOST_BYTES = 16
 
@@ -60,6 +61,12 @@ def active() -> bool:
     return bool(_open)
 
 
+def _tried() -> _Body:
+    body = _open.top()
+    assert body is not None
+    return body
+
+
 def refuse(why: str) -> None:
     """Raise NotLanes where a T.vectorized body is being tried."""
     if _open:
@@ -76,7 +83,7 @@ class Ramp:
 
     def vector(self) -> TensorSSA:
         """It as a vector of numbers."""
-        start = numeric(self.base)
+        start = number_of(self.base)
         elements = [start + self.stride * k for k in range(self.lanes)]
         return TensorSSA(ssa.from_elements([type(start)(number).ir() for number in elements]), self.lanes, type(start))
 
@@ -85,7 +92,8 @@ class Ramp:
     def __add__(self, other: Any) -> Any:
         if isinstance(other, Ramp):
             return Ramp(self.base + other.base, self.stride + other.stride, self.lanes)
-        if isinstance(other, TensorSSA) or numeric(other) is None or numeric(other).is_float:
+        number = None if isinstance(other, TensorSSA) else numeric(other)
+        if number is None or number.is_float:
             return self.vector() + other
         return Ramp(self.base + other, self.stride, self.lanes)
 
@@ -94,7 +102,8 @@ class Ramp:
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, Ramp):
             return self + other * -1
-        if isinstance(other, TensorSSA) or numeric(other).is_float:
+        number = None if isinstance(other, TensorSSA) else numeric(other)
+        if number is None or number.is_float:
             return self.vector() - other
         return Ramp(self.base - other, self.stride, self.lanes)
 
@@ -135,7 +144,7 @@ def run(lanes: int, start: int, body: Callable, state: tuple) -> str | None:
         try:
             with mlir.inside(scratch.block):
                 after = body(Ramp(Int32(start), 1, lanes), *state)
-            _open.top().check()
+            _tried().check()
             _check_state(state, after)
             why = None
         except NotLanes as refusal:
@@ -183,7 +192,7 @@ def access(pointer: Pointer, offset: Ramp, bytes_each: int, stores: bool) -> int
         raise unaligned(offset.lanes, wanted, wanted // bytes_each, here())
     if aligned is None:
         raise NotLanes(f"it is not known that its accesses lie on multiples of {wanted} bytes")
-    noted = _open.top().stores if stores else _open.top().loads
+    noted = _tried().stores if stores else _tried().loads
     noted.setdefault(divisor.root(pointer.address), set()).add(divisor.key(offset.base))
     return wanted
 
@@ -191,7 +200,7 @@ def access(pointer: Pointer, offset: Ramp, bytes_each: int, stores: bool) -> int
 def note(pointer: Pointer, offset: Any) -> None:
     """Note a load that is the same in all trips."""
     if _open:
-        _open.top().loads.setdefault(divisor.root(pointer.address), set()).add(("one", divisor.key(offset)))
+        _tried().loads.setdefault(divisor.root(pointer.address), set()).add(("one", divisor.key(offset)))
 
 
 def unaligned(lanes: int, wanted_bytes: int, elements: int, place: Span) -> UnalignedVector:

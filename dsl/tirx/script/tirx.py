@@ -122,4 +122,4 @@ def cast(value: object, dtype: object) -> object:
 
 Cast = lambda dtype, value: cast(value, dtype)  # noqa: E731
 __getattr__ = _refuser("T", globals(), _UPSTREAM)
-_NAMESPACES.update({"T": globals(), "T.cuda": vars(cuda), "T.ptx": vars(ptx)})
+_NAMESPACES.update({"T": globals(), "T.cuda": cuda.__dict__, "T.ptx": ptx.__dict__})
