@@ -238,7 +238,7 @@ def tracing(state: HostTrace | KernelTrace) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def within(state: HostTrace | KernelTrace, block: mlir.Block) -> Iterator[None]:
+def within(state: HostTrace | KernelTrace, block: mlir.Block | mlir.Before) -> Iterator[None]:
     """Go on in `block` of a function whose tracing has begun, in this `with`."""
     this_thread.functions.append(state)
     try:

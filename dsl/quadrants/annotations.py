@@ -59,7 +59,7 @@ class NdarrayAnnotation:
         boundary="unsafe",
     ):
         self.element_shape = tuple(element_shape) if element_shape is not None else None
-        if hasattr(dtype, "element_shape"):
+        if isinstance(dtype, MatrixAnnotation):
             self.element_shape, dtype = dtype.element_shape, dtype.dtype
         self.dtype, self.ndim = types.of(dtype) if dtype is not None else None, ndim
 
@@ -253,13 +253,13 @@ class MatrixKind:
                 f"`{self.name}` must be a {self.annotation.described()}, got {described(value)}",
                 f"pass a {self.annotation.described()}",
             )
-        made = value if isinstance(value, Matrix) else Matrix(value)
-        if made.shape != self.annotation.element_shape:
+        matrix = value if isinstance(value, Matrix) else Matrix(value)
+        if matrix.shape != self.annotation.element_shape:
             raise WrongValue(
-                f"`{self.name}` must be a {self.annotation.described()}, got {described(made)}",
+                f"`{self.name}` must be a {self.annotation.described()}, got {described(matrix)}",
                 f"pass a {self.annotation.described()}",
             )
-        for entry in made.entries:
+        for entry in matrix.entries:
             self.scalar.read(entry, slots, storages)
 
 
@@ -349,15 +349,15 @@ class ArrayKind:
                 "annotate the parameter with the vector or matrix type that it has",
             )
 
-    def _wrong_rank(self, given: int) -> WrongValue:
+    def _wrong_rank(self, rank: int) -> WrongValue:
         """The error for an array of `given` dimensions, those of its elements among them."""
         wanted, inner = self.annotation, len(self.annotation.element_shape or ())
         ndim = "" if wanted.ndim is None else f"ndim={wanted.ndim}"
         elements = f"elements of {inner} dimension{'s' * (inner != 1)}" if inner else ""
         return WrongValue(
             f"`{self.name}` must have {' and '.join(filter(None, (ndim, elements)))}, got an array of "
-            f"{given} dimension{'s' * (given != 1)}",
-            f"reshape it, or annotate the parameter qd.types.ndarray(ndim={max(given - inner, 0)})",
+            f"{rank} dimension{'s' * (rank != 1)}",
+            f"reshape it, or annotate the parameter qd.types.ndarray(ndim={max(rank - inner, 0)})",
         )
 
     def typed(self, value: Any) -> ArrayType:
@@ -404,12 +404,17 @@ def is_array(annotation: Any) -> bool:
     return annotation is NdarrayAnnotation or isinstance(annotation, NdarrayAnnotation)
 
 
+def array_kind(name: str, position: int, annotation: Any) -> ArrayKind:
+    """The kind of a parameter that is annotated as an array."""
+    return ArrayKind(name, position, annotation() if isinstance(annotation, type) else annotation)
+
+
 def kind_of(name: str, position: int, annotation: Any, where: str):
     """The kind of a kernel's parameter. Raises QuadrantsSyntaxError for an annotation that is none."""
     if is_template(annotation):
         return TemplateKind()
     if is_array(annotation):
-        return ArrayKind(name, position, annotation() if isinstance(annotation, type) else annotation)
+        return array_kind(name, position, annotation)
     if isinstance(annotation, MatrixAnnotation):
         return MatrixKind(name, position, annotation)
     if hasattr(type(annotation), "refuse"):

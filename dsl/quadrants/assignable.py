@@ -79,10 +79,13 @@ class Element(Lvalue):
     """An element in memory that all threads share."""
 
     __slots__ = ("core", "_pointer")
-    is_shared = True
 
     def __init__(self, pointer: Pointer):
         self.core, self._pointer = pointer.dtype, pointer
+
+    @property
+    def is_shared(self) -> bool:
+        return True
 
     def pointer(self) -> Pointer:
         program().task  # noqa: B018 - a host cannot read it
@@ -98,8 +101,9 @@ class Storage:
     __slots__ = ("core", "count", "task", "local", "offset_bytes")
 
     def __init__(self, core: type[Numeric], count: int = 1):
-        self.core, self.count, self.offset_bytes = core, count, None
-        self.task = program().task
+        self.core, self.count = core, count
+        self.offset_bytes: int | None = None
+        self.task: Task | None = program().task
         self._allocate()
 
     def _allocate(self) -> None:
@@ -121,6 +125,7 @@ class Storage:
         return self._shared() if self.is_shared else self.local
 
     def _shared(self) -> Pointer:
+        assert self.offset_bytes is not None
         return Pointer(self.core, program().scratch_address(self.offset_bytes), AddressSpace.gmem)
 
     def _move(self, task: Task) -> None:

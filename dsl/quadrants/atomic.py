@@ -17,32 +17,46 @@ from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.matrix import Matrix, entries_like
 from dsl.quadrants.task import program
 
+# The public names.
+__all__ = [
+    "atomic_add",
+    "atomic_and",
+    "atomic_cas",
+    "atomic_exchange",
+    "atomic_max",
+    "atomic_min",
+    "atomic_mul",
+    "atomic_or",
+    "atomic_sub",
+    "atomic_xor",
+]
+
 ATOMIC = ("add", "sub", "and", "or", "xor")  # of augmented assignments
 
 
 def update(name: str, place: Lvalue, value: Any) -> Numeric:
     """`place = place name value`, atomic where it must be; the old value."""
     core = place.core
-    given, value = value, types.number(value_of(value))
-    if value is None:
-        raise QuadrantsTypeError.at(f"atomic_{name} takes a number, got {described(given)}", "give a number")
-    if (core.is_float and name in ("and", "or", "xor")) or (name in ("and", "or", "xor") and value.is_float):
+    number = types.number(value_of(value))
+    if number is None:
+        raise QuadrantsTypeError.at(f"atomic_{name} takes a number, got {described(value)}", "give a number")
+    if (core.is_float and name in ("and", "or", "xor")) or (name in ("and", "or", "xor") and number.is_float):
         raise QuadrantsTypeError.at(
             f"unsupported operand type(s) for 'atomic_{name}': "
-            f"'{types.of_core(core)}' and '{types.of_core(type(value))}'",
+            f"'{types.of_core(core)}' and '{types.of_core(type(number))}'",
             "use integers: bits of floats have no meaning here",
         )
-    value = core(value)
+    operand = core(number)
     if not place.is_shared:
         old = place.load()
-        place.store(_combined(name, old, value))
+        place.store(_combined(name, old, operand))
         return old
     program().task.effect()
     if name == "sub" and (core.is_float or core.width < 32):
-        name, value = "add", -value
+        name, operand = "add", -operand
     if core.width < 32 or atomic.kind_of(name, core) is None:
-        return atomic.by_compare_and_swap(place.pointer(), lambda old: _combined(name, old, value))
-    return atomic.update(name, place.pointer(), value)
+        return atomic.by_compare_and_swap(place.pointer(), lambda old: _combined(name, old, operand))
+    return atomic.update(name, place.pointer(), operand)
 
 
 def _combined(name: str, old: Numeric, value: Numeric) -> Numeric:

@@ -102,11 +102,11 @@ def _captured(source: _Source, part: CapturedArray) -> None:
     source.slots += [f"{name}._memory.address", *(f"{name}s[{axis}]" for axis in range(type_.rank))]
 
 
-def _constant(source: _Source, value: str, known: Any) -> None:
-    if type(known) in (int, bool, str):
-        source.refuse_if(f"type({value}) is not {source.object(type(known))} or {value} != {source.object(known)}")
+def _constant(source: _Source, value: str, first: Any) -> None:
+    if type(first) in (int, bool, str):
+        source.refuse_if(f"type({value}) is not {source.object(type(first))} or {value} != {source.object(first)}")
     else:
-        source.refuse_if(f"{value} is not {source.object(known)}")
+        source.refuse_if(f"{value} is not {source.object(first)}")
 
 
 def _number(source: _Source, value: str, kind: ScalarKind) -> bool:

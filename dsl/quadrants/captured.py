@@ -154,53 +154,53 @@ _WATCHED = (int, float, str, Field)
 _MOST_WATCHED = 64  # a call looks at each of them
 
 
-def begin(made: Program, names: Sequence[str], kinds: Sequence[Any], arguments: Sequence[Any]) -> None:
+def begin(traced: Program, names: Sequence[str], kinds: Sequence[Any], arguments: Sequence[Any]) -> None:
     """Note the objects that a kernel is given as template arguments; `names` are those of all its parameters."""
-    made.parameters = names
+    traced.parameters = names
     for position, (kind, value) in enumerate(zip(kinds, arguments)):
         if isinstance(kind, TemplateKind):
-            _note(made, value, Way(position, (), _lifts(value)))
+            _note(traced, value, Way(position, (), _lifts(value)))
 
 
 def _lifts(value: Any) -> bool:
     return getattr(type(value), "_template_primitives", True) is False
 
 
-def _note(made: Program, value: Any, way: Way) -> None:
-    known = made.ways.get(id(value))
-    if known is None:
-        made.ways[id(value)] = value, way
-    elif known[1] != way and isinstance(known[1], Way):
-        made.hidden.append(Same(known[1], way))
+def _note(traced: Program, value: Any, way: Way) -> None:
+    first = traced.ways.get(id(value))
+    if first is None:
+        traced.ways[id(value)] = value, way
+    elif first[1] != way and isinstance(first[1], Way):
+        traced.hidden.append(Same(first[1], way))
 
 
 def reached(owner: Any, value: Any, kind: str, key: Any) -> Any:
     """`value`, which is `owner.key` or `owner[key]`; what every call reads anew is a run-time value."""
     if not active():
         return value
-    made = program()
-    known = made.ways.get(id(owner))
-    if known is None:
+    traced = program()
+    owned = traced.ways.get(id(owner))
+    if owned is None:
         return value
-    way = known[1]
+    way = owned[1]
     way = Way(way.position, (*way.steps, (kind, key)), way.is_lifted or _lifts(value))
     if isinstance(value, Ndarray):
-        return _brought(made, way, lambda: CapturedArray(way, value))
+        return _brought(traced, way, lambda: CapturedArray(way, value))
     if isinstance(value, (int, float)) and way.is_lifted and type(value) in (int, float, bool):
-        return _brought(made, way, lambda: CapturedNumber(way, value))
-    if isinstance(value, _WATCHED) and way not in made.brought and len(made.brought) < _MOST_WATCHED:
-        made.brought[way] = value
-        made.hidden.append(Frozen(way, value, made.parameters))
+        return _brought(traced, way, lambda: CapturedNumber(way, value))
+    if isinstance(value, _WATCHED) and way not in traced.brought and len(traced.brought) < _MOST_WATCHED:
+        traced.brought[way] = value
+        traced.hidden.append(Frozen(way, value, traced.parameters))
     if not isinstance(value, _PLAIN) and (isinstance(value, (list, tuple, dict)) or hasattr(value, "__dict__")):
-        _note(made, value, way)
+        _note(traced, value, way)
     return value
 
 
-def _brought(made: Program, way: Way, make: Callable) -> Any:
+def _brought(traced: Program, way: Way, make: Callable) -> Any:
     """The traced value at the end of a way: one for the whole kernel."""
-    if way not in made.brought:
+    if way not in traced.brought:
         captured = make()
-        made.hidden.append(captured)
-        with trace.within(made.host, made.host.entry):
-            made.brought[way] = trace.load_argument(captured.type, made.host.entry.arguments[0], made.host.slots)
-    return made.brought[way]
+        traced.hidden.append(captured)
+        with trace.within(traced.host, traced.host_entry):
+            traced.brought[way] = trace.load_argument(captured.type, traced.host_entry.arguments[0], traced.host.slots)
+    return traced.brought[way]

@@ -23,7 +23,7 @@ _ANNOTATIONS = (
 )
 
 
-def _given(value: Any) -> str:
+def _shown(value: Any) -> str:
     return repr(value) if isinstance(value, (int, float, str, bool, type(None))) else described(value)
 
 
@@ -37,22 +37,22 @@ def argument_place(call: Span, position: int, name: str) -> Span:
     if not isinstance(node, ast.Call) or any(isinstance(each, ast.Starred) for each in node.args):
         return call
     named = {each.arg: each.value for each in node.keywords}
-    found = node.args[position] if 0 <= position < len(node.args) else named.get(name)
-    return (
-        call
-        if found is None
-        else Span(call.file, call.line, call.column + found.col_offset, call.line, call.column + found.end_col_offset)
-    )
+    argument = node.args[position] if 0 <= position < len(node.args) else named.get(name)
+    if argument is None or argument.end_col_offset is None:
+        return call
+    start, end = call.column + argument.col_offset, call.column + argument.end_col_offset
+    return Span(call.file, call.line, start, call.line, end)
 
 
 class Function:
     """A decorated function: its signature with annotations as objects, and its rewritten code."""
 
+    __name__: str  # of the author's function, by functools.update_wrapper
     grammar: Grammar  # of dsl.quadrants.surface; of each subclass
     is_inlined = False  # where a kernel calls it
 
     def __init__(self, function: Callable):
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function)  # pyright: ignore[reportArgumentType] - a class of callables
         self.function = function
         self.signature = inspect.signature(function)
         if not function.__code__.co_flags & __future__.annotations.compiler_flag:
@@ -65,7 +65,7 @@ class Function:
     @functools.cached_property
     def annotations(self) -> dict[str, Any]:
         """Annotations, evaluated where they are text."""
-        found = {}
+        annotations = {}
         cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or ())
         names = {}
         for name, cell in cells:
@@ -75,7 +75,7 @@ class Function:
                 continue
         for name, value in getattr(self.function, "__annotations__", {}).items():
             try:
-                found[name] = eval(value, self.function.__globals__, names) if isinstance(value, str) else value
+                annotations[name] = eval(value, self.function.__globals__, names) if isinstance(value, str) else value
             except (NameError, SyntaxError, AttributeError) as error:
                 said, fix = getattr(error, "message", str(error)), getattr(error, "fix", "") or _ANNOTATIONS
                 raise QuadrantsSyntaxError.at(
@@ -83,7 +83,7 @@ class Function:
                     fix,
                     self.parameter_place(name),
                 ) from None
-        return found
+        return annotations
 
     @functools.cached_property
     def rewritten(self) -> python_types.FunctionType:
@@ -93,10 +93,10 @@ class Function:
     def _definition(self) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """Its `def` in the author's file, None where there is no source."""
         try:
-            found = find_definition(self.function)
+            definition = find_definition(self.function)
         except DSLUserCodeError:
             return None
-        return found if hasattr(found, "name") else None
+        return definition if isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
 
     def place(self) -> Span:
         """The `def` line, up to the name."""
@@ -119,19 +119,17 @@ class Function:
                 *filter(None, (node.args.vararg, node.args.kwarg)),
             ]
         )
-        found = next((each for each in arguments if each.arg == name), None)
+        definition: ast.arg | ast.expr | None = next((each for each in arguments if each.arg == name), None)
         if name == "return" and node is not None:
-            found = node.returns
-        return (
-            self.place()
-            if found is None
-            else Span(
-                self.function.__code__.co_filename,
-                found.lineno,
-                found.col_offset + 1,
-                found.end_lineno,
-                found.end_col_offset + 1,
-            )
+            definition = node.returns
+        if definition is None or definition.end_col_offset is None:
+            return self.place()
+        return Span(
+            self.function.__code__.co_filename,
+            definition.lineno,
+            definition.col_offset + 1,
+            definition.end_lineno,
+            definition.end_col_offset + 1,
         )
 
     def _spelled(self) -> str:
@@ -153,13 +151,13 @@ class Function:
         parameters = self.signature.parameters
         if len(arguments) > len(parameters):
             wanted = ", ".join(list(parameters)[self.is_method :])
-            given = ", ".join(
+            passed = ", ".join(
                 [
-                    *map(_given, arguments[self.is_method :]),
-                    *(f"{name}={_given(value)}" for name, value in keywords.items()),
+                    *map(_shown, arguments[self.is_method :]),
+                    *(f"{name}={_shown(value)}" for name, value in keywords.items()),
                 ]
             )
-            raise self.refuse_call(f"Too many arguments. Expected ({wanted}), got ({given}).")
+            raise self.refuse_call(f"Too many arguments. Expected ({wanted}), got ({passed}).")
         bound = dict(zip(parameters, arguments))
         for name, value in keywords.items():
             if name not in parameters:
@@ -171,6 +169,9 @@ class Function:
             if name not in bound and parameter.default is parameter.empty:
                 raise self.refuse_call(f"Missing argument '{name}'.")
         return {name: bound.get(name, parameter.default) for name, parameter in parameters.items()}
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        raise NotImplementedError
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(_Method(self), instance)

@@ -47,9 +47,9 @@ def indices(key: Any, rank: int) -> tuple:
             )
         number = types.number(part)
         if number is None or number.is_float:
-            given = types.name_of(part if number is None else number)
+            type_name = types.name_of(part if number is None else number)
             raise QuadrantsTypeError.at(
-                f"indices must be integers, however '{given}' is provided as index {position}",
+                f"indices must be integers, however '{type_name}' is provided as index {position}",
                 fix="convert it: `int(x)`",
             )
     return tuple(parts)
@@ -74,31 +74,31 @@ class Indexed:
 
     def element(self, key: Any) -> Any:
         """The place of one element."""
-        found = indices(key, len(self.shape))
-        bounds.check(found, self.shape, self.label, self.offset)
+        index = indices(key, len(self.shape))
+        bounds.check(index, self.shape, self.label, self.offset)
         if self.offset:
-            found = tuple(
+            index = tuple(
                 operate("sub", part, Int32(start)) if isinstance(part, Numeric) else part - start
-                for part, start in zip(found, self.offset)
+                for part, start in zip(index, self.offset)
             )
         pointer = self.base()
-        flat = self._flat(found)
+        flat = self._flat(index)
         inner = math.prod(self.element_shape)
         if inner != 1:
             flat = flat * inner if isinstance(flat, int) else operate("mul", Int64(flat), Int64(inner))
         pointer = pointer + flat
         return in_memory(pointer, self.element_shape) if self.element_shape else Element(pointer)
 
-    def _flat(self, found: tuple) -> Any:
-        if not any(map(is_dynamic, (*found, *self.shape, *(self.strides or ())))):
+    def _flat(self, index: tuple) -> Any:
+        if not any(map(is_dynamic, (*index, *self.shape, *(self.strides or ())))):
             flat = 0
-            for axis, part in enumerate(found):
+            for axis, part in enumerate(index):
                 flat = flat + int(part) * self.strides[axis] if self.strides else flat * self.shape[axis] + int(part)
             return flat
-        if len(found) == 1 and not self.strides:
-            return types.number(found[0])
+        if len(index) == 1 and not self.strides:
+            return types.number(index[0])
         flat = None
-        for axis, part in enumerate(found):
+        for axis, part in enumerate(index):
             part = Int64(types.number(part))
             if self.strides:
                 term = operate("mul", part, Int64(self.strides[axis]))
@@ -152,15 +152,15 @@ class Dense(Indexed):
     unusable: tuple[str, str] | None = None  # why it cannot be used, and what to do
 
     def __init__(self, dtype: Any, shape: tuple[int, ...] | None, element_shape: tuple[int, ...] = ()):
-        found = types.of(dtype)
-        if found is None:
+        element_type = types.of(dtype)
+        if element_type is None:
             raise InvalidType(
                 f"Invalid dtype {dtype!r}: an element type is one of {', '.join(map(str, types.ALL))}",
                 f"for example qd.{dtype}"
                 if isinstance(dtype, str) and dtype in types.BY_NAME
                 else "for example qd.f32",
             )
-        self.element_type, self.element_shape = found, element_shape
+        self.element_type, self.element_shape = element_type, element_shape
         self.shape = shape
         self.generation = runtime.Runtime.generation
         self._memory: runtime.Memory | None = None
@@ -215,10 +215,10 @@ class Dense(Indexed):
     # --- elements in Python ---
 
     def _offset_bytes(self, key: Any) -> int:
-        found = tuple(operator.index(part) for part in indices(key, len(self.shape)))
-        starts = self.offset or (0,) * len(found)
+        index = tuple(operator.index(part) for part in indices(key, len(self.shape)))
+        starts = self.offset or (0,) * len(index)
         flat = 0
-        for part, start, extent in zip(found, starts, self.shape):
+        for part, start, extent in zip(index, starts, self.shape):
             if not 0 <= part - start < extent:
                 raise OutOfRange(
                     f"index {part} is out of bounds of an axis from {start} to {start + extent - 1}",
@@ -289,11 +289,11 @@ class Dense(Indexed):
         import numpy
 
         self._placed()
-        made = numpy.empty(self.shape + self.element_shape, self.element_type.numpy_name)
-        if made.size:
-            self.memory.copy_out(made.ctypes.data, self.size_bytes)
-        made = made.reshape(self.shape + self._dims(keep_dims))
-        return made if dtype is None else made.astype(types.of(dtype).numpy_name if types.of(dtype) else dtype)
+        array = numpy.empty(self.shape + self.element_shape, self.element_type.numpy_name)
+        if array.size:
+            self.memory.copy_out(array.ctypes.data, self.size_bytes)
+        array = array.reshape(self.shape + self._dims(keep_dims))
+        return array if dtype is None else array.astype(element.numpy_name if (element := types.of(dtype)) else dtype)
 
     def from_numpy(self, arr) -> None:
         """Take over the values of a numpy array of this shape."""
@@ -319,8 +319,8 @@ class Dense(Indexed):
         """A copy as a torch tensor, shaped as `to_numpy` shapes it."""
         import torch
 
-        made = torch.from_numpy(self.to_numpy(keep_dims=keep_dims))
-        return made if device is None else made.to(device)
+        tensor = torch.from_numpy(self.to_numpy(keep_dims=keep_dims))
+        return tensor if device is None else tensor.to(device)
 
     def from_torch(self, arr) -> None:
         """Take over the values of a torch tensor of this shape."""

@@ -40,8 +40,8 @@ def described(value: Any) -> str:
         return f"the class {value.__name__}"
     if callable(value) and hasattr(value, "__name__"):
         return f"the function {value.__name__}"
-    if type(value).__module__ == "numpy" and getattr(value, "shape", ()) != ():
-        return f"a numpy array of shape {value.shape}"
+    if type(value).__module__ == "numpy" and (shape := getattr(value, "shape", ())) != ():
+        return f"a numpy array of shape {shape}"
     return an(type(value).__name__)
 
 

@@ -8,13 +8,41 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsFloat
 
 from dsl.core.number import dtypes
 from dsl.core.number.dtypes import Boolean, Numeric
 from dsl.core.number.float_formats import round_to
 from dsl.core.number_rules import Rules, wider
 from dsl.quadrants.errors import QuadrantsTypeError
+
+# The public names.
+__all__ = [
+    "f16",
+    "f32",
+    "f64",
+    "float16",
+    "float32",
+    "float64",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "u1",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "uint1",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
 
 
 class DataType:
@@ -26,7 +54,14 @@ class DataType:
 
     @property
     def numpy_name(self) -> str:
+        assert self.core.numpy_name is not None  # every type of this surface has one
         return self.core.numpy_name
+
+    @property
+    def format(self) -> str:
+        """The letter of `struct` by which Python writes a number."""
+        assert self.core.format is not None
+        return self.core.format
 
     @property
     def bytes(self) -> int:
@@ -64,9 +99,10 @@ _OF_NUMPY = {dtype.numpy_name: dtype for dtype in ALL}
 
 
 class Defaults:
-    """What `int` and `float` mean: set by init."""
+    """The types of `int` and `float` in kernels: set by init."""
 
-    ip, fp = i32, f32
+    ip: DataType = i32
+    fp: DataType = f32
 
 
 def of(annotation: Any) -> DataType | None:
@@ -104,16 +140,27 @@ def type_word(kind: type) -> str:
     return str(_OF_CORE.get(kind, kind.__name__))
 
 
+def existing(dtype: Any) -> DataType:
+    """The element type that `dtype` names. Raises QuadrantsTypeError where it names none."""
+    element = of(dtype)
+    if element is None:
+        raise QuadrantsTypeError.at(
+            f"{dtype!r} is not an element type",
+            fix=f"write qd.{dtype}" if isinstance(dtype, str) and dtype in BY_NAME else "for example qd.f32",
+        )
+    return element
+
+
 def is_integral(dtype: DataType) -> bool:
-    return of(dtype).core.is_integer
+    return existing(dtype).core.is_integer
 
 
 def is_real(dtype: DataType) -> bool:
-    return of(dtype).core.is_float
+    return existing(dtype).core.is_float
 
 
 def is_signed(dtype: DataType) -> bool:
-    return of(dtype).core.signed and of(dtype) is not u1
+    return existing(dtype).core.signed and existing(dtype) is not u1
 
 
 # --- the rules -------------------------------------------------------------------------------------------------------
@@ -141,7 +188,7 @@ def number(value: Any) -> Numeric | None:
         return core(round_to(value, core.__name__))
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         return number(value.item())
-    if isinstance(value, numbers.Number) and not isinstance(value, complex):
+    if isinstance(value, numbers.Number) and isinstance(value, SupportsFloat):
         return number(float(value))
     return None
 

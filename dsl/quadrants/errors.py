@@ -6,10 +6,22 @@ here is ours and the class a subclass of it. All carry the parts of core's error
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.span import Span
+
+# The public names.
+__all__ = [
+    "QuadrantsAssertionError",
+    "QuadrantsCompilationError",
+    "QuadrantsIndexError",
+    "QuadrantsNameError",
+    "QuadrantsRuntimeError",
+    "QuadrantsRuntimeTypeError",
+    "QuadrantsSyntaxError",
+    "QuadrantsTypeError",
+]
 
 
 class Diagnostic(DSLUserCodeError):
@@ -18,7 +30,7 @@ class Diagnostic(DSLUserCodeError):
     @classmethod
     def at(
         cls, message: str, fix: str = "", place: Span | None = None, also: tuple[tuple[Span, str], ...] = ()
-    ) -> Diagnostic:
+    ) -> Self:
         """An error at `place`, the expression being traced unless given. `also`: other places that matter, and why."""
         return cls(message, fix, None, place, also)
 

@@ -82,20 +82,20 @@ def _guarded(test: Boolean, evaluate: Callable) -> Numeric:
     """A number that is evaluated only where `test` is true; its changes happen anyway."""
     scratch, value, changes = _traced(evaluate)
     with mlir.inside(scratch.block):
-        held = value.ir()
-    scratch.end("scf.yield", [held])
+        result = value.ir()
+    scratch.end("scf.yield", [result])
     other = Scratch()
     with mlir.inside(other.block):
-        nothing = mlir.constant(0, held.type)
+        nothing = mlir.constant(0, result.type)
     other.end("scf.yield", [nothing])
-    return value.with_ir(_choice(Boolean(True) if changes else test, scratch, other, [held.type])[0])
+    return value.with_ir(_choice(Boolean(True) if changes else test, scratch, other, [result.type])[0])
 
 
 def _choice(test: Boolean, then: Scratch, orelse: Scratch, result_types: list) -> list:
-    made = mlir.op("scf.if", result_types, [test.ir()], regions=2)
-    then.move_to(made, 0)
-    orelse.move_to(made, 1)
-    return list(made.results)
+    choice = mlir.op("scf.if", result_types, [test.ir()], regions=2)
+    then.move_to(choice, 0)
+    orelse.move_to(choice, 1)
+    return list(choice.results)
 
 
 def ifexp(test: Any, then: Callable, orelse: Callable) -> Any:
@@ -117,16 +117,16 @@ def ifexp(test: Any, then: Callable, orelse: Callable) -> Any:
         for side, (scratch, number) in enumerate(zip((arms[0][0], arms[1][0]), (a, b))):
             with mlir.inside(scratch.block):
                 sides[side].append(core(number))
-    held = [[number.ir() for number in _inside(arms[side][0], sides[side])] for side in (0, 1)]
-    kinds = [value.type for value in held[0]]
+    yielded = [[number.ir() for number in _inside(arms[side][0], sides[side])] for side in (0, 1)]
+    kinds = [value.type for value in yielded[0]]
     if not (arms[0][2] or arms[1][2]):
         for side in (0, 1):
-            arms[side][0].end("scf.yield", held[side])
+            arms[side][0].end("scf.yield", yielded[side])
         results = _choice(flag, arms[0][0], arms[1][0], kinds)
         return like([number.with_ir(value) for number, value in zip(sides[0], results)])
     chosen = []
     for side in (0, 1):
-        arms[side][0].end("scf.yield", held[side])
+        arms[side][0].end("scf.yield", yielded[side])
         nothing = Scratch()
         with mlir.inside(nothing.block):
             empty = [poison(kind) for kind in kinds]
@@ -163,7 +163,7 @@ def _alike(a: Any, b: Any) -> tuple[list, Callable]:
             f"a run-time test chooses between numbers, got {described(a)} and {described(b)}",
             fix="mark the test: `a if qd.static(test) else b`",
         )
-    return [numbers], lambda made: made[0]
+    return [numbers], lambda results: results[0]
 
 
 def not_(value: Any) -> Any:
@@ -248,7 +248,12 @@ _HOMES = {"builtins": "Python", "operator": "Python"}
 def _of_call(function: Callable, arguments: tuple, error: Exception) -> QuadrantsTypeError | None:
     """What is wrong with the call of a function of the package, or of Python's or numpy's on run-time values."""
     name = getattr(function, "__name__", type(function).__name__)
-    is_arity = type(error) is TypeError and f"{name}() " in str(error) and error.__traceback__.tb_next is None
+    is_arity = (
+        type(error) is TypeError
+        and f"{name}() " in str(error)
+        and error.__traceback__ is not None
+        and error.__traceback__.tb_next is None
+    )
     if is_arity and (getattr(function, "__module__", None) or "").startswith("dsl.quadrants"):
         names = ", ".join(inspect.signature(function).parameters)
         text = str(error).rpartition(f"{name}() ")[2]
@@ -320,11 +325,11 @@ def percent(text: str, arguments: Any) -> Any:
     """`text % arguments`."""
     values = iter(arguments if isinstance(arguments, tuple) else (arguments,))
     pieces: list = []
-    wanted = len([found for found in re.findall(r"%%|%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]", text) if found != "%%"])
-    given = len(arguments) if isinstance(arguments, tuple) else 1
-    if wanted != given:
+    wanted = len([match for match in re.findall(r"%%|%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]", text) if match != "%%"])
+    count = len(arguments) if isinstance(arguments, tuple) else 1
+    if wanted != count:
         raise QuadrantsTypeError.at(
-            f"the format has {wanted} place{'s' * (wanted != 1)} for values, got {given}", "give one value for each `%`"
+            f"the format has {wanted} place{'s' * (wanted != 1)} for values, got {count}", "give one value for each `%`"
         )
     for part in re.split(r"(%%|%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z])", text):
         pieces.append("%" if part == "%%" else (next(values), part) if part.startswith("%") else part)

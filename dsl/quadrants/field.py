@@ -62,8 +62,8 @@ def field(
 ) -> Field:
     """A field of `dtype` (a number, vector or matrix type), zeroed; without a shape it waits for `place`."""
     if hasattr(dtype, "element_shape"):
-        return _made(MatrixField, dtype.dtype, shape, dtype.element_shape, order, offset, needs_grad)
-    return _made(ScalarField, dtype, shape, (), order, offset, needs_grad)
+        return _new_field(MatrixField, dtype.dtype, shape, dtype.element_shape, order, offset, needs_grad)
+    return _new_field(ScalarField, dtype, shape, (), order, offset, needs_grad)
 
 
 def matrix_field(
@@ -79,10 +79,10 @@ def matrix_field(
     ndim=None,
 ) -> Field:
     """A field whose elements are vectors (n,) or matrices (n, m)."""
-    return _made(MatrixField, dtype, shape, element_shape_of(element_shape), order, offset, needs_grad)
+    return _new_field(MatrixField, dtype, shape, element_shape_of(element_shape), order, offset, needs_grad)
 
 
-def _made(kind: type, dtype, shape, element_shape: tuple, order, offset, needs_grad: bool) -> Field:
+def _new_field(kind: type, dtype, shape, element_shape: tuple, order, offset, needs_grad: bool) -> Field:
     if runtime.Runtime.config is None:
         raise QuadrantsRuntimeError("fields are made after qd.init()", "call qd.init(arch=qd.cpu) first")
     if needs_grad:
@@ -90,22 +90,22 @@ def _made(kind: type, dtype, shape, element_shape: tuple, order, offset, needs_g
             "needs_grad is not supported: there is no automatic differentiation here",
             "drop it, and write the derivative as a kernel of its own",
         )
-    made = kind(dtype, None if shape is None else shape_of(shape, "field"), element_shape)
-    if order is not None and made.shape is not None:
-        order_of(order, len(made.shape))
+    field = kind(dtype, None if shape is None else shape_of(shape, "field"), element_shape)
+    if order is not None and field.shape is not None:
+        order_of(order, len(field.shape))
     if offset is not None:
-        made.offset = _offset(offset)
-        if made.shape is None:
+        field.offset = _offset(offset)
+        if field.shape is None:
             raise QuadrantsCompilationError(
                 "The shape cannot be None when offset is being set",
                 "give shape= too, or the offset to place(x, offset=...)",
             )
-        if len(made.offset) != len(made.shape):
+        if len(field.offset) != len(field.shape):
             raise QuadrantsCompilationError(
-                f"The dimensionality of shape and offset must be the same ({len(made.shape)} != {len(made.offset)})",
+                f"The dimensionality of shape and offset must be the same ({len(field.shape)} != {len(field.offset)})",
                 "give an offset for each dimension",
             )
-    return made
+    return field
 
 
 class Axes(tuple):
@@ -148,8 +148,8 @@ class SNode:
     def place(self, *fields, offset=None) -> SNode:
         """Give fields their shape: the extents along the axes of this node."""
         shape = tuple(self.extents[axis] for axis in sorted(self.extents))
-        for found in fields:
-            for one in found if isinstance(found, (list, tuple)) else (found,):
+        for placed in fields:
+            for one in placed if isinstance(placed, (list, tuple)) else (placed,):
                 if not isinstance(one, Field):
                     raise WrongValue(f"{one} cannot be placed", "place what qd.field(dtype) gives")
                 if one.shape is not None:

@@ -12,11 +12,13 @@ from __future__ import annotations
 import ast
 import builtins
 import types as python_types
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
+from typing import Any, overload
 
 from dsl.core.syntax.assigned_names import assigned_in
 from dsl.core.syntax.early_exits import VALUE, guarded
+from dsl.core.syntax.liveness import Placed
 from dsl.core.syntax.rewrite_expression import Grammar
 from dsl.core.syntax.rewrite_statement import Rewriter
 
@@ -66,11 +68,13 @@ _OPERATORS = {
 class QuadrantsRewriter(Rewriter):
     """Rewrites one kernel or func."""
 
+    grammar: QuadrantsGrammar
     static_depth = 0  # how many qd.static(...) and comprehensions are around an expression
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.scopes: list[set[str]] = []
+        self.of_author: set[ast.AST] = set()  # the nodes of the function as it was written
 
     # --- functions and scopes ---
 
@@ -79,19 +83,18 @@ class QuadrantsRewriter(Rewriter):
             node.body.append(ast.copy_location(ast.Return(self._at(node.body[-1], "ended")), node.body[-1]))
         self._mark_exits(node.body)
         for child in ast.walk(node):
-            child.is_authors = True
+            self.of_author.add(child)
             if isinstance(child, (ast.If, ast.While)) and not self._marks_static(child.test):
                 child.test = self._at(child.test, "truth", child.test)
         self.parameters = {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
         with self._scope(self.parameters):
-            made = super().function(node)
-        return made
+            return super().function(node)
 
     def _refuse_unsupported(self, node: ast.FunctionDef) -> None:
         return
 
     @contextmanager
-    def _scope(self, names: set[str] = frozenset()) -> Iterator[None]:
+    def _scope(self, names: Set[str] = frozenset()) -> Iterator[None]:
         self.scopes.append(set(names))
         try:
             yield
@@ -110,22 +113,32 @@ class QuadrantsRewriter(Rewriter):
         with self._scope():
             return super()._block(statements, around)
 
-    def _at(self, node: ast.AST, hook: str, *arguments: ast.expr) -> ast.Call:
+    def _at(self, node: Placed, hook: str, *arguments: ast.expr) -> ast.Call:
         return self._hook(hook, node, *arguments)
 
-    def _refuse(self, node: ast.AST, message: str, fix: str = "", kind: str = "QuadrantsSyntaxError"):
-        """What raises where it is reached."""
+    @overload
+    def _refuse(self, node: ast.stmt, message: str, fix: str = "", kind: str = "QuadrantsSyntaxError") -> ast.Expr: ...
+    @overload
+    def _refuse(self, node: ast.expr, message: str, fix: str = "", kind: str = "QuadrantsSyntaxError") -> ast.Call: ...
+    def _refuse(
+        self, node: ast.stmt | ast.expr, message: str, fix: str = "", kind: str = "QuadrantsSyntaxError"
+    ) -> ast.Expr | ast.Call:
+        """A statement or expression that raises where it is reached."""
         call = self._hook("refuse", _header(node), ast.Constant(message), ast.Constant(fix), ast.Constant(kind))
         return ast.copy_location(ast.Expr(call), node) if isinstance(node, ast.stmt) else call
 
-    def visit(self, node: ast.AST):
+    def visit(self, node: ast.AST) -> Any:
         if isinstance(node, ast.FunctionDef) and self.scopes:
             return self._refuse(
                 node,
                 f"Function definition is not allowed in '{self.grammar.decorator}'.",
                 f"define `{node.name}` before the kernel, as a @qd.func",
             )
-        if type(node) in _UNSUPPORTED and (self.scopes if isinstance(node, ast.stmt) else hasattr(node, "is_authors")):
+        if (
+            isinstance(node, (ast.stmt, ast.expr))
+            and type(node) in _UNSUPPORTED
+            and (self.scopes if isinstance(node, ast.stmt) else node in self.of_author)
+        ):
             word, fix = _UNSUPPORTED[type(node)]
             word = f"`{word}`" if word[0].islower() else word
             return self._refuse(node, f'{word} is not supported here: Unsupported node "{type(node).__name__}"', fix)
@@ -135,6 +148,7 @@ class QuadrantsRewriter(Rewriter):
 
     def _mark_exits(self, statements: list[ast.stmt], loops: tuple = (), runtime: int = 0) -> None:
         """Refuse `break` and `continue` of an unrolled loop that a run-time statement decides, and such `return`s."""
+        refused: dict[ast.stmt, tuple[str, str]] = {}  # the message and the fix
         for statement in statements:
             if (
                 isinstance(statement, (ast.Break, ast.Continue))
@@ -143,20 +157,20 @@ class QuadrantsRewriter(Rewriter):
                 and loops[-1] is not None
             ):
                 word = type(statement).__name__.lower()
-                statement.refused = (
+                refused[statement] = (
                     f"You are trying to `{word}` a static `for` loop, but the `{word}` statement is "
                     "inside a "
                     "non-static `if`.",
                     "decide by qd.static(...), or loop without qd.static",
                 )
             if isinstance(statement, ast.Return) and runtime and not self.grammar.returns_anywhere:
-                statement.refused = (
+                refused[statement] = (
                     "Return inside non-static if/for is not supported",
                     "assign to a variable and return that, or use qd.real_func",
                 )
             if isinstance(statement, (ast.For, ast.While)) and statement.orelse:
                 word = type(statement).__name__.lower()
-                statement.refused = (
+                refused[statement] = (
                     f"'else' clause for '{word}' not supported in Quadrants kernels",
                     "write it after the loop",
                 )
@@ -170,17 +184,14 @@ class QuadrantsRewriter(Rewriter):
                 self._mark_exits(statement.body, (*loops, more if static else None), more)
             elif isinstance(statement, ast.While):
                 self._mark_exits(statement.body, (*loops, None), runtime + 1)
-        kept = []
-        for statement in statements:
-            if refused := getattr(statement, "refused", ()):
-                kept.append(self._refuse(statement, *refused))
-            else:
-                kept.append(statement)
-        statements[:] = kept
+        statements[:] = [
+            self._refuse(statement, *refused[statement]) if statement in refused else statement
+            for statement in statements
+        ]
 
     # --- what is static ---
 
-    def _is_static_iter(self, node: ast.expr) -> bool:
+    def _is_static_iter(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Call) and self.grammar.is_static(self._callee(node))
 
     def _marks_static(self, test: ast.expr) -> bool:
@@ -194,9 +205,10 @@ class QuadrantsRewriter(Rewriter):
     def _is_dynamic(self, statement: ast.stmt) -> bool:
         if isinstance(statement, ast.For):
             return not self._is_static_iter(statement.iter)
+        assert isinstance(statement, (ast.If, ast.While))
         return not (getattr(statement, "is_static", False) or self._marks_static(statement.test))
 
-    def _carried(self, node: ast.stmt, assigned: dict[str, ast.AST]) -> list[str]:
+    def _carried(self, node: ast.stmt, assigned: dict[str, Placed]) -> list[str]:
         """Only the flags of early exits are carried: variables have a place in memory."""
         return [name for name in super()._carried(node, assigned) if name.startswith("__dsl_")]
 
@@ -211,24 +223,30 @@ class QuadrantsRewriter(Rewriter):
 
     def _in_static(self, node: ast.expr) -> ast.expr:
         self.static_depth += 1
-        made = self.visit(node)
+        rewritten = self.visit(node)
         self.static_depth -= 1
-        return made
+        return rewritten
 
     def visit_While(self, node: ast.While):
-        return super().visit_While(node if self._is_dynamic(node) else guarded(node))
+        if not self._is_dynamic(node):
+            guarded_loop = guarded(node)
+            assert isinstance(guarded_loop, ast.While)
+            node = guarded_loop
+        return super().visit_While(node)
 
     def visit_For(self, node: ast.For):
         targets = [name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)]
-        taken = [name for name in targets if self._visible(name) and name != "_"]
-        if taken:
+        visible = [name for name in targets if self._visible(name) and name != "_"]
+        if visible:
             return self._refuse(
                 node,
-                f"Variable '{taken[0]}' is already declared in the outer scope and cannot be used as loop variable",
-                f"give the loop variable another name than `{taken[0]}`",
+                f"Variable '{visible[0]}' is already declared in the outer scope and cannot be used as loop variable",
+                f"give the loop variable another name than `{visible[0]}`",
             )
         if not self._is_dynamic(node):
-            node = guarded(node)
+            guarded_loop = guarded(node)
+            assert isinstance(guarded_loop, ast.For)
+            node = guarded_loop
             iterable = self._at(node.iter, "unroll", self._in_static(node.iter))
             with self._scope(set(targets)):
                 body = self._block(node.body, "static")
@@ -244,58 +262,56 @@ class QuadrantsRewriter(Rewriter):
             self._state(flags),
             self._places(node, assigned_in(node.body), flags),
             ast.Constant(len(targets)),
-            ast.Constant(any(map(self._is_static_iter, ast.walk(node.iter)))),
+            ast.Constant(any(self._is_static_iter(part) for part in ast.walk(node.iter))),
         )
         with self._scope(set(targets)):
             inner = [
                 ast.copy_location(ast.Assign([node.target], self._load(target)), node.target),
                 *self._block(node.body, "dynamic"),
             ]
-        made = [self._closure(body, [target, *flags], inner, returned=flags)]
+        closures = [self._closure(body, [target, *flags], inner, returned=flags)]
         if stops := getattr(node, "stops", ()):
             stop = self._fresh("stop")
-            made.append(self._closure(stop, flags, [], returned=list(stops)))
+            closures.append(self._closure(stop, flags, [], returned=list(stops)))
             call.args.append(self._load(stop))
-        return self._located(node, [*made, self._assign(flags, call)])
+        return self._located(node, [*closures, self._assign(flags, call)])
 
     def visit_Assign(self, node: ast.Assign):
         if isinstance(node.targets[0], ast.Name) and node.targets[0].id.startswith("__dsl_"):
-            made = self.generic_visit(node)
+            flag = self.generic_visit(node)
             if node.targets[0].id == VALUE:
-                value = self._at(node, "returned_value", made.value) if self.grammar.returns_anywhere else made.value
-                made.value = self._at(node, "loaded", value)
-            return made
+                value = self._at(node, "returned_value", flag.value) if self.grammar.returns_anywhere else flag.value
+                flag.value = self._at(node, "loaded", value)
+            return flag
         is_static = self._is_static_iter(node.value)
         value = self._in_static(node.value) if is_static else self.visit(node.value)
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             return self._store(node, node.targets[0], value, is_static)
-        held = self._fresh("value")
-        single = len(node.targets) == 1 and isinstance(node.targets[0], (ast.Tuple, ast.List))
-        count = len(node.targets[0].elts) if single else 0
-        held_value = (
-            self._at(node, "taken", value, ast.Constant(count), ast.Constant(is_static))
-            if single
-            else self._at(node, "copied", value)
-        )
-        made = [self._assign_name(held, held_value)]
+        name, first = self._fresh("value"), node.targets[0]
+        if len(node.targets) == 1 and isinstance(first, (ast.Tuple, ast.List)):
+            value = self._at(node, "unpacked", value, ast.Constant(len(first.elts)), ast.Constant(is_static))
+        else:
+            value = self._at(node, "copied", value)
+        statements: list[ast.stmt] = [self._assign_name(name, value)]
         for target in node.targets:
-            made += self._stores(node, target, held, is_static)
-        return self._located(node, made)
+            statements += self._stores(node, target, name, is_static)
+        return self._located(node, statements)
 
-    def _stores(self, node: ast.stmt, target: ast.expr, held: str, is_static: bool) -> list[ast.stmt]:
+    def _stores(self, node: ast.stmt, target: ast.expr, value: str, is_static: bool) -> list[ast.stmt]:
+        """`target = value`, part by part; `value` is a variable."""
         if not isinstance(target, (ast.Tuple, ast.List)):
-            return [self._store(node, target, self._load(held), is_static)]
-        made = []
+            return [self._store(node, target, self._load(value), is_static)]
+        statements: list[ast.stmt] = []
         for position, inner in enumerate(target.elts):
-            part = ast.Subscript(self._load(held), ast.Constant(position), ast.Load())
+            part = ast.Subscript(self._load(value), ast.Constant(position), ast.Load())
             if isinstance(inner, (ast.Tuple, ast.List)):
                 name = self._fresh("value")
                 count = ast.Constant(len(inner.elts))
-                made.append(self._assign_name(name, self._at(node, "taken", part, count, ast.Constant(is_static))))
-                made += self._stores(node, inner, name, is_static)
+                parts = self._at(node, "unpacked", part, count, ast.Constant(is_static))
+                statements += [self._assign_name(name, parts), *self._stores(node, inner, name, is_static)]
             else:
-                made.append(self._store(node, inner, part, is_static))
-        return made
+                statements.append(self._store(node, inner, part, is_static))
+        return statements
 
     def _store(self, node: ast.stmt, target: ast.expr, value: ast.expr, is_static: bool) -> ast.stmt:
         """`target = value`: a new variable of this scope, or a store."""
@@ -307,7 +323,13 @@ class QuadrantsRewriter(Rewriter):
             call = self._at(node, "set_item", self.visit(target.value), self.visit(target.slice), value)
         elif isinstance(target, ast.Attribute):
             call = self._at(node, "set_attribute", self.visit(target.value), ast.Constant(target.attr), value)
-        elif self._is_argument(target.id):
+        else:
+            assert isinstance(target, ast.Name)
+            return self._store_name(node, target, value, is_static)
+        return ast.copy_location(ast.Expr(call), node)
+
+    def _store_name(self, node: ast.stmt, target: ast.Name, value: ast.expr, is_static: bool) -> ast.stmt:
+        if self._is_argument(target.id):
             return self._refuse(
                 node,
                 f'Kernel argument "{target.id}" is immutable in the kernel. If you want to '
@@ -315,16 +337,13 @@ class QuadrantsRewriter(Rewriter):
                 "value, please create a new variable.",
                 f"copy it first: `copy = {target.id}`",
             )
-        elif self._visible(target.id):
-            if is_static:
-                return self._refuse(
-                    node, "Recreating variables is not allowed", f"give it another name than `{target.id}`"
-                )
-            call = self._at(node, "store", self._load(target.id), value, ast.Constant(target.id))
-        else:
+        if not self._visible(target.id):
             self.scopes[-1].add(target.id)
-            made = value if is_static else self._at(node, "declare", value, ast.Constant(target.id))
-            return self._located(node, [self._assign_name(target.id, made)])[0]
+            variable = value if is_static else self._at(node, "declare", value, ast.Constant(target.id))
+            return self._located(node, [self._assign_name(target.id, variable)])[0]
+        if is_static:
+            return self._refuse(node, "Recreating variables is not allowed", f"give it another name than `{target.id}`")
+        call = self._at(node, "store", self._load(target.id), value, ast.Constant(target.id))
         return ast.copy_location(ast.Expr(call), node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign):
@@ -401,46 +420,47 @@ class QuadrantsRewriter(Rewriter):
         callee = self._callee(node)
         if self.grammar.is_static(callee):
             self.static_depth += 1
-            made = self.generic_visit(node)
+            call = self.generic_visit(node)
             self.static_depth -= 1
-            return made
+            return call
         if (
             isinstance(node.func, ast.Attribute)
             and node.func.attr == "format"
             and isinstance(node.func.value, ast.Constant)
         ):
-            made = self.generic_visit(node)
+            text = node.func.value
+            call = self.generic_visit(node)
             return ast.copy_location(
-                ast.Call(self._attribute("formatted", node), [made.func.value, *made.args], made.keywords), node
+                ast.Call(self._attribute("formatted", node), [text, *call.args], call.keywords), node
             )
         is_pythons = self.static_depth and callee is builtins.range
         hook = None if is_pythons else self.grammar.hook_of(self.grammar.calls, callee)
-        made = self.generic_visit(node)
+        call = self.generic_visit(node)
         if hook:
-            made.func = self._attribute(hook, node.func)
+            call.func = self._attribute(hook, node.func)
         elif not (isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == "__dsl__"):
-            made.args.insert(0, made.func)
-            made.func = self._attribute("call", node.func)
-        return made
+            call.args.insert(0, call.func)
+            call.func = self._attribute("call", node.func)
+        return call
 
     def visit_Subscript(self, node: ast.Subscript):
         if not isinstance(node.ctx, ast.Load):
             return self.generic_visit(node)
-        made = self.generic_visit(node)
-        return self._at(node, "item", made.value, made.slice)
+        subscript = self.generic_visit(node)
+        return self._at(node, "item", subscript.value, subscript.slice)
 
     def visit_Attribute(self, node: ast.Attribute):
         root = node.value
         while isinstance(root, (ast.Attribute, ast.Subscript)):
             root = root.value
-        made = self.generic_visit(node)
+        attribute = self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load) or not isinstance(root, ast.Name) or root.id not in self.parameters:
-            return made
-        return self._at(node, "attribute", made.value, ast.Constant(node.attr))
+            return attribute
+        return self._at(node, "attribute", attribute.value, ast.Constant(node.attr))
 
     def visit_Slice(self, node: ast.Slice):
-        made = self.generic_visit(node)
-        parts = [part or ast.Constant(None) for part in (made.lower, made.upper, made.step)]
+        bounds = self.generic_visit(node)
+        parts = [part or ast.Constant(None) for part in (bounds.lower, bounds.upper, bounds.step)]
         return self._at(node, "slice_", *parts)
 
     def visit_Compare(self, node: ast.Compare):
@@ -454,21 +474,20 @@ class QuadrantsRewriter(Rewriter):
                     else "compare with each: `x == 1 or x == 2`, or mark it: `qd.static(x in xs)`",
                 )
         if len(node.ops) == 1:
-            made = self.generic_visit(node)
+            comparison = self.generic_visit(node)
             if _is_text(node.left) or _is_text(node.comparators[0]):
-                return self._at(
-                    node, "of_text", ast.Constant(type(node.ops[0]).__name__), made.left, made.comparators[0]
-                )
-            return made
+                name, right = ast.Constant(type(node.ops[0]).__name__), comparison.comparators[0]
+                return self._at(node, "of_text", name, comparison.left, right)
+            return comparison
         return super().visit_Compare(node)
 
     def visit_BinOp(self, node: ast.BinOp):
-        made = self.generic_visit(node)
+        operation = self.generic_visit(node)
         if isinstance(node.op, ast.Mod) and _is_text(node.left):
-            return self._at(node, "percent", made.left, made.right)
+            return self._at(node, "percent", operation.left, operation.right)
         if isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)) and (_is_text(node.left) or _is_text(node.right)):
-            return self._at(node, "of_text", ast.Constant(type(node.op).__name__), made.left, made.right)
-        return made
+            return self._at(node, "of_text", ast.Constant(type(node.op).__name__), operation.left, operation.right)
+        return operation
 
     def visit_IfExp(self, node: ast.IfExp):
         if self._marks_static(node.test):
@@ -477,16 +496,24 @@ class QuadrantsRewriter(Rewriter):
         return super().visit_IfExp(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr):
-        parts = []
+        parts: list[ast.expr] = []
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
-                spec = "".join(piece.value for piece in part.format_spec.values) if part.format_spec else ""
+                pieces = part.format_spec.values if isinstance(part.format_spec, ast.JoinedStr) else []
+                texts = [
+                    piece.value for piece in pieces if isinstance(piece, ast.Constant) and isinstance(piece.value, str)
+                ]
+                if len(texts) < len(pieces):
+                    return self._refuse(
+                        node, "the format of a printed value must be a literal", 'write it out: `f"{x:.3f}"`'
+                    )
+                spec = "".join(texts)
                 parts.append(ast.Tuple([self.visit(part.value), ast.Constant(spec)], ast.Load()))
             else:
                 parts.append(part)
         return self._at(node, "joined", *parts)
 
-    def _comprehension(self, node):
+    def _comprehension(self, node: ast.ListComp | ast.DictComp) -> ast.ListComp | ast.DictComp:
         names = {
             name.id
             for generator in node.generators
@@ -512,7 +539,7 @@ def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def _header(node: ast.AST) -> ast.AST:
+def _header(node: Placed) -> Placed:
     """Where a statement with a body is pointed at: its first words."""
     if not isinstance(
         node,
@@ -534,14 +561,14 @@ def _header(node: ast.AST) -> ast.AST:
     last = getattr(node, "iter", None) or getattr(node, "test", None) or getattr(node, "subject", None)
     if isinstance(node, (ast.With, ast.AsyncWith)):
         last = node.items[-1].optional_vars or node.items[-1].context_expr
-    made = ast.copy_location(ast.Pass(), node)
+    header = ast.copy_location(ast.Pass(), node)
     if last is not None:
-        made.end_lineno, made.end_col_offset = last.end_lineno, last.end_col_offset
-        return made
+        header.end_lineno, header.end_col_offset = last.end_lineno, last.end_col_offset
+        return header
     words = {ast.FunctionDef: "def ", ast.ClassDef: "class ", ast.AsyncFunctionDef: "async def "}.get(type(node), "try")
-    made.end_lineno = node.lineno
-    made.end_col_offset = node.col_offset + len((words + getattr(node, "name", "")).encode())
-    return made
+    header.end_lineno = node.lineno
+    header.end_col_offset = node.col_offset + len((words + getattr(node, "name", "")).encode())
+    return header
 
 
 class QuadrantsGrammar(Grammar):

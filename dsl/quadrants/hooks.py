@@ -12,6 +12,7 @@ from dsl.core.control_flow import statements
 from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic
 from dsl.core.number.operators import operate
 from dsl.quadrants import atomic, captured, dtypes as types, errors
+from dsl.quadrants.annotations import MatrixAnnotation
 from dsl.quadrants.assignable import Lvalue, Variable, value_of
 from dsl.quadrants.description import an, described
 from dsl.quadrants.errors import (
@@ -92,7 +93,7 @@ def converted(value: Any, annotation: Any) -> Any:
     dtype = types.of(annotation) if annotation is not None else None
     if dtype is not None and types.number(value) is not None:
         return dtype(value)
-    if isinstance(value, Matrix) and getattr(annotation, "element_shape", None) and annotation.dtype is not None:
+    if isinstance(value, Matrix) and isinstance(annotation, MatrixAnnotation) and annotation.dtype is not None:
         return value.cast(annotation.dtype)
     return value
 
@@ -102,7 +103,7 @@ def ended() -> Any:
 
     def zero(annotation: Any) -> Any:
         parts = annotation if isinstance(annotation, tuple) else getattr(annotation, "__args__", None)
-        return tuple(map(zero, parts)) if parts else annotation(0) if hasattr(annotation, "element_shape") else 0
+        return tuple(map(zero, parts)) if parts else annotation(0) if isinstance(annotation, MatrixAnnotation) else 0
 
     return returned_value(zero(program().returns[-1]))
 
@@ -121,7 +122,7 @@ def loaded(value: Any) -> Any:
     return value if number is None else dynamic(number)
 
 
-def taken(value: Any, count: int, is_static: bool) -> list:
+def unpacked(value: Any, count: int, is_static: bool) -> list:
     """The parts of a value that is assigned to `count` names, read before any of them is stored."""
     if not isinstance(value, (Matrix, list, tuple, range, str)) and not hasattr(type(value), "__iter__"):
         raise QuadrantsSyntaxError.at(
@@ -205,11 +206,11 @@ def _static_key(key: Any) -> Any:
 def item(container: Any, key: Any) -> Any:
     """`container[key]`: an element's place for fields, arrays and matrices, Python's own for others."""
     if isinstance(container, (list, tuple, dict, str, range)):
-        found = _static_key(key)
+        static_key = _static_key(key)
         try:
-            return captured.reached(container, container[found], "[", found)
+            return captured.reached(container, container[static_key], "[", static_key)
         except (LookupError, TypeError):
-            raise _not_there(container, found) from None
+            raise _not_there(container, static_key) from None
     if isinstance(container, (Numeric, Lvalue)):
         raise QuadrantsTypeError.at(f"{described(container)} has no elements", "index a field, an array or a vector")
     return container[key]
@@ -218,9 +219,9 @@ def item(container: Any, key: Any) -> Any:
 def _not_there(container: Any, key: Any) -> QuadrantsCompilationError:
     """The error for a list or dict without that index or key."""
     if isinstance(container, dict):
-        known = ", ".join(map(repr, list(container)[:5]))
+        keys = ", ".join(map(repr, list(container)[:5]))
         return QuadrantsCompilationError.at(
-            f"this dict has no key {key!r}", f"use one of {known}" if known else "give it that key before"
+            f"this dict has no key {key!r}", f"use one of {keys}" if keys else "give it that key before"
         )
     if type(key) in (int, bool):
         count = len(container)

@@ -56,7 +56,7 @@ class Func(Function):
             return value
         if annotations.is_array(annotation):
             if isinstance(value, Indexed):
-                kind = annotations.kind_of(name, 0, annotation, self.__name__)
+                kind = annotations.array_kind(name, 0, annotation)
                 kind.check(value.element_type, len(value.shape), value.element_shape)
             return value
         if isinstance(value, tuple):
@@ -78,14 +78,18 @@ class Func(Function):
                     also=((self.parameter_place(name), "it is declared here"),),
                 )
             value = annotation(value)
-        if name in self.read_only and not isinstance(value, Matrix) and types.number(value_of(value)) is not None:
-            return task.dynamic(types.number(value_of(value)))
+        if name in self.read_only and not isinstance(value, Matrix):
+            number = types.number(value_of(value))
+            if number is not None:
+                return task.dynamic(number)
         return hooks.declare(value, name)
 
     @functools.cached_property
     def read_only(self) -> set[str]:
         """The parameters that need no place: none is assigned, or handed on as a place."""
-        body = find_definition(self.function).body
+        definition = find_definition(self.function)
+        assert isinstance(definition, ast.FunctionDef)
+        body = definition.body
         nodes = [node for statement in body for node in ast.walk(statement)]
         handed = {
             argument.id
@@ -151,7 +155,7 @@ class RealFunc(Func):
 def func(fn: Callable | None = None, *, is_real_function: bool = False, requires_top_level: bool = False):
     """A function that kernels and other funcs call; it becomes part of them."""
     if fn is None:
-        return lambda found: func(found, is_real_function=is_real_function, requires_top_level=requires_top_level)
+        return lambda function: func(function, is_real_function=is_real_function, requires_top_level=requires_top_level)
     if not hasattr(fn, "__code__"):
         raise QuadrantsTypeError.at(f"@qd.func decorates a function, got {described(fn)}", "write it over a `def`")
     return RealFunc(fn) if is_real_function else Func(fn, requires_top_level)

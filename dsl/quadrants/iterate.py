@@ -74,16 +74,16 @@ class Domain:
 
     def extents(self) -> list:
         """Of each axis; never negative."""
-        made = []
+        extents = []
         for low, high in self.bounds:
             if is_dynamic(low) or is_dynamic(high):
                 extent = (
                     high if not is_dynamic(low) and low == 0 else operate("sub", types.number(high), types.number(low))
                 )
-                made.append(extent if len(self.bounds) == 1 else operate("max", Int32(extent), Int32(0)))
+                extents.append(extent if len(self.bounds) == 1 else operate("max", Int32(extent), Int32(0)))
             else:
-                made.append(max(0, high - low))
-        return made
+                extents.append(max(0, high - low))
+        return extents
 
     def count(self) -> Any:
         """How many iterations: an int, or an Int32 that may be negative for none."""
@@ -99,9 +99,9 @@ class Domain:
 
     def count_on(self, program) -> Any:
         """`count` as the host knows it; a Variable where only the device does."""
-        found = program.on_host(self.count)
-        if found is not None:
-            return found
+        count = program.on_host(self.count)
+        if count is not None:
+            return count
         return Variable(Int32, self.count())
 
     def at(self, k: Numeric) -> Any:
@@ -109,7 +109,8 @@ class Domain:
         if len(self.bounds) <= 1:
             axes = [k] * len(self.bounds)
         else:
-            extents, axes, rest = self.extents(), [None] * len(self.bounds), k
+            extents, rest = self.extents(), k
+            axes = [k] * len(self.bounds)
             for axis in reversed(self.order[1:]):
                 extent = Int32(extents[axis])
                 quotient = _quotient(rest, extent)
@@ -201,13 +202,13 @@ def _checked(axes: tuple, rank: int) -> tuple[int, ...]:
 
 def grouped(x: Any) -> Domain:
     """The same iterations with one vector of indices as the loop variable."""
-    found = domain_of(x)
-    if not isinstance(found, Domain) or found.is_scalar or found.is_grouped:
+    domain = domain_of(x)
+    if not isinstance(domain, Domain) or domain.is_scalar or domain.is_grouped:
         raise QuadrantsTypeError.at(
             f"qd.grouped takes an ndrange, a field or an array, got {_described(x)}",
             "write `for i in range(n):`, or group qd.ndrange(n, m)",
         )
-    return found.grouped()
+    return domain.grouped()
 
 
 def domain_of(value: Any, has_static: bool = False) -> Domain | StaticIterable:

@@ -52,32 +52,34 @@ from dsl.span import Span
 class Specialised:
     """A kernel compiled for one specialisation."""
 
-    def __init__(self, compiled: compiler.Compiled, program: task.Program, kinds: list, arguments: tuple):
+    def __init__(self, compiled: compiler.Compiled, program: task.Program, kinds: list, arguments: Sequence):
         self.compiled, self.shape = compiled, program.shape
         self.running, self.generation = session.current(), runtime.Runtime.generation
         self.device = self.running.device if compiled.launches else None
         self.scratch: runtime.Memory | None = None
+        self.read_results: Callable[[], tuple] | None = None
         if program.scratch_bytes:
             self.scratch = runtime.Memory(program.scratch_bytes, f"variables of {program.name}")
             program.scratch_at = self.scratch.address
+            if program.results:
+                self.read_results = _reader(self.scratch, program.results)
         self.hidden = [part.read() if isinstance(part, task.Fixed) else part for part in program.hidden]
         self.held = [source for source, _ in program.sources.values()]  # and live as long
-        self.read_results = _reader(self.scratch, program.results) if program.results else None
         self.kinds, self.bind = kinds, binder.make(kinds, arguments, self.hidden, self.running.device)
 
     def hidden_slots(self, arguments: Sequence) -> list | None:
         """The further slots of a call; None where what its arguments lead to is of another type than was compiled."""
-        found: list = []
+        all_slots: list = []
         for part in self.hidden:
             slots = [part] if isinstance(part, int) else part.slots(arguments)
             if slots is None:
                 return None
-            found += slots
+            all_slots += slots
         changed = [part for part in self.hidden if isinstance(part, captured.Frozen) and part.has_changed]
         if changed:
             self.hidden = [part for part in self.hidden if part not in changed or not part.is_settled]
             self.bind = binder.make(self.kinds, arguments, self.hidden, self.running.device)
-        return found
+        return all_slots
 
     def run(self, slots: Sequence, storages: Sequence) -> Any:
         """Launch the tasks; what the kernel returns. `slots` are all of them."""
@@ -90,7 +92,9 @@ class Specialised:
                     self.compiled.call(slots, storages, self.device)
             except Exception as error:
                 raise error_conversion.of_launch(error) from None
-        return None if self.read_results is None else self.shape(self.read_results())
+        if self.read_results is None or self.shape is None:
+            return None
+        return self.shape(self.read_results())
 
 
 def _reader(scratch: runtime.Memory, results: list) -> Callable[[], tuple]:
@@ -166,14 +170,14 @@ class Kernel(Function):
     def kinds(self) -> list:
         """How each parameter is passed."""
         if self._kinds is None:
-            found = []
+            kinds = []
             for position, name in enumerate(self.signature.parameters):
                 if name == "self" and position == 0 and name not in self.annotations:
-                    found.append(annotations.TemplateKind())
+                    kinds.append(annotations.TemplateKind())
                 else:
                     with self._placed(self.parameter_place(name)):
-                        found.append(annotations.kind_of(name, position, self.annotations.get(name), self.__name__))
-            self._kinds = found
+                        kinds.append(annotations.kind_of(name, position, self.annotations.get(name), self.__name__))
+            self._kinds = kinds
         return self._kinds
 
     @property
@@ -189,18 +193,18 @@ class Kernel(Function):
         return cuda_source(self._last.compiled.traced.device_mlir)
 
     def __call__(self, *arguments, **keywords):
-        found = self._last
+        specialised = self._last
         if (
-            found is not None
+            specialised is not None
             and not keywords
-            and found.generation == runtime.Runtime.generation
-            and found.bind is not None
+            and specialised.generation == runtime.Runtime.generation
+            and specialised.bind is not None
             and len(arguments) == self._count
-            and session.is_current(found.running)
+            and session.is_current(specialised.running)
         ):
-            bound = found.bind(*arguments)
+            bound = specialised.bind(*arguments)
             if bound is not None:
-                return found.run(*bound)
+                return specialised.run(*bound)
         if task.active():
             raise QuadrantsSyntaxError.at("Kernels cannot call other kernels", fix=f"make `{self.__name__}` a @qd.func")
         if keywords or len(arguments) != len(self.signature.parameters):
@@ -211,40 +215,43 @@ class Kernel(Function):
             self._kinds, self._generation = None, runtime.Runtime.generation
         kinds = self.kinds
         key = tuple(self._each("key", kinds, arguments))
-        found, hidden = self._fitting(key, arguments)
+        specialised, hidden = self._fitting(key, arguments)
         slots: list = []
         storages: list = []
         self._each("read", kinds, arguments, slots, storages)
-        self._last = found
-        return found.run(slots + hidden, storages)
+        self._last = specialised
+        return specialised.run(slots + hidden, storages)
 
     def _fitting(self, key: tuple, arguments: Sequence) -> tuple[Specialised, list]:
         """The specialisation for a call, compiled where there is none yet, and its further slots."""
-        known = self._specialised.setdefault(key, [])
-        known[:] = [each for each in known if session.is_current(each.running)]
-        for found in known:
-            hidden = found.hidden_slots(arguments)
+        fitting = self._specialised.setdefault(key, [])
+        fitting[:] = [each for each in fitting if session.is_current(each.running)]
+        for each in fitting:
+            hidden = each.hidden_slots(arguments)
             if hidden is not None:
-                return found, hidden
+                return each, hidden
         runtime.check()
-        known.append(self._specialise(arguments))
-        return known[-1], known[-1].hidden_slots(arguments)
+        specialised = self._specialise(arguments)
+        fitting.append(specialised)
+        hidden = specialised.hidden_slots(arguments)
+        assert hidden is not None  # compiled for these arguments
+        return specialised, hidden
 
     def _bound(self, arguments: tuple, keywords: dict) -> tuple:
         return tuple(self._arguments(arguments, keywords).values())
 
     def _each(self, step: str, kinds: list, arguments: tuple, *more) -> list:
         """`step` of every argument's kind. What is wrong with one is said at that argument of the call."""
-        made = []
+        results = []
         try:
             for kind, value in zip(kinds, arguments):
-                made.append(getattr(kind, step)(value, *more))
+                results.append(getattr(kind, step)(value, *more))
         except DSLUserCodeError as error:
-            name = list(self.signature.parameters)[len(made)]
-            error.place = argument_place(error.place, len(made) - self.is_method, name)
+            name = list(self.signature.parameters)[len(results)]
+            error.place = argument_place(error.place, len(results) - self.is_method, name)
             error.also = ((self.parameter_place(name), f"`{name}` is declared here"),)
             raise
-        return made
+        return results
 
     @contextlib.contextmanager
     def _placed(self, place: Span) -> Iterator[None]:
@@ -256,13 +263,13 @@ class Kernel(Function):
 
     # --- compiling ---
 
-    def _specialise(self, arguments: tuple) -> Specialised:
+    def _specialise(self, arguments: Sequence) -> Specialised:
         typed = [kind.typed(value) for kind, value in zip(self.kinds, arguments)]
-        made: list = []
+        programs: list = []
 
         def body(*values):
             program = task.Program(trace.symbol(self.__name__), trace.host())
-            made.append(program)
+            programs.append(program)
             config = runtime.check()
             program.debug, program.unrolling_limit = config.debug, config.unrolling_limit
             for name, value in zip(self.signature.parameters, values):
@@ -277,7 +284,7 @@ class Kernel(Function):
 
         with error_conversion.converted():
             compiled = compiler.compile(trace.trace_host(trace.symbol(self.__name__), body, typed))
-        program = made[0]
+        program = programs[0]
         return Specialised(compiled, program, self.kinds, arguments)
 
     def _leave(self, program: task.Program, value: Any) -> None:
@@ -313,9 +320,9 @@ class Kernel(Function):
             parts = list(zip(values, wanted))
         numbers, makers = [], []
         for part, annotation in parts:
-            taken, maker = self._result(part, annotation)
-            makers.append((len(taken), maker))
-            numbers += taken
+            parts_of, maker = self._result(part, annotation)
+            makers.append((len(parts_of), maker))
+            numbers += parts_of
         offset = program.reserve(8 * len(numbers))
         program.task.effect()
         program.results = []
@@ -327,31 +334,20 @@ class Kernel(Function):
 
         def shape(values: list) -> Any:
             remaining = iter(values)
-            made = tuple(maker([next(remaining) for _ in range(count)]) for count, maker in makers)
-            return made if isinstance(wanted, tuple) else made[0]
+            results = tuple(maker([next(remaining) for _ in range(count)]) for count, maker in makers)
+            return results if isinstance(wanted, tuple) else results[0]
 
         program.shape = shape
 
     def _returns(self) -> tuple[tuple[Span, str], ...]:
         """Its `return`, as a further place of an error."""
         nodes = [] if self._definition is None else ast.walk(self._definition)
-        found = next((node for node in nodes if isinstance(node, ast.Return) and node.value is not None), None)
-        return (
-            ()
-            if found is None
-            else (
-                (
-                    Span(
-                        self.function.__code__.co_filename,
-                        found.lineno,
-                        found.col_offset + 1,
-                        found.end_lineno,
-                        found.end_col_offset + 1,
-                    ),
-                    "it is returned here",
-                ),
-            )
-        )
+        node = next((node for node in nodes if isinstance(node, ast.Return) and node.value is not None), None)
+        if node is None or node.end_col_offset is None:
+            return ()
+        file = self.function.__code__.co_filename
+        place = Span(file, node.lineno, node.col_offset + 1, node.end_lineno, node.end_col_offset + 1)
+        return ((place, "it is returned here"),)
 
     def _result(self, value: Any, annotation: Any) -> tuple[list, Callable]:
         value = hooks.copied(value)
@@ -408,7 +404,7 @@ def kernel(
     fastcache: bool = False,
     graph: bool = False,
     checkpoints: bool = False,
-) -> Kernel:
+) -> Kernel | Callable[[Callable], Kernel]:
     """A function whose outermost loops run on the device, a thread an iteration. The options change no result."""
     return kernel if function is None else Kernel(_authors(function, "kernel"))
 

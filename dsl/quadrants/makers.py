@@ -38,7 +38,7 @@ class _VectorMaker:
     def ndarray(n, dtype, shape, needs_grad=False) -> Ndarray:
         return matrix_ndarray((n,), dtype, shape)
 
-    zero, one, unit = map(staticmethod, (Matrix.zero, Matrix.one, Matrix.unit))
+    zero, one, unit = staticmethod(Matrix.zero), staticmethod(Matrix.one), staticmethod(Matrix.unit)
 
     def __instancecheck__(self, value: Any) -> bool:
         return isinstance(value, Matrix)

@@ -242,12 +242,12 @@ def fns(mask, base, offset):
 
 
 def _integer(name: str, value: object) -> Numeric:
-    found = _dtypes.number(value_of(value))
-    if found is None or found.is_float:
+    number = _dtypes.number(value_of(value))
+    if number is None or number.is_float:
         raise QuadrantsTypeError.at(
             f"'{name}' takes integral inputs only, got {described(value)}", "convert it: `int(x)`"
         )
-    return dynamic(found)
+    return dynamic(number)
 
 
 ffs = _of_bits("ffs", _ffs)

@@ -6,6 +6,7 @@ be assigned, as a whole or by element, and indexed at run time.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import operator
@@ -103,24 +104,22 @@ class Matrix:
             raise QuadrantsTypeError.at(
                 f"the elements of a vector or matrix must be numbers, got {described(wrong)}", "give numbers"
             )
-        core = type(numbers[0])
-        for number in numbers[1:]:
-            core = types.promote(core, type(number))
+        core = functools.reduce(types.promote, [type(number) for number in numbers if number is not None])
         storage = Storage(core, len(numbers))
-        made = Matrix(
+        variable = Matrix(
             [Variable(core, None, storage, k) for k in range(len(numbers))],
             shape=self._shape,
             at=lambda index: Variable(core, None, storage, index),
         )
-        made.store(numbers)
-        return made
+        variable.store(numbers)
+        return variable
 
     def store(self, value: Any) -> None:
         """Assign every element; a number goes to all."""
-        given = Matrix(value) if isinstance(value, (list, tuple)) else value
-        if isinstance(given, Matrix) and len(given.entries) != len(self.entries):
+        source = Matrix(value) if isinstance(value, (list, tuple)) else value
+        if isinstance(source, Matrix) and len(source.entries) != len(self.entries):
             raise QuadrantsTypeError.at(
-                f"cannot assign '{given.described()}' to '{self.described()}'",
+                f"cannot assign '{source.described()}' to '{self.described()}'",
                 "give it as many elements, or use another name",
             )
         entries = [value_of(entry) for entry in entries_like(self, value)]
@@ -190,8 +189,8 @@ class Matrix:
     def __getattr__(self, name: str):
         for letters in _SWIZZLES:
             if name and set(name) <= set(letters[: self.__dict__.get("_shape", (0,))[0]]):
-                found = [self.entries[letters.index(letter)] for letter in name]
-                return found[0] if len(found) == 1 else Matrix(found, shape=(len(found),))
+                entries = [self.entries[letters.index(letter)] for letter in name]
+                return entries[0] if len(entries) == 1 else Matrix(entries, shape=(len(entries),))
         raise AttributeError(f"'Matrix' object has no attribute '{name}'", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -307,7 +306,7 @@ class Matrix:
         return _reduce(operator.and_, [_as_bool(entry) for entry in self.load().entries])
 
     def cast(self, dtype):
-        return self.map(types.of(dtype))
+        return self.map(types.existing(dtype))
 
     def fill(self, val: Any) -> None:
         if active():
@@ -326,8 +325,8 @@ class Matrix:
         return numpy.array(self.to_list())
 
     def __array__(self, dtype=None, copy=None):
-        made = self.to_numpy()
-        return made if dtype is None else made.astype(dtype)
+        array = self.to_numpy()
+        return array if dtype is None else array.astype(dtype)
 
     def __repr__(self) -> str:
         return f"[{', '.join(map(repr, self.parts()))}]"
@@ -349,7 +348,7 @@ class Matrix:
 
     @staticmethod
     def identity(dt, n):
-        return Matrix([[types.of(dt)(int(i == j)) for j in range(n)] for i in range(n)])
+        return Matrix([[types.existing(dt)(int(i == j)) for j in range(n)] for i in range(n)])
 
     @staticmethod
     def unit(n, i, dt=None):
@@ -370,7 +369,7 @@ class Matrix:
 
 def _filled(dt, value, n, m):
     shape = (n,) if m is None else (n, m)
-    return Matrix([types.of(dt)(value)] * math.prod(shape), shape=shape)
+    return Matrix([types.existing(dt)(value)] * math.prod(shape), shape=shape)
 
 
 def Vector(arr, dt: Any = None) -> Matrix:

@@ -43,14 +43,14 @@ def ndarray(dtype, shape, needs_grad: bool = False, layout=None) -> Ndarray:
     """An array of `dtype` (a number, vector or matrix type), zeroed."""
     if hasattr(dtype, "element_shape"):
         return matrix_ndarray(dtype.element_shape, dtype.dtype, shape)
-    return _made(ScalarNdarray, dtype, shape, ())
+    return _new_array(ScalarNdarray, dtype, shape, ())
 
 
 def matrix_ndarray(element_shape: tuple[int, ...], dtype, shape, needs_grad: bool = False) -> Ndarray:
-    return _made(MatrixNdarray, dtype, shape, element_shape_of(element_shape))
+    return _new_array(MatrixNdarray, dtype, shape, element_shape_of(element_shape))
 
 
-def _made(kind: type, dtype, shape, element_shape: tuple) -> Ndarray:
+def _new_array(kind: type, dtype, shape, element_shape: tuple) -> Ndarray:
     if runtime.Runtime.config is None:
         raise QuadrantsRuntimeError("arrays are made after qd.init()", "call qd.init(arch=qd.cpu) first")
     return kind(dtype, shape_of(shape, "array"), element_shape)

@@ -17,6 +17,36 @@ from dsl.quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.matrix import Matrix, entries_like
 from dsl.quadrants.scalar_functions import float_of, integer_of, is_traced, number_of
 
+# The public names.
+__all__ = [
+    "abs",
+    "acos",
+    "asin",
+    "atan2",
+    "bit_cast",
+    "bit_shr",
+    "cast",
+    "ceil",
+    "cos",
+    "exp",
+    "floor",
+    "log",
+    "max",
+    "min",
+    "one",
+    "pow",
+    "raw_div",
+    "raw_mod",
+    "round",
+    "rsqrt",
+    "select",
+    "sin",
+    "sqrt",
+    "tan",
+    "tanh",
+    "zero",
+]
+
 
 def _mapped(function: Callable, x: object, *others: object) -> object:
     """`function` of numbers, or of every element where one of its arguments is a matrix."""
@@ -33,24 +63,21 @@ def _mapped(function: Callable, x: object, *others: object) -> object:
 
 def cast(obj, dtype):
     """`obj` as a `dtype`: floats are truncated to integers, which wrap."""
-    found = types.of(dtype)
-    if found is None:
-        raise QuadrantsTypeError.at(
-            f"{dtype!r} is not an element type",
-            fix=f"write qd.{dtype}" if isinstance(dtype, str) and dtype in types.BY_NAME else "for example qd.f32",
-        )
+    element = types.existing(dtype)
 
     def convert(value):
         if is_traced(value):
-            return found.core(value)
+            return element.core(value)
         if task.active():
             if type(value) is int:
-                return task.dynamic(found.core(found.core.wrapped(value) if found.core.is_integer else float(value)))
+                return task.dynamic(
+                    element.core(element.core.wrapped(value) if element.core.is_integer else float(value))
+                )
             number = types.number(value)
             if number is None:
-                raise QuadrantsTypeError.at(f"{described(value)} cannot be cast to {found}", "give a number")
-            return task.dynamic(found.core(number))
-        return runtime.unpack(found, runtime.pack(found, value))
+                raise QuadrantsTypeError.at(f"{described(value)} cannot be cast to {element}", "give a number")
+            return task.dynamic(element.core(number))
+        return runtime.unpack(element, runtime.pack(element, value))
 
     if not isinstance(obj, Matrix) and isinstance(obj, int) and not isinstance(obj, bool):
         return convert(obj)
@@ -91,7 +118,7 @@ def typed(dtype: types.DataType, arguments: tuple, keywords: dict) -> object:
 
 def bit_cast(obj, dtype):
     """The bits of `obj` read as a `dtype` of the same width."""
-    return _mapped(lambda value: number_of(value, "bit_cast").bitcast(types.of(dtype).core), obj)
+    return _mapped(lambda value: number_of(value, "bit_cast").bitcast(types.existing(dtype).core), obj)
 
 
 def int_(x=0):
@@ -143,8 +170,8 @@ def _rounding(name: str, python: Callable, intrinsic: str):
                     f"'{name}' takes real inputs only, however '{types.name_of(number)}' is provided",
                     fix="it is an integer already",
                 )
-            made = scalar_functions.intrinsic(intrinsic)(number)
-            return made if dtype is None else cast(made, dtype)
+            rounded = scalar_functions.intrinsic(intrinsic)(number)
+            return rounded if dtype is None else cast(rounded, dtype)
 
         return _mapped(one, x)
 

@@ -8,6 +8,7 @@ Source: Salmon, Moraes, Dror, Shaw, Parallel Random Numbers: As Easy as 1, 2, 3 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from dsl.core import trace
 from dsl.core.number.dtypes import Float32, Float64, Int32, Int64, Numeric, Uint32, Uint64
@@ -33,40 +34,40 @@ class Launches:
 
 
 def _launches() -> Launches:
-    state = runtime.Runtime
-    if state.random is None or state.random.memory.generation != state.generation:
-        state.random = Launches()
-    return state.random
+    state, launches = runtime.Runtime, runtime.Runtime.random
+    if launches is None or launches.memory.generation != state.generation:
+        state.random = launches = Launches()
+    return launches
 
 
-def _count(made: Program) -> Element:
+def _count(traced: Program) -> Element:
     source = _launches()
-    return Element(made.pointer(source, Uint32, source.address))
+    return Element(traced.pointer(source, Uint32, source.address))
 
 
-def _taken(task: Task) -> Variable:
+def _counter(task: Task) -> Variable:
     """The variable that counts what the thread took in `task`."""
-    known = task.program.random_numbers
-    if id(task) not in known:
+    counters = task.program.random_numbers
+    if id(task) not in counters:
         storage = Storage(Uint32)
         with trace.within(task, task.prologue):
             storage.local.store(Uint32(0))
-        known[id(task)] = storage
-    return Variable(Uint32, None, known[id(task)])
+        counters[id(task)] = storage
+    return Variable(Uint32, None, counters[id(task)])
 
 
 def _words() -> list[Numeric]:
     """Four fresh words of 32 random bits."""
-    made = program()
-    task = made.task
+    traced = program()
+    task = traced.task
     task.effect()
-    counter = _taken(task)
+    counter = _counter(task)
     number = counter.load()
     counter.store(number + Uint32(1))
     thread = index.block_idx()[0] * index.block_dim()[0] + index.thread_idx()[0]
     position = [
-        _count(made).load(),
-        Uint32(next(k for k, each in enumerate(made.tasks) if each is task)),
+        _count(traced).load(),
+        Uint32(next(k for k, each in enumerate(traced.tasks) if each is task)),
         Uint32(thread),
         number,
     ]
@@ -85,51 +86,51 @@ def _hashed(words: list[Numeric], key: list[int]) -> list[Numeric]:
     return words
 
 
-def advance(made: Program) -> None:
+def advance(traced: Program) -> None:
     """At the end of a kernel with random numbers: the next launch has others."""
-    if made.random_numbers:
-        place = _count(made)
+    if traced.random_numbers:
+        place = _count(traced)
         place.store(place.load() + Uint32(1))
 
 
-def random(dtype=float):
+def random(dtype: Any = float):
     """A random number: of a float type evenly in [0, 1), of an integer type of 32 or 64 bits any of its values.
 
     Raises QuadrantsTypeError for other types, QuadrantsRuntimeError outside kernels.
     """
     if not active():
         raise QuadrantsRuntimeError("qd.random works in a kernel or func only", "use Python's random, or numpy.random")
-    found = types.of(dtype)
-    if found is None or (found.core.is_integer and found.core.width < 32):
+    element = types.of(dtype)
+    if element is None or (element.core.is_integer and element.core.width < 32):
         raise QuadrantsTypeError.at(
             f"qd.random gives f16, f32, f64, i32, i64, u32 or u64, not {dtype!r}", "take qd.random(qd.i32), and convert"
         )
     words = _words()
     wide = Uint64(words[0]) << Uint64(32) | Uint64(words[1])
-    if found.core.is_integer:
-        return found.core(
+    if element.core.is_integer:
+        return element.core(
             Int32(words[0])
-            if found.core is Int32
+            if element.core is Int32
             else words[0]
-            if found.core.width == 32
+            if element.core.width == 32
             else Int64(wide)
-            if found.core is Int64
+            if element.core is Int64
             else wide
         )
-    if found.core is Float64:
+    if element.core is Float64:
         return Float64(wide >> Uint64(11)) * Float64(2.0**-53)
-    bits = 11 if found.core.width == 16 else 24
+    bits = 11 if element.core.width == 16 else 24
     number = Float32(words[0] >> Uint32(32 - bits)) * Float32(2.0**-bits)
-    return found.core(number)
+    return element.core(number)
 
 
 def randn(dt=None):
     """A random number of the standard normal distribution (Box and Muller), of a float type."""
     if not active():
         raise QuadrantsRuntimeError("qd.randn works in a kernel or func only", "use numpy.random.standard_normal()")
-    found = types.of(dt or float)
-    if found is None or not found.core.is_float:
+    element = types.of(dt or float)
+    if element is None or not element.core.is_float:
         raise QuadrantsTypeError.at(f"qd.randn gives f16, f32 or f64, not {dt!r}", "take qd.randn(), and convert")
-    core = found.core
-    u = core(1.0) - random(found)  # never 0, whose logarithm is infinite
-    return ops.sqrt(core(-2.0) * ops.log(u)) * ops.cos(core(2 * math.pi) * random(found))
+    core = element.core
+    u = core(1.0) - random(element)  # never 0, whose logarithm is infinite
+    return ops.sqrt(core(-2.0) * ops.log(u)) * ops.cos(core(2 * math.pi) * random(element))

@@ -191,7 +191,7 @@ class Refused:
 
 
 def _parsed() -> dict[str, dict[str, Refused]]:
-    found: dict[str, dict[str, Refused]] = {}
+    names: dict[str, dict[str, Refused]] = {}
     for feature, fix, text in _TABLE:
         module = ""
         for word in text.split():
@@ -199,8 +199,8 @@ def _parsed() -> dict[str, dict[str, Refused]]:
                 module = word[:-1]
                 continue
             full = ".".join(filter(None, ("quadrants", module, word)))
-            found.setdefault(module, {})[word] = Refused(full, feature, fix)
-    return found
+            names.setdefault(module, {})[word] = Refused(full, feature, fix)
+    return names
 
 
 _NAMES = _parsed()
@@ -234,14 +234,14 @@ def add_modules() -> None:
     """Make the modules of refused names importable."""
     for name in MODULES:
         full = f"dsl.quadrants.{name}"
-        made = ModuleType(full, f"`quadrants.{name}`: names that are refused where they are used.")
-        made.__spec__ = ModuleSpec(full, None, is_package=True)
-        made.__path__ = []
-        made.__getattr__ = refuser(name, names_of(name))
-        made.__dir__ = lambda name=name: sorted(names_of(name))
-        sys.modules[full] = made
+        stub = ModuleType(full, f"`quadrants.{name}`: names that are refused where they are used.")
+        stub.__spec__ = ModuleSpec(full, None, is_package=True)
+        stub.__path__ = []
+        stub.__getattr__ = refuser(name, names_of(name))
+        stub.__dir__ = lambda name=name: sorted(names_of(name))
+        sys.modules[full] = stub
         parent, _, leaf = full.rpartition(".")
-        setattr(sys.modules[parent], leaf, made)
+        setattr(sys.modules[parent], leaf, stub)
 
 
 def inner(module: str) -> Callable[[str], Any]:

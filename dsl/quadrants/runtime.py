@@ -119,16 +119,16 @@ class Runtime:
 
     config: Config | None = None
     generation = 0
-    random = None  # of dsl.quadrants.philox
+    random: Any = None  # the Launches of dsl.quadrants.philox
     roots: list = []  # fields that were placed or shaped in this generation
 
 
 def init(arch: Arch | list | None = None, default_fp=None, default_ip=None, **options) -> None:
     """Begin anew. Raises KeyError for an option nobody knows."""
     chosen = arch[0] if isinstance(arch, (list, tuple)) else arch or x64
-    known = {name: value for name, value in options.items() if hasattr(Config, name)}
+    settings = {name: value for name, value in options.items() if hasattr(Config, name)}
     for name in options:
-        if name not in known and name not in _IGNORED:
+        if name not in settings and name not in _IGNORED:
             meant = alike(name, [*vars(Config), *_IGNORED])
             raise UnknownOption(
                 f"Unrecognized keyword argument(s) for qd.init: {name}",
@@ -137,12 +137,13 @@ def init(arch: Arch | list | None = None, default_fp=None, default_ip=None, **op
     if not isinstance(chosen, Arch):
         raise QuadrantsTypeError.at(f"`arch` is an architecture, got {arch!r}", "arch=qd.cpu, or arch=qd.gpu")
     default_ip, default_fp = default_ip or types.i32, default_fp or types.f32
-    if types.of(default_ip) is None or not types.of(default_ip).core.is_integer:
+    ip, fp = types.of(default_ip), types.of(default_fp)
+    if ip is None or not ip.core.is_integer:
         raise QuadrantsTypeError.at(f"`default_ip` is an integer type, got {default_ip!r}", "default_ip=qd.i64")
-    if types.of(default_fp) is None or not types.of(default_fp).core.is_float:
+    if fp is None or not fp.core.is_float:
         raise QuadrantsTypeError.at(f"`default_fp` is a type of floats, got {default_fp!r}", "default_fp=qd.f64")
     reset()
-    config = Config(chosen, types.of(default_ip), types.of(default_fp), **known)
+    config = Config(chosen, ip, fp, **settings)
     Runtime.config = config
     types.Defaults.ip, types.Defaults.fp = config.default_ip, config.default_fp
     running = session.current()
@@ -219,7 +220,9 @@ class Memory:
 
 
 def _address_of(data: bytes) -> int:
-    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value
+    address = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value
+    assert address is not None  # `data` is not empty
+    return address
 
 
 def pack(dtype: types.DataType, value: Any) -> bytes:
@@ -230,7 +233,7 @@ def pack(dtype: types.DataType, value: Any) -> bytes:
         value = core.wrapped(int(value)) if core.width > 1 else bool(value)
     else:
         value = core.constant_of(float(value))
-    return struct.pack("<" + core.format, value)
+    return struct.pack("<" + dtype.format, value)
 
 
 def unpack(dtype: types.DataType, data: bytes) -> Any:
@@ -239,4 +242,4 @@ def unpack(dtype: types.DataType, data: bytes) -> Any:
 
 def format_of(dtype: types.DataType) -> str:
     """The letter of `struct` by which Python reads a number: a u1 as 0 or 1."""
-    return "B" if dtype is types.u1 else dtype.core.format
+    return "B" if dtype is types.u1 else dtype.format

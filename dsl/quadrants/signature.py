@@ -62,7 +62,9 @@ def _wrong_call(name: str, signature: inspect.Signature, count: int, keywords: d
 def shape_of(shape: Any, what: str) -> tuple[int, ...]:
     """A shape (an extent or some) as a tuple. Raises QuadrantsTypeError, QuadrantsRuntimeError of its extents."""
     if isinstance(shape, str) or shape is None or isinstance(shape, (dict, set)):
-        raise QuadrantsTypeError.at(f"a shape is an integer or a tuple of integers, got {_said(shape)}", _example(what))
+        raise QuadrantsTypeError.at(
+            f"a shape is an integer or a tuple of integers, got {_shown(shape)}", _example(what)
+        )
     try:
         parts = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
     except TypeError:  # a numpy array of no dimensions
@@ -82,7 +84,7 @@ def extent_of(value: Any, what: str, axis: int | None = None, least: int = 1) ->
         extent = operator.index(value)
     except TypeError:
         raise QuadrantsTypeError.at(
-            f"an extent of {an(what)} is an integer, got {_said(value)}{where}",
+            f"an extent of {an(what)} is an integer, got {_shown(value)}{where}",
             "convert it: `int(x)`" if isinstance(value, float) else _example(what),
         ) from None
     if isinstance(value, bool):
@@ -107,7 +109,7 @@ def order_of(order: str, rank: int) -> None:
         )
 
 
-def _said(value: Any) -> str:
+def _shown(value: Any) -> str:
     return repr(value) if isinstance(value, (str, float)) else described(value)
 
 

@@ -70,16 +70,16 @@ class Task(trace.KernelTrace):
 
     def adopt(self, value: mlir.Value, owner: Any) -> mlir.Value:
         """A value of the host function or of an earlier task, as this task has it."""
-        known = self.adopted.get(value)
-        if known is None:
+        adopted = self.adopted.get(value)
+        if adopted is None:
             if owner is self.program.host:
-                known = self._parameter(value)
+                adopted = self._parameter(value)
             elif isinstance(owner, Task) and owner.program is self.program:
-                known = self._handed_over(value, owner)
+                adopted = self._handed_over(value, owner)
             else:
                 mlir.check_owner(owner)
-            self.adopted[value] = known
-        return known
+            self.adopted[value] = adopted
+        return adopted
 
     def _parameter(self, value: mlir.Value) -> mlir.Value:
         constant = mlir.constant_of(value)
@@ -88,6 +88,7 @@ class Task(trace.KernelTrace):
                 return mlir.result("arith.constant", value.type, value=constant)
         leaf = RawValue(value)
         _, _, type_ = trace.param_of(leaf)
+        assert self.entry is not None
         with mlir.context, mlir.location():
             argument = self.entry.add_argument(type_, mlir.location())
         self.params.append(leaf)
@@ -116,7 +117,7 @@ class Task(trace.KernelTrace):
         self.marker.erase()
         with trace.within(self, self.body):
             mlir.op("llvm.return")
-            mlir.set_inputs(self.operation, [argument.type for argument in self.entry.arguments])
+            mlir.set_inputs(self.operation, [argument.type for argument in self.body.arguments])
             for name, names in result_names.of_values(
                 self.program.names.get(leaf.value, "") for leaf in self.params
             ).items():
@@ -168,6 +169,12 @@ class Program:
         return state
 
     @property
+    def host_entry(self) -> mlir.Block:
+        """The block of the host function, whose first argument is the argument block."""
+        assert self.host.entry is not None
+        return self.host.entry
+
+    @property
     def is_top(self) -> bool:
         """Whether this is the kernel's outermost scope."""
         return not self.nest
@@ -176,16 +183,16 @@ class Program:
 
     def pointer(self, source: Any, dtype: type[Numeric], address: Callable[[], int]) -> Pointer:
         """A pointer to the memory of `source` (a field...), whose address every call brings."""
-        found = self.sources.get(id(source))
-        if found is None:
-            found = self.sources[id(source)] = source, self._hidden(dtype, address)
-        return found[1]
+        source_pointer = self.sources.get(id(source))
+        if source_pointer is None:
+            source_pointer = self.sources[id(source)] = source, self._hidden(dtype, address)
+        return source_pointer[1]
 
     def _hidden(self, dtype: type[Numeric], address: Callable[[], int]) -> Pointer:
-        with trace.within(self.host, self.host.entry):
+        with trace.within(self.host, self.host_entry):
             self.hidden.append(Fixed(address))
             self.host.slots.append("P")
-            at = mlir.gep(self.host.entry.arguments[0], mlir.i8, trace.SLOT_BYTES * len(self.host.slots))
+            at = mlir.gep(self.host_entry.arguments[0], mlir.i8, trace.SLOT_BYTES * len(self.host.slots))
             return Pointer(dtype, mlir.load(at, mlir.ptr(1), 8), AddressSpace.gmem)
 
     def reserve(self, size_bytes: int = 8) -> int:
@@ -198,6 +205,8 @@ class Program:
     scratch_at: int = 0
 
     def scratch_address(self, offset_bytes: int) -> mlir.Value:
+        """The address of what `reserve` gave."""
+        assert self.scratch is not None
         return mlir.gep(self.scratch.ir(), mlir.i8, offset_bytes)
 
     # --- tasks one after the other ---
@@ -224,13 +233,13 @@ class Program:
 
     def on_entry(self, number: Numeric) -> Numeric:
         """A static number as a run-time value that the host function knows too."""
-        with trace.within(self.host, self.host.entry):
+        with trace.within(self.host, self.host_entry):
             return type(number)(number.ir())
 
     def on_host(self, evaluate: Callable[[], Any]) -> Any | None:
         """What `evaluate` gives, evaluated by the host function; None where it needs what only the device knows."""
         try:
-            with trace.within(self.host, self.host.entry):
+            with trace.within(self.host, self.host_entry):
                 return evaluate()
         except (OnDevice, DSLUserCodeError):
             return None
@@ -243,9 +252,9 @@ class Program:
                 continue
             task.end()
             params = tuple(trace.param_of(leaf)[:2] for leaf in task.params)
-            made = trace.Kernel(task.name, params, 0, (), task.place)
+            kernel = trace.Kernel(task.name, params, 0, (), task.place)
             config = trace.Launch((task.grid, 1, 1), (task.block_dim, 1, 1))
-            trace.emit_launch(self.host, made, config, trace.triple(config.block, "block"), task.params)
+            trace.emit_launch(self.host, kernel, config, trace.triple(config.block, "block"), task.params)
 
 
 def blocks_for(count: Any, block_dim: int) -> Any:
@@ -267,9 +276,10 @@ def dynamic(number: Numeric) -> Numeric:
 
 def program() -> Program:
     """The kernel being traced. Raises QuadrantsRuntimeError in plain Python."""
-    if not _open:
+    current = _open.top()
+    if current is None:
         raise QuadrantsRuntimeError("this works in a kernel or func only", "call it in a @qd.kernel")
-    return _open.top()
+    return current
 
 
 def active() -> bool:
@@ -278,12 +288,12 @@ def active() -> bool:
 
 
 @contextlib.contextmanager
-def tracing(made: Program) -> Iterator[None]:
-    with _open.pushed(made):
+def tracing(traced: Program) -> Iterator[None]:
+    with _open.pushed(traced):
         try:
             yield
         except BaseException:
-            trace.never_free(made.tasks)
+            trace.never_free(traced.tasks)
             raise
         finally:
-            made.inside.close()
+            traced.inside.close()

@@ -1,5 +1,6 @@
 """Every public name of quadrants 1.3.3 may be imported here; those that are not there are refused where they are used."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -247,3 +248,10 @@ def test_hints_change_nothing():
     qd.set_logging_level(qd.ERROR)
     assert [qd.is_logging_effective(level) for level in (qd.TRACE, qd.ERROR, qd.CRITICAL)] == [False, True, True]
     qd.set_logging_level(qd.INFO)
+
+
+@pytest.mark.parametrize("module", ["", ".types", ".types.primitive_types", ".lang.exception", ".math"])
+def test_every_public_name_is_there(module):
+    package = importlib.import_module(f"dsl.quadrants{module}")
+    assert [name for name in package.__all__ if name not in vars(package)] == []
+    assert len(set(package.__all__)) == len(package.__all__)

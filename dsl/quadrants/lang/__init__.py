@@ -12,10 +12,10 @@ __all__ = ["exception", "impl", "misc", "simt", "util"]
 
 __getattr__ = inner("lang")
 for _name in ("any_array", "expr", "field", "kernel_impl", "matrix", "matrix_ops", "ops", "snode", "stream", "struct"):
-    _made = ModuleType(f"{__name__}.{_name}", f"`quadrants.lang.{_name}`: the names of quadrants.")
-    _made.__spec__ = ModuleSpec(_made.__name__, None)
-    _made.__getattr__ = inner(f"lang.{_name}")
-    globals()[_name] = sys.modules[_made.__name__] = _made
+    _module = ModuleType(f"{__name__}.{_name}", f"`quadrants.lang.{_name}`: the names of quadrants.")
+    _module.__spec__ = ModuleSpec(_module.__name__, None)
+    _module.__getattr__ = inner(f"lang.{_name}")
+    globals()[_name] = sys.modules[_module.__name__] = _module
 for _name in ("", ".block", ".grid", ".subgroup", ".warp"):
     if f"dsl.quadrants.simt{_name}" in sys.modules:
         sys.modules[f"{__name__}.simt{_name}"] = sys.modules[f"dsl.quadrants.simt{_name}"]

@@ -1,23 +1,6 @@
 """`quadrants.lang.exception`: the error classes."""
 
-from dsl.quadrants.errors import (
-    QuadrantsAssertionError,
-    QuadrantsCompilationError,
-    QuadrantsIndexError,
-    QuadrantsNameError,
-    QuadrantsRuntimeError,
-    QuadrantsRuntimeTypeError,
-    QuadrantsSyntaxError,
-    QuadrantsTypeError,
-)
+from dsl.quadrants import errors
+from dsl.quadrants.errors import *  # noqa: F403
 
-__all__ = [
-    "QuadrantsAssertionError",
-    "QuadrantsCompilationError",
-    "QuadrantsIndexError",
-    "QuadrantsNameError",
-    "QuadrantsRuntimeError",
-    "QuadrantsRuntimeTypeError",
-    "QuadrantsSyntaxError",
-    "QuadrantsTypeError",
-]
+__all__ = errors.__all__

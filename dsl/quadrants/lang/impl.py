@@ -25,10 +25,10 @@ class _Runtime:
     """The defaults, and on the way to the configuration upstream's objects, which are all this one."""
 
     def set_default_ip(self, dtype: dtypes.DataType) -> None:
-        dtypes.Defaults.ip = dtypes.of(dtype)
+        dtypes.Defaults.ip = dtypes.existing(dtype)
 
     def set_default_fp(self, dtype: dtypes.DataType) -> None:
-        dtypes.Defaults.fp = dtypes.of(dtype)
+        dtypes.Defaults.fp = dtypes.existing(dtype)
 
     default_ip = property(lambda self: dtypes.Defaults.ip)
     default_fp = property(lambda self: dtypes.Defaults.fp)

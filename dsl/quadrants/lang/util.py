@@ -30,11 +30,11 @@ def to_numpy_type(dtype) -> type:
     """The numpy type of an element type."""
     import numpy
 
-    return numpy.dtype(dtypes.of(dtype).numpy_name).type
+    return numpy.dtype(dtypes.existing(dtype).numpy_name).type
 
 
 def to_pytorch_type(dtype):
     """The torch type of an element type."""
     import torch
 
-    return torch.bool if dtypes.of(dtype) is dtypes.u1 else getattr(torch, dtypes.of(dtype).numpy_name)
+    return torch.bool if dtypes.existing(dtype) is dtypes.u1 else getattr(torch, dtypes.existing(dtype).numpy_name)

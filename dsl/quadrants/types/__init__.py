@@ -1,35 +1,9 @@
 """`qd.types`: element types and the annotations made of them."""
 
+from dsl.quadrants import dtypes
 from dsl.quadrants.annotations import NdarrayAnnotation as ndarray, Template, matrix, ref, vector
-from dsl.quadrants.dtypes import (
-    f16,
-    f32,
-    f64,
-    float16,
-    float32,
-    float64,
-    i8,
-    i16,
-    i32,
-    i64,
-    int8,
-    int16,
-    int32,
-    int64,
-    is_integral,
-    is_real,
-    is_signed,
-    u1,
-    u8,
-    u16,
-    u32,
-    u64,
-    uint1,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+from dsl.quadrants.dtypes import *  # noqa: F403
+from dsl.quadrants.dtypes import is_integral, is_real, is_signed
 from dsl.quadrants.refused_names import refuser
 from dsl.quadrants.types import annotations, compound_types, enums, ndarray_type, primitive_types, utils
 
@@ -39,20 +13,6 @@ __all__ = [
     "annotations",
     "compound_types",
     "enums",
-    "f16",
-    "f32",
-    "f64",
-    "float16",
-    "float32",
-    "float64",
-    "i8",
-    "i16",
-    "i32",
-    "i64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
     "is_integral",
     "is_real",
     "is_signed",
@@ -62,19 +22,10 @@ __all__ = [
     "primitive_types",
     "ref",
     "template",
-    "u1",
-    "u8",
-    "u16",
-    "u32",
-    "u64",
-    "uint1",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
     "utils",
     "vector",
 ]
+__all__ += dtypes.__all__
 
 NDArray = ndarray
 template = Template
