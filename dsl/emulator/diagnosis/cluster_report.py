@@ -43,6 +43,12 @@ def place_of_cluster_address(launch, address: int) -> str:
     return f"smem+0x{offset:x}{block}"
 
 
+def rank_of_nobody(ctx, address: int) -> int | None:
+    """The rank in a generic address of shared memory of the cluster, where no block has it."""
+    rank = (address - ctx.cluster_base >> context.RANK_SHIFT) - 1
+    return rank if ctx.cluster_blocks <= rank < 1 << 8 else None
+
+
 def has_exited(launch, address: int) -> bool:
     """Whether a host address is in the shared memory of a block that has ended while others of its cluster run."""
     owner = owner_of(launch, address)

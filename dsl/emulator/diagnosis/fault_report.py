@@ -8,6 +8,7 @@ from collections import defaultdict
 from dsl.emulator import context
 from dsl.emulator.diagnosis import cluster_report
 from dsl.emulator.emit import mbarrier
+from dsl.emulator.emit.cluster import NOBODY
 from dsl.emulator.ptx.syntax import Instr
 from dsl.emulator.runtime import memory, schedule, warp_collectives, warpgroup_mma
 from dsl.exceptions import KernelFault
@@ -77,6 +78,8 @@ def _explain(launch, instr: Instr) -> tuple[str, str]:
         return message, f"keep the address a multiple of {n}, or use narrower accesses"
     if ctx.status == context.EXITED:
         return f"{_access(launch, instr)}, which has exited", cluster_report.fix_of_exited(instr)
+    if not ctx.detail and (bad := cluster_report.rank_of_nobody(ctx, ctx.address)) is not None:
+        return _no_block(launch, bad)
     return f"{_access(launch, instr)} is {_where(launch)}", ""
 
 
@@ -170,10 +173,15 @@ def _bad_bulk(launch, instr):
 
 
 def _bad_rank(launch, instr):
+    return _no_block(launch, launch.ctx.address)
+
+
+def _no_block(launch, rank: int) -> tuple[str, str]:
     blocks = launch.ctx.cluster_blocks
     size = f"{blocks} blocks" if blocks > 1 else "one block"
     fix = "use a rank below %cluster_nctarank" if blocks > 1 else "launch it in clusters: `cluster=(2, 1, 1)`"
-    return f"a cluster of {size} has no block {launch.ctx.address}", fix
+    more = " or more" if rank == NOBODY else ""
+    return f"a cluster of {size} has no block {rank}{more}", fix
 
 
 def _bad_index(launch, instr):

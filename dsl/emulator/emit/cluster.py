@@ -10,6 +10,7 @@ from dsl.emulator import context
 from dsl.emulator.context import RANK_SHIFT
 
 OFFSET_MASK = (1 << RANK_SHIFT) - 1
+NOBODY = 0xFE  # the greatest rank that an address has room for
 
 
 def barrier(body, instr):
@@ -33,20 +34,13 @@ def barrier(body, instr):
 
 def map_address(body, instr):
     """mapa: the address in block `rank`'s shared memory that is at the same place as one in any block's; with
-    .shared::cluster both are addresses of that space, else generic ones."""
-    body.uses.add("cluster")
+    .shared::cluster both are addresses of that space, else generic ones.
+
+    A rank that no block has is found where the address is used: compilers map addresses before they must.
+    """
     destination, address, rank = instr.operands
     number = body.read(rank, 32)
-    bad, fine = body.fresh("rank"), body.fresh("own")
-    there = body.cmp("ult", number, body.load("cluster_blocks", constant=True))
-    body.do(f"br i1 {there}, label %{fine}, label %{bad}, !prof !1")
-    body.start(bad, keep=True)
-    where = f"i32 {context.ILLEGAL}, i32 {body.site(instr)}, i32 {body.threads['linear']}"
-    body.do(
-        f"call void @emu_fault(ptr %ctx, {where}, i64 {body.resize(number, 32, 64)}, i64 0, i64 {context.BAD_RANK})"
-    )
-    body.branch("stop")
-    body.start(fine, keep=True)
+    number = body.select(body.cmp("ult", number, NOBODY), number, NOBODY)
     bits = 64 if "u64" in instr.mods else 32
     offset = body.and_(body.read(address, 64), OFFSET_MASK, "i64")
     high = body.shl(body.resize(body.add(number, 1), 32, 64), RANK_SHIFT, "i64")

@@ -169,15 +169,6 @@ _ON_ITS_WAY = (
 _row("cp", "9.7.9.25.5.2", _ON_ITS_WAY, bulk.copy, meets=True)
 _row("cp", "9.7.9.27.1.2", f"{_ON_ITS_WAY} tensor 1d 2d 3d 4d 5d tile", bulk.copy_box, meets=True)
 _row("cp", "9.7.9.25.5.4", "async bulk prefetch tensor 1d 2d 3d 4d 5d L2 global tile L2::cache_hint", bulk.prefetch)
-_ASYNC_STORE = "async shared::cluster mbarrier::complete_tx::bytes weak"
-_row("st", "9.7.9.12", f"{_ASYNC_STORE} v2 v4 b32 u32 s32 f32 b64 u64 s64 f64", async_stores.store, meets=True)
-_row(
-    "red",
-    "9.7.13.8",
-    f"{_ASYNC_STORE} relaxed cluster add min max and or xor inc dec u32 s32 b32 u64",
-    async_stores.reduce,
-    meets=True,
-)
 _row("mapa", "9.7.9.23", "shared::cluster u32 u64", cluster.map_address)
 _row("getctarank", "9.7.9.24", "shared::cluster u32 u64", cluster.rank_of)
 
@@ -212,6 +203,15 @@ _row(
     f"global shared shared::cta shared::cluster relaxed release {SCOPES} and or xor add inc dec min max noftz "
     f"b32 b64 u32 s32 u64 s64 f32 f64 f16 f16x2 bf16 bf16x2 L2::cache_hint",
     memory.atomic,
+)
+_ASYNC_STORE = "async shared::cluster mbarrier::complete_tx::bytes weak"
+_row("st", "9.7.9.12", f"{_ASYNC_STORE} v2 v4 b32 u32 s32 f32 b64 u64 s64 f64", async_stores.store, meets=True)
+_row(
+    "red",
+    "9.7.13.8",
+    f"{_ASYNC_STORE} relaxed cluster add min max and or xor inc dec u32 s32 b32 u64",
+    async_stores.reduce,
+    meets=True,
 )
 _row("vote", "9.7.13.9", "sync all any uni ballot pred b32", warp.vote, meets=True)
 _row("match", "9.7.13.10", "any all sync b32 b64", warp.match, meets=True)

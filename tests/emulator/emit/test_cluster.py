@@ -108,8 +108,20 @@ def test_atomics(machine, instruction, left, seed):
     np.testing.assert_array_equal(run(machine, body, seed)[:, 0], left)
 
 
+def test_an_address_of_a_block_that_is_not_there_may_be_mapped(machine):
+    """nvcc maps addresses before it knows that they are used."""
+    body = "mapa.shared::cluster.u32 %m, %a, -1; mapa.shared::cluster.u32 %m, %a, 9; setp.eq.u32 %p, %r, 7;"
+    out = run(machine, body + "@%p ld.shared::cluster.u32 %v0, [%m]; st.global.u32 [%o], %v0;")
+    np.testing.assert_array_equal(out[:, 0], [100, 101])
+
+
 @pytest.mark.parametrize("body, kind, message", [
-    ("mapa.shared::cluster.u32 %m, %a, 2;", "illegal", "a cluster of 2 blocks has no block 2"),
+    ("mapa.shared::cluster.u32 %m, %a, 2; ld.shared::cluster.u32 %v1, [%m];", "illegal",
+     "a cluster of 2 blocks has no block 2\n"),
+    ("mapa.shared::cluster.u32 %m, %a, -1; ld.shared::cluster.u32 %v1, [%m];", "illegal",
+     "a cluster of 2 blocks has no block 254 or more"),
+    ("cvt.u64.u32 %g, %a; cvta.shared.u64 %g, %g; mapa.u64 %g, %g, 7; ld.u32 %v1, [%g];", "out_of_bounds",
+     "a cluster of 2 blocks has no block 7\n"),
     ("mapa.shared::cluster.u32 %m, %a, %r; ld.shared::cluster.u32 %v1, [%m+64];", "out_of_bounds",
      "read of 4 bytes at smem+0x60 of block (1, 0, 0) is outside shared memory (96 bytes, 96 static + 0 dynamic)"),
     ("mapa.shared::cluster.u32 %m, %a, %r; ld.shared::cluster.u32 %v1, [%m+2];", "misaligned",
