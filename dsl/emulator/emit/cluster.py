@@ -6,7 +6,6 @@ The encoding of an address in shared::cluster is in runtime/clusters.py.
 
 from __future__ import annotations
 
-from dsl.emulator import context
 from dsl.emulator.context import RANK_SHIFT
 
 OFFSET_MASK = (1 << RANK_SHIFT) - 1
