@@ -57,11 +57,11 @@ def run(compiler: str, program: Path | str, arguments: Sequence[str] = ()) -> Ru
 @functools.cache
 def missing() -> str:
     """What NVIDIA's compiler lacks here, as its error says it, or ''."""
-    from dsl.launch.nvidia import hook
+    from dsl.launch.nvidia import hook, host_runtime
 
     try:
         hook.version()
-        hook.library()
+        host_runtime.path()
     except hook.CompilerMissing as error:
         return str(error)
     return ""

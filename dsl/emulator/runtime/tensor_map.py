@@ -3,7 +3,8 @@ PTX ISA 5.5 (tensors), 9.7.9.27 (cp.async.bulk.tensor).
 
 A tensor map is 128 bytes whose form NVIDIA does not publish. It is here as host functions that NVIDIA's compiler makes
 were seen to write it (sm_90a, release 4.8.1), in 32-bit words: 0, 1 the address; 2 flags (bits 4-6 dimensions less one,
-7-10 type, 13-15 swizzle, 16 TF32, 21 128 KiB or more); 3-6 strides of dimensions 1 to 4, in 16 bytes; 8-12 extents less
+7-10 type, 13-15 swizzle, 16 TF32, 21 128 KiB or more); 3-6 strides of dimensions 1 to 4, in 16 bytes, of which 7
+has the high bits, 4 each, by our own choice; 8-12 extents less
 one; the last byte of 13 and the bytes of 14 the box less one. Element strides and NaN filling are in none of those:
 word 15 has them, by our own choice.
 
@@ -23,7 +24,7 @@ from dsl.emulator.builder import Builder
 BYTES = 128
 ALIGNMENT_BYTES = 64
 DIMENSIONS = 5
-MOST_BOX, MOST_EXTENT, MOST_STRIDE = 256, 1 << 32, 1 << 36
+MOST_BOX, MOST_EXTENT, MOST_STRIDE = 256, 1 << 32, 1 << 40
 CHUNK_BYTES = 16
 # CUtensorMapDataType: the type's number in a map, and the bytes of an element.
 TYPES = {0: (0, 1), 1: (1, 2), 2: (2, 4), 3: (3, 4), 4: (4, 8), 5: (5, 8), 6: (6, 2), 7: (7, 4), 8: (9, 8), 9: (10, 2),
@@ -34,7 +35,7 @@ SWIZZLE_BYTES = {0: None, 1: 32, 2: 64, 3: 128}
 TILED, ALWAYS, LARGE = 2, 1 << 18, 1 << 21  # flags of every map seen, and of those of LARGE_BYTES
 LARGE_BYTES = 1 << 17
 UNKNOWN = 0b11 << 11 | 0b11 << 19  # flags whose meaning is not emulated
-_FLAGS, _STRIDES, _EXTENTS, _BOX, _OWN = 8, 12, 32, 55, 60
+_FLAGS, _STRIDES, _STRIDES_HIGH, _EXTENTS, _BOX, _OWN = 8, 12, 28, 32, 55, 60
 _LOG2_BYTES = sum((size.bit_length() - 1) << 2 * code for code, size in set(TYPES.values()))
 
 
@@ -55,33 +56,44 @@ class Tiled:
     interleave: int = 0
     swizzle: int = 0
     fill: int = 0
+    l2_promotion: int = 0  # of no effect here
 
     def check(self) -> None:
         """Raise BadTensorMap where the driver would refuse. CUDA driver API, cuTensorMapEncodeTiled."""
         rank = len(self.extents)
-        if self.dtype not in TYPES:
-            raise BadTensorMap(f"a tensor map of data type {self.dtype} is not emulated")
-        if self.interleave:
-            raise BadTensorMap("interleaved tensor maps are not emulated")
+        for what, value, last, last_of_blackwell in (
+            ("a tensor map of data type", self.dtype, max(TYPES), 15),
+            ("a swizzle of mode", self.swizzle, max(SWIZZLE_BYTES), 6),
+        ):
+            _need(0 <= value <= last_of_blackwell, f"{what} {value} does not exist")
+            _need(value <= last, f"{what} {value} needs compute capability 10.0; this device has 9.0")
+        _need(0 <= self.interleave <= 2, f"interleave must be 0 to 2, got {self.interleave}")
+        _need(0 <= self.l2_promotion <= 3, f"L2 promotion must be 0 to 3, got {self.l2_promotion}")
+        _need(0 <= self.fill <= 1, f"the fill of elements outside must be 0 or 1, got {self.fill}")
         _need(1 <= rank <= DIMENSIONS, f"it has {rank} dimensions, but TMA supports 1 to {DIMENSIONS}")
-        _need(self.address % 16 == 0, f"its address must be a multiple of 16 bytes, got 0x{self.address:x}")
+        _need(not self.interleave or rank >= 3, f"an interleaved tensor has 3 to 5 dimensions, got {rank}")
+        unit = 32 if self.interleave == 2 else 16
+        _need(self.address % unit == 0, f"its address must be a multiple of {unit} bytes, got 0x{self.address:x}")
         size = TYPES[self.dtype][1]
         for i, extent in enumerate(self.extents):
             _need(1 <= extent <= MOST_EXTENT, f"extent {i} must be 1 to 2**32, got {extent}")
         for i, stride in enumerate(self.strides, 1):
             _need(
-                stride % 16 == 0 and stride < MOST_STRIDE,
-                f"the stride of dimension {i} is {stride} bytes; it has to be a multiple of 16 below 2**36",
+                stride % unit == 0 and stride < MOST_STRIDE,
+                f"the stride of dimension {i} is {stride} bytes; it has to be a multiple of {unit} below 2**40",
             )
         for i, (extent, step) in enumerate(zip(self.box, self.steps)):
             _need(1 <= extent <= MOST_BOX, f"extent {i} of the box must be 1 to {MOST_BOX}, got {extent}")
             _need(1 <= step <= 8, f"element stride {i} must be 1 to 8, got {step}")
         row_bytes = self.box[0] * size
-        _need(row_bytes % 16 == 0, f"a row of the box has {row_bytes} bytes; it has to be a multiple of 16")
-        span = SWIZZLE_BYTES.get(self.swizzle, 0)
-        _need(span != 0, f"a swizzle of mode {self.swizzle} is not emulated")
         _need(
-            span is None or row_bytes <= span,
+            self.interleave or row_bytes % 16 == 0,
+            f"a row of the box has {row_bytes} bytes; it has to be a multiple of 16",
+        )
+        span = SWIZZLE_BYTES[self.swizzle]
+        _need(self.interleave != 2 or span == 32, "an interleave of 32 bytes needs a swizzle of 32 bytes")
+        _need(
+            span is None or self.interleave or row_bytes <= span,
             f"a row of the box has {row_bytes} bytes, but a swizzle of {span} bytes takes at most {span}",
         )
         _need(self.fill == 0 or self.dtype in FLOATS, "only elements of a floating-point type are filled with NaN")
@@ -99,8 +111,10 @@ class Tiled:
             TILED | ALWAYS | len(self.extents) - 1 << 4 | code << 7 | self.swizzle << 13 | (self.dtype in TF32) << 16
         )
         box = padded([extent - 1 for extent in self.box], DIMENSIONS)
-        own = self.fill | sum((step - 1) << 8 + 3 * i for i, step in enumerate(self.steps) if i)
-        words = (self.address, flags | LARGE * large, *padded([stride >> 4 for stride in self.strides], 4), 0,
+        own = self.fill | self.interleave << 1 | sum((step - 1) << 8 + 3 * i for i, step in enumerate(self.steps) if i)
+        low = padded([stride >> 4 & 0xFFFFFFFF for stride in self.strides], 4)
+        high = sum((stride >> 36) << 4 * i for i, stride in enumerate(self.strides))
+        words = (self.address, flags | LARGE * large, *low, high,
                  *padded([extent - 1 for extent in self.extents], DIMENSIONS))  # fmt: skip
         form = struct.pack("<QI4II5I3xB4BI", *words, *box, own)
         return form.ljust(BYTES, b"\0")
@@ -154,7 +168,10 @@ def _last(f: Builder, dimension: int) -> str:
 
 def _stride(f: Builder, dimension: int) -> str:
     """In bytes; that of dimension 0 is an element's."""
-    return f.shl(_word(f, _STRIDES + 4 * (dimension - 1)), 4, "i64") if dimension else _element_bytes(f)
+    if not dimension:
+        return _element_bytes(f)
+    high = f.shl(_field(f, _STRIDES_HIGH, 4 * (dimension - 1), 4), 32, "i64")
+    return f.shl(f.or_(_word(f, _STRIDES + 4 * (dimension - 1)), high, "i64"), 4, "i64")
 
 
 def _box(f: Builder, dimension: int) -> str:
@@ -188,6 +205,7 @@ def _check() -> str:
     for value, most in ((dimensions, DIMENSIONS), (_field(f, _FLAGS, 7, 4), 10), (_field(f, _FLAGS, 13, 3), 3)):
         is_map = f.and_(is_map, f.cmp("ule", value, most, "i64"), "i1")
     is_map = f.and_(is_map, f.cmp("eq", f.and_(_base(f), 15, "i64"), 0, "i64"), "i1")
+    is_map = f.and_(is_map, f.cmp("eq", _field(f, _OWN, 1, 2), 0, "i64"), "i1")  # not interleaved
     rank = f.select(is_map, f.cast("trunc", dimensions, "i64", "i32"), 0)
     wrong = f.cmp("ne", rank, "%rank")
     with f.if_(wrong):

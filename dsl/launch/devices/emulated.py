@@ -6,7 +6,8 @@ import ctypes
 import functools
 import math
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dsl.core.trace import COOPERATIVE
@@ -48,12 +49,14 @@ class Emulated(Device):
         return f"PTX emulator ({self.gpu_model})" if self.gpu_model else "PTX emulator"
 
     def install(self) -> None:
-        """Map torch's cuda device to host memory."""
+        """Map torch's cuda device to host memory, and answer cuda.bindings."""
         if self._undo_torch is None:
             self._undo_torch = torch_cuda.install(self, self.capsules_say_cuda)
+            self._undo_driver = _answer_cuda_bindings(self)
 
     def uninstall(self) -> None:
         if self._undo_torch is not None:
+            self._undo_driver()
             self._undo_torch()
             self._undo_torch = None
 
@@ -213,6 +216,29 @@ def _gpu_model(name: str) -> str | None:
     except ValueError as error:
         raise DeviceMissing(str(error)) from None
     return name
+
+
+def _answer_cuda_bindings(device: Emulated) -> Callable[[], None]:
+    """Let `cuda.bindings` use a device, now or when they are imported; returns what ends that."""
+    undo: list[Callable[[], None]] = []
+
+    def use(_: object) -> None:
+        from dsl.launch.driver import library
+
+        undo.append(library.install(device))
+
+    if "cuda.bindings" in sys.modules:
+        use(None)
+    else:
+        finder = torch_cuda.AfterImport("cuda.bindings", use)
+        sys.meta_path.insert(0, finder)
+        undo.append(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)
+
+    def end() -> None:
+        while undo:
+            undo.pop()()
+
+    return end
 
 
 CHECKS = ("race", "undefined")

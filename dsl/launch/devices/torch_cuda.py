@@ -67,13 +67,13 @@ def install(device: Memory, capsules_say_cuda: bool = False) -> Callable[[], Non
     if "torch" in sys.modules:
         undo.append(_install(sys.modules["torch"], device, capsules_say_cuda))
     else:
-        finder = _AfterImport("torch", lambda torch: undo.append(_install(torch, device, capsules_say_cuda)))
+        finder = AfterImport("torch", lambda torch: undo.append(_install(torch, device, capsules_say_cuda)))
         sys.meta_path.insert(0, finder)
         undo.append(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)
     return uninstall
 
 
-class _AfterImport:
+class AfterImport:
     """Call `then(module)` once, after the first import of `name`."""
 
     def __init__(self, name: str, then: Callable[[ModuleType], None]):

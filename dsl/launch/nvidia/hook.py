@@ -1,9 +1,8 @@
 """NVIDIA's compiler with this project's device: nvidia-cutlass-dsl compiles, the emulator executes.
 
 The compiled host functions call a CUDA runtime by C names, which their JIT looks up in the libraries that CUTE_DSL_LIBS
-lists. `runtime.c`, built by `cc` on first use, defines those names and hands modules, launches and memory to
-Python. A module arrives as a cubin; its PTX is what the compiler kept beside it. On a CUDA device nothing is replaced:
-the package works as it does alone, and only what it compiled is written down.
+lists: one of them is the device's (host_runtime). A module arrives as a cubin; its PTX is what the compiler kept beside
+it. On a CUDA device nothing is replaced: the package works as it does alone, and only what it compiled is written down.
 """
 
 from __future__ import annotations
@@ -20,84 +19,28 @@ import os
 import re
 import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from dsl.launch import session
-from dsl.launch.devices import torch_cuda
 from dsl.launch.devices.choice import choose
-from dsl.launch.devices.protocol import DeviceError, DeviceMissing
-from dsl.launch.nvidia import errors, tensors
-from dsl.launch.nvidia.launch_config import LaunchConfig, launch_of
+from dsl.launch.devices.protocol import DeviceMissing
+from dsl.launch.driver import library, shared_object
+from dsl.launch.nvidia import errors, host_runtime, tensors
 
 PACKAGE = "nvidia-cutlass-dsl"
 INSTALL = f"uv sync --group nvidia    (or: pip install {PACKAGE})"
-SOURCE = Path(__file__).with_name("runtime.c")
-FLAGS = ("-O1", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-shared", "-fPIC")
 # A fat binary starts with this number, a u16, the size of its header (u16) and that of the rest (u64).
-FAT_BINARY = 0xBA55ED50
-SUCCESS, INVALID_CONFIGURATION, NOT_FOUND, LAUNCH_FAILED, NOT_SUPPORTED = 0, 9, 500, 719, 801  # cudaError
+FAT_BINARY, ELF = 0xBA55ED50, 0x464C457F
 KEPT_UNTIL_4_4 = ("CUTE_DSL_KEEP_PTX", "CUTE_DSL_KEEP_CUBIN")  # later releases read CUTE_DSL_KEEP
 
 
 class CompilerMissing(DeviceMissing):
     """NVIDIA's compiler cannot be used here; the text says what to install."""
-
-
-class Missing(Exception):
-    """A compiled host function called a function of the CUDA runtime that the emulator has nothing for."""
-
-
-# ** the library
-
-
-def library() -> Path:
-    """The runtime as a shared library, built once for each text of its source. Raises CompilerMissing without `cc`."""
-    source = SOURCE.read_bytes()
-    key = hashlib.sha256(" ".join((*FLAGS, os.uname().machine)).encode() + source).hexdigest()[:16]
-    folder = _cache()
-    path = folder / f"nvidia-runtime-{key}.so"
-    if path.exists():
-        return path
-    cc = shutil.which("cc")
-    if cc is None:
-        raise CompilerMissing(
-            "--compiler nvidia on the emulator builds a small C library, but there is no C compiler "
-            "`cc`\nfix: apt-get install gcc libc6-dev"
-        )
-    with tempfile.TemporaryDirectory(prefix="nvidia-runtime-", dir=folder) as scratch:
-        built = Path(scratch, "runtime.so")
-        done = subprocess.run([cc, *FLAGS, "-o", built, SOURCE], capture_output=True, text=True)
-        if done.returncode:
-            raise CompilerMissing(
-                f"`{cc}` cannot build {SOURCE.name}:\n{done.stderr.strip()}\nfix: apt-get install gcc libc6-dev"
-            )
-        os.replace(built, path)  # whole or not at all, whoever else builds it
-    return path
-
-
-def _cache() -> Path:
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpu-repro"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return folder
-    except OSError:
-        pass
-    folder = Path(tempfile.gettempdir(), f"gpu-repro-{os.getuid()}")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    if folder.stat().st_uid != os.getuid():
-        raise CompilerMissing(
-            f"{folder} belongs to another user, and there is no other folder to build in\nfix: name a folder "
-            "in XDG_CACHE_HOME"
-        )
-    return folder
 
 
 # ** the package
@@ -165,17 +108,14 @@ def prepare(kind: str) -> None:
     } | dict.fromkeys(KEPT_UNTIL_4_4, "1")
     if kind == "emulator":
         settings |= {
-            "CUTE_DSL_LIBS": str(library()),
+            "CUTE_DSL_LIBS": _library(),
             "CUTE_DSL_ARCH": os.environ.get("CUTE_DSL_ARCH") or "sm_90a",
             "TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API": "1",  # tensors pass through __dlpack__, which is mapped
             "TVM_FFI_DISABLE_TORCH_C_DLPACK": "1",
         }
-        _one_device()
     before = {name: os.environ.get(name) for name in ("CUTE_DSL_KEEP", "CUTE_DSL_DUMP_DIR", *KEPT_UNTIL_4_4)}
     os.environ.update(settings)
     importlib.import_module("cutlass.cute")
-    if kind == "emulator":
-        _one_stream()
     if importlib.util.find_spec("tvm_ffi"):
         importlib.import_module("tvm_ffi")
     for name, value in before.items():  # they were read; what the program starts is not to write here
@@ -185,20 +125,13 @@ def prepare(kind: str) -> None:
     _prepared.append(kind)
 
 
-def _one_device() -> None:
-    """The executor asks CUDA for the number of devices before it loads a module; until 4.4 it begins the driver."""
-    runtime, driver = (importlib.import_module(f"cuda.bindings.{part}") for part in ("runtime", "driver"))
-    runtime.cudaGetDeviceCount = lambda: (runtime.cudaError_t.cudaSuccess, 1)
-    driver.cuInit = lambda flags: (driver.CUresult.CUDA_SUCCESS,)
-
-
-def _one_stream() -> None:
-    """The helpers of `cutlass.cuda` ask the driver from Python."""
-    helpers, driver = importlib.import_module("cutlass").cuda, importlib.import_module("cuda.bindings.driver")
-    helpers.initialize_cuda_context = lambda device_id=0, flags=0: driver.CUcontext(0)
-    helpers.default_stream = lambda: driver.CUstream(0)
-    helpers.stream_create = lambda id=0: driver.CUstream(0)
-    helpers.stream_sync = helpers.stream_destroy = lambda stream: None
+def _library() -> str:
+    try:
+        if not library.load():
+            raise shared_object.NoSharedObject("the process has another libcuda.so.1 already")
+        return host_runtime.path()
+    except shared_object.NoSharedObject as error:
+        raise CompilerMissing(f"--compiler nvidia cannot run on the emulator here: {error}") from None
 
 
 # ** the session
@@ -298,21 +231,25 @@ class NvidiaSession(session.Session):
             path.unlink()
 
     def module_of(self, image: int) -> Module | None:
-        """The module whose cubin lies in the fat binary at an address, the one compiled last where several do."""
+        """The module whose cubin is at an address, or in the fat binary there; the one compiled last of several."""
         self.collect()
-        magic, _, header_bytes, size_bytes = struct.unpack("<IHHQ", ctypes.string_at(image, 16))
-        if magic != FAT_BINARY:
-            return None
-        data = ctypes.string_at(image, header_bytes + size_bytes)
+        data = _image(image)
         return next((module for module in reversed(self.modules.values()) if module.cubin in data), None)
 
 
-def _columns_from_1(ptx: str) -> str:
-    """PTX whose places count columns from 1, as DWARF and our own do; this compiler counts from 0."""
-    return _COLUMN.sub(lambda found: f"{found[1]}{int(found[2]) + 1}", ptx)
-
-
-_COLUMN = re.compile(r"((?:^[ \t]*\.loc|\binlined_at)[ \t]+\d+[ \t]+\d+[ \t]+)(\d+)", re.MULTILINE)
+def _image(address: int) -> bytes:
+    """A fat binary or an ELF file in memory, whole; no bytes of anything else."""
+    magic, _, header_bytes, size_bytes = struct.unpack("<IHHQ", ctypes.string_at(address, 16))
+    if magic == FAT_BINARY:
+        return ctypes.string_at(address, header_bytes + size_bytes)
+    if magic != ELF:
+        return b""
+    segments_at, sections_at, _, _, segment_bytes, segments, section_bytes, sections = struct.unpack_from(
+        "<QQIHHHHH", ctypes.string_at(address, 64), 32
+    )
+    return ctypes.string_at(
+        address, max(segments_at + segment_bytes * segments, sections_at + section_bytes * sections)
+    )
 
 
 def start(kind: str | None = None) -> NvidiaSession:
@@ -330,7 +267,7 @@ def start(kind: str | None = None) -> NvidiaSession:
     run.undo.enter_context(errors.with_reports(run))
     if device.kind == "emulator":
         run.undo.enter_context(tensors.on_device(device))
-        _Runtime(run).use()
+        host_runtime.use(run)
     return run
 
 
@@ -344,6 +281,10 @@ def _notes_what_compiles(run: NvidiaSession) -> Iterator[None]:
     def noting(self, *args, **kwargs):
         compiled = compile(self, *args, **kwargs)
         run.collect()
+        kept = getattr(compiled, "artifacts", None)  # all there is where options name a folder of the program's own
+        ptx, cubin = getattr(kept, "PTX", None), getattr(kept, "CUBIN", None)
+        if ptx and cubin:
+            run.note(ptx, cubin)
         return compiled
 
     kind.__call__ = noting
@@ -351,157 +292,3 @@ def _notes_what_compiles(run: NvidiaSession) -> Iterator[None]:
         yield
     finally:
         kind.__call__ = compile
-
-
-# ** the runtime
-
-
-def _attributes() -> dict[int, int]:
-    """cudaDeviceAttr -> value, of what torch would say of the mapped device."""
-    of = torch_cuda.PROPERTIES
-    return {
-        1: of["max_threads_per_block"],
-        2: 1024,
-        3: 1024,
-        4: 64,
-        5: 2**31 - 1,
-        6: 65535,
-        7: 65535,
-        8: of["shared_memory_per_block"],
-        10: of["warp_size"],
-        12: of["regs_per_multiprocessor"],
-        16: of["multi_processor_count"],
-        38: of["L2_cache_size"],
-        39: of["max_threads_per_multi_processor"],
-        41: 1,
-        75: of["major"],
-        76: of["minor"],
-        81: of["shared_memory_per_multiprocessor"],
-        82: 65536,
-        95: 1,
-        97: of["shared_memory_per_block_optin"],
-        106: 32,
-        111: 1024,
-        115: 1,
-        120: 1,
-    }
-
-
-_INT, _POINTER, _TEXT, _SIZE = ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
-_INT_AT, _POINTER_AT = ctypes.POINTER(_INT), ctypes.POINTER(_POINTER)
-_CALLS = {  # struct device of runtime.c
-    "load": (_POINTER, _POINTER_AT),
-    "find": (_POINTER, _TEXT),
-    "launch": (_POINTER, _TEXT, ctypes.POINTER(LaunchConfig), _POINTER_AT),
-    "allocate": (_SIZE, _POINTER_AT),
-    "release": (_POINTER,),
-    "attribute": (_INT, _INT_AT),
-    "occupancy": (_TEXT, _INT, _SIZE, _INT_AT),
-    "raised": (_INT,),
-    "missing": (_TEXT,),
-}
-
-
-class Calls(ctypes.Structure):
-    """`struct device`."""
-
-    _fields_ = [(name, ctypes.CFUNCTYPE(_INT, *arguments)) for name, arguments in _CALLS.items()]
-
-
-class _Runtime:
-    """What the C library asks of Python. Compiled code knows no exceptions: the session keeps them."""
-
-    def __init__(self, run: NvidiaSession):
-        self.run, self.device = run, run.device
-        self.loaded: list[tuple[Module, Any]] = []  # a library's handle is its place here, from 1
-        self.attributes = _attributes()
-
-    def use(self) -> None:
-        """Let the library call this from now on."""
-        self.calls = Calls(*(kind(self._guarded(getattr(self, name))) for name, kind in Calls._fields_))
-        ctypes.CDLL(str(library())).use_device(ctypes.byref(self.calls))
-        self.run.undo.callback(lambda: self.calls)  # alive as long as the session
-        if hasattr(sys.stdout, "reconfigure"):
-            sys.stdout.reconfigure(write_through=True)
-
-    def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
-        def call(*arguments) -> int:
-            if self.run.broken is not None and function != self.raised:
-                return LAUNCH_FAILED
-            try:
-                return function(*arguments)
-            except DeviceError as error:
-                self.run.failure = error
-                return INVALID_CONFIGURATION
-            except Missing as error:
-                self.run.broken = error
-                return NOT_SUPPORTED
-            except BaseException as error:
-                self.run.failure = error
-                self.run.broken = None if isinstance(error, Exception) else error
-                return LAUNCH_FAILED
-
-        return call
-
-    def load(self, image: int, handle) -> int:
-        module = self.run.module_of(image)
-        if module is None:
-            raise Missing(
-                "the PTX of a loaded module is not known: this run did not compile it, and the emulator needs PTX"
-            )
-        self.loaded.append((module, self.device.load(_columns_from_1(module.ptx))))
-        handle[0] = len(self.loaded)
-        return SUCCESS
-
-    def find(self, handle: int, kernel: bytes) -> int:
-        return SUCCESS if kernel.decode() in self._loaded(handle)[0].kernels else NOT_FOUND
-
-    def _loaded(self, handle: int) -> tuple[Module, Any]:
-        """What a handle stands for; through TVM FFI 4.3 gives the place where it is kept."""
-        if handle > len(self.loaded):
-            handle = ctypes.c_size_t.from_address(handle).value
-        return self.loaded[handle - 1]
-
-    def launch(self, handle: int, kernel: bytes, config, arguments) -> int:
-        name, (module, program) = kernel.decode(), self._loaded(handle)
-        launch = launch_of(config.contents)
-        module.kernels[name].launched(launch.grid, launch.block, launch.smem_bytes)
-        params = [
-            ctypes.string_at(arguments[index], size)
-            for index, size in enumerate(self.device.param_bytes(program, name))
-        ]
-        self.device.launch(program, name, launch, params)
-        return SUCCESS
-
-    def allocate(self, nbytes: int, address) -> int:
-        address[0] = self.device.alloc(nbytes, "memory allocated by the host function")
-        return SUCCESS
-
-    def release(self, address: int) -> int:
-        self.device.free(address)
-        return SUCCESS
-
-    def attribute(self, number: int, value) -> int:
-        if number not in self.attributes:
-            raise Missing(f"the host function asks for the device attribute {number}, which the emulator does not know")
-        value[0] = self.attributes[number]
-        return SUCCESS
-
-    def occupancy(self, kernel: bytes, threads: int, smem_bytes: int, blocks) -> int:
-        of = torch_cuda.PROPERTIES
-        by_threads = of["max_threads_per_multi_processor"] // max(-(-threads // 32) * 32, 32)
-        blocks[0] = min(by_threads, of["shared_memory_per_multiprocessor"] // (smem_bytes + 1024), 32)
-        return SUCCESS
-
-    def raised(self, code: int) -> int:
-        """Called for TVM FFI, whose error a failing function must leave behind."""
-        if "tvm_ffi" not in sys.modules:
-            return SUCCESS
-        ffi = importlib.import_module("tvm_ffi").LIB
-        self.run.told = self.run.failure
-        text = f"{errors.RAISED_FOR_FFI} {code}\n{self.run.told or ''}".rstrip().replace("\0", "")
-        ffi.TVMFFIErrorSetRaisedFromCStr(b"RuntimeError", text.encode())
-        return SUCCESS
-
-    def missing(self, function: bytes) -> int:
-        raise Missing(f"the compiled host function calls `{function.decode()}`, which the emulator does not have")

@@ -1,13 +1,10 @@
 """NVIDIA's compiler on the embedded device: programs give what they give under ours, or say why not."""
 
-import ctypes
 import importlib.metadata
-import json
 import os
 import subprocess
 import sys
 import tomllib
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -308,157 +305,6 @@ def test_without_the_package_it_says_how_to_install_it(monkeypatch, capsys, prog
     )
     groups = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text())["dependency-groups"]
     assert any(need.startswith(hook.PACKAGE) for need in groups["nvidia"])
-
-
-def test_without_cc_it_says_how_to_install_it(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(hook.CompilerMissing) as raised:
-        hook.library()
-    assert str(raised.value) == (
-        "--compiler nvidia on the emulator builds a small C library, but there is no C compiler "
-        "`cc`\nfix: apt-get install gcc libc6-dev"
-    )
-
-
-# ** the library
-
-
-@pytest.fixture
-def runtime(needs, monkeypatch, tmp_path):
-    needs("cc", "gcc libc6-dev")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return hook.library()
-
-
-def test_is_built_once_by_many_processes(runtime, tmp_path):
-    script = "from dsl.launch.nvidia import hook; print(hook.library())"
-    runtime.unlink()
-
-    def build(_):
-        return subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
-        ).stdout.strip()
-
-    with ThreadPoolExecutor(4) as pool:
-        assert set(pool.map(build, range(4))) == {str(runtime)}
-    assert list(runtime.parent.iterdir()) == [runtime]
-    before = runtime.stat().st_mtime_ns
-    assert hook.library() == runtime and runtime.stat().st_mtime_ns == before
-
-
-def symbols(nm: str, path: Path) -> set[str]:
-    out = subprocess.run([nm, "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
-    return {line.split()[2] for line in out.splitlines() if line.split()[1] == "T"}
-
-
-def test_has_every_c_name_of_the_installed_runtime(installed, runtime, needs):
-    nm = needs("nm", "binutils")
-    files = [
-        Path(file.locate())
-        for part in ("base", "core", "cu12", "cu13")
-        for file in _files(f"nvidia-cutlass-dsl-libs-{part}")
-        if file.name == "libcute_dsl_runtime.so" and "stubs" not in file.parts
-    ]
-    theirs = {name for name in symbols(nm, files[0]) if not name.startswith("_Z")}
-    assert len(theirs) > 80
-    assert theirs - symbols(nm, runtime) == set()
-
-
-def _files(distribution: str) -> list:
-    try:
-        return importlib.metadata.files(distribution) or []
-    except importlib.metadata.PackageNotFoundError:
-        return []
-
-
-class Asked:
-    """A device that writes down what the library asks."""
-
-    def __init__(self, runtime: Path):
-        self.missing, self.held = [], {}
-        answers = {
-            "missing": lambda name: self.missing.append(name.decode()) or 801,
-            "allocate": self._allocate,
-            "release": lambda address: self.held.pop(address) and 0,
-        }
-        kinds = dict(hook.Calls._fields_)
-        self.calls = hook.Calls(**{name: kinds[name](answer) for name, answer in answers.items()})
-        self.library = ctypes.CDLL(str(runtime))
-        self.library.use_device(ctypes.byref(self.calls))
-
-    def _allocate(self, nbytes, address):
-        buffer = ctypes.create_string_buffer(nbytes)
-        address[0] = ctypes.addressof(buffer)
-        self.held[address[0]] = buffer
-        return 0
-
-
-SCRIPT = """
-import ctypes, json, sys
-sys.path.insert(0, sys.argv[2])
-import tests.launch.nvidia.test_hook as t
-{body}
-"""
-
-
-def in_a_process(runtime: Path, body: str):
-    """What `body` prints as JSON, with `t`, this module: use_device lasts as long as a process."""
-    run = fork_server.run(["-c", SCRIPT.format(body=body), runtime, ROOT], warm="dsl", cwd=ROOT)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
-
-
-def test_what_it_does_not_implement_tells_its_name(runtime, needs):
-    names = [name for name in symbols(needs("nm", "binutils"), runtime) if "Graph" in name and name.startswith("_cuda")]
-    assert len(names) == 4
-    said = in_a_process(
-        runtime,
-        f"""
-a = t.Asked(sys.argv[1])
-print(json.dumps([[getattr(a.library, n)() for n in {names!r}], a.missing]))
-""",
-    )
-    assert said == [[801] * 4, names]
-
-
-def test_memory_is_the_devices(runtime):
-    """Arguments as CUDA's functions of these names take them."""
-    said = in_a_process(
-        runtime,
-        """
-a = t.Asked(sys.argv[1])
-c, p, q, size = a.library, ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t
-codes = [c._cudaMalloc(ctypes.byref(p), size(64)), c._cudaMallocManaged(ctypes.byref(q), size(64))]
-codes += [c._cudaMemset(p, 7, size(64)), c._cudaMemcpy(q, p, size(32), 3)]
-read = ctypes.string_at(q.value, 33).hex()
-codes += [c._cudaFree(p), c._cudaFree(q), c._cudaFree(None)]
-print(json.dumps([codes, read, len(a.held)]))
-""",
-    )
-    assert said == [[0] * 7, "07" * 32 + "00", 0]
-
-
-def test_without_a_device_it_answers_that_there_is_none(runtime):
-    said = in_a_process(
-        runtime,
-        """
-c, p = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p()
-library = ctypes.c_void_p()
-print(json.dumps([c._cudaLibraryLoadData(ctypes.byref(library), None), c._cudaMalloc(ctypes.byref(p), 8),
-                  c._cudaGraphLaunch(), c._cudaLaunchKernelEx(None, None, None)]))
-""",
-    )
-    assert said == [100] * 4
-
-
-def test_a_module_is_found_by_its_handle_or_by_where_that_is_kept():
-    """The second is what host functions of 4.3 give through TVM FFI."""
-    runtime = object.__new__(hook._Runtime)
-    runtime.loaded = [("first", 1), ("second", 2)]
-    slot = ctypes.c_size_t(2)
-    assert runtime._loaded(1) == ("first", 1)
-    assert runtime._loaded(ctypes.addressof(slot)) == runtime._loaded(2) == ("second", 2)
 
 
 @pytest.mark.parametrize("name", ["DSLCudaRuntimeError", "DSLRuntimeError"])

@@ -1,4 +1,4 @@
-"""What NVIDIA's host functions hand to the CUDA runtime for a launch: cudaLaunchConfig_t, read as a Launch."""
+"""A launch's configuration: cudaLaunchConfig_t of the CUDA runtime, CUlaunchConfig of the driver, read as a Launch."""
 
 from __future__ import annotations
 
@@ -28,10 +28,23 @@ class LaunchConfig(ctypes.Structure):
     ]
 
 
-CLUSTER_DIMENSION, COOPERATIVE_LAUNCH, STREAM_SERIALIZATION = 4, 2, 6  # cudaLaunchAttributeID
+class DriverLaunchConfig(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = [
+        ("grid", ctypes.c_uint32 * 3),
+        ("block", ctypes.c_uint32 * 3),
+        ("smem_bytes", ctypes.c_uint32),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(LaunchAttribute)),
+        ("attribute_count", ctypes.c_uint32),
+    ]
 
 
-def launch_of(config: LaunchConfig) -> Launch:
+CLUSTER_DIMENSION, COOPERATIVE_LAUNCH, STREAM_SERIALIZATION = 4, 2, 6  # cudaLaunchAttributeID, CUlaunchAttributeID
+
+
+def launch_of(config: LaunchConfig | DriverLaunchConfig) -> Launch:
     """The launch a configuration describes. Raises DeviceError for an attribute that is set and not known here."""
     cluster, flags = (1, 1, 1), 0
     for attribute in config.attributes[: config.attribute_count]:

@@ -1,0 +1,112 @@
+"""What the functions of an API have in common: C types, results, handles, and how a method becomes a C function."""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import itertools
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from dsl.launch.devices.protocol import DeviceError
+
+# Annotations of the arguments of a method that C calls.
+Pointer = Annotated[int | None, ctypes.c_void_p]
+Text = Annotated[bytes | None, ctypes.c_char_p]
+Int = Annotated[int, ctypes.c_int]
+Unsigned = Annotated[int, ctypes.c_uint]
+Long = Annotated[int, ctypes.c_uint64]
+Byte = Annotated[int, ctypes.c_ubyte]
+Short = Annotated[int, ctypes.c_ushort]
+
+# CUresult; the first six and most others are also numbers of cudaError_t.
+SUCCESS, INVALID_VALUE, OUT_OF_MEMORY, NOT_INITIALIZED = 0, 1, 2, 3
+NO_DEVICE, INVALID_DEVICE, INVALID_IMAGE, INVALID_CONTEXT = 100, 101, 200, 201
+NO_BINARY, INVALID_PTX, FILE_NOT_FOUND, INVALID_HANDLE, NOT_FOUND = 209, 218, 301, 400, 500
+ILLEGAL_ADDRESS, OUT_OF_RESOURCES, PEER_NOT_ENABLED = 700, 701, 705
+ASSERT, ILLEGAL_INSTRUCTION, MISALIGNED, TIMEOUT = 710, 715, 716, 702
+LAUNCH_FAILED, COOPERATIVE_TOO_LARGE, NOT_SUPPORTED, UNKNOWN = 719, 720, 801, 999
+INVALID_CLUSTER_SIZE = 912
+_OF_FAULT = {
+    "out_of_bounds": ILLEGAL_ADDRESS,
+    "misaligned": MISALIGNED,
+    "trap": ILLEGAL_INSTRUCTION,
+    "assert": ASSERT,
+    "deadlock": TIMEOUT,
+}
+
+
+class Refused(Exception):
+    """A call that fails; `code` is its CUresult."""
+
+    def __init__(self, code: int):
+        super().__init__(code)
+        self.code = code
+
+
+def refuse_if(holds: object, code: int = INVALID_VALUE) -> None:
+    """Raise Refused where `holds`."""
+    if holds:
+        raise Refused(code)
+
+
+def code_of(error: BaseException) -> int:
+    """The CUresult of what a launch raised."""
+    if isinstance(error, DeviceError):
+        from cuda.bindings.driver import CUresult
+
+        return int(getattr(CUresult, error.name, UNKNOWN))
+    outcome = getattr(error, "repro_outcome", None) or {}
+    return _OF_FAULT.get(outcome.get("kind") or outcome.get("outcome", ""), LAUNCH_FAILED)
+
+
+def put(address: int | None, kind: Any, value: Any) -> None:
+    """Write a result through a pointer; a null pointer is refused."""
+    refuse_if(not address)
+    kind.from_address(address).value = value
+
+
+def put_if(address: int | None, kind: Any, value: Any) -> None:
+    """Write a result that the caller may not want."""
+    if address:
+        kind.from_address(address).value = value
+
+
+def array(address: int | None, kind: Any, count: int) -> tuple[int, ...]:
+    """`count` numbers at an address; a null pointer is refused."""
+    refuse_if(not address)
+    return tuple((kind * count).from_address(address))
+
+
+class Handles:
+    """Objects that C knows by numbers."""
+
+    def __init__(self) -> None:
+        self._next = itertools.count(0x10000, 0x10)
+        self._objects: dict[int, Any] = {}
+
+    def add(self, value: Any) -> int:
+        handle = next(self._next)
+        self._objects[handle] = value
+        return handle
+
+    def get(self, handle: int | None, kind: type, code: int = INVALID_HANDLE) -> Any:
+        """The object of this kind behind a handle; refused if there is none."""
+        value = self._objects.get(handle or 0)
+        refuse_if(not isinstance(value, kind), code)
+        return value
+
+    def items(self) -> list[tuple[int, Any]]:
+        return list(self._objects.items())
+
+    def remove(self, handle: int | None, kind: type) -> Any:
+        value = self.get(handle, kind)
+        del self._objects[handle or 0]
+        return value
+
+
+def c_type(function: Callable) -> Any:
+    """The C type of a method: its arguments as annotated, an int as its result."""
+    hints = inspect.get_annotations(inspect.unwrap(function), eval_str=True)
+    hints.pop("return", None)
+    return ctypes.CFUNCTYPE(ctypes.c_int, *(hint.__metadata__[0] for hint in hints.values()))

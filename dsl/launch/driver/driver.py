@@ -1,0 +1,118 @@
+"""The driver API whole: the functions of libcuda.so.1 by name and version."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from dsl.launch.driver import calls
+from dsl.launch.driver.calls import Int, Long, Pointer, Refused, Text, Unsigned, put, put_if, refuse_if
+from dsl.launch.driver.kernels import KernelCalls
+from dsl.launch.driver.memory import MemoryCalls
+from dsl.launch.driver.tensor_maps import TensorMapCalls
+
+_SYMBOL_NOT_FOUND = 1  # CUdriverProcAddressQueryResult
+# A name's later forms, with the CUDA release that each came with, as cuGetProcAddress counts.
+_VERSIONS = {
+    "cuCtxCreate": ((11040, "cuCtxCreate_v3"), (12050, "cuCtxCreate_v4")),
+    "cuCtxGetDevice": ((13000, "cuCtxGetDevice_v2"),),
+    "cuCtxSynchronize": ((13000, "cuCtxSynchronize_v2"),),
+}
+# Exported under these names too, for programs that link libcuda: cuda.h renames the functions to them.
+_SUFFIXED = {
+    "_v2": ("cuCtxCreate", "cuCtxDestroy", "cuCtxPopCurrent", "cuCtxPushCurrent", "cuDevicePrimaryCtxRelease",
+            "cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxSetFlags", "cuDeviceTotalMem", "cuDeviceGetUuid",
+            "cuEventDestroy", "cuEventElapsedTime", "cuGetProcAddress", "cuMemAlloc", "cuMemAllocHost",
+            "cuMemAllocPitch", "cuMemFree", "cuMemGetAddressRange", "cuMemGetInfo", "cuMemHostGetDevicePointer",
+            "cuMemHostRegister", "cuMemcpyDtoD", "cuMemcpyDtoDAsync", "cuMemcpyDtoH", "cuMemcpyDtoHAsync",
+            "cuMemcpyHtoD", "cuMemcpyHtoDAsync", "cuMemsetD16", "cuMemsetD32", "cuMemsetD8", "cuModuleGetGlobal",
+            "cuStreamDestroy"),
+}  # fmt: skip
+
+
+class Driver(MemoryCalls, KernelCalls, TensorMapCalls):
+    """The driver of a device."""
+
+    def __init__(self, device: Any):
+        super().__init__(device)
+        self.images: list[Callable[[int], str | None]] = []
+        self.runtime: Any = None  # the runtime API on this driver
+
+    def cuGetProcAddress(self, name: Text, function: Pointer, version: Int, flags: Long, status: Pointer) -> None:
+        """The address of a function in the form of a CUDA release; none for what this driver lacks."""
+        refuse_if(not function or name is None)
+        address = address_of((name or b"").decode(), version)
+        put_if(status, ctypes.c_int, _SYMBOL_NOT_FOUND if address is None else 0)
+        put(function, ctypes.c_void_p, address)
+        if address is None:
+            raise Refused(calls.NOT_FOUND)
+
+
+class _NoDevice(Driver):
+    """The driver of a machine without a device."""
+
+    def ready(self) -> None:
+        raise Refused(calls.NO_DEVICE)
+
+    def cuInit(self, flags: Unsigned) -> None:
+        self.ready()
+
+
+class _Current:
+    """The driver that the functions of the library ask; a process has one at a time."""
+
+    driver: Driver | None = None
+
+
+@functools.cache
+def _no_device() -> Driver:
+    return _NoDevice(None)
+
+
+def use(driver: Driver | None) -> None:
+    """Answer calls by this driver from now on; None: as a machine without a device."""
+    _Current.driver = driver
+
+
+def current() -> Driver | None:
+    return _Current.driver
+
+
+def guarded(name: str, kind: type = Driver) -> Callable[..., int]:
+    """The C function of a method: what it raises is its result. `kind` names the API: the driver itself, or one that
+    stands on it and is found as the driver's attribute `runtime`."""
+
+    def call(*arguments) -> int:
+        driver = _Current.driver or _no_device()
+        api = driver if kind is Driver else driver.runtime
+        if api is None:
+            return calls.NO_DEVICE
+        try:
+            getattr(api, name)(*arguments)
+        except Refused as refused:
+            return refused.code
+        except BaseException as error:
+            driver.failed(error)
+            return calls.code_of(error)
+        return calls.SUCCESS
+
+    return call
+
+
+@functools.cache
+def functions() -> dict[str, Any]:
+    """The functions of ctypes behind the exported names."""
+    own = [name for name in dir(Driver) if name.startswith("cu") and name[2].isupper()]
+    table = {name: calls.c_type(getattr(Driver, name))(guarded(name)) for name in own}
+    for suffix, names in _SUFFIXED.items():
+        table |= {name + suffix: table[name] for name in names}
+    return table
+
+
+def address_of(name: str, version: int) -> int | None:
+    """The address of the last form of a function that a release has."""
+    later = [form for since, form in _VERSIONS.get(name, ()) if since <= version]
+    function = functions().get(later[-1] if later else name)
+    return None if function is None else ctypes.cast(function, ctypes.c_void_p).value

@@ -1,0 +1,114 @@
+"""Let the real cuda.bindings use the embedded device: its driver, and the CUDA runtime on top of it.
+
+`dlopen("libcuda.so.1")` gives a library that is already in the process, so ours is loaded before anybody calls one. The
+runtime inside cuda.bindings is linked into it and wants NVIDIA's driver. Its Cython modules keep pointers to the
+functions that they import from each other; in the module that all calls go through these become the device's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import importlib.util
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dsl.launch.devices.torch_cuda import AfterImport
+from dsl.launch.driver import calls, driver, runtime, shared_object
+
+SONAME = "libcuda.so.1"
+_OWNERS = ("cuda.bindings._internal.runtime", "cuda.bindings._bindings.cyruntime")  # since 13.1, before
+_READER = "cuda.bindings.cyruntime"
+_NO_LOAD = 4  # RTLD_NOLOAD
+
+
+@functools.cache
+def load() -> bool:
+    """Load the library into this process; False where this machine cannot have it, or NVIDIA's is here already: then
+    cuda.bindings stay as they are."""
+    if _is_loaded():
+        return False
+    functions = driver.functions()
+    try:
+        shared_object.load(shared_object.path_of(SONAME, list(functions)), functions)
+    except shared_object.NoSharedObject:
+        return False
+    if _READER in sys.modules:
+        _replace(sys.modules[_READER])
+    else:
+        sys.meta_path.insert(0, AfterImport(_READER, _replace))
+    return True
+
+
+def install(device: Any) -> Callable[[], None]:
+    """Answer cuda.bindings with `device` from now on; returns what ends that."""
+    if not load():
+        return lambda: None
+    before, own = driver.current(), driver.Driver(device)
+    own.runtime = runtime.Runtime(own)
+    driver.use(own)
+    return lambda: driver.use(before)
+
+
+def _is_loaded() -> bool:
+    """Whether the process has a libcuda.so.1."""
+    try:
+        ctypes.CDLL(SONAME, mode=ctypes.DEFAULT_MODE | _NO_LOAD)
+    except OSError:
+        return False
+    return True
+
+
+def _replace(reader: Any) -> None:
+    """Point what `reader` imported of the runtime at the device's functions; those it lacks say so."""
+    owner = next((name for name in _OWNERS if importlib.util.find_spec(name) is not None), None)
+    if owner is None:
+        return
+    exported: dict[str, Any] = importlib.import_module(owner).__pyx_capi__
+    functions = runtime.functions()
+    target_of = {}
+    for name, capsule in exported.items():
+        if name.startswith("_cuda"):
+            function = functions.get(name[1:]) or _refusing(name[1:])
+            target_of[_pointer(capsule, _capsule_name(capsule))] = ctypes.cast(function, ctypes.c_void_p).value
+    old = np.array(sorted(target_of), dtype=np.uint64)
+    for start, end in _writable(reader.__file__):
+        words = np.ctypeslib.as_array((ctypes.c_uint64 * ((end - start) // 8)).from_address(start))
+        for index in np.flatnonzero(np.isin(words, old)):
+            ctypes.c_uint64.from_address(start + 8 * int(index)).value = target_of[int(words[index])]
+
+
+def _writable(path: str) -> list[tuple[int, int]]:
+    """Where the data of a loaded library lies, its zeroed part too, which follows the file's."""
+    ranges: list[tuple[int, int]] = []
+    with open("/proc/self/maps") as file:
+        for line in file:
+            place, flags, *_, name = f"{line.rstrip()} ".split(" ", 5)
+            start, end = (int(each, 16) for each in place.split("-"))
+            belongs = name.strip() == path or (not name.strip() and ranges and ranges[-1][1] == start)
+            if flags.startswith("rw") and belongs:
+                ranges.append((start, end))
+    return ranges
+
+
+_capsule_name = ctypes.pythonapi.PyCapsule_GetName
+_capsule_name.restype, _capsule_name.argtypes = ctypes.c_void_p, [ctypes.py_object]
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
+@functools.cache
+def _refusing(name: str) -> Any:
+    """A function that the device lacks: it says so, and returns cudaErrorNotSupported."""
+
+    def refuse() -> int:
+        warnings.warn(f"the embedded device has no {name}", RuntimeWarning, stacklevel=2)
+        return calls.NOT_SUPPORTED
+
+    return ctypes.CFUNCTYPE(ctypes.c_int)(refuse)

@@ -1,0 +1,237 @@
+"""The CUDA runtime that host functions of nvidia-cutlass-dsl call by C names (CUTE_DSL_LIBS), on the device's driver.
+
+`_cudaX` and `_cuX` take the arguments of cudaX and cuX. What the device lacks ends the run with its name. Compiled code
+knows no exceptions: the session keeps them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import io
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from dsl.launch.devices.protocol import DeviceError, Launch
+from dsl.launch.driver import calls, driver, runtime, shared_object
+from dsl.launch.nvidia import errors
+
+if TYPE_CHECKING:
+    from dsl.launch.nvidia.hook import NvidiaSession
+
+SONAME = "libcute_dsl_runtime_of_device.so"
+_INT, _POINTER = ctypes.c_int, ctypes.c_void_p
+_INIT = ctypes.CFUNCTYPE(_INT, _POINTER)
+# The names of each release are within the next one's, 84 in 4.8.1; those not called like a function of CUDA.
+_OWN = {
+    "cuda_dialect_init_library_once": (_POINTER, _POINTER, _POINTER),
+    "cuda_dialect_unload_library_once": (),
+    "cuda_dialect_assert_success": (_INT,),
+    "cuda_dialect_print_on_error": (_INT,),
+    "CuteDSLRT_TVMFFISetRaisedCudaError": (_INT,),
+    "CuteDSLRT_TVMFFISetRaisedCudaLaunchError": (_INT,),
+}
+_SAME = {"_cudaLaunchKernelEx": "cudaLaunchKernelExC"}  # of another name in CUDA
+# Host functions leave out the last arguments of these: what stands there instead.
+_FIRST, _DEFAULT_STREAM, _ANY_DIRECTION = 0, 0, 4
+_SHORTER = {
+    "_cudaDeviceGetAttribute": (_FIRST,),
+    "_cuDeviceGet": (_FIRST,),
+    "_cudaSetDevice": (_FIRST,),
+    "_cuKernelGetAttribute": (_FIRST,),
+    "_cudaKernelSetAttributeForDevice": (_FIRST,),
+    "_cudaEventRecord": (_DEFAULT_STREAM,),
+    "_cudaMallocAsync": (_DEFAULT_STREAM,),
+    "_cudaFreeAsync": (_DEFAULT_STREAM,),
+    "_cudaMemcpy": (_ANY_DIRECTION,),
+    "_cudaMemcpyAsync": (_ANY_DIRECTION, _DEFAULT_STREAM),
+    "_cudaMemsetAsync": (_DEFAULT_STREAM,),
+    "_cudaStreamWaitEvent": (0,),
+}
+_LACKING_TEXT = ("CuteDSLRT_GetErrorName", "CuteDSLRT_GetErrorString")
+_LACKING = (
+    "CuteDSLRT_Function_Run CuteDSLRT_Module_Create_From_Bytes CuteDSLRT_Module_Destroy CuteDSLRT_Module_Get_Function "
+    "CuteDSLRT_NvJaxCutlassCallExecute CuteDSLRT_NvJaxCutlassCallExecuteNoCudaGraph "
+    "CuteDSLRT_NvJaxCutlassCallExecuteNoCudaGraph_v1 CuteDSLRT_NvJaxCutlassCallExecuteNoCudaGraph_v2 "
+    "CuteDSLRT_NvJaxCutlassCallExecute_v1 CuteDSLRT_NvJaxCutlassCallExecute_v2 "
+    "CuteDSLRT_NvJaxCutlassCallInstantiate_v2 CuteDSLRT_NvJaxCutlassCallPrepare CuteDSLRT_NvJaxCutlassCallPrepare_v1 "
+    "CuteDSLRT_NvJaxCutlassCallPrepare_v2 CuteDSLRT_NvJaxCutlassCallStateTypeId_v2 "
+    "CuteDSLRT_NvJaxCutlassCallStateTypeInfo_v2 _cuLibraryGetManaged _cuLibraryGetUnifiedFunction _cudaGraphDestroy "
+    "_cudaGraphExecDestroy _cudaGraphInstantiate _cudaGraphLaunch _cudaLaunchKernel _cudaLibraryGetManaged "
+    "_cudaLibraryGetUnifiedFunction _cudaStreamBeginCapture _cudaStreamEndCapture"
+).split()
+_OF_DEVICE = (
+    "_cudaLibraryLoadData _cuLibraryLoadData _cudaLibraryGetKernel _cuLibraryGetKernel _cudaLaunchKernelEx "
+    "_cudaLibraryUnload _cuLibraryUnload _cuKernelGetAttribute _cudaFuncSetAttribute _cudaKernelSetAttributeForDevice "
+    "_cudaOccupancyMaxActiveBlocksPerMultiprocessor _cudaGetDevice _cuDeviceGet _cudaGetDeviceCount _cudaSetDevice "
+    "_cudaDeviceSynchronize _cudaDeviceGetAttribute _cudaGetDeviceProperties _cudaMalloc _cudaMallocAsync "
+    "_cudaMallocHost _cudaMallocManaged _cudaFree _cudaFreeAsync _cudaFreeHost _cudaMemcpy _cudaMemcpyAsync "
+    "_cudaMemset _cudaMemsetAsync _cudaStreamCreate _cudaStreamDestroy _cudaStreamSynchronize _cudaStreamWaitEvent "
+    "_cudaStreamAddCallback _cudaEventCreate _cudaEventRecord _cudaEventDestroy _cudaEventElapsedTime "
+    "_cudaProfilerStart _cudaProfilerStop _cuTensorMapEncodeTiled _cuLibraryGetGlobal _cudaLibraryGetGlobal "
+    "_cuLibraryGetKernelCount _cudaLibraryGetKernelCount _cuLibraryGetModule _cuLibraryLoadFromFile "
+    "_cudaLibraryLoadFromFile"
+).split()
+
+
+class Missing(Exception):
+    """A compiled host function called a function of the CUDA runtime that the emulator has nothing for."""
+
+
+class _Current:
+    run: NvidiaSession | None = None
+
+
+@functools.cache
+def functions() -> dict[str, Any]:
+    """The functions of ctypes by their C names."""
+    table: dict[str, Any] = {name: _lacking(name, _INT) for name in _LACKING}
+    table |= {name: _lacking(name, _POINTER) for name in _LACKING_TEXT}
+    table |= {name: ctypes.CFUNCTYPE(_INT, *kinds)(globals()[f"_{name}"]) for name, kinds in _OWN.items()}
+    of_driver, of_runtime = driver.functions(), runtime.functions()
+    for name in _OF_DEVICE:
+        plain = _SAME.get(name, name[1:])
+        function = of_runtime[plain] if plain in of_runtime else of_driver[plain]
+        table[name] = _with_last(function, _SHORTER[name]) if name in _SHORTER else function
+    table["cuda_dialect_get_error_name"] = of_runtime["cudaGetErrorName"]
+    for name in ("_cudaLibraryGetKernel", "_cuLibraryGetKernel"):
+        table[name] = _by_handle_or_its_place(table[name])
+    return table
+
+
+@functools.cache
+def path() -> str:
+    """Where NVIDIA's JIT finds the library. Raises shared_object.NoSharedObject."""
+    return shared_object.path_of(SONAME, list(functions()))
+
+
+def use(run: NvidiaSession) -> None:
+    """Answer host functions for this session, on the driver that is in use."""
+    shared_object.load(path(), functions())
+    own = driver.current()
+    assert own is not None
+    _Current.run = run
+    own.initialized = own.uses_primary = True  # NVIDIA's runtime begins the driver for its host functions
+    own.images.insert(0, lambda image: _ptx(run, image))
+    own.failed, own.launched = lambda error: _failed(run, error), lambda *launch: _launched(run, *launch)
+    libc = ctypes.CDLL(None)  # printf of host functions, print() and kernels share one order
+    libc.setvbuf(_POINTER.in_dll(libc, "stdout"), None, 2, 0)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(write_through=True)
+
+
+def _ptx(run: NvidiaSession, image: int) -> str | None:
+    """The PTX of a fat binary whose cubin this run compiled."""
+    module = run.module_of(image)
+    if module is None:
+        return None
+    return _columns_from_1(module.ptx)
+
+
+def _columns_from_1(ptx: str) -> str:
+    """PTX whose places count columns from 1, as DWARF and our own do; this compiler counts from 0."""
+    return _COLUMN.sub(lambda found: f"{found[1]}{int(found[2]) + 1}", ptx)
+
+
+_COLUMN = re.compile(r"((?:^[ \t]*\.loc|\binlined_at)[ \t]+\d+[ \t]+\d+[ \t]+)(\d+)", re.MULTILINE)
+
+
+def _failed(run: NvidiaSession, error: BaseException) -> None:
+    run.failure = error
+    if isinstance(error, Missing) or not isinstance(error, Exception):
+        run.broken = error
+
+
+def _launched(run: NvidiaSession, name: str, program: Any, launch: Launch) -> None:
+    if run.broken is not None:
+        raise run.broken
+    for module in reversed(run.modules.values()):
+        if name in module.kernels:
+            module.kernels[name].launched(launch.grid, launch.block, launch.smem_bytes)
+            return
+
+
+def _lacking(name: str, result: Any) -> Any:
+    """A function that ends the run with its name."""
+
+    def call() -> int | None:
+        run = _Current.run
+        if run is not None:
+            _failed(run, Missing(f"the compiled host function calls `{name}`, which the emulator does not have"))
+        return calls.NOT_SUPPORTED if result is _INT else None
+
+    return ctypes.CFUNCTYPE(result)(call)
+
+
+def _with_last(function: Any, last: tuple[int, ...]) -> Any:
+    """A C function of the first arguments; the others are `last`."""
+    kinds = function._argtypes_[: -len(last)]
+    return ctypes.CFUNCTYPE(_INT, *kinds)(lambda *arguments: function(*arguments, *last))
+
+
+def _by_handle_or_its_place(get_kernel: Any) -> Any:
+    """Host functions of 4.3 give, through TVM FFI, the place where the library's handle is kept."""
+
+    def call(kernel: int, library: int, name: bytes) -> int:
+        own = driver.current()
+        if own is not None and library not in dict(own.handles.items()):
+            library = ctypes.c_size_t.from_address(library).value
+        return get_kernel(kernel, library, name)
+
+    return ctypes.CFUNCTYPE(_INT, _POINTER, _POINTER, ctypes.c_char_p)(call)
+
+
+# ** functions of their own names
+
+
+def _cuda_dialect_init_library_once(library: int, init: int, load: int) -> int:
+    """`init` and `load` are compiled with the host function: one loads its module, the other asks for the kernels."""
+    code = 0 if _POINTER.from_address(library).value else _INIT(init)(library)
+    code = code or _INIT(load)(library)
+    if code:
+        _CuteDSLRT_TVMFFISetRaisedCudaError(code)  # the caller is TVM FFI's and raises no error of its own here
+    return code
+
+
+def _cuda_dialect_unload_library_once() -> int:
+    return calls.SUCCESS
+
+
+def _cuda_dialect_assert_success(code: int) -> int:
+    """A host function ends its process where a call failed that it counts on; here it ends the run."""
+    run = _Current.run
+    if code and run is not None and run.broken is None:
+        _failed(run, run.failure or DeviceError(_name_of(code), "a call of the CUDA runtime failed"))
+        run.broken = run.failure
+    return code
+
+
+def _cuda_dialect_print_on_error(code: int) -> int:
+    if code:
+        print(f"CUDA error {code}: {_name_of(code)}", file=sys.stderr)
+    return code
+
+
+def _name_of(code: int) -> str:
+    from cuda.bindings.driver import CUresult
+
+    try:
+        return CUresult(code).name
+    except ValueError:
+        return f"CUDA error {code}"
+
+
+def _CuteDSLRT_TVMFFISetRaisedCudaError(code: int) -> int:
+    """Leave behind the error that a failing function owes TVM FFI."""
+    run = _Current.run
+    if "tvm_ffi" in sys.modules and run is not None:
+        ffi = importlib.import_module("tvm_ffi").LIB
+        run.told = run.failure
+        text = f"{errors.RAISED_FOR_FFI} {code}\n{run.told or ''}".rstrip().replace("\0", "")
+        ffi.TVMFFIErrorSetRaisedFromCStr(b"RuntimeError", text.encode())
+    return calls.SUCCESS
+
+
+_CuteDSLRT_TVMFFISetRaisedCudaLaunchError = _CuteDSLRT_TVMFFISetRaisedCudaError

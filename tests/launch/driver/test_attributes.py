@@ -1,0 +1,26 @@
+"""The attributes of the device agree with each other, with torch's properties and with what the emulator holds."""
+
+from cuda.bindings import driver
+
+from dsl import emulator
+from dsl.launch.devices.torch_cuda import PROPERTIES
+from dsl.launch.driver.attributes import ATTRIBUTES, COUNT, RESERVED_SMEM_BYTES
+
+
+def of(name: str) -> int:
+    return ATTRIBUTES[int(getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}"))]
+
+
+def test_numbers_are_those_of_cuda_h():
+    assert of("MULTIPROCESSOR_COUNT") == PROPERTIES["multi_processor_count"]
+    assert of("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN") == PROPERTIES["shared_memory_per_block_optin"] == 227 << 10
+    assert of("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR") == 228 << 10
+    assert (of("COMPUTE_CAPABILITY_MAJOR"), of("COMPUTE_CAPABILITY_MINOR"), of("WARP_SIZE")) == (9, 0, 32)
+    assert of("CLUSTER_LAUNCH") == of("TENSOR_MAP_ACCESS_SUPPORTED") == of("COOPERATIVE_LAUNCH") == 1
+    assert max(ATTRIBUTES) < COUNT <= int(driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX)
+
+
+def test_the_emulator_holds_as_many_blocks_as_they_say():
+    by_smem = of("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR") // (1000 + RESERVED_SMEM_BYTES)
+    blocks = of("MULTIPROCESSOR_COUNT") * min(by_smem, of("MAX_BLOCKS_PER_MULTIPROCESSOR"), 2048 // 128)
+    assert emulator.resident_blocks((128, 1, 1), 1000) == blocks

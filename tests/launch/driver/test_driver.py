@@ -1,0 +1,33 @@
+"""Functions by name and release, as cuGetProcAddress gives them and as the library exports them."""
+
+import ctypes
+
+import pytest
+
+from dsl.launch.driver import calls, driver
+
+
+def asked(name: str, version: int) -> tuple[int, int | None]:
+    found, status = ctypes.c_void_p(7), ctypes.c_int(7)
+    places = ctypes.addressof(found), ctypes.addressof(status)
+    code = driver.guarded("cuGetProcAddress")(name.encode(), places[0], version, 0, places[1])
+    assert status.value == (code == calls.NOT_FOUND)
+    return code, found.value
+
+
+def test_a_function_has_the_form_of_the_release_that_is_asked_for():
+    forms = [asked("cuCtxCreate", version) for version in (3020, 11030, 11040, 12040, 12050, 13040)]
+    assert [code for code, _ in forms] == [0] * 6
+    oldest, second, third, fourth, fifth, last = (address for _, address in forms)
+    assert oldest == second and third == fourth and fifth == last and len({oldest, third, fifth}) == 3
+
+
+def test_what_is_not_there_is_not_found():
+    assert asked("cuGraphLaunch", 13000) == (calls.NOT_FOUND, None)
+
+
+@pytest.mark.parametrize("name", ["cuMemAlloc", "cuCtxCreate", "cuEventDestroy", "cuModuleGetGlobal"])
+def test_both_names_of_cuda_h_are_exported(name):
+    exported = driver.functions()
+    assert exported[name + "_v2"] is exported[name]
+    assert asked(name, 3020)[1] == ctypes.cast(exported[name], ctypes.c_void_p).value

@@ -1,0 +1,68 @@
+"""Modules, kernels, occupancy and launches."""
+
+import textwrap
+
+KERNEL = '''
+ptx = b"""
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .global .align 4 .b32 g[2] = {5, 6};
+.visible .entry k(.param .u64 p, .param .u32 v)
+{ .reg .b64 %a, %o; .reg .b32 %r, %v;
+ ld.param.u64 %a, [p]; ld.param.u32 %v, [v]; mov.u32 %r, %tid.x; mul.wide.u32 %o, %r, 4; add.s64 %a, %a, %o;
+ add.u32 %v, %v, %r; st.global.u32 [%a], %v; ret; }
+"""
+good(d.cuInit(0)); good(d.cuCtxSetCurrent(good(d.cuDevicePrimaryCtxRetain(0))))
+a = good(d.cuMemAlloc(256))
+host = np.zeros(64, np.int32)
+
+def read():
+    good(d.cuMemcpyDtoH(host.ctypes.data, a, 256))
+    return [int(host[0]), int(host[63])]
+'''
+
+
+def test_modules_load_and_kernels_run(program):
+    body = """
+        module = good(d.cuModuleLoadData(ptx))
+        f = good(d.cuModuleGetFunction(module, b"k"))
+        kinds = ctypes.c_void_p, ctypes.c_int
+        args = (int(a), 100), kinds
+        good(d.cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, 0, args, 0)); print(read())
+        config = d.CUlaunchConfig()
+        config.gridDimX = config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1
+        config.blockDimX = 64
+        good(d.cuLaunchKernelEx(config, f, ((int(a), 200), kinds), 0)); print(read())
+        address, size = good(d.cuModuleGetGlobal(module, b"g"))
+        good(d.cuMemcpyDtoH(host.ctypes.data, address, size)); print(size, host[:2])
+        print(code(d.cuModuleGetFunction(module, b"none")), code(d.cuModuleLoadData(b"no code")),
+              code(d.cuLaunchKernel(f, 1, 1, 1, 2048, 1, 1, 0, 0, args, 0)),
+              code(d.cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 50000, 0, args, 0)))
+        most = d.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        good(d.cuFuncSetAttribute(f, most, 232448))
+        good(d.cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 232448, 0, args, 0))
+        print(good(d.cuFuncGetAttribute(most, f)), code(d.cuFuncSetAttribute(f, most, 232449)))
+        blocks = d.cuOccupancyMaxActiveBlocksPerMultiprocessor
+        print([good(blocks(f, *each)) for each in ((64, 0), (1024, 0), (64, 100000))],
+              good(d.cuOccupancyMaxPotentialClusterSize(f, config)), good(d.cuOccupancyMaxActiveClusters(f, config)))
+        library = good(d.cuLibraryLoadData(ptx, None, None, 0, None, None, 0))
+        kernel = good(d.cuLibraryEnumerateKernels(good(d.cuLibraryGetKernelCount(library)), library))[0]
+        print(good(d.cuKernelGetName(kernel)), int(good(d.cuKernelGetFunction(kernel))) == int(kernel))
+    """
+    assert program(KERNEL + textwrap.dedent(body)) == (
+        "[100, 163]\n[200, 263]\n8 [5 6]\nNOT_FOUND NO_BINARY_FOR_GPU INVALID_VALUE INVALID_VALUE\n"
+        "232448 INVALID_VALUE\n[32, 2, 2] 8 4224\nb'k' True\n"
+    )
+
+
+def test_a_fault_is_the_drivers_code_and_the_emulators_report(program):
+    text = program(
+        KERNEL
+        + textwrap.dedent("""
+        f = good(d.cuModuleGetFunction(good(d.cuModuleLoadData(ptx)), b"k"))
+        print(code(d.cuLaunchKernel(f, 1, 1, 1, 96, 1, 1, 0, 0, ((int(a), 1), (ctypes.c_void_p, ctypes.c_int)), 0)))
+    """)
+    )
+    assert text.startswith("ILLEGAL_ADDRESS\nOUT_OF_BOUNDS\n    write of 4 bytes at 0x")
+    assert "just past the end of `memory allocated through the CUDA driver` (256 bytes)" in text
