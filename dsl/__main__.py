@@ -82,8 +82,9 @@ def _program(options: argparse.Namespace) -> tuple[str, str, ModuleSpec | None]:
     spec = importlib.util.find_spec(options.module)
     if spec is not None and spec.submodule_search_locations is not None:
         spec = importlib.util.find_spec(options.module + ".__main__")
-    source = spec.loader.get_source(spec.name) if hasattr(getattr(spec, "loader", None), "get_source") else None
-    if source is None:
+    get_source = getattr(spec.loader, "get_source", None) if spec is not None else None
+    source = get_source(spec.name) if spec is not None and get_source is not None else None
+    if spec is None or spec.origin is None or source is None:
         raise ImportError("there is no source of a module of this name")
     return spec.origin, source, spec
 
@@ -299,7 +300,7 @@ def _execute(file: str, source: str, spec: ModuleSpec | None, params: list[str])
     module = types.ModuleType("__main__")
     module.__file__, module.__spec__, module.__package__ = file, spec, spec and spec.parent
     sys.modules["__main__"] = module
-    tree = compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    tree: Any = compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)  # an ast.Module
     exec(compile(tree, file, "exec", dont_inherit=True), module.__dict__)
     run = getattr(module, "run", None)
     if callable(run) and not _has_main_block(tree):

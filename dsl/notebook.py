@@ -118,9 +118,8 @@ class _Magic:
         except argparse.ArgumentError as error:
             raise _usage(f"%dsl: {error}") from None
         if unknown or not line.strip():
-            raise _usage(
-                f"%dsl: {f'unknown: {unknown[0]}' if unknown else 'what of this?'} {inspect.cleandoc(self.__doc__)}"
-            )
+            problem = f"unknown: {unknown[0]}" if unknown else "what of this?"
+            raise _usage(f"%dsl: {problem} {inspect.cleandoc(self.__doc__ or '')}")
         if options.device:
             self._run_on(options.device)
         if options.portable is not None:

@@ -32,6 +32,7 @@ class Prompt(code.InteractiveConsole):
 
     def showtraceback(self) -> None:
         error = sys.exc_info()[1]
+        assert error is not None and error.__traceback__ is not None
         self.write(self._failure(error.with_traceback(error.__traceback__.tb_next)) + "\n")  # without runcode's frame
 
 

@@ -148,18 +148,20 @@ class PortabilityWarning(UserWarning):
 _warned: dict[str, dict] = {}  # for each file of the author what it has been warned of, as `warnings` keeps it
 
 
-def tell(text: str, category: type[Warning], place: Span, **module: str) -> None:
+def tell(text: str, category: type[Warning], place: Span, module: str | None = None) -> None:
     """Warn, once a place (in `module`), when what is being traced is sure to stay.
 
     Raises the warning where the author made it an error.
     """
-    when_accepted(lambda: _show(text, category, place, **module))
+    when_accepted(lambda: _show(text, category, place, module))
 
 
-def _show(text: str, category: type[Warning], place: Span, **module: str) -> None:
-    warnings.warn_explicit(
-        text, category, place.file, place.line, registry=_warned.setdefault(place.file, {}), **module
-    )
+def _show(text: str, category: type[Warning], place: Span, module: str | None = None) -> None:
+    registry = _warned.setdefault(place.file, {})
+    if module is None:  # not the same as None as an argument, which warns of nothing
+        warnings.warn_explicit(text, category, place.file, place.line, registry=registry)
+    else:
+        warnings.warn_explicit(text, category, place.file, place.line, module=module, registry=registry)
 
 
 def warn_not_portable(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
@@ -35,6 +35,10 @@ class Stack(Generic[T]):
     def __bool__(self) -> bool:
         return bool(this_thread.stacks.get(self))
 
+    @overload
+    def top(self) -> T | None: ...
+    @overload
+    def top(self, default: T) -> T: ...
     def top(self, default: T | None = None) -> T | None:
         """The innermost, `default` where there is none."""
         items = this_thread.stacks.get(self)

@@ -31,6 +31,7 @@ from dsl.span import Span, author_frame, here, is_ours, is_part
 
 if TYPE_CHECKING:
     from dsl.core.control_flow.loop_invariants import Loop
+    from dsl.core.control_flow.merge import Copied
 
 SLOT_TYPES = {
     "P": mlir.ptr(1),
@@ -71,10 +72,10 @@ class KernelTrace:
     is_kernel: ClassVar[bool] = True
     name: str
     module: mlir.Module
+    entry: mlir.Block
     smem_bytes: int = 0
     allocations: list[Allocation] = field(default_factory=list)
-    entry: mlir.Block | None = None
-    loops: list[Loop] = field(default_factory=list)
+    loops: list[Loop | Copied] = field(default_factory=list)
     scratches: list[mlir.Operation] = field(default_factory=list)  # regions traced before their op exists
     ended: list[mlir.Block] = field(default_factory=list)  # blocks whose end is never reached
     needs: list[Need] = field(default_factory=list)
@@ -98,13 +99,13 @@ class HostTrace:
     module: mlir.Module = field(default_factory=mlir.Module)
     device: mlir.Module = field(default_factory=mlir.Module)
     kernels: list[Kernel] = field(default_factory=list)
-    entry: mlir.Block | None = None
-    handle: mlir.Value | None = None
+    entry: mlir.Block = field(init=False)
+    handle: mlir.Value = field(init=False)
     slots: list[str] = field(default_factory=list)
     failures: list = field(default_factory=list)  # core.failure.Failure: the exceptions it may end with
     buried: list[tuple[mlir.Block, mlir.Operation]] = field(default_factory=list)
     pending: list = field(default_factory=list)  # kernel calls that were made and not launched
-    loops: list[Loop] = field(default_factory=list)
+    loops: list[Loop | Copied] = field(default_factory=list)
     scratches: list[mlir.Operation] = field(default_factory=list)  # regions traced before their op exists
     ended: list[mlir.Block] = field(default_factory=list)  # blocks whose end is never reached
     warned: set[tuple[str, str]] = field(default_factory=set)  # (file, variable) the author was warned of
@@ -140,7 +141,7 @@ def bury(entry: mlir.Block, scratches: Sequence[mlir.Operation]) -> None:
     this_thread.functions[0].buried.extend((entry, scratch) for scratch in scratches)
 
 
-def loops() -> list[Loop]:
+def loops() -> list[Loop | Copied]:
     """The loops of the function being traced, inner ones first."""
     return this_thread.functions[-1].loops
 
@@ -407,7 +408,7 @@ class Launch:
     min_blocks: int = 0
     max_threads: tuple[int, int, int] | None = None
 
-    def bounds(self, block: list[Numeric]) -> dict[str, mlir.ir.Attribute]:
+    def bounds(self, block: list[Numeric]) -> dict[str, Any]:
         """The attributes of a kernel that tell ptxas how many registers a thread may have."""
         attributes = {}
         if self.max_threads is not None:

@@ -40,11 +40,11 @@ class LoweringCrash(ToolFailure):
 
 def _pipe() -> tuple[int, int]:
     """A pipe that takes no place of standard input, output or error where one of them is closed."""
-    made = os.pipe()
-    ends = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in made)
-    for end in made:
+    low_ends = os.pipe()
+    reader, writer = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in low_ends)
+    for end in low_ends:
         os.close(end)
-    return ends
+    return reader, writer
 
 
 class _Child:
@@ -55,11 +55,12 @@ class _Child:
         self.words = tempfile.TemporaryFile()
         outlives_no_parent = threading.current_thread() is threading.main_thread()
         silent = ("ignore", None, DeprecationWarning, None, 0)  # of forking beside threads: LLVM uses none
-        warnings.filters.insert(0, silent)  # with catch_warnings every warning given so far would be given again
+        filters: Any = warnings.filters  # a list, also where types call it a sequence
+        filters.insert(0, silent)  # with catch_warnings every warning given so far would be given again
         try:
             self.pid = os.fork()
         finally:
-            warnings.filters.remove(silent)
+            filters.remove(silent)
         if self.pid == 0:
             os.close(request_writer)
             os.close(reply_reader)
@@ -163,15 +164,15 @@ def _ask(request: tuple, subject: str) -> tuple[bool, Any, bool]:
 def _end_child() -> None:
     global _child
     child, _child = _child, None
-    child.close()
-    os.waitpid(child.pid, 0)
+    if child is not None:
+        child.close()
+        os.waitpid(child.pid, 0)
 
 
 def end() -> None:
     """End the guard child, if there is one; the next compile starts another."""
     with _one_at_a_time:
-        if _child is not None:
-            _end_child()
+        _end_child()
 
 
 def _serve(request_reader: int, reply_writer: int, words: int) -> None:

@@ -25,9 +25,9 @@ class Native:
 
     def function(self, name: str, result: type | None, *arguments: type):
         """A ctypes function; it keeps this object alive."""
-        made = ctypes.CFUNCTYPE(result, *arguments)(self.addresses[name])
-        made.native = self
-        return made
+        function = ctypes.CFUNCTYPE(result, *arguments)(self.addresses[name])
+        vars(function)["native"] = self
+        return function
 
 
 @functools.cache

@@ -250,8 +250,8 @@ def with_turn(llvm_ir: str) -> str:
 @functools.cache
 def symbols() -> dict[str, int]:
     """The addresses of what a host function with loops calls, by name."""
-    found = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in _PYTHON}
-    return {"dsl_raised": ctypes.addressof(_kept), **found}
+    functions = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in _PYTHON}
+    return {"dsl_raised": ctypes.addressof(_kept), **functions}
 
 
 def raised() -> BaseException:

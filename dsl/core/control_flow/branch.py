@@ -246,11 +246,12 @@ def guard(
         lambda *unchanged: unchanged,
         state,
         Name.all(names),
-        ("this leaves before anything assigns `{}`",) * 2,
+        ("this leaves before anything assigns `{}`", "this leaves before anything assigns `{}`"),
         is_last=is_last,
     )
-    if _trips and called:
-        _trips.top().note(called, ends[-1], after)
+    trip = _trips.top()
+    if trip is not None and called:
+        trip.note(called, ends[-1], after)
     if len(dynamic) > 1:
         return after
     # Skipped because that flag is set, or left by setting it: it is set on every path, and nothing after it is reached.

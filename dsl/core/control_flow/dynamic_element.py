@@ -24,14 +24,14 @@ def is_choosable(values: Sequence[Any]) -> bool:
     return (
         len(classes) == 1
         and all(isinstance(value, OneOf) or (kind_of(value) == "object" and has_slots(value)) for value in values)
-        and not hasattr(*classes, "__extract_mlir_values__")
+        and not any(hasattr(cls, "__extract_mlir_values__") for cls in classes)
     )
 
 
 def class_of(value: Any) -> type:
     """The author's class of `value`."""
     cls = type(value)
-    return cls.__chosen__ if issubclass(cls, OneOf) else cls
+    return vars(cls)["__chosen__"] if issubclass(cls, OneOf) else cls
 
 
 def one_of(tests: list, objects: list, chosen: Callable, choice: Callable) -> OneOf:
@@ -113,9 +113,10 @@ class OneOf(Chosen):
         raise _refused(f"deletes the attribute `{name}` of an object that a dynamic index has chosen")
 
     def __eq__(self, other: Any):
-        if class_of(self).__eq__ is object.__eq__:
+        equals: Any = class_of(self).__eq__
+        if equals is object.__eq__:
             raise _refused(WHICH, fix="compare the indices")
-        return class_of(self).__eq__(self, other)
+        return equals(self, other)
 
     def __hash__(self) -> int:
         raise _refused(WHICH)

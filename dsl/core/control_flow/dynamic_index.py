@@ -1,10 +1,12 @@
 """Lists and tuples looked up by an index known only at run time: `xs[i]` as a choice between all elements.
 
 NVIDIA's compiler refuses them. The elements are of one type, and an index out of range fails as an `assert` does.
-A list, dict or object that is chosen stays what it is: it is read and written where it is (core.chosen for objects).
+A list, dict or object that is chosen stays what it is: it is read and written where it is (objects: dynamic_element).
 """
 
 from __future__ import annotations
+
+from typing import Any, NoReturn
 
 from dsl import span
 from dsl.core import pytree
@@ -19,7 +21,7 @@ from dsl.core.phrase import Phrase, cast, dynamic
 span.stands_for_python(__file__, operators=True)
 
 
-def item(items: object, index: object) -> object:
+def item(items: Any, index: Any) -> Any:
     """`items[index]`. In a dict a traced value is found as the object that it is, as in NVIDIA's compiler."""
     if is_dynamic(index) and not _is_key(index, items) and type(items) in (list, _Row, _Table, tuple, dict, str):
         position = _position(items, index)
@@ -32,7 +34,7 @@ def _is_key(index: object, items: object) -> bool:
     return isinstance(items, dict) and any(key is index for key in items)
 
 
-def items_of(items: object) -> object:
+def items_of(items: Any) -> Any:
     """What stands for `items` on the left of an assignment `items[index] = ...`."""
     return _Items(items) if type(items) in (list, dict) else items
 
@@ -42,18 +44,20 @@ class _Items:
 
     __slots__ = ("items",)
 
-    def __init__(self, items: list):
+    def __init__(self, items: list | dict):
         self.items = items
 
-    def __getitem__(self, index: object) -> object:
+    def __getitem__(self, index: Any) -> Any:
         return item(self.items, index)
 
     def __iter__(self):
         return iter(self.items)
 
-    def __setitem__(self, index: object, value: object) -> None:
+    def __setitem__(self, index: Any, value: object) -> None:
         if is_dynamic(index) and not _is_key(index, self.items):
-            _put(self.items, _position(self.items, index), value, True)
+            position = _position(self.items, index)
+            assert isinstance(self.items, list)
+            _put(self.items, position, value, True)
         else:
             self.items[index] = value
 
@@ -61,13 +65,16 @@ class _Items:
 class _Choice(Chosen):
     """What a dynamic index has chosen out of `rows`: read where it is used, and written to the one whose test is true.
 
-    The walk over the author's objects (core.heap) goes through it to `rows`.
+    The walk over the author's objects (mutable_state) goes through it to `rows`.
     """
+
+    rows: list
+    structure: str  # what must not change: "keys of a dict"
 
     def __reached__(self) -> list:
         return self.rows
 
-    def _refuse(self, *_arguments, **_options):
+    def _refuse(self, *_arguments, **_options) -> NoReturn:
         raise DSLUserCodeTypeError(
             f"changes the {self.structure} that a dynamic index has chosen",
             fix="change it while the index is static",
@@ -88,14 +95,14 @@ class _Row(_Choice, list):
         super().__init__([None] * len(rows[0]))
         self.tests, self.rows = tests, rows
 
-    def __getitem__(self, index: object) -> object:
+    def __getitem__(self, index: Any) -> Any:
         if is_dynamic(index):
             return item(self, index)
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(len(self)))]
         return _chosen(self.tests, [row[index] for row in self.rows])
 
-    def __setitem__(self, index: object, value: object) -> None:
+    def __setitem__(self, index: Any, value: object) -> None:
         if isinstance(index, slice):
             self._refuse()
         position = _position(self, index) if is_dynamic(index) else None
@@ -120,7 +127,8 @@ class _Row(_Choice, list):
     def __mul__(self, times: int) -> list:
         return [*self] * times
 
-    __rmul__ = __mul__
+    def __rmul__(self, times: int) -> list:
+        return [*self] * times
 
     def __eq__(self, other: object):
         return [*self] == other
@@ -142,7 +150,9 @@ class _Row(_Choice, list):
     def count(self, value: object) -> int:
         return [*self].count(value)
 
-    append = extend = insert = remove = sort = reverse = _Choice._refuse
+
+for _name in ("append", "extend", "insert", "remove", "sort", "reverse"):
+    setattr(_Row, _name, _Choice._refuse)
 
 
 class _Table(_Choice, dict):
@@ -197,7 +207,9 @@ class _Table(_Choice, dict):
         return repr(self.copy())
 
     __hash__ = None
-    popitem = _Choice._refuse
+
+
+_Table.popitem = _Choice._refuse
 
 
 def _put(items: list, position: Numeric, value: object, where: object) -> None:
@@ -274,8 +286,8 @@ def _choice(test: Numeric, if_true: object, if_false: object) -> object:
             id="PHASE_DYNAMIC_INDEX",
         )
     (left, left_node), (right, right_node) = pytree.flatten(if_true), pytree.flatten(if_false)
-    pairs = [_one_type(a, b) for a, b in zip(left, right)]
-    if not _alike(left_node, right_node) or None in pairs:
+    pairs = [pair for a, b in zip(left, right) if (pair := _one_type(a, b)) is not None]
+    if not _alike(left_node, right_node) or len(pairs) < len(left):
         raise _differ(if_true, if_false)
     if _can_change(left_node):
         raise DSLUserCodeTypeError(

@@ -53,7 +53,9 @@ class Range:
         start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
         dtype = Int32
         for value in (start, stop, step):
-            dtype = promote(dtype, type(numeric(value)))
+            number = numeric(value)
+            assert number is not None
+            dtype = promote(dtype, type(number))
         if not dtype.signed:
             dtype = Int64 if dtype.width == 64 else Int32
         self.dtype = dtype
@@ -91,10 +93,10 @@ def for_(
     place = dataclasses.astuple(here())
     is_new = type(target) is Unbound and target is not UNUSED
     own = Name(target._name if is_new else "the loop variable", *place, used_after=is_new)
-    names = [Name("the trip", *place), own, *Name.all(names)]
+    every = [Name("the trip", *place), own, *Name.all(names)]
     trips, variable = domain.trips()
     if stop is not None:
-        return _for_until(domain, trips, variable, body, state, names, target, stop)
+        return _for_until(domain, trips, variable, body, state, every, target, stop)
     keeps = target is not UNUSED
     index_type = domain.dtype.mlir_type
 
@@ -108,8 +110,7 @@ def for_(
         return [scratch]
 
     variables = (*state, target) if keeps else state
-    names = [*names[2:], names[1]] if keeps else names[2:]
-    carried, (scratch,) = _settled("for", [body], variables, names, trip)
+    carried, (scratch,) = _settled("for", [body], variables, [*every[2:], own] if keeps else every[2:], trip)
     late = Late(carried, [scratch.block])
     end = scratch.end("scf.yield", carried.yielded + late.yielded)
     leading = [mlir.constant(0, index_type), trips.ir(), mlir.constant(1, index_type)]
@@ -178,12 +179,13 @@ def unrolled(
             break
         if any(map(is_dynamic, flags)):
             place = dataclasses.astuple(here())
-            *state, target = guard(
+            after = guard(
                 flags,
                 lambda *inner, i=i: (*body(i, *inner[:-1]), i),
                 (*state, target),
                 (*names, ("the loop variable", *place)),
             )
+            state, target = after[:-1], after[-1]
         else:
             state, target = body(i, *state), i
     return (*state, target)

@@ -70,7 +70,7 @@ class Carried:
         for reached in self.heap.reached.values():
             if reached.kind == "set":
                 continue
-            slots = dict(enumerate(reached.held)) if reached.kind == "list" else reached.held
+            slots: dict[Any, Any] = dict(enumerate(reached.held)) if reached.kind == "list" else reached.held
             created = [
                 name.rpartition(".")[2]
                 for name in sorted(self.record.changed)
@@ -148,6 +148,7 @@ class Carried:
     def pass_on(self) -> None:
         """After the test of a `while`: what the body starts from. Only slots can differ from what the test got."""
         block = mlir.current_block()
+        assert block is not None
         self._begin(block.arguments)
         self._match_slots(self._contents())
         self.passed = self.values
@@ -160,9 +161,10 @@ class Carried:
     def leave(self, results: tuple, ended: bool) -> None:
         """At the end of a trip: `results` are the variables. `ended`: its end is never reached, so nothing is new."""
         tested = getattr(self, "tested", set())
-        first_argument = mlir.current_block().arguments
-        offset = len(first_argument) - len(self.initial)
-        self._begin(list(first_argument)[offset:])
+        block = mlir.current_block()
+        assert block is not None
+        arguments = list(block.arguments)
+        self._begin(arguments[len(arguments) - len(self.initial) :])
         self.replaced |= tested
         self.results = self.state if ended else results
         contents = self._contents()

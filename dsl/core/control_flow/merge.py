@@ -229,7 +229,7 @@ class Maybe:
 # --- types that must agree -------------------------------------------------------------------------------------------
 
 
-def converted(leaf, wanted: Any):
+def converted(leaf, wanted: Any) -> Any:
     """`leaf` as one of type `wanted`, where an untyped Python integer may take any integer type; None if it cannot."""
     if leaf.type_key() == wanted:
         return leaf
@@ -405,22 +405,22 @@ class Join:
         left, right = leaf_of(a), leaf_of(b)
         if left is not None and right is not None:
             return self._leaf(name, path, a, b, left, right)
-        known = self.trees.get((id(a), id(b)))
-        if known is not None:
-            return known
+        joined = self.trees.get((id(a), id(b)))
+        if joined is not None:
+            return joined
         if self._is_choice(a, b):
             raise self._unlike(name, path, a, b)
-        halves = [opened(value, arm.contents.get(id(value))) for arm, value in zip(self.arms, (a, b))]
-        pairs = paired(*halves)
-        if pairs is None:
+        left_half, right_half = (opened(value, arm.contents.get(id(value))) for arm, value in zip(self.arms, (a, b)))
+        pairs = paired(left_half, right_half)
+        if left_half is None or pairs is None:
             if equal(a, b) and kind_of(a) in ("", "class", "function", "method"):
                 return Same(a)
             raise self._unlike(name, path, a, b)
         was_there = is_plain(a) and (a in self.heap or b in self.heap)
-        tree = self.trees[id(a), id(b)] = Tree(halves[0], a, path if was_there else "")
+        tree = self.trees[id(a), id(b)] = Tree(left_half, a, path if was_there else "")
         self.held.append(b)
         for position, (x, y) in enumerate(pairs):
-            tree.parts.append(self.join(name, halves[0].name(path, position), x, y))
+            tree.parts.append(self.join(name, left_half.name(path, position), x, y))
         return tree
 
     def _is_choice(self, a: Any, b: Any) -> bool:

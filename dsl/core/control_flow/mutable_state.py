@@ -96,7 +96,7 @@ def is_plain(value: Any) -> bool:
 
 
 def is_frozen(value: Any) -> bool:
-    return dataclasses.is_dataclass(value) and type(value).__dataclass_params__.frozen
+    return dataclasses.is_dataclass(value) and getattr(type(value), "__dataclass_params__").frozen  # noqa: B009
 
 
 def has_slots(value: Any) -> bool:
@@ -150,7 +150,8 @@ def slots_of(value: Any, kind: str) -> Any:
 def put(value: Any, kind: str, slot: Any, held: Any) -> None:
     """Make `held` the content of one slot, past any `__setattr__` or `__setitem__` of the author's."""
     if kind == "list":
-        (deque if isinstance(value, deque) else list).__setitem__(value, slot, held)
+        kind_of_list: Any = deque if isinstance(value, deque) else list
+        kind_of_list.__setitem__(value, slot, held)
     elif kind == "dict":
         dict.pop(value, slot, None) if held is MISSING else dict.__setitem__(value, slot, held)
     elif held is MISSING:

@@ -6,6 +6,7 @@ import ast
 import linecache
 from collections.abc import Iterator
 
+from dsl.core.syntax.function_source import place_in
 from dsl.span import Span
 
 _METHODS = {
@@ -44,7 +45,7 @@ def changed_at(name: str, statement: Span) -> Span | None:
     if not named:
         return None
     at = named[0]
-    return Span(statement.file, at.lineno, at.col_offset + 1, at.end_lineno, at.end_col_offset + 1)
+    return place_in(statement.file, at)
 
 
 def _statement_at(place: Span) -> ast.stmt | None:
@@ -55,18 +56,18 @@ def _statement_at(place: Span) -> ast.stmt | None:
         return None
     best = None
     for node in ast.walk(tree):
-        header = getattr(node, "test", None) or getattr(node, "iter", None)
-        if isinstance(node, (ast.For, ast.While, ast.If)) and node.lineno <= place.line <= (
-            header.end_lineno or header.lineno
-        ):
+        if not isinstance(node, (ast.For, ast.While, ast.If)):
+            continue
+        header = node.iter if isinstance(node, ast.For) else node.test
+        if node.lineno <= place.line <= (header.end_lineno or header.lineno):
             best = node if best is None or node.lineno >= best.lineno else best
     return best
 
 
-def _changes(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.AST]]:
+def _changes(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | ast.stmt]]:
     """(what is changed, the expression or statement that does it) each, in the order of the text."""
     for node in sorted(
-        (each for each in ast.walk(statement) if hasattr(each, "lineno")),
+        (each for each in ast.walk(statement) if isinstance(each, (ast.expr, ast.stmt))),
         key=lambda each: (each.lineno, each.col_offset),
     ):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
@@ -78,5 +79,5 @@ def _changes(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.AST]]:
 
 
 def _text(node: ast.expr) -> str:
-    """An expression as `core.heap` names what it reaches: `xs`, `s.items`, `xs[0]`."""
+    """An expression as `mutable_state` names what it reaches: `xs`, `s.items`, `xs[0]`."""
     return ast.unparse(node)

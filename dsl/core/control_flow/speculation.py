@@ -48,7 +48,7 @@ class Attempt:
         for name, before in self.lists.items():
             getattr(self.state, name)[:] = before
         if self.smem_bytes is not None:
-            self.state.smem_bytes = self.smem_bytes
+            trace.kernel().smem_bytes = self.smem_bytes
 
     def __exit__(self, *_error) -> None:
         this_thread.deferred.pop()

@@ -41,8 +41,9 @@ def truth_in_python(value: Any) -> bool:
 
 def told(value: Any) -> str:
     """What a value is, as the author knows it."""
-    if hasattr(value, "__name__") and (isinstance(value, _CALLED) or _is_decorated(value)):
-        return f"function `{value.__name__}`"
+    name = getattr(value, "__name__", None)
+    if name is not None and (isinstance(value, _CALLED) or _is_decorated(value)):
+        return f"function `{name}`"
     return "a tuple of dynamic numbers" if isinstance(value, tuple) else type_name(value)
 
 

@@ -81,17 +81,17 @@ class Helpers:
         """`cls`, or a function that does what calling it does with its `__init__` rewritten."""
         if type(cls).__call__ is not type.__call__ or cls.__new__ is not object.__new__:
             return cls
-        init = cls.__init__
-        made = self._function(init) if type(init) is types.FunctionType else init
+        init: Callable = cls.__init__
+        rewritten = self._function(init) if isinstance(init, types.FunctionType) else init
         after = self._after_init(cls)
-        if made is init and after is None:
+        if rewritten is init and after is None:
             return cls
 
         def construct(*arguments, **keywords):
             instance = object.__new__(cls)
             if after is not None:  # found on the instance before the class
                 instance.__dict__["__post_init__"] = types.MethodType(after, instance)
-            made(instance, *arguments, **keywords)
+            rewritten(instance, *arguments, **keywords)
             instance.__dict__.pop("__post_init__", None) if after is not None else None
             return instance
 

@@ -37,6 +37,29 @@ def _probe(test: Callable, state: tuple, names: tuple) -> Any:
     return value if is_dynamic(value) else test(*state)  # in place: its ops may be used after the loop
 
 
+def _by_test(name: str) -> Callable:
+    """A hook that says so where its first argument is dynamic."""
+
+    def hook(self: ByValue, test: Any, *rest):
+        if is_dynamic(test):
+            self._met()
+        return getattr(self.hooks, name)(test, *rest)
+
+    return hook
+
+
+def _by_result(name: str) -> Callable:
+    """A hook that says so where its result is dynamic."""
+
+    def hook(self: ByValue, *arguments, **options):
+        result = getattr(self.hooks, name)(*arguments, **options)
+        if is_dynamic(result):
+            self._met()
+        return result
+
+    return hook
+
+
 class ByValue:
     """The hooks of one undecorated function called `name`; `hooks` are the surface's.
 
@@ -97,23 +120,6 @@ class ByValue:
             state = body(*state)
 
     # --- expressions ---
-
-    def _by_test(name: str):
-        def hook(self, test: Any, *rest):
-            if is_dynamic(test):
-                self._met()
-            return getattr(self.hooks, name)(test, *rest)
-
-        return hook
-
-    def _by_result(name: str):
-        def hook(self, *arguments, **options):
-            result = getattr(self.hooks, name)(*arguments, **options)
-            if is_dynamic(result):
-                self._met()
-            return result
-
-        return hook
 
     ifexp, and_, or_, not_ = map(_by_test, ("ifexp", "and_", "or_", "not_"))
 

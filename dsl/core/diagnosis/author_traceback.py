@@ -61,7 +61,8 @@ def _said(error: BaseException) -> BaseException:
         return _fault(error, f"compiling this {error.problem}, by a fault of the compiler", error.place)
     if not _is_accident(error):
         return error
-    if isinstance(error, _OF_VALUES) and innermost(error).co_filename.startswith(_LAYOUT):
+    code = innermost(error)
+    if isinstance(error, _OF_VALUES) and code is not None and code.co_filename.startswith(_LAYOUT):
         name, given = _call(error)
         what = "this" if name.startswith("_") else f"`{name}`"
         return DSLUserCodeLayoutError(
@@ -143,16 +144,16 @@ def strip(error: BaseException) -> None:
     behind it."""
     if full():
         return
-    seen = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        kept: types.TracebackType | None = None
-        for entry in reversed(list(_authors(error.__traceback__))):
-            kept = types.TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-        error.__traceback__ = kept
-        if error.__cause__ is None and error.__context__ is not None and _is_ours(error.__context__):
-            error.__context__ = None
-        error = error.__cause__ or error.__context__
+    seen, behind = set(), error
+    while behind is not None and id(behind) not in seen:
+        seen.add(id(behind))
+        authors: types.TracebackType | None = None
+        for entry in reversed(list(_authors(behind.__traceback__))):
+            authors = types.TracebackType(authors, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+        behind.__traceback__ = authors
+        if behind.__cause__ is None and behind.__context__ is not None and _is_ours(behind.__context__):
+            behind.__context__ = None
+        behind = behind.__cause__ or behind.__context__
 
 
 def _is_ours(error: BaseException) -> bool:

@@ -71,7 +71,7 @@ def _row(what: str, fix: Callable[[str], str]) -> Callable[[re.Match], tuple[str
     return lambda found: (what.format(_word(found["kind"])), fix(found["kind"]))
 
 
-def _operands(found: re.Match) -> tuple[str, str]:
+def _operands(found: re.Match | dict[str, str]) -> tuple[str, str]:
     """An operator between two values."""
     sign, left, right = found["sign"].partition(" or ")[0], found["left"], found["right"]
     kinds = {left, right}
@@ -149,9 +149,7 @@ _ROWS: list[tuple[str, Callable[[re.Match], tuple[str, str]]]] = [
     ),
     (
         r"can only concatenate (?P<left>\w+) \(not \"(?P<right>\w+)\"\) to \w+",
-        lambda found: _operands(
-            re.match(r"(?P<sign>\+)(?P<left>\w+) (?P<right>\w+)", f"+{found['left']} {found['right']}")
-        ),
+        lambda found: _operands({"sign": "+", "left": found["left"], "right": found["right"]}),
     ),
     (
         r"(?P<kind>list|tuple|string|range object|bytes) ind(?:ices|ex) must be integers(?: or slices)?, "

@@ -12,7 +12,7 @@ import linecache
 import re
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dsl.core.diagnosis import operator_errors, spelling
@@ -67,7 +67,7 @@ def is_pythons_own(error: BaseException) -> bool:
 
 def _unknown_name(error: NameError) -> DSLUserCodeNameError:
     """Python's error of a name that has no value, as upstream has it: of its own class too."""
-    name = error.name or re.search(r"'(\w+)'", str(error))[1]
+    name = error.name or re.findall(r"'(\w+)'", str(error))[0]
     frame = [entry.tb_frame for entry in walk(error)][-1]
     if name in (*frame.f_code.co_varnames, *frame.f_code.co_cellvars, *frame.f_code.co_freevars):
         what, fix = f"`{name}` has no value here", f"assign `{name}` before this line"
@@ -129,7 +129,8 @@ def _unknown_attribute(error: AttributeError) -> DSLUserCodeAttributeError | Non
     near = spelling.nearest(name, [each for each in here if theirs and each in theirs] or here) or spelling.nearest(
         name, here
     )
-    fix = f"did you mean `{near}`?" if near else _members(list(cls.__members__) if what == "member" else here, theirs)
+    members = list(cls.__members__) if isinstance(cls, enum.EnumType) else here
+    fix = f"did you mean `{near}`?" if near else _members(members, theirs)
     return DSLUserCodeAttributeError(
         f"{owner if what == 'member' else type_name(value)} has no {what} `{name}`", fix, id="UNKNOWN_NAME", place=place
     ).with_traceback(error.__traceback__)
@@ -137,7 +138,9 @@ def _unknown_attribute(error: AttributeError) -> DSLUserCodeAttributeError | Non
 
 def _upstream_members(value: Any, cls: type) -> set[str] | None:
     """What upstream's class of the name of `cls`, or of its bases, has; None where none is known."""
-    classes = (*cls.__mro__, *type(value).__mro__) if isinstance(value, type) else cls.__mro__
+    classes: Sequence[type] = inspect.getmro(cls)
+    if isinstance(value, type):
+        classes = (*classes, *inspect.getmro(type(value)))
     found = [names for each in classes if (names := spelling.upstream(f"class {each.__name__.lstrip('_')}"))]
     return set().union(*found) if found else None
 
@@ -150,7 +153,7 @@ def _members(here: list[str], theirs: set[str] | None) -> str:
 # --- arguments -------------------------------------------------------------------------------------------------------
 
 
-def _wrong_arguments(error: TypeError) -> DSLUserCodeTypeError | None:
+def _wrong_arguments(error: BaseException) -> DSLUserCodeTypeError | None:
     """A call of one of this package's functions that its parameters do not fit."""
     found, code, place = _ARITY.match(str(error)), innermost(error), place_of(error)
     if found is None or code is None:
@@ -162,12 +165,10 @@ def _wrong_arguments(error: TypeError) -> DSLUserCodeTypeError | None:
         return None
     if isinstance(function, type):
         name = function.__name__
-    if (
-        ours
-        and getattr(inspect.unwrap(function), "__name__", name) not in (name, getattr(function, "__name__", name))
-        and not isinstance(function, type)
-    ):
-        return None
+    if ours and function is not None and not isinstance(function, type):
+        inner = inspect.unwrap(function)
+        if getattr(inner, "__name__", name) not in (name, getattr(function, "__name__", name)):
+            return None
     id, what, fix = _mismatch(name, found[2], function if ours else None)
     return DSLUserCodeTypeError(what, fix, id=id, place=place).with_traceback(error.__traceback__)
 
@@ -195,7 +196,7 @@ def _mismatch(name: str, text: str, function: Callable | None) -> tuple[str, str
         lacks = text.partition(": ")[2].replace("'", "`")
         return "CALL_MISSING_ARG", f"`{name}` needs {lacks}", f"call it as `{usage}`" if usage else "give it"
     if text.startswith("got multiple"):
-        twice = re.search(r"'(\w+)'", text)[1]
+        twice = re.findall(r"'(\w+)'", text)[0]
         return "CALL_EXTRA_ARG", f"`{name}` gets `{twice}` twice", f"call it as `{usage}`" if usage else "give it once"
     given = re.search(r"but (\d+)", text)
     positional = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]

@@ -62,7 +62,7 @@ def refuser(
     def missing(name: str):
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in (instead or {}):
+        if instead is not None and name in instead:
             return _refused_when_called(f"{module}.{name}", instead[name])
         theirs = upstream(module)
         if theirs is None or name in theirs:

@@ -41,8 +41,12 @@ def constant(number: int | float, type_: mlir.Type) -> Value:
     """A constant; of a vector type, with `number` in every element."""
     if not isinstance(type_, mlir.ir.VectorType):
         return mlir.constant(number, type_)
-    of_element = mlir.int_attr if isinstance(type_.element_type, mlir.ir.IntegerType) else mlir.float_attr
-    splat = mlir.ir.DenseElementsAttr.get_splat(type_, of_element(number, type_.element_type))
+    if isinstance(type_.element_type, mlir.ir.IntegerType):
+        assert not isinstance(number, float)
+        element = mlir.int_attr(number, type_.element_type)
+    else:
+        element = mlir.float_attr(number, type_.element_type)
+    splat = mlir.ir.DenseElementsAttr.get_splat(type_, element)
     return mlir.result("arith.constant", type_, value=splat)
 
 

@@ -38,7 +38,8 @@ def _bindings_without_numpy():
     """The bindings' `ir`, which imports numpy where it can, a quarter of the time, for attributes not used here."""
     alone = "numpy" not in sys.modules and threading.active_count() == 1
     if alone:
-        sys.modules["numpy"] = None
+        modules: dict[str, Any] = sys.modules
+        modules["numpy"] = None
     try:
         return _bindings("ir")
     finally:
@@ -264,8 +265,10 @@ def result(name: str, type_: Type, *operands: Value, **attributes) -> Value:
 
 
 def constant(value: int | float, type_: Type) -> Value:
-    attribute = int_attr(value, type_) if isinstance(type_, ir.IntegerType) else float_attr(value, type_)
-    return result("arith.constant", type_, value=attribute)
+    if isinstance(type_, ir.IntegerType):
+        assert not isinstance(value, float)
+        return result("arith.constant", type_, value=int_attr(value, type_))
+    return result("arith.constant", type_, value=float_attr(value, type_))
 
 
 def constant_of(value: Value) -> Any | None:

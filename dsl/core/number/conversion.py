@@ -86,7 +86,7 @@ def convert_pairs(values: list[Value], source, target) -> list[Value] | None:
         warn_not_portable("a Float16 becomes a Float4E2M1FN", fix="go by Float32")
     this_thread.functions[-1].need("sm_100a", f"converts from or to {narrow}")
     if len(values) % 2:
-        return convert_pairs([*values, values[-1]], source, target)[:-1]
+        return (convert_pairs([*values, values[-1]], source, target) or [])[:-1]
     if source is narrow:
         halves = [half for k in range(0, len(values), 2) for half in _from_pair(values[k], values[k + 1], narrow)]
         return (

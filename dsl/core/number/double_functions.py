@@ -12,118 +12,28 @@ from __future__ import annotations
 import math
 
 from dsl.core.ir import arithmetic, mlir
+from dsl.core.number.double_coefficients import (
+    ASIN,
+    ATAN,
+    COS,
+    ERF,
+    ERFC,
+    EXP,
+    HALF_PI,
+    HALF_PI_LOW,
+    HALF_PI_PARTS,
+    INFINITY,
+    LN2_HIGH,
+    LN2_LOW,
+    LOG,
+    LOG10_2_HIGH,
+    LOG10_2_LOW,
+    PI,
+    SIN,
+    TWO_OVER_PI,
+)
 from dsl.core.number.dtypes import Boolean, Float64, Int32, Int64, Uint64
 from dsl.core.number.integer_power import loop
-
-_LN2_HIGH, _LN2_LOW = 0.6931471804855391, 7.440617109802979e-11 + 2.0941744292700725e-21  # high: 33 bits
-_LOG10_2_HIGH, _LOG10_2_LOW = 0.30102999560767785, 5.6303348065105986e-11
-_HALF_PI, _HALF_PI_LOW, _PI = 1.5707963267948966, 6.123233995736766e-17, 3.141592653589793
-_HALF_PI_PARTS = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)  # 33 bits each
-_INFINITY = float("inf")
-_EXP = tuple(1.0 / math.factorial(n) for n in range(13, 1, -1))  # of (exp(r) - 1 - r) / r**2
-_LOG = tuple(2.0 / (2 * n + 1) for n in range(11, 0, -1))  # of (log((1+s)/(1-s)) - 2s) / s, in s**2
-_SIN = tuple((-1) ** n / math.factorial(2 * n + 1) for n in range(8, 0, -1))
-_COS = tuple((-1) ** n / math.factorial(2 * n) for n in range(8, 1, -1))
-# of (asin(x) / x - 1) / x**2 up to x = 1/2, (atan(x) / x - 1) / x**2 up to tan(pi / 8), erf(x) / x up to 1, in x**2
-_ASIN = (
-    0.02963502626354855,
-    -0.019277545928584557,
-    0.019579201619744684,
-    0.0030350071727267623,
-    0.009322101501082774,
-    0.00962140274734483,
-    0.011566511821890942,
-    0.013963775787848137,
-    0.017352816768546473,
-    0.022372157435623815,
-    0.030381944475693704,
-    0.04464285714255019,
-    0.07500000000000119,
-    0.16666666666666666,
-)
-_ATAN = (
-    0.01627770496465735,
-    -0.03456329433206521,
-    0.04551310548604838,
-    -0.052303922840425,
-    0.05878920579113163,
-    -0.06666424153334422,
-    0.07692296334242579,
-    -0.0909090875208971,
-    0.11111111105127079,
-    -0.14285714285659537,
-    0.19999999999999804,
-    -0.3333333333333333,
-)
-_ERF = (
-    2.8067128195611264e-13,
-    -6.1967364287877e-12,
-    9.323723518153027e-11,
-    -1.2277734486795524e-09,
-    1.4806027146128752e-08,
-    -1.636576864883207e-07,
-    1.6462110782018636e-06,
-    -1.4925650236967501e-05,
-    0.00012055332978879483,
-    -0.0008548327023403001,
-    0.005223977625441674,
-    -0.026866170645131218,
-    0.11283791670955126,
-    -0.37612638903183754,
-    1.1283791670955126,
-)
-# of exp(x**2) * erfc(x) * (1 + 2 * x), in (x - 4) / (x + 4)
-_ERFC = (
-    2.444617461520214e-10,
-    1.9365526681546593e-09,
-    1.610827444313557e-09,
-    -1.623229136870622e-08,
-    -1.8678601157268544e-08,
-    1.1298290239268281e-07,
-    7.64341287658494e-08,
-    -8.277096391703693e-07,
-    2.9207718000900665e-07,
-    5.710841403827123e-06,
-    -1.1221087481864768e-05,
-    -2.4399561547397928e-05,
-    0.00015062136139175347,
-    -0.00019925662366701512,
-    -0.0007577732229627078,
-    0.005031969968540977,
-    -0.01619773406622138,
-    0.03716751553828055,
-    -0.06633036581159037,
-    0.09373283499830999,
-    -0.10103906603632826,
-    0.06809705425469365,
-    0.015379652102620099,
-    -0.13962111684056253,
-    1.2329951186255526,
-)
-# 64 zeros, then the bits of 2 / pi
-_TWO_OVER_PI = (
-    0x0,
-    0xA2F9836E4E441529,
-    0xFC2757D1F534DDC0,
-    0xDB6295993C439041,
-    0xFE5163ABDEBBC561,
-    0xB7246E3A424DD2E0,
-    0x6492EEA09D1921C,
-    0xFE1DEB1CB129A73E,
-    0xE88235F52EBB4484,
-    0xE99C7026B45F7E41,
-    0x3991D639835339F4,
-    0x9C845F8BBDF9283B,
-    0x1FF897FFDE05980F,
-    0xEF2F118B5A0A6D1F,
-    0x6D367ECF27CB09B7,
-    0x4F463F669E5FEA2D,
-    0x7527BAC7EBE5F17B,
-    0x3D0739F78A5292EA,
-    0x6BFB5FB11F8D5D08,
-    0x56033046FC7B6BAB,
-)
-
 
 # --- pieces ----------------------------------------------------------------------------------------------------------
 
@@ -180,12 +90,12 @@ def _reduced(x: Float64) -> tuple[Float64, Int64]:
     """r and k with x = r + k * ln 2 and |r| <= ln 2 / 2, x kept where exp neither overflows nor vanishes."""
     x = select(x > 711.0, 711.0, select(x < -747.0, -747.0, x))
     k = _unary("rint", x * 1.4426950408889634)
-    return fma(-k, _LN2_LOW, fma(-k, _LN2_HIGH, x)), _to_int(k)
+    return fma(-k, LN2_LOW, fma(-k, LN2_HIGH, x)), _to_int(k)
 
 
 def exp(x: Float64) -> Float64:
     r, k = _reduced(x)
-    return _scale(fma(r * r, _polynomial(r, _EXP), r) + 1.0, k)
+    return _scale(fma(r * r, _polynomial(r, EXP), r) + 1.0, k)
 
 
 def exp2(x: Float64) -> Float64:
@@ -193,14 +103,14 @@ def exp2(x: Float64) -> Float64:
     x = select(x > 1100.0, 1100.0, select(x < -1100.0, -1100.0, x))
     k = _unary("rint", x)
     part = x - k
-    r = part * _LN2_HIGH
-    r = r + fma(part, _LN2_HIGH, -r) + part * _LN2_LOW
-    return _scale(fma(r * r, _polynomial(r, _EXP), r) + 1.0, _to_int(k))
+    r = part * LN2_HIGH
+    r = r + fma(part, LN2_HIGH, -r) + part * LN2_LOW
+    return _scale(fma(r * r, _polynomial(r, EXP), r) + 1.0, _to_int(k))
 
 
 def expm1(x: Float64) -> Float64:
     r, k = _reduced(x)
-    small = fma(r * r, _polynomial(r, _EXP), r)
+    small = fma(r * r, _polynomial(r, EXP), r)
     power = _power_of_two(k)
     near = fma(small, power, power - 1.0)
     near = select(k == 0, small, near)
@@ -218,8 +128,8 @@ def _log_parts(x: Float64) -> tuple[Float64, Float64]:
 
 def _log_special(x: Float64, result: Float64) -> Float64:
     """`result` where x is positive and finite."""
-    result = select(x < _INFINITY, result, x)
-    return select(x > 0.0, result, select(x == 0.0, -_INFINITY, select(x < 0.0, math.nan, x)))
+    result = select(x < INFINITY, result, x)
+    return select(x > 0.0, result, select(x == 0.0, -INFINITY, select(x < 0.0, math.nan, x)))
 
 
 def _log_1p(f: Float64) -> tuple[Float64, Float64]:
@@ -227,13 +137,13 @@ def _log_1p(f: Float64) -> tuple[Float64, Float64]:
     s = f / (f + 2.0)
     z = s * s
     half_square = f * f * 0.5
-    return half_square, s * (half_square + z * _polynomial(z, _LOG))
+    return half_square, s * (half_square + z * _polynomial(z, LOG))
 
 
 def log(x: Float64) -> Float64:
     f, k = _log_parts(x)
     a, b = _log_1p(f)
-    return _log_special(x, fma(k, _LN2_HIGH, f - (a - (b + k * _LN2_LOW))))
+    return _log_special(x, fma(k, LN2_HIGH, f - (a - (b + k * LN2_LOW))))
 
 
 def log2(x: Float64) -> Float64:
@@ -249,13 +159,13 @@ def log10(x: Float64) -> Float64:
     high, low = _log_pair(f)
     scaled = high * 0.4342944819032518
     rest = fma(high, 0.4342944819032518, -scaled) + fma(high, 1.098319650216765e-17, low * 0.4342944819032518)
-    return _log_special(x, fma(k, _LOG10_2_HIGH, scaled + (rest + k * _LOG10_2_LOW)))
+    return _log_special(x, fma(k, LOG10_2_HIGH, scaled + (rest + k * LOG10_2_LOW)))
 
 
 def log1p(x: Float64) -> Float64:
     u = x + 1.0
     rest = (x - (u - 1.0)) / u
-    finite = (u > 0.0) & (u < _INFINITY)
+    finite = (u > 0.0) & (u < INFINITY)
     return select(x == 0.0, x, log(u) + select(finite, rest, 0.0))
 
 
@@ -266,7 +176,7 @@ def _log_pair(f: Float64) -> tuple[Float64, Float64]:
     s = f / d
     s_low = fma(-s, d_low, fma(-s, d, f)) / d
     z = s * s
-    rest = fma(s * z, _polynomial(z, _LOG), s_low * 2.0)
+    rest = fma(s * z, _polynomial(z, LOG), s_low * 2.0)
     high = s * 2.0 + rest
     return high, s * 2.0 - high + rest
 
@@ -276,25 +186,25 @@ def pow(x: Float64, y: Float64) -> Float64:
     size = abs(x)
     f, k = _log_parts(size)
     part, part_low = _log_pair(f)
-    whole = k * _LN2_HIGH
+    whole = k * LN2_HIGH
     high = whole + part
-    low = select(abs(whole) > abs(part), whole - high + part, part - high + whole) + (part_low + k * _LN2_LOW)
+    low = select(abs(whole) > abs(part), whole - high + part, part - high + whole) + (part_low + k * LN2_LOW)
     total = high + low
     high, low = total, high - total + low
-    special = (size == 0.0) | (size == _INFINITY) | (abs(y) == _INFINITY)
+    special = (size == 0.0) | (size == INFINITY) | (abs(y) == INFINITY)
     product = y * high
     rest = fma(y, low, fma(y, high, -product))
     bounded = select(abs(product) < 800.0, product, with_sign(Float64(800.0), product))
     power = exp(bounded)
-    power = select((power < _INFINITY) & (power > 0.0), fma(power, rest, power), power)
+    power = select((power < INFINITY) & (power > 0.0), fma(power, rest, power), power)
     power = select(special, exp(y * _log_special(size, high)), power)
     whole_y = _unary("trunc", y) == y
     odd = whole_y & (_unary("trunc", y * 0.5) != y * 0.5)
     negative = x.bitcast(Int64) < 0
     power = select(negative & odd, -power, power)
-    power = select((x < 0.0) & (size < _INFINITY) & ~whole_y, math.nan, power)
+    power = select((x < 0.0) & (size < INFINITY) & ~whole_y, math.nan, power)
     power = select((x != x) | (y != y), x + y, power)
-    return select((y == 0.0) | (x == 1.0) | (x == -1.0) & (abs(y) == _INFINITY), 1.0, power)
+    return select((y == 0.0) | (x == 1.0) | (x == -1.0) & (abs(y) == INFINITY), 1.0, power)
 
 
 def cbrt(x: Float64) -> Float64:
@@ -305,7 +215,7 @@ def cbrt(x: Float64) -> Float64:
     square = y * y
     error = fma(square, y, -size) + fma(y, y, -square) * y
     y = (y - error / (square * 3.0)) * select(tiny, 2.0**-54, 1.0)
-    return select((size > 0.0) & (size < _INFINITY), with_sign(y, x), x)
+    return select((size > 0.0) & (size < INFINITY), with_sign(y, x), x)
 
 
 # --- hyperbolic functions --------------------------------------------------------------------------------------------
@@ -364,7 +274,7 @@ def _quadrant(x: Float64) -> tuple[Float64, Int32]:
 def _quadrant_near(x: Float64) -> tuple[Float64, Int32]:
     q = _unary("rint", x * 0.6366197723675814)
     r = x
-    for part in _HALF_PI_PARTS:
+    for part in HALF_PI_PARTS:
         r = fma(-q, part, r)
     return r, Int32(q) & 3
 
@@ -394,7 +304,7 @@ def _quadrant_far(x: Float64) -> tuple[Float64, Int32]:
     high = Int64(mlir.result("arith.trunci", mlir.i64, shifted("arith.shrsi", part, 64)))
     rest = Uint64(mlir.result("arith.trunci", mlir.i64, part))
     turns = fma(Float64(rest), 2.0**-126, Float64(high) * 2.0**-62)
-    r = with_sign(turns * _HALF_PI, turns)
+    r = with_sign(turns * HALF_PI, turns)
     q = Int32(mlir.result("arith.trunci", mlir.i32, q))
     negative = bits < 0
     finite = ((bits >> 52) & 0x7FF) != 0x7FF
@@ -411,10 +321,10 @@ def _word_of_two_over_pi(index: Int64) -> Uint64:
 
     module = trace.kernel().module
     # past the table's end only for infinities and NaNs, whose result is replaced
-    last = len(_TWO_OVER_PI) - 1
+    last = len(TWO_OVER_PI) - 1
     index = Int64(arithmetic.select((index > last).ir(), Int64(last).ir(), index.ir()))
-    words = ", ".join(str(word - (word >> 63 << 64)) for word in _TWO_OVER_PI)
-    count = len(_TWO_OVER_PI)
+    words = ", ".join(str(word - (word >> 63 << 64)) for word in TWO_OVER_PI)
+    count = len(TWO_OVER_PI)
     module.declare(
         "two_over_pi",
         "llvm.mlir.global internal constant "
@@ -429,10 +339,10 @@ def _word_of_two_over_pi(index: Int64) -> Uint64:
 
 def _sin_cos_reduced(r: Float64) -> tuple[Float64, Float64]:
     z = r * r
-    sine = fma(r * z, _polynomial(z, _SIN), r)
+    sine = fma(r * z, _polynomial(z, SIN), r)
     half = z * 0.5
     w = 1.0 - half
-    cosine = w + ((1.0 - w - half) + z * z * _polynomial(z, _COS))
+    cosine = w + ((1.0 - w - half) + z * z * _polynomial(z, COS))
     return sine, cosine
 
 
@@ -462,14 +372,14 @@ def tan(x: Float64) -> Float64:
 
 def _asin_half(x: Float64, z: Float64) -> Float64:
     """asin(x) for |x| <= 1/2, z = x * x."""
-    return fma(x * z, _polynomial(z, _ASIN), x)
+    return fma(x * z, _polynomial(z, ASIN), x)
 
 
 def asin(x: Float64) -> Float64:
     a = abs(x)
     w = (1.0 - a) * 0.5
     root = sqrt(w)
-    large = _HALF_PI - (_asin_half(root, w) * 2.0 - _HALF_PI_LOW)
+    large = HALF_PI - (_asin_half(root, w) * 2.0 - HALF_PI_LOW)
     return with_sign(select(a > 0.5, large, _asin_half(a, a * a)), x)
 
 
@@ -477,8 +387,8 @@ def acos(x: Float64) -> Float64:
     a = abs(x)
     w = (1.0 - a) * 0.5
     large = _asin_half(sqrt(w), w) * 2.0
-    large = select(x < 0.0, _PI - (large - _HALF_PI_LOW * 2.0), large)
-    return select(a > 0.5, large, _HALF_PI - (_asin_half(x, x * x) - _HALF_PI_LOW))
+    large = select(x < 0.0, PI - (large - HALF_PI_LOW * 2.0), large)
+    return select(a > 0.5, large, HALF_PI - (_asin_half(x, x * x) - HALF_PI_LOW))
 
 
 def _atan_ratio(t: Float64) -> Float64:
@@ -486,15 +396,15 @@ def _atan_ratio(t: Float64) -> Float64:
     large = t > 0.41421356237309503
     t = select(large, (t - 1.0) / (t + 1.0), t)
     z = t * t
-    part = fma(t * z, _polynomial(z, _ATAN), t)
-    return select(large, part + _HALF_PI_LOW * 0.5 + _HALF_PI * 0.5, part)
+    part = fma(t * z, _polynomial(z, ATAN), t)
+    return select(large, part + HALF_PI_LOW * 0.5 + HALF_PI * 0.5, part)
 
 
 def atan(x: Float64) -> Float64:
     a = abs(x)
     inverse = a > 1.0
     part = _atan_ratio(select(inverse, 1.0 / a, a))
-    return with_sign(select(inverse, _HALF_PI - (part - _HALF_PI_LOW), part), x)
+    return with_sign(select(inverse, HALF_PI - (part - HALF_PI_LOW), part), x)
 
 
 def atan2(y: Float64, x: Float64) -> Float64:
@@ -503,8 +413,8 @@ def atan2(y: Float64, x: Float64) -> Float64:
     ratio = select(steep, b, a) / select(steep, a, b)
     ratio = select((a == b) & (a == a), select(a == 0.0, 0.0, 1.0), ratio)
     part = _atan_ratio(ratio)
-    part = select(steep, _HALF_PI - (part - _HALF_PI_LOW), part)
-    part = select(x.bitcast(Int64) < 0, _PI - (part - _HALF_PI_LOW * 2.0), part)
+    part = select(steep, HALF_PI - (part - HALF_PI_LOW), part)
+    part = select(x.bitcast(Int64) < 0, PI - (part - HALF_PI_LOW * 2.0), part)
     return select((x != x) | (y != y), x + y, with_sign(part, y))
 
 
@@ -514,19 +424,19 @@ def atan2(y: Float64, x: Float64) -> Float64:
 def _erfc_positive(a: Float64) -> Float64:
     bounded = select(a > 27.5, 27.5, a)
     square = bounded * bounded
-    scaled = _polynomial((bounded - 4.0) / (bounded + 4.0), _ERFC) / (bounded * 2.0 + 1.0)
+    scaled = _polynomial((bounded - 4.0) / (bounded + 4.0), ERFC) / (bounded * 2.0 + 1.0)
     e = exp(-square)
     return fma(e, -fma(bounded, bounded, -square), e) * scaled
 
 
 def erf(x: Float64) -> Float64:
     a = abs(x)
-    return with_sign(select(a < 1.0, a * _polynomial(a * a, _ERF), 1.0 - _erfc_positive(a)), x)
+    return with_sign(select(a < 1.0, a * _polynomial(a * a, ERF), 1.0 - _erfc_positive(a)), x)
 
 
 def erfc(x: Float64) -> Float64:
     a = abs(x)
-    small = 1.0 - x * _polynomial(x * x, _ERF)
+    small = 1.0 - x * _polynomial(x * x, ERF)
     far = _erfc_positive(a)
     return select(a < 0.5, small, select(x < 0.0, 2.0 - far, far))
 
@@ -538,7 +448,7 @@ def fmod(x: Float64, y: Float64) -> Float64:
     """x - y * trunc(x / y), exactly: long division of the mantissas, 11 bits a step."""
     a, b = abs(x), abs(y)
     (ma, ea), (mb, eb) = _mantissa(a), _mantissa(b)
-    valid = (b > 0.0) & (a < _INFINITY) & (b == b)
+    valid = (b > 0.0) & (a < INFINITY) & (b == b)
     mb = Uint64(arithmetic.select(valid.ir(), mb.ir(), Uint64(1).ir()))
     steps = Int64(arithmetic.select((valid & (a >= b)).ir(), (ea - eb).ir(), Int64(0).ir()))
 

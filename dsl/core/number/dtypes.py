@@ -8,13 +8,16 @@ measured of release 4.8.1 of NVIDIA's compiler (docs/types.md).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from dsl.core import number_rules
 from dsl.core.errors import DSLUserCodeOverflowError, DSLUserCodeTypeError, DSLUserCodeValueError, warn
 from dsl.core.ir import mlir
 from dsl.core.number import conversion
-from dsl.core.number.float_formats import FORMATS, Format, round_to
+from dsl.core.number.float_formats import FORMATS, round_to
+from dsl.core.number.numeric_type import NumericMeta
+from dsl.core.number.type_name import type_name
 from dsl.core.phrase import STATIC_PARAMETER, Phrase, cast, conversion as conversion_to, dynamic
 
 _INSTEAD = {
@@ -26,119 +29,6 @@ _INSTEAD = {
     "an int": ("use it as it is (`cutlass.{dtype}(x)` converts), or {parameter}", "USE_AS_IT_IS", "Int32"),
     "a float": ("use it as it is (`cutlass.{dtype}(x)` converts), or {parameter}", "USE_AS_IT_IS", "Float32"),
 }
-
-
-class NumericMeta(type):
-    """Types print by their bare name, and compare by identity; their facts are attributes."""
-
-    if TYPE_CHECKING:
-        width: int
-        storage_width: int
-        signed: bool
-        is_integer: bool
-        is_float: bool
-        format: str | None
-        numpy_name: str | None
-        carrier: mlir.Type
-
-    def __repr__(cls) -> str:
-        return cls.__name__
-
-    def __str__(cls) -> str:
-        return cls.__name__
-
-    @property
-    def is_abstract(cls) -> bool:
-        """Whether this is a family (Numeric, Integer, Float) and no type of values."""
-        return cls.__name__ in ("Numeric", "Integer", "Float")
-
-    @property
-    def bytes(cls) -> int:
-        """Bytes that one value takes, rounded up."""
-        return -(-cls.width // 8)
-
-    def n_bytes(cls, n_elements: int) -> int:
-        """Bytes that `n_elements` packed elements take, rounded up."""
-        return -(-cls.width * n_elements // 8)
-
-    @property
-    def is_packed(cls) -> bool:
-        """Whether elements lie in memory bit behind bit, not each in an integer of its own: 4, 6 and 24 bits."""
-        return cls.storage_width not in (8, 16, 32, 64, 128)
-
-    @property
-    def mlir_type(cls) -> mlir.Type:
-        """The MLIR type of its SSA values."""
-        return cls.carrier
-
-    @property
-    def zero(cls) -> int | float:
-        return 0.0 if cls.is_float else 0
-
-    @property
-    def min(cls) -> int:
-        """The least value of an integer type of this width."""
-        cls._only("min", cls.is_integer)
-        return -(1 << (cls.width - 1)) if cls.signed or cls.width == 1 else 0
-
-    @property
-    def max(cls) -> int:
-        """The greatest value of an integer type of this width."""
-        cls._only("max", cls.is_integer)
-        return (1 << (cls.width - 1)) - 1 if cls.signed or cls.width == 1 else (1 << cls.width) - 1
-
-    @property
-    def inf(cls) -> float:
-        cls._only("inf", cls.is_float)
-        return math.inf
-
-    @property
-    def nan(cls) -> float:
-        cls._only("nan", cls.is_float)
-        return math.nan
-
-    @property
-    def exponent_width(cls) -> int:
-        """Exponent bits of a narrow float type."""
-        return cls._narrow("exponent_width").exponent_bits
-
-    @property
-    def mantissa_width(cls) -> int:
-        """Fraction bits of a narrow float type."""
-        return cls._narrow("mantissa_width").fraction_bits
-
-    def _narrow(cls, name: str) -> Format:
-        """The format of one number of a narrow float type, or of a group of them (Float4E2M1FNx2)."""
-        format = FORMATS.get(cls.__name__.partition("x")[0])
-        cls._only(name, format is not None and format.sign_bit < 9)
-        return format
-
-    def _only(cls, name: str, has: bool) -> None:
-        if not has:
-            raise AttributeError(f"{cls} has no attribute '{name}'")
-
-    def is_same_kind(cls, other: type) -> bool:
-        """Whether both are integer types or both float types."""
-        return cls.is_integer == other.is_integer and cls.is_float == other.is_float
-
-    def recast_width(cls, width: int) -> type[Numeric]:
-        """The type of this kind and sign that is `width` bits wide. Raises DSLUserCodeTypeError where there is none."""
-        prefix = "Float" if cls.is_float else "Int" if cls.signed else "Uint"
-        dtype = _NAMED.get(f"{prefix}{width}")
-        if dtype is None:
-            raise DSLUserCodeTypeError(
-                f"there is no {prefix} of {width} bits", fix="write a width that CuTe DSL has: docs/types.md"
-            )
-        return dtype
-
-    def from_python(cls, value: bool | int | float) -> type[Numeric]:
-        """The type a Python number takes."""
-        dtype = of_python(value)
-        if dtype is None:
-            raise DSLUserCodeTypeError(
-                Phrase("{type} is not a Python number", type=type(value)), fix="give an int, a float or a bool"
-            )
-        return dtype
 
 
 class Numeric(metaclass=NumericMeta):
@@ -162,6 +52,11 @@ class Numeric(metaclass=NumericMeta):
 
         @classmethod
         def wrapped(cls, value: Any) -> Any: ...
+
+        truncated_divmod: ClassVar[Callable[[Any, Any], tuple[Numeric, Numeric]]]
+
+        def __eq__(self, other: object) -> Any: ...
+        def __ne__(self, other: object) -> Any: ...
         def _with(self, other: Any) -> Any: ...
         def _alone(self) -> Any: ...
 
@@ -190,8 +85,6 @@ class Numeric(metaclass=NumericMeta):
         elif hasattr(value, "__float__") and not isinstance(value, type) and not getattr(value, "ndim", 0):
             self.value = self.wrap(value.__float__())
         else:
-            from dsl.core.number.operators import type_name
-
             raise DSLUserCodeTypeError(
                 Phrase("{value} is not a number that {type} can hold", value=type_name(value), type=type(self)),
                 fix="give a number, or an element of the tensor: `x[i]`",
@@ -217,6 +110,27 @@ class Numeric(metaclass=NumericMeta):
     @property
     def dtype(self) -> type[Numeric]:
         return type(self)
+
+    @classmethod
+    def recast_width(cls, width: int) -> type[Numeric]:
+        """The type of this kind and sign that is `width` bits wide. Raises DSLUserCodeTypeError where there is none."""
+        prefix = "Float" if cls.is_float else "Int" if cls.signed else "Uint"
+        dtype = _NAMED.get(f"{prefix}{width}")
+        if dtype is None:
+            raise DSLUserCodeTypeError(
+                f"there is no {prefix} of {width} bits", fix="write a width that CuTe DSL has: docs/types.md"
+            )
+        return dtype
+
+    @classmethod
+    def from_python(cls, value: bool | int | float) -> type[Numeric]:
+        """The type a Python number takes."""
+        dtype = of_python(value)
+        if dtype is None:
+            raise DSLUserCodeTypeError(
+                Phrase("{type} is not a Python number", type=type(value)), fix="give an int, a float or a bool"
+            )
+        return dtype
 
     def convert_value(self, to: type[Numeric]):
         """This value as `to` holds it: a Python number or an SSA value. Extension is signed where both types are."""
@@ -379,6 +293,7 @@ class Integer(Numeric):
     @classmethod
     def wrapped(cls, value: int) -> int:
         """`value` modulo 2**width, silently: what an operator gives."""
+        assert cls._exact_range is not None
         low, high = cls._exact_range
         return (value - low) % (high - low + 1) + low
 
@@ -514,7 +429,9 @@ class Boolean(Integer):
     wrapped = wrap
 
 
-_NAMED = {name: found for name, found in globals().items() if isinstance(found, NumericMeta)}
+_NAMED: dict[str, type[Numeric]] = {
+    name: each for name, each in globals().items() if isinstance(each, type) and issubclass(each, Numeric)
+}
 
 
 def dtype(name: str) -> type[Numeric]:
@@ -536,6 +453,10 @@ def of_python(value: Any) -> type[Numeric] | None:
     return Float32 if isinstance(value, float) else None
 
 
+@overload
+def numeric(value: Numeric | bool | int | float) -> Numeric: ...
+@overload
+def numeric(value: Any) -> Numeric | None: ...
 def numeric(value: Any) -> Numeric | None:
     """`value` as a Numeric, or None where it is no number."""
     if isinstance(value, Numeric):

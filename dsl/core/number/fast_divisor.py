@@ -30,10 +30,11 @@ class FastDivmodDivisor:
         self.divisor, self.is_power_of_2 = divisor, bool(is_power_of_2)
 
     def __rdivmod__(self, dividend: Any) -> tuple[Numeric, Numeric]:
-        number = numeric(dividend)
+        number, divisor = numeric(dividend), numeric(self.divisor)
         if number is None or not number.is_integer:
             return NotImplemented
-        quotient, remainder = truncated_divmod(_low_word(number), _low_word(numeric(self.divisor)))
+        assert divisor is not None
+        quotient, remainder = truncated_divmod(_low_word(number), _low_word(divisor))
         return Int32(quotient), Int32(remainder)
 
     def __rfloordiv__(self, dividend: Any) -> Numeric:

@@ -77,8 +77,11 @@ class Format:
         return self.nan_code if self.specials == "fnuz" else sign | self.nan_code
 
     def _encode_scale(self, value: float) -> int:
+        if value == 0:
+            return 0
         if not value > 0 or math.isinf(value):
-            return 0 if value == 0 else self.nan_code
+            assert self.nan_code is not None
+            return self.nan_code
         fraction, exponent = math.frexp(value)
         exponent += self.bias - 1 + (fraction > 0.75 or (fraction == 0.75 and (exponent - 1 + self.bias) % 2 == 1))
         return min(max(exponent, 0), self.greatest_code)

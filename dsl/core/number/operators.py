@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import operator
-import types
 from typing import Any
 
 from dsl.core import number_rules
@@ -22,9 +21,20 @@ from dsl.core.errors import (
 from dsl.core.ir import arithmetic, mlir
 from dsl.core.number import elementary_functions, integer_power
 from dsl.core.number.conversion import is_bits
-from dsl.core.number.dtypes import Boolean, Float32, Int32, Numeric, TFloat32, is_dynamic, numeric, of_python, promote
+from dsl.core.number.dtypes import (
+    Boolean,
+    Float32,
+    Int32,
+    Integer,
+    Numeric,
+    TFloat32,
+    is_dynamic,
+    numeric,
+    of_python,
+    promote,
+)
+from dsl.core.number.type_name import type_name
 from dsl.core.phrase import Phrase, cast, conversion
-from dsl.core.unbound import Unbound
 
 _FOLD = {
     "add": operator.add,
@@ -76,9 +86,11 @@ _INTEGER_ONLY = {"and", "or", "xor", "lshift", "rshift"}
 
 def _operation_type(name: str, a: Any, b: Any) -> type[Numeric]:
     """The type `a name b` is computed in."""
+    left, right = numeric(a), numeric(b)
+    assert left is not None and right is not None
     if (own := number_rules.current().operation) is not None:
-        return own(name, type(numeric(a)), type(numeric(b)))
-    dtype = promote(type(numeric(a)), type(numeric(b)))
+        return own(name, type(left), type(right))
+    dtype = promote(type(left), type(right))
     if name == "truediv" and dtype.is_integer:
         return Float32
     if dtype is Boolean and (name in ("min", "max") or (name in _ARITHMETIC and bool in (type(a), type(b)))):
@@ -167,7 +179,8 @@ def truncated_divmod(a: Any, b: Any) -> tuple[Numeric, Numeric]:
     if static and not is_dynamic(a):
         quotient = abs(a.value) // abs(static) * (1 if (a.value < 0) == (static < 0) else -1)
         return dtype(dtype.wrapped(quotient)), dtype(a.value - quotient * static)
-    return tuple(map(dtype, arithmetic.divide_truncating(a.ir(), b.ir(), dtype.signed, static)))
+    quotient, remainder = arithmetic.divide_truncating(a.ir(), b.ir(), dtype.signed, static)
+    return dtype(quotient), dtype(remainder)
 
 
 Numeric.truncated_divmod = staticmethod(truncated_divmod)
@@ -373,8 +386,8 @@ def _extreme(name: str, a, b):
 def type_of_literal(a, b) -> type[Numeric] | None:
     """The integer type of the one of two values that the other, a Python int, fits in; None where there is none."""
     for literal, other in ((a, b), (b, a)):
-        dtype = type(numeric(other))
-        if type(literal) is int and isinstance(other, Numeric) and dtype.is_integer and dtype is not Boolean:
+        if type(literal) is int and isinstance(other, Integer) and not isinstance(other, Boolean):
+            dtype = type(other)
             low = -(1 << dtype.width - 1) if dtype.signed else 0
             if low <= literal < low + (1 << dtype.width):
                 return dtype
@@ -394,25 +407,3 @@ def select(condition, a, b) -> Numeric:
     if not is_dynamic(condition):
         return dtype(left if condition.value else right)
     return dtype(arithmetic.select(condition.ir(), dtype(left).ir(), dtype(right).ir()))
-
-
-def type_name(value: Any) -> str:
-    """The type of a value in the author's words: `Int32`, `Python int`, `tuple of 2`;
-    its own `type_text` if it has one. It may be a phrase.
-
-    Raises DSLUserCodeError for a variable that has no value on every path.
-    """
-    if isinstance(value, Unbound):
-        value.take(False)
-    if isinstance(value, Numeric):
-        return Phrase("{type}", type=type(value))
-    if value is None:
-        return "None"
-    if isinstance(value, (type, types.ModuleType)):
-        return f"the {'type' if isinstance(value, type) else 'module'} {value.__name__.removeprefix('dsl.')}"
-    if isinstance(value, (bool, int, float, str)):
-        return Phrase("Python {type}", "PYTHON_TYPE", type=type(value).__name__)
-    if isinstance(value, (tuple, list, dict)):
-        return f"{type(value).__name__} of {len(value)}"
-    text = getattr(type(value), "type_text", None)
-    return text.fget(value) if isinstance(text, property) else type(value).__name__.lstrip("_")

@@ -7,7 +7,7 @@ and on the emulator.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 FLOAT, DOUBLE, INT, LONG, TRUTH = "float", "double", "i32", "i64", "i1"
@@ -211,10 +211,10 @@ def select(condition: Value, a, b) -> Value:
     return _make("select", condition, a, b)
 
 
-def polynomial(x: Value, coefficients: tuple[float, ...]) -> Value:
-    """Horner's rule; the coefficient of the highest power first."""
-    result = coefficients[0]
-    for coefficient in coefficients[1:]:
+def polynomial(x: Value, coefficients: Sequence[float | Value]) -> Value:
+    """Horner's rule; the coefficient of the highest power, of two at least, first."""
+    result = fma(coefficients[0], x, coefficients[1])
+    for coefficient in coefficients[2:]:
         result = fma(result, x, coefficient)
     return result
 
@@ -244,7 +244,7 @@ class Function:
         """The definition in LLVM IR."""
         names = {operand: f"%x{index}" for index, operand in enumerate(self.operands)}
         lines, heads = [], ", ".join(f"float {name}" for name in names.values())
-        if self.rare is not None:
+        if self.rare is not None and self.far is not None:
             test = _emit(self.rare, names, lines, _llvm_line, _llvm_constant)
             calls = ", ".join(f"float {names[operand]}" for operand in self.operands)
             lines += [
@@ -272,7 +272,7 @@ class Function:
         """The definition in CUDA C++."""
         names = {operand: f"x{index}" if len(self.operands) > 1 else "x" for index, operand in enumerate(self.operands)}
         lines, heads = [], ", ".join(f"float {name}" for name in names.values())
-        if self.rare is not None:
+        if self.rare is not None and self.far is not None:
             test = _emit(self.rare, names, lines, _cuda_line, _cuda_constant)
             arguments = ", ".join(names[operand] for operand in self.operands)
             lines.append(f"  if ({test}) {{ return {self.far.symbol()}({arguments}); }}")
@@ -324,25 +324,25 @@ def _cuda_line(name: str, value: Value, operands: list[str]) -> str:
 
 
 def _llvm_constant(value: Value) -> str:
+    number = value.constant
+    assert number is not None
     if value.type not in (FLOAT, DOUBLE):
-        return str(value.constant)
-    number = rounded(value.constant) if value.type == FLOAT else value.constant
-    return f"0x{int.from_bytes(struct.pack('>d', number), 'big'):016X}"
+        return str(number)
+    return f"0x{int.from_bytes(struct.pack('>d', rounded(number) if value.type == FLOAT else number), 'big'):016X}"
 
 
 def _cuda_constant(value: Value) -> str:
+    number = value.constant
+    assert number is not None
     if value.type == DOUBLE:
-        return repr(value.constant)
+        return repr(number)
     if value.type != FLOAT:
-        number = value.constant
-        return (
-            f"{number & 0xFFFFFFFFFFFFFFFF:#x}ull"
-            if value.type == LONG
-            else f"{number & 0xFFFFFFFF:#x}u"
-            if abs(number) > 255
-            else f"{number & 0xFFFFFFFF}u"
-        )
-    number = rounded(value.constant)
+        assert isinstance(number, int)
+        if value.type == LONG:
+            return f"{number & 0xFFFFFFFFFFFFFFFF:#x}ull"
+        word = number & 0xFFFFFFFF
+        return f"{word:#x}u" if abs(number) > 255 else f"{word}u"
+    number = rounded(number)
     if number != number or number in (float("inf"), -float("inf")):
         return f"__uint_as_float({int.from_bytes(struct.pack('>f', number), 'big'):#x}u)"
     text = f"{number:.9g}"

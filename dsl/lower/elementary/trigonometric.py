@@ -132,7 +132,7 @@ def tan(x: Value) -> Function:
 # --- inverse functions -----------------------------------------------------------------------------------------------
 
 
-def _folded(base: Value, base_low: Value, x: Value, low: Value, z: Value, coefficients: tuple) -> Value:
+def _folded(base: Value, base_low: float | Value, x: Value, low: Value, z: Value, coefficients: tuple) -> Value:
     """base + base_low + low + x * (1 + z * polynomial(z)), where base is 0 or above |x|."""
     high = base + x
     low = base - high + x + (base_low + low)
