@@ -308,10 +308,10 @@ def _execute(file: str, source: str, spec: ModuleSpec | None, params: list[str])
         declared = _declared_params(source)
         if not chosen and not declared and _needs_arguments(run):  # a function of the program's, and no repro
             return
-        given = {name: _choice(value, declared.get(name)) for name, value in chosen.items()}
-        axes = [[given[name]] if name in given else values for name, values in declared.items()]
-        names = [*declared, *(name for name in given if name not in declared)]
-        axes += [[given[name]] for name in given if name not in declared]
+        chosen_values = {name: _choice(value, declared.get(name)) for name, value in chosen.items()}
+        axes = [[chosen_values[name]] if name in chosen_values else values for name, values in declared.items()]
+        names = [*declared, *(name for name in chosen_values if name not in declared)]
+        axes += [[chosen_values[name]] for name in chosen_values if name not in declared]
         for values in itertools.product(*axes):
             _report(run, dict(zip(names, values)))
 
@@ -378,7 +378,7 @@ def _failure(error: BaseException, full: bool) -> str:
     if isinstance(error, LayoutError):
         error = at_author(error)
     elif isinstance(error, (AttributeError, TypeError)) and not isinstance(error, OutcomeError):
-        error = python_errors.said(error) or error
+        error = python_errors.explained(error) or error
     if outcome_of(error) is not None:
         return str(error)
     frames = list(_authors_frames(traceback.extract_tb(error.__traceback__)))

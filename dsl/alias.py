@@ -37,15 +37,15 @@ class _Finder:
             return None
         real = ALIASES[root] + ("." + rest if rest else "")
         try:
-            found = importlib.util.find_spec(real)
+            spec = importlib.util.find_spec(real)
         except ModuleNotFoundError:
-            found = None
-        if found is None:
+            spec = None
+        if spec is None:
             from dsl.core.diagnosis.unsupported_names import unknown_module
 
             raise unknown_module(fullname)
         return importlib.util.spec_from_loader(
-            fullname, _Loader(real), is_package=found.submodule_search_locations is not None
+            fullname, _Loader(real), is_package=spec.submodule_search_locations is not None
         )
 
 

@@ -113,10 +113,10 @@ def is_ours(code: CodeType) -> bool:
 
 def is_our_file(file: str) -> bool:
     """Whether a code object's file is one of this package."""
-    found = _ours.get(file)
-    if found is None:
-        found = _ours[file] = file.startswith(_PACKAGE_FOLDER)
-    return found
+    cached = _ours.get(file)
+    if cached is None:
+        cached = _ours[file] = file.startswith(_PACKAGE_FOLDER)
+    return cached
 
 
 _for_python: dict[str, bool] = {}  # files of this package: whether they evaluate the author's operators
@@ -165,10 +165,10 @@ def is_between(code: CodeType) -> bool:
     """Whether `code` only stands between the author's code and an error: of this package, or of Python's library."""
     if code.co_filename == "<string>":  # a dataclass's method, or the author's
         return code.co_qualname.startswith("__create_fn__.")
-    found = _between.get(code.co_filename)
-    if found is None:
-        found = _between[code.co_filename] = is_ours(code) or is_library_file(code.co_filename)
-    return found
+    cached = _between.get(code.co_filename)
+    if cached is None:
+        cached = _between[code.co_filename] = is_ours(code) or is_library_file(code.co_filename)
+    return cached
 
 
 def author_frame() -> FrameType | None:
@@ -215,12 +215,12 @@ def of_code(code: CodeType, offset_bytes: int) -> Span:
 
 def of_traceback(traceback: TracebackType | None) -> Span | None:
     """The place in the author's code nearest to where an exception was raised, or None."""
-    found = None
+    place = None
     while traceback is not None:
         if not is_between(traceback.tb_frame.f_code):
-            found = _position(traceback.tb_frame.f_code, traceback.tb_lasti)
+            place = _position(traceback.tb_frame.f_code, traceback.tb_lasti)
         traceback = traceback.tb_next
-    return found
+    return place
 
 
 # By identity: two equal code objects may come from two files, and hashing one costs as much as it is long.
@@ -228,10 +228,10 @@ _positions: dict[int, tuple[CodeType, list[tuple], dict[int, Span]]] = {}
 
 
 def _position(code: CodeType, offset_bytes: int) -> Span:
-    known = _positions.get(id(code))
-    if known is None:
-        known = _positions[id(code)] = code, list(code.co_positions()), {}
-    _, positions, spans = known
+    cached = _positions.get(id(code))
+    if cached is None:
+        cached = _positions[id(code)] = code, list(code.co_positions()), {}
+    _, positions, spans = cached
     span = spans.get(offset_bytes)
     if span is None:
         span = spans[offset_bytes] = _span_of(code, positions, offset_bytes // 2)

@@ -121,8 +121,8 @@ class Session:
             ]
             try:
                 settings_by_host = settings.load(self.root, options)
-                resolved = [hosts.resolve(name, settings_by_host, self._told) for name in self._host_names]
-                self._hosts = [hosts.under(host, name, self._told) for name in self.compilers for host in resolved]
+                resolved = [hosts.resolve(name, settings_by_host, self._notify) for name in self._host_names]
+                self._hosts = [hosts.under(host, name, self._notify) for name in self.compilers for host in resolved]
             except settings.BadSettings as error:
                 raise UsageError(str(error)) from None
             except hosts.NoDevice as error:
@@ -173,7 +173,7 @@ class Session:
             transport, case, host, timeout_s, fresh, host.compiler, self.seed, sass=self.sass, checks=self.checks
         )
 
-    def _told(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         if self.live:
             self.live.phase(text)
         if self.note:

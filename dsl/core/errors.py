@@ -148,7 +148,7 @@ class PortabilityWarning(UserWarning):
 _warned: dict[str, dict] = {}  # for each file of the author what it has been warned of, as `warnings` keeps it
 
 
-def tell(text: str, category: type[Warning], place: Span, module: str | None = None) -> None:
+def warn_at(text: str, category: type[Warning], place: Span, module: str | None = None) -> None:
     """Warn, once a place (in `module`), when what is being traced is sure to stay.
 
     Raises the warning where the author made it an error.
@@ -198,4 +198,4 @@ class DSLWarning(UserWarning):
 
 def warn(what: str, id: str) -> None:
     """Warn, at the author's expression, once a place, of `what` (a sentence)."""
-    tell(f"{id}: {what}", DSLWarning, span.here())
+    warn_at(f"{id}: {what}", DSLWarning, span.here())

@@ -103,7 +103,7 @@ class HostTrace:
     handle: mlir.Value = field(init=False)
     slots: list[str] = field(default_factory=list)
     failures: list = field(default_factory=list)  # core.failure.Failure: the exceptions it may end with
-    buried: list[tuple[mlir.Block, mlir.Operation]] = field(default_factory=list)
+    discarded: list[tuple[mlir.Block, mlir.Operation]] = field(default_factory=list)
     pending: list = field(default_factory=list)  # kernel calls that were made and not launched
     loops: list[Loop | Copied] = field(default_factory=list)
     scratches: list[mlir.Operation] = field(default_factory=list)  # regions traced before their op exists
@@ -133,12 +133,12 @@ def outermost() -> Any:
     return this_thread.functions[0] if this_thread.functions else None
 
 
-def bury(entry: mlir.Block, scratches: Sequence[mlir.Operation]) -> None:
+def discard(entry: mlir.Block, scratches: Sequence[mlir.Operation]) -> None:
     """Keep detached ops that are thrown away until the text of the function that starts at `entry` has been taken.
 
     They use values of that function, and the author's objects may hold theirs, so they can only go together with it.
     """
-    this_thread.functions[0].buried.extend((entry, scratch) for scratch in scratches)
+    this_thread.functions[0].discarded.extend((entry, scratch) for scratch in scratches)
 
 
 def loops() -> list[Loop | Copied]:
@@ -292,7 +292,7 @@ def trace_host(name: str, function: Callable, arguments: Sequence, keywords: dic
         finish(operation, state)
     device = state.device.text() if state.kernels else ""
     text = state.module.text()
-    for entry, scratch in state.buried:
+    for entry, scratch in state.discarded:
         entry.append(scratch)
     return Traced(state.name, text, device, tuple(state.kernels), "".join(slots), returned, tuple(state.failures))
 

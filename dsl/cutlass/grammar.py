@@ -9,7 +9,7 @@ from dsl.core.control_flow import expressions as core_expression
 from dsl.core.control_flow.hooks import Hooks
 from dsl.core.control_flow.statements import Range
 from dsl.core.control_flow.undecorated import Helpers
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, tell
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn_at
 from dsl.core.number.dtypes import is_dynamic
 from dsl.core.number.operators import type_name
 from dsl.core.syntax.rewrite_expression import Grammar
@@ -101,7 +101,7 @@ class _Hooks(Hooks):
                 "cutlass.range(vectorize=True) needs compute capability 10", id="UNSUP_ARCH", fix="drop vectorize"
             )
         if prefetch_stages or pipelining:
-            tell(
+            warn_at(
                 "software pipelining skipped: cutlass.range(prefetch_stages=) compiles as a plain loop here",
                 UserWarning,
                 here(),
@@ -116,7 +116,7 @@ class _Hooks(Hooks):
 def _deprecated(text: str) -> None:
     frame = author_frame()
     place = of_frame(frame)
-    tell(text, DeprecationWarning, place, module=frame.f_globals.get("__name__", "<unknown>"))
+    warn_at(text, DeprecationWarning, place, module=frame.f_globals.get("__name__", "<unknown>"))
 
 
 _HOOKS = _Hooks()

@@ -66,10 +66,10 @@ class _Library:
     """LLVM's functions as attributes, each declared when it is first used."""
 
     def __init__(self):
-        found = importlib.util.find_spec("llvmlite")
-        if found is None or found.origin is None:
+        spec = importlib.util.find_spec("llvmlite")
+        if spec is None or spec.origin is None:
             raise ImportError("llvmlite, which contains LLVM, is not installed", name="llvmlite")
-        self._file = os.path.join(os.path.dirname(found.origin), "binding", "libllvmlite.so")
+        self._file = os.path.join(os.path.dirname(spec.origin), "binding", "libllvmlite.so")
 
     @functools.cached_property
     def _loaded(self) -> ctypes.CDLL:
@@ -257,10 +257,10 @@ def jit() -> int:
     """
     native_target()
     words, use_jitlink = ctypes.c_void_p(), True
-    made = _lib.CreateLLJITCompiler(None, False, use_jitlink, ctypes.byref(words))
-    if not made:
+    compiler = _lib.CreateLLJITCompiler(None, False, use_jitlink, ctypes.byref(words))
+    if not compiler:
         raise RuntimeError(_text(words))
-    return made
+    return compiler
 
 
 class Linked:
@@ -276,17 +276,17 @@ class Linked:
         words = ctypes.c_void_p()
         _have_room(len(code))
         elements = (_Element * 2)((_OBJECT, code, len(code)), (_LIBRARY, b"", 0))
-        given = [(name.encode(), address) for name, address in imports]
+        needed = [(name.encode(), address) for name, address in imports]
         wanted = [(name.encode(), 0) for name in exports]
-        taken, found = (_Symbol * len(given))(*given), (_Symbol * len(wanted))(*wanted)
+        imported, exported = (_Symbol * len(needed))(*needed), (_Symbol * len(wanted))(*wanted)
         with _linking:
             name = f"native{next(_serial)}".encode()
             self._tracker = _lib.LLJIT_Link(
-                jit(), name, elements, len(elements), taken, len(given), found, len(wanted), ctypes.byref(words)
+                jit(), name, elements, len(elements), imported, len(needed), exported, len(wanted), ctypes.byref(words)
             )
         if not self._tracker:
             raise RuntimeError(_text(words))
-        self.addresses = {symbol.name.decode(): symbol.address for symbol in found}
+        self.addresses = {symbol.name.decode(): symbol.address for symbol in exported}
 
     def __del__(self, is_ending=sys.is_finalizing):
         if self._tracker and not is_ending():

@@ -47,10 +47,10 @@ def _keep_rounded(lines: list[str]) -> None:
     for index, line in enumerate(lines):
         if line.startswith("define "):
             products.clear()
-        elif found := _PRODUCT.match(line):
-            products[found[1]] = index
-        elif (found := _ROUNDED.search(line)) and found[1] in products:
-            at = products[found[1]]
+        elif product := _PRODUCT.match(line):
+            products[product[1]] = index
+        elif (product := _ROUNDED.search(line)) and product[1] in products:
+            at = products[product[1]]
             lines[at] = lines[at].replace("fmul contract ", "fmul ", 1)
 
 
@@ -75,14 +75,14 @@ _BFLOAT_EXTENSION = re.compile(
 )
 
 
-def _by_bits(found: re.Match) -> str:
+def _by_bits(bitcast: re.Match) -> str:
     """An extension of bfloat as a shift of its bits.
 
     instcombine computes the half of `fptrunc (frem (fpext bfloat %x to float), 5.0) to half` in half, and of fadd, fsub
     and fmul too: it takes bfloat, with fewer bits of fraction, for a narrower type. But half has fewer bits of
     exponent, so that numbers past 65504 become infinities. It does not look through a shift.
     """
-    indent, name, source, count, value, target, place = found.groups(default="")
+    indent, name, source, count, value, target, place = bitcast.groups(default="")
     short, word, single = (f"<{count} x {type_}>" if count else type_ for type_ in ("i16", "i32", "float"))
     sixteen = "<" + ", ".join(["i32 16"] * int(count)) + ">" if count else "16"
     part = "%bf." + name[1:]

@@ -79,7 +79,7 @@ def _read_unset(match: re.Match) -> str:
         steps.append((f"llvm.bitcast {{}} : {steps[-1][1]} to {type_}", type_))
     lines, before = [], ""
     for number, (step, _) in enumerate(steps):
-        made = name if number == len(steps) - 1 else f"%unset_{stem}_{number}"
-        lines.append(f"{indent}{made} = {step.replace('{}', before)}{place}")
-        before = made
+        step_name = name if number == len(steps) - 1 else f"%unset_{stem}_{number}"
+        lines.append(f"{indent}{step_name} = {step.replace('{}', before)}{place}")
+        before = step_name
     return "\n".join(lines)

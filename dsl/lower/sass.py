@@ -51,8 +51,8 @@ def find(tool: str) -> str:
 def version(tool: str) -> str:
     """`13.0.88`. Raises ToolMissing."""
     done = subprocess.run([find(tool), "--version"], capture_output=True, text=True)
-    found = re.search(r"\bV(\d[\d.]*)", done.stdout)
-    return found[1] if found else "unknown"
+    match = re.search(r"\bV(\d[\d.]*)", done.stdout)
+    return match[1] if match else "unknown"
 
 
 def assemble(ptx: str, arch: str = "sm_90a", options: Sequence[str] = ()) -> bytes:
@@ -67,8 +67,8 @@ def disassemble(cubin: bytes, options: Sequence[str] | None = None) -> str:
     """SASS text of every kernel in `cubin`; the author's `options` replace ours. Raises ToolMissing, ToolRejected."""
     with tempfile.TemporaryDirectory(prefix="dsl-nvdisasm-") as folder:
         Path(folder, "kernel.cubin").write_bytes(cubin)
-        given = ("-c", "-ndf") if options is None else options  # no data flow analysis: faster
-        return _run(folder, "nvdisasm", *given, "kernel.cubin")
+        arguments = ("-c", "-ndf") if options is None else options  # no data flow analysis: faster
+        return _run(folder, "nvdisasm", *arguments, "kernel.cubin")
 
 
 def _run(folder: str, tool: str, *arguments: str) -> str:

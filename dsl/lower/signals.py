@@ -34,8 +34,8 @@ def heard_in_loops(llvm_dialect_text: str) -> str:
     return _FUNCTION.sub(_with_turns, llvm_dialect_text)
 
 
-def _with_turns(found: re.Match) -> str:
-    text, stretches = _in_stretches(found[0])
+def _with_turns(function: re.Match) -> str:
+    text, stretches = _in_stretches(function[0])
     begins = {label[1]: label.start() for label in _LABEL.finditer(text)}
     count = 0
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsl.core import trace
-from dsl.core.errors import tell
+from dsl.core.errors import warn_at
 from dsl.core.number.dtypes import Numeric
 from dsl.launch.argument.abi import ScalarType
 from dsl.quadrants import dtypes as types
@@ -133,14 +133,14 @@ class Frozen:
     def _say(self, now: Any) -> None:
         name = self.way.code(self.names[self.way.position], repr)
         if isinstance(self.first, Field):
-            tell(
+            warn_at(
                 f"`{name}` is another object than when this kernel was compiled: the kernel goes on with the first "
                 "field. Pass it as a qd.template() argument, or fill the first one with copy_from",
                 UserWarning,
                 self.place,
             )
         else:
-            tell(
+            warn_at(
                 f"`{name}` was {self.first!r} when this kernel was compiled, but is {now!r} now: the kernel "
                 f"still uses {self.first!r}. Pass it as an argument, or decorate the class with "
                 "@qd.data_oriented(template_primitives=False)",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dsl.core.control_flow import statements
-from dsl.core.errors import tell
+from dsl.core.errors import warn_at
 from dsl.core.number.dtypes import Int32, Uint32, is_dynamic
 from dsl.core.number.operators import operate
 from dsl.core.unbound import UNUSED
@@ -73,7 +73,7 @@ def for_(
     domain.check_targets(targets)
     if not current.is_top:
         if set(current.nest) == {"if"} and not config.serialize:
-            tell(
+            warn_at(
                 "this loop runs on one thread: a run-time `if` around it takes it out of the outermost scope. "
                 "qd.static(...) in the test keeps it parallel, qd.loop_config(serialize=True) says that it is meant",
                 UserWarning,

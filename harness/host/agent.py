@@ -65,7 +65,7 @@ class Agent:
             self.lock = make_run_folder(self.run_folder)
             sweep(self.cache, self.run_id)
         except OSError as error:
-            self.send({"kind": "down", "text": told(error)})
+            self.send({"kind": "down", "text": error_text(error)})
             self.leave()
         self.send(
             {
@@ -131,7 +131,7 @@ class Agent:
             try:
                 answer: Any = getattr(self, "do_" + str(header.get("kind")))(header, buffers)
             except (Refused, BadFrame, OSError) as error:
-                answer = {"kind": "down", "text": told(error)}, []
+                answer = {"kind": "down", "text": error_text(error)}, []
             except BaseException:
                 answer = {"kind": "down", "text": "the agent failed:\n" + traceback.format_exc()[-_SAID_BYTES:]}, []
             if not self.leaving.is_set():
@@ -186,7 +186,7 @@ class Agent:
             said = supervisor.said()
             self.supervisors.clear()
             kill_descendants()
-            raise Refused("%s%s" % (told(error), said)) from None
+            raise Refused("%s%s" % (error_text(error), said)) from None
 
     def do_doctor(self, header: dict, buffers: list) -> tuple[dict, list]:
         """What is on this host; with `fix`, what was left over is removed."""
@@ -243,7 +243,7 @@ class Supervisor:
         return "%s:\n%s" % (ended, text) if text else ended
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """An error for a person; a full disk is named."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "the disk there is full: %s" % (error.filename or error.strerror)

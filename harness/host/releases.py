@@ -88,7 +88,7 @@ class Released:
             raise LinkDown(self._refusals[needs])
         if needs not in self._locals:
             start = functools.partial(self._start, needs)
-            self._locals[needs] = Local(self._tell, start)
+            self._locals[needs] = Local(self._notify, start)
         return self._locals[needs].run(job)
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class Released:
                 remote_env.keep_package(cache, ours.sha256, ours.wheel)
             environment = environment_of(self._compiler, needs)
             self._remove_broken(Path(cache, "envs", remote_env.environment_name(environment)))
-            command = remote_env.prepare(environment, cache, ours.sha256, self._tell)
+            command = remote_env.prepare(environment, cache, ours.sha256, self._notify)
         except (remote_env.Refused, OSError) as error:
             self._refusals[needs] = f"{self._compiler} has no environment here: {error}"
             raise LinkDown(self._refusals[needs]) from None
@@ -120,10 +120,10 @@ class Released:
         """Take an environment away in which files of the compiler are missing; it is made again."""
         lost = lost_files(path)
         if lost:
-            self._tell(f"its environment lacks {lost[0].relative_to(path)} and is made again")
+            self._notify(f"its environment lacks {lost[0].relative_to(path)} and is made again")
             shutil.rmtree(path, ignore_errors=True)
 
-    def _tell(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         if self._note and not text.startswith("uv:  "):  # a line for each package
             self._note(f"{self._compiler}: {text}")
 

@@ -112,7 +112,7 @@ def find_uv(cache: str, broken: list | None = None) -> str | None:
         lambda: shutil.which("uv"),
         lambda: os.environ.get("UV"),
         _login_uv,
-        lambda: brought_uv(cache),
+        lambda: cached_uv(cache),
     ]
     for place in places:
         path = place()
@@ -125,8 +125,8 @@ def find_uv(cache: str, broken: list | None = None) -> str | None:
     return None
 
 
-def brought_uv(cache: str) -> str:
-    """Where the uv is that we brought."""
+def cached_uv(cache: str) -> str:
+    """Where uv is once it has been copied to this host."""
     return os.path.join(cache, "bin", "uv")
 
 
@@ -153,7 +153,7 @@ _asked: dict = {}  # path of a uv that runs -> what it said of its version
 
 def remove_broken_uv(cache: str) -> None:
     """Take the uv away that we brought, where it does not run."""
-    path = brought_uv(cache)
+    path = cached_uv(cache)
     if os.path.lexists(path) and uv_trouble(path):
         os.unlink(path)
 

@@ -93,7 +93,7 @@ class Live:
     def _draw(self) -> None:
         """Lines of the slots below the cursor, which stays where it is."""
         if not self._is_terminal:
-            self._tell()
+            self._write_plain_lines()
             return
         self._clear()
         width, height = self._size()
@@ -104,7 +104,7 @@ class Live:
             self._put("".join(f"\r\n\x1b[2K{line}" for line in lines) + back)
             self._drawn = len(lines)
 
-    def _tell(self) -> None:
+    def _write_plain_lines(self) -> None:
         """Plain lines, of each slot that has said nothing for long."""
         now = self._clock()
         for slot in self._slots:

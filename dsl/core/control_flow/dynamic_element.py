@@ -37,9 +37,9 @@ def class_of(value: Any) -> type:
 def one_of(tests: list, objects: list, chosen: Callable, choice: Callable) -> OneOf:
     """The one of `objects` whose test is true. `chosen(tests, values)` and `choice(test, a, b)` choose
     what they hold."""
-    made = object.__new__(_class(class_of(objects[0])))
-    object.__getattribute__(made, "__dict__").update(tests=tests, objects=objects, chosen=chosen, choice=choice)
-    return made
+    stand_in = object.__new__(_class(class_of(objects[0])))
+    object.__getattribute__(stand_in, "__dict__").update(tests=tests, objects=objects, chosen=chosen, choice=choice)
+    return stand_in
 
 
 @functools.cache
@@ -47,11 +47,11 @@ def _class(cls: type) -> type:
     own = [name for name in _FOREIGN for base in cls.__mro__[:-1] if name in vars(base)]
     if own:
         raise _refused(f"a dynamic index cannot choose between objects of `{cls.__name__}`, which defines `{own[0]}`")
-    made = types.new_class(
+    subclass = types.new_class(
         cls.__name__, (OneOf, cls), {"metaclass": type(cls)}, lambda space: space.update(__chosen__=cls)
     )
-    made.__qualname__, made.__module__ = cls.__qualname__, cls.__module__
-    return made
+    subclass.__qualname__, subclass.__module__ = cls.__qualname__, cls.__module__
+    return subclass
 
 
 class Chosen:
@@ -81,24 +81,24 @@ class OneOf(Chosen):
             return {key: getattr(self, key) for key in _names(state["objects"])}
         if name == "__reached__":
             return lambda: state["objects"]
-        held = _of_class(cls, name)
-        if isinstance(held, functools.cached_property):
+        attribute = _of_class(cls, name)
+        if isinstance(attribute, functools.cached_property):
             raise _refused(f"`{name}` is a cached property, but which object keeps it is known only at run time")
-        if hasattr(type(held), "__set__") and not isinstance(held, types.MemberDescriptorType):
-            return held.__get__(self, cls)
-        if isinstance(held, types.MemberDescriptorType) or name in _names(state["objects"]):
+        if hasattr(type(attribute), "__set__") and not isinstance(attribute, types.MemberDescriptorType):
+            return attribute.__get__(self, cls)
+        if isinstance(attribute, types.MemberDescriptorType) or name in _names(state["objects"]):
             return state["chosen"](state["tests"], [getattr(each, name) for each in state["objects"]])
-        if held is not MISSING:
-            return held.__get__(self, cls) if hasattr(type(held), "__get__") else held
+        if attribute is not MISSING:
+            return attribute.__get__(self, cls) if hasattr(type(attribute), "__get__") else attribute
         if hasattr(cls, "__getattr__"):
             return cls.__getattr__(self, name)
         raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         state = object.__getattribute__(self, "__dict__")
-        held = _of_class(class_of(self), name)
-        if hasattr(type(held), "__set__") and not isinstance(held, types.MemberDescriptorType):
-            held.__set__(self, value)
+        attribute = _of_class(class_of(self), name)
+        if hasattr(type(attribute), "__set__") and not isinstance(attribute, types.MemberDescriptorType):
+            attribute.__set__(self, value)
             return
         for test, each in zip(state["tests"], state["objects"]):
             if not hasattr(each, name):
@@ -106,8 +106,8 @@ class OneOf(Chosen):
                     f"creates the attribute `{name}` of an object that a dynamic index has chosen",
                     fix=f"give every object its `{name}` before",
                 )
-            made = state["choice"](test, value, getattr(each, name))
-            setattr(each, name, made) if isinstance(each, OneOf) else put(each, "object", name, made)
+            content = state["choice"](test, value, getattr(each, name))
+            setattr(each, name, content) if isinstance(each, OneOf) else put(each, "object", name, content)
 
     def __delattr__(self, name: str) -> None:
         raise _refused(f"deletes the attribute `{name}` of an object that a dynamic index has chosen")
@@ -122,10 +122,10 @@ class OneOf(Chosen):
         raise _refused(WHICH)
 
     def __copy__(self) -> Any:
-        made = object.__new__(class_of(self))
+        copied = object.__new__(class_of(self))
         for name in _names(object.__getattribute__(self, "__dict__")["objects"]):
-            put(made, "object", name, getattr(self, name))
-        return made
+            put(copied, "object", name, getattr(self, name))
+        return copied
 
     def __reached__(self) -> list:
         return object.__getattribute__(self, "__dict__")["objects"]

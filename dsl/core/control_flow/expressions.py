@@ -11,7 +11,7 @@ from typing import Any
 from dsl import span
 from dsl.core.control_flow.dynamic_element import is_same
 from dsl.core.control_flow.statements import Name, Unbound, if_
-from dsl.core.control_flow.truth_value import told, truth
+from dsl.core.control_flow.truth_value import described, truth
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int64, Numeric, is_dynamic, numeric, promote
@@ -32,7 +32,7 @@ def const_expr(value: Any) -> Any:
         )
     if hasattr(type(value), "__flatten__") and len(value.__flatten__()[0]):
         raise DSLUserCodeTypeError(
-            Phrase("needs a value known while compiling, got {type}", type=told(value)),
+            Phrase("needs a value known while compiling, got {type}", type=described(value)),
             fix="use `is not None`, or test something static",
             id="PHASE_REQUIRES_CONSTANT",
         )
@@ -106,9 +106,9 @@ def _common_type(a: Any, b: Any) -> type[Numeric] | None:
     left, right = numeric(a), numeric(b)
     if left is None or right is None or type(left) is type(right):
         return None
-    taken = type_of_literal(a, b)
-    if taken is not None:
-        return taken
+    of_literal = type_of_literal(a, b)
+    if of_literal is not None:
+        return of_literal
     dtype = promote(type(left), type(right))
     warn_not_portable(
         f"a choice between {type_name(a)} and {type_name(b)} becomes {dtype}",
@@ -139,15 +139,15 @@ def _is_true(value: Any, word: str) -> bool:
     return truth(value, f"what `{word}` tests") if hasattr(type(value), "truth_fix") else bool(value)
 
 
-def kept(held: list, value: Any, assigned: tuple) -> Any:
+def kept(cell: list, value: Any, assigned: tuple) -> Any:
     """`value`, the right side of an `and` or `or` that has assigned variables: they are left in `held`."""
-    held[:] = assigned
+    cell[:] = assigned
     return value
 
 
-def given(held: list, position: int, before: Any) -> Any:
+def given(cell: list, position: int, before: Any) -> Any:
     """A variable after such an `and` or `or`: as its right side has left it, `before` where that was not evaluated."""
-    return held[position] if held else before
+    return cell[position] if cell else before
 
 
 def held(value: Any) -> Callable[[], Any]:
@@ -274,10 +274,10 @@ def contains(items: Any, x: Any) -> Any:
         warn_not_portable(
             f"`in` asks a {word} for a dynamic value", "UNSUP_IN_OPERATOR", fix=f"ask a tuple of what the {word} has"
         )
-    found: Any = False
+    result: Any = False
     for item in items:
-        found = or_(found, lambda item=item: compared("Eq", x, item))
-    return found
+        result = or_(result, lambda item=item: compared("Eq", x, item))
+    return result
 
 
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()))

@@ -18,7 +18,7 @@ from dsl.core.control_flow.loop_invariants import Loop
 from dsl.core.control_flow.merge import Scratch
 from dsl.core.control_flow.mutable_state import Heap
 from dsl.core.control_flow.speculation import Attempt, Record, record_of
-from dsl.core.control_flow.truth_value import told
+from dsl.core.control_flow.truth_value import described
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Int32, Int64, Numeric, is_dynamic, numeric, promote
@@ -243,7 +243,8 @@ def _while(
             flag = condition(tested)
             if flag is None:
                 raise DSLUserCodeTypeError(
-                    f"the condition of a `while` must be a number, got {told(tested)}", fix="compare: `while x != 0:`"
+                    f"the condition of a `while` must be a number, got {described(tested)}",
+                    fix="compare: `while x != 0:`",
                 )
             flags[:] = [flag.ir()]
             carried.pass_on()

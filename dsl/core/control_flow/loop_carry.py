@@ -66,7 +66,7 @@ class Carried:
 
     def _changing(self) -> list[Change]:
         """The slots that the record says change, as they are before the loop."""
-        found = []
+        changes = []
         for reached in self.heap.reached.values():
             if reached.kind == "set":
                 continue
@@ -80,8 +80,8 @@ class Carried:
                 if slot_name(reached.name, reached.kind, slot) in self.record.changed:
                     before = slots.get(slot, MISSING)
                     before = inherited(reached.value, reached.kind, slot) if before is MISSING else before
-                    found.append(Change(reached, slot, before, before))
-        return found
+                    changes.append(Change(reached, slot, before, before))
+        return changes
 
     # --- before a trip ---
 
@@ -128,15 +128,15 @@ class Carried:
 
     def _contents(self) -> list[Any]:
         """What the carried slots hold now."""
-        held: dict[int, Any] = {}
-        found = []
+        slots: dict[int, Any] = {}
+        contents = []
         for slot in self.slots:
             key = id(slot.reached.value)
-            if key not in held:
+            if key not in slots:
                 now = slots_of(slot.reached.value, slot.reached.kind)
-                held[key] = dict(enumerate(now)) if slot.reached.kind == "list" else now
-            found.append(held[key].get(slot.slot, MISSING))
-        return found
+                slots[key] = dict(enumerate(now)) if slot.reached.kind == "list" else now
+            contents.append(slots[key].get(slot.slot, MISSING))
+        return contents
 
     def _begin(self, values: Sequence[mlir.Value]) -> None:
         self.values = list(values)
@@ -205,15 +205,15 @@ class Carried:
             self._match_same(part, name, path, before, after)
 
     def _match_tree(self, part: Tree, name: Name, path: str, before: Any, after: Any) -> None:
-        known = self.objects.setdefault(id(part), after)
-        if known is not after and has_slots(after):
+        earlier = self.objects.setdefault(id(part), after)
+        if earlier is not after and has_slots(after):
             self.replaced.add(f"own {path}")  # two names of one object that are given different ones
             return
         half = opened(after)
         pairs = paired(part.opened, half)
         if pairs is None:
             self._unlike(name, path, before, after)
-        elif known is after and id(after) in self.walking:
+        elif earlier is after and id(after) in self.walking:
             return
         else:
             self.walking.add(id(after))
@@ -316,7 +316,7 @@ class Late:
         ]
         for slot, content in zip(carried.slots, contents):
             slot.put(content)
-        made = tuple(
+        variables = tuple(
             before
             if before is UNUSED and not name.used_after
             else self._after(name.name, part, old, after, values, built, runs)
@@ -324,8 +324,8 @@ class Late:
                 carried.names, self.parts, carried.parts, carried.results, carried.state
             )
         )
-        warn_of_names(carried.names, carried.state, made)
-        return made
+        warn_of_names(carried.names, carried.state, variables)
+        return variables
 
     def _after(self, name: str, part, old, after: Any, values: Sequence[mlir.Value], built: dict, runs: bool) -> Any:
         value = part.build(values, built)

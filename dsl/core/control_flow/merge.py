@@ -129,7 +129,7 @@ class Same:
 
     value: Any
 
-    def build(self, values: Sequence[mlir.Value], made: dict) -> Any:
+    def build(self, values: Sequence[mlir.Value], objects: dict) -> Any:
         return self.value
 
 
@@ -140,7 +140,7 @@ class Leaf:
     index: int
     like: Any
 
-    def build(self, values: Sequence[mlir.Value], made: dict) -> Any:
+    def build(self, values: Sequence[mlir.Value], objects: dict) -> Any:
         leaf = self.like.with_ir(values[self.index])
         return leaf.value if isinstance(leaf, RawValue) else leaf
 
@@ -157,26 +157,26 @@ class Tree:
     origin: str = ""
     parts: list = field(default_factory=list)
 
-    def build(self, values: Sequence[mlir.Value], made: dict) -> Any:
-        if id(self) in made:
-            return made[id(self)]
+    def build(self, values: Sequence[mlir.Value], objects: dict) -> Any:
+        if id(self) in objects:
+            return objects[id(self)]
         kind, key = self.opened.kind, self.opened.key
         if kind in ("list", "dict", "object"):
-            shell = made[id(self)] = self._shell(kind, key)
+            shell = objects[id(self)] = self._shell(kind, key)
             for slot, part in zip(self.opened.slots, self.parts):
-                content = part.build(values, made)
+                content = part.build(values, objects)
                 shell.append(content) if kind == "list" else put(shell, kind, slot, content)
             if self.origin:
                 trace.loops().append(Copied(shell, self.origin, slots_of(shell, kind), here()))
             return shell
-        parts = [part.build(values, made) for part in self.parts]
+        parts = [part.build(values, objects) for part in self.parts]
         if kind == "tuple":
             whole = key(*parts) if hasattr(key, "_fields") else key(parts)
         elif kind == "protocol":
             whole = self.like.__new_from_mlir_values__(parts)
         else:
             whole = key[0].__unflatten__(key[1], parts)
-        made[id(self)] = whole
+        objects[id(self)] = whole
         return whole
 
     def _shell(self, kind: str, cls: type) -> Any:
@@ -222,8 +222,8 @@ class Maybe:
     name: str
     missing: tuple
 
-    def build(self, values: Sequence[mlir.Value], made: dict) -> Any:
-        return Partial(self.name, self.missing, self.part.build(values, made))
+    def build(self, values: Sequence[mlir.Value], objects: dict) -> Any:
+        return Partial(self.name, self.missing, self.part.build(values, objects))
 
 
 # --- types that must agree -------------------------------------------------------------------------------------------
@@ -274,13 +274,13 @@ CHOOSE = "choose among what the objects hold, or assign to the attributes of one
 def place_of(change: Change) -> Span:
     """Where the author changes a slot: the assignment in the statement's text, else where the value was computed."""
     statement = here()
-    found = assignment_to(change.slot, statement)
+    assignment = assignment_to(change.slot, statement)
     leaf = leaf_of(change.after)
-    if found is None and leaf is not None and (is_dynamic(leaf) or isinstance(leaf, RawValue)):
+    if assignment is None and leaf is not None and (is_dynamic(leaf) or isinstance(leaf, RawValue)):
         owner = leaf.ir().owner
         computed = None if isinstance(owner, mlir.Block) else mlir.place_of(owner.location)
-        found = computed if computed is not None and is_authors(computed.file) else None
-    return found or statement
+        assignment = computed if computed is not None and is_authors(computed.file) else None
+    return assignment or statement
 
 
 class SlotName(Name):
@@ -391,8 +391,8 @@ class Join:
         return self._alone(value, side)
 
     def _content(self, arm: Arm, change: Change) -> Any:
-        found = arm.changes.get(change.key)
-        value = change.before if found is None else found.after
+        change_in_arm = arm.changes.get(change.key)
+        value = change.before if change_in_arm is None else change_in_arm.after
         if value is MISSING:
             value = inherited(change.reached.value, change.reached.kind, change.slot)
         return Unbound(change.name) if value is MISSING else value
@@ -472,10 +472,10 @@ class Join:
             return Same(value)
         if leaf is not None:
             with mlir.inside(self.arms[side].scratch.block):
-                held = leaf.ir()
+                own = leaf.ir()
             with mlir.inside(self.arms[1 - side].scratch.block):
-                nothing = poison(held.type)
-            return self._carried(leaf, *((held, nothing) if side == 0 else (nothing, held)))
+                nothing = poison(own.type)
+            return self._carried(leaf, *((own, nothing) if side == 0 else (nothing, own)))
         half = None if value in self.heap else opened(value)
         if half is None:
             return Same(value)

@@ -135,30 +135,30 @@ def slots_of(value: Any, kind: str) -> Any:
         return frozenset(value)
     if kind == "class":
         return {
-            name: held
-            for name, held in vars(value).items()
-            if not (name.startswith("__") or isinstance(held, _CODE) or hasattr(type(held), "__reached__"))
+            name: contents
+            for name, contents in vars(value).items()
+            if not (name.startswith("__") or isinstance(contents, _CODE) or hasattr(type(contents), "__reached__"))
         }
-    held = dict(getattr(value, "__dict__", ()))
+    contents = dict(getattr(value, "__dict__", ()))
     for name in _member_names(type(value)):
         inner = getattr(value, name, MISSING)
         if inner is not MISSING:
-            held[name] = inner
-    return held
+            contents[name] = inner
+    return contents
 
 
-def put(value: Any, kind: str, slot: Any, held: Any) -> None:
+def put(value: Any, kind: str, slot: Any, content: Any) -> None:
     """Make `held` the content of one slot, past any `__setattr__` or `__setitem__` of the author's."""
     if kind == "list":
         kind_of_list: Any = deque if isinstance(value, deque) else list
-        kind_of_list.__setitem__(value, slot, held)
+        kind_of_list.__setitem__(value, slot, content)
     elif kind == "dict":
-        dict.pop(value, slot, None) if held is MISSING else dict.__setitem__(value, slot, held)
-    elif held is MISSING:
+        dict.pop(value, slot, None) if content is MISSING else dict.__setitem__(value, slot, content)
+    elif content is MISSING:
         if slot in slots_of(value, kind):
             (type if kind == "class" else object).__delattr__(value, slot)
     else:
-        (type if kind == "class" else object).__setattr__(value, slot, held)
+        (type if kind == "class" else object).__setattr__(value, slot, content)
 
 
 def inherited(value: Any, kind: str, slot: Any) -> Any:
@@ -167,8 +167,8 @@ def inherited(value: Any, kind: str, slot: Any) -> Any:
         return MISSING
     for base in (type(value) if kind == "object" else value).__mro__:
         if slot in vars(base):
-            held = vars(base)[slot]
-            return MISSING if hasattr(type(held), "__get__") else held
+            attribute = vars(base)[slot]
+            return MISSING if hasattr(type(attribute), "__get__") else attribute
     return MISSING
 
 
@@ -236,8 +236,8 @@ class Change:
         """Whether a dict has got another key."""
         return self.reached.kind == "dict" and self.slot is not WHOLE and self.before is MISSING
 
-    def put(self, held: Any) -> None:
-        put(self.reached.value, self.reached.kind, self.slot, held)
+    def put(self, content: Any) -> None:
+        put(self.reached.value, self.reached.kind, self.slot, content)
 
 
 class Heap:
@@ -276,11 +276,11 @@ class Heap:
             self._seen.add(id(value))
             self._kept.append(value)
             if kind in ("list", "dict", "object", "set", "class"):
-                held = slots_of(value, kind)
-                self.reached[id(value)] = Reached(value, kind, name, held, outside)
+                contents = slots_of(value, kind)
+                self.reached[id(value)] = Reached(value, kind, name, contents, outside)
                 if kind == "set":
                     continue
-                items = enumerate(held) if kind == "list" else held.items()
+                items = enumerate(contents) if kind == "list" else contents.items()
                 todo.extend(
                     [(slot_name(name, kind, slot), inner) for slot, inner in items if _kinds.get(type(inner)) != ""]
                 )
@@ -308,30 +308,30 @@ class Heap:
 
     def changes(self) -> list[Change]:
         """The slots that no longer hold what they held."""
-        found: list[Change] = []
+        changed: list[Change] = []
         for reached in self.reached.values():
-            now, held = slots_of(reached.value, reached.kind), reached.held
+            now, old = slots_of(reached.value, reached.kind), reached.held
             if reached.kind == "set":
-                if now != held:
-                    found.append(Change(reached, WHOLE, held, now))
+                if now != old:
+                    changed.append(Change(reached, WHOLE, old, now))
                 continue
             if reached.kind == "list":
-                if len(now) != len(held):
-                    found.append(Change(reached, WHOLE, held, now))
+                if len(now) != len(old):
+                    changed.append(Change(reached, WHOLE, old, now))
                     continue
-                pairs = enumerate(zip(held, now))
-            elif reached.kind == "dict" and now.keys() != held.keys() and list(now)[: len(held)] != list(held):
-                found.append(Change(reached, WHOLE, held, now))
+                pairs = enumerate(zip(old, now))
+            elif reached.kind == "dict" and now.keys() != old.keys() and list(now)[: len(old)] != list(old):
+                changed.append(Change(reached, WHOLE, old, now))
                 continue
             else:
-                slots = held if now.keys() == held.keys() else {**held, **now}
-                pairs = ((slot, (held.get(slot, MISSING), now.get(slot, MISSING))) for slot in slots)
-            found.extend(
+                slots = old if now.keys() == old.keys() else {**old, **now}
+                pairs = ((slot, (old.get(slot, MISSING), now.get(slot, MISSING))) for slot in slots)
+            changed.extend(
                 Change(reached, slot, before, after)
                 for slot, (before, after) in pairs
                 if before is not after and not same(before, after)
             )
-        return found
+        return changed
 
     @staticmethod
     def restore(changes: Sequence[Change]) -> None:
@@ -340,9 +340,9 @@ class Heap:
             if change.slot is not WHOLE:
                 change.put(change.before)
                 continue
-            value, held = change.reached.value, change.before
+            value, before = change.reached.value, change.before
             value.clear()
-            value.update(held) if change.reached.kind in ("dict", "set") else value.extend(held)
+            value.update(before) if change.reached.kind in ("dict", "set") else value.extend(before)
 
 
 def _is_foreign(function: types.FunctionType) -> bool:
@@ -403,11 +403,11 @@ _names_of: dict[int, tuple[types.CodeType, tuple[str, ...]]] = {}
 
 def _global_names(code: types.CodeType) -> tuple[str, ...]:
     """The names that `code` and the functions in it may look up among the globals."""
-    known = _names_of.get(id(code))
-    if known is None:
+    cached = _names_of.get(id(code))
+    if cached is None:
         names = dict.fromkeys(code.co_names)
         for const in code.co_consts:
             if isinstance(const, types.CodeType):
                 names.update(dict.fromkeys(_global_names(const)))
-        known = _names_of[id(code)] = code, tuple(names)
-    return known[1]
+        cached = _names_of[id(code)] = code, tuple(names)
+    return cached[1]

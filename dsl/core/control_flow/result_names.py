@@ -19,18 +19,18 @@ def attribute(parts: Iterable[tuple[str, Any]], count: int) -> dict:
     """The attribute of an op with `count` results, the leaves of `parts` (a name and a part, as core.join has them)."""
     if not count or not trace.in_kernel():
         return {}
-    found, met = [""] * count, set()
+    names, met = [""] * count, set()
     waiting = list(parts)
     while waiting:
         name, part = waiting.pop()
         if isinstance(part, Maybe):
             part = part.part
         if isinstance(part, Leaf):
-            found[part.index] = name
+            names[part.index] = name
         elif isinstance(part, Tree) and id(part) not in met:
             met.add(id(part))
             waiting += [(part.opened.name(name, position), inner) for position, inner in enumerate(part.parts)]
-    return of_values(found)
+    return of_values(names)
 
 
 def of_values(names: Iterable[str]) -> dict:

@@ -38,10 +38,10 @@ def changed_at(name: str, statement: Span) -> Span | None:
     node = _statement_at(statement)
     if node is None:
         return None
-    found = [(_text(target), place) for target, place in _changes(node)]
-    named = [place for text, place in found if text == name]
-    if not named and len(found) == 1:
-        named = [found[0][1]]
+    changes = [(_text(target), place) for target, place in _changes(node)]
+    named = [place for text, place in changes if text == name]
+    if not named and len(changes) == 1:
+        named = [changes[0][1]]
     if not named:
         return None
     at = named[0]

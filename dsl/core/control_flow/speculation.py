@@ -42,7 +42,7 @@ class Attempt:
     def discard(self, scratches: Sequence[Operation]) -> None:
         """Throw away `scratches`, the detached ops that hold what was traced, and all that tracing them left behind."""
         self.discarded = True
-        trace.bury(self.state.entry, scratches)
+        trace.discard(self.state.entry, scratches)
         del self.state.loops[self.loops :]
         trace.outermost().warned = self.warned
         for name, before in self.lists.items():

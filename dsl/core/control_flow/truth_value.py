@@ -24,7 +24,7 @@ _CALLED = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, func
 def truth(value: Any, what: str = "condition") -> bool:
     """Whether Python takes `value` for true. Raises DSLUserCodeTypeError where it would be true whatever it holds."""
     if type(value) not in _PLAIN and (fix := _always_true(value)):
-        raise DSLUserCodeTypeError(f"{what} must be a number, got {told(value)}", fix=fix)
+        raise DSLUserCodeTypeError(f"{what} must be a number, got {described(value)}", fix=fix)
     return bool(value)
 
 
@@ -35,11 +35,11 @@ def truth_in_python(value: Any) -> bool:
         return bool(value)
     if isinstance(value, _CALLED):  # a callback that may be None
         return True
-    warn(f"a condition that is {told(value)} is always true ({fix})", "ALWAYS_TRUE")
+    warn(f"a condition that is {described(value)} is always true ({fix})", "ALWAYS_TRUE")
     return True
 
 
-def told(value: Any) -> str:
+def described(value: Any) -> str:
     """What a value is, as the author knows it."""
     name = getattr(value, "__name__", None)
     if name is not None and (isinstance(value, _CALLED) or _is_decorated(value)):

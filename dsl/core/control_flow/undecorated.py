@@ -42,27 +42,29 @@ class Helpers:
             return function
         if kind is types.MethodType:
             inner = function.__func__
-            made = self._function(inner) if type(inner) is types.FunctionType else inner
-            return function if made is inner else types.MethodType(made, function.__self__)
+            rewritten = self._function(inner) if type(inner) is types.FunctionType else inner
+            return function if rewritten is inner else types.MethodType(rewritten, function.__self__)
         if kind is functools.partial:
-            made = self.callee(function.func)
-            return function if made is function.func else functools.partial(made, *function.args, **function.keywords)
+            rewritten = self.callee(function.func)
+            if rewritten is function.func:
+                return function
+            return functools.partial(rewritten, *function.args, **function.keywords)
         if isinstance(function, type):
             return self._constructor(function)
         call = getattr(kind, "__call__", None)  # noqa: B004 - the method itself
-        if type(call) is types.FunctionType and (made := self._function(call)) is not call:
-            return types.MethodType(made, function)
+        if type(call) is types.FunctionType and (rewritten := self._function(call)) is not call:
+            return types.MethodType(rewritten, function)
         return function
 
     def _function(self, function: types.FunctionType) -> Callable:
         code = function.__code__
-        known = self._codes.get(id(code))
-        if known is None:
-            known = self._codes[id(code)] = code, self._rewritten(function)
-        if known[1] is None:
+        cached = self._codes.get(id(code))
+        if cached is None:
+            cached = self._codes[id(code)] = code, self._rewritten(function)
+        if cached[1] is None:
             return function
-        made, hooks = known[1]
-        return rewrite.function_of(made, function, hooks)
+        new_code, hooks = cached[1]
+        return rewrite.function_of(new_code, function, hooks)
 
     def _rewritten(self, function: types.FunctionType) -> tuple[types.CodeType, ByValue] | None:
         """The code of `function` rewritten, and the hooks it calls; None where it stays as it is."""
@@ -99,8 +101,8 @@ class Helpers:
 
     def _after_init(self, cls: type) -> Callable | None:
         """`__post_init__` of a dataclass, rewritten; None where there is none, or it stays as it is."""
-        found = getattr(cls, "__post_init__", None)
-        if not dataclasses.is_dataclass(cls) or type(found) is not types.FunctionType or not cls.__dictoffset__:
+        method = getattr(cls, "__post_init__", None)
+        if not dataclasses.is_dataclass(cls) or type(method) is not types.FunctionType or not cls.__dictoffset__:
             return None
-        made = self._function(found)
-        return None if made is found else made
+        rewritten = self._function(method)
+        return None if rewritten is method else rewritten

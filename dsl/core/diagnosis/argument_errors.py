@@ -49,16 +49,16 @@ _WORDS = {
 }
 
 
-def said(error: BaseException) -> DSLUserCodeError | None:
+def explained(error: BaseException) -> DSLUserCodeError | None:
     """The error that names the argument over which a function of the compiler failed, or None."""
     frame = _entered(error)
     if frame is None:
         return None
     place, code = place_of(error), frame.f_code
-    given = {**_in_frame(frame), **_at_call(error, place, frame)}
+    arguments = {**_in_frame(frame), **_at_call(error, place, frame)}
     module, call = frame.f_globals, python_errors.call_at(place)
     called = getattr(call.func, "attr", getattr(call.func, "id", _name(code))) if call is not None else _name(code)
-    for name, value in given.items():
+    for name, value in arguments.items():
         annotation = _annotation(frame, name, module)
         what = _wanted(value, annotation)
         if what is not None:
@@ -70,7 +70,7 @@ def said(error: BaseException) -> DSLUserCodeError | None:
     odd = next(
         (
             (name, value)
-            for name, value in given.items()
+            for name, value in arguments.items()
             if _is_odd(value) or _is_named(value, str(error)) or _is_no_operand(value, code)
         ),
         None,
@@ -97,9 +97,9 @@ def _entered(error: BaseException) -> types.FrameType | None:
             frames.clear()
         elif is_our_file(entry.tb_frame.f_code.co_filename):
             frames.append(entry.tb_frame)
-    known = words(place_of(error))
+    called = words(place_of(error))
     return next(
-        (frame for frame in frames if _name(frame.f_code) in known),
+        (frame for frame in frames if _name(frame.f_code) in called),
         next((frame for frame in frames if _in_frame(frame)), None),
     )
 
@@ -116,11 +116,12 @@ def _at_call(error: BaseException, place: Span, frame: types.FrameType) -> dict[
     call = python_errors.call_at(place)
     if call is None:
         return {}
-    local, known, _ = names_at(error)
+    local, module_names, _ = names_at(error)
     names = [name for name in frame.f_code.co_varnames[: frame.f_code.co_argcount] if name not in ("self", "cls")]
     pairs = [*zip(names, call.args), *((each.arg, each.value) for each in call.keywords if each.arg)]
-    found = {name: _value(node, {**known, **local}) for name, node in pairs if not isinstance(node, ast.Starred)}
-    return {name: value for name, value in found.items() if value is not _UNKNOWN}
+    space = {**module_names, **local}
+    arguments = {name: _value(node, space) for name, node in pairs if not isinstance(node, ast.Starred)}
+    return {name: value for name, value in arguments.items() if value is not _UNKNOWN}
 
 
 def _value(node: ast.expr, space: dict[str, Any]) -> Any:
@@ -156,13 +157,13 @@ def _annotation(frame: types.FrameType, name: str, module: dict[str, Any]) -> An
 def _wanted(value: Any, annotation: Any) -> str | None:
     """What a parameter takes in words where `value` is none of it, or None."""
     kinds = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
-    told = []
+    allowed = []
     for kind in kinds:
         if (fits := _fits(value, kind)) is None or fits:
             return None
         if kind is not types.NoneType and kind is not None:
-            told.append(_word(kind))
-    return " or ".join(told)
+            allowed.append(_word(kind))
+    return " or ".join(allowed)
 
 
 def _fits(value: Any, kind: Any) -> bool | None:

@@ -1,6 +1,6 @@
 """Where exceptions leave the compiler for the author's code: with the author's frames alone.
 
-What went wrong inside without being said in the author's words becomes a CompilerFault at the author's expression.
+What went wrong inside without being explained in the author's words becomes a CompilerFault at the author's expression.
 DSL_FULL_TRACEBACK=1 (`python -m dsl --full-traceback`) lets everything through as it was raised.
 """
 
@@ -39,13 +39,13 @@ def full() -> bool:
 
 def leaving(error: BaseException) -> BaseException:
     """What is raised in the author's code where `error` leaves the compiler: `error`, or what says it there."""
-    found = _said(error)
-    if isinstance(found, DSLUserCodeError) and not found.also:
-        found.also = _called_from(found)
-    return found
+    explained = _explained(error)
+    if isinstance(explained, DSLUserCodeError) and not explained.also:
+        explained.also = _called_from(explained)
+    return explained
 
 
-def _said(error: BaseException) -> BaseException:
+def _explained(error: BaseException) -> BaseException:
     if (
         full()
         or isinstance(error, (DSLUserCodeError, Warning))
@@ -55,25 +55,25 @@ def _said(error: BaseException) -> BaseException:
         return error
     if isinstance(error, LayoutError):
         return at_author(error)
-    if (found := python_errors.said(error)) is not None:
-        return found
+    if (explained := python_errors.explained(error)) is not None:
+        return explained
     if isinstance(error, ToolFailure):
         return _fault(error, f"compiling this {error.problem}, by a fault of the compiler", error.place)
     if not _is_accident(error):
         return error
     code = innermost(error)
     if isinstance(error, _OF_VALUES) and code is not None and code.co_filename.startswith(_LAYOUT):
-        name, given = _call(error)
+        name, arguments = _call(error)
         what = "this" if name.startswith("_") else f"`{name}`"
         return DSLUserCodeLayoutError(
-            f"{what} is not defined for {given}",
+            f"{what} is not defined for {arguments}",
             place=place_of(error),
             fix="give integers, tuples of them, layouts or tensors",
         ).with_traceback(error.__traceback__)
-    if isinstance(error, _OF_VALUES) and (found := argument_errors.said(error)) is not None:
-        return found
-    text, (_, given) = " ".join(str(error).split()), _call(error)
-    return _fault(error, f"fails{given and ' for '}{given}: {type(error).__name__}{text and ': '}{text}")
+    if isinstance(error, _OF_VALUES) and (explained := argument_errors.explained(error)) is not None:
+        return explained
+    text, (_, arguments) = " ".join(str(error).split()), _call(error)
+    return _fault(error, f"fails{arguments and ' for '}{arguments}: {type(error).__name__}{text and ': '}{text}")
 
 
 _CALLS_SHOWN = 4
@@ -103,11 +103,11 @@ def _called_from(error: DSLUserCodeError) -> tuple[tuple[Span, str], ...]:
 
 
 def _fault(error: Exception, message: str, place: Span | None = None) -> CompilerFault:
-    known = place is not None and is_authors(place.file)
+    is_authors_place = place is not None and is_authors(place.file)
     return CompilerFault(
         message,
         id="INTERNAL",
-        place=place if known else place_of(error),
+        place=place if is_authors_place else place_of(error),
         fix="look at the types of its arguments; where they are right, report it with what DSL_FULL_TRACEBACK=1 shows",
     ).with_traceback(error.__traceback__)
 
@@ -120,13 +120,13 @@ def _call(error: Exception) -> tuple[str, str]:
             frames.clear()
         elif entry.tb_frame.f_code is not guarded_code:
             frames.append(entry.tb_frame)
-    known = words(place_of(error))
-    found = next((frame for frame in frames if frame.f_code.co_name in known), frames[0] if frames else None)
-    if found is None:
+    names_at_place = words(place_of(error))
+    called = next((frame for frame in frames if frame.f_code.co_name in names_at_place), frames[0] if frames else None)
+    if called is None:
         return "", ""
-    code = found.f_code
-    names = [name for name in code.co_varnames[: code.co_argcount] if name in found.f_locals and name != "self"]
-    return code.co_name, ", ".join(f"{name}: {type_name(found.f_locals[name])}" for name in names)
+    code = called.f_code
+    names = [name for name in code.co_varnames[: code.co_argcount] if name in called.f_locals and name != "self"]
+    return code.co_name, ", ".join(f"{name}: {type_name(called.f_locals[name])}" for name in names)
 
 
 def _is_accident(error: Exception) -> bool:

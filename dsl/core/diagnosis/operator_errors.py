@@ -26,7 +26,7 @@ _WORDS = {
 }
 
 
-def said(error: BaseException) -> DSLUserCodeError | None:
+def explained(error: BaseException) -> DSLUserCodeError | None:
     """The error in the author's words, or None where no value of this package has a part in it."""
     code = innermost(error)
     if code is None:
@@ -34,13 +34,13 @@ def said(error: BaseException) -> DSLUserCodeError | None:
     if is_our_file(code.co_filename) and not is_for_python(code.co_filename, operators=True):
         return None
     text = str(error)
-    for pattern, tell in _ROWS:
-        if (found := re.fullmatch(pattern, text)) is not None:
-            kinds = [name for name in found.groupdict().values() if name]
+    for pattern, explain in _ROWS:
+        if (match := re.fullmatch(pattern, text)) is not None:
+            kinds = [name for name in match.groupdict().values() if name]
             in_hook = is_our_file(code.co_filename)
             if in_hook or any(map(_is_ours, kinds)) or "expected" in text or "concatenate" in text:
                 kind = DSLUserCodeValueError if isinstance(error, ValueError) else DSLUserCodeTypeError
-                what, fix = tell(found)
+                what, fix = explain(match)
                 return kind(what, fix=fix, place=place_of(error)).with_traceback(error.__traceback__)
             return None
     return None
@@ -68,12 +68,12 @@ def _word(name: str) -> str:
 
 
 def _row(what: str, fix: Callable[[str], str]) -> Callable[[re.Match], tuple[str, str]]:
-    return lambda found: (what.format(_word(found["kind"])), fix(found["kind"]))
+    return lambda match: (what.format(_word(match["kind"])), fix(match["kind"]))
 
 
-def _operands(found: re.Match | dict[str, str]) -> tuple[str, str]:
+def _operands(match: re.Match | dict[str, str]) -> tuple[str, str]:
     """An operator between two values."""
-    sign, left, right = found["sign"].partition(" or ")[0], found["left"], found["right"]
+    sign, left, right = match["sign"].partition(" or ")[0], match["left"], match["right"]
     kinds = {left, right}
     if "Tensor" in kinds:
         fix = "load its elements: `t.load()`, or one of them: `t[i]`"
@@ -92,12 +92,12 @@ def _operands(found: re.Match | dict[str, str]) -> tuple[str, str]:
     return f"`{sign}` is not defined for {_word(left)} and {_word(right)}", fix
 
 
-def _unpacked(found: re.Match) -> tuple[str, str]:
-    names = f"{found[1]} name{'s' * (found[1] != '1')}"
-    if text := (found.groups() + ("",))[1]:
+def _unpacked(match: re.Match) -> tuple[str, str]:
+    names = f"{match[1]} name{'s' * (match[1] != '1')}"
+    if text := (match.groups() + ("",))[1]:
         return f"unpacks {text} value{'s' * (text != '1')} into {names}", "write as many names as there are values"
     return (
-        f"unpacks more values than there are names ({found[1]})",
+        f"unpacks more values than there are names ({match[1]})",
         "write a name for each: `x, y, z = cute.arch.thread_idx()`",
     )
 
@@ -109,9 +109,9 @@ _ROWS: list[tuple[str, Callable[[re.Match], tuple[str, str]]]] = [
     ),
     (
         r"(?:'(?P<kind>\w+)' object is not iterable|.*argument after \* must be an iterable, not (?P<other>\w+))",
-        lambda found: (
-            f"{_word(found['kind'] or found['other'])} is not iterated",
-            _NUMBER if _is_number(found["kind"] or found["other"]) else "give a tuple, a list or a range",
+        lambda match: (
+            f"{_word(match['kind'] or match['other'])} is not iterated",
+            _NUMBER if _is_number(match["kind"] or match["other"]) else "give a tuple, a list or a range",
         ),
     ),
     (
@@ -136,33 +136,33 @@ _ROWS: list[tuple[str, Callable[[re.Match], tuple[str, str]]]] = [
     (
         r"'(?P<kind>\w+)' object is not subscriptable"
         r"|'(?P<more>\w+)' object does not support item (assignment|deletion)",
-        lambda found: (f"{_word(found['kind'] or found['more'])} has no elements", "index a tensor, a tuple or a list"),
+        lambda match: (f"{_word(match['kind'] or match['more'])} has no elements", "index a tensor, a tuple or a list"),
     ),
     (r"unsupported operand type\(s\) for (?P<sign>[^:]+): '(?P<left>[\w.]+)' and '(?P<right>[\w.]+)'", _operands),
     (r"'(?P<sign>[<>=!]+)' not supported between instances of '(?P<left>[\w.]+)' and '(?P<right>[\w.]+)'", _operands),
     (
         r"bad operand type for (?:unary |abs\(\))(?P<sign>[-+~]?)(?:: )?'(?P<kind>\w+)'",
-        lambda found: (
-            f"{'`' + found['sign'] + '`' if found['sign'] else 'abs()'} is not defined for {_word(found['kind'])}",
-            _TENSOR if found["kind"] == "Tensor" else "give a number",
+        lambda match: (
+            f"{'`' + match['sign'] + '`' if match['sign'] else 'abs()'} is not defined for {_word(match['kind'])}",
+            _TENSOR if match["kind"] == "Tensor" else "give a number",
         ),
     ),
     (
         r"can only concatenate (?P<left>\w+) \(not \"(?P<right>\w+)\"\) to \w+",
-        lambda found: _operands({"sign": "+", "left": found["left"], "right": found["right"]}),
+        lambda match: _operands({"sign": "+", "left": match["left"], "right": match["right"]}),
     ),
     (
         r"(?P<kind>list|tuple|string|range object|bytes) ind(?:ices|ex) must be integers(?: or slices)?, "
         r"not '?(?P<other>\w+)'?",
-        lambda found: (
-            f"the index of a {found['kind'].removesuffix(' object')} must be an integer, got {_word(found['other'])}",
+        lambda match: (
+            f"the index of a {match['kind'].removesuffix(' object')} must be an integer, got {_word(match['other'])}",
             "give an integer",
         ),
     ),
     (
         r"type (?P<kind>\w+) doesn't define (?P<name>__\w+__) method",
-        lambda found: (
-            f"`{found['name'].strip('_')}` is not defined for {_word(found['kind'])}",
+        lambda match: (
+            f"`{match['name'].strip('_')}` is not defined for {_word(match['kind'])}",
             "`cute.math` has floor, ceil, round and trunc; convert with `cutlass.Int32(x)`",
         ),
     ),
@@ -174,9 +174,9 @@ _ROWS: list[tuple[str, Callable[[re.Match], tuple[str, str]]]] = [
     (r"too many values to unpack \(expected (\d+)\)", _unpacked),
     (
         r"(?P<kind>\w+) expected at least (\d+) arguments?, got (\d+)",
-        lambda found: (
-            f"`{found[1]}` needs at least {found[2]} argument{'s' * (found[2] != '1')}, got {found[3]}",
-            f"call it as `{found[1]}(a, b)`",
+        lambda match: (
+            f"`{match[1]}` needs at least {match[2]} argument{'s' * (match[2] != '1')}, got {match[3]}",
+            f"call it as `{match[1]}(a, b)`",
         ),
     ),
     (

@@ -35,7 +35,7 @@ _IMPORTS = {
 }
 
 
-def said(error: BaseException) -> DSLUserCodeError | None:
+def explained(error: BaseException) -> DSLUserCodeError | None:
     """The error that says what `error`, raised by Python, means in the author's words; None for any other."""
     if isinstance(error, NameError):
         return _unknown_name(error) if is_raised_by_python(error) else None
@@ -43,7 +43,7 @@ def said(error: BaseException) -> DSLUserCodeError | None:
         return _unknown_attribute(error)
     if type(error) not in (TypeError, ValueError) or not is_pythons_own(error):
         return None
-    return _wrong_arguments(error) or operator_errors.said(error)
+    return _wrong_arguments(error) or operator_errors.explained(error)
 
 
 def is_raised_by_python(error: BaseException) -> bool:
@@ -77,14 +77,14 @@ def _unknown_name(error: NameError) -> DSLUserCodeNameError:
 
 
 def _instead_of(name: str, error: NameError) -> str:
-    local, known, functions = names_at(error)
+    local, module_names, functions = names_at(error)
     if name in _IMPORTS:
         return f"write `{_IMPORTS[name]}` at the top"
-    for space in (local, known):
+    for space in (local, module_names):
         usable = [each for each in space if not each.startswith("__") and each not in functions]
         if (near := spelling.nearest(name, usable)) is not None:
             return f"write `{near}`"
-    if (elsewhere := spelling.in_modules(name, known)) is not None:
+    if (elsewhere := spelling.in_modules(name, module_names)) is not None:
         return f"write `{elsewhere}`"
     near = spelling.swapped(name, [each for each in vars(builtins) if not each.startswith("_")])
     return f"write `{near}`" if near else f"assign or import `{name}` before it is used"
@@ -141,8 +141,8 @@ def _upstream_members(value: Any, cls: type) -> set[str] | None:
     classes: Sequence[type] = inspect.getmro(cls)
     if isinstance(value, type):
         classes = (*classes, *inspect.getmro(type(value)))
-    found = [names for each in classes if (names := spelling.upstream(f"class {each.__name__.lstrip('_')}"))]
-    return set().union(*found) if found else None
+    members = [names for each in classes if (names := spelling.upstream(f"class {each.__name__.lstrip('_')}"))]
+    return set().union(*members) if members else None
 
 
 def _members(here: list[str], theirs: set[str] | None) -> str:
@@ -155,11 +155,11 @@ def _members(here: list[str], theirs: set[str] | None) -> str:
 
 def _wrong_arguments(error: BaseException) -> DSLUserCodeTypeError | None:
     """A call of one of this package's functions that its parameters do not fit."""
-    found, code, place = _ARITY.match(str(error)), innermost(error), place_of(error)
-    if found is None or code is None:
+    match, code, place = _ARITY.match(str(error)), innermost(error), place_of(error)
+    if match is None or code is None:
         return None
-    name = found[1].rpartition(".")[2]
-    function = _called(error, place) or _method(found[1])
+    name = match[1].rpartition(".")[2]
+    function = _called(error, place) or _method(match[1])
     ours = function is not None and str(getattr(inspect.unwrap(function), "__module__", "")).startswith("dsl.")
     if not ours and not (is_our_file(code.co_filename) and name in words(place)):
         return None
@@ -169,7 +169,7 @@ def _wrong_arguments(error: BaseException) -> DSLUserCodeTypeError | None:
         inner = inspect.unwrap(function)
         if getattr(inner, "__name__", name) not in (name, getattr(function, "__name__", name)):
             return None
-    id, what, fix = _mismatch(name, found[2], function if ours else None)
+    id, what, fix = _mismatch(name, match[2], function if ours else None)
     return DSLUserCodeTypeError(what, fix, id=id, place=place).with_traceback(error.__traceback__)
 
 
@@ -198,10 +198,10 @@ def _mismatch(name: str, text: str, function: Callable | None) -> tuple[str, str
     if text.startswith("got multiple"):
         twice = re.findall(r"'(\w+)'", text)[0]
         return "CALL_EXTRA_ARG", f"`{name}` gets `{twice}` twice", f"call it as `{usage}`" if usage else "give it once"
-    given = re.search(r"but (\d+)", text)
+    counted = re.search(r"but (\d+)", text)
     positional = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     most = f"at most {len(positional)}" if positional else "no"
-    got = int(given[1]) - text.startswith("takes") * (_is_bound(function)) if given else "more"
+    got = int(counted[1]) - text.startswith("takes") * (_is_bound(function)) if counted else "more"
     return (
         "CALL_EXTRA_ARG",
         f"`{name}` takes {most} argument{'s' * (len(positional) != 1)} by position, got {got}"

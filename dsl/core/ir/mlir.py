@@ -168,7 +168,7 @@ def location(place: span.Span | None = None) -> Location:
 
 def place_of(at: Location) -> span.Span | None:
     """The place that `location` made `at` of."""
-    return next((place for place, known in _locations.items() if known == at), None)
+    return next((place for place, location in _locations.items() if location == at), None)
 
 
 _DIAGNOSED = re.compile(r'^(?:loc\(|error: )"(.+?)":(\d+):(\d+)', re.MULTILINE)

@@ -49,9 +49,9 @@ class FastDivmodDivisor:
 
     @classmethod
     def __unflatten__(cls, key: Any, children: Sequence) -> FastDivmodDivisor:
-        made = object.__new__(cls)
-        made.divisor, made.is_power_of_2 = children[0], key
-        return made
+        divisor = object.__new__(cls)
+        divisor.divisor, divisor.is_power_of_2 = children[0], key
+        return divisor
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(divisor={self.divisor})"

@@ -8,7 +8,7 @@ import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from dsl.core.errors import DSLUserCodeError, DSLWarning, tell
+from dsl.core.errors import DSLUserCodeError, DSLWarning, warn_at
 from dsl.core.syntax.early_exits import put_at
 from dsl.core.syntax.function_source import Resolver, arguments_named, place_in
 from dsl.core.syntax.liveness import Placed
@@ -79,7 +79,7 @@ class Expressions(ast.NodeTransformer):
         if names and self.grammar.by_value:
             return self._assigning_arms(node, names)
         if names and self.grammar.warns_of_exits:
-            tell(
+            warn_at(
                 f"SCOPE_CLOSURE_CAPTURE: `{names[0]}` is assigned in an arm of a conditional expression, but "
                 "keeps its old value after it: write an `if` statement",
                 DSLWarning,
@@ -131,15 +131,15 @@ class Expressions(ast.NodeTransformer):
 
         `(held := [], result := and_(left, lambda x=bound(x): kept(held, value, (x,))), x := given(held, 0, x))[1]`
         """
-        held, result = self._fresh("held"), self._fresh("result")
+        cell, result = self._fresh("held"), self._fresh("result")
         after = ast.Tuple([self._load(name) for name in names], ast.Load())
-        thunk = ast.Lambda(self._given(names), self._hook("kept", value, self._load(held), self.visit(value), after))
+        thunk = ast.Lambda(self._given(names), self._hook("kept", value, self._load(cell), self.visit(value), after))
         parts: list[ast.expr] = [
-            ast.NamedExpr(ast.Name(held, ast.Store()), ast.List([], ast.Load())),
+            ast.NamedExpr(ast.Name(cell, ast.Store()), ast.List([], ast.Load())),
             ast.NamedExpr(ast.Name(result, ast.Store()), self._hook(hook, node, left, thunk)),
         ]
         for position, name in enumerate(names):
-            read = self._hook("given", value, self._load(held), ast.Constant(position), self._bound(name))
+            read = self._hook("given", value, self._load(cell), ast.Constant(position), self._bound(name))
             parts.append(ast.NamedExpr(ast.Name(name, ast.Store()), read))
         return put_at(ast.Subscript(ast.Tuple(parts, ast.Load()), ast.Constant(1), ast.Load()), node)
 

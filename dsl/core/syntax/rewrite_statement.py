@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 
-from dsl.core.errors import DSLWarning, tell, warn_not_portable
+from dsl.core.errors import DSLWarning, warn_at, warn_not_portable
 from dsl.core.syntax import nonlocals
 from dsl.core.syntax.assigned_names import Assignments, assigned_in
 from dsl.core.syntax.early_exits import Exits, Guard, put_at, stops_of, tests_inside
@@ -420,7 +420,7 @@ class Rewriter(Expressions):
             depth, read = self.lambdas[name]
             stale = sorted(read & assigned.keys() - self.shared)
             if stale and depth <= self._depth:
-                tell(
+                warn_at(
                     f"SCOPE_CLOSURE_CAPTURE: `{name}` reads `{stale[0]}`, which this statement assigns, as it was "
                     f"before the statement: pass `{stale[0]}` as an argument",
                     DSLWarning,

@@ -23,8 +23,8 @@ def function(symbol: str) -> Function:
     """The function that kernels call by `symbol`: dsl_expf and its like."""
     name, make = _MAKERS[symbol]
     operands = tuple(Value("operand", (), FLOAT) for _ in range(make.__code__.co_argcount))
-    made = make(*operands)
-    return made if isinstance(made, Function) else Function(name, operands, made)
+    result = make(*operands)
+    return result if isinstance(result, Function) else Function(name, operands, result)
 
 
 @cache

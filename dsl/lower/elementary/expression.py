@@ -304,8 +304,8 @@ def _emit(value: Value, names: dict[Value, str], lines: list[str], line: Callabl
             stack += reversed(missing)
         else:
             name = f"v{len(lines)}"
-            made = line(name, here, [names[operand] for operand in here.operands])
-            lines.append(made)
+            text = line(name, here, [names[operand] for operand in here.operands])
+            lines.append(text)
             names[here] = "%" + name if line is _llvm_line else name
             stack.pop()
     return names[value]

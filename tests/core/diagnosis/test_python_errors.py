@@ -130,7 +130,7 @@ def test_every_attribute_is_found_from_a_misspelling():
             try:
                 getattr(value, wrong)
             except AttributeError as raised:
-                error = python_errors.said(raised)
+                error = python_errors.explained(raised)
             theirs = python_errors._upstream_members(value, value if isinstance(value, type) else type(value))
             if theirs and wrong in theirs:
                 continue
@@ -149,7 +149,7 @@ def test_python_errors_of_the_authors_own_stay():
         try:
             run()
         except Exception as error:
-            return python_errors.said(error)
+            return python_errors.explained(error)
 
     assert raised(lambda: Own().nothing) is None and raised(lambda: [].nothing) is None
     assert raised(lambda: (_ for _ in ()).throw(AttributeError("mine"))) is None

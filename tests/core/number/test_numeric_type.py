@@ -5,7 +5,6 @@ import math
 import pytest
 
 from dsl.core.number import dtypes
-from dsl.core.number.numeric_type import NumericMeta
 
 INTEGERS = ("Int8", "Int16", "Int32", "Int64", "Uint8", "Uint16", "Uint32", "Uint64")
 

@@ -65,7 +65,7 @@ def test_a_broken_uv_there_is_found_and_mended(real, only, on_host, sshd, monkey
     sources = dict(connection._sources())
     old = "places: list = ["
     assert old in sources["host.remote_env"]
-    sources["host.remote_env"] = sources["host.remote_env"].replace(old, f"{old}lambda: brought_uv(cache)] or [")
+    sources["host.remote_env"] = sources["host.remote_env"].replace(old, f"{old}lambda: cached_uv(cache)] or [")
     monkeypatch.setattr(connection, "_sources", lambda: list(sources.items()))
     cache = sshd.folder / "broken-uv"
     (cache / "bin").mkdir(parents=True)

@@ -155,7 +155,7 @@ def there(monkeypatch):
     return there
 
 
-NO_UV = "places: list = [", "places: list = [lambda: brought_uv(cache)] or ["
+NO_UV = "places: list = [", "places: list = [lambda: cached_uv(cache)] or ["
 
 
 def test_a_host_without_uv(on_host, infra, sshd, there, write, works):
