@@ -1,4 +1,4 @@
-"""What can be assigned: a variable of a kernel, an element of a field or array. It is read where it is used.
+"""Places that can be assigned: variables of a kernel, elements of fields and arrays. They are read where they are used.
 
 A variable has the type of its first assignment. One of the kernel's outermost scope may be used by several tasks: each
 serial task keeps it in a register of its own, and a parallel loop finds it in the kernel's scratch memory, where its
@@ -37,7 +37,7 @@ class Lvalue:
         return types.of_core(self.core)
 
     def in_words(self) -> str:
-        """What it is, in an error."""
+        """The place in the words of an error."""
         return an(self.dtype)
 
     def load(self) -> Numeric:
@@ -129,7 +129,7 @@ class Storage:
         return Pointer(self.core, program().scratch_address(self.offset_bytes), AddressSpace.gmem)
 
     def _move(self, task: Task) -> None:
-        """Let `task` reach what an earlier task has, or has left in scratch memory."""
+        """Bring the variable from an earlier task, or from scratch memory, to `task`."""
         if self.offset_bytes is None:
             self.offset_bytes = program().reserve(self.count * self.core.storage_width // 8)
         if self.task is not None:

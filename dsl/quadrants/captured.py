@@ -1,4 +1,4 @@
-"""What a kernel reaches through an object it is given, found anew at every call.
+"""Arrays and numbers that a kernel reaches through an object argument, looked up again at every call.
 
 An array, and a number of a class with `template_primitives=False`, is found at a call by the way that the kernel's
 text takes from its argument: `self.a`, `s.inner.b`, `self.tables["x"]`. So a member may be replaced between calls; one
@@ -39,7 +39,7 @@ class Way:
     is_lifted: bool = False  # through a class whose numbers are read at every call
 
     def find(self, arguments: Sequence) -> Any:
-        """What stands at its end now. Raises what Python raises where a step is not there."""
+        """The object at its end now. Raises AttributeError, LookupError or TypeError where a step is missing."""
         value = arguments[self.position]
         for kind, key in self.steps:
             value = getattr(value, key) if kind == "." else value[key]
@@ -57,7 +57,7 @@ class CapturedArray:
         self.way, self.type = way, ArrayType(value.element_type, len(value.shape), value.element_shape, True)
 
     def slots(self, arguments: Sequence) -> list | None:
-        """Those of this call; None where there is no array of this element type and rank now."""
+        """The slots of this call; None where there is no array of this element type and rank now."""
         value, type_ = self.way.find(arguments), self.type
         if (
             not isinstance(value, Ndarray)
@@ -77,7 +77,7 @@ class CapturedNumber:
         self.type = ScalarType(self.dtype.core)
 
     def slots(self, arguments: Sequence) -> list:
-        """That of this call. Raises TypeError for a float where the first one was an integer."""
+        """The slot of this call. Raises TypeError for a float where the first one was an integer."""
         value, core = self.way.find(arguments), self.dtype.core
         if core.is_float:
             return [core.constant_of(float(value))]
@@ -110,7 +110,7 @@ class Frozen:
         self.has_changed = False
 
     def slots(self, arguments: Sequence) -> list | None:
-        """Nothing; None where there is an array now, which the code does not fit."""
+        """No slots; None where there is an array now, which the code does not fit."""
         self.has_changed = False
         try:
             now = self.way.find(arguments)
@@ -127,7 +127,7 @@ class Frozen:
 
     @property
     def is_settled(self) -> bool:
-        """Whether calls need not look at it any more."""
+        """Whether calls no longer need to look at it."""
         return self.value is _SETTLED
 
     def _say(self, now: Any) -> None:

@@ -107,7 +107,7 @@ class Function:
         return Span(code.co_filename, node.lineno, column, node.lineno, column + len(f"def {node.name}".encode()))
 
     def parameter_place(self, name: str) -> Span:
-        """Where a parameter, or "return" the annotation of what is returned, stands in the definition."""
+        """The place of a parameter in the definition; of the return annotation for "return"."""
         node = self._definition
         arguments = (
             []
@@ -178,7 +178,7 @@ class Function:
 
 
 class _Method:
-    """A kernel or func as a method; it shows what the function does."""
+    """A kernel or func as a method, with the name and docstring of the function."""
 
     def __init__(self, function: Function):
         self.function = function

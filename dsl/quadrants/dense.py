@@ -1,4 +1,4 @@
-"""What fields and arrays share: numbers, or vectors and matrices of them, in row-major order on the device."""
+"""The base of fields and arrays: numbers, vectors or matrices in row-major order on the device."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Indexed:
     label = "array"
 
     def in_words(self) -> str:
-        """What it is, in an error."""
+        """The container in the words of an error."""
         return "an array"
 
     def base(self) -> Pointer:
@@ -108,7 +108,7 @@ class Indexed:
         return flat
 
     def __iter__(self):
-        """Not there: without this Python would ask for one element after the other for ever. Raises."""
+        """Raises: without this method Python would ask for one element after the other without end."""
         self._refuse_iteration()
 
     def __contains__(self, _value: Any) -> bool:
@@ -296,7 +296,7 @@ class Dense(Indexed):
         return array if dtype is None else array.astype(element.numpy_name if (element := types.of(dtype)) else dtype)
 
     def from_numpy(self, arr) -> None:
-        """Take over the values of a numpy array of this shape."""
+        """Copy the values of a numpy array of this shape."""
         import numpy
 
         arr = numpy.asarray(arr)
@@ -323,11 +323,11 @@ class Dense(Indexed):
         return tensor if device is None else tensor.to(device)
 
     def from_torch(self, arr) -> None:
-        """Take over the values of a torch tensor of this shape."""
+        """Copy the values of a torch tensor of this shape."""
         self.from_numpy(arr.detach().cpu().numpy())
 
     def copy_from(self, other: Dense) -> None:
-        """Take over the values of a field or array of this shape."""
+        """Copy the values of a field or array of this shape."""
         if not isinstance(other, Dense):
             raise WrongType(
                 f"a {self.label} is copied from a field or array, got {described(other)}",
@@ -355,7 +355,7 @@ class Dense(Indexed):
 
 
 class HostMatrix(Matrix):
-    """An element of a field of matrices, in Python: what is assigned to its entries goes to the field."""
+    """An element of a field of matrices, in Python: an assignment to an entry changes the field."""
 
     def __init__(self, owner: Dense, key: Any, values: list):
         super().__init__(values, shape=owner.element_shape)

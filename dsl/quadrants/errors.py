@@ -82,28 +82,28 @@ class QuadrantsRuntimeTypeError(QuadrantsRuntimeError, TypeError):
 
 
 class WrongValue(Diagnostic, ValueError):
-    """Where the real package raises ValueError."""
+    """An error for which the real package raises ValueError."""
 
 
 class WrongType(Diagnostic, TypeError):
-    """Where the real package raises TypeError."""
+    """An error for which the real package raises TypeError."""
 
 
 class InvalidType(QuadrantsTypeError, ValueError):
-    """What is no element type: the real package raises ValueError."""
+    """Not an element type: the real package raises ValueError."""
 
 
 class UnknownOption(Diagnostic, KeyError):
-    """Where the real package raises KeyError."""
+    """An error for which the real package raises KeyError."""
 
 
 class OutOfRange(Diagnostic, IndexError):
-    """Where the real package raises IndexError."""
+    """An error for which the real package raises IndexError."""
 
 
 class UnknownAttribute(Diagnostic, AttributeError):
-    """Where the real package raises AttributeError."""
+    """An error for which the real package raises AttributeError."""
 
 
 class CalledFromPython(Diagnostic, AssertionError):
-    """Where the real package raises AssertionError."""
+    """An error for which the real package raises AssertionError."""

@@ -70,7 +70,7 @@ def _one_number(value: Any) -> Numeric:
 
 
 def _traced(evaluate: Callable) -> tuple[Scratch, Any, bool]:
-    """What `evaluate` gives, its ops apart, and whether they change anything."""
+    """The operations of `evaluate()` in a block of their own, its value, and whether they have effects."""
     scratch, task = Scratch(), program().task
     before = task.effects
     with mlir.inside(scratch.block), program().nested("expression"):
@@ -246,7 +246,7 @@ _HOMES = {"builtins": "Python", "operator": "Python"}
 
 
 def _of_call(function: Callable, arguments: tuple, error: Exception) -> QuadrantsTypeError | None:
-    """What is wrong with the call of a function of the package, or of Python's or numpy's on run-time values."""
+    """The error of a call of this package's function, or of Python's or numpy's function with run-time values."""
     name = getattr(function, "__name__", type(function).__name__)
     is_arity = (
         type(error) is TypeError

@@ -1,4 +1,4 @@
-"""`qd.extension`: what not every architecture has, by name. Both of ours have 64-bit numbers and assertions."""
+"""`qd.extension`: names of features that only some architectures have. Ours have 64-bit numbers and assertions."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ class SNode:
         return self
 
     def lazy_grad(self) -> None:
-        """Nothing: no field here has a gradient."""
+        """Do nothing: no field here has a gradient."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from dsl.quadrants.field import Field, SNode
 
 
 class FieldsBuilder:
-    """A tree of its own beside qd.root: place fields, finalize it, and later destroy what it gave."""
+    """A tree of fields beside qd.root: place fields, finalize it, and later destroy the tree it returned."""
 
     def __init__(self):
         self._fields: list[Field] = []
@@ -25,7 +25,7 @@ class FieldsBuilder:
         return self
 
     def lazy_grad(self) -> None:
-        """Nothing: no field here has a gradient."""
+        """Do nothing: no field here has a gradient."""
 
     lazy_dual = deactivate_all = lazy_grad
 

@@ -1,4 +1,4 @@
-"""What the statements of a Quadrants program mean, as a Grammar of core's rewriting.
+"""The meaning of a Quadrants program's statements, as a Grammar of core's rewriting.
 
 `qd.static(...)` decides: an `if` whose test consists of static calls is Python's, a `for` over one is unrolled; every
 other test and loop is a run-time one. An assignment to a name declares a variable in the block it stands in, or stores
@@ -540,7 +540,7 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _header(node: Placed) -> Placed:
-    """Where a statement with a body is pointed at: its first words."""
+    """The place of a statement with a body in an error: its first words."""
     if not isinstance(
         node,
         (

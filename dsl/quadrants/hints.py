@@ -1,4 +1,4 @@
-"""Hints that change no result: what only tells the real package how to compile."""
+"""Hints that change no result: they only tell the real package how to compile."""
 
 from __future__ import annotations
 

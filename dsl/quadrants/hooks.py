@@ -1,4 +1,4 @@
-"""What rewritten code calls: statements, variables and the expressions that Python would decide itself.
+"""Hooks of rewritten code: statements, variables, and expressions that Python would decide itself.
 
 Control flow is core's (branch, loop); here is which of it is a run-time statement. Loops are in `loops`.
 """
@@ -29,7 +29,7 @@ unless, use, returned = statements.unless, statements.use, statements.returned
 
 
 def refuse(message: str, fix: str, kind: str):
-    """Raise what the rewriter found where it is reached."""
+    """Raise the error of a statement that no kernel can have, where it is reached."""
     raise getattr(errors, kind).at(message, fix)
 
 
@@ -37,7 +37,7 @@ def refuse(message: str, fix: str, kind: str):
 
 
 def declare(value: Any, name: str) -> Any:
-    """What the first assignment of a name binds it to: a variable for numbers, else the thing itself."""
+    """The value that the first assignment of a name binds: a variable for numbers, else the object itself."""
     if isinstance(value, Matrix):
         return value.variable()
     number = types.number(value_of(value))
@@ -99,7 +99,7 @@ def converted(value: Any, annotation: Any) -> Any:
 
 
 def ended() -> Any:
-    """What a real_func gives that reaches its end without a `return`: zeros."""
+    """The value of a real_func that reaches its end without a `return`: zeros."""
 
     def zero(annotation: Any) -> Any:
         parts = annotation if isinstance(annotation, tuple) else getattr(annotation, "__args__", None)

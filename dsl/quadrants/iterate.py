@@ -1,4 +1,4 @@
-"""What loops run over: range, ndrange, grouped, fields and arrays, and what qd.static unrolls."""
+"""Iterables of loops: range, ndrange, grouped, fields and arrays, and those that qd.static unrolls."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Domain:
         return extents
 
     def count(self) -> Any:
-        """How many iterations: an int, or an Int32 that may be negative for none."""
+        """The number of iterations: an int, or an Int32 that may be negative for none."""
         total: Any = 1
         for extent in self.extents():
             if not is_dynamic(total) and not is_dynamic(extent):
@@ -212,7 +212,7 @@ def grouped(x: Any) -> Domain:
 
 
 def domain_of(value: Any, has_static: bool = False) -> Domain | StaticIterable:
-    """What a `for` runs over; `has_static`: the author marked a part of the expression with qd.static."""
+    """The iterable of a `for`; `has_static`: the author marked a part of the expression with qd.static."""
     if isinstance(value, (Domain, StaticIterable)):
         return value
     if has_static and isinstance(value, (range, list, tuple, enumerate, zip, map, filter)):
@@ -226,7 +226,7 @@ def domain_of(value: Any, has_static: bool = False) -> Domain | StaticIterable:
 
 
 def _fix_of(value: Any) -> str:
-    """What to write where an author loops over `value`."""
+    """The fix for a loop over `value`."""
     if isinstance(value, (Numeric, Variable)) or types.number(value_of(value)) is not None:
         return "write `for i in range(n):`"
     if isinstance(value, (enumerate, zip, map, filter)):

@@ -82,7 +82,7 @@ class Specialised:
         return all_slots
 
     def run(self, slots: Sequence, storages: Sequence) -> Any:
-        """Launch the tasks; what the kernel returns. `slots` are all of them."""
+        """Launch the tasks, and return the value of the kernel. `slots`: of the arguments and the hidden ones."""
         if self.device is not None:
             try:
                 if storages and self.device.kind == "cuda":
@@ -98,7 +98,7 @@ class Specialised:
 
 
 def _reader(scratch: runtime.Memory, results: list) -> Callable[[], tuple]:
-    """A function that reads what a kernel left in its scratch memory; `results` are (element type, offset in bytes)."""
+    """A function that reads a kernel's results from its scratch memory; `results`: (element type, offset in bytes)."""
     first = results[0][1]
     form = struct.Struct("<" + "".join(f"{runtime.format_of(dtype)}{8 - dtype.bytes}x" for dtype, _ in results))
     if scratch.device.kind == "emulator":  # its memory is the host's
@@ -108,7 +108,7 @@ def _reader(scratch: runtime.Memory, results: list) -> Callable[[], tuple]:
 
 
 def _named(name: str, value: Any) -> dict[mlir.Value, str]:
-    """What the author calls an argument's address, or a number of it; what comes with it has a number behind."""
+    """The author's names of an argument's values: `a` for the first, `a_1`, `a_2`... for the others."""
     parts = (
         [value.address, *value.shape] if isinstance(value, ArrayView) else pytree.flatten((value,), promote=False)[0]
     )
@@ -168,7 +168,7 @@ class Kernel(Function):
 
     @property
     def kinds(self) -> list:
-        """How each parameter is passed."""
+        """The kind of each parameter."""
         if self._kinds is None:
             kinds = []
             for position, name in enumerate(self.signature.parameters):
@@ -288,7 +288,7 @@ class Kernel(Function):
         return Specialised(compiled, program, self.kinds, arguments)
 
     def _leave(self, program: task.Program, value: Any) -> None:
-        """Store what the kernel returns where Python finds it."""
+        """Store the returned value of the kernel in its scratch memory, and note how Python reads it."""
         wanted = self.annotations.get("return")
         if value is None:
             if wanted is not None and wanted is not type(None) and "return" in self.annotations:

@@ -9,12 +9,12 @@ _level = [INFO]
 
 
 def set_logging_level(level: str) -> None:
-    """Log this and what is worse. Raises WrongValue for what is no level."""
+    """Log messages of this level and above. Raises WrongValue for an unknown level."""
     _level[:] = [_checked(level)]
 
 
 def is_logging_effective(level: str) -> bool:
-    """Whether what has this level is logged."""
+    """Whether messages of this level are logged."""
     return LEVELS.index(_checked(level)) >= LEVELS.index(_level[0])
 
 

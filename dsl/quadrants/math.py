@@ -211,7 +211,7 @@ def _ffs(value: Numeric) -> Numeric:
 
 
 def _rank(mask: Numeric, number: Numeric) -> tuple[Numeric, Numeric]:
-    """Where the set bit of that number lies, counted from 1 at bit 0, and whether there is one."""
+    """The position of the set bit with that number, counted from 1 at bit 0, and whether there is one."""
     exists = operate("le", number, Int32(bits.popc(mask)))
     at = Int32(0)
     for width in (16, 8, 4, 2, 1):

@@ -89,7 +89,7 @@ class Matrix:
         return f"[Tensor ({', '.join(map(str, self._shape))}) {types.name_of(number) if number is not None else '?'}]"
 
     def in_words(self) -> str:
-        """What it is, in an error."""
+        """The matrix in the words of an error."""
         return f"a vector of {self.n}" if self.ndim == 1 else f"a {self.n}x{self.m} matrix"
 
     def load(self) -> Matrix:
@@ -234,7 +234,7 @@ class Matrix:
         return _sum(value_of(entry) for entry in self.entries)
 
     def _same_vector(self, name: str, other: Any, sizes: tuple[int, ...] = ()) -> None:
-        """Raise for what is no vector of this one's length."""
+        """Raise QuadrantsTypeError unless `other` is a vector of this one's length."""
         if not isinstance(other, Matrix) or other._shape != self._shape or (sizes and self.n not in sizes):
             wanted = " or ".join(map(str, sizes)) + " " if sizes else ""
             raise QuadrantsTypeError.at(

@@ -1,4 +1,4 @@
-"""Arrays that are passed to kernels: qd.ndarray, numpy and torch, and what a kernel sees of them."""
+"""Arrays that are passed to kernels (qd.ndarray, numpy, torch), and their views in a kernel."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ArrayView(Indexed):
 
 
 class ArrayType:
-    """How an array is passed: a pointer, an extent an axis and, where it is not row-major, a stride an axis."""
+    """The slots of an array argument: a pointer, an extent an axis and, where it is not row-major, a stride an axis."""
 
     def __init__(self, dtype: types.DataType, rank: int, element_shape: tuple[int, ...], row_major: bool):
         self.dtype, self.rank, self.element_shape, self.row_major = dtype, rank, element_shape, row_major

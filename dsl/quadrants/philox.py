@@ -23,7 +23,7 @@ _MULTIPLIERS, _WEYL = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85)
 
 
 class Launches:
-    """How many kernels with random numbers ran since qd.init: a word on the device."""
+    """The number of kernels with random numbers that ran since qd.init: a word on the device."""
 
     def __init__(self):
         self.memory = runtime.Memory(4, "random numbers")
@@ -46,7 +46,7 @@ def _count(traced: Program) -> Element:
 
 
 def _counter(task: Task) -> Variable:
-    """The variable that counts what the thread took in `task`."""
+    """The variable that counts the random numbers of a thread in `task`."""
     counters = task.program.random_numbers
     if id(task) not in counters:
         storage = Storage(Uint32)

@@ -20,7 +20,7 @@ class Text:
         self.pieces = pieces
 
     def in_words(self) -> str:
-        """What it is, in an error."""
+        """The value in the words of an error."""
         return "a string"
 
     def __str__(self) -> str:

@@ -157,7 +157,7 @@ class UnsupportedName(QuadrantsCompilationError, CoreUnsupportedName):
 
 
 class Refused:
-    """Such a name: whatever is done with it raises UnsupportedName, but that nothing is an instance of it."""
+    """An unsupported name: every use of it raises UnsupportedName, but isinstance() of it is False."""
 
     def __init__(self, name: str, feature: str, fix: str):
         self._name, self._feature, self._fix = name, feature, fix

@@ -124,7 +124,7 @@ class Runtime:
 
 
 def init(arch: Arch | list | None = None, default_fp=None, default_ip=None, **options) -> None:
-    """Begin anew. Raises KeyError for an option nobody knows."""
+    """Start with this configuration: earlier fields and kernels are dropped. Raises KeyError for an unknown option."""
     chosen = arch[0] if isinstance(arch, (list, tuple)) else arch or x64
     settings = {name: value for name, value in options.items() if hasattr(Config, name)}
     for name in options:

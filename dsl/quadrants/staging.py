@@ -15,7 +15,7 @@ from dsl.launch.devices.protocol import DeviceError
 
 @contextlib.contextmanager
 def staged(device: Any, slots: Sequence, formats: str, storages: Sequence[tuple[int, int, str]]) -> Iterator[list]:
-    """The slots of a call with pointers that `device` reaches; what a kernel wrote is copied back at the end.
+    """The slots of a call with pointers that `device` reaches; arrays are copied back at the end.
 
     `formats` has a letter a slot, P for a pointer; `storages` are (address, bytes, name) of the arrays.
     """

@@ -39,7 +39,7 @@ MOST_BLOCKS = 1 << 10  # of a loop whose number of iterations the host does not 
 
 
 class OnDevice(Exception):
-    """What is evaluated on the host needs the device's memory."""
+    """An expression that is evaluated on the host needs the device's memory."""
 
 
 class Task(trace.KernelTrace):
@@ -128,7 +128,7 @@ class Task(trace.KernelTrace):
 
 @dataclass
 class LoopConfig:
-    """What `qd.loop_config` asks of the next loop."""
+    """The options that `qd.loop_config` sets for the next loop."""
 
     block_dim: int = BLOCK_DIM
     serialize: bool = False
@@ -237,7 +237,7 @@ class Program:
             return type(number)(number.ir())
 
     def on_host(self, evaluate: Callable[[], Any]) -> Any | None:
-        """What `evaluate` gives, evaluated by the host function; None where it needs what only the device knows."""
+        """The value of `evaluate()` in the host function; None where it needs a value that only the device has."""
         try:
             with trace.within(self.host, self.host_entry):
                 return evaluate()

@@ -112,7 +112,7 @@ def _type_word(name: str) -> str:
 
 
 def _fix_of_operands(names: tuple[str, ...]) -> str:
-    """What to do with an operand that has no arithmetic."""
+    """The fix for an operand that has no arithmetic."""
     for classes, fix in (
         (
             ("ScalarField", "MatrixField", "ArrayView"),
@@ -129,7 +129,7 @@ def _fix_of_operands(names: tuple[str, ...]) -> str:
 
 
 def is_component(error: Exception) -> bool:
-    """Whether `error` is of a component that a vector has not: the real package calls that a mistake of syntax."""
+    """Whether `error` names a component that a vector does not have: the real package raises a syntax error for it."""
     return isinstance(error, AttributeError) and isinstance(error.obj, Matrix) and len(error.name or "") == 1
 
 

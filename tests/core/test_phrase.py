@@ -73,3 +73,15 @@ def test_a_fix_in_cutes_words_has_a_kind():
                     ):
                         wrong.append(f"{path.relative_to(ROOT)}:{call.lineno}: {text}")
     assert wrong == []
+
+
+def test_languages_word_the_kinds_that_there_are():
+    """From a table, and by no regular expression over sentences."""
+    from dsl.quadrants import wording
+    from dsl.tirx import error_wording
+
+    sources = [path.read_text() for name in ("core", "gpu", "tile") for path in (ROOT / "dsl" / name).rglob("*.py")]
+    raised = {kind for text in sources for kind in re.findall(r'"([A-Z][A-Z0-9_]+)"', text)}
+    for module in (wording, error_wording):
+        assert set(module._TEMPLATES) - raised == set()
+        assert "re" not in vars(module)

@@ -12,7 +12,7 @@ def current_cfg() -> runtime.Config:
 
 
 def get_runtime() -> _Runtime:
-    """What stands between qd.init and qd.reset."""
+    """The runtime between qd.init and qd.reset."""
     return _Runtime()
 
 

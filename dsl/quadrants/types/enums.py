@@ -1,4 +1,4 @@
-"""`qd.types.enums`: layouts and what an index outside an array does."""
+"""`qd.types.enums`: layouts of fields, and modes for an index outside an array."""
 
 import enum
 
@@ -6,13 +6,13 @@ from dsl.quadrants.refused_names import refuser
 
 
 class Layout(enum.Enum):
-    """How the numbers of a field of vectors lie. Here always one vector after the other."""
+    """The layout of a field of vectors. Here it is always one vector after the other."""
 
     AOS, SOA, NULL = 1, 2, 3
 
 
 class BoundaryMode(enum.Enum):
-    """What an index outside an array does."""
+    """The mode for an index outside an array."""
 
     UNSAFE, CLAMP = 1, 2
 
