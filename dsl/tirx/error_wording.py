@@ -20,7 +20,7 @@ TYPE_WORDS = {
 _TEMPLATES = {
     "CAST": "`T.{dtype}(x)`",
     "CHOOSE_OR_MARK": "choose between numbers of one kind, or decide the test while compiling",
-    "COMPARETYPE_WORDS": "compare it: `x is T.float32`",
+    "COMPARE_TYPES": "compare it: `x is T.float32`",
     "CONVERSION": "`T.{dtype}(x)`",
     "CONVERT_BOUND": "convert it: range(T.{dtype}(n))",
     "DECIDE_IN_IF": "decide in an `if` statement, or {parameter}",
