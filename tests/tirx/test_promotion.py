@@ -145,3 +145,17 @@ def test_a_literal_widens_and_a_register_wraps(run):
     assert longs.tolist() == [k + 5_000_000_000 for k in range(8)]
     assert ints.tolist() == [k + 705032704 for k in range(8)]
     assert bytes_.tolist() == [88] * 8  # 600 less 512
+
+
+def test_a_mask_wider_than_the_number_widens_it(run):
+    @T.prim_func
+    def main(L: T.Buffer((8,), "int64"), V: T.Buffer((8,), "uint32"), O: T.Buffer((8,), "int64")):
+        T.device_entry()
+        tx = T.thread_id([8])
+        L[tx] = L[tx] & 0xFFFFFFFF
+        O[tx] = V[tx] & 0xF0000000
+
+    numbers = np.arange(8) - 4 + (7 << 40)
+    low, _, high = run(main, numbers, np.full(8, 0xABCDEF01, np.uint32), np.zeros(8, np.int64))
+    assert low.tolist() == (numbers & 0xFFFFFFFF).tolist()
+    assert high.tolist() == [0xA0000000] * 8
