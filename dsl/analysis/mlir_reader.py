@@ -17,7 +17,7 @@ _NO_ATTRIBUTES: dict = {}
 
 
 class Value:
-    """An SSA value: its MLIR type as text, the op (or block, for an argument) that makes it, its number there."""
+    """An SSA value: its MLIR type as text, the op or block that defines it, its index there."""
 
     __slots__ = ("type", "owner", "index")
 
@@ -61,7 +61,7 @@ class Op:
 
     @property
     def callee(self) -> str:
-        """What a call calls: an intrinsic without its `llvm.`, or a function's name; "" for other ops."""
+        """The intrinsic (without `llvm.`) or function that a call calls; "" for other ops."""
         if self.name == "llvm.call_intrinsic":
             return self.attributes["intrin"].removeprefix("llvm.")
         return self.attributes.get("callee", "").removeprefix("@") if self.name == "llvm.call" else ""
@@ -95,7 +95,7 @@ class Module:
 
 
 def read(mlir_text: str) -> Module:
-    """Parse a traced device module. Raises the bindings' MLIRError for text that is none."""
+    """Parse a traced device module. Raises the bindings' MLIRError for text that is not MLIR."""
     with mlir.context:
         parsed = mlir.ir.Module.parse(mlir_text)
     reader, module = _Reader(), Module()
@@ -171,7 +171,7 @@ def _follow_each_other(blocks: list) -> bool:
 
 
 def _in_one(blocks: list[Block]) -> list[Block]:
-    """Blocks that follow each other as one."""
+    """One block with the ops of blocks that follow each other."""
     first = blocks[0]
     for block in blocks[1:]:
         first.ops.pop()

@@ -191,7 +191,7 @@ class ThreadValues:
         return None
 
     def _other(self, _: Op, parts: list[ThreadValue]) -> ThreadValue:
-        """An operation without a rule: threads that give it the same get the same."""
+        """An operation without a rule gives the same result to threads with the same operands."""
         return _shared(*parts)
 
     def _argument(self, value: Value) -> ThreadValue:
@@ -238,7 +238,7 @@ class ThreadValues:
         return rule(self, name, width, a, b) if rule is not None else _shared(a, b)
 
     def _sum(self, name: str, width: int, a: ThreadValue, b: ThreadValue) -> ThreadValue:
-        """A sum or difference of a value that all threads share and an offset that is known of each."""
+        """A sum or difference of a uniform value and numbers that are known in every thread."""
         if name not in _OFFSET_BY.get((_shape(a), _shape(b)), ()):
             return None
         if a is UNIFORM and b is UNIFORM:
@@ -252,7 +252,7 @@ class ThreadValues:
         return _shared(a, b)
 
     def _offsets(self, part: ThreadValue) -> list[int]:
-        """What is added, in each thread, to what all of them share."""
+        """The number of each thread that is added to the uniform part."""
         if isinstance(part, list):
             return part
         return list(part.offsets) if isinstance(part, Shifted) else [0] * self.size
@@ -290,7 +290,7 @@ class ThreadValues:
 
 
 def mask_of(numbers: Sequence[int]) -> int:
-    """A bit a thread: where a known condition is true."""
+    """A bit a thread, set where the number is not 0."""
     return sum(1 << thread for thread, number in enumerate(numbers) if number)
 
 
@@ -307,7 +307,7 @@ def _constant(part: ThreadValue) -> int | None:
 
 
 def _shared(*parts: ThreadValue) -> ThreadValue:
-    """What is computed of `parts` where nothing else is known: the same in all threads if they are."""
+    """The result of an operation without a rule: uniform if every operand is uniform or constant."""
     return UNIFORM if all(part is UNIFORM or _constant(part) is not None for part in parts) else None
 
 
@@ -328,7 +328,7 @@ def may_be_false(part: ThreadValue, every: int) -> list[int]:
 
 
 def _shape(part: ThreadValue) -> str:
-    """What is known of a value: the numbers of all threads, that all share it, offsets from what they share, or ''."""
+    """The kind of knowledge about a value: "numbers", "uniform", "shifted", or "" for the others."""
     if isinstance(part, list):
         return "numbers"
     return "uniform" if part is UNIFORM else "shifted" if isinstance(part, Shifted) else ""
@@ -357,7 +357,7 @@ _EQUALITY_OF = {
 
 
 def _exclusive_or(a: ThreadValue, b: ThreadValue) -> ThreadValue:
-    """`not` of a condition, written as xor with True; of others only whether they are the same in all threads."""
+    """xor with True is `not`; other operands give at most a uniform result."""
     if not _constant(b):
         return _shared(a, b)
     if isinstance(a, AtMost):

@@ -128,7 +128,7 @@ def _of_kernel(kernel: Op, size: tuple[int, ...]) -> Finding | None:
 
 
 class _Walk:
-    """Who reaches what in one kernel."""
+    """The threads that reach each collective of one kernel."""
 
     def __init__(self, values: ThreadValues):
         self.values, self.every = values, (1 << values.size) - 1
@@ -155,7 +155,7 @@ class _Walk:
     def _narrowed(
         self, masks: list[int], chosen: list[int], why: tuple, condition: Value | None, place: Span | None, holds: bool
     ) -> tuple[list[int], tuple]:
-        """Who of `masks` is left, and why: the place of the condition, and its words."""
+        """The masks that a condition leaves, and why: the place of the condition and a sentence about it."""
         narrowed = list(dict.fromkeys(a & b for a in masks for b in chosen))
         if len(narrowed) > _MOST_ALTERNATIVES:
             return masks, why
@@ -228,7 +228,7 @@ def _outside(block: Block) -> Iterator[Value]:
 
 
 def _assumed(condition: Value, holds: bool) -> dict[Value, bool]:
-    """What block arguments must be where `condition` is `holds`."""
+    """The values of block arguments that follow from `condition` being `holds`."""
     op = condition.op
     if op is None:
         return {condition: holds}
@@ -248,7 +248,7 @@ def _is_true(value: Value) -> bool:
 
 
 def _kind(op: Op) -> str:
-    """What must be alike for two collectives to meet each other; "" for what is none."""
+    """The kind of a collective; collectives meet only others of the same kind. "" for other ops."""
     name = op.callee
     if name:
         if _BLOCK_BARRIER.match(name):
@@ -273,7 +273,7 @@ def _kind(op: Op) -> str:
 
 
 def _number(value: Value) -> int | str:
-    """A constant operand, `?` for one that is none."""
+    """The number of a constant operand, `?` for other operands."""
     op = value.op
     return op.attributes["value"] if op is not None and op.name == "arith.constant" else "?"
 
@@ -305,7 +305,7 @@ def _count(mask: int) -> int:
 
 
 def _finding(site: _Site, walk: _Walk, kernel: Op) -> Finding | None:
-    """What is wrong at a site, None where nothing is for sure."""
+    """The finding at a site, None where divergence is not certain."""
     word, _, rest = site.kind.partition(" ")
     place, said = site.condition
     if place is None or site.op.place is None or "?" in rest:
@@ -318,7 +318,7 @@ def _finding(site: _Site, walk: _Walk, kernel: Op) -> Finding | None:
 
 
 def _reached_elsewhere(site: _Site, walk: _Walk) -> int:
-    """The threads that other collectives of the kind may hold meanwhile."""
+    """The threads that may wait at other collectives of the same kind."""
     reached = 0
     for other in walk.sites:
         if other is not site and other.kind == site.kind and other.condition[0] is not None:

@@ -70,7 +70,7 @@ def of_values(statements: list) -> dict[Value, str]:
 
 @functools.lru_cache(maxsize=64)
 def _nodes(file: str) -> tuple[ast.AST, ...]:
-    """All of a file's syntax tree; nothing where it is not there or no program."""
+    """All nodes of a file's syntax tree; none for a file that cannot be read or parsed."""
     try:
         return tuple(ast.walk(ast.parse("".join(linecache.getlines(file)))))
     except (SyntaxError, ValueError):
@@ -79,7 +79,7 @@ def _nodes(file: str) -> tuple[ast.AST, ...]:
 
 @functools.lru_cache(maxsize=64)
 def assignments(file: str) -> dict[tuple[int, int], list[str]]:
-    """Where in a file an expression starts that is assigned, and to which names ("" for what is no name)."""
+    """The names that each assignment of a file binds ("" for other targets), by the place of its value."""
     targets_at: dict[tuple[int, int], list[str]] = {}
     for node in _nodes(file):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
@@ -100,7 +100,7 @@ def assignments(file: str) -> dict[tuple[int, int], list[str]]:
 
 @functools.lru_cache(maxsize=64)
 def domains(file: str) -> dict[tuple[int, int], list[str]]:
-    """The loop variables of each `for`, by where what it runs over starts."""
+    """The loop variables of each `for`, by the place of its iterable."""
     return {
         (node.iter.lineno, node.iter.col_offset + 1): names
         for node in _nodes(file)
@@ -128,7 +128,7 @@ def counters(file: str) -> dict[tuple[int, int], str]:
 
 @functools.lru_cache(maxsize=64)
 def augmented(file: str) -> frozenset[tuple[int, int]]:
-    """Where the statements `x += y` of a file stand."""
+    """The places of the statements `x += y` of a file."""
     return frozenset((node.lineno, node.col_offset + 1) for node in _nodes(file) if isinstance(node, ast.AugAssign))
 
 
@@ -146,7 +146,7 @@ _EVERYWHERE = "everywhere"
 
 
 class Namer:
-    """Gives out C++ names: each once where scopes are inside each other."""
+    """Makes C++ names that are unique among nested scopes."""
 
     def __init__(self):
         self.taken: dict[str, list[tuple[tuple, frozenset]]] = {}

@@ -86,7 +86,7 @@ _NUMBERED_TEXT = """static __device__ void dsl_numbered_text(signed char *to, co
 
 
 class Calls:
-    """Spells calls; `helpers` are the device functions that the text needs, by their definition."""
+    """Writes calls as C++. `helpers`: the device functions that the text needs, name by definition."""
 
     def __init__(self, texts: dict[str, bytes]):
         self.texts = texts  # the strings of the module by their symbol

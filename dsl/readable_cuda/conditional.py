@@ -10,7 +10,7 @@ _WORDS = ("the conditional expression", "the choice", "the condition of the loop
 
 
 def as_expressions(statements: list) -> list:
-    """`statements` with each branch that chooses one value, and does nothing else, as a choice."""
+    """`statements` with an expression for each branch that does nothing but choose one value."""
     reads: dict = {}
     for statement in walk(statements):
         for value in reads_all(statement):

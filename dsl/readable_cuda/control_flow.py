@@ -19,7 +19,7 @@ FLAGS = ("__dsl_broke", "__dsl_continued", "__dsl_returned")
 
 @dataclass
 class _Frame:
-    """What is still to come of a block: its ops from `index` on."""
+    """The rest of a block: its ops from `index` on."""
 
     block: Block
     index: int
@@ -125,7 +125,7 @@ class Flow:
         return signs.op is not None and signs.op.name == "arith.xori" and self.ranges.is_natural(signs)
 
     def _if(self, op: Op, env: dict, out: list, frames: list[_Frame]) -> bool:
-        """Emit an scf.if; whether nothing gets past it."""
+        """Emit an scf.if. Returns True where no path goes on behind it."""
         condition = _resolve(env, op.operands[0])
         constant = constant_of(condition)
         if constant is not None:
@@ -280,7 +280,7 @@ class Flow:
     # --- the rest of the way ---
 
     def _escape(self, op: Op, values: list[Value], env: dict, frames: list[_Frame]) -> _Exit | None:
-        """The jump that the end of an arm of `op` comes to, where what follows does nothing else."""
+        """The jump that replaces the rest of the way from an arm of `op`, None where that does more than jump."""
         flags = [name.startswith(FLAGS) and constant_of(value) is True for name, value in zip(names_of(op), values)]
         knows = any(flags) or any(constant_of(value) is True and _is_flag(key) for key, value in env.items())
         if not knows:
@@ -322,7 +322,7 @@ class Flow:
     def _after_trip(
         self, around: _Around, values: list[Value], outer: list[_Frame], env: dict, unknown: set[Value], loops: int
     ) -> _Exit | None:
-        """What a `while` does at its next test."""
+        """Where a `while` goes at its next test: back, or out of the loop."""
         before = around.op.blocks[0]
         tested = dict(env)
         tested.update(zip(before.arguments, values))
@@ -442,7 +442,7 @@ def _is_flag_test(condition: Value) -> bool:
 
 
 def _assume(condition: Value, holds: bool, env: dict) -> None:
-    """Note in `env` what `condition` being `holds` says of the values it is made of."""
+    """Add to `env` the operands of `condition` that are constant if it is `holds`."""
     op = condition.op
     if op is None or op.name == "arith.constant":
         return
@@ -456,7 +456,7 @@ def _assume(condition: Value, holds: bool, env: dict) -> None:
 
 
 def _folded(op: Op, env: dict) -> Value | None:
-    """What a logical op comes to where an operand is known, None where that is not known."""
+    """The result of an op that follows from constant operands, None where none follows."""
     if op.name in ("arith.addi", "arith.muli"):
         neutral = 0 if op.name == "arith.addi" else 1
         a, b = (_resolve(env, operand) for operand in op.operands)

@@ -40,7 +40,7 @@ VECTORS = {
 
 
 class Unsupported(Exception):
-    """An op that has no spelling in CUDA C++ here, and the author's line it comes from."""
+    """An op or type that is not written as CUDA C++ yet, and the author's line that it comes from."""
 
     def __init__(self, what: str, place: Span | None):
         super().__init__(f"--show cuda does not print {what} yet")
@@ -56,14 +56,14 @@ def vector_type(type_: str) -> tuple[int, str] | None:
 
 
 def count_and_element(type_: str) -> tuple[int, str]:
-    """`vector_type` of what is a vector."""
+    """Count and element type of a type that is a vector."""
     vector = vector_type(type_)
     assert vector is not None, type_
     return vector
 
 
 def registers_of(type_: str) -> list[str] | None:
-    """The types of a struct whose members all have the same, as matrix instructions give them."""
+    """The member types of a struct whose members all have one type, which matrix instructions return."""
     if not (type_.startswith("!llvm.struct<(") and type_.endswith(")>")):
         return None
     members = type_[14:-2].split(", ")

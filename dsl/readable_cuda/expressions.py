@@ -52,7 +52,7 @@ _EXTREMES = {"arith.minsi": "min", "arith.maxsi": "max", "arith.minnumf": "min",
 
 
 class Calls(Protocol):
-    """What writes calls. `helpers`: the functions that the text needs, by their definitions."""
+    """The writer of calls. `helpers`: the device functions that the text needs, name by definition."""
 
     helpers: dict[str, str]
 
@@ -60,7 +60,7 @@ class Calls(Protocol):
 
 
 class Expressions:
-    """Text of values. `names`: what variables are called. `calls`, `addresses` and `vectors` write what they say."""
+    """Writes values as C++. `names`: those of variables. `calls`, `addresses` and `vectors` write their part of it."""
 
     def __init__(
         self,
@@ -208,7 +208,7 @@ class Expressions:
         return text if binds >= UNARY else f"({text})"
 
     def _wrapping(self, op: Op, sign: str, binds: int) -> tuple[str, int]:
-        """A sum or product that may leave its type: computed without a sign, which C++ lets wrap."""
+        """A sum or product that may overflow: computed in an unsigned type, where C++ wraps."""
         unsigned = UNSIGNED[op.result.type]
         a, b = op.operands
         number = constant_of(b)
@@ -224,7 +224,7 @@ class Expressions:
         return (f"({TYPES[type_]})({text})", UNARY) if type_ in ("i8", "i16") else (text, binds)
 
     def unsigned(self, value: Value) -> str:
-        """A value as C++ without a sign, as an operand."""
+        """A value as an operand of an unsigned type."""
         number = constant_of(value)
         if isinstance(number, int) and not isinstance(number, bool) and number >= 0:
             return f"{number}{'u' if value.type == 'i32' else 'ull' if value.type == 'i64' else ''}"
@@ -247,7 +247,7 @@ class Expressions:
         return self._narrow(f"{self._bit_operand(a)} << {self._count(b)}", SHIFT, op.result.type)
 
     def _count(self, value: Value) -> str:
-        """By how many bits to shift; a number as `int`."""
+        """The count of a shift."""
         number = constant_of(value)
         return str(number) if isinstance(number, int) and 0 <= number < 128 else self._bit_operand(value)
 
@@ -388,7 +388,7 @@ class Expressions:
         return f"({c_type(to)}){self.text(source, UNARY)}", UNARY
 
     def member(self, op: Op) -> tuple[str, int]:
-        """What a cmpxchg found; a register of what a matrix instruction gives."""
+        """The old value of a cmpxchg, or one register of the result of a matrix instruction."""
         source = op.operands[0]
         if registers_of(source.type):
             return f"{self.text(source, ATOM)}.at[{tuple(op.attributes['position'])[0]}]", ATOM
@@ -439,7 +439,7 @@ class Expressions:
         return f"Vector<{TYPES[element]}, {len(items)}>{{{{{', '.join(items)}}}}}"
 
     def element(self, vector: str, type_: str, index: int) -> str:
-        """Element `index` of a vector that is written `vector`."""
+        """Element `index` of the vector whose text is `vector`."""
         count, element = count_and_element(type_)
         if (element, count) in VECTORS:
             return f"{vector}.{'xyzw'[index]}"

@@ -334,7 +334,7 @@ class Body:
 
 
 def _users(statements: list) -> dict[Value, list[Any]]:
-    """For each value the ops that take it, and the variables that are given it."""
+    """The ops that read each value, and the variables that it is copied to."""
     users: dict[Value, list[Any]] = {}
     for statement in walk(statements):
         if isinstance(statement, Compute):
@@ -347,7 +347,7 @@ def _users(statements: list) -> dict[Value, list[Any]]:
 
 
 def _sources(statements: list) -> dict[Value, list[Value]]:
-    """For each variable what it is given; for a counter its start and its end."""
+    """The values that are copied to each variable; start and stop of a counter."""
     sources: dict[Value, list[Value]] = {}
     for statement in walk(statements):
         if isinstance(statement, Copies):
@@ -361,7 +361,7 @@ def _sources(statements: list) -> dict[Value, list[Value]]:
 
 
 def _is_wrapped(text: str) -> bool:
-    """Whether one pair of parentheses is round all of a text."""
+    """Whether one pair of parentheses encloses the whole text."""
     if not (text.startswith("(") and text.endswith(")")):
         return False
     depth = 0

@@ -20,7 +20,7 @@ BYTES = {"i1": 1, "i8": 1, "i16": 2, "f16": 2, "bf16": 2, "i32": 4, "f32": 4, "i
 
 
 def element_of(type_: str) -> tuple[str, int]:
-    """The scalar type in memory behind an element type, and how many of it."""
+    """The scalar type of a nested array type, and the number of scalars in it."""
     count = 1
     while array := _ARRAY.match(type_):
         count, type_ = count * int(array[1]), array[2]
@@ -28,7 +28,7 @@ def element_of(type_: str) -> tuple[str, int]:
 
 
 class Memory:
-    """Spells addresses. `pointees`: the element type (MLIR's) that each pointer with a name points at."""
+    """Writes addresses. `pointees`: the MLIR element type of each pointer that has a name."""
 
     def __init__(
         self, globals_: dict[str, Op], calls: Calls, users: dict[Value, list[Any]], fresh: Callable[[str], str]
@@ -217,7 +217,7 @@ class Memory:
         return text if binds >= UNARY else f"({text})"
 
     def _scalar(self, pointer: Value, type_: str, write: Expressions, further: int = 0) -> str:
-        """The lvalue `further` elements behind a pointer."""
+        """The lvalue of the element `further` places after a pointer."""
         op = pointer.op
         if pointer not in write.names and op is not None and op.name == "llvm.addrspacecast":
             return self._scalar(op.operands[0], type_, write, further)

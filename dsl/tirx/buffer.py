@@ -108,7 +108,7 @@ class Buffer:
         return self.load(*self._place(index))
 
     def _refuse_iteration(self, *_operands: Any) -> NoReturn:
-        """Python would ask for element after element for ever. Raises DSLUserCodeTypeError."""
+        """Raises DSLUserCodeTypeError: iteration in Python would never end."""
         raise DSLUserCodeTypeError(
             f"the buffer `{self.name}` is not iterated",
             id="BUFFER_ITERATED",
@@ -236,7 +236,7 @@ class Buffer:
             store_vector(converted, self.at(offset), self._known_alignment(offset))
 
     def check_value(self, value: Any) -> None:
-        """Raise for what its elements cannot hold."""
+        """Raise for a value that its elements cannot hold."""
         literal = literal_value(value)
         if literal is not None:
             check_literal(literal, self._dtype.scalar)
@@ -248,7 +248,7 @@ class Buffer:
 
     @property
     def is_single(self) -> bool:
-        """Whether it has one dimension of one element, so that its name is assigned as a register's."""
+        """Whether it has one dimension of one element: its name is then assigned like a register."""
         return len(self.shape) == 1 and isinstance(self.shape[0], int) and self.shape[0] == 1
 
     def _all_lanes(self, offset: Ramp, count: int, stores: bool) -> int:
@@ -258,7 +258,7 @@ class Buffer:
         return access(self.pointer, offset, self._dtype.bytes, stores)
 
     def _known_alignment(self, offset: Any) -> int:
-        """What is known of the address of an element: its bytes, or more where the offset is static."""
+        """The alignment of the address of an element: its size, or more where the offset is static."""
         number = number_of(offset)
         size_bytes = self._dtype.bytes
         offset_bytes = 0 if is_dynamic(number) else int(number.value) * size_bytes

@@ -121,7 +121,7 @@ _EXTENTS = re.compile(r"(grid|block|cluster)=(\([^)]*\)) is outside (\([^)]*\)) 
 
 
 class LaunchRefused(DSLUserCodeRuntimeError):
-    """A launch whose extents, known when it is called, no GPU has."""
+    """A launch whose extents exceed the limits of every GPU."""
 
     def __init__(self, error: DeviceError, refused: re.Match, function: PrimFunc):
         what, extents, least, most = refused.groups()
@@ -140,7 +140,7 @@ class LaunchRefused(DSLUserCodeRuntimeError):
 
 
 class NoFunction(DSLUserCodeError, AttributeError, KeyError):
-    """A name that no function of an Executable has."""
+    """No function of an Executable has this name."""
 
     __str__ = DSLUserCodeError.__str__
 
@@ -199,7 +199,7 @@ class DeviceModule:
         self.entries = entries
 
     def inspect_source(self, fmt: str = "cuda") -> str:
-        """Their text: "cuda" (readable CUDA C++) or "ptx"."""
+        """The text of the kernels: "cuda" (readable CUDA C++) or "ptx"."""
         if fmt == "ptx":
             return "\n".join(entry.compiled.ptx for entry in self.entries)
         from dsl.launch.call.readable_text import cuda_source  # most programs never ask

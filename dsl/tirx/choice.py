@@ -34,7 +34,7 @@ def truth(test: Numeric, word: str) -> Boolean:
 
 
 def _tried(*thunks: Callable) -> tuple[list[Any], bool]:
-    """What thunks give, and whether finding it does more than arithmetic. What they make is thrown away."""
+    """The results of thunks, and whether they have effects besides arithmetic. The traced ops are discarded."""
     with Attempt() as attempt, effects.watched() as watch:
         scratch = Scratch()
         with mlir.inside(scratch.block):

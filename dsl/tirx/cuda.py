@@ -45,7 +45,7 @@ def warp_sync() -> None:
 
 
 def check_barrier(number: object) -> None:
-    """Raise for a named barrier that no block has."""
+    """Raise for a barrier id that is not an integer from 0 to 15."""
     barrier = numeric(number)
     if barrier is None or not barrier.is_integer:
         raise DSLUserCodeTypeError(
@@ -141,7 +141,7 @@ _shfl_sync, _shfl_up_sync, _shfl_down_sync, _shfl_xor_sync = (
 
 @noted
 def __activemask() -> Uint32:
-    """The lanes that run together."""
+    """A mask of the active lanes."""
     return registers.activemask()
 
 
@@ -249,13 +249,13 @@ def _pointer(name: str, place: object) -> Pointer:
 
 @noted
 def atomic_add(res_addr: object, value: object) -> Numeric:
-    """Add to memory at once; the old value."""
+    """Add to memory atomically; returns the old value."""
     return atomic.update("add", _pointer("atomic_add", res_addr), _number("atomic_add", value))
 
 
 @noted
 def atomic_cas(ptr: object, old_val: object, new_val: object) -> Numeric:
-    """Replace what is in memory where it is `old_val`; the old value."""
+    """Atomically replace `old_val` in memory; returns the old value."""
     return atomic.compare_and_swap(
         _pointer("atomic_cas", ptr), _number("atomic_cas", old_val), _number("atomic_cas", new_val)
     )
@@ -263,7 +263,7 @@ def atomic_cas(ptr: object, old_val: object, new_val: object) -> Numeric:
 
 @noted
 def ldg(addr: object, dtype: object, *, dst: object = None, vec: str = "") -> object:
-    """What is at an address that no thread writes meanwhile."""
+    """Load from an address that no thread writes during the kernel."""
     if dst is not None or vec:
         raise DSLUserCodeError(
             "T.cuda.ldg(dst=, vec=) is not part of this compiler yet",
@@ -292,7 +292,7 @@ clock64 = noted(registers.clock64)
 
 
 def ffs_u32(value: object) -> Int32:
-    """The place of the lowest bit set, from 1; 0 for none."""
+    """The position of the lowest set bit, from 1; 0 if no bit is set."""
     number = Uint32(numeric(value))
     lowest = Int32(bits.clz(bits.brev(number))) + 1
     return if_then_else(operate("eq", number, 0), lambda: Int32(0), lambda: lowest)

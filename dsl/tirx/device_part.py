@@ -154,7 +154,7 @@ _SAID_BY = {
 
 
 def _check_limits(name: str, launch: trace.Launch, extents: ids.Extents) -> None:
-    """Raise, at the id that says it, for an extent that no GPU launches."""
+    """Raise, at the id that sets it, for an extent over the limits of GPUs."""
     one = (1, 1, 1)
     for what, said in _SAID_BY.items():
         axes = {"grid": one, "block": one, "cluster": one, what: getattr(launch, what)}

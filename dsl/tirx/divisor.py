@@ -34,14 +34,14 @@ def is_multiple(value: Any, of: int) -> bool | None:
 
 
 def op_of(value: mlir.Value) -> mlir.Operation | None:
-    """The op that makes a value, None for an argument."""
+    """The op that defines a value, None for an argument."""
     owner = value.owner
     owner = getattr(owner, "operation", owner)
     return owner if isinstance(owner, mlir.Operation) else None
 
 
 def constant(value: mlir.Value) -> int | None:
-    """The integer that a value is, where it is a constant."""
+    """The integer of a constant, None for other values."""
     op = op_of(value)
     if op is None or op.name != "arith.constant":
         return None
@@ -99,7 +99,7 @@ _RULES = {
 
 
 def key(value: Any) -> Any:
-    """What two numbers that are computed alike have in common."""
+    """A key that is equal for two numbers computed in the same way."""
     number = number_of(value)
     return int(number.value) if not is_dynamic(number) else _key(number.value, 0)
 
@@ -113,7 +113,7 @@ def _key(value: mlir.Value, depth: int) -> Any:
 
 
 def root(address: mlir.Value) -> Any:
-    """What an address was computed from."""
+    """The address that an address was computed from."""
     op = op_of(address)
     while op is not None and op.name in ("llvm.getelementptr", "llvm.addrspacecast"):
         address = op.operands[0]

@@ -55,7 +55,7 @@ class DType:
 
     @property
     def bytes(self) -> int:
-        """What one value takes in memory."""
+        """Size of one value in memory."""
         return self.scalar.storage_width // 8 * self.lanes
 
     @property
@@ -69,7 +69,7 @@ class DType:
         return cast(value, self)
 
     def _symbol(self) -> Numeric:
-        """A number that the shape of a tensor will say."""
+        """A number that calls read from the shape of a tensor."""
         symbols = signature.current(f"T.{self}()")
         if self.scalar not in (dtypes.Int32, dtypes.Int64) or self.lanes != 1:
             raise DSLUserCodeTypeError(

@@ -11,7 +11,7 @@ from dsl.tirx import vector_lanes
 
 
 class Watch:
-    """What is traced in one `with watched()`: whether it `has_effects`."""
+    """Whether what is traced in one `with watched()` `has_effects`."""
 
     has_effects = False
 
@@ -24,13 +24,13 @@ def watched() -> AbstractContextManager[Watch]:
 
 
 def note() -> None:
-    """What is being traced has an effect."""
+    """Note that what is being traced has an effect."""
     for watch in _watches.items():
         watch.has_effects = True
 
 
 def noted(function: Callable) -> Callable:
-    """`function`, each of whose calls is one."""
+    """`function`, with each call noted as an effect."""
 
     @functools.wraps(function)
     def counting(*arguments, **options):

@@ -23,7 +23,7 @@ from dsl.tirx.public_names import CUDA_NAMES, NAMESPACES
 
 @contextlib.contextmanager
 def of_the_author() -> Iterator[None]:
-    """What Python raises at an expression of the author's becomes an error that shows it."""
+    """Exceptions of Python at the author's expressions become errors with the place, the author's words and a fix."""
     try:
         yield
     except DSLUserCodeError as error:
@@ -45,7 +45,7 @@ def _is_of_call(error: Exception) -> bool:
 
 
 def explained(error: Exception, place: Span | None) -> DSLUserCodeError:
-    """An exception of Python's, at the author's expression; it stays one of its own class too."""
+    """A Python exception as an error at the author's expression. It is also an instance of the exception's class."""
     message, fix = _words(error)
     kind = next((python for python in _CLASSES if isinstance(error, python)), None)
     if kind is None:

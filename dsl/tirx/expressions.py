@@ -75,17 +75,17 @@ Mod = operations.truncmod
 
 
 def And(a: Any, b: Any) -> Any:
-    """Whether both hold."""
+    """`a and b`, both evaluated."""
     return choice.and_(a, lambda: b)
 
 
 def Or(a: Any, b: Any) -> Any:
-    """Whether one holds."""
+    """`a or b`, both evaluated."""
     return choice.or_(a, lambda: b)
 
 
 def Not(a: Any) -> Any:
-    """Whether it does not hold."""
+    """`not a`."""
     return choice.not_(a)
 
 
@@ -113,8 +113,8 @@ def buffer_store(buffer: Buffer, value: Any, indices: Any, predicate: Any = None
 
 
 def assume(condition: Any) -> None:
-    """What the author knows to hold; nothing is made of it."""
+    """A condition that the author knows to be true. It has no effect here."""
 
 
 def hint(message: str = "", **attrs: Any) -> None:
-    """A note for tools; nothing is made of it."""
+    """A note for tools. It has no effect here."""

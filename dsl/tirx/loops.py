@@ -28,7 +28,7 @@ def python_range(*bounds: Any) -> Range:
 
 
 def _check(name: str, bounds: Sequence[Any]) -> None:
-    """Raise DSLUserCodeTypeError for a bound that is no integer, DSLUserCodeError for a step of 0, the third."""
+    """Raise DSLUserCodeTypeError for a bound that is not an integer, DSLUserCodeError for a step of 0 (the third)."""
     for bound in bounds:
         number = numeric(bound)
         if number is None or not number.is_integer:
@@ -75,7 +75,7 @@ def serial(
 
 
 class Unrolled:
-    """A loop whose trips are written one after another."""
+    """A loop with one copy of the body for each trip."""
 
     def __init__(self, trips: range):
         self.trips = trips
@@ -85,7 +85,7 @@ class Unrolled:
 
 
 class Vectorized(Unrolled):
-    """A loop whose trips are lanes of vectors where its body allows that, and written one after another where not."""
+    """A loop whose trips are lanes of vectors if its body allows that; else one copy of the body a trip."""
 
     def run(self, body: Callable, state: tuple, names: tuple, stop: Callable | None) -> tuple:
         trips = self.trips
@@ -130,7 +130,7 @@ def vectorized(start: Any, stop: Any = None, *, step: Any = None, annotations: d
 
 
 def axes(count: int, *extents: Any, annotations: dict | None = None) -> list[Range]:
-    """The loops of T.grid: of each extent, or (start, extent)."""
+    """The loops of T.grid, one for each extent or (start, extent)."""
     ranges = []
     for extent in extents:
         if isinstance(extent, (tuple, list)):

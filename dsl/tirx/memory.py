@@ -43,7 +43,7 @@ def match_buffer(
     axis_separators: Any = None,
     layout: Any = "default",
 ) -> Buffer:
-    """The tensor that a T.handle parameter brings; extents may be T.int32() symbols, which it then gives."""
+    """The tensor of a T.handle parameter. An extent may be a T.int32() symbol; each call reads it from the tensor."""
     if not isinstance(param, Handle):
         raise DSLUserCodeTypeError(
             f"match_buffer binds a parameter that is a T.handle, got {type_name(param)}",
@@ -152,18 +152,18 @@ def alloc_shared(shape: Any, dtype: Any = "float32", **options: Any) -> Buffer:
 
 
 class Scalar:
-    """What `s = T.local_scalar(dtype)` assigns: a register of its own, which has no value yet."""
+    """The value of `T.local_scalar(dtype)`: assigning it declares a register without a value."""
 
     def __init__(self, dtype: dtypes.DType):
         self.dtype = dtype
 
 
 class SharedScalar(Buffer):
-    """Memory of the block for one number: its name is read and assigned as a register's."""
+    """One number in the memory of the block; the author reads and assigns its name like a register."""
 
 
 def alloc_scalar(dtype: Any = "float32", scope: str = "global") -> Scalar | SharedScalar:
-    """A number of its own in the memory `scope`: "local" or "shared"."""
+    """One number in the memory `scope`: "local" or "shared"."""
     return Scalar(dtypes.find(dtype)) if scope == "local" else _scalar_in(dtype, scope)
 
 
@@ -280,7 +280,7 @@ def _static_shared(dtype: dtypes.DType, count: int, align: int) -> tuple[Pointer
 
 
 def _call(array: StaticArray, wanted: str) -> None:
-    """Give an array a name that no other has."""
+    """Give an array a symbol that is unique in the module."""
     symbols = {other.symbol for other in _static_arrays() if other is not array} | trace.kernel().module.declared
     array.symbol = next(name for name in (wanted, *(f"{wanted}_{k}" for k in range(1, 10000))) if name not in symbols)
     array.op.attributes["global_name"] = mlir.symbol_attr(array.symbol)
@@ -297,7 +297,7 @@ def declare_static_arrays() -> None:
 
 
 def name(buffer: Buffer, text: str) -> None:
-    """Call a buffer as the author does, in errors and in readable CUDA."""
+    """Give a buffer the author's name, for errors and readable CUDA."""
     if buffer.array is not None and buffer.name == "the buffer" and trace.in_kernel():
         _call(buffer.array, text)
     if buffer.name == "the buffer" or (buffer.handle is not None and not buffer.handle.buffer_name):

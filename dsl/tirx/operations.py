@@ -102,7 +102,7 @@ __all__ = [
 
 
 def _together(name: str, *operands: Any) -> list[Numeric]:
-    """Numbers in their common dtype. Raises DSLUserCodeTypeError for what is none."""
+    """Operands as numbers of their common dtype. Raises DSLUserCodeTypeError for one that is not a number."""
     numbers = []
     for operand in operands:
         number = numeric(operand)
@@ -354,7 +354,7 @@ def ceildiv(a: Any, b: Any) -> Any:
 
 
 def bitwise_not(x: Any) -> Any:
-    """All bits turned."""
+    """Every bit inverted."""
     return ~_integers("bitwise_not", x)[0]
 
 
@@ -446,7 +446,7 @@ def static_assert(condition: Any, message: str = "") -> None:
 
 
 def func_attr(attributes: dict) -> None:
-    """Attributes of the function; none changes what is compiled here."""
+    """Attributes of the function. They have no effect here."""
 
 
 def attr(attributes: Any, *_rest: Any) -> None:

@@ -30,7 +30,7 @@ _PYTHONS = {
 
 
 def parameter_place(function: types.FunctionType, name: str) -> Span:
-    """Where a parameter and its annotation stand; the function's first line where its source is not kept."""
+    """The place of a parameter and its annotation; the function's first line if its source is not available."""
     code = function.__code__
     try:
         lines, first = inspect.getsourcelines(code)
@@ -51,7 +51,7 @@ def parameter_place(function: types.FunctionType, name: str) -> Span:
 
 @contextlib.contextmanager
 def at_parameter(function: types.FunctionType, name: str) -> Iterator[None]:
-    """What is wrong with a parameter's annotation is said where it stands."""
+    """Errors of a parameter's annotation get the place of the parameter."""
     try:
         yield
     except DSLUserCodeError as error:

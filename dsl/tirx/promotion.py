@@ -57,7 +57,7 @@ _FOREIGN = (str, bytes, type(None), list, tuple, dict, set, frozenset, type, typ
 
 
 def _check(name: str, a: Any, b: Any) -> None:
-    """Refuse what is no number, and a comparison with a literal that the other side's dtype does not hold."""
+    """Raise for operands that are not numbers, and for literals that do not fit the dtype of the operation."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, _FOREIGN) or hasattr(type(one), "is_no_operand"):
             word = "compared with" if name in _COMPARISONS else f"an operand of `{SIGNS[name]}` with"
@@ -75,7 +75,7 @@ def _check(name: str, a: Any, b: Any) -> None:
 
 
 def number_of(value: Any) -> Numeric:
-    """A value that is a number for sure, as one."""
+    """A value that is known to be a number, as a Numeric."""
     number = numeric(value)
     assert number is not None
     return number
@@ -156,7 +156,7 @@ def _number(value: Any) -> Numeric | None:
 
 
 def instead_of(value: Any) -> str:
-    """What to write in the place of an operand that is no number."""
+    """The fix for an operand that is not a number."""
     if hasattr(value, "shape") and hasattr(value, "vload"):
         return f"take an element: `{value.name}[{', '.join('ijklmn'[: len(value.shape)])}]`"
     if hasattr(type(value), "is_no_operand"):

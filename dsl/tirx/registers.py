@@ -39,7 +39,7 @@ _OPERATORS = {
 
 
 class Unset(Unbound):
-    """A register that is declared and has no value yet: what reads it is an error."""
+    """A register that is declared without a value. Reading it is an error."""
 
     __slots__ = ("dtype", "place")
 
@@ -56,7 +56,7 @@ class Unset(Unbound):
         )
 
     def filled(self) -> Numeric:
-        """What it holds where paths meet: the checker of undefined reads knows it (lower.passes)."""
+        """An undefined value, where a path without a value meets one with it. `--check undefined` finds its reads."""
         if not trace.in_kernel():
             self._raise()
         undefined = mlir.Operation.create(
@@ -100,14 +100,14 @@ class Filling:
 
 
 class Meta:
-    """`T.meta_var(value)`: Python's value, and no register."""
+    """`T.meta_var(value)`: a name for the Python value itself, not a register."""
 
     def __init__(self, value: Any):
         self.value = value
 
 
 def first(value: Any, name: str) -> Any:
-    """What `name = value` binds where nothing has bound it: a register of the value's dtype, or the value."""
+    """The value of the first `name = value`: of a number a register of its dtype, otherwise the value itself."""
     if isinstance(value, Meta):
         return value.value
     if isinstance(value, Launched):
@@ -124,7 +124,7 @@ def first(value: Any, name: str) -> Any:
 
 
 def assign(old: Any, value: Any, name: str) -> Any:
-    """What `name = value` binds where it is `old`: a register keeps its dtype."""
+    """The value of a later `name = value`, where `name` is `old`: a register keeps its dtype."""
     if isinstance(old, Unset):
         old = old.dtype.scalar(0)
     if isinstance(old, Buffer) and old.is_single and not isinstance(value, (Buffer, Meta)):
@@ -147,7 +147,7 @@ def assign(old: Any, value: Any, name: str) -> Any:
 
 
 def _register_of(value: Any, dtype: DType) -> Any:
-    """What a register of `dtype` holds when `value` is assigned to it."""
+    """The content of a register of `dtype` after `value` is assigned to it."""
     number = dtypes.cast(value, dtype)
     return as_register(number) if isinstance(number, Numeric) else number
 
@@ -162,7 +162,7 @@ def _warn_of_fraction(value: Any, dtype: DType, name: str) -> None:
 
 
 def declared(annotation: Any, name: str, value: Any = _MISSING) -> Any:
-    """What `name: annotation = value` binds."""
+    """The value of `name: annotation = value`."""
     if annotation is let or isinstance(annotation, LetOf):
         if value is _MISSING:
             raise DSLUserCodeError(f"`{name}` is a T.let without a value", fix=f"{name}: T.let = ...", id="DECLARATION")

@@ -93,7 +93,7 @@ class Tensor:
 
     @property
     def view(self) -> dlpack.View:
-        """How launches read it."""
+        """The memory, shape and strides, as launches read them."""
         strides, step = [], 1
         for extent in reversed(self.shape):
             strides.append(step)
@@ -145,7 +145,7 @@ class Tensor:
 
 
 def _numpy_dtype(dtype: dtypes.DType) -> Any:
-    """numpy's dtype of it; bits, where numpy has none."""
+    """The numpy dtype; an unsigned integer of its width where numpy has none."""
     name = dtype.scalar.numpy_name
     return np.dtype(name if name is not None else f"uint{dtype.scalar.storage_width}")
 
@@ -173,7 +173,7 @@ def tensor(source: object, device: Device | None = None, mem_scope: str | None =
 def empty(
     shape: object, dtype: object = "float32", device: Device | None = None, mem_scope: str | None = None
 ) -> Tensor:
-    """A tensor whose content is to be written; it is 0 here."""
+    """A tensor with undefined content (all 0 here)."""
     extents: tuple[Any, ...] = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if not all(isinstance(extent, (int, np.integer)) and extent >= 0 for extent in extents):
         raise DSLUserCodeTypeError(

@@ -28,7 +28,7 @@ ALIGNMENT_BYTES = 16  # of every tensor: what vector accesses need
 
 @dataclass(eq=False)
 class Symbol:
-    """`n = T.int32()`: a number that no argument is, found in the shape or strides of a tensor that one is."""
+    """`n = T.int32()`: a number that each call reads from the shape or strides of a tensor argument."""
 
     leaf: SymInt
     number: Numeric
@@ -39,7 +39,7 @@ class Symbol:
 
 @dataclass(eq=False)
 class Handle:
-    """A T.handle parameter: an address, until T.match_buffer says what is there."""
+    """A T.handle parameter: an address; T.match_buffer makes it a tensor."""
 
     name: str
     position: int
@@ -90,7 +90,7 @@ class Signature:
         return argument
 
     def symbol(self, dtype: type[Numeric]) -> Numeric:
-        """A number that the shape of a tensor will say."""
+        """A number that calls read from the shape of a tensor."""
         symbol = Symbol(SymInt(dtype.width), _number(ScalarType(dtype)), here())
         self.symbols.append(symbol)
         self.sources.append(symbol)
@@ -105,7 +105,7 @@ class Signature:
         return Pointer(dtype, handle.pointer.address, AddressSpace.gmem, align_bytes)
 
     def _leaf(self, extent: Any) -> int | SymInt:
-        """An extent as a call checks it: a number, a symbol, or anything."""
+        """An extent as calls check it: a number, a symbol, or an unchecked SymInt."""
         number = numeric(extent)
         if number is not None and not is_dynamic(number):
             return int(number.value)
@@ -116,7 +116,7 @@ class Signature:
         return SymInt(64)
 
     def finish(self) -> None:
-        """Raise for a symbol that no shape has."""
+        """Raise for a symbol that is in no shape and no strides."""
         for symbol in self.symbols:
             if not symbol.is_found:
                 raise DSLUserCodeError(
@@ -250,7 +250,7 @@ def touched_by_host(buffer: Any) -> None:
 
 
 def check_untouched() -> None:
-    """Raise where the host part has used memory of the GPU: it has a device part."""
+    """Raise if the host part of a function with a device part has used memory of the GPU."""
     signature = _open.top()
     if signature is not None and signature.touched is not None:
         name, place = signature.touched
@@ -263,7 +263,7 @@ def check_untouched() -> None:
 
 
 def unlaunchable(error: DSLUserCodeError) -> None:
-    """Keep why the kernel being traced cannot be compiled, for who compiles it."""
+    """Keep the error that the kernel being traced cannot be compiled, to raise it when it is compiled."""
     _innermost().unlaunchable = error
 
 
@@ -278,7 +278,7 @@ def name_of(value: mlir.Value) -> str:
 
 
 def name_symbol(number: Numeric | None, name: str) -> None:
-    """Call a symbol as the author does."""
+    """Give a symbol the author's name."""
     signature = _open.top()
     for symbol in signature.symbols if signature is not None else ():
         if number is not None and symbol.number is number:

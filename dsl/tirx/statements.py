@@ -47,7 +47,7 @@ class Statements(Rewriter):
         return result
 
     def _callee(self, node: ast.Call) -> Any:
-        """What a call calls; also of a call that was made here."""
+        """The function that a call calls, also of a call that this rewriter inserted."""
         if isinstance(node.func, ast.Attribute) and is_hook(node.func):
             return getattr(self.grammar.hooks, node.func.attr, None)
         return super()._callee(node)
@@ -55,7 +55,7 @@ class Statements(Rewriter):
     # --- host part and device part ---
 
     def _split(self, node: ast.FunctionDef, body: list[ast.stmt]) -> list[ast.stmt]:
-        """What is behind T.device_entry() as a function of its own."""
+        """The statements after T.device_entry() as a nested function."""
         entries = [
             at for at, statement in enumerate(node.body) if self._is_call(statement, statement_names.device_entry)
         ]
@@ -118,13 +118,13 @@ class Statements(Rewriter):
     # --- scopes ---
 
     def _kind(self, name: str) -> str | None:
-        """What `name` is where we are, None where nothing has bound it."""
+        """The kind of `name` in the current scope, None where it is unbound."""
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
 
     def _scoped(
         self, statements: list[ast.stmt], names: dict[str, str] | None = None
     ) -> tuple[list[ast.stmt], set[str]]:
-        """Statements of a scope of their own; what they bind first."""
+        """The statements of an inner scope, and the names that it binds first."""
         self.scopes.append(dict(names or {}))
         prepared = self._prepared(statements)
         return prepared, set(self.scopes.pop()) - set(names or {})

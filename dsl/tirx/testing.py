@@ -17,7 +17,7 @@ def run_with_gpu_lock(function: Callable, *arguments: object) -> object:
 def assert_allclose(
     actual: object, desired: object, rtol: float = 1e-7, atol: float = 1e-7, verbose: bool = True
 ) -> None:
-    """numpy's, which compares shapes too."""
+    """numpy's assert_allclose, which also compares shapes."""
     got, wanted = _array(actual), _array(desired)
     np.testing.assert_equal(got.shape, wanted.shape)
     np.testing.assert_allclose(got, wanted, rtol=rtol, atol=atol, verbose=verbose)
@@ -29,7 +29,7 @@ def _array(value: object) -> np.ndarray:
 
 
 class env:
-    """What the machine has: the device that programs run on counts as a GPU."""
+    """The capabilities of the machine. The device that programs run on counts as a GPU."""
 
     @staticmethod
     def has_cuda() -> bool:

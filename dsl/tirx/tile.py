@@ -4,7 +4,7 @@ from dsl.tirx.unsupported import module_getattr as _refuser
 
 
 class _Everything:
-    """Upstream's names: all of them."""
+    """A set that contains every name: upstream has many."""
 
     def __contains__(self, _name: object) -> bool:
         return True

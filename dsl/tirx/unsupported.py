@@ -15,7 +15,7 @@ spelling.register_surface("dsl.tirx")
 
 
 class UnknownName(DSLUserCodeError, AttributeError):
-    """A name that upstream does not have either."""
+    """A name that apache-tvm does not have either."""
 
 
 def module_getattr(module: str, names: Callable[[], dict] | dict, upstream: Container[str] = frozenset()) -> Callable:

@@ -37,12 +37,12 @@ class NotLanes(Exception):
 
 
 class UnalignedVector(DSLUserCodeError):
-    """A vector access that is known to begin between two places where it may."""
+    """A vector access at an address that is known to be misaligned."""
 
 
 @dataclass
 class _Body:
-    """What one attempt has met: buffer roots loaded and stored, each with the offsets."""
+    """The accesses of one traced body: offsets loaded and stored, by the root of their buffer."""
 
     loads: dict[Any, set] = field(default_factory=dict)
     stores: dict[Any, set] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Ramp:
         self.base, self.stride, self.lanes = base, stride, lanes
 
     def vector(self) -> TensorSSA:
-        """It as a vector of numbers."""
+        """The ramp as a vector of numbers."""
         start = number_of(self.base)
         elements = [start + self.stride * k for k in range(self.lanes)]
         return TensorSSA(ssa.from_elements([type(start)(number).ir() for number in elements]), self.lanes, type(start))
@@ -128,12 +128,12 @@ class Ramp:
 
 
 def as_vector(value: Any) -> Any:
-    """A ramp as a vector; other values as they are."""
+    """A ramp as a vector; other values unchanged."""
     return value.vector() if isinstance(value, Ramp) else value
 
 
 def run(lanes: int, start: int, body: Callable, state: tuple) -> str | None:
-    """Trace the body of a loop of `lanes` trips as lanes; why that cannot be, or None."""
+    """Trace the body of a loop of `lanes` trips as lanes. Returns the reason where that is impossible, else None."""
     if lanes < 2 or lanes & (lanes - 1) or lanes > 64:
         return f"the number of trips must be a power of two from 2 to 64, got {lanes}"
     if active():
