@@ -21,7 +21,10 @@ _CORE = (
     "dsl.core.ir",
     "dsl.core.number",
 )
-_TRACE = (*_CORE, "dsl.core.traced_program", "dsl.core.pytree", "dsl.core.syntax", "dsl.core.trace")
+_TRACE = (
+    *(*_CORE, "dsl.core.traced_program", "dsl.core.pytree", "dsl.core.kernel_parameter"),
+    *("dsl.core.syntax", "dsl.core.trace"),
+)
 _EMULATOR = "dsl.emulator.context", "dsl.emulator.builder", "dsl.emulator.ptx"
 _EMIT = (*_EMULATOR, "dsl.emulator.runtime", "dsl.emulator.emit")
 _RUN = "harness.terminal", "harness.schema", "harness.store", "harness.claim", "harness.run"
@@ -50,6 +53,7 @@ FLOORS = {
     "dsl/core/syntax": (("dsl.core.errors", "dsl.core.phrase", "dsl.core.syntax", *_GROUND), ()),
     "dsl/core/traced_program.py": ((*_GROUND,), ()),
     "dsl/core/pytree.py": (_CORE, ()),
+    "dsl/core/kernel_parameter.py": (_CORE, ()),
     "dsl/core/trace.py": ((*_TRACE, "dsl.layout", *_GROUND), ()),
     "dsl/core/control_flow": ((*_TRACE, "dsl.core.control_flow", *_GROUND), ()),
     "dsl/core/diagnosis": ((*_TRACE, "dsl.core.diagnosis", "dsl.layout", *_GROUND), ()),

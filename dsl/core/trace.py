@@ -17,11 +17,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dsl.core import pytree
+from dsl.core import kernel_parameter, pytree
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, at_author
 from dsl.core.ir import mlir
-from dsl.core.number.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
-from dsl.core.number.pointer import Pointer
+from dsl.core.number.dtypes import Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.phrase import Phrase
 from dsl.core.state import in_kernel, this_thread
 from dsl.core.syntax.recursion_limit import deep, endless
@@ -50,18 +49,6 @@ SLOT_TYPES = {
 }
 SLOT_BYTES = 8
 _RECORD_BYTES = 56
-# A value that an object hands out itself: what it is as a kernel parameter, and its bytes.
-_RAW_PARAMS = {
-    "i1": ("int", 1),
-    "i8": ("int", 1),
-    "i16": ("int", 2),
-    "i32": ("int", 4),
-    "i64": ("int", 8),
-    "f16": ("float", 2),
-    "bf16": ("float", 2),
-    "f32": ("float", 4),
-    "f64": ("float", 8),
-}
 COOPERATIVE, PROGRAMMATIC = 1, 2  # bits of a launch record's flags
 
 
@@ -352,37 +339,6 @@ def _place_in(diagnostic: str) -> Span | None:
 # --- kernels ---------------------------------------------------------------------------------------------------------
 
 
-def param_of(leaf) -> tuple[str, int, mlir.Type]:
-    """Kind, size in bytes and MLIR type of the kernel parameter that carries `leaf`.
-
-    One of kind "bytes" (a leaf with `param_bytes`, `param_alignment_bytes`) is memory that the leaf's `ir()` points at.
-    """
-    if isinstance(leaf, Pointer):
-        return "ptr", 8, leaf.ir_type()
-    if hasattr(leaf, "param_bytes"):
-        return "bytes", leaf.param_bytes, leaf.ir_type()
-    if isinstance(leaf, Boolean):
-        return "int", 1, mlir.i8
-    if isinstance(leaf, Numeric):
-        return "float" if leaf.is_float else "int", leaf.storage_width // 8, leaf.mlir_type
-    kind, size_bytes = _RAW_PARAMS.get(str(leaf.value.type), ("ptr", 8))
-    if kind == "ptr" and not str(leaf.value.type).startswith("!llvm.ptr"):
-        raise DSLUserCodeTypeError(
-            f"an object made of a {leaf.value.type} cannot be a kernel parameter", fix="make it of numbers and pointers"
-        )
-    return kind, size_bytes, mlir.i8 if str(leaf.value.type) == "i1" else leaf.value.type
-
-
-def to_param(leaf) -> mlir.Value:
-    return mlir.result("arith.extui", mlir.i8, leaf.ir()) if leaf.ir_type() == mlir.i1 else leaf.ir()
-
-
-def from_param(leaf, argument: mlir.Value):
-    if leaf.ir_type() == mlir.i1:
-        argument = mlir.result("arith.trunci", mlir.i1, argument)
-    return leaf.with_ir(argument)
-
-
 def triple(value, what: str) -> list[Numeric]:
     """Three Int32 extents from an int, a dynamic value or a sequence of up to three."""
     values = list(value) if isinstance(value, (tuple, list)) else [value]
@@ -448,12 +404,12 @@ def emit_launch(state: HostTrace, kernel: Kernel, config: Launch, block: list[Nu
     record = _launch_record(config, block, kernel)
     params = entry_alloca(mlir.ptr(), max(len(leaves), 1), 8)
     for position, leaf in enumerate(leaves):
-        kind, size_bytes, type_ = param_of(leaf)
+        kind, size_bytes, type_ = kernel_parameter.of(leaf)
         if kind == "bytes":
             cell = leaf.ir()
         else:
             cell = entry_alloca(type_, 1, 8)
-            mlir.store(to_param(leaf), cell, size_bytes)
+            mlir.store(kernel_parameter.stored(leaf), cell, size_bytes)
         mlir.store(cell, mlir.gep(params, mlir.ptr(), position), 8)
     mlir.call("dsl_launch", mlir.i32, state.handle, mlir.constant(index, mlir.i32), record, params)
 
@@ -468,7 +424,7 @@ def _trace_kernel(
     bounds: dict,
     names: Sequence[str] = (),
 ) -> Kernel:
-    params = [param_of(leaf) for leaf in leaves]
+    params = [kernel_parameter.of(leaf) for leaf in leaves]
     unique = f"kernel_{symbol(name)}_{len(state.kernels)}"
     attributes = {"nvvm.kernel": mlir.unit_attr(), **bounds}
     in_memory = [str(index) for index, (kind, _, _) in enumerate(params) if kind == "bytes"]
@@ -485,7 +441,7 @@ def _trace_kernel(
     operation, entry = state.device.function(unique, [type_ for _, _, type_ in params], None, attributes)
     traced = KernelTrace(unique, state.device, entry=entry)
     with tracing(traced), mlir.inside(entry):
-        inner = iter([from_param(leaf, argument) for leaf, argument in zip(leaves, entry.arguments)])
+        inner = iter([kernel_parameter.loaded(leaf, argument) for leaf, argument in zip(leaves, entry.arguments)])
         function(*pytree.unflatten(node, inner, tuple(arguments)))
         mlir.op("llvm.return")
         finish(operation, traced)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dsl.core import trace
+from dsl.core import kernel_parameter, trace
 from dsl.core.control_flow import result_names
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.ir import mlir
@@ -87,7 +87,7 @@ class Task(trace.KernelTrace):
             with trace.within(self, self.prologue):
                 return mlir.result("arith.constant", value.type, value=constant)
         leaf = RawValue(value)
-        _, _, type_ = trace.param_of(leaf)
+        _, _, type_ = kernel_parameter.of(leaf)
         assert self.entry is not None
         with mlir.context, mlir.location():
             argument = self.entry.add_argument(type_, mlir.location())
@@ -99,10 +99,10 @@ class Task(trace.KernelTrace):
         offset_bytes = self.program.reserve()
         stored = RawValue(value)
         with trace.within(owner, owner.body):
-            mlir.store(trace.to_param(stored), self.program.scratch_address(offset_bytes), 8)
+            mlir.store(kernel_parameter.stored(stored), self.program.scratch_address(offset_bytes), 8)
         owner.effect()
         with trace.within(self, self.prologue):
-            loaded = mlir.load(self.program.scratch_address(offset_bytes), trace.param_of(stored)[2], 8)
+            loaded = mlir.load(self.program.scratch_address(offset_bytes), kernel_parameter.of(stored)[2], 8)
         return self._number(loaded, value.type)
 
     def _number(self, value: mlir.Value, type_: mlir.Type) -> mlir.Value:
@@ -251,7 +251,7 @@ class Program:
             if not task.has_effects:
                 continue
             task.end()
-            params = tuple(trace.param_of(leaf)[:2] for leaf in task.params)
+            params = tuple(kernel_parameter.of(leaf)[:2] for leaf in task.params)
             kernel = trace.Kernel(task.name, params, 0, (), task.place)
             config = trace.Launch((task.grid, 1, 1), (task.block_dim, 1, 1))
             trace.emit_launch(self.host, kernel, config, trace.triple(config.block, "block"), task.params)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from dsl.core import pytree, trace
+from dsl.core import kernel_parameter, pytree, trace
 from dsl.core.control_flow import result_names
 from dsl.core.control_flow.merge import Scratch
 from dsl.core.errors import DSLUserCodeError
@@ -141,7 +141,7 @@ def run(function: Callable, *arguments: Any) -> None:
     )
     _check_limits(state.name, launch, extents)
     leaves = part.leaves()
-    params = tuple(trace.param_of(leaf)[:2] for leaf in leaves)
+    params = tuple(kernel_parameter.of(leaf)[:2] for leaf in leaves)
     kernel = trace.Kernel(unique, params, part.smem_bytes, tuple(part.allocations), place)
     trace.emit_launch(state, kernel, launch, [_extent(extent) for extent in launch.block], leaves)
 
