@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 
 from dsl.core.control_flow import expressions as core_expression
 from dsl.core.control_flow.hooks import Hooks
@@ -85,6 +86,8 @@ def range_constexpr(*bounds):
 class _Hooks(Hooks):
     """core's hooks with this surface's range."""
 
+    callee: Callable  # what calls of functions without a decorator go through
+
     @staticmethod
     def Range(
         *bounds, unroll=-1, unroll_full=False, prefetch_stages=None, pipelining=None, vectorize=None, **unknown
@@ -115,6 +118,7 @@ class _Hooks(Hooks):
 
 def _deprecated(text: str) -> None:
     frame = author_frame()
+    assert frame is not None  # the author's function calls this
     place = of_frame(frame)
     warn_at(text, DeprecationWarning, place, module=frame.f_globals.get("__name__", "<unknown>"))
 

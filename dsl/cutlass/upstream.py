@@ -10,15 +10,15 @@ from pathlib import Path
 @functools.cache
 def _spaces() -> dict[str, dict[str, tuple[str, ...] | None]]:
     """Of each module, and of `class X`, the names, each with its parameters where it can be called."""
-    found: dict[str, dict[str, tuple[str, ...] | None]] = {}
-    space = found
+    spaces: dict[str, dict[str, tuple[str, ...] | None]] = {}
+    space: dict[str, tuple[str, ...] | None] = {}
     for line in Path(__file__).with_name("upstream_names.txt").read_text().splitlines():
         if line.startswith("["):
-            space = found.setdefault(line[1:-1], {})
+            space = spaces.setdefault(line[1:-1], {})
             continue
         for name, called, parameters in re.findall(r"([\w.]+)(\(([^)]*)\))?", line):
             space[name] = tuple(filter(None, parameters.split(","))) if called else None
-    return found
+    return spaces
 
 
 def modules() -> set[str]:
@@ -29,11 +29,11 @@ def modules() -> set[str]:
 
 def names(space: str) -> set[str] | None:
     """The names of a module, or of `class X`, its submodules among them; None where they are not known."""
-    found = _spaces().get(space)
-    if found is None:
+    own = _spaces().get(space)
+    if own is None:
         return None
     inside = {name[len(space) + 1 :] for name in modules() if name.startswith(f"{space}.")}
-    return {*found, *(name for name in inside if "." not in name)}
+    return {*own, *(name for name in inside if "." not in name)}
 
 
 def parameters(space: str, name: str) -> tuple[str, ...]:

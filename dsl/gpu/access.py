@@ -12,7 +12,7 @@ from dsl.core.number.dtypes import Boolean, Numeric, NumericMeta, is_dynamic, nu
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.core.phrase import Phrase
-from dsl.gpu.inline import CONSTRAINTS, ptx
+from dsl.gpu.inline import CONSTRAINTS, ptx, raw_ptx
 
 _SCOPES = (None, "gpu", "cta", "cluster", "sys")
 _LEVEL1 = {
@@ -56,7 +56,7 @@ def load(
     modifiers += _known(level1_eviction_priority, _LEVEL1, "level1_eviction_priority")
     modifiers += _known(level_prefetch_size, _LEVEL2, "level_prefetch_size")
     width, carrier = dtype.storage_width, _CARRIERS[dtype.storage_width]
-    value = _asm(
+    value = raw_ptx(
         f"ld{modifiers}.b{width} $0, [$1];", carrier, f"={CONSTRAINTS[carrier]},{_letter(ptr)}", ptr.toint().ir()
     )
     if dtype is Boolean:
@@ -101,27 +101,13 @@ def store(
     if value.type != carrier:
         narrow = isinstance(value.type, mlir.ir.IntegerType)
         value = mlir.result("arith.extui" if narrow else "arith.bitcast", carrier, value)
-    _asm(
+    ptx(
         f"st{modifiers}.b{dtype.storage_width} [$0], $1;",
         None,
         f"{_letter(ptr)},{CONSTRAINTS[carrier]}",
         ptr.toint().ir(),
         value,
     )
-
-
-def _asm(text: str, result: mlir.Type | None, constraints: str, *operands: mlir.Value) -> mlir.Value | None:
-    return ptx(text, result and _Raw(result), constraints, *operands)
-
-
-class _Raw:
-    """An MLIR type in the place of a numeric one: the result is the SSA value."""
-
-    def __init__(self, type_: mlir.Type):
-        self.mlir_type = type_
-
-    def __call__(self, value: mlir.Value) -> mlir.Value:
-        return value
 
 
 def _letter(ptr: Pointer) -> str:

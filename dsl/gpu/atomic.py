@@ -53,11 +53,11 @@ def update(name: str, pointer: Pointer, value: Any, sem: str | None = None, scop
         )
     order = _order(sem, scope)
     if order:
-        held = CONSTRAINTS[dtype.carrier]
+        register = CONSTRAINTS[dtype.carrier]
         return ptx(
             f"atom{order}{_space(pointer)}.{name}.{_suffix(name, dtype)} $0, [$1], $2;",
             dtype,
-            f"={held},{_address(pointer)},{held}",
+            f"={register},{_address(pointer)},{register}",
             pointer.toint(),
             dtype(value),
         )
@@ -87,22 +87,23 @@ def compare_and_swap(
             fix="elements of 16, 32 or 64 bits",
         )
     bits = {16: mlir.i16, 32: mlir.i32, 64: mlir.i64}[dtype.width]
-    operands = [dtype(number).ir() for number in (expected, value)]
+    old_bits, new_bits = dtype(expected).ir(), dtype(value).ir()
     if dtype.is_float:
-        operands = [mlir.result("arith.bitcast", bits, operand) for operand in operands]
+        old_bits, new_bits = (mlir.result("arith.bitcast", bits, number) for number in (old_bits, new_bits))
     order = _order(sem, scope)
     if order or dtype.width == 16:
-        held = CONSTRAINTS[bits]
+        register = CONSTRAINTS[bits]
         integer = {16: Int16, 32: Int32, 64: Int64}[dtype.width]
         old = ptx(
             f"atom{order}{_space(pointer)}.cas.b{dtype.width} $0, [$1], $2, $3;",
             integer,
-            f"={held},{_address(pointer)},{held},{held}",
+            f"={register},{_address(pointer)},{register},{register}",
             pointer.toint(),
-            *operands,
+            old_bits,
+            new_bits,
         ).ir()
     else:
-        old = _swapped(pointer.address, *operands, element_bytes(dtype))[0]
+        old = _swapped(pointer.address, old_bits, new_bits, element_bytes(dtype))[0]
     return dtype(mlir.result("arith.bitcast", dtype.carrier, old) if dtype.is_float else old)
 
 

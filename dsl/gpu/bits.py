@@ -18,7 +18,7 @@ _NARROW = (Int32, Uint32)
 def _number(name: str, operand: Any, allowed: tuple = _WIDE) -> Numeric:
     """`operand` as one of the types the instruction has. Raises DSLUserCodeTypeError for others."""
     number = numeric(operand)
-    if type(number) not in allowed:
+    if number is None or type(number) not in allowed:
         raise DSLUserCodeTypeError(
             Phrase(
                 "{name} takes {names}, got {operand}",

@@ -13,14 +13,19 @@ from dsl.core.number.dtypes import Int32, Int64, Numeric, Uint32, Uint64, numeri
 from dsl.core.number.operators import type_name
 from dsl.gpu import inline
 
-_TYPES = {Int32: ("32", "s", "r"), Uint32: ("32", "u", "r"), Int64: ("64", "s", "l"), Uint64: ("64", "u", "l")}
+_TYPES: dict[type[Numeric], tuple[str, str, str]] = {
+    Int32: ("32", "s", "r"),
+    Uint32: ("32", "u", "r"),
+    Int64: ("64", "s", "l"),
+    Uint64: ("64", "u", "l"),
+}
 
 
 def _chained(name: str, instruction: str, count: int, text: str) -> Callable:
     def operation(*operands) -> Numeric:
         numbers = [numeric(operand) for operand in operands]
         kinds = {type(number) for number in numbers if number is not None}
-        typed = {type(numeric(operand)) for operand in operands if isinstance(operand, Numeric)} or kinds
+        typed = {type(operand) for operand in operands if isinstance(operand, Numeric)} or kinds
         if (
             len(operands) != count
             or any(number is None for number in numbers)

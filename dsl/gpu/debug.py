@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from types import NoneType
-from typing import Any
+from typing import Any, NoReturn
 
 from dsl.core import trace
 from dsl.core.control_flow.trace_output import Formatted
@@ -179,7 +179,7 @@ def _for_conversion(place: str, value: Any) -> Numeric | Pointer:
     return (Int64 if wide else Int32)(number) if kind in "dic" else (Uint64 if wide else Uint32)(number)
 
 
-def _refuse(value: Any) -> None:
+def _refuse(value: Any) -> NoReturn:
     raise DSLUserCodeTypeError(
         Phrase(
             "printf prints numbers, pointers, layouts, tensors and tuples of them, got {value}", value=type_name(value)

@@ -34,8 +34,8 @@ class RoundingMode(enum.Enum):
 
 def _operands(name: str, *operands: Any, floats: bool = True) -> list[Numeric]:
     """The operands as numbers of one type. Raises DSLUserCodeTypeError for others."""
-    numbers = [numeric(operand) for operand in operands]
-    if any(number is None for number in numbers):
+    numbers = [number for operand in operands if (number := numeric(operand)) is not None]
+    if len(numbers) < len(operands):
         raise DSLUserCodeTypeError(
             f"{name} takes numbers, got {', '.join(map(operators.type_name, operands))}",
             fix="give numbers, or a TensorSSA: `x[i]`, or `x.load()` of a tensor in registers",

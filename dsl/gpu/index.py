@@ -7,7 +7,7 @@ from dsl.gpu.inline import ptx, register
 
 
 def _triple(name: str) -> tuple[Int32, Int32, Int32]:
-    return tuple(register(f"{name}.{axis}") for axis in "xyz")
+    return register(f"{name}.x"), register(f"{name}.y"), register(f"{name}.z")
 
 
 def thread_idx() -> tuple[Int32, Int32, Int32]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from dsl.core import trace
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
@@ -12,7 +12,13 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int32, Numeric, NumericMeta, is_dynamic, numeric
 from dsl.core.phrase import Phrase
 
+_Result = TypeVar("_Result", bound=Numeric)
 
+
+@overload
+def intrinsic(name: str, result: type[_Result], *operands) -> _Result: ...
+@overload
+def intrinsic(name: str, result: None, *operands) -> None: ...
 def intrinsic(name: str, result: type[Numeric] | None, *operands) -> Numeric | None:
     """`llvm.NAME(operands...)`; operands are Numerics, pointers or SSA values."""
     trace.kernel()
@@ -20,20 +26,29 @@ def intrinsic(name: str, result: type[Numeric] | None, *operands) -> Numeric | N
     return None if result is None else result(value)
 
 
+@overload
+def ptx(text: str, result: type[_Result], constraints: str, *operands) -> _Result: ...
+@overload
+def ptx(text: str, result: None, constraints: str, *operands) -> None: ...
 def ptx(text: str, result: type[Numeric] | None, constraints: str, *operands) -> Numeric | None:
     """PTX text with $0, $1...; it has side effects and is convergent (lower.llvm_ir keeps it so)."""
+    results = _inline_asm(text, [result.mlir_type] if result else [], constraints, operands)
+    return result(results[0]) if result else None
+
+
+def raw_ptx(text: str, result: mlir.Type, constraints: str, *operands) -> mlir.Value:
+    """`ptx` whose result is a value of an MLIR type."""
+    return _inline_asm(text, [result], constraints, operands)[0]
+
+
+def _inline_asm(text: str, results: list[mlir.Type], constraints: str, operands: Sequence) -> Sequence[mlir.Value]:
     trace.kernel()
-    made = mlir.op(
-        "llvm.inline_asm",
-        [result.mlir_type] if result else [],
-        list(map(_value, operands)),
-        {
-            "asm_string": mlir.string_attr(text),
-            "constraints": mlir.string_attr(constraints),
-            "has_side_effects": mlir.unit_attr(),
-        },
-    )
-    return result(made.results[0]) if result else None
+    attributes = {
+        "asm_string": mlir.string_attr(text),
+        "constraints": mlir.string_attr(constraints),
+        "has_side_effects": mlir.unit_attr(),
+    }
+    return mlir.op("llvm.inline_asm", results, list(map(_value, operands)), attributes).results
 
 
 CONSTRAINTS = {
@@ -68,9 +83,9 @@ def inline_ptx(
             "a number here is a value, which PTX text cannot change: read_write_args has none to write to",
             fix="read it with read_only_args, and write a new one: write_only_types",
         )
-    types, given = list(write_only_types or ()), list(read_only_args or ())
-    texts = [_literal(value) for value in given]
-    arguments = [_register_of(value) for value, text in zip(given, texts) if text is None]
+    types, values = list(write_only_types or ()), list(read_only_args or ())
+    texts = [_literal(value) for value in values]
+    arguments = [_register_of(value) for value, text in zip(values, texts) if text is None]
     for dtype in types:
         if not isinstance(dtype, NumericMeta) or dtype.carrier not in CONSTRAINTS:
             raise DSLUserCodeTypeError(
@@ -80,13 +95,13 @@ def inline_ptx(
 
     def place(match: re.Match) -> str:
         kind, index = match[1], int(match[2])
-        if index >= len(types if kind == "w" else given) or kind == "rw":
+        if index >= len(types if kind == "w" else values) or kind == "rw":
             raise DSLUserCodeValueError(
                 f"the PTX text names {match[0]}, but there is no such operand",
                 fix="pass a type in write_only_types, or a value in read_only_args, for each",
             )
-        if kind == "r" and texts[index] is not None:
-            return texts[index]
+        if kind == "r" and (literal := texts[index]) is not None:
+            return literal
         return f"${index if kind == 'w' else len(types) + texts[:index].count(None)}"
 
     text = re.sub(r"\{\$(rw|r|w)(\d+)\}", place, ptx_code)
@@ -121,21 +136,12 @@ def _register_of(value: Any) -> Numeric:
 
 def _written(text: str, types: list[type[Numeric]], constraints: str, operands: list) -> Numeric | tuple | None:
     """What PTX text writes: a number of each type, alone or in a tuple."""
-    if len(types) < 2:
-        return ptx(text, types[0] if types else None, constraints, *operands)
-    trace.kernel()
-    carriers = [dtype.carrier for dtype in types]
-    made = mlir.op(
-        "llvm.inline_asm",
-        [mlir.struct(*carriers)],
-        list(map(_value, operands)),
-        {
-            "asm_string": mlir.string_attr(text),
-            "constraints": mlir.string_attr(constraints),
-            "has_side_effects": mlir.unit_attr(),
-        },
-    ).results[0]
-    return tuple(dtype(mlir.field(made, index, dtype.carrier)) for index, dtype in enumerate(types))
+    if not types:
+        return ptx(text, None, constraints, *operands)
+    if len(types) == 1:
+        return ptx(text, types[0], constraints, *operands)
+    whole = raw_ptx(text, mlir.struct(*(dtype.carrier for dtype in types)), constraints, *operands)
+    return tuple(dtype(mlir.field(whole, index, dtype.carrier)) for index, dtype in enumerate(types))
 
 
 def register(name: str) -> Int32:

@@ -7,7 +7,7 @@ in the low bits; the result is of the same form.  PTX ISA: add, sub, mul, fma, e
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from dsl.core import trace
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
@@ -19,6 +19,8 @@ from dsl.gpu import inline
 from dsl.gpu.math import exp2
 
 _LOG2_E = 1.4426950408889634
+_Whole = TypeVar("_Whole", bound=Numeric)
+_Part = TypeVar("_Part", bound=Numeric)
 _ROUNDINGS = (None, "rn", "rz", "rm", "rp", "none")
 
 
@@ -28,12 +30,15 @@ def _halves(instruction: str, dtype: type[Numeric], operands: tuple, predicate: 
     places = ", ".join(f"${i + 1}" for i in range(len(registers)))
     constraints = "=r" + ",r" * len(registers)
     text, extra = f"{instruction} $0, {places};", ()
-    if predicate is not None and not (
-        predicate is True or (numeric(predicate) is not None and not is_dynamic(predicate) and numeric(predicate).value)
-    ):
+    if predicate is not None and not _is_static_true(predicate):
         text, constraints, extra = f"@${len(registers) + 1} {text}", constraints + ",b", (Boolean(predicate),)
     packed = inline.ptx(text, Int32, constraints, *registers, *extra)
     return packed if all(not isinstance(operand, tuple) for operand in operands) else _pair(packed, dtype)
+
+
+def _is_static_true(predicate: Any) -> bool:
+    number = numeric(predicate)
+    return number is not None and not is_dynamic(number) and bool(number.value)
 
 
 def _register(operand: Any, dtype: type[Numeric]) -> Int32:
@@ -50,7 +55,7 @@ def _register(operand: Any, dtype: type[Numeric]) -> Int32:
     return _joined(operand, dtype, Int32)
 
 
-def _joined(operand: tuple, dtype: type[Numeric], whole: type[Numeric]) -> Numeric:
+def _joined(operand: tuple, dtype: type[Numeric], whole: type[_Whole]) -> _Whole:
     """Two numbers of `dtype` as the register that holds them, the first in the low bits."""
     parts = [dtype(numeric(item)).ir() for item in _two(operand)]
     vector = mlir.result("vector.from_elements", mlir.vector(dtype.carrier, 2), *parts)
@@ -66,13 +71,14 @@ def _two(operand: tuple) -> tuple:
     return operand
 
 
-def _pair(packed: Numeric, dtype: type[Numeric]) -> tuple[Numeric, Numeric]:
+def _pair(packed: Numeric, dtype: type[_Part]) -> tuple[_Part, _Part]:
     vector = mlir.result("llvm.bitcast", mlir.vector(dtype.carrier, 2), packed.ir())
-    positions = (mlir.ir.DenseI64ArrayAttr.get([index], mlir.context) for index in range(2))
-    return tuple(
-        dtype(mlir.op("vector.extract", [dtype.carrier], [vector], {"static_position": position}).results[0])
-        for position in positions
-    )
+
+    def part(index: int) -> _Part:
+        position = mlir.ir.DenseI64ArrayAttr.get([index], mlir.context)
+        return dtype(mlir.op("vector.extract", [dtype.carrier], [vector], {"static_position": position}).results[0])
+
+    return part(0), part(1)
 
 
 def _modifiers(**given: Any) -> str:
@@ -199,4 +205,5 @@ def fma_packed_f32x2(
 
 def exp_packed_f32x2(a) -> tuple[Float32, Float32]:
     """e**a of two Float32, as 2**(a * log2(e)), from sm_100 on.  PTX ISA: mul.f32x2, ex2.approx.ftz"""
-    return tuple(exp2(part) for part in mul_packed_f32x2(a, (_LOG2_E, _LOG2_E)))
+    low, high = mul_packed_f32x2(a, (_LOG2_E, _LOG2_E))
+    return exp2(low), exp2(high)

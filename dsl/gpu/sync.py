@@ -78,8 +78,13 @@ def fence_acq_rel_sys() -> None:
     intrinsic("nvvm.membar.sys", None)
 
 
-_PROXIES = {"alias": "alias", "async": "async", "async.global": "async.global"}
-_SHARED_PROXIES = {"cta": "async.shared::cta", "cluster": "async.shared::cluster"}
+_PROXIES = {  # by kind and space
+    ("alias", None): "alias",
+    ("async", None): "async",
+    ("async.global", None): "async.global",
+    ("async.shared", "cta"): "async.shared::cta",
+    ("async.shared", "cluster"): "async.shared::cluster",
+}
 
 
 def fence_proxy(kind: str, *, space: str | None = None, use_intrinsic: bool | None = None) -> None:
@@ -87,14 +92,14 @@ def fence_proxy(kind: str, *, space: str | None = None, use_intrinsic: bool | No
     "async.global", or "async.shared" of `space` "cta" or "cluster".  PTX ISA: fence.proxy. Raises DSLUserCodeValueError
     for another.
     """
-    known = _SHARED_PROXIES.get(space) if kind == "async.shared" else _PROXIES.get(kind) if space is None else None
-    if known is None:
+    proxy = _PROXIES.get((kind, space))
+    if proxy is None:
         raise DSLUserCodeValueError(
             f"fence_proxy does not support {kind!r}" + (f" in {space!r}" if space else ""),
             fix=Phrase('cute.arch.fence_proxy("async.shared", space="cta")', "IN_CUTE"),
             id="FENCE_PROXY",
         )
-    ptx(f"fence.proxy.{known};", None, "")
+    ptx(f"fence.proxy.{proxy};", None, "")
 
 
 def fence_view_async_shared() -> None:
@@ -139,7 +144,7 @@ class elect_one:
                 fix="take it out of `with elect_one()`; a copy by TMA elects its lane itself",
                 id="ELECT_IN_ELECT",
             )
-        self._flag, self._inside = elected(), None
+        self._flag = elected()
 
     def __enter__(self) -> None:
         branch = mlir.op("scf.if", [], [self._flag.ir()], None, regions=2)

@@ -146,8 +146,8 @@ def warp_redux_sync(value, kind: str, mask_and_clamp: int | Numeric = FULL_MASK)
 def match_sync(mask, value, kind: str = "any") -> Uint32:
     """The lanes that have this lane's value; `all`: every lane of the mask, or 0.  PTX ISA: match.sync."""
     number = numeric(value)
-    integer = number is not None and type(number).is_integer and type(number).width in (32, 64)
-    if kind not in ("any", "all") or not integer:
+    is_integer = number is not None and type(number).is_integer and type(number).width in (32, 64)
+    if number is None or kind not in ("any", "all") or not is_integer:
         raise DSLUserCodeTypeError(
             Phrase(
                 "match.sync compares integers of 32 or 64 bits, any or all, got {value} and {kind!r}",

@@ -52,7 +52,9 @@ def copy(
     """
     if isinstance(atom, (TmaAtom, BulkAtom)):
         _no_predicate(pred)
-        return (copy_boxes if isinstance(atom, TmaAtom) else copy_runs)(atom, src, dst, **of_tma)
+        if isinstance(atom, TmaAtom):
+            return copy_boxes(atom, src, dst, **of_tma)
+        return copy_runs(atom, src, dst, **of_tma)
     if of_tma:
         raise _unknown_parameter(next(iter(of_tma)))
     if not isinstance(atom, CopyAtom):

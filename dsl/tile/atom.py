@@ -32,13 +32,22 @@ class VectorOp(Constant):
     thr_id = Layout(1, 0)
     loads = True
 
-    def bits(self, given: int, dtype: type[Numeric]) -> int:
-        return given or dtype.storage_width
+    def bits(self, asked: int, dtype: type[Numeric]) -> int:
+        return asked or dtype.storage_width
 
     def layouts(self, dtype: type[Numeric], bits: int) -> tuple[Layout, Layout]:
         """(thread, value) -> element, of source and destination."""
         count = bits // dtype.storage_width
-        return (Layout((1, count), (0, 0 if count == 1 else 1)),) * 2
+        layout = Layout((1, count), (0, 0 if count == 1 else 1))
+        return layout, layout
+
+    def check(self, dtype: type[Numeric], bits: int) -> None:
+        """Raise DSLUserCodeError where the instruction does not move as many bits."""
+        raise NotImplementedError
+
+    def move(self, src: Pointer, dst: Pointer, count: int) -> None:
+        """Copy `count` contiguous elements."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dsl.core.number.dtypes import Boolean, Numeric, NumericMeta, numeric
 from dsl.core.number.operators import select, type_name
 from dsl.tile import broadcast
 from dsl.tile.mlir_vector import splat
-from dsl.tile.ssa import TensorSSA, static_shape
+from dsl.tile.ssa import TensorSSA, operate, static_shape
 from dsl.tile.tensor import Tensor
 
 
@@ -100,7 +100,7 @@ def _truths(x: Any, name: str) -> mlir.Value:
         raise DSLUserCodeTypeError(
             f"{name} takes a TensorSSA, got {type_name(x)}", fix="load a tensor first: `t.load()`"
         )
-    return x.ir() if x.dtype is Boolean else (x != 0).ir()
+    return x.ir() if x.dtype is Boolean else operate("ne", x, 0).ir()
 
 
 def any_(x: TensorSSA) -> Boolean:

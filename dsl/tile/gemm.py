@@ -109,13 +109,14 @@ def _checked(atom: Any, d: Any, a: Any, b: Any, c: Any, what: str) -> list[Tenso
 def _by_modes(tensor: Tensor, name: str, shapes: list) -> Tensor:
     """The tensor with the modes (V, M, K), (V, N, K) or (V, M, N), of extent 1 where the author has none."""
     ranks = tuple(lay.rank(shape) for shape in shapes)
-    missing = {
+    modes_by_ranks: dict[tuple[int, ...], tuple[bool, bool]] = {
         (1, 1, 1, 1): (False, True),
         (2, 1, 1, 2): (True, True),
         (2, 2, 2, 2): (True, False),
         (3, 2, 2, 3): (False, True),
         (3, 3, 3, 3): (False, False),
-    }.get(ranks)
+    }
+    missing = modes_by_ranks.get(ranks)
     if missing is None:
         shown = ", ".join(f"{name} {text(shape)}" for name, shape in zip(_NAMES, shapes))
         raise DSLUserCodeValueError(

@@ -284,6 +284,8 @@ class ResourceHandle:
 class _Participant(Carried):
     """One side of a pipeline and where it stands."""
 
+    ImmutableResourceHandle: type[ResourceHandle]
+
     def __init__(self, pipeline: PipelineAsync, state: PipelineState, group: CooperativeGroup):
         self._pipeline, self._state, self._group = pipeline, state, group
 

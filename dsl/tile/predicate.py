@@ -28,9 +28,11 @@ class Predicates:
     def __init__(self, pred: Any, shape: Any, copied: Any) -> None:
         self.pred = _require(pred)
         vector = shape[0]
-        parts = isinstance(vector, tuple) and len(vector) > 1
-        self.together = lay.size(vector[0]) if parts else 1
-        wanted = (vector[1:] if parts else vector, *(copied[1:] if isinstance(copied, tuple) else ()))
+        if isinstance(vector, tuple) and len(vector) > 1:
+            self.together, each = lay.size(vector[0]), vector[1:]
+        else:
+            self.together, each = 1, vector
+        wanted = (each, *(copied[1:] if isinstance(copied, tuple) else ()))
         modes = vectors_and_rest(pred).shape
         if [lay.size(mode) for mode in modes] != [lay.size(vector) // self.together, lay.size(shape[1])]:
             shown = tuple(mode[0] if isinstance(mode, tuple) and len(mode) == 1 else mode for mode in wanted)

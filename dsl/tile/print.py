@@ -245,5 +245,5 @@ def _listed(numbers: list[Numeric], leaves: list) -> str:
     return "( " + ", ".join(debug.spell(debug.printable(number), leaves) for number in numbers) + " )"
 
 
-Tensor.__printf__ = _printf_tensor
-TensorSSA.__printf__ = _printf_value
+setattr(Tensor, "__printf__", _printf_tensor)  # noqa: B010 - gpu.debug asks for it
+setattr(TensorSSA, "__printf__", _printf_value)  # noqa: B010

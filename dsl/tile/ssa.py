@@ -343,7 +343,8 @@ def _together(name: str, a: Any, b: Any) -> tuple[TensorSSA, TensorSSA]:
     """Both operands in the type and shape the operation is computed in."""
     sign = _SIGNS.get(name, name)
     own = number_rules.current().operation
-    dtype = (own or promote)(*([name] if own else []), _type_of(a, sign), _type_of(b, sign))
+    types = _type_of(a, sign), _type_of(b, sign)
+    dtype = own(name, *types) if own else promote(*types)
     if name == "truediv" and dtype.is_integer:
         dtype = Float32
     if conversion.is_bits(dtype):
@@ -368,11 +369,12 @@ def operate(name: str, a: Any, b: Any) -> TensorSSA:
             f"`{_SIGNS[name]}` needs integers, got elements of {dtype}",
             fix="convert them first, for example `x.to(cutlass.Int32)`",
         )
-    static = numeric(b).value if numeric(b) is not None and not is_dynamic(numeric(b)) else None
+    number = numeric(b)
+    static = number.value if number is not None and not is_dynamic(number) else None
     if name in arithmetic.COMPARE:
         return TensorSSA(arithmetic.compare(name, left.ir(), right.ir(), dtype.signed), left.shape, Boolean)
     if name == "pow" and dtype is Boolean:  # 0 ** 1 alone is 0
-        return left | ~right
+        return operate("or", left, ~right)
     if name == "pow":
         return elementwise(lambda x, y: x**y, left, static if static is not None else right)
     return left.with_ir(_emit(name, dtype, left.ir(), right.ir(), static))
@@ -410,7 +412,6 @@ for _name in _SIGNS:
     setattr(TensorSSA, f"__{_name}__", _forward(_name))
     if _name not in arithmetic.COMPARE:
         setattr(TensorSSA, f"__r{_name}__", _reflected(_name))
-TensorSSA.__hash__ = None
 
 
 def elementwise(function: Callable, *operands: Any) -> Any:
@@ -433,5 +434,5 @@ def elementwise(function: Callable, *operands: Any) -> Any:
 
 def from_numbers(numbers: list, shape: Any) -> TensorSSA:
     """A value of `shape` from its elements, numbers of one type."""
-    elements = [numeric(number) for number in numbers]
+    elements = [element for number in numbers if (element := numeric(number)) is not None]
     return TensorSSA(from_elements([number.ir() for number in elements]), shape, type(elements[0]))

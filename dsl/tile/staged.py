@@ -40,7 +40,8 @@ def make_smem_layout(
             fix="make its contiguous extent longer",
         )
     part, rows = span * 8 // a_dtype.width, extents[1 - major]
-    shapes, strides = [0, 0], [0, 0]
+    shapes: list[Any] = [0, 0]
+    strides: list[Any] = [0, 0]
     shapes[1 - major], strides[1 - major] = rows, part
     shapes[major], strides[major] = (
         ((part, extents[major] // part), (1, part * rows)) if part < extents[major] else (extents[major], 1)

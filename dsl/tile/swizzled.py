@@ -45,6 +45,7 @@ def swizzled_tensor(pointer: Pointer, layout: Layout | ComposedLayout, swizzle: 
     Where the pointer is not known to be aligned to the swizzle's period, the tensor starts at the period it lies in.
     """
     composed, period = swizzled_layout(layout, pointer.dtype, swizzle), period_bytes(swizzle)
+    layout = composed.outer
     if pointer.alignment_bytes % period == 0:
         return Tensor(pointer, composed)
     into = Int32(pointer.toint() & (period - 1)) * 8 // pointer.dtype.storage_width

@@ -176,13 +176,12 @@ def make_tiled_mma(op_or_atom: Any, atom_layout_mnk: Any = (1, 1, 1), permutatio
 
     `permutation_mnk` has an extent, a layout or None for each of M, N and K: what the tile covers in that mode.
     """
-    atom = op_or_atom if isinstance(op_or_atom, MmaAtom) else None
-    if atom is None and not isinstance(op_or_atom, (MmaOp, MmaUniversalOp)):
+    if not isinstance(op_or_atom, (MmaAtom, MmaOp, MmaUniversalOp)):
         raise DSLUserCodeTypeError(
             f"a tiled mma takes an mma operation or atom, got {type(op_or_atom).__name__}",
             fix="cute.make_tiled_mma(warp.MmaF16BF16Op(...), (2, 2, 1))",
         )
-    op = (atom or make_mma_atom(op_or_atom)).op
+    op = (op_or_atom if isinstance(op_or_atom, MmaAtom) else make_mma_atom(op_or_atom)).op
     layout = atom_layout_mnk if isinstance(atom_layout_mnk, Layout) else make_layout(as_index(atom_layout_mnk))
     if lay.rank(layout) != 3 or not isinstance(layout.shape, tuple) or not lay.is_static(layout):
         raise DSLUserCodeValueError(

@@ -126,10 +126,10 @@ def _run(tensor: Tensor) -> int:
 
     A power of two, except in registers' memory.
     """
-    layout = tensor.layout
-    longest, composed = lay.size(layout), isinstance(layout, ComposedLayout)
-    if composed:
-        longest, layout = kept_together(layout), layout.outer
+    whole_layout = tensor.layout
+    composed = isinstance(whole_layout, ComposedLayout)
+    layout = whole_layout.outer if isinstance(whole_layout, ComposedLayout) else whole_layout
+    longest = kept_together(whole_layout) if isinstance(whole_layout, ComposedLayout) else lay.size(layout)
     if not lay.is_static(layout):
         layout = layout if isinstance(layout.shape, tuple) else lay.Layout((layout.shape,), (layout.stride,))
         extent, stride = flatten_to_tuple(layout.shape)[0], flatten_to_tuple(layout.stride)[0]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
 
 from dsl.core.diagnosis import author_traceback
 from dsl.core.errors import DSLUserCodeError, warn_not_portable
@@ -11,30 +13,41 @@ from dsl.launch.call.compiler import Options
 from dsl.launch.call.jit import CompiledFunction, JitFunction, compile_function
 from dsl.launch.call.kernel_call import KernelFunction
 
+_Decorated = TypeVar("_Decorated", JitFunction, KernelFunction)
 
-def jit(function=None, **_options) -> JitFunction:
+
+@overload
+def jit(function: Callable, **_options) -> JitFunction: ...
+@overload
+def jit(function: None = None, **_options) -> Callable[[Callable], JitFunction]: ...
+def jit(function: Any = None, **_options) -> Any:
     """A host function: traced, compiled to native code, and run; inside a traced function it is inlined."""
     if function is None:
         return jit
-    return _told(JitFunction(function, GRAMMAR, Constexpr))
+    return _checked_source(JitFunction(function, GRAMMAR, Constexpr))
 
 
-def kernel(function=None, **_options) -> KernelFunction:
+@overload
+def kernel(function: Callable, **_options) -> KernelFunction: ...
+@overload
+def kernel(function: None = None, **_options) -> Callable[[Callable], KernelFunction]: ...
+def kernel(function: Any = None, **_options) -> Any:
     """A GPU kernel: call it in a @cute.jit function and `.launch(grid=, block=)` the call."""
     if function is None:
         return kernel
-    return _told(KernelFunction(function, GRAMMAR, Constexpr))
+    return _checked_source(KernelFunction(function, GRAMMAR, Constexpr))
 
 
 _NO_FILE = ("<stdin>", "<string>", "<text at ")  # standard input, python -c, exec; not a cell and no prompt
 
 
 @author_traceback.guarded
-def _told(made: JitFunction | KernelFunction) -> JitFunction | KernelFunction:
-    """`made`; warns where its text is in no file, as NVIDIA's compiler needs it."""
-    if made.function.__code__.co_filename.startswith(_NO_FILE):
-        warn_not_portable(f"the text of `{made.__name__}` is in no file", "UNSUP_NO_SOURCE", fix="write it to a file")
-    return made
+def _checked_source(function: _Decorated) -> _Decorated:
+    """`function`; warns where its text is in no file, as NVIDIA's compiler needs it."""
+    if function.function.__code__.co_filename.startswith(_NO_FILE):
+        name = function.__name__
+        warn_not_portable(f"the text of `{name}` is in no file", "UNSUP_NO_SOURCE", fix="write it to a file")
+    return function
 
 
 class _Compile:

@@ -53,8 +53,12 @@ def _types(value: Any) -> list:
     return [slot.type for slot in _slots(value)]
 
 
-for _class in (Numeric, Pointer, Tensor, Layout, ComposedLayout, RuntimePointer, RuntimeTensor):
-    _class.__extract_mlir_values__ = extract_mlir_values
-    _class.__new_from_mlir_values__ = new_from_mlir_values
-for _class in (Numeric, RuntimePointer, RuntimeTensor):
-    _class.__get_mlir_types__, _class.__c_pointers__ = _types, _slots
+_DYNAMIC_EXPRESSION = {"__extract_mlir_values__": extract_mlir_values, "__new_from_mlir_values__": new_from_mlir_values}
+_JIT_ARGUMENT = {"__get_mlir_types__": _types, "__c_pointers__": _slots}
+for _classes, _methods in (
+    ((Numeric, Pointer, Tensor, Layout, ComposedLayout, RuntimePointer, RuntimeTensor), _DYNAMIC_EXPRESSION),
+    ((Numeric, RuntimePointer, RuntimeTensor), _JIT_ARGUMENT),
+):
+    for _class in _classes:
+        for _name, _method in _methods.items():
+            setattr(_class, _name, _method)

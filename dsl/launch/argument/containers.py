@@ -177,8 +177,9 @@ class LayoutType:
         leaves = iter(
             [leaf.rebuild([next(remaining)]) if isinstance(leaf, ScalarType) else leaf for leaf in self.leaves]
         )
-        *offset, shape, stride = (transform_leaf(lambda _: next(leaves), part) for part in _parts(self.layout))
-        return ComposedLayout(self.layout.inner, *offset, Layout(shape, stride)) if offset else Layout(shape, stride)
+        parts = [transform_leaf(lambda _: next(leaves), part) for part in _parts(self.layout)]
+        outer = Layout(*parts[-2:])
+        return ComposedLayout(self.layout.inner, parts[0], outer) if isinstance(self.layout, ComposedLayout) else outer
 
     def read(self, value: Any, binding: Binding) -> list:
         if type(value) is not type(self.layout):
@@ -201,8 +202,9 @@ class LayoutType:
 
 def _parts(layout: Layout | ComposedLayout) -> tuple:
     """The offset of a composed layout, the shape and the stride."""
-    outer = getattr(layout, "outer", layout)
-    return (*((layout.offset,) if outer is not layout else ()), outer.shape, outer.stride)
+    if isinstance(layout, ComposedLayout):
+        return layout.offset, layout.outer.shape, layout.outer.stride
+    return layout.shape, layout.stride
 
 
 def _leaves(layout: Layout | ComposedLayout) -> tuple:

@@ -38,4 +38,4 @@ def torch_dtype(dtype: type[Numeric]):
     return dtype_of_torch
 
 
-NumericMeta.numpy_dtype = property(numpy_dtype)
+setattr(NumericMeta, "numpy_dtype", property(numpy_dtype))  # noqa: B010 - an attribute of every numeric type

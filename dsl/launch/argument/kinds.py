@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dsl.core.number.dtypes import Float, Float32, Int32, Integer, Numeric, NumericMeta, of_python
+from dsl.core.number.dtypes import Float, Float32, Int32, Integer, Numeric, of_python
 from dsl.launch.argument import abi, author_objects, containers, dlpack
 from dsl.launch.argument.abi import ArgumentType, PointerType, ScalarType, Static, StreamType, TensorType
 from dsl.launch.argument.author_objects import ObjectType
@@ -33,8 +33,8 @@ class Annotated(NamedTuple):
     @property
     def number(self) -> type[Numeric] | None:
         """The numeric type that is asked for, None for none and for a family of them."""
-        is_one = isinstance(self.annotation, NumericMeta) and self.annotation not in FAMILIES
-        return self.annotation if is_one else None
+        is_type = isinstance(self.annotation, type) and issubclass(self.annotation, Numeric)
+        return self.annotation if is_type and self.annotation not in FAMILIES else None
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,11 @@ def _type_of_python_number(value: Any, wanted: Annotated) -> ScalarType | None:
     dtype = wanted.number
     if dtype and type(value) in (bool, int, float) and abi.as_python_number(dtype) is not dtype:
         return ScalarType(abi.as_python_number(dtype), dtype)
-    return ScalarType(dtype or _numpy_type(value) or (Int32 if type(number) is int else of_python(number)))
+    if dtype is None and type(number) is int:
+        dtype = _numpy_type(value) or Int32
+    dtype = dtype or _numpy_type(value) or of_python(number)
+    assert dtype is not None  # of a Python number
+    return ScalarType(dtype)
 
 
 def _type_of_container(value: Any, wanted: Annotated) -> ContainerType | None:

@@ -29,7 +29,7 @@ class _Slot:
     stored: type[Numeric]
     pointer: Pointer | None = None
 
-    def python(self, raw: bytes) -> Any:
+    def python(self, raw: bytes | memoryview) -> Any:
         letter = self.stored.format
         number = struct.unpack_from(f"<{letter}", raw)[0]
         if self.pointer is None:
@@ -101,6 +101,7 @@ def store(function: str, returned: Any) -> Result | Any:
         return returned
     _refuse_memory(function, node)
     host, values = trace.host(), []
+    assert host.entry is not None  # it is being traced
     for leaf in leaves:
         if isinstance(leaf, Numeric) and not is_dynamic(leaf):
             values.append(leaf.value)

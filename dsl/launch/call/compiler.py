@@ -8,7 +8,7 @@ import os
 import re
 import struct
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -203,7 +203,7 @@ class Compiled:
     def _run(self, device: Device | None, slots: Sequence[int | float]) -> Any:
         """Call the native function; what it returned."""
         frame = self._frame(device)
-        if frame.begin is not None:
+        if frame.begin is not None and device is not None:
             frame.begin()
             device.unread = frame
         handle = frame.handle
@@ -221,11 +221,11 @@ class Compiled:
             del _runs[handle]
         if failed or frame.error is not None:
             frame.note()
-            raise frame.error or (
-                device.refused(frame.native.code)
-                if frame.native.code
-                else why(self, failed, struct.unpack_from("<q", frame.block)[0])
-            )
+            if frame.error is not None:
+                raise frame.error
+            if frame.native.code and device is not None:
+                raise device.refused(frame.native.code)
+            raise why(self, failed, struct.unpack_from("<q", frame.block)[0])
         if device is not None:
             try:
                 device.sync()
@@ -276,14 +276,16 @@ class _Frame:
     __slots__ = ("compiled", "device", "table", "native", "handle", "error", "block", "address", "log", "begin")
 
     def __init__(self, compiled: Compiled, device: Device | None):
-        self.compiled, self.device, self.table, self.error = compiled, device, compiled.table, None
+        self.compiled, self.device, self.table = compiled, device, compiled.table
+        self.error: BaseException | None = None
         self.native = self.table.run(_entry)
         self.handle = ctypes.addressof(self.native)
         self.block = ctypes.create_string_buffer(compiled.block_bytes)
         self.address, self.log = ctypes.addressof(self.block), memoryview(self.native).cast("B")[Run.log.offset :]
-        is_native = device is not None and device.launch_entry is not None
-        self.begin = device.begin if is_native and device.ends_launches_later else None
-        if is_native:
+        self.begin: Callable[[], None] | None = None
+        if device is not None and device.launch_entry is not None:
+            if device.ends_launches_later:
+                self.begin = device.begin
             session.with_machine_code.add(compiled)
 
     def note(self) -> None:
@@ -306,8 +308,9 @@ class _Frame:
         # Python hears signals after a call: between taking the counts back and the one call that writes there is none.
         native.count = native.launched = native.ended = 0
         deque(writing, maxlen=0)
-        for name, launch in unheard:
-            self.device.launched(name, launch)
+        if self.device is not None:
+            for name, launch in unheard:
+                self.device.launched(name, launch)
 
 
 _runs: dict[int, _Frame] = {}  # by handle: a native function may be running in every thread
@@ -360,7 +363,8 @@ def _launch_of_bytes(text: bytes) -> Launch:
 
 
 def _launch(run: _Frame, index: int, record: Record, params: int) -> None:
-    kernel, launch = run.compiled.traced.kernels[index], _launch_of(record)
+    kernel, launch, device = run.compiled.traced.kernels[index], _launch_of(record), run.device
+    assert device is not None  # the frame of a function that launches has one
     addresses = (ctypes.c_void_p * max(len(kernel.params), 1)).from_address(params)
     values = [ctypes.string_at(address, size_bytes) for address, (_, size_bytes) in zip(addresses, kernel.params)]
     noted = run.compiled.records(session.current())[index]
@@ -369,9 +373,9 @@ def _launch(run: _Frame, index: int, record: Record, params: int) -> None:
         text = f"launch of `{kernel.name}`: {launch.smem_bytes} bytes of shared memory"
         raise DeviceError("CUDA_ERROR_INVALID_VALUE", text, INVALID_LAUNCH)
     run.compiled.code.collectives.check(kernel.name, launch.block)
-    program = run.compiled.program(run.device)
-    run.device.launch(program, kernel.name, launch, values)
-    if run.device.launch_entry is not None:  # from now on without Python
-        handle, allowed_smem_bytes = run.device.function(program, kernel.name, launch)
+    program = run.compiled.program(device)
+    device.launch(program, kernel.name, launch, values)
+    if device.launch_entry is not None:  # from now on without Python
+        handle, allowed_smem_bytes = device.function(program, kernel.name, launch)
         run.table.allowed_smem_bytes[index] = allowed_smem_bytes
         run.table.functions[index], run.table.program = handle, program

@@ -22,6 +22,8 @@ from dsl.span import Span
 class DecoratedFunction:
     """A decorated function of the author and its surface's grammar."""
 
+    __name__: str
+
     @author_traceback.guarded
     def __init__(self, function: types.FunctionType, grammar: Grammar, static_marker: type):
         if not isinstance(function, types.FunctionType):
@@ -103,6 +105,10 @@ class DecoratedFunction:
             also=definition,
             fix=f"call it as `{self.__name__}({', '.join(map(_spelt, parameters.values()))})`",
         )
+
+    def __call__(self, *args, **keywords) -> Any:
+        """What a call from Python, or inside a traced function, does."""
+        raise NotImplementedError
 
     def __reached__(self) -> tuple:
         """What dynamic statements reach through this: core.heap."""

@@ -48,10 +48,8 @@ class Machine:
         text = packed_call.llvm_ir(signature.types if self.native else (), compiled.block_bytes)
         library = _library()
         self._careful = _CAREFUL(self._explain)
-        addresses = [
-            ctypes.cast(function, ctypes.c_void_p).value
-            for function in (library.TVMFFIErrorSetRaisedFromCStr, library.TVMFFIEnvGetStream, self._careful)
-        ]
+        functions = library.TVMFFIErrorSetRaisedFromCStr, library.TVMFFIEnvGetStream, self._careful
+        addresses = [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]
         self.code = native(
             text, dict(zip(packed_call.IMPORTS, [*addresses, ctypes.addressof(self.state)])), packed_call.EXPORTS
         )
@@ -70,6 +68,7 @@ class Machine:
             return False
         device, state = running and running.device, self.state
         if self.compiled.launches:
+            assert device is not None  # what launches is given the session
             if device.native_calls is None or device.launch_entry is None:
                 return False
             state.begin, state.begin_argument, state.sync = device.native_calls

@@ -62,7 +62,7 @@ class KernelFunction(DecoratedFunction):
             annotation = Float32 if annotation is Float and of_python(value) else type(value)
         if isinstance(annotation, NumericMeta) and isinstance(value, Numeric):
             return annotation(value)
-        if isinstance(annotation, NumericMeta) and of_python(value):
+        if isinstance(annotation, type) and issubclass(annotation, Numeric) and of_python(value):
             number = annotation(value)
             signed = abi.as_python_number(annotation)
             if signed is not annotation:

@@ -101,7 +101,7 @@ def _spell(value: Any) -> str:
 
 def _product(extents: Sequence[int | None]) -> int | None:
     x, y, z = extents
-    return None if None in extents else x * y * z
+    return None if x is None or y is None or z is None else x * y * z
 
 
 def check_shared_memory(traced: Traced, arch: str) -> None:

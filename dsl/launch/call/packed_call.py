@@ -93,7 +93,7 @@ def llvm_ir(types: Sequence[Any], block_bytes: int) -> str:
         block_bytes=block_bytes,
         launched=Run.launched.offset,
         ended=Run.ended.offset,
-        **{name: getattr(State, name).offset for name, _ in State._fields_},
+        **{field[0]: getattr(State, field[0]).offset for field in State._fields_},
     )
 
 
@@ -167,6 +167,7 @@ class _Body:
         value = self.do(f"load i64, ptr {at}")
         if dtype is not Boolean:
             self.within(value, dtype.min, dtype.max)
+        assert dtype.format is not None  # native_types: it can be an argument
         self.store_int(dtype.format, value)
 
     def within(self, value: str, low: int, high: int) -> None:

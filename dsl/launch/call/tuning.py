@@ -46,7 +46,8 @@ def _fastest(
     runs: Callable[[dict], Callable], params: dict, warmup_iterations: int, iterations: int
 ) -> tuple[dict, Callable]:
     """The fastest configuration, and what `runs` gave for it."""
-    best, failed = None, None
+    best: tuple[float, dict, Callable] | None = None
+    failed: Exception | None = None
     for configuration in _configurations(params):
         try:
             run = runs(configuration)
@@ -57,6 +58,7 @@ def _fastest(
         if best is None or took_us < best[0]:
             best = took_us, configuration, run
     if best is None:
+        assert failed is not None  # there is a configuration at least
         raise failed
     return best[1], best[2]
 

@@ -259,17 +259,20 @@ class Cuda(Device):
     @functools.cached_property
     def launch_entry(self) -> int:
         """The address of machine code that launches; see native_launch."""
-        self._native = native_launch.entry(ctypes.cast(self._library.cuLaunchKernelEx, ctypes.c_void_p).value)
+        self._native = native_launch.entry(self._address("cuLaunchKernelEx"))
         return self._native[0]
 
     @functools.cached_property
     def native_calls(self) -> tuple[int, int, int]:
         """What machine code calls for `begin` (address and argument) and for `sync` (address)."""
-        current, wait = (
-            ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
-            for name in ("cuCtxSetCurrent", "cuCtxSynchronize")
-        )
+        current, wait = self._address("cuCtxSetCurrent"), self._address("cuCtxSynchronize")
         return current, int(self.context), wait
+
+    def _address(self, name: str) -> int:
+        """Where a function of the driver is."""
+        address = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
+        assert address is not None  # the library has it
+        return address
 
     def begin(self) -> None:
         """Raises DeviceError where the context is lost."""

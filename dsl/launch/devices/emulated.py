@@ -110,16 +110,26 @@ class Emulated(Device):
         self.memory.unregister(address)
 
     def load(self, ptx: str) -> emulator.Program:
-        from dsl import emulator
 
         disk = disk_cache.current()
         if disk is None:
-            return emulator.load(ptx, **self._gpu())
-        found: list[bytes | None] = []
-        program = emulator.load(ptx, lambda: found.append(disk.get(self._key(ptx))) or found[0], **self._gpu())
-        if found and found[0] is not None:
+            return self._load(ptx)
+        from_disk: bytes | None = None
+
+        def stored() -> bytes | None:
+            nonlocal from_disk
+            from_disk = disk.get(self._key(ptx))
+            return from_disk
+
+        program = self._load(ptx, stored)
+        if from_disk is not None:
             self._kept[program.sha256] = program.compiled
         return program
+
+    def _load(self, ptx: str, stored: Callable[[], bytes | None] = lambda: None) -> emulator.Program:
+        from dsl import emulator
+
+        return emulator.load(ptx, stored, **self._gpu())
 
     def _gpu(self) -> dict[str, str]:
         return {"gpu_model": self.gpu_model} if self.gpu_model else {}

@@ -72,6 +72,7 @@ class Device:
 
     # --- optional: what a run may ask of a device ---------------------------------------------------------------------
 
+    capsules_say_cuda = False  # whether DLPack capsules of mapped tensors name a CUDA device
     wants_storages = True  # whether `register` has to hear of the device's own tensors
     announce: Callable[[str], None] | None = None  # what gets a sentence of a kernel that runs for long
 
@@ -91,6 +92,10 @@ class Device:
         None. None where the device does not follow them: what it gives is the chip's.
         """
         return None
+
+    def param_bytes(self, program: Any, entry: str) -> list[int]:
+        """The size of each parameter of a kernel."""
+        raise NotImplementedError
 
     # --- optional: launches by machine code, see native_launch --------------------------------------------------------
 

@@ -171,7 +171,7 @@ def _param(param: bytes, memory: Regions, ids: dict[int, int]) -> dict:
 
 def bytes_at(address: int, size_bytes: int) -> np.ndarray:
     """Host memory as an array, in place."""
-    return np.frombuffer((ctypes.c_uint8 * size_bytes).from_address(address), np.uint8)
+    return np.frombuffer(memoryview((ctypes.c_uint8 * size_bytes).from_address(address)), np.uint8)
 
 
 def content(data: np.ndarray) -> Content:

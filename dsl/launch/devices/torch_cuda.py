@@ -84,15 +84,15 @@ class AfterImport:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(fullname)
-        if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
+        if spec is not None and (loader := spec.loader) is not None:
+            execute = loader.exec_module
 
             def exec_module(module: ModuleType) -> None:
-                del spec.loader.exec_module
+                del loader.exec_module
                 execute(module)
                 self.then(module)
 
-            spec.loader.exec_module = exec_module
+            loader.exec_module = exec_module
         return spec
 
 
@@ -135,9 +135,13 @@ class _Storages:
 
     def renew(self, tensors: list[Any]) -> None:
         """Tensors that torch may have given other memory."""
-        for tensor in filter(self.holds, tensors):
-            finalizer = self.finalizers[_key(tensor)]
-            if tensor.untyped_storage().data_ptr() != finalizer.peek()[2][1]:
+        for tensor in tensors:
+            key = _key(tensor)
+            finalizer = None if key is None else self.finalizers.get(key)
+            if finalizer is None:
+                continue
+            alive = finalizer.peek()
+            if alive is None or tensor.untyped_storage().data_ptr() != alive[2][1]:
                 finalizer()
                 self.add_all([tensor])
 
@@ -194,7 +198,7 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
             except Exception as error:  # torch's own, without this frame
                 mapped_tensors = [tensor for tensor in tensors if mapped.holds(tensor)]
                 if "not resizable" not in str(error) or not mapped.places.loosen(mapped_tensors):
-                    error.__traceback__ = error.__traceback__.tb_next
+                    error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
                     raise
                 result = function(*args, **kwargs)
                 mapped.add_all(mapped_tensors)
