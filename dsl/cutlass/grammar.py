@@ -60,7 +60,7 @@ def _outside_for(name: str):
 
 def range_constexpr(*bounds):
     """A loop unrolled while compiling; all bounds are static."""
-    found: list[int] = []
+    numbers: list[int] = []
     for bound in bounds:
         if is_dynamic(bound):
             raise DSLUserCodeTypeError(
@@ -69,18 +69,18 @@ def range_constexpr(*bounds):
                 fix="use `range(...)`, or pass the bound as cutlass.Constexpr",
             )
         try:
-            found.append(int(bound))
+            numbers.append(int(bound))
         except (TypeError, ValueError, OverflowError):
             raise DSLUserCodeTypeError(
                 f"bound of range_constexpr must be an integer, got {type_name(bound)}",
                 fix="write range_constexpr(stop), (start, stop) or (start, stop, step)",
             ) from None
-    if not 1 <= len(bounds) <= 3 or (len(bounds) == 3 and found[2] == 0):
+    if not 1 <= len(bounds) <= 3 or (len(bounds) == 3 and numbers[2] == 0):
         raise DSLUserCodeTypeError(
             "range_constexpr takes one to three bounds, of which the third, the step, is not 0",
             fix="write range_constexpr(stop), (start, stop) or (start, stop, step)",
         )
-    return builtins.range(*found)
+    return builtins.range(*numbers)
 
 
 class _Hooks(Hooks):

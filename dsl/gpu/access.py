@@ -130,15 +130,15 @@ def _order(
             Phrase("{what} needs a pointer to global or shared memory, got {ptr}", what=what, ptr=type_name(ptr)),
             fix=Phrase("cute.arch.{what}(tensor.iterator + i, ...)", "IN_CUTE", what=what),
         )
-    for word, known, name in (
+    for word, values, name in (
         (sem, (None, *sems), "sem"),
         (scope, _SCOPES, "scope"),
         (cop, (None, *cops), "cop"),
         (ss, (None, "cta", "cluster"), "ss"),
     ):
-        if word not in known:
+        if word not in values:
             raise DSLUserCodeValueError(
-                f"{name} of a {what} must be one of {', '.join(known[1:])}, got {word!r}", fix=f'{name}="{known[1]}"'
+                f"{name} of a {what} must be one of {', '.join(values[1:])}, got {word!r}", fix=f'{name}="{values[1]}"'
             )
     if sem is not None and scope is None:
         raise DSLUserCodeValueError(f'sem="{sem}" needs the scope of the threads it is for', fix='scope="gpu"')

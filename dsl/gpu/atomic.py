@@ -61,7 +61,7 @@ def update(name: str, pointer: Pointer, value: Any, sem: str | None = None, scop
             pointer.toint(),
             dtype(value),
         )
-    made = mlir.op(
+    operation = mlir.op(
         "llvm.atomicrmw",
         [dtype.carrier],
         [pointer.address, dtype(value).ir()],
@@ -72,7 +72,7 @@ def update(name: str, pointer: Pointer, value: Any, sem: str | None = None, scop
             "alignment": mlir.int_attr(element_bytes(dtype)),
         },
     )
-    return dtype(made.results[0])
+    return dtype(operation.results[0])
 
 
 def compare_and_swap(
@@ -109,7 +109,7 @@ def compare_and_swap(
 
 def _swapped(address: mlir.Value, expected: mlir.Value, wanted: mlir.Value, alignment_bytes: int) -> tuple:
     """What was there, and whether it was replaced (an i1)."""
-    made = mlir.op(
+    exchange = mlir.op(
         "llvm.cmpxchg",
         [mlir.struct(expected.type, mlir.i1)],
         [address, expected, wanted],
@@ -120,17 +120,17 @@ def _swapped(address: mlir.Value, expected: mlir.Value, wanted: mlir.Value, alig
             "alignment": mlir.int_attr(alignment_bytes),
         },
     )
-    return mlir.field(made.results[0], 0, expected.type), mlir.field(made.results[0], 1, mlir.i1)
+    return mlir.field(exchange.results[0], 0, expected.type), mlir.field(exchange.results[0], 1, mlir.i1)
 
 
 def reduce(name: str, pointer: Pointer, value: mlir.Value, kind: str, sem: str, scope: str) -> None:
     """`*pointer = *pointer name value` of PTX type `kind`, without the old value.  PTX ISA: red."""
-    held = "h" if kind in ("f16", "bf16") else "r" if kind.endswith("x2") else CONSTRAINTS[value.type]
+    register = "h" if kind in ("f16", "bf16") else "r" if kind.endswith("x2") else CONSTRAINTS[value.type]
     rounding = "noftz." if "16" in kind else ""
     ptx(
         f"red.{sem}.{scope}{_space(pointer)}.{name}.{rounding}{kind} [$0], $1;",
         None,
-        f"{_address(pointer)},{held}",
+        f"{_address(pointer)},{register}",
         pointer.toint(),
         value,
     )
@@ -138,10 +138,10 @@ def reduce(name: str, pointer: Pointer, value: mlir.Value, kind: str, sem: str, 
 
 def _order(sem: str | None, scope: str | None) -> str:
     """`.sem.scope`, or nothing for a relaxed operation of scope gpu. Raises DSLUserCodeValueError for other words."""
-    for word, known, what in ((sem, _SEMS, "sem"), (scope, SCOPES, "scope")):
-        if word not in known:
+    for word, values, what in ((sem, _SEMS, "sem"), (scope, SCOPES, "scope")):
+        if word not in values:
             raise DSLUserCodeValueError(
-                f"{what} must be one of {', '.join(known[1:])}, got {word!r}", fix=f'{what}="{known[1]}"'
+                f"{what} must be one of {', '.join(values[1:])}, got {word!r}", fix=f'{what}="{values[1]}"'
             )
     if sem in (None, "relaxed") and scope in (None, "gpu"):
         return ""
@@ -180,15 +180,15 @@ def by_compare_and_swap(pointer: Pointer, change: Callable[[Numeric], Numeric]) 
     bits = mlir.i64 if dtype.width == 64 else mlir.i32
     kind = mlir.ir.IntegerType.get_signless(dtype.storage_width, mlir.context)
 
-    def value_in(held: mlir.Value) -> Numeric:
+    def value_in(whole: mlir.Value) -> Numeric:
         if shift is not None:
-            held = mlir.result("arith.shrui", bits, held, shift)
-        small = held if kind == bits else mlir.result("arith.trunci", kind, held)
+            whole = mlir.result("arith.shrui", bits, whole, shift)
+        small = whole if kind == bits else mlir.result("arith.trunci", kind, whole)
         if dtype.width == 1:
             return dtype(arithmetic.compare("ne", small, arithmetic.constant(0, small.type), False))
         return dtype(small if small.type == dtype.carrier else mlir.result("arith.bitcast", dtype.carrier, small))
 
-    def with_value(held: mlir.Value, new: Numeric) -> mlir.Value:
+    def with_value(whole: mlir.Value, new: Numeric) -> mlir.Value:
         raw = dtype(new).ir()
         if dtype.width == 1:
             raw = mlir.result("arith.extui", kind, raw)
@@ -198,10 +198,10 @@ def by_compare_and_swap(pointer: Pointer, change: Callable[[Numeric], Numeric]) 
         wide = mlir.result("arith.shli", bits, mlir.result("arith.extui", bits, raw), shift)
         mask = mlir.result("arith.shli", bits, mlir.constant((1 << dtype.storage_width) - 1, bits), shift)
         keep = arithmetic.binary("xor", mask, mlir.constant(-1, bits), False)
-        return arithmetic.binary("or", arithmetic.binary("and", held, keep, False), wide, False)
+        return arithmetic.binary("or", arithmetic.binary("and", whole, keep, False), wide, False)
 
-    def step(held: mlir.Value, _go: mlir.Value) -> tuple[mlir.Value, mlir.Value]:
-        seen, done = _swapped(word, held, with_value(held, change(value_in(held))), bits.width // 8)
+    def step(old: mlir.Value, _go: mlir.Value) -> tuple[mlir.Value, mlir.Value]:
+        seen, done = _swapped(word, old, with_value(old, change(value_in(old))), bits.width // 8)
         return seen, arithmetic.binary("xor", done, mlir.constant(1, mlir.i1), False)
 
     first = mlir.load(word, bits, bits.width // 8)
@@ -242,11 +242,11 @@ def float_extreme(
     if negative is not None:
         old = unsigned() if negative else signed()
     else:
-        made = mlir.op("scf.if", [mlir.i32], [Boolean(operate("ge", bits, 0)).ir()], regions=2)
-        for region, arm in zip(made.regions, (signed, unsigned)):
+        branch = mlir.op("scf.if", [mlir.i32], [Boolean(operate("ge", bits, 0)).ir()], regions=2)
+        for region, arm in zip(branch.regions, (signed, unsigned)):
             with mlir.inside(region.blocks.append()):
                 mlir.op("scf.yield", [], [arm()])
-        old = made.results[0]
+        old = branch.results[0]
     return Int32(old).bitcast(Float32)
 
 

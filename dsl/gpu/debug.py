@@ -114,17 +114,17 @@ def _formatted(form: Formatted, more: tuple, leaves: list) -> str:
 
 def _spell_formatted(value: Any, conversion: str, spec: str, is_known: bool, leaves: list) -> str:
     """The C conversion of a value in an f-string: Python's text where it is known while compiling."""
-    found: list = []
+    numbers: list = []
     try:
-        spelt = spell(value, found)
+        spelt = spell(value, numbers)
     except DSLUserCodeTypeError:  # a dict, a type, an object: Python has a text for it
         spelt = ""
-    if not found and not isinstance(value, Numeric):
+    if not numbers and not isinstance(value, Numeric):
         return format({"r": repr, "s": str, "a": ascii}.get(conversion, lambda same: same)(value), spec).replace(
             "%", "%%"
         )
     if not spec:
-        leaves += found
+        leaves += numbers
         return spelt
     if not is_known:
         warn_not_portable("the format of a value known at run time is computed", id="UNSUP_FSTRING_FORMAT")
@@ -253,8 +253,8 @@ def _vararg(leaf) -> mlir.Value:
 def emit(form: str, leaves: list) -> None:
     """Print a C format; a leaf is a number, a pointer, or the address of a text (%s) as an SSA value."""
     if trace.in_kernel() and len(leaves) > MOST_VALUES:
-        for part, taken in _parts(form, leaves):
-            emit(part, taken)
+        for part, numbers in _parts(form, leaves):
+            emit(part, numbers)
         return
     values = [_vararg(leaf) for leaf in leaves]
     if trace.in_kernel():

@@ -253,8 +253,8 @@ def add(x, y, fastmath=False, rounding=None, ftz=False):
     """x + y."""
     _no_both("add", fastmath, ftz)
     x, y = _operands("add", x, y, floats=False)
-    found = _rounded("add", [x, y], rounding, ftz)
-    return x + y if found is None else found
+    rounded = _rounded("add", [x, y], rounding, ftz)
+    return x + y if rounded is None else rounded
 
 
 def sub(x, y, fastmath=False):
@@ -267,8 +267,8 @@ def mul(x, y, fastmath=False, rounding=None, ftz=False):
     """x * y."""
     _no_both("mul", fastmath, ftz)
     x, y = _operands("mul", x, y, floats=False)
-    found = _rounded("mul", [x, y], rounding, ftz)
-    return x * y if found is None else found
+    rounded = _rounded("mul", [x, y], rounding, ftz)
+    return x * y if rounded is None else rounded
 
 
 def fma(a, b, c, fastmath=False, rounding=None, ftz=False):
@@ -277,10 +277,10 @@ def fma(a, b, c, fastmath=False, rounding=None, ftz=False):
     a, b, c = _operands("fma", a, b, c, floats=False)
     if type(a).is_integer:
         return a * b + c
-    found = _rounded("fma", [a, b, c], rounding, ftz)
+    rounded = _rounded("fma", [a, b, c], rounding, ftz)
     kind = type(a)
-    if found is not None:
-        return found
+    if rounded is not None:
+        return rounded
     return kind(mlir.intrinsic(f"llvm.fma.{a.ir().type}", kind.carrier, a.ir(), b.ir(), c.ir()))
 
 
@@ -294,8 +294,8 @@ def div(x, y, fastmath=False, approx=False, ftz=False, full=False, rounding=None
         if full:
             return _text("div.full.ftz.f32" if ftz else "div.full.f32", x, y)
         return _instruction("div.approx.ftz.f" if ftz else "div.approx.f", x, y)
-    found = _rounded("div", [x, y], rounding, ftz)
-    return x / y if found is None else found
+    rounded = _rounded("div", [x, y], rounding, ftz)
+    return x / y if rounded is None else rounded
 
 
 def rem(x, y, fastmath=False):
@@ -314,8 +314,8 @@ def rcp(x, fastmath=False, approx=False, rounding=None, ftz=False):
     (x,) = _operands("rcp", x)
     if approx and trace.in_kernel() and not isinstance(x, Float64):
         return _instruction("rcp.approx.ftz.f", x) if ftz else _text("rcp.approx.f32", x)
-    found = _rounded("rcp", [x], rounding, ftz)
-    return type(x)(1.0) / x if found is None else found
+    rounded = _rounded("rcp", [x], rounding, ftz)
+    return type(x)(1.0) / x if rounded is None else rounded
 
 
 def sqrt(x, fastmath=False, approx=False, ftz=False, rounding=None):
@@ -324,8 +324,8 @@ def sqrt(x, fastmath=False, approx=False, ftz=False, rounding=None):
     (x,) = _operands("sqrt", x)
     if (fastmath or approx) and trace.in_kernel() and not isinstance(x, Float64):
         return _instruction("sqrt.approx.ftz.f" if fastmath or ftz else "sqrt.approx.f", x)
-    found = _rounded("sqrt", [x], rounding, ftz)
-    return _unary("sqrt", x) if found is None else found
+    rounded = _rounded("sqrt", [x], rounding, ftz)
+    return _unary("sqrt", x) if rounded is None else rounded
 
 
 def rsqrt(x, fastmath=False, approx=False, ftz=False):

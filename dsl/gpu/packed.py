@@ -81,15 +81,17 @@ def _pair(packed: Numeric, dtype: type[_Part]) -> tuple[_Part, _Part]:
     return part(0), part(1)
 
 
-def _modifiers(**given: Any) -> str:
+def _modifiers(**modifiers: Any) -> str:
     """`.name` for each modifier that is on, `.rn` of rnd."""
-    words = [value if name == "rnd" else name for name, value in given.items() if value not in (None, False, "none")]
+    words = [
+        value if name == "rnd" else name for name, value in modifiers.items() if value not in (None, False, "none")
+    ]
     return "".join(f".{word}" for word in words)
 
 
-def _check_rounding(rnd: Any, known: tuple) -> None:
-    if rnd not in known:
-        raise DSLUserCodeValueError(f"rnd must be one of {', '.join(map(str, known))}, got {rnd!r}", fix='rnd="rn"')
+def _check_rounding(rnd: Any, roundings: tuple) -> None:
+    if rnd not in roundings:
+        raise DSLUserCodeValueError(f"rnd must be one of {', '.join(map(str, roundings))}, got {rnd!r}", fix='rnd="rn"')
 
 
 def add_packed_f16x2(a, b, *, rnd: str | None = None, ftz: bool | None = None, sat: bool | None = None, predicate=None):

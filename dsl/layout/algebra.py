@@ -171,12 +171,12 @@ def _walk(modes: list[_Mode], extent: Any, stride: Any, what: str) -> Layout:
     Where it cannot be told while tracing, each mode gives a part (of extent 1, if need be), and that the parts divide
     is the author's promise.
     """
-    taken: list[_Mode] = []
+    walked: list[_Mode] = []
     for number, (mode_extent, mode_stride) in enumerate(modes[:-1]):
         if not is_static((mode_extent, extent, stride)):
             if not is_constant(extent, 1):
                 part = _least(int_tuple.ceil_div(mode_extent, stride), extent)
-                taken.append((part, mul(stride, mode_stride)))
+                walked.append((part, mul(stride, mode_stride)))
                 extent = floor_div(extent, part)
             stride = int_tuple.ceil_div(stride, mode_extent)
             continue
@@ -197,12 +197,12 @@ def _walk(modes: list[_Mode], extent: Any, stride: Any, what: str) -> Layout:
                 f"{mode_extent} they do not divide",
                 "choose a tile that divides the mode",
             )
-        taken.append((part, mul(stride, mode_stride)))
+        walked.append((part, mul(stride, mode_stride)))
         extent //= part
         stride = _sign(stride)
-    if not taken or not is_constant(extent, 1):
-        taken.append((extent, mul(stride, modes[-1][1])))
-    return _from_modes(taken)
+    if not walked or not is_constant(extent, 1):
+        walked.append((extent, mul(stride, modes[-1][1])))
+    return _from_modes(walked)
 
 
 def _least(a: Any, b: Any) -> Any:
@@ -271,10 +271,10 @@ def right_inverse(layout: Layout) -> Layout:
     """The longest R with layout(R(i)) == i for every i < size(R)."""
     modes = _merge(_flat_modes(layout))
     starts = prefix_product(tuple(s for s, _ in modes))
-    known = [(d, s, start) for (s, d), start in zip(modes, starts, strict=True) if isinstance(d, int)]
+    candidates = [(d, s, start) for (s, d), start in zip(modes, starts, strict=True) if isinstance(d, int)]
     inverse: list[_Mode] = []
     reached: Any = 1
-    for stride, extent, start in sorted(known, key=lambda m: m[0]):
+    for stride, extent, start in sorted(candidates, key=lambda m: m[0]):
         if is_constant(reached, stride):
             inverse.append((extent, start))
             reached = mul(extent, stride)

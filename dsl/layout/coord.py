@@ -100,12 +100,12 @@ def _incremented(coord: IntTuple, shape: IntTuple, carry: Any, is_last: bool) ->
             f"increment_coord: {text(coord)} does not fit the shape {text(shape)}",
             fix="nest the coordinate like the shape",
         )
-    made = list(coord)
+    leaves = list(coord)
     for mode, (c, s) in enumerate(zip(coord, shape, strict=True)):
-        made[mode], carry = _incremented(c, s, carry, is_last and mode == len(shape) - 1)
+        leaves[mode], carry = _incremented(c, s, carry, is_last and mode == len(shape) - 1)
         if carry is False:
             break
-    return tuple(made), carry
+    return tuple(leaves), carry
 
 
 def elem_less(a: Coord, b: Coord) -> Any:

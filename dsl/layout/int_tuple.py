@@ -154,8 +154,8 @@ def text(x: Any) -> str:
         return str(x)
     if isinstance(x, NO_INTEGERS):
         return repr(x)
-    known = " ".join(["i64"] * (getattr(x, "width", 32) == 64) + [f"div={divisor_of(x)}"] * (divisor_of(x) > 1))
-    return f"?{{{known}}}" if known else "?"
+    facts = " ".join(["i64"] * (getattr(x, "width", 32) == 64) + [f"div={divisor_of(x)}"] * (divisor_of(x) > 1))
+    return f"?{{{facts}}}" if facts else "?"
 
 
 # what is neither an integer nor a dynamic value

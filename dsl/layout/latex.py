@@ -68,13 +68,13 @@ def picture_tv(layout: Layout, tile: object, *, title: str | None = None, axis_l
     rows, columns = product_each(tile.shape)
     lines = [f"%% Layout TV: {{}} {layout}", _HEAD, ""]
     threads, values = product_each(layout.shape)
-    taken: set[tuple[int, int]] = set()
+    filled: set[tuple[int, int]] = set()
     for thread in range(threads):
         for value in range(values):
             n, m = divmod(tile(layout(thread + threads * value)), rows)
-            if (m, n) in taken:
+            if (m, n) in filled:
                 continue
-            taken.add((m, n))
+            filled.add((m, n))
             red, green, blue = _COLOURS[thread % 8]
             lines += [
                 f"\\path[fill={{rgb,255:red,{red};green,{green};blue,{blue}}}] ({m - 0.5},{n - 0.5}) rectangle "

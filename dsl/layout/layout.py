@@ -258,13 +258,13 @@ def _mode_shape(x: Any, mode: Mode) -> IntTuple:
 
 def shape(x: Any, mode: Mode = ()) -> IntTuple:
     """The shape of a layout or tensor, or of one of its modes; an int tuple is its own shape."""
-    found = _mode_shape(x, mode)
-    for leaf in flatten_to_tuple(found):
+    extents = _mode_shape(x, mode)
+    for leaf in flatten_to_tuple(extents):
         if isinstance(leaf, int_tuple.NO_INTEGERS[1:]) or hasattr(leaf, "bits"):
             raise LayoutError(
-                f"shape takes something with a shape, got {text(found)}", "give a tuple, a layout or a tensor"
+                f"shape takes something with a shape, got {text(extents)}", "give a tuple, a layout or a tensor"
             )
-    return found
+    return extents
 
 
 def rank(x: Any, mode: Mode = ()) -> int:

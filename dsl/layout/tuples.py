@@ -41,17 +41,17 @@ def find_if(t: Any, pred_fn: Callable[[Any, Any], bool], hierarchical: bool = Tr
     """
     if not isinstance(t, tuple):
         return 0 if pred_fn(t, 0) else None
-    found = _find_below(t, pred_fn, ())
-    return found[0] if isinstance(found, tuple) and not hierarchical else found
+    coord = _find_below(t, pred_fn, ())
+    return coord[0] if isinstance(coord, tuple) and not hierarchical else coord
 
 
 def _find_below(t: tuple, pred_fn: Callable, path: tuple) -> Any:
     for i, child in enumerate(t):
         at = (*path, i)
         if isinstance(child, tuple):
-            found = _find_below(child, pred_fn, at)
-            if found is not None:
-                return found
+            below = _find_below(child, pred_fn, at)
+            if below is not None:
+                return below
         elif pred_fn(child, at if path else i):
             return at if path else i
     return None

@@ -76,7 +76,7 @@ class MatrixOp(Constant):
     def check(self, dtype: type[Numeric], bits: int) -> None:
         """Any element type of whole bytes will do."""
 
-    def bits(self, given: int, dtype: type[Numeric]) -> int:
+    def bits(self, asked: int, dtype: type[Numeric]) -> int:
         return ROW_BITS
 
     def layouts(self, dtype: type[Numeric], bits: int) -> tuple[Layout, Layout]:

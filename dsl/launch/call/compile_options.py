@@ -50,7 +50,7 @@ _KEPT = ("ptx", "cubin", "sass", "ir")
 
 def parse(text: str) -> dict[str, Any]:
     """The options that `text` sets, by the names of `compile.Options`. Raises DSLUserCodeError for others."""
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     words = iter(shlex.split(text))
     for word in words:
         flag, equals, value = word.partition("=")
@@ -64,15 +64,15 @@ def parse(text: str) -> dict[str, Any]:
                 continue
             if not value and flag not in ("--ptxas-options", "--nvdisasm-options"):
                 raise _malformed(f"{flag} lacks its value")
-            found[_VALUES[flag]] = _level(value) if flag == "--opt-level" else value
+            options[_VALUES[flag]] = _level(value) if flag == "--opt-level" else value
         elif word in _FLAGS:
             if _FLAGS[word]:
-                found[_FLAGS[word]] = True
+                options[_FLAGS[word]] = True
         elif flag in _REFUSED:
             raise _without_meaning(flag)
         else:
             raise _malformed(f"unrecognized arguments: {word}")
-    return found
+    return options
 
 
 def environment() -> set[str]:

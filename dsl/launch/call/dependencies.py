@@ -141,25 +141,25 @@ class Reads:
             if isinstance(const, types.CodeType):
                 inner = {name: cell for name, cell in cells.items() if name in const.co_freevars}
                 self._code(const, names, {name: cell for name, cell in inner.items() if name not in code.co_cellvars})
-        held: list = []  # the value a name has just brought, until it is seen how it is used
+        loaded: list = []  # the value a name has just brought, until it is seen how it is used
         for instruction in dis.get_instructions(code):
             what, of = instruction.opname, instruction.argval
             if what in ("CACHE", "PRECALL", "EXTENDED_ARG", "RESUME", "NOP"):
                 continue
             if what in _REFUSED or what.startswith(("GET_A", "SEND")):
                 raise Unseen(what)
-            if what in ("STORE_DEREF", "STORE_ATTR", "DELETE_ATTR") and (of in cells or held):
+            if what in ("STORE_DEREF", "STORE_ATTR", "DELETE_ATTR") and (of in cells or loaded):
                 raise Unseen(of)  # nonlocal, or an attribute of what is outside
             if what in ("LOAD_ATTR", "LOAD_METHOD"):
                 if of.startswith("__"):
                     raise Unseen(of)
-                if held and isinstance(held[0], types.ModuleType):
-                    held = [self._attribute(held[0], of)]
+                if loaded and isinstance(loaded[0], types.ModuleType):
+                    loaded = [self._attribute(loaded[0], of)]
                     continue
-            for value in held:
+            for value in loaded:
                 self.value(value)
-            held = list(self._brought(what, of, names, cells))
-        for value in held:
+            loaded = list(self._brought(what, of, names, cells))
+        for value in loaded:
             self.value(value)
 
     def _brought(self, what: str, of: str, names: dict, cells: dict) -> Iterator[Any]:

@@ -63,7 +63,7 @@ def check_others(kernel: str, others: Mapping[str, Any]) -> None:
             raise DSLUserCodeError(
                 f"the launch of `{kernel}` has no parameter `{name}` here",
                 id="CALL_UNEXPECTED_KWARG",
-                fix=f"did you mean `{near}`?" if near else f"launch({', '.join(f'{known}=' for known in KNOWN)})",
+                fix=f"did you mean `{near}`?" if near else f"launch({', '.join(f'{keyword}=' for keyword in KNOWN)})",
             )
 
 

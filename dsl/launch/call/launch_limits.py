@@ -131,7 +131,7 @@ def _order(arch: str) -> tuple[int, bool]:
 
 
 def _check_capacity(kernel: Kernel, arch: str, capacity: int) -> None:
-    past = next((made for made in kernel.allocations if made.end_bytes > capacity), None)
+    past = next((allocation for allocation in kernel.allocations if allocation.end_bytes > capacity), None)
     if past is not None:
         raise BadLaunch(
             f"takes shared memory up to {past.end_bytes} bytes, but {arch} has {capacity} a block",
@@ -153,9 +153,9 @@ def _earlier(kernel: Kernel, past: Allocation) -> tuple[tuple[Span, str], ...]:
     """The launch, and the allocation of most bytes before `past`."""
     also = [(kernel.place, "the kernel is launched here")] if kernel.place else []
     sizes, start = [], 0
-    for made in kernel.allocations[: kernel.allocations.index(past)]:
-        sizes.append((made.end_bytes - start, made.place))
-        start = made.end_bytes
+    for allocation in kernel.allocations[: kernel.allocations.index(past)]:
+        sizes.append((allocation.end_bytes - start, allocation.place))
+        start = allocation.end_bytes
     if sizes:
         most, place = max(sizes, key=lambda pair: pair[0])
         also.insert(0, (place, f"this takes {most} bytes of it"))

@@ -235,8 +235,8 @@ def entry_by_python() -> tuple[int, Native]:
 @functools.cache
 def entry_by_handle() -> tuple[int, Native]:
     """`entry` for a device whose handles begin with the address of a function that is called as cuLaunchKernelEx."""
-    made = native(_LAUNCH.replace(_DECLARED, _BY_HANDLE), signals.symbols(), ("dsl_launch",), quickly=True)
-    return made.addresses["dsl_launch"], made
+    machine = native(_LAUNCH.replace(_DECLARED, _BY_HANDLE), signals.symbols(), ("dsl_launch",), quickly=True)
+    return machine.addresses["dsl_launch"], machine
 
 
 @functools.cache

@@ -104,10 +104,10 @@ class Playback(Emulated):
         if not self._differed:
             return
         skip = {(str(region), at) for region, at, _, _ in line["pointers"]}
-        for region, known in self._mirror.items():
+        for region, recorded in self._mirror.items():
             if region not in addresses:
                 continue
-            wanted = known.copy()
+            wanted = recorded.copy()
             self._apply(wanted, line["writes"][region])
             actual = bytes_at(addresses[region], wanted.size).copy()
             for place, at in skip:

@@ -84,7 +84,7 @@ class Recording(Emulated):
             line["predicted"] = {
                 ids[index]: self._rows(before[index], after[index], memory.size_bytes(index)) for index in reached
             }
-            self._content |= {ids[index]: found for index, found in after.items()}
+            self._content |= {ids[index]: contents for index, contents in after.items()}
         finally:
             with open(self.folder / "launches.jsonl", "a") as file:
                 file.write(json.dumps(line) + "\n")
