@@ -36,7 +36,7 @@ _SPACES = {AddressSpace.gmem: ".global", AddressSpace.smem: ".shared", AddressSp
 
 
 def kind_of(name: str, dtype: type[Numeric]) -> int | None:
-    """The instruction of an operation on a type, None where there is none."""
+    """The instruction of an operation on a type, or None."""
     kind = KINDS.get(name, (None,) * 3)[2 if dtype.is_float else 0 if dtype.signed else 1]
     halves = name == "add" and dtype in (Float16, BFloat16)
     return kind if (dtype.width in (32, 64) and dtype.storage_width == dtype.width) or halves else None

@@ -61,7 +61,7 @@ def printf(*args, end: str | None = "\n", braces: bool = True) -> None:
 
 
 def _values_of(place: re.Match) -> int:
-    """How many values a place takes. Raises DSLUserCodeTypeError for what looks like one and is none."""
+    """How many values a place takes. Raises DSLUserCodeTypeError for a conversion that printf lacks."""
     text, kind = place.group(), place.lastgroup
     if kind == "field":
         raise DSLUserCodeTypeError(
@@ -157,7 +157,7 @@ def _place(place: str, values: Iterator, leaves: list) -> str:
 
 
 def _for_conversion(place: str, value: Any) -> Numeric | Pointer:
-    """A value as the conversion `place` of C's reads it: Float64, or an integer of the width it says."""
+    """A value as the conversion `place` of C's reads it: Float64, or an integer of the conversion's width."""
     kind, wide = place[-1], bool(re.search("[ljzt]", place[:-1]))
     if isinstance(value, Pointer):
         if kind == "p":

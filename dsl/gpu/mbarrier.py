@@ -22,7 +22,7 @@ MOST_ARRIVALS, MOST_BYTES = (1 << 20) - 1, (1 << 20) - 1  # of a phase.  PTX ISA
 
 
 def address_of(barrier: Pointer) -> mlir.Value:
-    """The address of an mbarrier. Raises DSLUserCodeTypeError for what is none."""
+    """The address of an mbarrier. Raises DSLUserCodeTypeError for another value."""
     if not isinstance(barrier, Pointer):
         raise DSLUserCodeTypeError(
             Phrase("an mbarrier is 8 bytes of shared memory, got {barrier}", barrier=type_name(barrier)),

@@ -162,7 +162,7 @@ def settle() -> None:
 
 
 def _retire() -> None:
-    """What machine code knows of the running session's device ends with it."""
+    """Drop what machine code keeps of the running session's device."""
     for function in list(with_machine_code):
         function.retire()
 

@@ -471,7 +471,7 @@ def group_tuple(x: tuple, begin: int, end: int) -> tuple:
 
 
 def find(x: Any, value: Any) -> int | tuple[int, ...] | None:
-    """The mode path of the first leaf equal to the integer `value`; None where there is none."""
+    """The mode path of the first leaf equal to the integer `value`; None without one."""
     if isinstance(value, (tuple, ScaledBasis, *NO_INTEGERS)):
         raise LayoutError(f"find takes an integer, got {text(value)}", fix="write find(tuple, integer)")
     if not isinstance(x, tuple):

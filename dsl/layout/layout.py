@@ -301,7 +301,7 @@ def is_major(mode: int, stride: IntTuple) -> bool:
 
 
 def leading_dim(shape: IntTuple, stride: IntTuple) -> Any:
-    """The mode (or path) that is contiguous: static stride 1, of an extent that is not 1; None where there is none."""
+    """The mode (or path) that is contiguous: static stride 1, of an extent that is not 1; None without one."""
     return find(transform_leaf(lambda s, d: 0 if is_constant(s, 1) else d, shape, stride), 1)
 
 

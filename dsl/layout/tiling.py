@@ -80,7 +80,7 @@ def flat_divide(target: Any, tiler: Tiler) -> Any:
 
 
 def logical_product(block: Any, tiler: Tiler) -> Any:
-    """(block, repeats): the block, repeated where the tiler says, each repeat on indices no other one uses."""
+    """(block, repeats): the block repeated as the tiler gives it, each repeat on indices of its own."""
     if isinstance(block, ComposedLayout):
         return block.with_outer(logical_product(block.outer, tiler))
     if tiler is None:

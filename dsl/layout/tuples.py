@@ -35,7 +35,7 @@ def _each(name: str, f: Callable, args: tuple) -> list:
 
 
 def find_if(t: Any, pred_fn: Callable[[Any, Any], bool], hierarchical: bool = True) -> int | tuple[int, ...] | None:
-    """The path of the first leaf of which `pred_fn(leaf, path)` is true, None where there is none.
+    """The path of the first leaf of which `pred_fn(leaf, path)` is true, or None.
 
     A path is the number of a mode, or a tuple of them in a nested one. Not `hierarchical`: only the first of them.
     """

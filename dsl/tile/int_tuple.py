@@ -31,7 +31,7 @@ def as_numeric(obj: Any) -> Numeric:
 
 
 def get_divisibility(x: Any) -> int:
-    """What `x` is known to be a multiple of: a Python integer of itself, a dynamic one as `assume` says, else 1."""
+    """A divisor of `x`: a Python integer itself, of a dynamic one what `assume` gave it, else 1."""
     return x if isinstance(x, int) else getattr(x, "divisibility", 1)
 
 

@@ -150,7 +150,7 @@ class MmaFP8Op(MmaOp):
 
 @dataclass(frozen=True)
 class MmaAtom(Constant):
-    """One mma: `shape_mnk`, the threads `thr_id`, and who holds what: `tv_layout_A`, `tv_layout_B`, `tv_layout_C`."""
+    """One mma: `shape_mnk`, the threads `thr_id`, and their elements: `tv_layout_A`, `tv_layout_B`, `tv_layout_C`."""
 
     op: MmaOp | MmaUniversalOp
 

@@ -184,7 +184,7 @@ class PipelineCpAsync(PipelineAsync):
 
 @dataclass(frozen=True)
 class PipelineTmaAsync(PipelineAsync):
-    """A pipeline that TMA fills: acquiring a stage says how many bytes will come, and they make it full.
+    """A pipeline that TMA fills: acquiring a stage declares the bytes that will come; it is full when they have.
 
     One lane of each consumer warp releases a stage, so a consumer group counts warps.
     """
@@ -329,7 +329,7 @@ class PipelineProducer(_Participant):
 
         @property
         def barrier(self) -> Pointer:
-            """The barrier that tells consumers; copies by TMA arrive there."""
+            """The barrier on which consumers wait; copies by TMA arrive there."""
             return self.origin.producer_get_barrier(self.state)
 
         def commit(self) -> None:

@@ -25,7 +25,7 @@ FAMILIES = (Numeric, Integer, Float)  # annotations that any number of theirs fi
 
 
 class Annotated(NamedTuple):
-    """What the author's function says of a parameter or field; `marker` is its language's mark of static ones."""
+    """The annotation of a parameter or field; `marker` is the annotation that its language has for static ones."""
 
     annotation: Any
     marker: type | None

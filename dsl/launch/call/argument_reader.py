@@ -134,7 +134,7 @@ def _torch_dtype(type_: TensorType) -> Any | None:
 
 
 def _number(source: _Source, name: str, type_: ScalarType) -> None:
-    """Numbers whose type Python says; those that do not fit fail when they are packed, and go the careful way."""
+    """A number of the Python type that fits. One that is too large fails when it is packed."""
     value, dtype = source.parameter(), type_.dtype
     if dtype is Boolean:
         source.refuse_if(f"type({value}) is not bool")
@@ -212,7 +212,7 @@ def _runtime_tensor(source: _Source, value: str, name: str, type_: TensorType) -
 
 
 def _leaf(source: _Source, leaf: int | SymInt, value: str, used: str) -> None:
-    """Check an extent or stride; `used` says where it counts. A dynamic one takes a slot."""
+    """Check an extent or stride; `used` is the condition under which it counts. A dynamic one takes a slot."""
     if not isinstance(leaf, SymInt):
         source.refuse_if(f"{used}{value} != {leaf}")
         return

@@ -25,7 +25,7 @@ MOST = 8  # kinds of call that are remembered of a function
 
 @dataclass
 class CachedCall:
-    """A call that was compiled: what tells whether another may use its code, and the code."""
+    """A call that was compiled: the checks whether another call may use its code, and the code."""
 
     same: Callable[[], bool]  # whether what tracing read is as it was
     bind: Callable  # of the arguments: (slots, storages), or None
@@ -102,7 +102,7 @@ class CallCache:
 
 @contextlib.contextmanager
 def _heard_warnings() -> Iterator[list]:
-    """A list that is no longer empty once somebody has been warned."""
+    """The warnings that were raised inside the `with`."""
     heard: list = []
     original = warnings.warn_explicit
 

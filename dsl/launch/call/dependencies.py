@@ -64,7 +64,7 @@ class Reads:
         self._visited: set[int] = set()
 
     def validator(self) -> Callable[[], bool]:
-        """A function that tells whether all of it is as it was."""
+        """A function that returns whether all that was read is unchanged."""
         text = (
             "def same():\n    try:\n        return "
             + (" and ".join(self._tests) or "True")

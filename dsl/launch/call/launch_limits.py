@@ -188,12 +188,12 @@ class DivergentCollective(DSLUserCodeError):
 
 
 def check_collectives(device_mlir: str) -> None:
-    """Raise DivergentCollective for a kernel that says the size of its block (lower.uniformity)."""
+    """Raise DivergentCollective for a kernel that declares the size of its block (analysis.uniformity)."""
     _refuse(uniformity.check(device_mlir))
 
 
 class Collectives:
-    """The collectives of a compiled module, for the blocks that only launches know: looked at once a kernel and block.
+    """The collectives of a compiled module, whose block size only a launch gives: checked once a kernel and block.
 
     Reading the text takes as long as compiling a part of it, so a launch asks for what is known of the kernel.
     """
@@ -214,7 +214,7 @@ class Collectives:
             _refuse(self._findings[kernel, block])
 
     def _find(self, kernel: str, block: tuple[int, int, int]) -> uniformity.Finding | None:
-        """A finding of this process; that there is none is known to the disk cache too."""
+        """The finding for a kernel and block, or None; the disk cache keeps which have none."""
         disk = disk_cache.current()
         key = disk_cache.key("collectives", self._device_mlir, kernel, block) if disk is not None else b""
         if disk is not None and disk.get(key) is not None:

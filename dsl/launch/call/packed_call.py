@@ -33,7 +33,7 @@ _CODES = {dtype: code for code, dtype in dlpack.CODES.items()}
 
 
 class State(ctypes.Structure):
-    """What machine code is told, and what it leaves. `busy` is held by the call that runs, and by one that FAILED.
+    """The inputs and results of machine code. `busy` is held by the call that runs, and by one that FAILED.
 
     `number` stands in the message of a host function that failed.
     """

@@ -181,7 +181,7 @@ class Cuda(Device):
         self._call("cuMemcpy", destination, source, nbytes)
 
     def register(self, address: int, nbytes: int, label: str) -> None:
-        """The driver knows its allocations. Raises DeviceError for memory of the host that a GPU cannot reach."""
+        """Nothing to do for memory of the GPU. Raises DeviceError for memory of the host that a GPU cannot reach."""
         if nbytes and not self._lost and not self._reaches_all_memory:
             kind = ctypes.c_uint()
             code = self._library.cuPointerGetAttribute(ctypes.byref(kind), _MEMORY_TYPE, ctypes.c_uint64(address))
@@ -279,7 +279,7 @@ class Cuda(Device):
         self._call("cuCtxSetCurrent", self.context)
 
     def launched(self, entry: str, launch: Launch) -> None:
-        """Remember a launch until somebody waits for its end."""
+        """Remember a launch until its end is waited for."""
         self._running.append((entry, launch))
 
     def refused(self, code: int) -> DeviceError:

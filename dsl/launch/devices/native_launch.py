@@ -87,7 +87,7 @@ def _same_as_last() -> str:
 
 
 class Table:
-    """The kernels of a module as the driver knows them: handle and shared memory allowed, 0 before a first launch."""
+    """The driver's handle of each kernel of a module and the shared memory it may have; 0 before its first launch."""
 
     def __init__(self, kernels: int):
         self.functions, self.allowed_smem_bytes = (ctypes.c_uint64 * kernels)(), (ctypes.c_int32 * kernels)()

@@ -46,7 +46,7 @@ CAPSULE_DEVICE_AT = 8  # where a DLManagedTensor says its DLDeviceType, in bytes
 
 
 class Memory(Protocol):
-    """What hears of the mapped storages; see launch.device.Device."""
+    """The device that mapped storages are registered with; see devices.protocol.Device."""
 
     def register(self, address: int, nbytes: int, label: str) -> None: ...
     def unregister(self, address: int) -> None: ...
@@ -173,7 +173,7 @@ def _key(tensor: Any) -> int | None:
 
 
 def _mode(torch: ModuleType, mapped: _Storages) -> Any:
-    """The TorchFunctionMode that hears of every torch call."""
+    """The TorchFunctionMode that every torch call goes through."""
     from torch.overrides import TorchFunctionMode
 
     tensor_type, cpu = torch.Tensor, torch.device("cpu")

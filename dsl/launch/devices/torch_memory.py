@@ -55,6 +55,6 @@ class Places:
         return self._torch.from_numpy(memory[start : start + nbytes]).untyped_storage()
 
     def _put(self, tensor: Any, storage: Any) -> None:
-        """By `data`, which no gradient hears of."""
+        """By `data`, which autograd does not record."""
         empty = self._torch.empty(0, dtype=tensor.dtype)
         tensor.data = empty.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())

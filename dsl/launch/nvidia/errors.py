@@ -62,7 +62,7 @@ def report_of(error: BaseException) -> BaseException | None:
 
 @contextlib.contextmanager
 def with_reports(run: Any) -> Iterator[None]:
-    """Let an error of CUDA end with the report of the failure that it is about, `run.failure`, which is told then."""
+    """Append the report of `run.failure` to the error of CUDA that it caused; the failure counts as reported then."""
     kind = next((error_class for name in CUDA_ERRORS if (error_class := getattr(_common(), name, None))), None)
     if kind is None:
         yield
