@@ -166,7 +166,7 @@ class Compiled:
         return self._recorded[1]
 
     def noted(self, one: bytes, running: session.Session) -> tuple:
-        """An entry of a frame's log: the list it goes to, the facts for it, and kernel name and launch for the device."""
+        """An entry of a frame's log: the list it goes to, its facts, and kernel name and launch for the device."""
         self.records(running)  # of another session's than before the rows are others
         kept_record = self._noted.get(one)
         if kept_record is not None:
