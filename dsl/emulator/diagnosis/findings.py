@@ -83,7 +83,9 @@ def _race(launch) -> fault_report.Fault:
         message = f"{verb} {what}, which {who} {did} at {_at(place, there, other)}: {ordered}"
     fix = _race_fix(launch, place, there, same_block, same_thread)
     if "wgmma" in (mine.opcode, other.opcode) and not its_kind & ASYNC:
-        message, fix = wgmma_findings.race(its_kind, what, who, _at(place, there, other), _before(place))
+        message, fix = wgmma_findings.race(
+            its_kind, f"{verb} {what}", "this thread" if same_thread else who, _at(place, there, other), _before(place)
+        )
     lines = [fault_report._head(place, "RACE"), *fault_report._source(place, message)]
     lines.append(f"    in `{launch.entry_name}`, {ctx.access_bytes} bytes of {what}")
     for name, instr, block, thread in (

@@ -13,18 +13,18 @@ _FENCE = "wgmma.fence (`cute.nvgpu.warpgroup.fence`)"
 _PROXY = "fence.proxy.async (`cute.arch.fence_proxy`)"
 
 
-def race(its_kind: int, what: str, who: str, at: str, here: str) -> tuple[str, str]:
-    """A race of a wgmma with a write of shared memory."""
+def race(its_kind: int, does: str, who: str, at: str, here: str) -> tuple[str, str]:
+    """A race of a wgmma with a write of shared memory; `does` is what the later of both does, and where."""
     if its_kind == OF_WGMMA:
-        return f"writes {what}, which the wgmma at {at} still reads: it was not waited for", (
+        return f"{does}, which the wgmma at {at} still reads: it was not waited for", (
             f"wait for it before its buffer is released: {_WAIT}, then the arrival at the empty mbarrier (or the "
             f"barrier) that {here} comes after"
         )
     if its_kind & UNPROXIED:
-        return f"reads {what}, which {who} wrote at {at}: no fence.proxy.async between", (
+        return f"{does}, which {who} wrote at {at}: no fence.proxy.async between", (
             f"put {_PROXY} after the writes at {at}, before the barrier that {here} comes after"
         )
-    return f"reads {what}, which {who} wrote at {at}: no barrier between", (
+    return f"{does}, which {who} wrote at {at}: no barrier between", (
         f"put {_PROXY} and then a barrier, or the arrival at the full mbarrier that the warpgroup waits for, between "
         f"{at} and {here}"
     )

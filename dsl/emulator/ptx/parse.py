@@ -26,6 +26,7 @@ from dsl.emulator.ptx.syntax import (
     Unsupported,
     Variable,
     Vec,
+    one_line,
 )
 
 _TOKEN = re.compile(
@@ -422,7 +423,7 @@ class _Parser:
             if self.accept(","):
                 continue
             operands.append(self.operand())
-        text = " ".join(self.text[self.starts[start] : self.starts[self.at - 1] + 1].split())
+        text = one_line(self.text[self.starts[start] : self.starts[self.at - 1] + 1])
         opcode, *mods = first.split(".")
         if not opcode.isidentifier():
             self.at = start

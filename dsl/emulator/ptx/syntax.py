@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,14 @@ TYPE_BITS = {
 }  # fmt: skip
 SIGNED = frozenset({"s8", "s16", "s32", "s64"})
 FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
+_LONG_LIST = re.compile(r"\{\s*([^{},]+),(?:[^{},]*,){7,}\s*([^{},]+?)\s*\}")
 SPACES = frozenset({"reg", "param", "local", "shared", "global", "const"})
+
+
+def one_line(text: str) -> str:
+    """An instruction as reports show it: on one line, of a list of more than 8 operands the ends."""
+    text = " ".join(text.split())
+    return _LONG_LIST.sub(lambda match: f"{{{match[1]}, ..., {match[2]}}}", text)
 
 
 class Unsupported(Exception):

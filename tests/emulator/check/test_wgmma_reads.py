@@ -160,3 +160,42 @@ def test_the_right_one_is_silent(name):
     for seed in (0, 1, 2):
         fault = outcome(both(name)[1], PAIRS[name][2], seed)
         assert fault is None, str(fault)
+
+
+TEXTS = {
+    "D is read before the wait": f"""\
+gemm.py:4:1: IN_FLIGHT
+    reads a register of D, which the wgmma at line 2 still writes
+    in `k`, thread (96, 0, 0) = warp 3, lane 0 of block (0, 0, 0)
+    PTX line 24: {USE}
+    PTX line 20: {multiply()}
+fix: put wgmma.wait_group (`cute.nvgpu.warpgroup.wait_group`) before line 4""",
+    "D is scaled and no fence follows": f"""\
+gemm.py:5:1: NO_WGMMA_FENCE
+    uses a register that was written at line 4: no wgmma.fence between
+    in `k`, thread (96, 0, 0) = warp 3, lane 0 of block (0, 0, 0)
+    PTX line 26: {multiply()}
+    PTX line 24: mul.f32 %d0, %d0, %f0;
+fix: put wgmma.fence (`cute.nvgpu.warpgroup.fence`) before line 5, after the last write to its registers""",
+    "no proxy fence": f"""\
+gemm.py:3:1: RACE
+    reads smem+0x0, which this thread wrote at line 1: no fence.proxy.async between
+    in `k`, 16 bytes of smem+0x0
+    reads    thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): gemm.py:3, PTX line 22: {multiply()}
+    wrote    thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): gemm.py:1, PTX line 18: {WRITE}
+fix: put fence.proxy.async (`cute.arch.fence_proxy`) after the writes at line 1, before the barrier that line 3 comes after""",
+    "a buffer that is written again": f"""\
+gemm.py:5:1: RACE
+    writes smem+0x0, which the wgmma at line 2 still reads: it was not waited for
+    in `k`, 16 bytes of smem+0x0
+    writes   thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): gemm.py:5, PTX line 26: {WRITE}
+    read     thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): gemm.py:2, PTX line 20: {multiply()}
+fix: wait for it before its buffer is released: wgmma.wait_group (`cute.nvgpu.warpgroup.wait_group`), then the arrival at \
+the empty mbarrier (or the barrier) that line 5 comes after""",
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_text_of_a_finding(name):
+    fault = outcome(both(name)[0], PAIRS[name][2])
+    assert str(fault) == TEXTS[name]

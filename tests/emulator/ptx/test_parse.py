@@ -159,3 +159,11 @@ def test_mutants_load_or_are_ptx_errors():
         except Exception as error:
             pytest.fail(f"{type(error).__name__}: {error}\n{''.join(mutant)}")
     assert 300 < refused < 950
+
+
+def test_long_lists_of_registers_are_short_in_reports():
+    names = ", ".join(f"%r{i}" for i in range(64))
+    text = f".visible .entry k() {{ .reg .b32 %r<64>; .reg .b64 %d;\nfoo {{{names}}},\n  %d, {{%r1,%r2}}; ret; }}"
+    instr = parse(text).functions["k"].items[0]
+    assert instr.text == "foo {%r0, ..., %r63}, %d, {%r1,%r2};"
+    assert len(instr.operands[0].items) == 64
