@@ -293,11 +293,11 @@ def surely(flags: tuple) -> bool:
 def returned(flag: Any, value: Any, falls_through: bool) -> Any:
     """What a function with early returns returns. Raises where a path may return nothing and another a value."""
     if isinstance(value, Conflict):
+        message = value.error.message
+        if isinstance(message, Phrase) and message.fields.get("path") == VALUE:
+            message = Phrase("returns {first} on one path and {second} on another", **message.fields)
         raise DSLUserCodeTypeError(
-            value.error.message.replace("`__dsl_value` is", "returns"),
-            id=value.error.id,
-            fix="return one type on every path",
-            place=value.error.place,
+            message, id=value.error.id, fix="return one type on every path", place=value.error.place
         )
     if type(value) is Unbound:
         return None

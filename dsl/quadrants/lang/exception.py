@@ -3,4 +3,5 @@
 from dsl.quadrants import errors
 from dsl.quadrants.errors import *  # noqa: F403
 
-__all__ = errors.__all__
+__all__: list[str] = []
+__all__ += errors.__all__

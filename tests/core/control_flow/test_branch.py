@@ -334,3 +334,23 @@ def test_a_value_of_another_region(rejected):
 
     text = rejected(program)
     assert "VALUE_OF_ANOTHER_REGION" in text and "    p.store(kept.get())" in text
+
+
+def test_two_types_of_return_keep_their_parts():
+    """So that other languages can name the types."""
+    from dsl.core.control_flow.branch import returned
+    from dsl.core.errors import DSLUserCodeTypeError
+    from dsl.core.number.dtypes import Float32, Int32
+    from dsl.core.phrase import Phrase, reworded
+    from dsl.core.syntax.early_exits import VALUE
+    from dsl.core.unbound import Conflict
+
+    parts = {"path": VALUE, "first": Phrase("{type}", type=Int32), "second": Phrase("{type}", type=Float32)}
+    phrase = Phrase("`{path}` is {first} on one path and {second} on another", **parts)
+    with pytest.raises(DSLUserCodeTypeError) as caught:
+        returned(True, Conflict(VALUE, DSLUserCodeTypeError(phrase)), True)
+    message = caught.value.message
+    assert message == "returns Int32 on one path and Float32 on another"
+    assert (
+        reworded(message, {}, lambda kind: kind.__name__.lower()) == "returns int32 on one path and float32 on another"
+    )
