@@ -135,25 +135,8 @@ class Flow:
                 return True
             env.update(zip(op.results, values))
             return False
-        arms, ends = [], []
-        for side in (0, 1):
-            block = op.blocks[side] if len(op.blocks) > side else Block(op)
-            inner, statements = dict(env), []
-            _assume(condition, side == 0, inner)
-            leaves = None
-            if self._sets_flag(op, block) or _is_flag_test(condition):
-                values = self._run(block, 0, inner, statements, frames)
-                if values is not None:
-                    leaves = self._escape(op, values, inner, frames)
-            else:
-                values = self._run(block, 0, inner, statements, frames)
-            if leaves is not None:
-                if leaves.pairs:
-                    statements.append(Copies(leaves.pairs))
-                statements.append(Jump(leaves.word))
-                values = None
-            arms.append(statements)
-            ends.append(values)
+        sides = [self._arm(op, side, condition, env, frames) for side in (0, 1)]
+        arms, ends = [statements for statements, _ in sides], [values for _, values in sides]
         if ends[0] is None and ends[1] is None:
             out.append(Branch(condition, arms[0], arms[1], op))
             return True
@@ -164,8 +147,33 @@ class Flow:
             out.append(Branch(condition, arms[0], [], op) if side else Branch(condition, [], arms[1], op))
             out.extend(arms[side])
             return False
+        out.append(self._meeting(op, condition, arms, (ends[0], ends[1]), env))
+        return False
+
+    def _arm(
+        self, op: Op, side: int, condition: Value, env: dict, frames: list[_Frame]
+    ) -> tuple[list, list[Value] | None]:
+        """The statements of an arm, and the values at its end; None where it leaves."""
+        block = op.blocks[side] if len(op.blocks) > side else Block(op)
+        inner, statements = dict(env), []
+        _assume(condition, side == 0, inner)
+        values = self._run(block, 0, inner, statements, frames)
+        if values is None or not (self._sets_flag(op, block) or _is_flag_test(condition)):
+            return statements, values
+        leaves = self._escape(op, values, inner, frames)
+        if leaves is None:
+            return statements, values
+        if leaves.pairs:
+            statements.append(Copies(leaves.pairs))
+        statements.append(Jump(leaves.word))
+        return statements, None
+
+    def _meeting(
+        self, op: Op, condition: Value, arms: list[list], ends: tuple[list[Value], list[Value]], env: dict
+    ) -> Branch:
+        """A branch whose arms both go on: a variable for each result in which they differ."""
         joined, into = [], ([], [])
-        for result, left, right in zip(op.results, ends[0], ends[1]):
+        for result, left, right in zip(op.results, *ends):
             if _same(left, right):
                 env[result] = left
                 continue
@@ -176,8 +184,7 @@ class Flow:
             into[1].append((variable, right))
         if joined:
             arms = [[*arm, Copies(pairs)] for arm, pairs in zip(arms, into)]
-        out.append(Branch(condition, arms[0], arms[1], op, joined))
-        return False
+        return Branch(condition, arms[0], arms[1], op, joined)
 
     def _sets_flag(self, op: Op, block: Block) -> bool:
         return any(name.startswith(FLAGS) for name in names_of(op)[: len(op.results)])

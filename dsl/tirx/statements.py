@@ -56,49 +56,37 @@ class Statements(Rewriter):
 
     def _split(self, node: ast.FunctionDef, body: list[ast.stmt]) -> list[ast.stmt]:
         """The statements after T.device_entry() as a nested function."""
+        if not self._has_device_part(node):
+            return body
+        entry = next(at for at, statement in enumerate(body) if hasattr(statement, "is_entry"))
+        before, rest = body[:entry], body[entry + 1 :] or [ast.copy_location(ast.Pass(), body[entry])]
+        host_names = _assigned(before) | {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
+        passed = sorted(_assigned(rest) & host_names)  # the device part assigns them anew
+        part = ast.FunctionDef(DEVICE, arguments_named(passed), rest, [])
+        _mark(part, "is_prepared")
+        call = ast.Expr(
+            ast.Call(self._hook("device", body[entry]).func, [self._load(name) for name in (DEVICE, *passed)], [])
+        )
+        return [*before, put_at(part, body[entry]), put_at(call, body[entry])]
+
+    def _has_device_part(self, node: ast.FunctionDef) -> bool:
+        """Whether a statement of the function is T.device_entry(). Raises where it stands twice or inside another."""
+        is_entry = any(self._is_call(statement, statement_names.device_entry) for statement in node.body)
         entries = [
-            at for at, statement in enumerate(node.body) if self._is_call(statement, statement_names.device_entry)
-        ]
-        every = [
             inner
             for inner in ast.walk(node)
             if isinstance(inner, ast.Expr) and self._is_call(inner, statement_names.device_entry)
         ]
-        if len(every) > 1:
-            self._error(every[1], "T.device_entry() stands twice in this function", "drop one", "DEVICE_ENTRY")
-        if every and not entries:
+        if len(entries) > 1:
+            self._error(entries[1], "T.device_entry() stands twice in this function", "drop one", "DEVICE_ENTRY")
+        if entries and not is_entry:
             self._error(
-                every[0],
+                entries[0],
                 "T.device_entry() stands inside another statement",
                 "write it in the function itself",
                 "DEVICE_ENTRY",
             )
-        if not entries:
-            return body
-        marks = [at for at, statement in enumerate(body) if getattr(statement, "is_entry", False)]
-        before, rest = body[: marks[0]], body[marks[0] + 1 :] or [ast.copy_location(ast.Pass(), body[marks[0]])]
-        ours = {
-            name.id
-            for part in before
-            for name in ast.walk(part)
-            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-        }
-        ours |= {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
-        anew = sorted(
-            {
-                name.id
-                for part in rest
-                for name in ast.walk(part)
-                if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-            }
-            & ours
-        )
-        part = ast.FunctionDef(DEVICE, arguments_named(anew), rest, [])
-        _mark(part, "is_prepared")
-        call = ast.Expr(
-            ast.Call(self._hook("device", body[marks[0]]).func, [self._load(name) for name in (DEVICE, *anew)], [])
-        )
-        return [*before, *(put_at(made, body[marks[0]]) for made in (part, call))]
+        return is_entry
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         if not hasattr(node, "is_prepared"):
@@ -358,6 +346,12 @@ class Statements(Rewriter):
             place = node.args[0]
             return self._hook("address_of", node, self.visit(place.value), self.visit(_as_expression(place.slice)))
         return super().visit_Call(node)
+
+
+def _assigned(statements: list[ast.stmt]) -> set[str]:
+    """The names that statements store in."""
+    names = [node for statement in statements for node in ast.walk(statement) if isinstance(node, ast.Name)]
+    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
 def _mark(node: ast.AST, mark: str) -> None:
