@@ -141,6 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--seed", type=int, default=0, metavar="N", help="of random numbers, and of the emulator's order of threads"
     )
+    run.add_argument("--gpu-model", metavar="NAME", help=findings.GPU_MODEL_HELP)
     run.add_argument("--check", metavar="NAMES", help=findings.CHECKS_HELP)
     run.add_argument("--update-goldens", action="store_true", help="accept what this run gives as its goldens")
     run.add_argument("--full-trace", action="store_true", help="show frames inside the compiler in tracebacks")
@@ -249,10 +250,8 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
     from harness.records import history
 
     root, settings = history.root_of(cases[0].repro.path), _settings(arguments)
-    compilers, seed, sass = arguments.compiler or (), arguments.seed, arguments.sass
-    session = Session(
-        root, [arguments.host], arguments.update_goldens, settings, _note, compilers, seed, sass, arguments.check
-    )
+    about = arguments.compiler or (), arguments.seed, arguments.sass, arguments.check, arguments.gpu_model
+    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note, *about)
     worst = HOLDS
     try:
         for host, case in itertools.product(session.hosts(), cases):

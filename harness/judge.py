@@ -47,6 +47,7 @@ class Verdict:
     proposal: golden.Pending | None = None  # not accepted: for a person to review
     validated: bool = False
     differences: list[compare.Difference] = field(default_factory=list)
+    evidence: str = ""  # why to believe the golden's answer; '' where there is none
 
 
 def run(
@@ -99,6 +100,7 @@ def run(
         gpu=host.device_facts.get("uuid", "") if host.is_hardware else "",
         runs=repro.runs if plain else min(repro.runs, REPLAYED_RUNS),
         seed=seed,
+        gpu_model="" if host.is_hardware else host.gpu_model,
         checks=findings.sought(checks, repro.outcome, repro.varies),
         preds={name: rule.name for name, rule in repro.compare.items() if rule.mode == "pred"},
         compiler=name,
@@ -109,16 +111,22 @@ def run(
 def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = False) -> Verdict:
     """Judge an outcome. With `update`, a missing or differing golden is accepted: the verdict carries its files."""
     verdict = _weigh(case, host, outcome, update)
-    arch = golden.arch_of(outcome.device)
-    said = golden.answer(case, verdict.pending, arch)
+    arch, gpu = golden.arch_of(outcome.device), _gpu(host, outcome)
+    said = golden.answer(case, verdict.pending, arch, gpu)
     where = functools.partial(text_report.lane_of, outcome=outcome)
-    own = golden.path_of(case, arch).name
+    own = golden.path_of(case, arch, gpu).name
     verdict.record = history.record(case, host, outcome, verdict.status, root, said) | {
         "golden": own if "@" in own else None,
         "reason": verdict.reason,
+        "evidence": verdict.evidence or None,
         "differences": history.differences(verdict.differences, where),
     }
     return verdict
+
+
+def _gpu(host: Host, outcome: Outcome) -> str | None:
+    """The GPU's name, on hardware."""
+    return (outcome.device.get("name") or host.device_facts.get("name")) if host.is_hardware else None
 
 
 @dataclass(frozen=True)
@@ -326,7 +334,7 @@ class _Comparison:
     def __init__(self, trial: _Trial):
         case, outcome = trial.case, trial.outcome
         self.trial, self.arch = trial, golden.arch_of(outcome.device)
-        self.path = golden.path_of(case, self.arch)
+        self.path = golden.path_of(case, self.arch, _gpu(trial.host, outcome))
         self.known: Any = None  # the golden.Golden where there is one
         self.problem, self.differs = "", ""
         self.differences: list[compare.Difference] = []
@@ -369,15 +377,36 @@ class _Comparison:
         gave = golden.arch_of(self.known.provenance)
         return gave if self.arch and gave != self.arch else ""
 
-    def accepted(self) -> golden.Pending:
+    @property
+    def is_of_another_model(self) -> bool:
+        """Whether an emulator that computes as one GPU model meets the golden of one that computes as another."""
+        named = [name for name in (self.arch, self.elsewhere) if not name.startswith("sm_")] if self.elsewhere else []
+        return bool(named) and not self.is_hardware
+
+    def accepted(self, path: Path | None = None) -> golden.Pending:
         trial = self.trial
         provenance = history.provenance(trial.case, trial.host, trial.outcome)
-        return golden.make(trial.case, trial.outcome, provenance, self.is_hardware)
+        return golden.make(trial.case, trial.outcome, provenance, self.is_hardware, path)
+
+    def evidence(self, verdict: Verdict) -> str:
+        """Why to believe the golden that there is, or will be when the verdict's is written."""
+        if verdict.pending:
+            provenance = history.provenance(self.trial.case, self.trial.host, self.trial.outcome)
+            return golden.evidence_of(self.trial.case.repro.evidence, provenance, self.is_hardware)
+        if self.known is None:
+            return ""
+        return self.known.evidence if self.is_validated else self.trial.case.repro.evidence or self.known.evidence
 
     def accept(self, note: str) -> Verdict:
         """It passes, and this outcome becomes the golden."""
         notes = [note.format(text_report.short(self.path))]
         return self.trial.verdict("pass", pending=self.accepted(), notes=notes, validated=self.is_hardware)
+
+    def accept_of_its_own(self) -> Verdict:
+        """The golden of the other model stays, and this outcome becomes the answer of this one beside it."""
+        path = golden.own_path(self.path, self.arch)
+        notes = [f"accepted {text_report.short(path)}: {self.elsewhere} has another answer"]
+        return self.trial.verdict("pass", pending=self.accepted(path), notes=notes)
 
     def no_golden(self) -> Verdict:
         text = text_report.missing_golden(self.trial.case, self.path, self.trial.outcome)
@@ -422,6 +451,7 @@ _POLICY: tuple[tuple[Callable[[_Comparison], Any], Callable[[_Comparison], Verdi
     (lambda c: c.agrees and c.is_hardware, _Comparison.could_validate),
     (lambda c: c.agrees, lambda c: c.trial.verdict("pass")),
     (lambda c: c.is_validated and not c.is_hardware and not c.elsewhere, _Comparison.contradicted),
+    (lambda c: c.update and c.is_of_another_model, _Comparison.accept_of_its_own),
     (lambda c: c.update and (c.is_hardware or not c.is_validated), lambda c: c.accept("accepted {} anew")),
     (lambda c: True, _Comparison.other),
 )
@@ -435,7 +465,9 @@ def _against_golden(trial: _Trial) -> Verdict:
         text = f"{case.name} is not declared in params, and there is no expected() to judge it by"
         return trial.verdict("fail", "nothing to judge by", text)
     compared = _Comparison(trial)
-    return next(verdict(compared) for holds, verdict in _POLICY if holds(compared))
+    verdict = next(verdict(compared) for holds, verdict in _POLICY if holds(compared))
+    verdict.evidence = compared.evidence(verdict)
+    return verdict
 
 
 def _differs(case: Case, expected: golden.Golden, outcome: Outcome) -> tuple[str, list[compare.Difference]]:

@@ -67,9 +67,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="of random numbers, and of the order in which the emulator runs threads (0: as is fastest)",
     )
-    from harness.claim.findings import CHECKS_HELP
+    from harness.claim.findings import CHECKS_HELP, GPU_MODEL_HELP
 
     group.addoption("--gpu-check", metavar="NAMES", help=CHECKS_HELP)
+    group.addoption("--gpu-model", metavar="NAME", help=GPU_MODEL_HELP)
     group.addoption(
         "--gpu-sass", action="store_true", help="record machine code on the emulator too (ptxas and nvdisasm: 0.4 s)"
     )
@@ -92,7 +93,8 @@ def pytest_configure(config: pytest.Config) -> None:
         update, note = option.update_goldens, _notes(config)
         root = root_of(config.rootpath / "_")  # pytest takes the folder that was named where nothing configures it
         compilers, seed, sass = option.compiler or (), option.gpu_seed, option.gpu_sass
-        session = Session(root, option.gpu_host or (), update, settings, note, compilers, seed, sass, option.gpu_check)
+        about = compilers, seed, sass, option.gpu_check, option.gpu_model
+        session = Session(root, option.gpu_host or (), update, settings, note, *about)
     except UsageError as error:
         raise pytest.UsageError(printable(str(error))) from None
     config.stash[_SESSION] = session

@@ -43,9 +43,10 @@ class Session:
         seed: int = 0,
         sass: bool = False,
         checks: str | None = None,
+        gpu_model: str | None = None,
     ) -> None:
         self.root, self.update, self.note, self.seed, self.sass = root, update, note, seed, sass
-        self.checks = checks
+        self.checks, self.gpu_model = checks, gpu_model
         if checks is not None:
             self._refuse_unknown_checks()
         self.compilers = tuple(dict.fromkeys([compiler] if isinstance(compiler, str) else compiler)) or (EMBEDDED,)
@@ -122,6 +123,8 @@ class Session:
             try:
                 settings_by_host = settings.load(self.root, options)
                 resolved = [hosts.resolve(name, settings_by_host, self._notify) for name in self._host_names]
+                if self.gpu_model:
+                    resolved = [replace(host, gpu_model=self.gpu_model) for host in resolved]
                 self._hosts = [hosts.under(host, name, self._notify) for name in self.compilers for host in resolved]
             except settings.BadSettings as error:
                 raise UsageError(str(error)) from None

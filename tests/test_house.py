@@ -112,7 +112,7 @@ FLOORS = {
     "harness/terminal.py": ((), ()),
     "harness/schema.py": (("harness.terminal",), ()),
     "harness/store.py": ((), ()),
-    "harness/claim": (("harness.claim",), ("filecheck",)),
+    "harness/claim": (("harness.claim", "harness.schema", "harness.store"), ("filecheck",)),
     "harness/run": (_RUN, ("numpy",)),
     "harness/run/runner.py": (("harness.run", "dsl.alias"), ("numpy", "torch")),
     "harness/run/supervisor.py": (("harness.run.runner", "harness.run.supervisor", "harness.run.gpu_lock"), ()),

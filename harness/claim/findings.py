@@ -24,6 +24,10 @@ CHECKS_HELP = (
     "repros that say their outputs vary (runs, allowed, undef, poison)"
 )
 
+GPU_MODEL_HELP = (
+    "the GPU whose tensor cores the emulator computes as: h100 (default), a100, l40s ... (or DSL_GPU_MODEL)"
+)
+
 
 class BadChecks(Exception):
     """Text that names no checks."""

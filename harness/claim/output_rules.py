@@ -9,6 +9,9 @@ import ast
 import re
 from typing import Any
 
+from harness import store
+from harness.claim import bibliography
+
 MOST_RUNS = 1_000_000
 
 
@@ -32,7 +35,7 @@ def read(source: Any, table: dict[str, Any], tree: ast.Module) -> dict[str, Any]
         source.key_error("poison", "BAD_POISON", f"is {poison!r}", "write poison = true, or remove it")
     undefined = any(rule.mode == "undef" for rule in compare.values())
     rules = {"allowed": _allowed(source, table, compare), "mask": mask, "runs": runs, "poison": poison or undefined}
-    return rules | {"silicon": _silicon(source, table)}
+    return rules | {"silicon": _silicon(source, table), "evidence": _evidence(source, table, tree)}
 
 
 def _allowed(source: Any, table: dict[str, Any], compare: dict[str, Any]) -> dict[str, list[Any]]:
@@ -85,3 +88,25 @@ def _silicon(source: Any, table: dict[str, Any]) -> str:
         fix = 'write the GPU model in small letters and digits: silicon = "h100"'
         source.key_error("silicon", "BAD_SILICON", f"is {silicon!r}", fix)
     return silicon
+
+
+def _evidence(source: Any, table: dict[str, Any], tree: ast.Module) -> str:
+    """What the author says; that the emulator or hardware gave an answer, golden and record say themselves."""
+    evidence = table.get("evidence", "")
+    fix = 'write evidence = "published:KEY" with a key of bibliography.toml, or remove it'
+    if not evidence:
+        return ""
+    if not isinstance(evidence, str) or not re.fullmatch(r"published:[\w.-]+", evidence):
+        source.key_error("evidence", "BAD_EVIDENCE", f"is {evidence!r}", fix)
+    try:
+        works = bibliography.read(bibliography.find(source.path.parent, store.root_of(source.path)))
+    except bibliography.BadBibliography as error:
+        source.key_error("evidence", "BAD_EVIDENCE", f"cites a file that cannot be read: {error}", "correct that file")
+    key = evidence.removeprefix(bibliography.PUBLISHED)
+    if key not in works:
+        keys = ", ".join(works) or "none"
+        source.key_error("evidence", "BAD_EVIDENCE", f"cites {key}; the keys of bibliography.toml are: {keys}", fix)
+    if not any(isinstance(node, ast.FunctionDef) and node.name == "expected" for node in tree.body):
+        fix = "return the published values from expected()"
+        source.key_error("evidence", "BAD_EVIDENCE", "cites what was published, but there is no expected()", fix)
+    return evidence

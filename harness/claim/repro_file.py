@@ -15,6 +15,7 @@ Nothing here imports the file, a compiler or numpy; reading one repro costs abou
     #                                 checker finds: out_of_bounds | misaligned | race ... (findings.py); fault: any
     # nvidia = { rejected = "ID" }    NVIDIA's compiler refuses the program; or { outputs = { out = [1] } }: differs
     # silicon = "h100"                the bits are this GPU's: on another one the case is skipped
+    # evidence = "published:KEY"      expected() has values that were published; bibliography.toml has the KEY
     # timeout = 20                    seconds for one case (default 60)
     # ///
     # CHECK-PTX: cp.async.ca                     a FileCheck line matched against the PTX of every kernel of the case
@@ -43,6 +44,7 @@ KNOWN_KEYS = {
     "allowed": 'values that an output compared by "set" may have: { out = [[0, 1], [1, 0]] }',
     "arch": 'the least GPU that has the feature, e.g. "sm_80"',
     "compare": 'a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "set" | "pred:NAME" | "undef" }',
+    "evidence": 'where the values of expected() were published: "published:KEY", a KEY of bibliography.toml',
     "mask": 'a table of output name to the boolean array that says where it counts: { out = "valid" }',
     "nvidia": 'where NVIDIA\'s compiler ends otherwise: { rejected = "its id" } or { outputs = { out = [1, 2] } }',
     "outcome": (
@@ -59,6 +61,7 @@ OUTCOMES = ("outputs", "rejected", "trap", "deadlock", findings.FAULT, *findings
 DEFAULT_TIMEOUT_S = 60.0
 EMBEDDED = "embedded"  # this project's compiler
 NVIDIA = "nvidia"
+DEFAULT_GPU_MODEL = "h100"  # whose arithmetic the emulator follows where nobody says
 WARM_MODULES = ("torch", "cutlass", "quadrants", "tvm")
 DIRECTIVES = "NOT NEXT SAME DAG LABEL EMPTY COUNT-N"
 
@@ -145,6 +148,7 @@ class Repro:
     runs: int = 1
     poison: bool = False
     silicon: str = ""
+    evidence: str = ""
 
     @property
     def varies(self) -> bool:

@@ -9,7 +9,9 @@
                    values (to be read), hex (floats: what counts), or
                    file, sha256 (of a .npy of raw unsigned integers, above 4 KB), or
                    nothing (compare = undef, set, pred)
-    provenance   device, gpu, driver, compiler, versions, ptx_sha256, repro_sha256, date, host
+    provenance   device, gpu, gpu_model (whose arithmetic the emulator followed), driver, compiler, versions,
+                 ptx_sha256, repro_sha256, date, host
+    evidence     emulator | published:KEY | hardware:GPU
     validated    true only where hardware gave it
 
 Files are written whole or not at all: a temporary file, fsync, rename.
@@ -34,7 +36,7 @@ import numpy as np
 
 from harness import schema, store
 from harness.claim import findings
-from harness.claim.repro_file import Case, Repro, Rule, short
+from harness.claim.repro_file import DEFAULT_GPU_MODEL, Case, Repro, Rule, short
 from harness.comparison import arithmetic
 from harness.run.result import DTYPES, RAW, Array, Outcome
 from harness.store import write_atomically
@@ -46,6 +48,9 @@ _NPY_HEADER_BYTES = 1 << 14
 _SIDECAR = r"[0-9a-f]{1,64}\.npy"
 IDENTITY = {"rejected": ("class", "id", "line_text"), "trap": ("kind",), "deadlock": ("kind",), "fault": ("kind",)}
 IDENTITY |= dict.fromkeys(findings.MEANINGS, ())
+
+
+EMULATOR = "emulator"  # evidence of an answer that nothing else than it gave
 
 
 class CorruptGolden(Exception):
@@ -61,6 +66,7 @@ class Golden:
     outputs: dict[str, Array] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
     validated: bool = False
+    evidence: str = EMULATOR
 
 
 _SHORT = schema.optional(schema.string(300))
@@ -93,11 +99,13 @@ def folder(repro: Path) -> Path:
     return repro.parent / "goldens" / repro.stem
 
 
-def path_of(case: Case, arch: str | None = None) -> Path:
-    """Where a case's golden is: the one that this arch (`sm_80`) has of its own, else that of all."""
+def path_of(case: Case, arch: str | None = None, gpu: str | None = None) -> Path:
+    """Where a case's golden is: the one that this arch (`sm_80`) has of its own, or this GPU (`NVIDIA A100`) by the
+    name of its model, else that of all."""
     shared_path = folder(case.repro.path) / f"{case.name or 'default'}.json"
-    own = own_path(shared_path, arch or "")
-    return own if arch and own.exists() else shared_path
+    names = [arch, *re.findall(r"[a-z0-9]+", (gpu or "").lower())]
+    paths = [own_path(shared_path, name) for name in names if name]
+    return next((path for path in paths if path.exists()), shared_path)
 
 
 def own_path(general: Path, arch: str) -> Path:
@@ -106,7 +114,13 @@ def own_path(general: Path, arch: str) -> Path:
 
 
 def arch_of(provenance: dict[str, Any]) -> str:
-    """The arch in a provenance or in a device's facts, without its suffix; '' of programs without kernels."""
+    """The arch in a provenance or in a device's facts, without its suffix; '' of programs without kernels.
+
+    Of an emulator that computes as another GPU model than it does by itself, that model.
+    """
+    model = provenance.get("gpu_model")
+    if model not in (None, DEFAULT_GPU_MODEL) and provenance.get("arch"):
+        return str(model)
     match = re.fullmatch(r"(sm_\d{2,3})[af]?", str(provenance.get("arch") or ""), re.ASCII)
     return match[1] if match else ""
 
@@ -159,7 +173,9 @@ def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
         identity = {key: schema.optional(schema.string(4096))(table.get(key), key) for key in IDENTITY.get(outcome, ())}
         provenance = dict(table["provenance"])
         schema.fields(Provenance)(provenance, "provenance")
-        return Golden(outcome, identity, outputs, provenance, table["validated"] is True)
+        validated = table["validated"] is True
+        evidence = _SHORT(table.get("evidence"), "evidence") or evidence_of("", provenance, validated)
+        return Golden(outcome, identity, outputs, provenance, validated, evidence)
     except schema.Misfit as error:
         raise CorruptGolden(_way_out(path, str(error))) from None
     except (
@@ -176,10 +192,10 @@ def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
         raise CorruptGolden(_way_out(path, f"{type(error).__name__}: {error}"[:1000])) from None
 
 
-def answer(case: Case, pending: Pending | None = None, arch: str | None = None) -> str | None:
+def answer(case: Case, pending: Pending | None = None, arch: str | None = None, gpu: str | None = None) -> str | None:
     """The hash of what a case's golden says (or will say, when `pending` is written); None without one."""
     try:
-        data = pending.text.encode() if pending else _bytes(path_of(case, arch))
+        data = pending.text.encode() if pending else _bytes(path_of(case, arch, gpu))
     except (OSError, ValueError):
         return None
     return store.answer_sha256(data)
@@ -236,8 +252,10 @@ def _load(data: bytes, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
     return flat.reshape(shape, order="F" if in_columns else "C")
 
 
-def make(case: Case, outcome: Outcome, provenance: dict[str, Any], validated: bool) -> Pending:
-    """The files of a golden for `outcome`."""
+def make(
+    case: Case, outcome: Outcome, provenance: dict[str, Any], validated: bool, path: Path | None = None
+) -> Pending:
+    """The files of a golden for `outcome`, at `path` or where the golden is that it is held to."""
     table: dict[str, Any] = {"outcome": outcome.kind, **identity_of(case, outcome)}
     sidecars: dict[str, bytes] = {}
     if outcome.kind == "outputs":
@@ -246,8 +264,15 @@ def make(case: Case, outcome: Outcome, provenance: dict[str, Any], validated: bo
         table["outputs"] = {
             n: _describe(a, rules.get(n, Rule()), sidecars, leeway.get(n)) for n, a in sorted(outcome.outputs.items())
         }
+    table["evidence"] = evidence_of(case.repro.evidence, provenance, validated)
     table |= {"provenance": provenance, "validated": validated}
-    return Pending(str(path_of(case, arch_of(provenance))), _dump(table) + "\n", sidecars)
+    path = path or path_of(case, arch_of(provenance), provenance.get("gpu"))
+    return Pending(str(path), _dump(table) + "\n", sidecars)
+
+
+def evidence_of(published: str, provenance: dict[str, Any], validated: bool) -> str:
+    """Why to believe an answer: hardware:GPU that gave it, published:KEY, or the emulator alone."""
+    return f"hardware:{provenance.get('gpu')}" if validated else published or EMULATOR
 
 
 def _describe(

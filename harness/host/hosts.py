@@ -6,6 +6,7 @@ A name is a host over SSH where there are settings for it, where ssh_config know
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,12 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from harness.claim.repro_file import EMBEDDED
+from harness.claim.repro_file import DEFAULT_GPU_MODEL, EMBEDDED
 from harness.host.settings import Settings
 from harness.run.transport import LinkDown, Local, Transport
 
 PROBE_TIMEOUT_S = 60
-DEFAULT_GPU_MODEL = "h100"  # the emulator's where nobody says
 
 
 class HostError(Exception):
@@ -33,6 +33,8 @@ class NoDevice(HostError):
 class Host:
     """A place with a device, and who compiles there: embedded, nvidia (what is installed there) or nvidia==RELEASE.
 
+    `gpu_model` is the GPU whose arithmetic the emulator there follows.
+
     `device_facts` (name, driver, arch, uuid) are what a probe found, empty for the emulator.
 
     The device of a host over SSH is "unknown" until a repro first needs the host: see `probed`.
@@ -44,7 +46,7 @@ class Host:
     settings: Settings = field(default_factory=Settings)
     device_facts: dict[str, Any] = field(default_factory=dict)
     compiler: str = EMBEDDED
-    gpu_model: str = DEFAULT_GPU_MODEL  # whose arithmetic the emulator there follows
+    gpu_model: str = field(default_factory=lambda: os.environ.get("DSL_GPU_MODEL") or DEFAULT_GPU_MODEL)
 
     @property
     def is_hardware(self) -> bool:
@@ -55,9 +57,15 @@ class Host:
         if self.device == "unknown":
             return f"{self.name} (over SSH)"
         if not self.is_hardware:
-            return f"{self.name} ({self.device})"
+            model = f" as {self.gpu_model}" if self.computes_as else ""
+            return f"{self.name} ({self.device}{model})"
         facts = self.device_facts
         return f"{self.name} ({facts['name']}, {facts['arch']}, driver {facts['driver']})"
+
+    @property
+    def computes_as(self) -> str:
+        """The GPU model that was asked for of an emulator, or ''."""
+        return "" if self.is_hardware or self.gpu_model == DEFAULT_GPU_MODEL else self.gpu_model
 
     def is_gpu(self, model: str) -> bool:
         """Whether its device is this GPU model (`h100`, `rtx4090`), or an emulator that computes as one."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import store
+from harness.claim.repro_file import DEFAULT_GPU_MODEL
 from harness.records import lines
 from harness.records.states import combined
 from harness.schema import Misfit
@@ -43,6 +44,7 @@ class Cell:
     ticks: str
     other_code: str | None = None
     arithmetic: str | None = None  # exact | bounded | open, None where nobody followed it
+    evidence: str | None = None  # emulator | published:KEY | hardware:GPU, None where there is no golden
     through: str = ""  # the outputs that are not exact, each with the instructions
 
 
@@ -103,6 +105,8 @@ class Record:
         argv += [part for one in self.case.split(",") if one for part in ("-p", one)]
         argv += ["--host", self.host] if self.host not in ("embedded", "replay") else []
         argv += ["--compiler", self.compiler] if self.compiler != "embedded" else []
+        model = self.provenance.get("gpu_model") or DEFAULT_GPU_MODEL
+        argv += ["--gpu-model", str(model)] if model != DEFAULT_GPU_MODEL else []
         seed = self.provenance.get("seed")
         argv += ["--seed", str(seed)] if seed else []
         return shlex.join(argv)
@@ -130,6 +134,8 @@ def column(line: dict[str, Any]) -> dict[str, Any]:
     """The cell that a line belongs to."""
     device = line.get("device") or {}
     arch = str(device.get("arch") or "any")
+    if (model := device.get("gpu_model") or DEFAULT_GPU_MODEL) != DEFAULT_GPU_MODEL and device.get("arch"):
+        arch = str(model)  # an emulator that computes as another GPU
     return {
         "claim": str(line["repro"]),
         "case_name": str(line.get("case") or ""),
@@ -154,6 +160,7 @@ def provenance(line: dict[str, Any]) -> dict[str, Any]:
         **{str(k): v for k, v in sorted((line.get("versions") or {}).items())},
         "device": device.get("kind"),
         "gpu": device.get("name") if line_is_hardware(line) else None,
+        "gpu_model": device.get("gpu_model"),
         "gpu_uuid": device.get("uuid"),
         "arch": device.get("arch"),
         "driver": device.get("driver"),
@@ -194,7 +201,12 @@ def marks(line: dict[str, Any]) -> list[str]:
 def facts(line: dict[str, Any]) -> dict[str, Any]:
     untold = line.get("outcome") in UNTOLD
     kernels = line.get("kernels") or (None if untold else {})
-    return provenance(line) | {"kernels": kernels, "case": line.get("case") or "", "arithmetic": arithmetic(line)}
+    return provenance(line) | {
+        "kernels": kernels,
+        "case": line.get("case") or "",
+        "arithmetic": arithmetic(line),
+        "evidence": line.get("evidence"),
+    }
 
 
 def arithmetic(line: dict[str, Any]) -> list[str] | None:

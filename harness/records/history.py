@@ -11,6 +11,7 @@ verdict     pass | fail | contradicted | infra | skip          reason    a few w
 outcome     see result.Outcome                                 detail    class, id, line; kind
 outputs     name -> sha256 of the raw bytes                    shapes    name -> [dtype, shape]
 arithmetic  name -> {arithmetic: exact | bounded | open, through: [{instruction, line, bound}]}, of outputs followed
+evidence    emulator | published:KEY | hardware:GPU: why to believe the golden; null without one
 golden      the file of the golden, where the arch has one of its own
 kernels     name -> sha256 of the PTX                          sass      name -> sha256 of the normalised SASS
 ptxas       the version that made the SASS                     no_sass   why there is none where it was asked for
@@ -64,6 +65,7 @@ def provenance(case: Case, host: Host, outcome: Outcome) -> dict[str, Any]:
         "host": host.name,
         "device": device.get("kind"),
         "gpu": device.get("name") if host.is_hardware else None,
+        **({"gpu_model": device["gpu_model"]} if device.get("gpu_model") else {}),
         "driver": device.get("driver"),
         "arch": device.get("arch"),
         "compiler": outcome.facts.get("compiler"),
@@ -80,7 +82,7 @@ def record(
     """One line of the record, without its id."""
     origin = provenance(case, host, outcome)
     compiler = origin["compiler"] or {}
-    platform = [origin["device"], origin["gpu"], origin["driver"], origin["arch"]]
+    platform = [origin["device"], origin["gpu"], origin["driver"], origin["arch"], host.computes_as]
     key = {
         "repro_sha256": case.repro.sha256,
         "platform": " ".join(str(part) for part in platform if part),

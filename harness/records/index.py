@@ -449,9 +449,12 @@ class Index:
             return seen[path]
 
         hashes = {}
+        names = {row[:3]: row[7].last.facts.get("golden") for row in rows if row[7].last}
+        own_names = {place: name for place, name in names.items() if name and "/" not in name}
         for claim, case, arch in dict.fromkeys(row[:3] for row in rows):
             golden = f"{golden_folder(claim)}/{case or 'default'}"
-            own = hashed(f"{golden}@{arch}.json", store.answer_sha256)
+            own_name = own_names.get((claim, case, arch)) or f"{case or 'default'}@{arch}.json"
+            own = hashed(f"{golden_folder(claim)}/{own_name}", store.answer_sha256)
             said = own or hashed(f"{golden}.json", store.answer_sha256)
             hashes[claim, case, arch] = (hashed(claim, _text_sha256), said)
         if new:
@@ -499,7 +502,7 @@ def _compiled(event: Event) -> tuple[Any, str] | None:
 
 def _arithmetic(last: Event | None) -> dict[str, Any]:
     kind, through = (last and last.facts.get("arithmetic")) or (None, "")
-    return {"arithmetic": kind, "through": through}
+    return {"arithmetic": kind, "through": through, "evidence": last and last.facts.get("evidence")}
 
 
 def _id(event: Event | None) -> str | None:

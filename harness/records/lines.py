@@ -26,6 +26,7 @@ class Device:
 
     kind: str | None = must(_WORDS, None)
     arch: str | None = must(optional(string(40, r"[\w.-]*", "an arch such as sm_90a")), None)
+    gpu_model: str | None = must(optional(string(40, r"[\w.-]*", "a GPU model such as h100")), None)
     name: str | None = must(_WORDS, None)
     driver: Any = must(_SCALAR, None)
     uuid: Any = must(_SCALAR, None)
@@ -94,6 +95,7 @@ class Line:
     shapes: dict[str, Any] | None = must(optional(table(many(lambda value, place: value, 2), 10 * _MOST)), None)
     golden_sha256: str | None = must(_WORDS, None)
     golden: str | None = must(_WORDS, None)
+    evidence: str | None = must(_WORDS, None)
     bundle_sha256: str | None = must(_WORDS, None)
     lock_sha256: str | None = must(_WORDS, None)
     ptxas: str | None = must(_WORDS, None)
@@ -114,12 +116,12 @@ check = fields(Line)
 
 _SHORT = 5000  # bytes: in such a line no words are too long, and no table or list is
 _TEXTS = ("repro", "verdict", "date", "id", "case", "reason", "digest", "title", "host", "asked", "outcome",
-          "golden_sha256", "golden", "bundle_sha256", "lock_sha256", "ptxas", "no_sass")  # fmt: skip
+          "golden_sha256", "golden", "evidence", "bundle_sha256", "lock_sha256", "ptxas", "no_sass")  # fmt: skip
 _TABLES = ("key", "compiler", "versions", "detail", "kernels", "sass", "outputs", "shapes", "durations", "device")
 _IS_TEXT, _IS_TABLE = {str, type(None)}.issuperset, {dict, type(None)}.issuperset
 _IS_FACT, _IS_NUMBER = {str, bool, type(None)}.issuperset, {int, float}.issuperset
 _IS_HASH, _IS_LIST = {str}.issuperset, {list}.issuperset
-_DEVICE = ("kind", "arch", "name", "driver", "uuid")
+_DEVICE = ("kind", "arch", "gpu_model", "name", "driver", "uuid")
 _EMPTY: dict[str, Any] = {}
 _EXACT = {"arithmetic": "exact"}
 _NONE: tuple[Any, ...] = (None, [])
@@ -141,7 +143,7 @@ def plain(line: dict[str, Any], length: int) -> bool:
         return False
     tables = [table or _EMPTY for table in tables]
     device, seed, names = tables.pop(), get("seed"), "".join(chain.from_iterable(tables))
-    arch = device.get("arch")
+    arch, model = device.get("arch"), device.get("gpu_model")
     return bool(
         repro and len(repro) <= 4096 and _is_below(repro)
         and verdict and len(verdict) <= 20
@@ -150,6 +152,7 @@ def plain(line: dict[str, Any], length: int) -> bool:
         and (case is None or _is_case(case))
         and _IS_TEXT(map(type, map(device.get, _DEVICE)))
         and (arch is None or _is_arch(arch))
+        and (model is None or _is_arch(model))
         and (seed is None or (type(seed) is int and seed.bit_length() < 64))
         and get("differences") in _NONE and get("histogram") in _NONE and get("allowed") is None
         and all(row == _EXACT for row in (get("arithmetic") or _EMPTY).values())

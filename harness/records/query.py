@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.claim import bibliography
 from harness.records import states
 from harness.records.index import Cell, Index, Record, as_table, combine
 from harness.session import UsageError
@@ -63,6 +64,7 @@ def status(index: Index, names: Sequence[str] = ()) -> dict[str, Any]:
     """How many cells are in each state, each cell that is not as it should be, and damaged lines."""
     cells = chosen(index, index.cells(), names)
     counted = Counter(cell.state for cell in cells)
+    evidence = Counter((cell.evidence or "").partition(":")[0] for cell in cells)
     kinds = Counter(cell.arithmetic for cell in cells)
     quiet = (states.PREDICTED, states.VALIDATED)
     shown = sorted((c for c in cells if c.state not in quiet), key=lambda c: states.STATES.index(c.state))
@@ -72,11 +74,30 @@ def status(index: Index, names: Sequence[str] = ()) -> dict[str, Any]:
         "cells": len(cells),
         "states": {state: counted[state] for state in states.STATES if counted[state]},
         "arithmetic": {kind: kinds[kind] for kind in ("exact", "bounded", "open") if kinds[kind]},
+        "evidence": {kind: evidence[kind] for kind in ("emulator", "published", "hardware") if evidence[kind]},
+        "published": _published(index.root, cells),
         "leeway": [as_table(cell) for cell in cells if cell.through],
         "attention": [as_table(cell) for cell in shown],
         "last_validated": max((c.last_validated for c in cells if c.last_validated), default=None),
         "damaged": index.damaged(),
     }
+
+
+def _published(root: Path, cells: Iterable[Cell]) -> list[dict[str, Any]]:
+    """The works that claims cite: key, what it is, how many cells."""
+    cited = Counter(
+        (bibliography.find((root / cell.claim).parent, root), evidence.removeprefix(bibliography.PUBLISHED))
+        for cell in cells
+        if (evidence := cell.evidence or "").startswith(bibliography.PUBLISHED)
+    )
+    rows = []
+    for (path, key), count in sorted(cited.items(), key=lambda row: row[0][1]):
+        try:
+            work = str(bibliography.read(path).get(key, "not in the bibliography"))
+        except bibliography.BadBibliography as error:
+            work = str(error)
+        rows.append({"key": key, "work": work, "cells": count})
+    return rows
 
 
 def history(

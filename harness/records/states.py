@@ -161,7 +161,9 @@ def differing(good: Mapping[str, Any], bad: Mapping[str, Any]) -> list[str]:
     names = good.keys() | bad.keys()
     if not all(any(key.startswith("sass.") for key in facts) for facts in (good, bad)):
         names = {key for key in names if not key.startswith("sass.") and key not in ("ptxas", "no_sass")}
-    return sorted(key for key in names if key not in ("date", "arithmetic") and good.get(key) != bad.get(key))
+    return sorted(
+        key for key in names if key not in ("date", "arithmetic", "evidence") and good.get(key) != bad.get(key)
+    )
 
 
 def _changed(names: list[str]) -> str:

@@ -70,6 +70,9 @@ def status(data: dict[str, Any], limit: int) -> str:
             if leeway
             else []
         )
+    if data["evidence"]:
+        lines += ["", "evidence: " + ", ".join(f"{count} {kind}" for kind, count in data["evidence"].items())]
+        lines += table([(one["key"], _count(one["cells"], "cells"), one["work"]) for one in data["published"]])
     other = [f"    repro diff {c['last']} {c['other_code']}" for c in data["attention"] if c["other_code"]]
     lines += ["", "what is other in the PTX", *other[:SHOWN_DIFFS]] if other else []
     if len(rows) > limit:

@@ -132,6 +132,9 @@ def _about(report: Report) -> str:
     sure = Counter(cell.arithmetic for cell in report.cells)
     told = ", ".join(f"{sure[kind]} {kind}" for kind in ("exact", "bounded", "open") if sure[kind])
     count += f". Arithmetic: {told}" if told else ""
+    why = Counter(cell.evidence.partition(":")[0] for cell in report.cells)
+    told = ", ".join(f"{why[kind]} {kind}" for kind in ("emulator", "published", "hardware") if why[kind])
+    count += f". Evidence: {told}" if told else ""
     return f'{count}. Newest run <time datetime="{date}" id="newest">{_day(report.newest)}</time>; ages count to it.'
 
 

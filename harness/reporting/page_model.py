@@ -94,6 +94,7 @@ class Cell:
     cause: what may have changed the verdict, in a sentence. known: what records already say of it.
     tell: (command, what it tells) of the cheapest runs that would tell more.
     arithmetic: exact, bounded or open, '' where nobody followed what the outputs depend on.
+    evidence: emulator, published:KEY or hardware:GPU, why to believe the golden; '' without one.
     seen: (count, outcome) of the newest run, where it called run() often.
     """
 
@@ -116,6 +117,7 @@ class Cell:
     tell: tuple[tuple[str, str], ...] = ()
     seen: tuple[tuple[int, str], ...] = ()
     arithmetic: str = ""
+    evidence: str = ""
 
 
 @dataclass(frozen=True)

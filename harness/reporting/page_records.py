@@ -89,6 +89,7 @@ def _cell(
         rerun=newest.rerun if newest else "",
         seen=tuple(newest.seen) if newest else (),
         arithmetic=cell.arithmetic or "",
+        evidence=cell.evidence or "",
     )  # fmt: skip
     if newest is None or cell.state not in ATTENTION:
         return shown
@@ -146,6 +147,8 @@ def _run(record: Record) -> Run:
     facts = {"verdict": said, "outcome": ", ".join(ended)}
     if sure := arithmetic(record.line):
         facts["arithmetic"] = "; ".join(filter(None, sure))
+    if why := record.line.get("evidence"):
+        facts["evidence"] = why
     facts |= record.provenance
     return Run(record.id, record.date, tuple((name, str(value)) for name, value in facts.items()))
 

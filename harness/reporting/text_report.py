@@ -85,6 +85,8 @@ def rerun(case: Case, host: Host, compiler: str = EMBEDDED, seed: int = 0) -> st
         argv += ["--host", host.name]
     if compiler != EMBEDDED:
         argv += ["--compiler", compiler]
+    if host.computes_as:
+        argv += ["--gpu-model", host.computes_as]
     if seed:
         argv += ["--seed", str(seed)]
     return shlex.join(argv)

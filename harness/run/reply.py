@@ -66,7 +66,7 @@ _SCALAR = either(
 )
 _SECONDS = table(real(0, MOST_SECONDS), 100, _SHORT)
 _ARCH = string(8, ARCH, "an arch such as sm_90a")
-DEVICE = {"kind", "name", "driver", "arch", "uuid", "cuda"}
+DEVICE = {"kind", "name", "driver", "arch", "uuid", "cuda", "gpu_model"}
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,7 @@ class Device:
     driver: str | None = must(optional(string(100, r"[\w. +-]*", "a version")), None)
     uuid: str | None = must(optional(string(64, r"[0-9A-Za-z-]+", "letters, digits and -")), None)
     cuda: str | None = must(optional(string(20, r"[\w.]+", "a version")), None)
+    gpu_model: str | None = must(optional(string(20, r"[a-z0-9]+", "a GPU model such as h100")), None)
 
 
 @dataclass(frozen=True)

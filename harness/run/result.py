@@ -227,7 +227,9 @@ def _facts(facts: reply.Facts) -> dict[str, Any]:
     table: dict[str, Any] = {"kernels": [_kernel(one) for one in facts.kernels], "compiler": facts.compiler}
     if facts.device:
         about = asdict(facts.device)
-        table["device"] = {key: about[key] for key in about if about[key] is not None or key not in ("uuid", "cuda")}
+        table["device"] = {
+            key: about[key] for key in about if about[key] is not None or key not in ("uuid", "cuda", "gpu_model")
+        }
     return table | ({"ptxas": facts.ptxas} if facts.ptxas else {})
 
 

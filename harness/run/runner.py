@@ -132,6 +132,8 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     session = None
     started = time.monotonic()
     try:
+        if job["gpu_model"]:
+            os.environ["DSL_GPU_MODEL"] = job["gpu_model"]  # for processes that the repro starts, too
         if _compilers(job["warm"]):
             session = install_alias(job["device"], job["compiler"])
             supervisor.write_frame(result_fd, {"outcome": "begun", "facts": session.facts()})

@@ -260,10 +260,12 @@ def on_host(sshd, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     sessions = []
 
-    def on_host(alias: str = "p1", compiler: str = "embedded", **settings: object) -> OnHost:
+    def on_host(
+        alias: str = "p1", compiler: str = "embedded", gpu_model: str | None = None, **settings: object
+    ) -> OnHost:
         chosen = {"python": sys.executable, "cache": sshd.folder / "cache"} | settings
         options = [f"{alias}.{key}={value}" for key, value in chosen.items() if value is not None]
-        sessions.append(OnHost(tmp_path, alias, options, compiler))
+        sessions.append(OnHost(tmp_path, alias, options, compiler, gpu_model))
         return sessions[-1]
 
     yield on_host
@@ -275,9 +277,10 @@ def on_host(sshd, tmp_path, monkeypatch):
 class OnHost:
     """A session whose only host is one over SSH."""
 
-    def __init__(self, root: Path, alias: str, options: list[str], compiler: str) -> None:
+    def __init__(self, root: Path, alias: str, options: list[str], compiler: str, gpu_model: str | None) -> None:
         self.notes: list[str] = []
-        self.session = session.Session(root, [alias], False, options, self.notes.append, compiler)
+        note = self.notes.append
+        self.session = session.Session(root, [alias], False, options, note, compiler, gpu_model=gpu_model)
         self.host = self.session.hosts()[0]
 
     def run(self, repro: Repro, fresh: bool = False):

@@ -12,7 +12,7 @@ import os
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -103,13 +103,8 @@ class Arrays:
     def _add(self, program: Program, place: Place, pointers: dict[int, dict[int, int]], origins: Origins) -> bool:
         """Let a place depend on these too; whether that is new."""
         if place[0] == "variable":
-            table, keys = self._variables.setdefault(program, {}), [place[2]]
-        else:
-            table, keys = self._origins, self._targets(place, pointers)
-        new = [key for key in keys if not origins <= table.get(key, _NONE)]
-        for key in new:
-            table[key] = table.get(key, _NONE) | origins
-        return bool(new)
+            return _extend(self._variables.setdefault(program, {}), [place[2]], origins)
+        return _extend(self._origins, self._targets(place, pointers), origins)
 
     def _targets(self, place: Place, pointers: dict[int, dict[int, int]]) -> list[int]:
         return [pointers[place[1]][place[2]]] if place[0] == "param" else self._starts
@@ -150,6 +145,16 @@ class Arrays:
             if start not in self._origins:
                 end = self._ends[self._starts.index(start)]
                 self._origins[start] = open_by_now if open_by_now and not _is_filled(start, end - start) else _NONE
+
+
+K = TypeVar("K")
+
+
+def _extend(table: dict[K, Origins], keys: Iterable[K], origins: Origins) -> bool:
+    new = [key for key in keys if not origins <= table.get(key, _NONE)]
+    for key in new:
+        table[key] = table.get(key, _NONE) | origins
+    return bool(new)
 
 
 def _is_filled(address: int, size_bytes: int) -> bool:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from dsl import emulator
 
 
+DEFAULT_GPU_MODEL = "h100"  # tensor_core's, which takes long to import
+
+
 class Emulated(Device):
     """PTX run on this CPU; a Hopper to programs that ask."""
 
@@ -43,7 +46,9 @@ class Emulated(Device):
         return memory
 
     def facts(self) -> dict:
-        return {"kind": self.kind, "name": self._name(), "driver": None, "arch": self.arch}
+        """As every device's, and `gpu_model`: the GPU whose arithmetic this one follows."""
+        about = {"kind": self.kind, "name": self._name(), "driver": None, "arch": self.arch}
+        return about | {"gpu_model": self.gpu_model or DEFAULT_GPU_MODEL}
 
     def _name(self) -> str:
         return f"PTX emulator ({self.gpu_model})" if self.gpu_model else "PTX emulator"
@@ -225,7 +230,7 @@ def _gpu_model(name: str) -> str | None:
         tensor_core.of_gpu(name)
     except ValueError as error:
         raise DeviceMissing(str(error)) from None
-    return name
+    return None if name == DEFAULT_GPU_MODEL else name
 
 
 def _answer_cuda_bindings(device: Emulated) -> Callable[[], None]:

@@ -100,6 +100,7 @@ fix: write `arch`; the keys of [tool.repro] are
     allowed  values that an output compared by "set" may have: { out = [[0, 1], [1, 0]] }
     arch     the least GPU that has the feature, e.g. "sm_80"
     compare  a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "set" | "pred:NAME" | "undef" }
+    evidence where the values of expected() were published: "published:KEY", a KEY of bibliography.toml
     mask     a table of output name to the boolean array that says where it counts: { out = "valid" }
     nvidia   where NVIDIA's compiler ends otherwise: { rejected = "its id" } or { outputs = { out = [1, 2] } }
     outcome  the outcome of the claim: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault", or a \

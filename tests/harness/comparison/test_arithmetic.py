@@ -140,4 +140,6 @@ def test_from_a_kernel_to_status(write, tmp_path, monkeypatch, capsys):
         "arithmetic: 1 bounded",
         "    which    claim  arch   outputs and the instructions they came through",
         "    bounded  one    sm_90  `copied`, `out`: ex2.approx.ftz.f32 (line 11, 2 ulp)",
+        "",
+        "evidence: 1 emulator",
     ]

@@ -82,6 +82,14 @@ def test_the_compiler_and_the_emulator_there(on_host, write, tmp_path):
     assert failing.kind == "rejected" and "repros/one.py:11:" in failing.text
 
 
+def test_the_emulator_there_computes_as_the_gpu_that_is_asked_for(on_host, write, tmp_path):
+    host, repro = on_host(gpu_model="a100"), write(KERNEL.replace("BODY", "out[tid] = tid"))
+    outcome = host.run(repro)
+    record = judge.judge(next(repro.cases()), host.host, outcome, tmp_path).record
+    assert outcome.device["gpu_model"] == record["device"]["gpu_model"] == "a100"
+    assert host.host.describe() == "p1 (emulator as a100)" and record["key"]["platform"] == "emulator sm_90a a100"
+
+
 def test_a_kernel_that_hangs(on_host, write):
     body = KERNEL.replace("BODY", "while out[tid] == 0:\n        out[tid] = 0")
     host = on_host()

@@ -1,0 +1,95 @@
+"""The table of instruction forms, docs/ptx-coverage.md: what runs, how its meaning is known, by what it is tested.
+
+python tests/emulator/coverage_table.py           # write it anew
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+from dsl.emulator.dependence.sources import APPROXIMATE, UNMEASURED
+from dsl.emulator.emit.isa import ROWS, Row
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "ptx-coverage.md"
+COMMAND = "python tests/emulator/coverage_table.py"
+
+# Every opcode of the PTX ISA 9.0, chapter 9.7, in alphabetical order.
+OPCODES = """
+abs activemask add addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call clz
+clusterlaunchcontrol cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns
+getctarank griddepcontrol isspacep istypep ld ldmatrix ldu lg2 lop3 mad mad24 madc mapa match max mbarrier membar min
+mma mov movmatrix mul mul24 multimem nanosleep neg not or pmevent popc prefetch prefetchu prmt rcp red redux rem ret
+rsqrt sad selp set setmaxnreg setp shf shfl shl shr sin slct sqrt st stackrestore stacksave stmatrix sub subc suld suq
+sured sust szext tanh tcgen05 tensormap testp tex tld4 trap txq vabsdiff vadd vmad vmax vmin vote vset vshl vshr vsub
+wgmma wmma xor
+""".split()
+TYPES = re.compile(r"pred|[bsuf]\d+(x\d)?|bf16(x2)?|tf32|e\dm\d(x\d)?")
+MATRIX = ("mma", "wgmma")
+
+INTRODUCTION = f"""# Instructions of the emulator
+
+A row for each instruction and section of the PTX ISA 9.0 that the emulator has; the types that it runs with; how its meaning is
+known; tests that name it (tables that spell several opcodes in one string are not found). What no row allows is refused by name when PTX is loaded. `{COMMAND}` writes this page.
+
+How it is known:
+
+- **ISA**: the section says every bit.
+- **bound**: the ISA allows an error, and the emulator gives a value inside the bound: [marked outputs](fidelity.md#marked-outputs).
+- **published**: measured on chips by others; the keys are those of `repros/bibliography.toml`.
+- **hardware**: run on a GPU by this project: none yet.
+- **open**: neither says it.
+"""
+
+
+def forms(row: Row) -> str:
+    """The types of a row; the other modifiers by number."""
+    types = sorted(each for each in row.modifiers if TYPES.fullmatch(each))
+    others = len(row.modifiers) - len(types)
+    return " ".join(types) + (f"{' and ' if types else ''}{others} modifiers" if others else "")
+
+
+def knowledge(opcode: str, row: Row) -> str:
+    """How the meaning of a row is known."""
+    if opcode in MATRIX and any(map(TYPES.fullmatch, row.modifiers)):
+        eight_bits = f"; 8-bit floats of mma on Hopper open: {UNMEASURED.bound}" if opcode == "mma" else ""
+        return f"published xie2025, fasi2021 (f16, bf16, tf32); ISA (integers, f64){eight_bits}"
+    bounds = {kind: leeway.bound for (name, kind), leeway in APPROXIMATE.items() if name == opcode}
+    bounds = {kind: text for kind, text in bounds.items() if kind in row.modifiers and "approx" in row.modifiers}
+    if bounds:
+        exact = "ISA; " if row.modifiers & {"rn", "rz"} else ""
+        return f"{exact}bound (.approx): " + ", ".join(f"{kind} {text}" for kind, text in bounds.items())
+    if opcode in ("atom", "red") and "f32" in row.modifiers:
+        return "ISA; the order of threads is open"
+    return "open: any lane of the mask" if opcode == "elect" else "ISA"
+
+
+def tests_by_opcode() -> dict[str, list[str]]:
+    """opcode -> up to three test files of the emulator that name an instruction of it, those of instructions first."""
+    table = defaultdict(list)
+    paths = sorted(
+        (ROOT / "tests" / "emulator").rglob("test_*.py"), key=lambda path: (path.parent.name != "emit", path)
+    )
+    for path in paths:
+        text = path.read_text() if path.parent.name != "dependence" else ""
+        for opcode in OPCODES:
+            if len(table[opcode]) < 3 and re.search(rf"(?<![\w.%]){opcode}(\.[a-z{{]|[\"';])", text):
+                table[opcode].append(path.stem)
+    return table
+
+
+def page() -> str:
+    tests = tests_by_opcode()
+    rows = ["| instruction | section | types | known by | tests |", "|---|---|---|---|---|"]
+    for opcode in OPCODES:
+        for row in ROWS.get(opcode, ()):
+            files = ", ".join(tests[opcode]) or "none by name"
+            rows.append(f"| `{opcode}` | {row.section} | {forms(row)} | {knowledge(opcode, row)} | {files} |")
+    absent = ", ".join(f"`{opcode}`" for opcode in OPCODES if opcode not in ROWS)
+    return "\n".join([INTRODUCTION, *rows, "", "## Refused", "", f"No form of these runs: {absent}.", ""])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

@@ -1,0 +1,122 @@
+"""`--gpu-model`: the emulator's answer is one GPU's; golden and record name it, and each model may keep its own."""
+
+import json
+
+import pytest
+
+from dsl.launch.devices import emulated
+from harness.claim.repro_file import DEFAULT_GPU_MODEL
+from harness.cli import main
+from harness.comparison import golden
+from tests.harness.conftest import repro_text
+
+FOUR_SMALL_PRODUCTS = """
+import cutlass, torch
+import cutlass.cute as cute
+from cutlass.cute.nvgpu import warp
+from cutlass.cute.runtime import from_dlpack
+@cute.kernel
+def kernel(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
+    lane, _, _ = cute.arch.thread_idx()
+    mma = cute.make_tiled_mma(warp.MmaF16BF16Op(cutlass.BFloat16, cutlass.Float32, (16, 8, 16)))
+    mine = mma.get_slice(lane)
+    parts = mine.partition_A(a), mine.partition_B(b), mine.partition_C(c)
+    of_a, of_b, of_c = mma.make_fragment_A(parts[0]), mma.make_fragment_B(parts[1]), mma.make_fragment_C(parts[2])
+    for part, fragment in zip(parts, (of_a, of_b, of_c)):
+        cute.autovec_copy(part, fragment)
+    cute.gemm(mma, of_c, of_a, of_b, of_c)
+    cute.autovec_copy(of_c, parts[2])
+@cute.jit
+def host(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
+    kernel(a, b, c).launch(grid=(1, 1, 1), block=(32, 1, 1))
+def run():
+    a, b = (torch.zeros(rows, 16, dtype=torch.bfloat16, device="cuda") for rows in (16, 8))
+    a[:, :4], b[:, :4] = 2.0**-25, 1
+    c = torch.ones(16, 8, device="cuda")
+    host(from_dlpack(a), from_dlpack(b), from_dlpack(c))
+    return {"c": c[0, :1]}
+"""
+ONE, MORE = "c: float32 (1) 1.0\n", "c: float32 (1) 1.0000001\n"
+
+
+@pytest.fixture
+def said(write, tmp_path, monkeypatch, capsys):
+    """`said("--gpu-model", "a100")`: exit status and text of a run of the repro."""
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("")
+    write(FOUR_SMALL_PRODUCTS)
+
+    def said(*options: str, command: str = "run") -> tuple[int, str]:
+        status = main([command, "repros/one.py", *options])
+        told = capsys.readouterr()
+        return status, told.out + told.err
+
+    return said
+
+
+def test_each_model_keeps_its_own_answer(said, tmp_path):
+    goldens = tmp_path / "repros/goldens/one"
+    status, text = said("--update-goldens")
+    assert status == 0 and MORE in text and "host:  embedded (emulator)\n" in text
+    status, text = said("--gpu-model", "a100")
+    assert status == 1 and "host:  embedded (emulator as a100)\n" in text
+    assert "fail: differs from the golden of sm_90\n" in text
+    assert "the golden was made on sm_90, but this is a100" in text
+    assert text.endswith("again: uv run repro run repros/one.py --gpu-model a100\n")
+    status, text = said("--gpu-model", "a100", "--update-goldens")
+    assert status == 0 and ONE in text
+    assert "accepted repros/goldens/one/default@a100.json: sm_90 has another answer\n" in text
+    assert said("--gpu-model", "a100")[1].endswith(
+        "a100 has an answer of its own: repros/goldens/one/default@a100.json\n"
+    )
+    assert said()[0] == 0
+    tables = {path.name: json.loads(path.read_text()) for path in goldens.glob("*.json")}
+    models = {name: table["provenance"]["gpu_model"] for name, table in tables.items()}
+    assert models == {"default.json": "h100", "default@a100.json": "a100"}
+    status, text = said("--json", command="status")
+    cells = json.loads(text)
+    assert status == 0 and cells["cells"] == 2 and cells["states"] == {"predicted": 2}
+
+
+def test_a_claim_about_one_gpu_is_skipped_as_another(said, write):
+    write(FOUR_SMALL_PRODUCTS, 'silicon = "a100"')
+    status, text = said()
+    assert status == 0 and "skip: another GPU\n" in text
+    assert 'the claim says `silicon = "a100"`, but embedded computes as h100\n' in text
+    assert "fail: no golden\n" in said("--gpu-model", "a100")[1]
+
+
+def test_an_unknown_model_is_said(said):
+    status, text = said("--gpu-model", "b300")
+    assert status == 3 and "unknown GPU model b300: the emulator has a100, " in text
+
+
+def test_the_plugin_takes_it_too(pytester, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
+    folder = pytester.mkdir("repros")
+    (folder / "one.py").write_text(repro_text(FOUR_SMALL_PRODUCTS))
+    result = pytester.runpytest_inprocess("--gpu-model", "a100", "--update-goldens", "repros")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["gpu-repro: embedded (emulator as a100)"])
+    (path,) = folder.glob("goldens/one/*.json")
+    table = json.loads(path.read_text())
+    assert table["provenance"]["gpu_model"] == "a100" and table["outputs"]["c"]["values"] == [1.0]
+
+
+def test_hardware_is_held_to_the_answer_of_its_model(write):
+    (case,) = write("def run():\n    return {}").cases()
+    folder = golden.folder(case.repro.path)
+    folder.mkdir(parents=True)
+    for name in ("default.json", "default@a100.json"):
+        (folder / name).write_text("{}")
+    assert golden.path_of(case, "sm_80", "NVIDIA A100-SXM4-40GB").name == "default@a100.json"
+    assert golden.path_of(case, "sm_90", "NVIDIA H100 80GB HBM3").name == "default.json"
+    (folder / "default@sm_80.json").write_text("{}")
+    assert golden.path_of(case, "sm_80", "NVIDIA A100-SXM4-40GB").name == "default@sm_80.json"
+
+
+def test_the_default_is_one():
+    from dsl.emulator.runtime import tensor_core
+
+    assert emulated.DEFAULT_GPU_MODEL == DEFAULT_GPU_MODEL == tensor_core.DEFAULT_GPU_MODEL
