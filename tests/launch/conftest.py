@@ -1,22 +1,20 @@
 """A machine with a GPU, to a Python process of its own: libcuda is a stand-in that runs PTX on the emulator."""
 
 import os
-import runpy
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
 
-STAND_IN = Path(__file__).parent / "stand_in" / "stand_in_driver.py"
+from tests.launch.stand_in import stand_in_driver
 
 
 @pytest.fixture(scope="session")
 def stand_in(tmp_path_factory, needs) -> dict[str, str]:
     """The environment in which a Python process finds the stand-in instead of a driver."""
     needs("cc", "build-essential")
-    return runpy.run_path(str(STAND_IN))["build"](tmp_path_factory.mktemp("stand_in"))
+    return stand_in_driver.build(tmp_path_factory.mktemp("stand_in"))
 
 
 @pytest.fixture

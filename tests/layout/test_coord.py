@@ -1,17 +1,11 @@
 """Laws of coordinates."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dsl import layout as lay
 from dsl.layout import LayoutError
-
-_spec = importlib.util.spec_from_file_location("random_layouts", Path(__file__).with_name("random_layouts.py"))
-rnd = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(rnd)
+from tests.layout import random_layouts as rnd
 
 
 @given(rnd.shapes)

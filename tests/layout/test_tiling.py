@@ -1,18 +1,13 @@
 """Laws of dividing and multiplying layouts, on every coordinate of random layouts."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 from dsl import layout as lay
 from dsl.layout import LayoutError, make_layout
 from dsl.layout.int_tuple import add
+from tests.layout import random_layouts as rnd
 
-_spec = importlib.util.spec_from_file_location("random_layouts", Path(__file__).with_name("random_layouts.py"))
-rnd = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(rnd)
 settings.register_profile("quick", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 settings.load_profile("quick")
 

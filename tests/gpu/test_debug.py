@@ -1,18 +1,14 @@
 """printf beside NVIDIA's compiler: the recorded table, on the host and in a kernel; and what fits no format."""
 
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
 
 from dsl import cutlass
 from dsl.core.errors import DSLUserCodeError, DSLWarning, PortabilityWarning
 from dsl.cutlass import cute
+from tests.gpu import printf_table as table
 
-SPEC = importlib.util.spec_from_file_location("printf_table", Path(__file__).with_name("printf_table.py"))
-table = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(table)
 ROWS = json.loads(table.TABLE.read_text())
 OURS = ("-m", "dsl", "--device", "emulator")
 
