@@ -10,7 +10,7 @@ from dsl.emulator.diagnosis import cluster_report
 from dsl.emulator.emit import mbarrier
 from dsl.emulator.emit.cluster import NOBODY
 from dsl.emulator.ptx.syntax import Instr
-from dsl.emulator.runtime import memory, schedule, warp_collectives, warpgroup_mma
+from dsl.emulator.runtime import bulk_reductions, memory, schedule, warp_collectives, warpgroup_mma
 from dsl.exceptions import KernelFault
 from dsl.span import Span, short
 
@@ -168,6 +168,15 @@ def _bad_map(launch, instr):
     return "there is no tensor map at this address", "pass what the host made of the tensor, as a kernel parameter"
 
 
+def _bad_reduction(launch, instr):
+    operation = next(each for each in bulk_reductions.OPERATIONS if each in instr.mods)
+    kinds = [name for name, kind in bulk_reductions.TYPES.items() if kind in bulk_reductions.ALLOWED[operation]]
+    return (
+        f"`{instr.name}`: there is no .{operation} of the type of the tensor map's elements",
+        f"make the map with one of {', '.join(kinds)}",
+    )
+
+
 def _bad_bulk(launch, instr):
     return f"size of a bulk copy must be a multiple of 16 bytes, got {launch.ctx.address}", "round the size up"
 
@@ -233,6 +242,7 @@ _ILLEGAL = {
     context.BAD_RANK: _bad_rank,
     context.BAD_MAP: _bad_map,
     context.BAD_BULK: _bad_bulk,
+    context.BAD_REDUCTION: _bad_reduction,
 }
 
 

@@ -1,10 +1,12 @@
-"""cp.async.bulk: copies of bytes and of boxes of tensors, their groups. PTX ISA 9.7.9.25.5, 9.7.9.27."""
+"""cp.async.bulk and cp.reduce.async.bulk: bytes and boxes of tensors, their groups. PTX ISA 9.7.9.25.5, 9.7.9.27."""
 
 from __future__ import annotations
 
 from dsl.emulator.emit.memory import nothing
 from dsl.emulator.ptx.syntax import Addr, Vec
-from dsl.emulator.runtime.bulk_copies import BOX_IN, BOX_OUT, BYTES_IN, BYTES_OUT, MULTICAST
+from dsl.emulator.runtime.bulk_copies import BOX_IN, BOX_OUT, BYTES_IN, BYTES_OUT, MULTICAST, REDUCTION_SHIFT
+from dsl.emulator.runtime.bulk_reductions import ALLOWED, OPERATIONS, TYPES, code
+from dsl.emulator.runtime.tensor_map import PIXELS
 
 _SHARED = ("shared::cluster", "shared::cta", "shared")
 
@@ -29,30 +31,82 @@ def copy(body, instr):
         body.overwritten(instr, body.address(smem), body.read(size, 32))
 
 
-def _copy_to_peer(body, instr):
+def _copy_to_peer(body, instr, reduction: int = 0):
     target, source, size, barrier = instr.operands
     arguments = f"i64 {body.address(source)}, i64 {body.address(target)}, i32 {body.read(size, 32)}"
-    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}"
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {BYTES_IN | reduction << REDUCTION_SHIFT}"
     body.stop_unless(body.op(f"call i32 @emu_bulk_peer(ptr %ctx, {where}, {arguments}, i64 {body.address(barrier)})"))
 
 
 def copy_box(body, instr):
     """cp.async.bulk.tensor.Nd in tile mode: [map, {coordinates}] and shared memory, either way."""
+    _box(body, instr)
+
+
+def copy_pixels(body, instr):
+    """cp.async.bulk.tensor.Nd in im2col mode: inwards {offsets} of W, H and D follow the mbarrier, outwards there are
+    none."""
+    barrier_and_offsets = instr.operands[2:]
+    offsets = ["0", "0", "0"]
+    if "im2col" in instr.mods:
+        numbers = barrier_and_offsets.pop(1) if len(barrier_and_offsets) > 1 else None
+        if not isinstance(numbers, Vec) or len(numbers.items) != _rank(instr) - 2:
+            raise body.refuse(instr, f"a tensor of {_rank(instr)} dimensions has {_rank(instr) - 2} offsets of pixels")
+        offsets = [_unsigned_16(body, item) for item in numbers.items] + offsets[len(numbers.items) :]
+    _box(body, instr, offsets, barrier_and_offsets)
+
+
+def _unsigned_16(body, operand) -> str:
+    return body.and_(body.read(operand, 32), 0xFFFF)
+
+
+def reduce(body, instr):
+    """cp.reduce.async.bulk: out of shared memory into global memory, or into that of another block."""
+    _used(body)
+    kind = next(m for m in instr.mods if m in TYPES)
+    operation = next(m for m in instr.mods if m in OPERATIONS)
+    if TYPES[kind] not in ALLOWED[operation]:
+        raise body.refuse(instr, f"there is no reduction .{operation} of .{kind}")
+    if _spaces(instr) == ["shared::cluster", "shared::cta"]:
+        return _copy_to_peer(body, instr, code(operation, TYPES[kind]))
+    target, source, size, *_ = instr.operands
+    arguments = f"i64 {body.address(source)}, i64 {body.address(target)}, i32 {body.read(size, 32)}, i64 0, i32 0"
+    number = BYTES_OUT | code(operation, TYPES[kind]) << REDUCTION_SHIFT
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {number}"
+    body.stop_unless(body.op(f"call i32 @emu_bulk_copy(ptr %ctx, {where}, {arguments})"))
+
+
+def reduce_box(body, instr):
+    """cp.reduce.async.bulk.tensor: a box of shared memory into the tensor; the map has the type."""
+    operation = next(m for m in instr.mods if m in OPERATIONS)
+    offsets = ["0", "0", "0"] if "im2col_no_offs" in instr.mods else None
+    _box(body, instr, offsets, reduction=code(operation) << REDUCTION_SHIFT)
+
+
+def _rank(instr) -> int:
+    return next(int(m[0]) for m in instr.mods if m in ("1d", "2d", "3d", "4d", "5d"))
+
+
+def _box(body, instr, offsets: list[str] | None = None, rest: list | None = None, reduction: int = 0) -> None:
+    """A copy of a box, or with `offsets` of pixels."""
     _used(body)
     inwards = _inwards(body, instr)
-    target, source, *rest = instr.operands
+    target, source, *others = instr.operands
+    rest = others if rest is None else rest
     smem, place = (target, source) if inwards else (source, target)
     barrier, mask = _signal(body, instr, rest) if inwards else ("0", "0")
-    rank = next(int(m[0]) for m in instr.mods if m in ("1d", "2d", "3d", "4d", "5d"))
+    rank = _rank(instr)
     if not isinstance(place, Addr) or not isinstance(place.coords, Vec) or len(place.coords.items) != rank:
         raise body.refuse(instr, f"a tensor of {rank} dimensions has as many coordinates: [map, {{...}}]")
-    coordinates = [body.read(item, 32) for item in place.coords.items] + ["0"] * (5 - rank)
+    coordinates = [body.read(item, 32) for item in place.coords.items] + ["0"] * (5 - rank) + (offsets or ["0"] * 3)
     numbers = ", ".join(f"i32 {each}" for each in coordinates)
     addresses = (
         f"i64 {body.address(smem)}, i64 {body.address(Addr(place.base, place.offset))}, i64 {barrier}, i32 {mask}"
     )
-    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {BOX_IN if inwards else BOX_OUT}"
-    body.stop_unless(body.op(f"call i32 @emu_bulk_box(ptr %ctx, {where}, {addresses}, i32 {rank}, {numbers})"))
+    kind = (BOX_IN if inwards else BOX_OUT) | reduction
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
+    form = f"i32 {rank | (PIXELS if offsets else 0)}"
+    body.stop_unless(body.op(f"call i32 @emu_bulk_box(ptr %ctx, {where}, {addresses}, {form}, {numbers})"))
     if inwards:
         nbytes = body.op(f"call i32 @emu_box_bytes(i64 {body.address(Addr(place.base, place.offset))})")
         body.overwritten(instr, body.address(smem), nbytes)

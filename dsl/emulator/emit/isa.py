@@ -23,6 +23,7 @@ from dsl.emulator.emit import (
     matrix,
     mbarrier,
     memory,
+    tensormap,
     warp,
     warpgroup,
 )
@@ -168,7 +169,43 @@ _ON_ITS_WAY = (
 )
 _row("cp", "9.7.9.25.5.2", _ON_ITS_WAY, bulk.copy, meets=True)
 _row("cp", "9.7.9.27.1.2", f"{_ON_ITS_WAY} tensor 1d 2d 3d 4d 5d tile", bulk.copy_box, meets=True)
-_row("cp", "9.7.9.25.5.4", "async bulk prefetch tensor 1d 2d 3d 4d 5d L2 global tile L2::cache_hint", bulk.prefetch)
+_row("cp", "9.7.9.27.1.2", f"{_ON_ITS_WAY} tensor 3d 4d 5d im2col im2col_no_offs", bulk.copy_pixels, meets=True)
+_REDUCTION = "reduce add min max inc dec and or xor"
+_row(
+    "cp",
+    "9.7.9.25.5.3",
+    f"{_ON_ITS_WAY} {_REDUCTION} noftz f16 bf16 b32 u32 s32 b64 u64 s64 f32 f64",
+    bulk.reduce,
+    meets=True,
+)
+_row(
+    "cp",
+    "9.7.9.27.1.3",
+    f"async bulk global shared::cta bulk_group L2::cache_hint tensor 1d 2d 3d 4d 5d tile im2col_no_offs {_REDUCTION}",
+    bulk.reduce_box,
+    meets=True,
+)
+_row(
+    "cp",
+    "9.7.9.25.5.4",
+    "async bulk prefetch tensor 1d 2d 3d 4d 5d L2 global tile im2col L2::cache_hint",
+    bulk.prefetch,
+)
+_row(
+    "tensormap",
+    "9.7.9.28",
+    "replace tile global_address rank box_dim global_dim global_stride element_stride elemtype interleave_layout "
+    "swizzle_mode swizzle_atomicity fill_mode global shared shared::cta b1024 b32 b64",
+    tensormap.replace,
+    meets=True,
+)
+_row(
+    "tensormap",
+    "9.7.13.16",
+    f"cp_fenceproxy global shared shared::cta tensormap::generic release {SCOPES} sync aligned",
+    tensormap.copy,
+    meets=True,
+)
 _row("mapa", "9.7.9.23", "shared::cluster u32 u64", cluster.map_address)
 _row("getctarank", "9.7.9.24", "shared::cluster u32 u64", cluster.rank_of)
 
@@ -187,7 +224,7 @@ _row(
     "membar fence",
     "9.7.13.4",
     f"cta gl sys acq_rel sc acquire release {SCOPES} proxy alias async global shared::cta "
-    "shared::cluster async::global async::shared::cta mbarrier_init",
+    "tensormap::generic shared::cluster async::global async::shared::cta mbarrier_init",
     memory.fence,
 )
 _row(

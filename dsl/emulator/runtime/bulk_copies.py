@@ -17,17 +17,19 @@ from dsl.emulator.runtime import async_stores
 BYTES_IN, BYTES_OUT, BOX_IN, BOX_OUT = range(4)
 QUEUE = "{ ptr, i32, i32, [1024 x i32] }"  # entries, their number, room, groups that each thread has closed
 QUEUE_BYTES = 16 + 4 * context.MAX_THREADS
-# kind, thread, group, bytes; shared memory; memory, or the tensor map; the mbarrier; coordinates
-ENTRY = "{ i32, i32, i32, i32, i64, i64, i64, [5 x i32] }"
-ENTRY_BYTES = 64
-KIND, THREAD, GROUP, SIZE, SMEM, OTHER, BARRIER, COORDS = range(8)
+# kind, thread, group, bytes; shared memory; memory; the mbarrier; coordinates and offsets of pixels; the tensor map as
+# it was when the copy began
+ENTRY = "{ i32, i32, i32, i32, i64, i64, i64, [8 x i32], [16 x i64] }"
+ENTRY_BYTES = 200
+KIND, THREAD, GROUP, SIZE, SMEM, OTHER, BARRIER, COORDS, MAP = range(9)
+REDUCTION_SHIFT = 8  # of a kind: above it is the code of bulk_reductions.py, 0 for a copy
 EVERY = 0x7FFFFFFF  # of groups
 MULTICAST = 1 << 16  # set in the mask of the blocks that a copy is for; without it the address says which
 
 SIGNATURES = {
     "emu_bulk_copy": "i32 (ptr, i32, i32, i32, i64, i64, i32, i64, i32)",
-    "emu_bulk_box": "i32 (ptr, i32, i32, i32, i64, i64, i64, i32, i32, i32, i32, i32, i32, i32)",
-    "emu_bulk_peer": "i32 (ptr, i32, i32, i64, i64, i32, i64)",
+    "emu_bulk_box": f"i32 (ptr, i32, i32, i32, i64, i64, i64, i32, i32{', i32' * 8})",
+    "emu_bulk_peer": "i32 (ptr, i32, i32, i32, i64, i64, i32, i64)",
     "emu_bulk_commit": "void (ptr, i32)",
     "emu_bulk_wait": "void (ptr, i32, i32)",
     "emu_bulk_exit": "void (ptr, i32)",
@@ -124,7 +126,8 @@ def _complete() -> str:
 def _land() -> str:
     """One copy happens, or an asynchronous store."""
     f = Builder()
-    kind, size = f.get(_part(f, ENTRY, "%one", KIND)), f.get(_part(f, ENTRY, "%one", SIZE))
+    number, size = f.get(_part(f, ENTRY, "%one", KIND)), f.get(_part(f, ENTRY, "%one", SIZE))
+    kind, reduction = f.and_(number, (1 << REDUCTION_SHIFT) - 1), f.lshr(number, REDUCTION_SHIFT)
     smem, other = (f.get(_part(f, ENTRY, "%one", i), "i64") for i in (SMEM, OTHER))
     into = f.cmp("eq", f.and_(kind, 1), 0)
     is_value = f.cmp("uge", kind, async_stores.STORE)
@@ -134,12 +137,17 @@ def _land() -> str:
         f.do(f"call void @land_value(i32 {kind}, ptr {target}, ptr {value}, i32 {size})")
     with f.if_(is_box):
         coords = _part(f, ENTRY, "%one", COORDS)
-        f.do(f"call void @emu_box_copy(i64 {other}, i64 {smem}, ptr {coords}, i1 {into})")
+        form = f.cast("ptrtoint", _part(f, ENTRY, "%one", MAP), "ptr", "i64")
+        f.do(f"call void @emu_box_copy(i64 {form}, i64 {smem}, ptr {coords}, i1 {into}, i32 {reduction})")
     with f.if_(f.cmp("ult", kind, BOX_IN)):
         target = f.cast("inttoptr", f.select(into, smem, other, "i64"), "i64", "ptr")
         source = f.cast("inttoptr", f.select(into, other, smem, "i64"), "i64", "ptr")
         wide = f.cast("zext", size, "i32", "i64")
-        f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {wide}, i1 false)")
+        reduces = f.cmp("ne", reduction, 0)
+        with f.if_(reduces):
+            f.do(f"call void @bulk_reduce(ptr {target}, ptr {source}, i32 {size}, i32 {reduction})")
+        with f.if_(f.xor(reduces, "true", "i1")):
+            f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {wide}, i1 false)")
     landed = f.load("landed")
     with f.if_(f.and_(into, f.cmp("ne", landed, 0, "i64"), "i1")):
         function, tid = f.cast("inttoptr", landed, "i64", "ptr"), f.get(_part(f, ENTRY, "%one", THREAD))
@@ -251,10 +259,10 @@ def _peer() -> str:
     size = _size(f)
     source, target = _place(f, "%smem", size, 16), _place(f, "%other", size, 16)
     barrier = _place(f, "%barrier", "8", 8)
-    arguments = f"i32 %tid, i32 {BYTES_IN}, i32 %size, i64 {target}, i64 {source}, i64 {barrier}"
+    arguments = f"i32 %tid, i32 %kind, i32 %size, i64 {target}, i64 {source}, i64 {barrier}"
     f.op(f"call ptr @bulk_add(ptr %ctx, {arguments})")
     f.do("ret i32 1")
-    arguments = "i32 %tid, i32 %site, i64 %smem, i64 %other, i32 %size, i64 %barrier"
+    arguments = "i32 %tid, i32 %site, i32 %kind, i64 %smem, i64 %other, i32 %size, i64 %barrier"
     return f.function(f"define i32 @emu_bulk_peer(ptr %ctx, {arguments})")
 
 
@@ -263,19 +271,27 @@ def _box() -> str:
     f = Builder()
     fine = f.op("call i32 @emu_map_check(ptr %ctx, i64 %map, i32 %rank, i32 %site, i32 %tid)")
     f.return_if(f.cmp("eq", fine, 0), "i32 0")
+    reduction = f.lshr("%kind", REDUCTION_SHIFT)
+    whole = f.or_(reduction, f.op("call i32 @emu_map_type(i64 %map)"))
+    is_wrong = f.xor(f.op(f"call i1 @is_reduction(i32 {whole})"), "true", "i1")
+    is_wrong = f.and_(f.cmp("ne", reduction, 0), is_wrong, "i1")
+    _refused(f, is_wrong, context.ILLEGAL, f.cast("zext", whole, "i32", "i64"), "0", context.BAD_REDUCTION)
+    kind = f.select(f.cmp("ne", reduction, 0), f.or_("%kind", f.shl(f.and_(whole, 15), REDUCTION_SHIFT)), "%kind")
     size = f.op("call i32 @emu_box_bytes(i64 %map)")
     room = f.cast("zext", f.op("call i32 @emu_box_room(i64 %map)"), "i32", "i64")
-    coords = f.alloca("[5 x i32]", 4)
-    for index in range(5):
+    coords = f.alloca("[8 x i32]", 4)
+    for index in range(8):
         f.put(f.op(f"getelementptr i32, ptr {coords}, i32 {index}"), f"%c{index}")
     with _targets(f, room, 128) as (smem, barrier):
         there = f.op(f"call i1 @emu_box_range(ptr %ctx, i64 %map, ptr {coords}, i32 %site, i32 %tid)")
         f.return_if(f.xor(there, "true", "i1"), "i32 0")
-        arguments = f"i32 %tid, i32 %kind, i32 {size}, i64 {smem}, i64 %map, i64 {barrier}"
-        entry = f.op(f"call ptr @bulk_add(ptr %ctx, {arguments})")
-        f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {_part(f, ENTRY, entry, COORDS)}, ptr {coords}, i64 20, i1 false)")
+        arguments = f"i32 %tid, i32 {kind}, i32 {size}, i64 {smem}, i64 %map, i64 {barrier}"
+        entry, form = f.op(f"call ptr @bulk_add(ptr %ctx, {arguments})"), f.cast("inttoptr", "%map", "i64", "ptr")
+        for part, source, nbytes in ((COORDS, coords, 32), (MAP, form, 128)):
+            target = _part(f, ENTRY, entry, part)
+            f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {nbytes}, i1 false)")
     f.do("ret i32 1")
-    coordinates = ", ".join(f"i32 %c{i}" for i in range(5))
+    coordinates = ", ".join(f"i32 %c{i}" for i in range(8))
     arguments = (
         f"i32 %tid, i32 %site, i32 %kind, i64 %smem, i64 %map, i64 %barrier, i32 %mask, i32 %rank, {coordinates}"
     )

@@ -32,10 +32,13 @@ TYPES = {0: (0, 1), 1: (1, 2), 2: (2, 4), 3: (3, 4), 4: (4, 8), 5: (5, 8), 6: (6
 FLOATS = frozenset((6, 7, 8, 9, 10, 11, 12))
 TF32 = frozenset((11, 12))
 SWIZZLE_BYTES = {0: None, 1: 32, 2: 64, 3: 128}
+PIXELS = 1 << 8  # beside a rank: an instruction in im2col mode
+IM2COL = 3  # by our own choice, in the place of TILED
 TILED, ALWAYS, LARGE = 2, 1 << 18, 1 << 21  # flags of every map seen, and of those of LARGE_BYTES
 LARGE_BYTES = 1 << 17
 UNKNOWN = 0b11 << 11 | 0b11 << 19  # flags whose meaning is not emulated
 _FLAGS, _STRIDES, _STRIDES_HIGH, _EXTENTS, _BOX, _OWN = 8, 12, 28, 32, 55, 60
+_CORNERS, _PIXELS = 64, 88  # of an im2col map: six i32, a u32
 _LOG2_BYTES = sum((size.bit_length() - 1) << 2 * code for code, size in set(TYPES.values()))
 
 
@@ -87,13 +90,13 @@ class Tiled:
             _need(1 <= step <= 8, f"element stride {i} must be 1 to 8, got {step}")
         row_bytes = self.box[0] * size
         _need(
-            self.interleave or row_bytes % 16 == 0,
+            bool(self.interleave) or row_bytes % 16 == 0,
             f"a row of the box has {row_bytes} bytes; it has to be a multiple of 16",
         )
         span = SWIZZLE_BYTES[self.swizzle]
         _need(self.interleave != 2 or span == 32, "an interleave of 32 bytes needs a swizzle of 32 bytes")
         _need(
-            span is None or self.interleave or row_bytes <= span,
+            span is None or bool(self.interleave) or row_bytes <= span,
             f"a row of the box has {row_bytes} bytes, but a swizzle of {span} bytes takes at most {span}",
         )
         _need(self.fill == 0 or self.dtype in FLOATS, "only elements of a floating-point type are filled with NaN")
@@ -120,6 +123,58 @@ class Tiled:
         return form.ljust(BYTES, b"\0")
 
 
+_OFFSETS = {3: 1 << 15, 4: 1 << 7, 5: 1 << 4}  # corners of an im2col box are from -n to n - 1, by rank
+MOST_PIXELS = 1024
+
+
+@dataclass(frozen=True)
+class Im2col:
+    """The arguments of cuTensorMapEncodeIm2col; corners are of W, H and D, as many as there are."""
+
+    dtype: int
+    address: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+    channels: int
+    pixels: int
+    steps: tuple[int, ...]
+    interleave: int = 0
+    swizzle: int = 0
+    fill: int = 0
+    l2_promotion: int = 0
+
+    def check(self) -> None:
+        """Raise BadTensorMap where the driver would refuse. CUDA driver API, cuTensorMapEncodeIm2col."""
+        rank = len(self.extents)
+        _need(rank in _OFFSETS, f"an im2col tensor has 3 to 5 dimensions, got {rank}")
+        self._tiled().check()
+        limit = _OFFSETS[rank]
+        for what, corner in (("lower", self.lower), ("upper", self.upper)):
+            for each in corner:
+                holds = -limit <= each < limit
+                _need(holds, f"the {what} corner of the box must be {-limit} to {limit - 1}, got {each}")
+        for extent, low, high in zip(self.extents[1:], self.lower, self.upper):
+            _need(extent - 1 + high >= low, f"the box from {low} to {extent - 1 + high} is empty")
+        _need(1 <= self.pixels <= MOST_PIXELS, f"pixels of a column must be 1 to {MOST_PIXELS}, got {self.pixels}")
+
+    def _tiled(self) -> Tiled:
+        """What both kinds of map have; a box is one pixel."""
+        box = self.channels, *(1,) * (len(self.extents) - 1)
+        return Tiled(self.dtype, self.address, self.extents, self.strides, box, self.steps, self.interleave,
+                     self.swizzle, self.fill, self.l2_promotion)  # fmt: skip
+
+    def encode(self) -> bytes:
+        """The 128 bytes. Raises BadTensorMap."""
+        self.check()
+        form = bytearray(self._tiled().encode())
+        form[_FLAGS] += IM2COL - TILED
+        corners = [*self.lower, *(0,) * (3 - len(self.lower)), *self.upper, *(0,) * (3 - len(self.upper))]
+        struct.pack_into("<6iI", form, _CORNERS, *corners, self.pixels)
+        return bytes(form)
+
+
 def _need(holds: bool, text: str) -> None:
     if not holds:
         raise BadTensorMap(text)
@@ -132,13 +187,14 @@ SIGNATURES = {
     "emu_box_bytes": "i32 (i64)",
     "emu_box_room": "i32 (i64)",
     "emu_box_range": "i1 (ptr, i64, ptr, i32, i32)",
-    "emu_box_copy": "void (i64, i64, ptr, i1)",
+    "emu_map_type": "i32 (i64)",
+    "emu_box_copy": "void (i64, i64, ptr, i1, i32)",
 }
 
 
 def functions() -> list[str]:
     """The IR text: a tensor map is judged, a box's bytes, what it touches of memory, and its copy."""
-    return [_check(), _bytes(), _room(), _range(), _copy()]
+    return [_check(), _type(), _bytes(), _room(), _range(), _move(), _copy()]
 
 
 def _word(f: Builder, at: int, kind: str = "i32") -> str:
@@ -201,13 +257,14 @@ def _check() -> str:
     there = f.op(f"call i1 @emu_range(ptr %ctx, {arguments})")
     f.return_if(f.xor(there, "true", "i1"), "i32 0")
     flags, dimensions = _word(f, _FLAGS), f.add(_field(f, _FLAGS, 4, 3), 1, "i64")
-    is_map = f.cmp("eq", f.and_(flags, 0xF | UNKNOWN, "i64"), TILED, "i64")
+    mode = f.select(f.cmp("uge", "%rank", PIXELS), IM2COL, TILED, "i64")
+    is_map = f.cmp("eq", f.and_(flags, 0xF | UNKNOWN, "i64"), mode, "i64")
     for value, most in ((dimensions, DIMENSIONS), (_field(f, _FLAGS, 7, 4), 10), (_field(f, _FLAGS, 13, 3), 3)):
         is_map = f.and_(is_map, f.cmp("ule", value, most, "i64"), "i1")
     is_map = f.and_(is_map, f.cmp("eq", f.and_(_base(f), 15, "i64"), 0, "i64"), "i1")
     is_map = f.and_(is_map, f.cmp("eq", _field(f, _OWN, 1, 2), 0, "i64"), "i1")  # not interleaved
     rank = f.select(is_map, f.cast("trunc", dimensions, "i64", "i32"), 0)
-    wrong = f.cmp("ne", rank, "%rank")
+    wrong = f.cmp("ne", rank, f.and_("%rank", PIXELS - 1))
     with f.if_(wrong):
         where = f"i32 {context.ILLEGAL}, i32 %site, i32 %tid"
         dimensions = f.cast("zext", rank, "i32", "i64")
@@ -216,9 +273,34 @@ def _check() -> str:
     return f.function("define i32 @emu_map_check(ptr %ctx, i64 %map, i32 %rank, i32 %site, i32 %tid)")
 
 
+def _type() -> str:
+    """The number that a map has for the type of its elements."""
+    f = Builder()
+    f.do(f"ret i32 {f.cast('trunc', _field(f, _FLAGS, 7, 4), 'i64', 'i32')}")
+    return f.function("define i32 @emu_map_type(i64 %map)")
+
+
+def pixels(f: Builder) -> str:
+    return _word(f, _PIXELS)
+
+
+def corner(f: Builder, dimension: int, is_upper: bool) -> str:
+    """The offset of a corner of an im2col box along dimension 1 to 3."""
+    place = _CORNERS + 4 * (dimension - 1 + 3 * is_upper)
+    return f.cast("sext", f.cast("trunc", _word(f, place), "i64", "i32"), "i32", "i64")
+
+
+def is_im2col(f: Builder) -> str:
+    return f.cmp("eq", _field(f, _FLAGS, 0, 4), IM2COL, "i64")
+
+
 def _bytes() -> str:
     f = Builder()
     total = _element_bytes(f)
+    with f.if_(is_im2col(f)):
+        total_pixels = f.mul(f.mul(total, _box(f, 0), "i64"), pixels(f), "i64")
+        f.do(f"ret i32 {f.cast('trunc', total_pixels, 'i64', 'i32')}")
+        f.start(f.fresh("dead"))
     for dimension in range(DIMENSIONS):
         total = f.mul(total, _count(f, dimension), "i64")
     f.do(f"ret i32 {f.cast('trunc', total, 'i64', 'i32')}")
@@ -246,6 +328,10 @@ def _larger(f: Builder, a: str, b: str, how: str = "sgt") -> str:
 def _range() -> str:
     """Whether what the box touches of the tensor lies in one allocation; a fault if not."""
     f = Builder()
+    with f.if_(is_im2col(f)):
+        where = "i32 0, i32 0, i32 %site, i32 %tid"
+        f.do(f"ret i1 {f.op(f'call i1 @emu_pixels(ptr %ctx, i64 %map, i64 0, ptr %coords, {where})')}")
+        f.start(f.fresh("dead"))
     first, last = f.alloca("i64"), f.alloca("i64")
     for slot in (first, last):
         f.put(slot, _base(f), "i64")
@@ -264,8 +350,13 @@ def _range() -> str:
 
 
 def _copy() -> str:
-    """Copy the box between the tensor and shared memory (an address): `loads` reads the tensor."""
+    """Copy the box between the tensor and shared memory (an address): `loads` reads the tensor; or reduce into it."""
     f = Builder()
+    with f.if_(is_im2col(f)):
+        mode = f"i32 {f.select('%loads', 1, 2)}, i32 %reduction, i32 0, i32 0"
+        f.op(f"call i1 @emu_pixels(ptr null, i64 %map, i64 %smem, ptr %coords, {mode})")
+        f.do("ret void")
+        f.start(f.fresh("dead"))
     element = _element_bytes(f)
     row_bytes = f.mul(_box(f, 0), element, "i64")
     whole_bytes = f.mul(f.add(_last(f, 0), 1, "i64"), element, "i64")
@@ -276,7 +367,7 @@ def _copy() -> str:
     rows = f.mul(f.mul(counts[0], counts[1], "i64"), f.mul(counts[2], counts[3], "i64"), "i64")
     chunks = f.cast("trunc", f.lshr(row_bytes, 4, "i64"), "i64", "i32")
     scratch = f.alloca(f"[{CHUNK_BYTES} x i8]", 16)
-    _fill(f, scratch)
+    fill(f, scratch)
     with f.for_range(f.cast("trunc", rows, "i64", "i32")) as row:
         rest = wide = f.cast("zext", row, "i32", "i64")
         source, inside = base, "true"
@@ -288,44 +379,64 @@ def _copy() -> str:
         with f.for_range(chunks) as chunk:
             offset = f.shl(f.cast("zext", chunk, "i32", "i64"), 4, "i64")
             at = f.add(start_bytes, offset, "i64")
-            low = _larger(f, _larger(f, f.sub(0, at, "i64"), "0"), str(CHUNK_BYTES), "slt")
-            high = _larger(f, _larger(f, f.sub(whole_bytes, at, "i64"), low), str(CHUNK_BYTES), "slt")
-            high = f.select(inside, high, low, "i64")
-            linear = f.add(f.add("%smem", f.mul(wide, row_bytes, "i64"), "i64"), offset, "i64")
-            linear = f.xor(linear, f.and_(f.lshr(linear, 3, "i64"), mask, "i64"), "i64")
-            _move(f, linear, f.add(source, at, "i64"), low, high, scratch)
+            low, high = chunk_bounds(f, at, whole_bytes, inside)
+            linear = swizzled(f, f.add(f.add("%smem", f.mul(wide, row_bytes, "i64"), "i64"), offset, "i64"), mask)
+            move_chunk(f, linear, f.add(source, at, "i64"), low, high, scratch)
     f.do("ret void")
-    return f.function("define void @emu_box_copy(i64 %map, i64 %smem, ptr %coords, i1 %loads)")
+    return f.function("define void @emu_box_copy(i64 %map, i64 %smem, ptr %coords, i1 %loads, i32 %reduction)")
 
 
-def _fill(f: Builder, scratch: str) -> None:
+def chunk_bounds(f: Builder, at: str, row_bytes: str, inside: str) -> tuple[str, str]:
+    """Which bytes of the chunk at byte `at` of a row of the tensor are inside it; none where the row is not."""
+    low = _larger(f, _larger(f, f.sub(0, at, "i64"), "0"), str(CHUNK_BYTES), "slt")
+    high = _larger(f, _larger(f, f.sub(row_bytes, at, "i64"), low), str(CHUNK_BYTES), "slt")
+    return low, f.select(inside, high, low, "i64")
+
+
+def swizzled(f: Builder, address: str, mask: str) -> str:
+    return f.xor(address, f.and_(f.lshr(address, 3, "i64"), mask, "i64"), "i64")
+
+
+def fill(f: Builder, scratch: str) -> None:
     """What elements outside the tensor are: zeros, or the NaN with all bits set (of 4 bytes, 2 or 8)."""
     fills = f.cmp("ne", _field(f, _OWN, 0, 1), 0, "i64")
     byte = f.select(fills, -1, 0, "i8")
     f.do(f"call void @llvm.memset.p0.i64(ptr {scratch}, i8 {byte}, i64 {CHUNK_BYTES}, i1 false)")
 
 
-def _move(f: Builder, smem: str, tensor: str, low: str, high: str, scratch: str) -> None:
+def move_chunk(f: Builder, smem: str, tensor: str, low: str, high: str, scratch: str) -> None:
     """Bytes `low` to `high` of one chunk; the others of shared memory are filled when loading."""
-    there, here = f.cast("inttoptr", smem, "i64", "ptr"), f.cast("inttoptr", tensor, "i64", "ptr")
+    places = f.cast("inttoptr", smem, "i64", "ptr"), f.cast("inttoptr", tensor, "i64", "ptr")
     size = f.sub(high, low, "i64")
-    whole = f.cmp("eq", size, CHUNK_BYTES, "i64")
-    block, loads, stores, part, after = (f.fresh(name) for name in ("whole", "loads", "stores", "part", "moved"))
-    f.do(f"br i1 {whole}, label %{block}, label %{part}")
-    f.start(block)
-    f.do(f"br i1 %loads, label %{loads}, label %{stores}")
-    for label, target, source in ((loads, there, here), (stores, here, there)):
-        f.start(label)
-        f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {CHUNK_BYTES}, i1 false)")
-        f.do(f"br label %{after}")
-    f.start(part)
-    inner, inside = (f.op(f"getelementptr i8, ptr {p}, i64 {low}") for p in (there, here))
+    arguments = f"ptr {places[0]}, ptr {places[1]}, i64 {low}, i64 {size}, ptr {scratch}, i1 %loads, i32 %reduction"
+    f.do(f"call void @move_chunk({arguments})")
+
+
+def _move() -> str:
+    """One chunk, of which %size bytes from %low on are inside the tensor."""
+    f = Builder()
+
+    def copy(target: str, source: str, nbytes: str) -> None:
+        f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {nbytes}, i1 false)")
+
+    inner, inside = (f.op(f"getelementptr i8, ptr {each}, i64 %low") for each in ("%smem", "%tensor"))
+    none = f.cmp("eq", "%size", 0, "i64")
     with f.if_("%loads"):
-        f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {there}, ptr {scratch}, i64 {CHUNK_BYTES}, i1 false)")
-        with f.if_(f.cmp("ne", size, 0, "i64")):
-            f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {inner}, ptr {inside}, i64 {size}, i1 false)")
-    store = f.and_(f.xor("%loads", "true", "i1"), f.cmp("ne", size, 0, "i64"), "i1")
-    with f.if_(store):
-        f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {inside}, ptr {inner}, i64 {size}, i1 false)")
-    f.do(f"br label %{after}")
-    f.start(after)
+        with f.if_(f.cmp("ne", "%size", CHUNK_BYTES, "i64")):
+            copy("%smem", "%scratch", str(CHUNK_BYTES))
+        with f.if_(f.xor(none, "true", "i1")):
+            copy(inner, inside, "%size")
+        f.do("ret void")
+        f.start(f.fresh("dead"))
+    with f.if_(none):
+        f.do("ret void")
+        f.start(f.fresh("dead"))
+    with f.if_(f.cmp("ne", "%reduction", 0)):
+        size = f.cast("trunc", "%size", "i64", "i32")
+        f.do(f"call void @bulk_reduce(ptr {inside}, ptr {inner}, i32 {size}, i32 %reduction)")
+        f.do("ret void")
+        f.start(f.fresh("dead"))
+    copy(inside, inner, "%size")
+    f.do("ret void")
+    arguments = "ptr %smem, ptr %tensor, i64 %low, i64 %size, ptr %scratch, i1 %loads, i32 %reduction"
+    return f.function(f"define internal void @move_chunk({arguments})")

@@ -60,3 +60,24 @@ map = good(encode())
 good(d.cuTensorMapReplaceAddress(map, int(a) + 256))
 print(int(map.opaque[0]) - int(a), code(d.cuTensorMapReplaceAddress(map, int(a) + 8)))
 """) == "256 INVALID_VALUE\n"  # fmt: skip
+
+
+IM2COL = """
+def pixels(lower=(-1, -1), upper=(-1, -1), channels=8, count=16, rank=4):
+    return d.cuTensorMapEncodeIm2col(
+        T.CU_TENSOR_MAP_DATA_TYPE_FLOAT16, rank, int(a), [d.cuuint64_t(e) for e in (8, 6, 5, 2)],
+        [d.cuuint64_t(s) for s in (16, 96, 480)], lower, upper, channels, count,
+        [d.cuuint32_t(1)] * 4, I.CU_TENSOR_MAP_INTERLEAVE_NONE, S.CU_TENSOR_MAP_SWIZZLE_NONE,
+        L.CU_TENSOR_MAP_L2_PROMOTION_NONE, F.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+"""
+
+
+def test_im2col_maps(program):
+    text = program(
+        TILED
+        + IM2COL
+        + "print(int(good(pixels()).opaque[0]) == int(a), code(pixels(count=1025)), code(pixels(lower=(-129, 0))))\n"
+    )
+    assert text.startswith("True INVALID_VALUE INVALID_VALUE\n")
+    assert "pixels of a column must be 1 to 1024, got 1025" in text
+    assert "the lower corner of the box must be -128 to 127, got -129" in text
