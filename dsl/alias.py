@@ -57,7 +57,7 @@ def install(device: str | None = None, compiler: str = "embedded"):
 
     With the compiler "nvidia" the names stay NVIDIA's, whose package compiles for that device. Returns the launch
     session, whose `facts()` tells what was compiled and launched. Raises RuntimeError where the other compiler was
-    imported before, and launch.nvidia_hook.CompilerMissing.
+    imported before, and launch.nvidia.hook.CompilerMissing.
     """
     if compiler == "nvidia":
         from dsl.launch.nvidia import hook

@@ -89,7 +89,7 @@ class HostTrace:
     entry: mlir.Block = field(init=False)
     handle: mlir.Value = field(init=False)
     slots: list[str] = field(default_factory=list)
-    failures: list = field(default_factory=list)  # core.failure.Failure: the exceptions it may end with
+    failures: list = field(default_factory=list)  # assertions.Failure: the exceptions it may end with
     discarded: list[tuple[mlir.Block, mlir.Operation]] = field(default_factory=list)
     pending: list = field(default_factory=list)  # kernel calls that were made and not launched
     loops: list[Loop | Copied] = field(default_factory=list)
@@ -398,7 +398,7 @@ def launch(
 
 
 def emit_launch(state: HostTrace, kernel: Kernel, config: Launch, block: list[Numeric], leaves: Sequence) -> None:
-    """Append `made` to the kernels of `state`, and its launch with parameters `leaves` to the host function."""
+    """Append `kernel` to the kernels of `state`, and its launch with parameters `leaves` to the host function."""
     index = len(state.kernels)
     state.kernels.append(kernel)
     record = _launch_record(config, block, kernel)

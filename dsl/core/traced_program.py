@@ -51,4 +51,4 @@ class Traced:
     kernels: tuple[Kernel, ...]
     slots: str  # one struct format letter an 8-byte slot, slot 0 (the handle) left out
     result: Any = None  # what the function returned, where that is static
-    failures: tuple = ()  # core.failure.Failure: the host function returns the number of the one it ended with
+    failures: tuple = ()  # assertions.Failure: the host function returns the number of the one it ended with

@@ -122,7 +122,7 @@ class Layout:
         return tuple(coords.crd2idx(c, s) for c, s in zip(coord, self.shape, strict=True))
 
     def __flatten__(self) -> tuple[tuple, Any]:
-        """The dynamic leaves, and the rest as a hashable key (core.tree)."""
+        """The dynamic leaves, and the rest as a hashable key (core.pytree)."""
         return int_tuple.split_dynamic((self.shape, self.stride))
 
     @classmethod
@@ -156,7 +156,7 @@ class ComposedLayout:
         return ComposedLayout(self.inner, self.offset, outer)
 
     def __flatten__(self) -> tuple[tuple, Any]:
-        """The dynamic leaves, and the rest as a hashable key (core.tree)."""
+        """The dynamic leaves, and the rest as a hashable key (core.pytree)."""
         leaves, holes = int_tuple.split_dynamic((self.offset, self.outer.shape, self.outer.stride))
         return leaves, (self.inner, holes)
 

@@ -42,7 +42,7 @@ class Swizzle:
     static_parts = ()
 
     def __flatten__(self) -> tuple[tuple, Any]:
-        """No dynamic leaves: control flow and calls of kernels carry it as it is (core.tree)."""
+        """No dynamic leaves: control flow and calls of kernels carry it as it is (core.pytree)."""
         return (), self
 
     @classmethod

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Constant:
-    """A hashable object without dynamic parts (core.tree): an operation, an atom, a tiled copy."""
+    """A hashable object without dynamic parts (core.pytree): an operation, an atom, a tiled copy."""
 
     __slots__ = ()
 

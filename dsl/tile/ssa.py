@@ -58,7 +58,7 @@ class TensorSSA:
     """
 
     __slots__ = ("_value", "_owner", "shape", "dtype", "stored")
-    is_leaf = True  # of core.tree
+    is_leaf = True  # of core.pytree
     __hash__ = None
 
     def __init__(self, value: mlir.Value, shape: Any, dtype: type[Numeric], stored: mlir.Value | None = None) -> None:
@@ -74,7 +74,7 @@ class TensorSSA:
         """The number of elements."""
         return lay.size(self.shape)
 
-    # --- a leaf of core.tree ---
+    # --- a leaf of core.pytree ---
 
     def ir(self) -> mlir.Value:
         """The vector. Raises DSLUserCodeError in another function than it was made in."""

@@ -241,7 +241,7 @@ class Storage:
         return self._struct.size_in_bytes()
 
     def __flatten__(self) -> tuple[tuple, struct]:
-        """The address; the struct it belongs to (core.tree)."""
+        """The address; the struct it belongs to (core.pytree)."""
         return (self._base,), self._struct
 
     @staticmethod
@@ -375,7 +375,7 @@ class Range:
         self._at(index).store(value)
 
     def __flatten__(self) -> tuple[tuple, MemRange]:
-        """The address; its type and length (core.tree)."""
+        """The address; its type and length (core.pytree)."""
         return (self._pointer,), self._range
 
     @staticmethod

@@ -83,7 +83,7 @@ class Tensor:
         return Tensor(self.iterator, layout)
 
     def __flatten__(self) -> tuple[tuple, Any]:
-        """The pointer and dynamic leaves, and the rest as a hashable key (core.tree)."""
+        """The pointer and dynamic leaves, and the rest as a hashable key (core.pytree)."""
         in_memory = isinstance(self.iterator, Pointer)
         start, hole = ((self.iterator,), Pointer) if in_memory else split_dynamic(self.iterator)
         leaves, key = self.layout.__flatten__()

@@ -140,7 +140,7 @@ def _is_true(value: Any, word: str) -> bool:
 
 
 def kept(cell: list, value: Any, assigned: tuple) -> Any:
-    """`value`, the right side of an `and` or `or` that has assigned variables: they are left in `held`."""
+    """`value`, the right side of an `and` or `or` that has assigned variables: they are left in `cell`."""
     cell[:] = assigned
     return value
 

@@ -148,7 +148,7 @@ def slots_of(value: Any, kind: str) -> Any:
 
 
 def put(value: Any, kind: str, slot: Any, content: Any) -> None:
-    """Make `held` the content of one slot, past any `__setattr__` or `__setitem__` of the author's."""
+    """Store `content` in one slot, past any `__setattr__` or `__setitem__` of the author's."""
     if kind == "list":
         kind_of_list: Any = deque if isinstance(value, deque) else list
         kind_of_list.__setitem__(value, slot, content)

@@ -16,7 +16,7 @@ ATTRIBUTE = "dsl.names"
 
 
 def attribute(parts: Iterable[tuple[str, Any]], count: int) -> dict:
-    """The attribute of an op with `count` results, the leaves of `parts` (a name and a part, as core.join has them)."""
+    """The attribute of an op with `count` results, the leaves of `parts` (a name and a part, as merge has them)."""
     if not count or not trace.in_kernel():
         return {}
     names, met = [""] * count, set()

@@ -46,7 +46,7 @@ def _modules() -> list[types.ModuleType]:
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The one of `known` that `name` is a misspelling of, or None."""
+    """The one of `candidates` that `name` is a misspelling of, or None."""
     distances = [
         (distance, -_alike(name, each), each)
         for each in dict.fromkeys(candidates)
@@ -74,8 +74,8 @@ def alike(name: str, names: Iterable[str]) -> str:
 
 
 def swapped(name: str, candidates: Iterable[str]) -> str | None:
-    """The one of `known` that `name` is for sure a misspelling of: letters in another order, or one letter of a long
-    name."""
+    """The one of `candidates` that `name` is surely a misspelling of: letters in another order, or one letter of a
+    long name."""
     near = nearest(name, candidates)
     if near is None or (sorted(near) != sorted(name) and (len(name) < 5 or _distance(name, near, 1) is None)):
         return None

@@ -376,7 +376,7 @@ class Module:
             self.operation = Operation.create("builtin.module", regions=1, loc=unknown)
             self.body = self.operation.regions[0].blocks.append()
         self.declared: set[str] = set()
-        self.texts: dict[tuple[str, int], str] = {}  # core.text: (text, address space) -> symbol
+        self.texts: dict[tuple[str, int], str] = {}  # ir.constant_text: (text, address space) -> symbol
 
     def declare(self, symbol: str, text: str) -> str:
         """Add a module-level llvm op (a global, an external function), given as text, once; returns `symbol`."""

@@ -44,7 +44,7 @@ class FastDivmodDivisor:
         return self.__rdivmod__(dividend)[1]
 
     def __flatten__(self) -> tuple[tuple, Any]:
-        """core.tree: the divisor is a leaf."""
+        """core.pytree: the divisor is a leaf."""
         return (numeric(self.divisor),), self.is_power_of_2
 
     @classmethod

@@ -126,7 +126,7 @@ class Rewriter(Expressions):
         return definition
 
     def _annotated(self, bare: ast.arguments, arguments: ast.arguments) -> ast.arguments:
-        """`made` with the annotations of `arguments`: a decorator may read them."""
+        """`bare` with the annotations of `arguments`: a decorator may read them."""
         annotated = {each.arg: each for each in ast.walk(arguments) if isinstance(each, ast.arg)}
         for each in ast.walk(bare):
             if isinstance(each, ast.arg) and each.arg in annotated:

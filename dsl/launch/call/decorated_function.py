@@ -111,7 +111,7 @@ class DecoratedFunction:
         raise NotImplementedError
 
     def __reached__(self) -> tuple:
-        """What dynamic statements reach through this: core.heap."""
+        """What dynamic statements reach through this: mutable_state."""
         return (self.function,)
 
     def __get__(self, instance, owner=None):
