@@ -29,7 +29,7 @@ def test_two_shapes_join_as_in_numpy(a, b):
     for operand in (a, b):
         count = int(np.prod(operand))
         values = np.arange(count).reshape(padded(operand, rank), order="F")
-        assert broadcast.elements(operand, shape) == list(np.broadcast_to(values, shape).ravel(order="F"))
+        assert broadcast.elements(operand, shape) == list(np.broadcast_to(values, expected).ravel(order="F"))
 
 
 def test_nested_modes_match_leaf_by_leaf():
