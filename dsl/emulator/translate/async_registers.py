@@ -2,7 +2,8 @@
 
 Between a wgmma.mma_async and the wgmma.wait_group that covers it, no other instruction may read or write its D, or
 write an A that is in registers. What another instruction writes there needs a wgmma.fence before the next wgmma. A move
-from register to register is how compilers rename: what holds for the one then holds for the other. A constant may be
+from register to register is how compilers rename, and split a pair of f16: what holds for the one then holds for the
+other. A constant may be
 moved in after the fence: compilers put it where it is needed.
 """
 
@@ -32,19 +33,19 @@ def async_registers(function: Function) -> frozenset[str]:
         if "mma_async" in item.mods:
             names.update(reg.name for each in item.operands[:2] if isinstance(each, Vec) for reg in _of(each))
         elif is_move(item):
-            moves.append((item.operands[0].name, item.operands[1].name))
+            moves.append({reg.name for each in item.operands for reg in _of(each)})
     size = -1 if names else 0
     while size != len(names):
         size = len(names)
-        for pair in moves:
-            if not names.isdisjoint(pair):
-                names.update(pair)
+        for group in moves:
+            if not names.isdisjoint(group):
+                names.update(group)
     return frozenset(names)
 
 
 def is_move(instr: Instr) -> bool:
-    """Whether it copies one register to another."""
-    return instr.opcode == "mov" and all(isinstance(each, Reg) for each in instr.operands) and len(instr.operands) == 2
+    """Whether it copies registers to registers: one to one, or its halves."""
+    return instr.opcode == "mov" and all(_of(each) for each in instr.operands)
 
 
 def _of(operand) -> list[Reg]:
@@ -84,15 +85,23 @@ class AsyncRegisters:
         if instr.opcode == "wgmma" or not instr.operands:
             return
         if is_move(instr):
-            target, source = instr.operands
-            if self._has(target):
-                for kind in ("flight", "write"):
-                    self._put(target, kind, self._state(source, kind))
+            self._moved(*(list(filter(self._has, _of(each))) for each in instr.operands))
             return
         constant = instr.opcode == "mov" and not _of(instr.operands[1])
         for reg in filter(self._has, uniform_branches.writes(instr)):
             self._put(reg, "flight", "0")
             self._put(reg, "write", "0" if constant else self._mark(instr, self._count("fences")))
+
+    def _moved(self, targets: list[Reg], sources: list[Reg]) -> None:
+        """The later state of the sources goes to each target."""
+        for kind in ("flight", "write"):
+            states = [self._state(reg, kind) for reg in sources]
+            if states:
+                latest = states[0]
+                for state in states[1:]:
+                    latest = self.body.op(f"call i64 @llvm.umax.i64(i64 {latest}, i64 {state})")
+                for reg in targets:
+                    self._put(reg, kind, latest)
 
     # ** states
 

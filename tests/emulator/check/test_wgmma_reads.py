@@ -14,7 +14,7 @@ HEAD = """.version 8.0
 .visible .entry k(.param .u64 x)
 {
   .reg .b32 %d<4>, %e<4>, %a<4>, %t, %w, %s, %m, %r<9>; .reg .b64 %g, %gt, %da, %db, %dn, %q0; .reg .f32 %f0;
-  .reg .pred %p, %group0, %group1, %warp0, %lead, %lead1;
+  .reg .b16 %h0, %h1; .reg .pred %p, %group0, %group1, %warp0, %lead, %lead1;
   .shared .align 1024 .b8 smem[8192]; .shared .align 8 .b64 full; .shared .align 8 .b64 empty;
   ld.param.u64 %g, [x]; mov.u32 %t, %tid.x; mov.u32 %s, smem; mad.lo.u32 %m, %t, 16, %s; shr.u32 %w, %t, 5;
   mul.wide.u32 %gt, %t, 16; add.u64 %gt, %g, %gt;
@@ -67,6 +67,9 @@ PAIRS = {
     "a copy of D is read before the wait": (
         f"{READY}{multiply()}\n{COMMIT} mov.b32 %e0, %d0; {{fix}}\nst.global.b32 [%gt], %e0;", f"|{wait(0)}", 128,
         "reads a register of D"),
+    "halves of a copy of D are read before the wait": (
+        f"{READY}{multiply()}\n{COMMIT} mov.b32 {{{{%h0, %h1}}}}, %d0; mov.b32 %e0, {{{{%h1, %h0}}}}; {{fix}}\n"
+        "st.global.b32 [%gt], %e0;", f"|{wait(0)}", 128, "reads a register of D"),
     "the first of two groups": (
         f"{READY}{multiply()}\n{COMMIT}\n{multiply(E)}\n{COMMIT} {{fix}}\n{USE}", f"{wait(2)}|{wait(1)}", 128,
         "reads a register of D"),
@@ -139,7 +142,7 @@ def outcome(body: str, threads: int, seed: int = 0, checks=("race",)):
 
 def both(name: str) -> tuple[str, str]:
     kernel, fixes, *_ = PAIRS[name]
-    return tuple(kernel.replace("{fix}", fix) for fix in fixes.split("|"))  # type: ignore[return-value]
+    return tuple(kernel.replace("{fix}", fix).replace("{{", "{").replace("}}", "}") for fix in fixes.split("|"))  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize("name", PAIRS)
