@@ -14,7 +14,8 @@ CLUSTER_BARRIER = 16  # the barrier of the block's cluster; those before it are 
 
 # `status` of a launch: 0 while all is well.
 INTERRUPTED, OUT_OF_BOUNDS, MISALIGNED, TRAP, DEADLOCK, ILLEGAL, CALLBACK, RACE, UNDEFINED, EXITED = range(1, 11)
-ASYNC_REGISTER = 11
+ASYNC_REGISTER, NOT_VISIBLE = 11, 12
+FINDINGS = (RACE, UNDEFINED, ASYNC_REGISTER, NOT_VISIBLE)
 KIND_NAMES = {
     OUT_OF_BOUNDS: "out_of_bounds",
     MISALIGNED: "misaligned",
@@ -26,6 +27,7 @@ KIND_NAMES = {
     UNDEFINED: "undefined_read",
     EXITED: "exited_block",
     ASYNC_REGISTER: "race",
+    NOT_VISIBLE: "mbarrier_not_visible",
 }
 
 # Why an instruction is illegal: `detail` of the fault record.
@@ -36,6 +38,7 @@ PARTIAL_WARPGROUP = 34  # a warpgroup's instruction that not all its threads can
 
 PARTIAL_WARP = 32  # a warp's instruction that not all 32 lanes reach; the address is the mask of those that do not
 
+EARLY = 65  # `detail` of an access to shared memory of a block that may end before it
 CLUSTER = 64  # `detail` of an access by an address in shared memory of a cluster; its rank is in the address
 
 # What an address interval is, as bits: an access names the kinds it may touch.
@@ -52,7 +55,8 @@ THREADS_ORDERED, BLOCKS_ORDERED = 1, 2
 (
     ORDER_ACROSS, ORDER_BARRIER, ORDER_ARRIVE, ORDER_WARP, ORDER_MB_INIT, ORDER_MB_ARRIVE, ORDER_MB_WAIT, ORDER_FENCE,
     ORDER_ACCESS, ORDER_WGMMA, ORDER_WGMMA_WAIT, ORDER_WGMMA_DONE, ORDER_PROXY, ORDER_GENERIC,
-) = range(14)  # fmt: skip
+    ORDER_CLUSTER_ARRIVE, ORDER_CLUSTER_DONE, ORDER_CLUSTER_WAIT, ORDER_INIT_FENCE, ORDER_VISIT, ORDER_EXIT,
+) = range(20)  # fmt: skip
 ASKED = 2  # of `stop`: signals are to be heard, and the block may then go on (1: it is to stop)
 
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64

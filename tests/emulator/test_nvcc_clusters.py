@@ -139,13 +139,16 @@ PROGRAMS = [histogram, total, ring, pass_on, transpose, softmax, pipeline, broad
 NAMES = {"total": "sum"}
 
 
+@pytest.mark.parametrize("checks", [(), ("race", "undefined")], ids=["", "checked"])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.__name__)
-def test_a_program_computes_what_numpy_does(machine, ptx, program, seed):
+def test_a_program_computes_what_numpy_does(machine, ptx, program, seed, checks):
+    """Checked, it has no findings."""
     launch, arguments, expected = program()
     if isinstance(cluster := launch.get("cluster", 1), int):
         launch["cluster"] = (cluster, 1, 1)
-    machine.run(ptx, entry=NAMES.get(program.__name__, program.__name__), seed=seed, **launch, **arguments)
+    machine.run(ptx, entry=NAMES.get(program.__name__, program.__name__), seed=seed,
+                checks=checks, **launch, **arguments)  # fmt: skip
     if expected.dtype.kind == "f" and program is softmax:
         np.testing.assert_allclose(arguments["out"], expected, rtol=1e-5)
     else:

@@ -58,8 +58,10 @@ def order_kinds(functions: list[Function]) -> int:
 
 def _orders(instr: Instr) -> int:
     mods = instr.mods
+    if instr.opcode == "mapa" or mods[:1] == ("cluster",):
+        return THREADS | BLOCKS
     if instr.opcode in ("bar", "barrier"):
-        partial = "warp" in mods or "arrive" in mods or "cluster" in mods or len(instr.operands) > 1 + ("red" in mods)
+        partial = "warp" in mods or "arrive" in mods or len(instr.operands) > 1 + ("red" in mods)
         return THREADS if partial else 0
     if instr.opcode == "mbarrier" or "mbarrier" in mods:
         return THREADS

@@ -22,6 +22,7 @@ import ctypes
 import numpy as np
 
 from dsl.emulator import context
+from dsl.emulator.check.cluster_order import ClusterOrder, joined, later
 from dsl.emulator.check.wgmma_reads import GENERIC_STORES, WgmmaReads
 
 SIGNATURE = ctypes.CFUNCTYPE(
@@ -32,17 +33,6 @@ READS, WRITES, ACQUIRES, RELEASES, CTA, MODIFIES = 1, 2, 4, 8, 16, 32
 
 
 NOBODY = 0xFFFFFFFF  # the thread of an arrival without one
-
-
-def joined(clocks: dict, more: dict) -> dict:
-    """The later of both, block by block. Clocks are never changed in place."""
-    if not clocks or not more:
-        return clocks or more
-    result = dict(clocks)
-    for block, labels in more.items():
-        mine = result.get(block)
-        result[block] = labels if mine is None else np.maximum(mine, labels)
-    return result
 
 
 class Place:
@@ -59,6 +49,7 @@ class Slot:
 
     def __init__(self, address: int):
         ctx = self.ctx = context.Context.from_address(address)
+        self.address = address
         n = self.threads = ctx.threads
         self.labels = np.ctypeslib.as_array((ctypes.c_uint32 * n).from_address(ctx.labels))
         self.known = np.ctypeslib.as_array((ctypes.c_uint32 * (n * n)).from_address(ctx.known)).reshape(n, n)
@@ -71,9 +62,14 @@ class Slot:
     def begin(self) -> None:
         """Forget what belongs to an earlier block."""
         self.block = self.ctx.block
-        self.facts: list[tuple[int, int, dict]] = []  # (thread, label, clocks of other blocks)
+        self.facts: dict[
+            int, list[tuple[int, dict]]
+        ] = {}  # by thread: (label, all it knows of other blocks from there)
+        self.folded = 0  # the epoch before which all facts are in `common`
+        self.learnt: tuple[dict, dict] = {}, {}  # what was learnt last, and what of it is about other blocks
         self.arrived: dict[int, np.ndarray] = {}
-        self.mbarriers: dict[int, list] = {}  # address -> [labels of who arrived, those when the phase last ended]
+        self.common: dict = {}  # what all threads know of other blocks
+        self.visitors: dict[tuple[int, int], tuple] = {}  # (block, thread) -> its last access to this shared memory
         self.fences: dict[int, tuple[dict, bool]] = {}
         self.pending: dict[int, tuple[dict, dict]] = {}
         self.acquired: dict[tuple, int] = {}
@@ -91,10 +87,30 @@ class Slot:
         for thread in threads:
             self.labels[thread] = self.ctx.now
 
-    def visible(self, thread: int):
+    def visible(self, thread: int) -> list[dict]:
         """What this thread knows of other blocks."""
-        row, epoch = self.known[thread], self.ctx.epoch
-        return [clocks for t, label, clocks in self.facts if t == thread or label < epoch or row[t] >= label]
+        epoch = self.ctx.epoch
+        if epoch != self.folded:
+            self._fold(epoch)
+        row, clocks = self.known[thread], {id(self.common): self.common} if self.common else {}
+        for other, rows in self.facts.items():
+            label, latest = rows[-1]
+            if other != thread and label > row[other]:
+                latest = next((facts for label, facts in reversed(rows) if label <= row[other]), None)
+            if latest is not None:
+                clocks[id(latest)] = latest
+        return list(clocks.values())
+
+    def _fold(self, epoch: int) -> None:
+        """All threads know what one of them learnt before the epoch began."""
+        self.folded = epoch
+        for thread, rows in list(self.facts.items()):
+            before = [clocks for label, clocks in rows if label < epoch]
+            if before:
+                self.common = later(before[-1], self.common)
+                self.facts[thread] = rows[len(before) :]
+                if not self.facts[thread]:
+                    del self.facts[thread]
 
     def clock(self, thread: int) -> dict:
         """All that a release of this thread makes known."""
@@ -108,14 +124,27 @@ class Slot:
         own = clocks.get(self.block)
         if own is not None:
             np.maximum(self.known[thread], own, out=self.known[thread])
-        rest = {block: labels for block, labels in clocks.items() if block != self.block}
         self.step(thread)
+        if clocks is not self.learnt[0]:
+            self.learnt = clocks, {block: labels for block, labels in clocks.items() if block != self.block}
+        rest = self.learnt[1]
         if rest:
-            before = [each for each in self.facts if each[0] == thread]
-            for _, _, older in before:
-                rest = joined(rest, older)
+            rows = self.facts.setdefault(thread, [])
             # what others saw of this thread's earlier facts stays
-            self.facts.append((thread, int(self.ctx.now), rest))
+            rows.append((int(self.ctx.now), later(rest, rows[-1][1]) if rows else rest))
+
+    def learn_together(self, clocks: dict) -> None:
+        """All threads have seen all that `clocks` say of other blocks."""
+        self.common = later(clocks, self.common)
+        self.facts = {
+            thread: rows for thread, rows in self.facts.items() if later(self.common, rows[-1][1]) is not self.common
+        }
+
+    def report(self, status: int, thread: int, address: int, site: int, detail: int = 0) -> None:
+        """End the launch with a finding."""
+        ctx = self.ctx
+        if not ctx.status:
+            ctx.status, ctx.thread, ctx.address, ctx.site, ctx.detail = status, thread, address, site, detail
 
 
 class Order:
@@ -128,12 +157,16 @@ class Order:
         self.callback = SIGNATURE(self.event)
         self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
         self.failed = failed
+        clusters = self.clusters = ClusterOrder(self._slot)
         self._rows = {
             context.ORDER_ACROSS: self._across, context.ORDER_BARRIER: self._barrier,
             context.ORDER_ARRIVE: self._arrive, context.ORDER_WARP: self._warp,
-            context.ORDER_MB_INIT: self._mbarrier_init, context.ORDER_MB_ARRIVE: self._mbarrier_arrive,
-            context.ORDER_MB_WAIT: self._mbarrier_wait, context.ORDER_FENCE: self._fence,
+            context.ORDER_MB_INIT: clusters.init, context.ORDER_MB_ARRIVE: self._mbarrier_arrive,
+            context.ORDER_MB_WAIT: clusters.wait_at, context.ORDER_FENCE: self._fence,
             context.ORDER_ACCESS: self._access,
+            context.ORDER_CLUSTER_ARRIVE: clusters.arrive, context.ORDER_CLUSTER_DONE: clusters.complete,
+            context.ORDER_CLUSTER_WAIT: clusters.wait, context.ORDER_INIT_FENCE: clusters.fence_init,
+            context.ORDER_VISIT: clusters.access, context.ORDER_EXIT: clusters.exit,
             context.ORDER_WGMMA: lambda slot, thread, group, site: slot.wgmma.begins(thread, group, site),
             context.ORDER_WGMMA_WAIT: lambda slot, thread, complete, _: slot.wgmma.waits(thread, complete),
             context.ORDER_WGMMA_DONE: lambda slot, thread, group, _: slot.wgmma.is_done(thread, group),
@@ -143,15 +176,19 @@ class Order:
 
     def event(self, address: int, what: int, thread: int, a: int, b: int) -> int:
         try:
-            slot = self.slots.get(address)
-            if slot is None:
-                slot = self.slots[address] = Slot(address)
-            if slot.block != slot.ctx.block:
-                slot.begin()
-            return self._rows[what](slot, thread, a, b) or 0
+            return self._rows[what](self._slot(address), thread, a, b) or 0
         except BaseException as error:
             self.failed(address, error)
             return 0
+
+    def _slot(self, address: int) -> Slot:
+        """The slot whose context is at an address, its block the one that runs there now."""
+        slot = self.slots.get(address)
+        if slot is None:
+            slot = self.slots[address] = Slot(address)
+        if slot.block != slot.ctx.block:
+            slot.begin()
+        return slot
 
     # ** threads of a block
 
@@ -184,25 +221,11 @@ class Order:
         slot.known[threads] = together
         slot.step(*threads)
 
-    def _mbarrier_init(self, slot: Slot, thread: int, address: int, _: int) -> None:
-        slot.mbarriers[address] = [None, None]
-
-    def _mbarrier_arrive(self, slot: Slot, thread: int, address: int, ended: int) -> None:
-        row = slot.mbarriers.setdefault(address, [None, None])
-        if thread == NOBODY:  # bytes of a bulk copy, which nobody waits for but here
-            row[1] = row[0]
-            return
-        seen = slot.seen(thread)
-        row[0] = seen if row[0] is None else np.maximum(row[0], seen)
-        if ended:
-            row[1] = row[0]
-        slot.step(thread)
-
-    def _mbarrier_wait(self, slot: Slot, thread: int, address: int, ended: int) -> None:
-        row = slot.mbarriers.get(address) if ended else None
-        if row is not None and row[1] is not None:
-            np.maximum(slot.known[thread], row[1], out=slot.known[thread])
-            slot.step(thread)
+    def _mbarrier_arrive(self, slot: Slot, thread: int, address: int, how: int) -> None:
+        if thread == NOBODY:
+            self.clusters.landed(address)
+        else:
+            self.clusters.arrive_at(slot, thread, address, how)
 
     # ** by memory
 
@@ -216,8 +239,8 @@ class Order:
 
     def _access(self, slot: Slot, thread: int, address: int, how: int) -> None:
         """A strong access, before it is made."""
-        shared = 0 <= address - slot.ctx.smem < slot.ctx.smem_bytes
-        key = (slot.block, address) if shared else (None, address)
+        owner = self.clusters.owner(slot, address)
+        key = (owner.block if owner is not None else None, address)
         place = self.places.get(key)
         if place is None:
             if not how & WRITES:

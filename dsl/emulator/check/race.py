@@ -14,7 +14,7 @@ writes of one value from one line of the author's are a race to PTX too; they ar
 from __future__ import annotations
 
 from dsl.emulator import context
-from dsl.emulator.builder import Builder
+from dsl.emulator.builder import Builder, mates
 from dsl.emulator.check.access import ASYNC, CTA, SILENT, STRONG, WRITE
 
 SIGNATURES = {
@@ -32,16 +32,25 @@ PENDING = -1  # the label of a copy that was not waited for
 
 def functions() -> list[str]:
     """The IR text."""
-    return [_cell(), _entry(), _seen(), _touch(), _race(), _landed(), _order(), _order_barrier(), _free()]
+    return [_is_mate(), _cell(), _entry(), _seen(), _touch(), _race(), _landed(), _order(), _order_barrier(), _free()]
+
+
+def _is_mate() -> str:
+    """Whether a block runs in the cluster now."""
+    f = Builder()
+    with mates(f, "%ctx") as slot:
+        f.return_if(f.cmp("eq", f.load("block", of=slot), "%block", "i64"), "i1 true")
+    f.do("ret i1 false")
+    return f.function("define internal i1 @is_mate(ptr %ctx, i64 %block)")
 
 
 def _cell() -> str:
     """The cell of an address, or null where it has none."""
     f = Builder()
     shift = f.cast("zext", f.load("race_shift"), "i32", "i64")
-    offset = f.sub("%address", f.load("smem"), "i64")
-    with f.if_(f.cmp("ult", offset, f.load("smem_bytes"), "i64")):
-        cells = f.load("smem_cells")
+    owner = f.op("call ptr @owner(ptr %ctx, i64 %address)")
+    with f.if_(f.cmp("ne", owner, "null", "ptr")):
+        offset, cells = f.sub("%address", f.load("smem", of=owner), "i64"), f.load("smem_cells", of=owner)
         index = f.mul(f.op(f"lshr i64 {offset}, {shift}"), CELL_BYTES, "i64")
         f.do(f"ret ptr {f.cast('inttoptr', f.add(cells, index, 'i64'), 'i64', 'ptr')}")
         f.start(f.fresh("dead"))
@@ -279,8 +288,8 @@ def _race() -> str:
     f.return_if(f.cmp("eq", first, "null", "ptr"), "i32 1")
     shift = f.load("race_shift")
     wide = f.cast("zext", "%size", "i32", "i64")
-    offset = f.sub("%address", f.load("smem"), "i64")
-    in_smem = f.cmp("ult", offset, f.load("smem_bytes"), "i64")
+    owner = f.op("call ptr @owner(ptr %ctx, i64 %address)")
+    in_smem = f.cmp("ne", owner, "null", "ptr")
     unit = f.shl(1, shift)
     cells = f.op(f"lshr i32 {f.add('%size', f.sub(unit, 1))}, {shift}")
     with f.for_range(cells) as i:
@@ -290,11 +299,15 @@ def _race() -> str:
             meta = f.get(f.op(f"getelementptr i8, ptr {cell}, i64 {CELL_BYTES - INLINE * ENTRY_BYTES}"), "i64")
             block = f.lshr(f.and_(meta, PLACE_MASK, "i64"), 5, "i64")
             with f.if_(f.cmp("ne", block, f.load("block"), "i64")):
-                f.put(cell, 0)
+                with f.if_(f.xor(f.op(f"call i1 @is_mate(ptr %ctx, i64 {block})"), "true", "i1")):
+                    f.put(cell, 0)
         kinds = f"i32 {kind}, i32 {silent}"
         at = f.add("%address", f.op(f"shl i64 {step}, {f.cast('zext', shift, 'i32', 'i64')}"), "i64")
         well = f.op(f"call i32 @touch(ptr %ctx, ptr {cell}, i32 %tid, i32 %site, {kinds}, i64 {at}, i64 {wide})")
         f.return_if(f.cmp("eq", well, 0), "i32 0")
+    with f.if_(f.and_(in_smem, f.cmp("ne", owner, "%ctx", "ptr"), "i1")):
+        where = f"i32 {context.ORDER_VISIT}, i32 %tid, i64 %address, i64 {f.cast('zext', '%site', 'i32', 'i64')}"
+        f.op(f"call i32 @emu_order(ptr %ctx, {where})")
     f.do("ret i32 1")
     return f.function("define i32 @emu_race(ptr %ctx, i32 %tid, i32 %site, i64 %address, i32 %size, i32 %kind)")
 
@@ -325,8 +338,10 @@ def _landed() -> str:
 
 
 def _order() -> str:
-    """Tell order.py what happened, or ask it."""
+    """Tell order.py what happened, or ask it. A look at an mbarrier whose phase goes on orders nothing."""
     f = Builder()
+    looks = f.cmp("eq", "%what", context.ORDER_MB_WAIT)
+    f.return_if(f.and_(looks, f.cmp("eq", f.and_("%b", 1, "i64"), 0, "i64"), "i1"), "i32 0")
     function = f.cast("inttoptr", f.load("order_call"), "i64", "ptr")
     address = f.cast("ptrtoint", "%ctx", "ptr", "i64")
     f.do(f"ret i32 {f.op(f'call i32 {function}(i64 {address}, i32 %what, i32 %tid, i64 %a, i64 %b)')}")

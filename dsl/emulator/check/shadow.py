@@ -10,14 +10,14 @@ from __future__ import annotations
 import ctypes
 import mmap
 
-from dsl.emulator.builder import Builder
+from dsl.emulator.builder import Builder, mates
 
 SIGNATURES = {"emu_near": "void (ptr, i64)", "emu_begin_checks": "void (ptr)"}
 
 
 def functions() -> list[str]:
     """The IR text."""
-    return [_near(), _begin()]
+    return [_near(), _begin(), _owner()]
 
 
 def _near() -> str:
@@ -53,6 +53,16 @@ def _near() -> str:
     f.store("near_valid", row(shadows, index, 2, 1))
     f.do("ret void")
     return f.function("define void @emu_near(ptr %ctx, i64 %address)")
+
+
+def _owner() -> str:
+    """The slot of the cluster in whose shared memory an address is, or null."""
+    f = Builder()
+    with mates(f, "%ctx") as slot:
+        offset = f.sub("%address", f.load("smem", of=slot), "i64")
+        f.return_if(f.cmp("ult", offset, f.load("smem_bytes", of=slot), "i64"), f"ptr {slot}")
+    f.do("ret ptr null")
+    return f.function("define internal ptr @owner(ptr %ctx, i64 %address)")
 
 
 def _begin() -> str:

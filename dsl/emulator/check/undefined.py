@@ -33,13 +33,17 @@ def _valid() -> str:
     f = Builder()
     threads = f.cast("zext", f.load("threads"), "i32", "i64")
     local_bytes = f.mul(f.load("local_bytes"), threads, "i64")
-    for name, size in (("smem", f.load("smem_bytes")), ("local", local_bytes)):
-        offset = f.sub("%address", f.load(name), "i64")
-        inside = f.cmp("ult", offset, size, "i64")
-        valid = f.load(f"{name}_valid")
-        with f.if_(f.and_(inside, f.cmp("ne", valid, 0, "i64"), "i1")):
-            f.do(f"ret ptr {f.cast('inttoptr', f.add(valid, offset, 'i64'), 'i64', 'ptr')}")
-            f.start(f.fresh("dead"))
+    owner = f.op("call ptr @owner(ptr %ctx, i64 %address)")
+    with f.if_(f.cmp("ne", owner, "null", "ptr")):
+        offset, valid = f.sub("%address", f.load("smem", of=owner), "i64"), f.load("smem_valid", of=owner)
+        f.return_if(f.cmp("eq", valid, 0, "i64"), "ptr null")
+        f.do(f"ret ptr {f.cast('inttoptr', f.add(valid, offset, 'i64'), 'i64', 'ptr')}")
+        f.start(f.fresh("dead"))
+    offset, valid = f.sub("%address", f.load("local"), "i64"), f.load("local_valid")
+    inside = f.cmp("ult", offset, local_bytes, "i64")
+    with f.if_(f.and_(inside, f.cmp("ne", valid, 0, "i64"), "i1")):
+        f.do(f"ret ptr {f.cast('inttoptr', f.add(valid, offset, 'i64'), 'i64', 'ptr')}")
+        f.start(f.fresh("dead"))
     near = f.sub("%address", f.load("near_lo"), "i64")
     with f.if_(f.cmp("uge", near, f.load("near_bytes"), "i64")):
         f.do("call void @emu_near(ptr %ctx, i64 %address)")
@@ -98,7 +102,7 @@ def _written() -> str:
     fine = f.cmp("eq", "%mark", 0, "i64")
     local_bytes = f.mul(f.load("local_bytes"), f.cast("zext", f.load("threads"), "i32", "i64"), "i64")
     own = f.cmp("ult", f.sub("%address", f.load("local"), "i64"), local_bytes, "i64")
-    shared = f.cmp("ult", f.sub("%address", f.load("smem"), "i64"), f.load("smem_bytes"), "i64")
+    shared = f.cmp("ne", f.op("call ptr @owner(ptr %ctx, i64 %address)"), "null", "ptr")
     stays = f.or_(fine, f.or_(own, shared, "i1"), "i1")
     with f.if_(f.xor(stays, "true", "i1")):
         f.op("call i32 @emu_undefined(ptr %ctx, i32 %tid, i32 %site, i64 %mark, i32 0)")

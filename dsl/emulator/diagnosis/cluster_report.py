@@ -11,6 +11,33 @@ KEEP_ALIVE = (
 )
 
 
+MEET = (
+    "let the blocks meet between: barrier.cluster.arrive and .wait (cute.arch.cluster_arrive and cluster_wait); or "
+    "let the block that is done arrive at an mbarrier of the other (mapa, mbarrier.arrive.release.cluster), which "
+    "waits for it"
+)
+MAKE_VISIBLE = (
+    "after mbarrier.init let its thread fence (fence.mbarrier_init.release.cluster, cute.arch.mbarrier_init_fence), "
+    "then the blocks meet (barrier.cluster.arrive and .wait) before any arrives"
+)
+
+
+def is_mate(launch, block: int) -> bool:
+    """Whether a block runs in the cluster that is told of."""
+    return any(slot.ctx.block == block for slot in launch.mates)
+
+
+def relaxed_arrival(launch) -> str | None:
+    """What to write in the place of an arrival that orders no memory, where the kernel has one."""
+    for instr in launch.code.sites:
+        mods = instr.mods
+        if "relaxed" in mods and instr.opcode == "barrier":
+            return f"write barrier.cluster.arrive (cute.arch.cluster_arrive) for `{instr.text}`, or fence before it"
+        if "relaxed" in mods and instr.opcode == "mbarrier" and ("arrive" in mods or "arrive_drop" in mods):
+            return f"make the arrival `{instr.text}` a release"
+    return None
+
+
 def fix_of_exited(instr: Instr) -> str:
     """What to do about an access to memory of a block that has exited."""
     if "multicast::cluster" in instr.mods:

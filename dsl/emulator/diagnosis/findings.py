@@ -7,7 +7,7 @@ import warnings
 from dsl.emulator import context
 from dsl.emulator.check.access import ASYNC, STRONG, WRITE
 from dsl.emulator.check.register_flight import NO_FENCE, SITE_MASK
-from dsl.emulator.diagnosis import fault_report, wgmma_findings
+from dsl.emulator.diagnosis import cluster_report, fault_report, wgmma_findings
 from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
 from dsl.emulator.runtime import memory
 from dsl.span import short
@@ -19,7 +19,9 @@ _DID = {"reads": "read", "writes": "wrote", "updates": "updated", "copies to": "
 
 def fault_of(launch) -> fault_report.Fault:
     """The Fault of a launch that a checker ended."""
-    return {context.RACE: _race, context.ASYNC_REGISTER: _register}.get(launch.ctx.status, _undefined)(launch)
+    rows = {context.RACE: _race, context.ASYNC_REGISTER: _register, context.NOT_VISIBLE: _not_visible,
+            context.EXITED: _early_exit}  # fmt: skip
+    return rows.get(launch.ctx.status, _undefined)(launch)
 
 
 def _verb(instr: Instr, kind: int) -> str:
@@ -37,6 +39,8 @@ def place_of(launch, address: int, element_bytes: int) -> str:
     ctx = launch.ctx
     if 0 <= address - ctx.smem < ctx.smem_bytes:
         return f"smem+0x{address - ctx.smem:x}"
+    if (theirs := cluster_report.place_of(launch, address)) is not None:
+        return theirs
     local_bytes = ctx.local_bytes * ctx.threads
     if 0 <= address - ctx.local < local_bytes:
         return f"local+0x{(address - ctx.local) % ctx.local_bytes:x}"
@@ -80,6 +84,8 @@ def _race(launch) -> fault_report.Fault:
         message = f"{verb} {what}, which a copy that was not waited for writes"
     else:
         ordered = "no barrier between" if same_block else "nothing orders blocks"
+        if not same_block and cluster_report.is_mate(launch, ctx.other_block):
+            ordered = "no barrier of the cluster between"
         message = f"{verb} {what}, which {who} {did} at {_at(place, there, other)}: {ordered}"
     fix = _race_fix(launch, place, there, same_block, same_thread)
     if "wgmma" in (mine.opcode, other.opcode) and not its_kind & ASYNC:
@@ -113,6 +119,41 @@ def _register(launch) -> fault_report.Fault:
     lines.append(f"fix: {fix}")
     block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
     return fault_report.Fault("race", block, thread, instr.text, instr.line, place, "\n".join(lines))
+
+
+def _not_visible(launch) -> fault_report.Fault:
+    """An arrival at another block's mbarrier that it may not have made yet."""
+    ctx = launch.ctx
+    instr, what = launch.code.sites[ctx.site], place_of(launch, ctx.address, 1)
+    message = f"arrives at the mbarrier at {what}, whose mbarrier.init it may not see yet"
+    return _of_one(launch, instr, "MBARRIER_NOT_VISIBLE", message, ctx.block, cluster_report.MAKE_VISIBLE)
+
+
+def _early_exit(launch) -> fault_report.Fault:
+    """An access to another block's shared memory which that block does not wait for before it ends."""
+    ctx = launch.ctx
+    instr = launch.code.sites[ctx.site]
+    owner = tuple(ctx.block_index)
+    verb = {"mbarrier": "arrives at"}.get(instr.opcode) or _verb(instr, WRITE * (instr.opcode != "ld"))
+    message = (
+        f"{verb} smem+0x{ctx.address - ctx.smem:x} of block {owner}, which may have exited: it does not wait for this"
+    )
+    return _of_one(launch, instr, "EXITED_BLOCK", message, ctx.other_block, cluster_report.KEEP_ALIVE)
+
+
+def _of_one(launch, instr: Instr, head: str, message: str, block: int, fix: str) -> fault_report.Fault:
+    """The Fault of one instruction of a thread of a block."""
+    ctx = launch.ctx
+    place = launch.program.place_of(instr.loc)
+    lines = [fault_report._head(place, head), *fault_report._source(place, message)]
+    lines.append(f"    in `{launch.entry_name}`, {_thread(launch, block, ctx.thread)}")
+    lines += [f"    PTX line {instr.line}: {instr.text}", f"fix: {fix}"]
+    x, y, _ = launch.grid
+    index = block % x, block // x % y, block // (x * y)
+    kind = context.KIND_NAMES[ctx.status]
+    return fault_report.Fault(
+        kind, index, launch.thread_index(ctx.thread), instr.text, instr.line, place, "\n".join(lines)
+    )
 
 
 class SameValueRace(UserWarning):
@@ -156,6 +197,10 @@ def _race_fix(launch, place, there, same_block: bool, same_thread: bool) -> str:
         same_line = launch.code.sites[ctx.site].line == launch.code.sites[ctx.other_site].line
     else:
         same_line = (place.file, place.line) == (there.file, there.line)
+    if (weak := cluster_report.relaxed_arrival(launch)) is not None:
+        return f"{weak}; .relaxed orders no memory"
+    if not same_block and cluster_report.is_mate(launch, ctx.other_block):
+        return cluster_report.MEET
     if not same_block:
         alone = (
             "let one block write it, or use an atomic" if mine & its & WRITE else "read it in a kernel launched later"

@@ -6,6 +6,7 @@ The encoding of an address in shared::cluster is in runtime/clusters.py.
 
 from __future__ import annotations
 
+from dsl.emulator import context
 from dsl.emulator.context import RANK_SHIFT
 
 OFFSET_MASK = (1 << RANK_SHIFT) - 1
@@ -18,6 +19,7 @@ def barrier(body, instr):
     linear = body.threads["linear"]
     site = body.site(instr)
     if "arrive" in instr.mods:
+        body.ordered(context.ORDER_CLUSTER_ARRIVE, str(int("relaxed" in instr.mods)))
         body.do(f"call void @emu_arrive_cluster(ptr %ctx, i32 {linear})")
         return
     if "wait" not in instr.mods:
@@ -29,6 +31,7 @@ def barrier(body, instr):
     body.suspend()
     body.branch(after)
     body.start(after)
+    body.ordered(context.ORDER_CLUSTER_WAIT)
 
 
 def map_address(body, instr):

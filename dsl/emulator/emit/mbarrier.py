@@ -15,6 +15,7 @@ from dsl.emulator.emit.memory import host_address, space_of
 from dsl.emulator.ptx.syntax import SINK, Addr, Instr
 
 _COUNT, _BYTES, _PHASE = 20, 40, 63
+_RELAXED, _SITE = 2, 8  # of what check/cluster_order.py is told
 _COUNT_MASK, _BYTES_MASK = (1 << 20) - 1, (1 << 21) - 1
 
 
@@ -51,7 +52,8 @@ def barrier(body, instr):
         return _arrive(body, instr)
     if "expect_tx" in mods or "complete_tx" in mods:
         address, amount = instr.operands
-        update(body, place(body, instr, address), "0", body.read(amount, 32), "complete_tx" in mods)
+        how = _RELAXED | body.site(instr) << _SITE  # bytes order nothing
+        update(body, place(body, instr, address), "0", body.read(amount, 32), "complete_tx" in mods, how=how)
         return _wake(body)
     raise body.refuse(instr, "expected .init, .inval, .arrive, .expect_tx, .complete_tx, .test_wait or .try_wait")
 
@@ -76,10 +78,15 @@ def _arrive(body, instr) -> None:
         raise body.refuse(instr, "an arrival in shared::cluster has no state: its destination is _")
     amount = body.read(rest[0], 32) if rest else "1"
     arrivals, n_bytes = ("1", amount) if "expect_tx" in instr.mods else (amount, "0")
-    old = update(body, place(body, instr, address), arrivals, n_bytes, False, "arrive_drop" in instr.mods)
+    how = _RELAXED * ("relaxed" in instr.mods) | body.site(instr) << _SITE
+    old = update(body, place(body, instr, address), arrivals, n_bytes, False, "arrive_drop" in instr.mods, how)
     _wake(body)
     if state != SINK:
         body.write(state, old, 64)
+
+
+def _how(body, ended: str, how: int) -> str:
+    return body.or_(body.cast("zext", ended, "i1", "i64"), how, "i64")
 
 
 def _wake(body) -> None:
@@ -88,9 +95,9 @@ def _wake(body) -> None:
         body.do("call void @emu_cluster_wake(ptr %ctx)")
 
 
-def update(body, word_at: str, arrivals: str, n_bytes: str, completes: bool, drops: bool = False) -> str:
+def update(body, word_at: str, arrivals: str, n_bytes: str, completes: bool, drops: bool = False, how: int = 0) -> str:
     """Arrivals and bytes counted, and the phase ended where none are left; the word as it was before. Arrivals that are
-    dropped are not expected in later phases either."""
+    dropped are not expected in later phases either; `how` is for check/cluster_order.py."""
     old = body.op(f"load i64, ptr {word_at}, align 8")
     pending = body.sub(body.and_(old, _COUNT_MASK, "i64"), body.resize(arrivals, 32, 64), "i64")
     pending = body.and_(pending, _COUNT_MASK, "i64")
@@ -110,7 +117,7 @@ def update(body, word_at: str, arrivals: str, n_bytes: str, completes: bool, dro
     body.do(f"store i64 {word}, ptr {word_at}, align 8")
     body.store("mbarrier_idle", "0")
     address = body.cast("ptrtoint", word_at, "ptr", "i64")
-    body.ordered(context.ORDER_MB_ARRIVE, address, body.cast("zext", ended, "i1", "i64"))
+    body.ordered(context.ORDER_MB_ARRIVE, address, _how(body, ended, how))
     return old
 
 
@@ -135,9 +142,8 @@ def _wait(body, instr) -> None:
     body.store("wait_site", str(body.site(instr)), linear)
     body.store("a", body.cast("ptrtoint", word_at, "ptr", "i64"), linear)  # for the report of a deadlock
     body.store("b", body.cast("trunc", asked, "i64", "i32"), linear)
-    body.ordered(
-        context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), body.cast("zext", ended, "i1", "i64")
-    )
+    how = _how(body, ended, _RELAXED * ("relaxed" in instr.mods))
+    body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
     body.write(destination, ended, 1)
 
 

@@ -208,6 +208,8 @@ def fence(body, instr):
     """membar and fence: a fence of the host. Threads of one block run in turn: for them the compiler keeps order."""
     if "proxy" not in instr.mods and "mbarrier_init" not in instr.mods:
         body.ordered(context.ORDER_FENCE, str(int("cta" in instr.mods)))
+    elif "mbarrier_init" in instr.mods:
+        body.ordered(context.ORDER_INIT_FENCE)
     elif "async" in instr.mods or "async::shared::cta" in instr.mods:
         body.ordered(context.ORDER_PROXY)
     scope = 'syncscope("singlethread") ' if "cta" in instr.mods else ""

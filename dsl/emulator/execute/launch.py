@@ -251,7 +251,7 @@ class _Launch:
             self.allocations = self.memory.allocations() + self.program.allocations()  # by the names of now
             if self.slot.failure is not None:
                 raise self.slot.failure
-            if self.slot.ctx.status in (context.RACE, context.UNDEFINED, context.ASYNC_REGISTER):
+            if self.slot.ctx.status in context.FINDINGS or self.slot.ctx.detail == context.EARLY:
                 raise findings.fault_of(self)
             raise fault_report.fault_of(self)
         if any(slot.ctx.status for slot in self.slots):

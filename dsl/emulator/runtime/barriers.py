@@ -24,12 +24,12 @@ def _barrier_cell(f: Builder, warp: str, barrier: str = "%id") -> str:
     return f.add(f.mul(barrier, context.MAX_WARPS), warp)
 
 
-def tell_order(f: Builder, what: int, thread: str, number: str) -> None:
+def tell_order(f: Builder, what: int, thread: str, number: str, slot: str = "%ctx") -> None:
     """Of a launch whose races are looked for: tell check/order.py."""
-    order = f.load("order_call")
+    order = f.load("order_call", of=slot)
     with f.if_(f.cmp("ne", order, 0, "i64")):
         function = f.cast("inttoptr", order, "i64", "ptr")
-        address, wide = f.cast("ptrtoint", "%ctx", "ptr", "i64"), f.cast("zext", number, "i32", "i64")
+        address, wide = f.cast("ptrtoint", slot, "ptr", "i64"), f.cast("zext", number, "i32", "i64")
         f.op(f"call i32 {function}(i64 {address}, i32 {what}, i32 {thread}, i64 {wide}, i64 0)")
 
 
@@ -163,14 +163,6 @@ def _tell_votes() -> str:
     return f.function("define internal void @tell_votes(ptr %ctx, i32 %id) noinline")
 
 
-def _order(f: Builder, slot: str, barrier: str) -> None:
-    """Tell check/race.py, if races are looked for, that a barrier is complete."""
-    order = f.load("order_barrier")
-    with f.if_(f.cmp("ne", order, 0, "i64")):
-        function = f.cast("inttoptr", order, "i64", "ptr")
-        f.do(f"call void {function}(ptr {slot}, i32 {barrier})")
-
-
 def _resolve_cluster() -> str:
     """Release the barrier of the cluster in all its blocks, if their threads have arrived or exited."""
     f = Builder()
@@ -178,8 +170,8 @@ def _resolve_cluster() -> str:
     with mates(f, "%ctx") as slot:
         complete = f.op(f"call i1 @barrier_complete(ptr {slot}, i32 {barrier})")
         f.return_if(f.xor(f.or_(complete, is_absent(f, slot), "i1"), "true", "i1"), "i32 0")
+    tell_order(f, context.ORDER_CLUSTER_DONE, "0", "0")
     with mates(f, "%ctx") as slot:
-        _order(f, slot, str(barrier))
         f.do(f"call void @release_barrier(ptr {slot}, i32 {barrier})")
     f.do("call void @emu_cluster_wake(ptr %ctx)")
     f.do("ret i32 1")
@@ -195,7 +187,10 @@ def _resolve_barriers() -> str:
         f.put(moved, f.op("call i32 @resolve_cluster(ptr %ctx)"))
     with f.for_bits(f.and_(used, (1 << context.CLUSTER_BARRIER) - 1)) as barrier:
         with f.if_(f.op(f"call i1 @barrier_complete(ptr %ctx, i32 {barrier})")):
-            _order(f, "%ctx", barrier)
+            order = f.load("order_barrier")
+            with f.if_(f.cmp("ne", order, 0, "i64")):
+                function = f.cast("inttoptr", order, "i64", "ptr")
+                f.do(f"call void {function}(ptr %ctx, i32 {barrier})")
             f.do(f"call void @release_barrier(ptr %ctx, i32 {barrier})")
             f.put(moved, 1)
     f.do(f"ret i32 {f.get(moved)}")

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dsl.emulator import context
 from dsl.emulator.builder import Builder, is_absent, mates
 from dsl.emulator.runtime import schedule
+from dsl.emulator.runtime.barriers import tell_order
 
 SIGNATURES = {
     "emu_run_clusters": "void (ptr, ptr)",
@@ -224,18 +225,20 @@ def _run_cluster() -> str:
     limit = f.mul(f.load("cluster_blocks"), MOST_QUIET)
     others = f.cmp("ne", f.load("more", of=_grid(f)), 0, "i64")
     with f.loop() as done:
-        _next(f, place, seeded)
+        _next(f, place, seeded)  # the second block begins: the first one then goes on first from where they meet
         slot = f.get(place, "ptr")
         with f.if_(f.xor(is_absent(f, slot), "true", "i1")):
             f.do(f"call void %block(ptr {slot})")
-            status, state = f.load("status", of=slot), f.load("state", of=slot)
+            waits = f.cmp("eq", f.load("state", of=slot), context.WAITING)
+            with f.if_(f.xor(waits, "true", "i1")):
+                tell_order(f, context.ORDER_EXIT, "0", "0", slot)
+            status = f.load("status", of=slot)
             with f.if_(f.cmp("ne", status, 0)):
                 f.do(f"call void @end_cluster(ptr %ctx, i32 {context.DEAD})")
                 with f.if_(f.cmp("ne", status, context.INTERRUPTED)):
                     f.do(f"call void @blame(ptr {slot})")
                 f.do(f"ret i32 {BAD}")
                 f.start(f.fresh("dead"))
-            waits = f.cmp("eq", state, context.WAITING)
             still = f.cmp("ugt", f.load("idle", of=slot), schedule.SEEDED_PATIENCE + 1)
             f.put(quiet, f.select(f.and_(waits, still, "i1"), f.add(f.get(quiet), 1), 0))
             with f.if_(f.xor(waits, "true", "i1")):

@@ -1,0 +1,203 @@
+"""What orders blocks of a cluster: their barrier, mbarriers in each other's shared memory; and how long that memory is
+there. PTX ISA 9.7.13.3, 9.7.13.15.
+
+- barrier.cluster.arrive is a release and .wait an acquire; .arrive.relaxed gives only what a fence before it gave.
+- An mbarrier is another block's to arrive at once its init is ordered before that, or once its thread has fenced
+  (fence.mbarrier_init) and the cluster has met since, however relaxed.
+- An access to a block's shared memory has to be ordered before the end of that block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dsl.emulator import context
+
+
+def joined(clocks: dict, more: dict) -> dict:
+    """The later of both, block by block. Clocks are never changed in place."""
+    if not clocks or not more:
+        return clocks or more
+    result = dict(clocks)
+    for block, labels in more.items():
+        mine = result.get(block)
+        result[block] = labels if mine is None else np.maximum(mine, labels)
+    return result
+
+
+def later(clocks: dict, older: dict) -> dict:
+    """`joined`, and `clocks` itself where the older ones say nothing more."""
+    if all(block in clocks and (clocks[block] is labels or (labels <= clocks[block]).all())
+           for block, labels in older.items()):  # fmt: skip
+        return clocks
+    return joined(clocks, older)
+
+
+class Mbarrier:
+    """`arrived`: what the arrivals made known; `ended`: what those did that came before its phase last ended."""
+
+    def __init__(self, block: int, thread: int = 0, label: int = 0):
+        self.block, self.thread, self.label = block, thread, label
+        self.arrived: dict = {}
+        self.ended: dict = {}
+        self.fenced_at: int | None = None  # how often the cluster had met when its init was fenced
+
+
+class Barrier:
+    """The barrier of the cluster that runs in some slots."""
+
+    def __init__(self, block: int):
+        self.block, self.phases = block, 0
+        self.arrived: dict = {}
+        self.complete: dict = {}
+        self.all_wait: set[int] = set()  # blocks all of whose threads waited as it was completed
+
+
+class ClusterOrder:
+    """The clusters of one launch, one after another in each ring of slots. `slot_of` gives the Slot of an address."""
+
+    def __init__(self, slot_of):
+        self.slot_of = slot_of
+        self.barriers: dict[int, Barrier] = {}  # by the address of the first block's slot
+        self.mbarriers: dict[int, Mbarrier] = {}
+
+    def barrier(self, slot) -> Barrier:
+        """That of the cluster of a slot."""
+        leader = slot.ctx.leader
+        block = context.Context.from_address(leader).block
+        state = self.barriers.get(leader)
+        if state is None or state.block != block:
+            state = self.barriers[leader] = Barrier(block)
+        return state
+
+    def members(self, slot) -> list:
+        """The slots of its cluster, its own first."""
+        slots, address = [slot], slot.ctx.mate
+        while address != slot.address:
+            slots.append(self.slot_of(address))
+            address = slots[-1].ctx.mate
+        return slots
+
+    def owner(self, slot, address: int):
+        """The slot of the cluster in whose shared memory an address is; None."""
+        if 0 <= address - slot.ctx.smem < slot.ctx.smem_bytes:
+            return slot
+        inside = (s for s in self.members(slot) if 0 <= address - s.ctx.smem < s.ctx.smem_bytes)
+        return next(inside, None)
+
+    # ** the barrier
+
+    def arrive(self, slot, thread: int, relaxed: int, _: int) -> None:
+        state = self.barrier(slot)
+        clocks = slot.fences.get(thread, ({}, False))[0] if relaxed else slot.clock(thread)
+        state.arrived = joined(state.arrived, clocks)
+        slot.step(thread)
+
+    def complete(self, slot, *_: int) -> None:
+        """All have arrived: who waits is about to go on."""
+        state = self.barrier(slot)
+        state.complete, state.arrived = state.arrived, {}
+        state.phases += 1
+        state.all_wait.clear()
+        for member in self.members(slot):
+            ctx, base = member.ctx, context.CLUSTER_BARRIER * context.MAX_WARPS
+            running = (ctx.live[w] & ~ctx.exited[w] & ~ctx.at_barrier[base + w] for w in range(ctx.warps))
+            if not any(running):
+                state.all_wait.add(member.block)
+                member.learn_together({b: labels for b, labels in state.complete.items() if b != member.block})
+
+    def wait(self, slot, thread: int, *_: int) -> None:
+        state = self.barrier(slot)
+        if slot.block in state.all_wait:
+            own = state.complete.get(slot.block)
+            slot.learn(thread, {} if own is None else {slot.block: own})
+        else:
+            slot.learn(thread, state.complete)
+
+    # ** mbarriers
+
+    def init(self, slot, thread: int, address: int, _: int) -> None:
+        label = max(int(slot.labels[thread]), slot.ctx.epoch)
+        self.mbarriers[address] = Mbarrier(slot.block, thread, label)
+        slot.step(thread)
+
+    def fence_init(self, slot, thread: int, *_: int) -> None:
+        """fence.mbarrier_init: of what the thread has initialised."""
+        phases = self.barrier(slot).phases
+        for each in self.mbarriers.values():
+            if each.block == slot.block and each.thread == thread and each.fenced_at is None:
+                each.fenced_at = phases
+
+    def mbarrier(self, block: int, address: int) -> Mbarrier | None:
+        """The one at an address of a block's shared memory; None where that block has made none there."""
+        one = self.mbarriers.get(address)
+        return one if one is not None and one.block == block else None
+
+    def arrive_at(self, slot, thread: int, address: int, how: int) -> None:
+        """An arrival or a change of the bytes; `how`: ended (bit 0), relaxed (1), the site (8 and up)."""
+        owner = slot if thread < 0 else self.owner(slot, address)
+        block = slot.block if owner is None else owner.block
+        one = self.mbarrier(block, address)
+        if owner is not None and owner is not slot:
+            self.access(slot, thread, address, how >> 8)
+            if not self._sees(slot, thread, one):
+                slot.report(context.NOT_VISIBLE, thread, address, how >> 8)
+                return
+        if one is None:
+            one = self.mbarriers[address] = Mbarrier(block)
+        clocks = slot.fences.get(thread, ({}, False))[0] if how & 2 else slot.clock(thread)
+        one.arrived = joined(one.arrived, clocks)
+        if how & 1:
+            one.ended = one.arrived
+        slot.step(thread)
+
+    def landed(self, address: int) -> None:
+        """The bytes of a copy, which nobody waits for but here, ended the phase of an mbarrier."""
+        if (one := self.mbarriers.get(address)) is not None:
+            one.ended = one.arrived
+
+    def _sees(self, slot, thread: int, one: Mbarrier | None) -> bool:
+        """Whether an mbarrier of another block has been made, as far as a thread can know."""
+        if one is None:
+            return False
+        if one.fenced_at is not None and self.barrier(slot).phases > one.fenced_at:
+            return True
+        clocks = (each.get(one.block) for each in slot.visible(thread))
+        return any(labels is not None and labels[one.thread] >= one.label for labels in clocks)
+
+    def wait_at(self, slot, thread: int, address: int, how: int) -> None:
+        """A look at an mbarrier; `how` as above."""
+        one = self.mbarrier(slot.block, address) if how & 1 else None
+        if one is None or not one.ended:
+            return
+        if how & 2:
+            near, far = slot.pending.get(thread, ({}, {}))
+            slot.pending[thread] = joined(near, one.ended), joined(far, one.ended)
+        else:
+            slot.learn(thread, one.ended)
+
+    # ** how long shared memory is there
+
+    def access(self, slot, thread: int, address: int, site: int) -> None:
+        """A thread touches another block's shared memory: each last time is kept."""
+        owner: Any = self.owner(slot, address)
+        if owner is not None and owner is not slot:
+            label = max(int(slot.labels[thread]), slot.ctx.epoch)
+            owner.visitors[slot.block, thread] = label, site, address
+
+    @staticmethod
+    def exit(slot, *_: int) -> None:
+        """The block has ended: each access of others has to be one that some thread of it has seen the end of."""
+        if not slot.visitors:
+            return
+        clocks = slot.common
+        for rows in slot.facts.values():
+            clocks = later(rows[-1][1], clocks)
+        for (block, thread), (label, site, address) in slot.visitors.items():
+            labels = clocks.get(block)
+            if labels is None or labels[thread] < label:
+                slot.ctx.other_block, slot.ctx.other_thread = block, thread
+                slot.report(context.EXITED, thread, address, site, context.EARLY)
+                return

@@ -1,0 +1,176 @@
+"""Mistakes between blocks of a cluster, in pairs: the wrong program is found in three schedules, the right one is silent."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dsl import emulator
+
+MEET = "barrier.cluster.arrive; barrier.cluster.wait;"
+HEAD = """
+.visible .entry k(.param .u64 out, .param .u64 from)
+{
+  .shared .align 16 .b32 box[64]; .shared .align 8 .b64 bar;
+  .reg .b32 %t, %a, %b, %r, %o, %v, %w, %p, %m; .reg .b64 %g, %x, %s; .reg .pred %q, %z, %first, %done;
+  mov.u32 %t, %tid.x; mov.u32 %r, %cluster_ctarank; xor.b32 %o, %r, 1; mov.u32 %a, box; mad.lo.u32 %a, %t, 4, %a;
+  mov.u32 %b, bar; mapa.shared::cluster.u32 %p, %a, %o; mapa.shared::cluster.u32 %m, %b, %o;
+  setp.eq.u32 %first, %t, 0; setp.eq.u32 %z, %r, 0; ld.param.u64 %g, [out]; ld.param.u64 %x, [from]; mov.u32 %v, 7;
+"""
+INIT = "@%first mbarrier.init.shared.b64 [%b], 64;"
+READY = INIT + "@%first fence.mbarrier_init.release.cluster;" + MEET
+WAIT = "W{}: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %done, [%b], 0; @!%done bra W{};".replace(
+    "{}", "1"
+)
+ARRIVE = "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%m];"
+STORE, LOAD, STORE_THERE, LOAD_THERE = (
+    "st.shared.u32 [%a], %t;", "ld.shared.u32 %w, [%a];", "st.shared::cluster.u32 [%p], %t;",
+    "ld.shared::cluster.u32 %w, [%p];")  # fmt: skip
+VECTOR = "and.b32 %w, %t, 48; mov.u32 %a, box; mad.lo.u32 %w, %w, 4, %a; mapa.shared::cluster.u32 %w, %w, %o;"
+VECTOR += "ld.shared::cluster.v4.u32 {%v, %p, %m, %b}, [%w];"
+GENERIC = "cvt.u64.u32 %s, %a; cvta.shared.u64 %s, %s; mapa.u64 %s, %s, %o; ld.u32 %w, [%s];"
+FLAG = "mov.u32 %a, box; mapa.shared::cluster.u32 %p, %a, 1; @%z bra sets;" \
+       "P: {acquire}ld.{how}.cluster.shared::cta.u32 %w, [%a+4]; setp.ne.u32 %q, %w, 7; @%q bra P; ld.shared.u32 %w, [%a]; bra end;" \
+       "sets: @!%first bra end; st.shared::cluster.u32 [%p], %t; st.{does}.cluster.shared::cluster.u32 [%p+4], %v; end:"  # fmt: skip
+ZERO = "mov.u32 %w, 0; st.shared.u32 [%a], %w;" + MEET
+CAST = "@%first mbarrier.arrive.expect_tx.shared.b64 _, [%b], {tx}; and.pred %q, %first, %z; mov.u32 %a, box; @%q " \
+       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%a], [%x], 256, [%b], 3;"  # fmt: skip
+ONE = "@%first mbarrier.init.shared.b64 [%b], 1; @%first fence.mbarrier_init.release.cluster;" + MEET
+
+# name, the wrong program, the right one, the kind of finding, what its text has
+PAIRS = [
+    ("a read of what the other wrote", STORE + LOAD_THERE + MEET, STORE + MEET + LOAD_THERE + MEET, "race",
+     "no barrier of the cluster between"),
+    ("a write of what the other still reads", STORE + MEET + LOAD_THERE + STORE + MEET,
+     STORE + MEET + LOAD_THERE + MEET + STORE + MEET, "race", "no barrier of the cluster between"),
+    ("a write into the other block, read there", STORE_THERE + "bar.sync 0;" + LOAD + MEET, STORE_THERE + MEET + LOAD, "race",
+     "fix: let the blocks meet between: barrier.cluster.arrive and .wait"),
+    ("a barrier of the block alone", STORE + "bar.sync 0;" + LOAD_THERE + MEET, STORE + MEET + LOAD_THERE + MEET, "race",
+     "no barrier of the cluster between"),
+    ("a relaxed arrival", STORE + "barrier.cluster.arrive.relaxed; barrier.cluster.wait;" + LOAD_THERE + MEET,
+     STORE + "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;" + LOAD_THERE + MEET, "race",
+     "fix: write barrier.cluster.arrive (cute.arch.cluster_arrive) for `barrier.cluster.arrive.relaxed;`"),
+    ("a relaxed arrival without a fence", STORE + "barrier.cluster.arrive.relaxed; barrier.cluster.wait;" + LOAD_THERE + MEET,
+     STORE + "fence.acq_rel.cluster; barrier.cluster.arrive.relaxed; barrier.cluster.wait;" + LOAD_THERE + MEET, "race",
+     ".relaxed orders no memory"),
+    ("a store after the arrival", "barrier.cluster.arrive;" + STORE + "barrier.cluster.wait;" + LOAD_THERE + MEET,
+     STORE + "barrier.cluster.arrive; barrier.cluster.wait;" + LOAD_THERE + MEET, "race", "reads smem+0x"),
+    ("two writers of one word", MEET + STORE + STORE_THERE.replace("%t", "%v") + MEET,
+     MEET + STORE + MEET + STORE_THERE.replace("%t", "%v") + MEET, "race", "writes smem+0x"),
+    ("counting without atomics", ZERO + "ld.shared::cluster.u32 %w, [%p]; add.u32 %w, %w, 1; st.shared::cluster.u32 [%p], %w;"
+     + "red.shared.add.u32 [%a], 1;" + MEET,
+     ZERO + "red.shared::cluster.add.u32 [%p], 1; red.shared.add.u32 [%a], 1;" + MEET, "race", "of block ("),
+    ("atomics of too narrow a scope", ZERO + "red.relaxed.cta.shared::cluster.add.u32 [%p], 1; red.relaxed.cta.shared.add.u32 [%a], 1;"
+     + MEET, ZERO + "red.relaxed.cluster.shared::cluster.add.u32 [%p], 1; red.relaxed.cluster.shared.add.u32 [%a], 1;" + MEET,
+     "race", "updates smem+0x"),
+    ("vectors", STORE + VECTOR + MEET, STORE + MEET + VECTOR + MEET, "race", "smem+0x"),
+    ("generic addresses", STORE + GENERIC + MEET, STORE + MEET + GENERIC + MEET, "race", "smem+0x"),
+    ("nobody waits for the arrival", READY + STORE_THERE + ARRIVE + LOAD + MEET, READY + STORE_THERE + ARRIVE + WAIT + LOAD + MEET,
+     "race", "smem+0x"),
+    ("the arrival before the store", READY + ARRIVE + STORE_THERE + WAIT + LOAD + MEET,
+     READY + STORE_THERE + ARRIVE + WAIT + LOAD + MEET, "race", "smem+0x"),
+    ("a relaxed arrival at an mbarrier", READY + STORE_THERE + ARRIVE.replace("release", "relaxed") + WAIT + LOAD + MEET,
+     READY + STORE_THERE + ARRIVE + WAIT + LOAD + MEET, "race",
+     "fix: make the arrival `mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%m];` a release; .relaxed orders no memory"),
+    ("a relaxed arrival at the own mbarrier",
+     READY + STORE + "mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%b];" + WAIT + "ld.shared.u32 %w, [box+128];" + MEET,
+     READY + STORE + "mbarrier.arrive.release.cta.shared::cta.b64 _, [%b];" + WAIT + "ld.shared.u32 %w, [box+128];" + MEET, "race",
+     "fix: make the arrival `mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%b];` a release"),
+    ("an mbarrier that is not made yet", INIT + "bar.sync 0;" + ARRIVE + WAIT + MEET, READY + ARRIVE + WAIT + MEET,
+     "mbarrier_not_visible", "fix: after mbarrier.init let its thread fence (fence.mbarrier_init.release.cluster"),
+    ("an init without its fence", INIT + "barrier.cluster.arrive.relaxed; barrier.cluster.wait;" + ARRIVE + WAIT + MEET,
+     INIT + "@%first fence.mbarrier_init.release.cluster; barrier.cluster.arrive.relaxed; barrier.cluster.wait;" + ARRIVE + WAIT + MEET,
+     "mbarrier_not_visible", "whose mbarrier.init it may not see yet"),
+    ("a fence without a meeting", INIT + "@%first fence.mbarrier_init.release.cluster; bar.sync 0;" + ARRIVE + WAIT + MEET,
+     READY + ARRIVE + WAIT + MEET, "mbarrier_not_visible", "arrives at the mbarrier at smem+0x100 of block ("),
+    ("the last read is not waited for", STORE + MEET + LOAD_THERE, STORE + MEET + LOAD_THERE + MEET, "exited_block",
+     "fix: let no block end before the others have made their last access"),
+    ("the last write is not waited for", MEET + STORE_THERE, MEET + STORE_THERE + MEET, "exited_block", "smem+0x"),
+    ("the last arrival is not waited for", READY + ARRIVE, READY + ARRIVE + WAIT, "exited_block", "smem+0x100 of block ("),
+    ("the arrival comes before the last read", READY + STORE + MEET + ARRIVE + LOAD_THERE + WAIT,
+     READY + STORE + MEET + LOAD_THERE + ARRIVE + WAIT, "exited_block", "smem+0x"),
+    ("a flag that releases nothing", ZERO + FLAG.format(how="acquire", does="relaxed", acquire="") + MEET,
+     ZERO + FLAG.format(how="acquire", does="release", acquire="") + MEET, "race", "smem+0x0"),
+    ("a flag that acquires nothing", ZERO + FLAG.format(how="relaxed", does="release", acquire="") + MEET,
+     ZERO + FLAG.format(how="acquire", does="release", acquire="") + MEET, "race", "smem+0x0"),
+    ("a word that nobody wrote", MEET + LOAD_THERE + "st.global.u32 [%g], %w;" + MEET,
+     STORE.replace("%t", "%v") + MEET + LOAD_THERE + "st.global.u32 [%g], %w;" + MEET, "undefined_read", "which nobody wrote"),
+    ("a word that the other block wrote", MEET + LOAD + "st.global.u32 [%g], %w;" + MEET,
+     STORE_THERE.replace("%t", "%v") + MEET + LOAD + "st.global.u32 [%g], %w;" + MEET, "undefined_read", "which nobody wrote"),
+    ("a multicast of fewer bytes than expected", ONE + CAST.format(tx=512) + WAIT + MEET, ONE + CAST.format(tx=256) + WAIT + MEET,
+     "deadlock", "256 bytes that were expected have not"),
+    ("a multicast to a block that has exited", ONE + "@!%z exit;" + MEET + CAST.format(tx=256) + WAIT + MEET,
+     ONE + CAST.format(tx=256) + WAIT + MEET, "exited_block", "fix: leave the block out of the multicast's mask, or let no block end"),
+]  # fmt: skip
+
+
+def outcome(machine, body: str, seed: int, checks=("race", "undefined")) -> emulator.Fault | None:
+    out, given = np.zeros(64, np.uint32), np.zeros(68, np.uint32)
+    given = given[(-given.ctypes.data % 16) // 4 :][:64]
+    try:
+        machine.run(HEAD + body + "\nret;\n}\n", grid=4, block=64, cluster=(2, 1, 1), seed=seed, checks=checks, out=out,
+                    given=given)  # fmt: skip
+    except emulator.Fault as fault:
+        return fault
+    return None
+
+
+def body_of(text: str) -> str:
+    """One instruction a line, so that a report names one."""
+    return text.replace("; ", ";\n").replace(";", ";\n")
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("name, wrong, right, kind, text", PAIRS, ids=[row[0] for row in PAIRS])
+def test_the_wrong_one_of_a_pair_is_found(machine, name, wrong, right, kind, text, seed):
+    fault = outcome(machine, body_of(wrong), seed)
+    assert fault is not None and fault.kind == kind, str(fault)
+    assert text in str(fault)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("name, wrong, right, kind, text", PAIRS, ids=[row[0] for row in PAIRS])
+def test_the_right_one_is_silent(machine, name, wrong, right, kind, text, seed):
+    assert outcome(machine, body_of(right), seed) is None
+
+
+def test_the_text_of_a_race(machine):
+    body = body_of(STORE + "bar.sync 0;" + LOAD_THERE + MEET)
+    assert (
+        str(outcome(machine, body, 0))
+        == """RACE
+    writes smem+0x0, which a thread of another block read at PTX line 14: no barrier of the cluster between
+    in `k`, 4 bytes of smem+0x0
+    writes   thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): PTX line 12: st.shared.u32 [%a], %t;
+    read     thread (0, 0, 0) = warp 0, lane 0 of block (1, 0, 0): PTX line 14: ld.shared::cluster.u32 %w, [%p];
+fix: let the blocks meet between: barrier.cluster.arrive and .wait (cute.arch.cluster_arrive and cluster_wait); or let \
+the block that is done arrive at an mbarrier of the other (mapa, mbarrier.arrive.release.cluster), which waits for it"""
+    )
+
+
+def test_the_text_of_an_mbarrier_that_is_not_visible(machine):
+    body = body_of(INIT + "bar.sync 0;" + ARRIVE + WAIT + MEET)
+    assert (
+        str(outcome(machine, body, 0))
+        == """MBARRIER_NOT_VISIBLE
+    arrives at the mbarrier at smem+0x100 of block (0, 0, 0), whose mbarrier.init it may not see yet
+    in `k`, thread (0, 0, 0) = warp 0, lane 0 of block (1, 0, 0)
+    PTX line 14: mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%m];
+fix: after mbarrier.init let its thread fence (fence.mbarrier_init.release.cluster, cute.arch.mbarrier_init_fence), \
+then the blocks meet (barrier.cluster.arrive and .wait) before any arrives"""
+    )
+
+
+def test_the_text_of_an_exit_that_comes_too_early(machine):
+    """Here the block happens to end after the access: nothing keeps it from ending before."""
+    body = body_of(MEET + "@%z ld.shared::cluster.u32 %w, [%p];")
+    assert (
+        str(outcome(machine, body, 0, ("race",)))
+        == """EXITED_BLOCK
+    reads smem+0x0 of block (1, 0, 0), which may have exited: it does not wait for this
+    in `k`, thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0)
+    PTX line 15: @%z ld.shared::cluster.u32 %w, [%p];
+fix: let no block end before the others have made their last access to its shared memory: barrier.cluster.arrive \
+and .wait at the end of the kernel (cute.arch.cluster_arrive and cluster_wait)"""
+    )
