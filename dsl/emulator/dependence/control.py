@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 from dsl.emulator.ptx.syntax import Function, Instr, Label
 
 _LEAVES = ("ret", "exit")
 
 
 class Regions:
-    """The basic blocks of a function, and for a branch the positions of the items that it decides about."""
+    """The basic blocks of a function, and for a branch those that it decides about."""
 
     def __init__(self, function: Function):
         self.items = function.items
@@ -17,20 +19,19 @@ class Regions:
             for at, item in enumerate(self.items)
             if at == 0 or isinstance(item, Label) or (_ends(self.items[at - 1]) and not isinstance(item, Label))
         ]
-        self._block = {}
-        for number, start in enumerate(self._starts):
-            end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.items)
-            self._block.update(dict.fromkeys(range(start, end), number))
+        self.block_of: list[int] = []  # by position
+        for number, (start, end) in enumerate(itertools.pairwise([*self._starts, len(self.items)])):
+            self.block_of += [number] * (end - start)
         self._end = len(self._starts)
         self._next = self._successors(function)
         self._meets: list[int] | None = None  # of each block: the blocks that every path from it passes, as bits
         self._decided: dict[int, list[int]] = {}
 
-    def decided(self, position: int) -> list[int]:
-        """Positions of the items that run by the outcome of the branch at `position`, the loop round it included."""
-        if position not in self._decided:
-            self._decided[position] = self._between(self._block[position])
-        return self._decided[position]
+    def decided(self, block: int) -> list[int]:
+        """The blocks that run by the outcome of the branch that ends this one, the loop round it included."""
+        if block not in self._decided:
+            self._decided[block] = self._between(block)
+        return self._decided[block]
 
     def _between(self, block: int) -> list[int]:
         meets = self._post_dominators()
@@ -43,10 +44,10 @@ class Regions:
             if one not in reached and not both >> one & 1:
                 reached.add(one)
                 todo += self._next[one]
-        return [at for at, number in self._block.items() if number in reached]
+        return sorted(reached)
 
     def _successors(self, function: Function) -> list[list[int]]:
-        labels = {item.name: self._block[at] for at, item in enumerate(self.items) if isinstance(item, Label)}
+        labels = {item.name: self.block_of[at] for at, item in enumerate(self.items) if isinstance(item, Label)}
         rows = []
         for number in range(self._end):
             last = self.items[(self._starts[number + 1] if number + 1 < self._end else len(self.items)) - 1]

@@ -18,7 +18,7 @@ from dsl.emulator.runtime.tensor_core import TensorCore
 # ("param", index, offset): where a word of a parameter points; ("variable", space, name); ("any", space)
 Place = tuple
 Pointers = Mapping[int, Sequence[int]]  # parameter -> offsets of the words in it that point into device memory
-ANYWHERE: Place = ("any", "global")
+MEMORY = None  # the first part of the key of what a place holds; of a register it is the function
 _NO_VALUE = frozenset(
     "bra brx ret exit bar barrier membar fence mbarrier prefetch prefetchu discard applypriority trap nanosleep "
     "pmevent griddepcontrol setmaxnreg brkpt".split()
@@ -61,6 +61,7 @@ class _Flow:
         self.module, self.entry, self.pointers = module, entry, pointers
         self.functions = reachable(module, entry)
         self.values: dict[tuple, _Value] = {}
+        self.memory: set[Place] = set()  # that something was stored to or read from
         self.changed = False
         self.summary = Summary()
         self.params = {param.name: number for number, param in enumerate(entry.params)}
@@ -113,6 +114,8 @@ class _Flow:
         value = self.values.get(key)
         if value is None:
             value = self.values[key] = _Value()
+            if key[0] is MEMORY:
+                self.memory.add(key[1])
         return value
 
     def add(self, key: tuple, bits: int, bases: frozenset) -> None:
@@ -159,7 +162,7 @@ class _Flow:
         bases = frozenset(one for one in bases if space == "param" and one[0] == "param")
         places = self.places(function, address, space)
         for place in self._overlapping(places):
-            value = self.value(("memory", place))
+            value = self.value((MEMORY, place))
             bits, bases = bits | value.bits, bases | value.bases
         for place in filter(_outlives, places):
             bits |= self.held(place)
@@ -168,19 +171,18 @@ class _Flow:
     def store(self, function: Function, address: Addr, space: str, bits: int, bases: frozenset) -> None:
         bits |= self.read(function, address)[0]
         for place in self.places(function, address, space):
-            self.add(("memory", place), bits, bases)
+            self.add((MEMORY, place), bits, bases)
             if _outlives(place):
-                self.summary.writes[place] = self.value(("memory", place)).bits
+                self.summary.writes[place] = self.value((MEMORY, place)).bits
 
     def _overlapping(self, places: frozenset) -> frozenset:
         """These places, and those that may be the same memory."""
         spaces = {place[1] if place[0] != "param" else "global" for place in places}
         if ("any", "generic") in places:
             spaces |= set(_SPACES)
-        known = frozenset(key[1] for key in self.values if key[0] == "memory")
         if any(place[0] == "any" for place in places):
-            return places | frozenset(p for p in known if (p[1] if p[0] != "param" else "global") in spaces)
-        return places | frozenset(p for p in known if p[0] == "any" and (p[1] in spaces or p[1] == "generic"))
+            return places | {p for p in self.memory if (p[1] if p[0] != "param" else "global") in spaces}
+        return places | {p for p in self.memory if p[0] == "any" and (p[1] in spaces or p[1] == "generic")}
 
     # ** instructions
 
@@ -189,28 +191,28 @@ class _Flow:
         while self.changed:
             self.changed = False
             for function in self.functions:
-                for position, item in enumerate(function.items):
+                for block, item in zip(self.regions[function.name].block_of, function.items, strict=True):
                     if isinstance(item, Instr):
-                        self.step(function, position, item)
+                        self.step(function, block, item)
         return self.summary
 
-    def step(self, function: Function, position: int, instr: Instr) -> None:
-        by_control = self.control.get((function.name, position), 0)
+    def step(self, function: Function, block: int, instr: Instr) -> None:
+        by_control = self.control.get((function.name, block), 0)
         if instr.guard is not None:
             by_control |= self.asked(self.read(function, instr.guard)[0])
         if instr.opcode in ("bra", "brx", "ret", "exit"):
             index = self.read(function, instr.operands[0])[0] if instr.opcode == "brx" else 0
-            self.branch(function, position, by_control | self.asked(index))
+            self.branch(function, block, by_control | self.asked(index))
         elif instr.opcode == "call":
             self.call(function, instr, by_control)
         elif instr.opcode not in _NO_VALUE and instr.operands:
             self.compute(function, instr, by_control)
 
-    def branch(self, function: Function, position: int, bits: int) -> None:
-        for at in self.regions[function.name].decided(position) if bits else ():
-            before = self.control.get((function.name, at), 0)
+    def branch(self, function: Function, block: int, bits: int) -> None:
+        for one in self.regions[function.name].decided(block) if bits else ():
+            before = self.control.get((function.name, one), 0)
             if bits & ~before:
-                self.control[function.name, at] = before | bits
+                self.control[function.name, one] = before | bits
                 self.changed = True
 
     def compute(self, function: Function, instr: Instr, by_control: int) -> None:
@@ -260,22 +262,22 @@ class _Flow:
         given = vectors[-1] if callee.params and vectors else ()
         for param, operand in zip(callee.params, given):
             bits, bases = self._argument(function, operand)
-            self.add(("memory", ("variable", "param", param.name)), bits | by_control, bases)
+            self.add((MEMORY, ("variable", "param", param.name)), bits | by_control, bases)
         results = vectors[0] if callee.returns and vectors else ()
         for param, operand in zip(callee.returns, results):
-            value = self.value(("memory", ("variable", "param", param.name)))
+            value = self.value((MEMORY, ("variable", "param", param.name)))
             for key in self._keys(function, operand):
                 self.add(key, value.bits | by_control, value.bases)
 
     def _argument(self, function: Function, operand) -> tuple[int, frozenset]:
         if isinstance(operand, Sym):
-            value = self.value(("memory", ("variable", "param", operand.name)))
+            value = self.value((MEMORY, ("variable", "param", operand.name)))
             return value.bits, value.bases
         return self.read(function, operand)
 
     def _keys(self, function: Function, operand) -> Iterator[tuple]:
         if isinstance(operand, Sym):
-            yield "memory", ("variable", "param", operand.name)
+            yield MEMORY, ("variable", "param", operand.name)
         for name in names(operand):
             yield function.name, name
 

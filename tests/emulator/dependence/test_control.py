@@ -11,7 +11,9 @@ def decided(body: str) -> list[str]:
     """The texts of the instructions that the first guarded branch decides about."""
     (function,) = parse(f"{HEADER}.visible .entry k() {{ .reg .pred %p; .reg .b32 %r; {body} }}").functions.values()
     position = next(at for at, item in enumerate(function.items) if getattr(item, "guard", None) is not None)
-    items = [function.items[at] for at in Regions(function).decided(position)]
+    regions = Regions(function)
+    blocks = regions.decided(regions.block_of[position])
+    items = [item for block, item in zip(regions.block_of, function.items, strict=True) if block in blocks]
     return [item.text.rstrip(";") for item in items if hasattr(item, "text")]
 
 
