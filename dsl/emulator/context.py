@@ -186,6 +186,7 @@ class Context(ctypes.Structure):
         ("undefined_thread", _u32),
         ("undefined_mark", _u64),  # 0: nowhere
         ("undefined_block", _u64),
+        ("shuffled_absent", _u32),  # whether a shuffle read a lane that took no part in it
         # the scheduler: one bit a lane
         ("live", _u32 * MAX_WARPS),
         ("exited", _u32 * MAX_WARPS),

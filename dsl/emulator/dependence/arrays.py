@@ -18,7 +18,7 @@ import numpy as np
 
 from dsl.emulator.dependence import dataflow
 from dsl.emulator.dependence.dataflow import Place, Pointers, Summary
-from dsl.emulator.dependence.sources import Leeway
+from dsl.emulator.dependence.sources import ABSENT_LANE, Leeway
 from dsl.emulator.execute.program import Program
 from dsl.emulator.runtime.memory import Memory
 
@@ -55,6 +55,7 @@ class Arrays:
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._origins: dict[int, Origins] = {}  # by the start of an array that a kernel had
+        self._launched: tuple[Summary, dict[int, dict[int, int]]] = Summary(), {}
         self._variables: weakref.WeakKeyDictionary[Program, dict[str, Origins]] = weakref.WeakKeyDictionary()
         self._summaries: weakref.WeakKeyDictionary[Program, dict[tuple, Summary]] = weakref.WeakKeyDictionary()
 
@@ -79,15 +80,24 @@ class Arrays:
             self._summaries[program][entry, rows] = summary
         for words in pointers.values():
             self._touch(words.values())
+        self._launched = summary, pointers
         self._join(program, summary, pointers)
 
-    def _join(self, program: Program, summary: Summary, pointers: dict[int, dict[int, int]]) -> None:
+    def ended(self, program: Program, entry: str) -> None:
+        """Take note of what the last launch was seen to do."""
+        if entry in program.shuffled_absent:
+            self._join(program, *self._launched, shuffled_absent=True)
+
+    def _join(
+        self, program: Program, summary: Summary, pointers: dict[int, dict[int, int]], shuffled_absent: bool = False
+    ) -> None:
         sources = [_origin(program, each) for each in summary.sources]
+        counted = [each.leeway is not ABSENT_LANE or shuffled_absent for each in sources]
         changed = bool(summary.writes)
         while changed:
             changed = False
             for place, bits in summary.writes.items():
-                origins = frozenset(each for number, each in enumerate(sources) if bits >> number & 1)
+                origins = frozenset(s for number, s in enumerate(sources) if bits >> number & 1 and counted[number])
                 for number, other in enumerate(summary.places):
                     which = bits >> len(sources) + 2 * number & 3
                     if which:

@@ -58,6 +58,7 @@ APPROXIMATE = {  # (opcode, type) -> leeway of the form with .approx; 9.7.3.8 to
 ORDER_OF_SUMS = Leeway("the order of the additions is open")
 ORDER_OF_THREADS = Leeway("the order of the threads is open", decides=False)
 UNMEASURED = Leeway("nobody measured this form on the chip")
+ABSENT_LANE = Leeway("a lane that takes no part was read")  # of a shuffle, where a launch was seen to do so
 MACHINE = Leeway("the machine's own", decides=False)
 _OPCODES = frozenset(opcode for opcode, _ in APPROXIMATE)
 _MACHINE_REGISTERS = ("clock", "globaltimer", "smid", "nsmid", "warpid", "nwarpid", "gridid", "envreg")
@@ -77,6 +78,8 @@ def leeway_of(instr: Instr, core: TensorCore, is_read: bool) -> Leeway | None:
         return ORDER_OF_SUMS if _sums_floats(instr) else None
     if instr.opcode == "mma":
         return UNMEASURED if _is_unmeasured(instr, core) else None
+    if instr.opcode == "shfl":
+        return ABSENT_LANE
     return MACHINE if instr.opcode in ("activemask", "elect") else None
 
 

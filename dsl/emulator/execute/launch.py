@@ -234,6 +234,8 @@ class _Launch:
                 least = self.code.size * self.blocks * self.threads
                 self._run_in_workers(first, at_once=least > workers.MANY or self.code.last_s > workers.LONG_S)
             self.prints.finish(self.shared.first_fault)
+            if any(slot.ctx.shuffled_absent for slot in self.slots):
+                self.program.shuffled_absent.add(self.entry_name)
             self.raise_failure()
         except BaseException as error:
             if not isinstance(error, Exception) and (where := warp_positions.text(self)):

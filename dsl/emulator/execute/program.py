@@ -124,6 +124,7 @@ class Program:
         self._seeded: dict[tuple[str, tuple], Code] = {}
         self._lock = threading.Lock()
         self._sources: dict[tuple[str, bool], tuple[Thread, str]] = {}
+        self.shuffled_absent: set[str] = set()  # entries in which a shuffle read a lane that took no part
         self.launched: set[tuple] = set()  # shapes of launches that were found right
         self.repeats: dict[tuple, Repeat] = {}  # by shape and memory: how machine code makes a launch again
 

@@ -34,7 +34,8 @@ def _wait_active() -> str:
 
 
 def _shuffle() -> str:
-    """The source lane (low byte) and predicate (bit 8) of one lane, as the ISA's pseudo-code for shfl has it."""
+    """What one lane reads, as the ISA's pseudo-code for shfl has it: the source lane (low byte), the predicate (bit 8),
+    whether that lane takes no part (bit 9)."""
     f = Builder()
     bval, cval = f.and_("%b", 31), f.and_("%c", 31)
     segment = f.and_(f.lshr("%c", 8), 31)
@@ -51,7 +52,9 @@ def _shuffle() -> str:
     # A source lane that is not part of the meeting: the ISA leaves the value open, here it is the lane's own.
     there = f.cmp("ne", f.and_(f.lshr("%group", lane), 1), 0)
     lane = f.select(there, lane, "%lane")
-    f.do(f"ret i32 {f.or_(lane, f.shl(f.cast('zext', inside, 'i1', 'i32'), 8))}")
+    flags = f.shl(f.cast("zext", inside, "i1", "i32"), 8)
+    flags = f.or_(flags, f.shl(f.cast("zext", f.xor(there, "true", "i1"), "i1", "i32"), 9))
+    f.do(f"ret i32 {f.or_(lane, flags)}")
     return f.function("define internal i32 @shuffle(i32 %lane, i32 %mode, i32 %b, i32 %c, i32 %group) alwaysinline")
 
 
@@ -78,13 +81,17 @@ def _perform() -> str:
 
 
 def _perform_shuffle(f: Builder, mode: str) -> None:
+    absent = f.alloca("i32", 4)
+    f.put(absent, 0)
     with f.for_bits("%group") as lane:
         tid = f.add("%base", lane)
         arguments = f"i32 {lane}, i32 {mode}, i32 {f.load('b', tid)}, i32 {f.load('c', tid)}, i32 %group"
         packed = f.op(f"call i32 @shuffle({arguments})")
         source = f.add("%base", f.and_(packed, 31))
         f.store("out", f.cast("trunc", f.load("a", source), "i64", "i32"), tid)
-        f.store("out_pred", f.lshr(packed, 8), tid)
+        f.store("out_pred", f.and_(f.lshr(packed, 8), 1), tid)
+        f.put(absent, f.or_(f.get(absent), f.lshr(packed, 9)))
+    f.store("shuffled_absent", f.or_(f.load("shuffled_absent"), f.get(absent)))
 
 
 def _perform_vote(f: Builder, mode: str) -> None:

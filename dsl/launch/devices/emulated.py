@@ -190,6 +190,8 @@ class Emulated(Device):
             )
         except ValueError as error:
             raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None
+        if self._arrays is not None:
+            self._arrays.ended(program, entry)
         self._keep(program)
 
     # --- launches that machine code makes (native_launch): those that are kept ready to be made again ---

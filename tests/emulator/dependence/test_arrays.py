@@ -95,3 +95,28 @@ def test_a_new_array_may_come_from_the_host_unless_it_is_filled(run):
     run.launch("copy", filled, other)
     assert run.is_open(new) and run.is_open(out)
     assert not run.is_open(filled) and not run.is_open(other)
+
+
+SHUFFLE = """
+.visible .entry shuffle(.param .u64 y, .param .u32 n) {
+  .reg .b64 %y, %o; .reg .b32 %v, %t, %n; .reg .pred %p, %q;
+  ld.param.u64 %y, [y]; ld.param.u32 %n, [n]; mov.u32 %t, %tid.x; setp.ge.u32 %p, %t, %n; @%p ret;
+  mul.wide.u32 %o, %t, 4; add.s64 %y, %y, %o; .loc 1 5 2
+  shfl.sync.down.b32 %v|%q, %t, 1, 31, -1; st.global.u32 [%y], %v; ret; }
+"""
+
+
+@pytest.mark.parametrize("lanes, is_open", [(32, False), (31, True)])
+def test_a_shuffle_is_open_where_it_was_seen_to_read_an_absent_lane(lanes, is_open):
+    """Lane 30 of 31 reads lane 31, which has left; the last of 32 is at the segment's end, and reads itself."""
+    program = emulator.load(f'{HEADER}{SHUFFLE}\n.file 1 "/k.py"\n')
+    memory, arrays, out = emulator.Memory(), emulator.Arrays(), np.zeros(32, np.uint32)
+    memory.register(out.ctypes.data, out.nbytes, "out")
+    params = [struct.pack("<Q", out.ctypes.data), struct.pack("<I", lanes)]
+    for _ in range(3):  # the third is one that is kept ready
+        arrays.launch(program, "shuffle", params, memory)
+        emulator.launch(program, "shuffle", (1, 1, 1), (32, 1, 1), params, memory)
+        arrays.ended(program, "shuffle")
+    assert out.tolist() == [*range(1, lanes), lanes - 1, *[0] * (32 - lanes)]
+    said = [each.leeway.bound for each in arrays.of(out.ctypes.data, out.nbytes)]
+    assert said == (["a lane that takes no part was read"] if is_open else [])
