@@ -53,11 +53,16 @@ declare void @free(ptr)
 LIBM = ("exp2f", "log2f", "sinf", "cosf", "tanhf")
 # The runtime in parts, each made when a kernel first needs it: the files, what else it calls, whether it is hot.
 _PARTS = {
-    "blocks": ((bounds, blocks, clusters, stop_flag), (), False),
+    "blocks": ((bounds, blocks, stop_flag), (), False),
+    "clusters": ((clusters,), ("blocks",), False),
     "threads": ((schedule,), ("blocks", "meetings"), True),
     "meetings": ((warp_collectives, barriers, thread_start), ("blocks",), False),
     "queues": ((cp_async_queue,), (), False),
-    "bulk": ((async_stores, bulk_copies, bulk_reductions, im2col, tensor_map, tensor_map_fields), ("blocks",), False),
+    "bulk": (
+        (async_stores, bulk_copies, bulk_reductions, im2col, tensor_map, tensor_map_fields),
+        ("blocks", "clusters"),
+        False,
+    ),
     "leaving": ((thread_exit,), (), False),
     "wgmma": ((warpgroup_mma,), ("blocks",), True),
     "relaunch": ((relaunch,), ("blocks",), False),

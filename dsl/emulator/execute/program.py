@@ -311,6 +311,7 @@ class Program:
         parts = ["blocks"] + (["threads", "meetings"] if thread.coroutine else [])
         parts += ["queues"] if "cp.async" in thread.uses else []
         parts += ["bulk"] if "bulk" in thread.uses else []
+        parts += ["clusters"] if "cluster" in thread.uses else []
         parts += ["wgmma"] if "wgmma" in thread.uses else []
         parts += ["rounding"] if thread.directed else []
         parts += ["leaving"] if "emu_leave" in thread.uses else []

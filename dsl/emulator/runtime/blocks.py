@@ -8,25 +8,21 @@ fault: higher ones are stopped, lower ones run on until they end or wait for oth
 from __future__ import annotations
 
 from dsl.emulator import context
-from dsl.emulator.builder import Builder
-from dsl.emulator.runtime import bulk_copies, cp_async_queue
+from dsl.emulator.builder import Builder, is_absent, mates
+from dsl.emulator.runtime import bulk_copies, cp_async_queue, schedule
 
-SIGNATURES = {"emu_run_grid": "void (ptr, ptr)"}
+SIGNATURES = {"emu_run_grid": "void (ptr, ptr)", "emu_cluster_over": "i1 (ptr)", "emu_cluster_wake": "void (ptr)"}
 
 
 def functions() -> list[str]:
-    """The IR text of the worker's loop."""
-    return [
-        cp_async_queue.reset(),
-        bulk_copies.reset(),
-        _take(),
-        _begin(),
-        _blame(),
-        _halted(),
-        _waiting(),
-        _other(),
-        _run_grid(),
-    ]
+    """The IR text of the worker's loop, and what the scheduler asks of clusters (see clusters.py)."""
+    return [*shared_functions(), _run_grid(), _over(), _wake()]
+
+
+def shared_functions() -> list[str]:
+    """The IR text of what the loop over clusters has too."""
+    resets = cp_async_queue.reset(), bulk_copies.reset()
+    return [*resets, _take(), _begin(), _blame(), _halted(), _waiting(), _other()]
 
 
 def _grid(f: Builder) -> str:
@@ -198,3 +194,24 @@ def _run_grid() -> str:
         f.start(again)
     f.do("ret void")
     return f.function("define void @emu_run_grid(ptr %ctx, ptr %block)")
+
+
+def _over() -> str:
+    """Whether no block of the cluster can go on: each has ended, or its threads wait and have for long."""
+    f = Builder()
+    with mates(f, "%ctx") as slot:
+        waits = f.cmp("ugt", f.load("mbarrier_idle", of=slot), schedule.MBARRIER_LOOKS)
+        goes = f.xor(f.or_(waits, is_absent(f, slot), "i1"), "true", "i1")
+        f.return_if(goes, "i1 false")
+    f.do("ret i1 true")
+    return f.function("define i1 @emu_cluster_over(ptr %ctx)")
+
+
+def _wake() -> str:
+    """Something happened that blocks of the cluster may wait for."""
+    f = Builder()
+    with mates(f, "%ctx") as slot:
+        f.store("mbarrier_idle", "0", of=slot)
+        f.store("idle", "0", of=slot)
+    f.do("ret void")
+    return f.function("define void @emu_cluster_wake(ptr %ctx)")

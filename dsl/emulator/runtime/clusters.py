@@ -13,13 +13,11 @@ from __future__ import annotations
 
 from dsl.emulator import context
 from dsl.emulator.builder import Builder, is_absent, mates
-from dsl.emulator.runtime import schedule
+from dsl.emulator.runtime import blocks, schedule
 from dsl.emulator.runtime.barriers import tell_order
 
 SIGNATURES = {
     "emu_run_clusters": "void (ptr, ptr)",
-    "emu_cluster_over": "i1 (ptr)",
-    "emu_cluster_wake": "void (ptr)",
     "emu_cluster_bad": "void (ptr, i32, i32, i64, i64, i1)",
     "emu_cluster_rank": "i32 (ptr, i64)",
     "emu_cluster_place": "i64 (ptr, i32, i32, i64, i64, i64)",
@@ -29,11 +27,10 @@ MOST_QUIET = 256  # turns of each block in which it did nothing but poll, before
 
 
 def functions() -> list[str]:
-    """The IR text; it belongs to the module of blocks.py."""
+    """The IR text; what takes and begins blocks is here too."""
     return [
         schedule.random(),
-        _over(),
-        _wake(),
+        *blocks.shared_functions(),
         _bad(),
         _rank(),
         _place(),
@@ -44,27 +41,6 @@ def functions() -> list[str]:
         _run_cluster(),
         _run_clusters(),
     ]
-
-
-def _over() -> str:
-    """Whether no block of the cluster can go on: each has ended, or its threads wait and have for long."""
-    f = Builder()
-    with mates(f, "%ctx") as slot:
-        waits = f.cmp("ugt", f.load("mbarrier_idle", of=slot), schedule.MBARRIER_LOOKS)
-        goes = f.xor(f.or_(waits, is_absent(f, slot), "i1"), "true", "i1")
-        f.return_if(goes, "i1 false")
-    f.do("ret i1 true")
-    return f.function("define i1 @emu_cluster_over(ptr %ctx)")
-
-
-def _wake() -> str:
-    """Something happened that blocks of the cluster may wait for."""
-    f = Builder()
-    with mates(f, "%ctx") as slot:
-        f.store("mbarrier_idle", "0", of=slot)
-        f.store("idle", "0", of=slot)
-    f.do("ret void")
-    return f.function("define void @emu_cluster_wake(ptr %ctx)")
 
 
 def _bad() -> str:
