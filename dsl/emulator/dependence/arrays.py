@@ -55,6 +55,7 @@ class Arrays:
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._origins: dict[int, Origins] = {}  # by the start of an array that a kernel had
+        self._learned: tuple[int, int] | None = None  # the ranges as they were last
         self._launched: tuple[Summary, dict[int, dict[int, int]]] = Summary(), {}
         self._variables: weakref.WeakKeyDictionary[Program, dict[str, Origins]] = weakref.WeakKeyDictionary()
         self._summaries: weakref.WeakKeyDictionary[Program, dict[tuple, Summary]] = weakref.WeakKeyDictionary()
@@ -126,6 +127,9 @@ class Arrays:
 
     def _learn(self, memory: Memory) -> None:
         """Take over the ranges that are registered now; those that overlap are one array."""
+        if self._learned == (memory.number, memory.signature):
+            return
+        self._learned = memory.number, memory.signature
         rows = sorted([*self._rows(), *((each.address, each.end) for each in memory.allocations())])
         starts: list[int] = []
         ends: list[int] = []

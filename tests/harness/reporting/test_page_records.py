@@ -160,3 +160,20 @@ def test_where_it_cannot_write(root, put, capsys):
 def test_without_records(root, capsys):
     assert cli.main(["report"]) == 0
     assert "Nothing was run yet." in (root / "report.html").read_text()
+
+
+def test_how_sure_claims_are_and_why(put, root):
+    through = [{"instruction": "ex2.approx.f32", "line": 31, "bound": "2 ulp"}]
+    open_ones = {"out": {"arithmetic": "bounded", "through": through}, "n": {"arithmetic": "open", "through": through}}
+    put(1, host="embedded", arithmetic=open_ones, evidence="emulator")
+    put(1, host="embedded", repro="two", arithmetic={"out": {"arithmetic": "exact"}}, evidence="published:fasi2021")
+    put(2, repro="two", evidence="hardware:NVIDIA H100")
+    with open_index(root) as records:
+        report = page_records.collect(records)
+    facts = dict(report.cells[0].newest.facts)
+    assert (
+        facts["arithmetic"] == "open; `n`, `out`: ex2.approx.f32 (line 31, 2 ulp)" and facts["evidence"] == "emulator"
+    )
+    text = page.render(report)
+    assert "3 cells. Arithmetic: 1 exact, 1 open. Evidence: 1 emulator, 1 published, 1 hardware. Newest run" in text
+    assert text.count("<span class=leeway>open</span>") == 1
