@@ -7,13 +7,14 @@ from dsl.emulator.ptx.parse import parse
 from dsl.emulator.runtime.tensor_core import TENSOR_CORES
 from tests.emulator.conftest import HEADER
 
-NAMES = "abcd"
+NAMES = "abcdm"
 BEFORE = f"""{HEADER}
 .visible .global .align 4 .b8 kept[64];
 .func (.param .b32 back) doubled(.param .b32 given) {{
   .reg .f32 %x; ld.param.f32 %x, [given]; add.f32 %x, %x, %x; st.param.f32 [back], %x; ret;
 }}
-.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d) {{
+.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d,
+                  .param .align 64 .b8 m[128]) {{
   .shared .align 4 .b8 left[64]; .shared .align 4 .b8 right[64]; .local .align 4 .b8 own[64];
   .reg .b64 %a, %b, %c, %d, %s, %o; .reg .f32 %x, %y, %z; .reg .pred %p, %q; .reg .b32 %i, %j;
   ld.param.u64 %a, [a]; ld.param.u64 %b, [b]; ld.param.u64 %c, [c]; ld.param.u64 %d, [d];
@@ -26,7 +27,7 @@ def flows(body: str) -> dict[str, set[str]]:
     """For each parameter that is written: the sources, the parameters whose memory it depends on, and `?x` for those
     that only a branch asked for."""
     module = parse(f"{BEFORE} {body} ret; }}")
-    summary = summary_of(module, "k", TENSOR_CORES["hopper"], {n: (0,) for n in range(4)})
+    summary = summary_of(module, "k", TENSOR_CORES["hopper"], {n: (0,) for n in range(5)})
     table: dict[str, set[str]] = {}
     for place, bits in summary.writes.items():
         said = {s.instruction for n, s in enumerate(summary.sources) if bits >> n & 1}
@@ -77,6 +78,29 @@ def test_through_registers(body, table):
      " ld.param.f32 %z, [r0]; } st.global.f32 [%b], %z;", {"b": {"ex2.approx.f32", "a"}}),
 ])  # fmt: skip
 def test_through_memory(body, table):
+    assert flows(body) == table
+
+
+def test_wgmma_reads_shared_memory_by_descriptor():
+    body = f"{LOAD} {EX2} mov.f32 %z, 0f00000000; st.shared.f32 [left], %y;" \
+        " wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%z, %z, %z, %z}, %o, %o, 1, 1, 1, 0, 0;" \
+        " st.global.f32 [%b], %z;"  # fmt: skip
+    assert flows(body) == {"b": {"ex2.approx.f32", "a"}}
+
+
+BOX = "cp.async.bulk.tensor.1d"
+
+
+@pytest.mark.parametrize("body, table", [
+    (f"{LOAD} {EX2} st.shared.f32 [left], %y; mov.u64 %s, left; {BOX}.global.shared::cta.tile.bulk_group"
+     " [m, {%i}], [%s];", {"m": {"ex2.approx.f32", "a"}}),
+    (f"mov.u64 %s, left; mov.u64 %o, right; {BOX}.shared::cta.global.tile.mbarrier::complete_tx::bytes"
+     " [%s], [m, {%i}], [%o]; ld.shared.f32 %z, [left]; st.global.f32 [%b], %z;", {"b": {"m"}}),
+    (f"mov.u64 %s, m; mov.u64 %o, right; {BOX}.shared::cta.global.tile.mbarrier::complete_tx::bytes"
+     " [left], [%s, {%i}], [%o]; ld.shared.f32 %z, [left]; st.global.f32 [%b], %z;", {"b": {"m"}}),
+])  # fmt: skip
+def test_through_tensor_maps(body, table):
+    """Bulk copies of boxes write and read the array that the map in a parameter points to."""
     assert flows(body) == table
 
 
