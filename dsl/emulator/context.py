@@ -41,6 +41,8 @@ PARTIAL_WARP = 32  # a warp's instruction that not all 32 lanes reach; the addre
 EARLY = 65  # `detail` of an access to shared memory of a block that may end before it
 CLUSTER = 64  # `detail` of an access by an address in shared memory of a cluster; its rank is in the address
 
+COPIED_OUT = -(1 << 31)  # beside the bytes that `landed` hears of: a copy out of shared memory, which only reads
+
 # What an address interval is, as bits: an access names the kinds it may touch.
 GLOBAL, SHARED, LOCAL, CONST, PARAM = 1, 2, 4, 8, 16
 GENERIC = GLOBAL | SHARED | LOCAL | CONST | PARAM
@@ -56,7 +58,8 @@ THREADS_ORDERED, BLOCKS_ORDERED = 1, 2
     ORDER_ACROSS, ORDER_BARRIER, ORDER_ARRIVE, ORDER_WARP, ORDER_MB_INIT, ORDER_MB_ARRIVE, ORDER_MB_WAIT, ORDER_FENCE,
     ORDER_ACCESS, ORDER_WGMMA, ORDER_WGMMA_WAIT, ORDER_WGMMA_DONE, ORDER_PROXY, ORDER_GENERIC,
     ORDER_CLUSTER_ARRIVE, ORDER_CLUSTER_DONE, ORDER_CLUSTER_WAIT, ORDER_INIT_FENCE, ORDER_VISIT, ORDER_EXIT,
-) = range(20)  # fmt: skip
+    ORDER_MB_LANDED, ORDER_MAP_CHANGED, ORDER_MAP_FENCED, ORDER_MAP_USED,
+) = range(24)  # fmt: skip
 ASKED = 2  # of `stop`: signals are to be heard, and the block may then go on (1: it is to stop)
 
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64

@@ -42,12 +42,12 @@ def unit_shift(functions: list[Function]) -> int:
     return least.bit_length() - 1
 
 
-THREADS, BLOCKS, MEMORY, MATRICES = 1, 2, 4, 8
+THREADS, BLOCKS, MEMORY, MATRICES, BULK = 1, 2, 4, 8, 16
 
 
 def order_kinds(functions: list[Function]) -> int:
     """What orders threads besides barriers of whole blocks, as bits: meetings of some threads, of blocks too, and
-    whether by releases and acquires of memory; whether wgmma reads what they write."""
+    whether by releases and acquires of memory; whether wgmma, or bulk copies, read what they write."""
     kinds = 0
     for function in functions:
         for item in function.items:
@@ -67,6 +67,8 @@ def _orders(instr: Instr) -> int:
         return THREADS
     if instr.opcode == "wgmma":
         return THREADS | MATRICES
+    if instr.opcode == "tensormap" or (instr.opcode == "cp" and "bulk" in mods and "prefetch" not in mods):
+        return THREADS | BULK
     if instr.opcode in ("fence", "membar"):
         if "proxy" in mods or "mbarrier_init" in mods:
             return 0

@@ -153,10 +153,17 @@ class ClusterOrder:
             one.ended = one.arrived
         slot.step(thread)
 
-    def landed(self, address: int) -> None:
-        """The bytes of a copy, which nobody waits for but here, ended the phase of an mbarrier."""
-        if (one := self.mbarriers.get(address)) is not None:
+    def landed(self, slot, thread: int, address: int, ended: int) -> None:
+        """Bytes that a thread's copy brings: who waits for the phase has seen the copy, not all that its thread did."""
+        one = self.mbarriers.get(address)
+        if one is None:
+            one = self.mbarriers[address] = Mbarrier((self.owner(slot, address) or slot).block)
+        own = np.zeros(slot.threads, np.uint32)
+        own[thread] = max(int(slot.labels[thread]), slot.ctx.epoch)
+        one.arrived = joined(one.arrived, {slot.block: own})
+        if ended:
             one.ended = one.arrived
+        slot.step(thread)
 
     def _sees(self, slot, thread: int, one: Mbarrier | None) -> bool:
         """Whether an mbarrier of another block has been made, as far as a thread can know."""

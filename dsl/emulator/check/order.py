@@ -22,6 +22,7 @@ import ctypes
 import numpy as np
 
 from dsl.emulator import context
+from dsl.emulator.check.bulk_flight import OF_MAP
 from dsl.emulator.check.cluster_order import ClusterOrder, joined, later
 from dsl.emulator.check.wgmma_reads import GENERIC_STORES, WgmmaReads
 
@@ -154,6 +155,7 @@ class Order:
         self.sites = sites
         self.slots: dict[int, Slot] = {}
         self.places: dict[tuple, Place] = {}
+        self.maps: dict[int, tuple[int, int, int, set]] = {}  # by address: who changed it where, and fenced for whom
         self.callback = SIGNATURE(self.event)
         self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
         self.failed = failed
@@ -161,9 +163,11 @@ class Order:
         self._rows = {
             context.ORDER_ACROSS: self._across, context.ORDER_BARRIER: self._barrier,
             context.ORDER_ARRIVE: self._arrive, context.ORDER_WARP: self._warp,
-            context.ORDER_MB_INIT: clusters.init, context.ORDER_MB_ARRIVE: self._mbarrier_arrive,
+            context.ORDER_MB_INIT: clusters.init, context.ORDER_MB_ARRIVE: clusters.arrive_at,
             context.ORDER_MB_WAIT: clusters.wait_at, context.ORDER_FENCE: self._fence,
-            context.ORDER_ACCESS: self._access,
+            context.ORDER_ACCESS: self._access, context.ORDER_MB_LANDED: clusters.landed,
+            context.ORDER_MAP_CHANGED: self._map_changed, context.ORDER_MAP_FENCED: self._map_fenced,
+            context.ORDER_MAP_USED: self._map_used,
             context.ORDER_CLUSTER_ARRIVE: clusters.arrive, context.ORDER_CLUSTER_DONE: clusters.complete,
             context.ORDER_CLUSTER_WAIT: clusters.wait, context.ORDER_INIT_FENCE: clusters.fence_init,
             context.ORDER_VISIT: clusters.access, context.ORDER_EXIT: clusters.exit,
@@ -221,11 +225,23 @@ class Order:
         slot.known[threads] = together
         slot.step(*threads)
 
-    def _mbarrier_arrive(self, slot: Slot, thread: int, address: int, how: int) -> None:
-        if thread == NOBODY:
-            self.clusters.landed(address)
-        else:
-            self.clusters.arrive_at(slot, thread, address, how)
+    # ** tensor maps that kernels change
+
+    def _map_changed(self, slot: Slot, thread: int, address: int, site: int) -> None:
+        self.maps[address] = (slot.block, thread, site, set())
+
+    def _map_fenced(self, slot: Slot, thread: int, address: int, _: int) -> None:
+        if address in self.maps:
+            self.maps[address][3].add(slot.block)
+
+    def _map_used(self, slot: Slot, thread: int, address: int, _: int) -> int:
+        """Whether the map was changed and no thread of this block has fenced it since; then by whom, for a fault."""
+        block, who, site, fenced = self.maps.get(address, (0, 0, 0, {slot.block}))
+        if slot.block in fenced:
+            return 0
+        ctx = slot.ctx
+        ctx.other_block, ctx.other_thread, ctx.other_site, ctx.other_kind = block, who, site, OF_MAP
+        return 1
 
     # ** by memory
 

@@ -119,7 +119,9 @@ def _landed() -> str:
     """A copy of `size` bytes that the thread has waited for, for both checkers."""
     f = Builder()
     with f.if_(f.cmp("ne", f.load("labels"), 0, "i64")):
-        f.do("call void @race_landed(ptr %ctx, i32 %tid, i64 %address, i32 %size)")
+        nbytes = f.and_("%size", ~context.COPIED_OUT)
+        f.do(f"call void @race_landed(ptr %ctx, i32 %tid, i64 %address, i32 {nbytes})")
+    f.return_if(f.cmp("slt", "%size", 0), "void")
     valid = f.op("call ptr @valid(ptr %ctx, i64 %address)")
     with f.if_(f.cmp("ne", valid, "null", "ptr")):
         wide = f.cast("zext", "%size", "i32", "i64")

@@ -7,14 +7,14 @@ import warnings
 from dsl.emulator import context
 from dsl.emulator.check.access import ASYNC, STRONG, WRITE
 from dsl.emulator.check.register_flight import NO_FENCE, SITE_MASK
-from dsl.emulator.diagnosis import cluster_report, fault_report, wgmma_findings
+from dsl.emulator.diagnosis import bulk_findings, cluster_report, fault_report, wgmma_findings
 from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
 from dsl.emulator.runtime import memory
 from dsl.span import short
 
 _DOES = {"ld": "reads", "ldu": "reads", "ldmatrix": "reads", "st": "writes", "stmatrix": "writes",
-         "atom": "updates", "red": "updates", "wgmma": "reads"}  # fmt: skip
-_DID = {"reads": "read", "writes": "wrote", "updates": "updated", "copies to": "copied to"}
+         "atom": "updates", "red": "updates", "wgmma": "reads", "tensormap": "changes"}  # fmt: skip
+_DID = {"reads": "read", "writes": "wrote", "updates": "updated", "copies to": "copied to", "changes": "changed"}
 
 
 def fault_of(launch) -> fault_report.Fault:
@@ -92,6 +92,10 @@ def _race(launch) -> fault_report.Fault:
         message, fix = wgmma_findings.race(
             its_kind, f"{verb} {what}", "this thread" if same_thread else who, _at(place, there, other), _before(place)
         )
+    elif bulk_findings.is_bulk(mine) or bulk_findings.is_bulk(other):
+        words = f"{verb} {what}", "this thread" if same_thread else who, did
+        lines_of_both = _at(place, there, other), _before(place)
+        message, fix = bulk_findings.race(mine, other, (my_kind, its_kind), words, lines_of_both)
     lines = [fault_report._head(place, "RACE"), *fault_report._source(place, message)]
     lines.append(f"    in `{launch.entry_name}`, {ctx.access_bytes} bytes of {what}")
     for name, instr, block, thread in (

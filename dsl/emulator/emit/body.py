@@ -246,6 +246,12 @@ class Body(Builder):
     def overwritten(self, instr: Instr, smem: str, size_bytes: str) -> None:
         """`instr` has begun a copy of `size_bytes` (i32) to offset `smem` (i64) of shared memory."""
 
+    def copied_out(self, instr: Instr, smem: str, size_bytes: str) -> None:
+        """`instr` has begun a copy of `size_bytes` (i32) out of offset `smem` (i64) of shared memory."""
+
+    def map_asked(self, instr: Instr, what: int, address: str) -> None:
+        """`instr` changes, fences or uses (context.ORDER_MAP_...) the tensor map at an i64 address."""
+
     def wgmma_group(self) -> str:
         """The number of the group that this thread's next wgmma.commit_group closes, as i32."""
         return "0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsl.emulator import context
 from dsl.emulator.emit.memory import nothing
 from dsl.emulator.ptx.syntax import Addr, Vec
 from dsl.emulator.runtime.bulk_copies import BOX_IN, BOX_OUT, BYTES_IN, BYTES_OUT, MULTICAST, REDUCTION_SHIFT
@@ -27,8 +28,8 @@ def copy(body, instr):
     )
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
     body.stop_unless(body.op(f"call i32 @emu_bulk_copy(ptr %ctx, {where}, {arguments})"))
-    if inwards:
-        body.overwritten(instr, body.address(smem), body.read(size, 32))
+    told = body.overwritten if inwards else body.copied_out
+    told(instr, body.address(smem), body.read(size, 32))
 
 
 def _copy_to_peer(body, instr, reduction: int = 0):
@@ -74,6 +75,7 @@ def reduce(body, instr):
     number = BYTES_OUT | code(operation, TYPES[kind]) << REDUCTION_SHIFT
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {number}"
     body.stop_unless(body.op(f"call i32 @emu_bulk_copy(ptr %ctx, {where}, {arguments})"))
+    body.copied_out(instr, body.address(source), body.read(size, 32))
 
 
 def reduce_box(body, instr):
@@ -103,13 +105,14 @@ def _box(body, instr, offsets: list[str] | None = None, rest: list | None = None
     addresses = (
         f"i64 {body.address(smem)}, i64 {body.address(Addr(place.base, place.offset))}, i64 {barrier}, i32 {mask}"
     )
+    body.map_asked(instr, context.ORDER_MAP_USED, body.address(Addr(place.base, place.offset)))
     kind = (BOX_IN if inwards else BOX_OUT) | reduction
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
     form = f"i32 {rank | (PIXELS if offsets else 0)}"
     body.stop_unless(body.op(f"call i32 @emu_bulk_box(ptr %ctx, {where}, {addresses}, {form}, {numbers})"))
-    if inwards:
-        nbytes = body.op(f"call i32 @emu_box_bytes(i64 {body.address(Addr(place.base, place.offset))})")
-        body.overwritten(instr, body.address(smem), nbytes)
+    form = body.address(Addr(place.base, place.offset))
+    told = body.overwritten if inwards else body.copied_out
+    told(instr, body.address(smem), body.op(f"call i32 @emu_box_bytes(i64 {form})"))
 
 
 def group(body, instr):

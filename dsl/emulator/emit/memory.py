@@ -212,6 +212,8 @@ def fence(body, instr):
         body.ordered(context.ORDER_INIT_FENCE)
     elif "async" in instr.mods or "async::shared::cta" in instr.mods:
         body.ordered(context.ORDER_PROXY)
+    elif "tensormap::generic" in instr.mods and "acquire" in instr.mods:
+        body.map_asked(instr, context.ORDER_MAP_FENCED, body.address(instr.operands[0]))
     scope = 'syncscope("singlethread") ' if "cta" in instr.mods else ""
     weaker = any(m in ("acq_rel", "acquire", "release") for m in instr.mods)
     body.do(f"fence {scope}{'acq_rel' if weaker else 'seq_cst'}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsl.emulator import context
 from dsl.emulator.emit.convert import window
 from dsl.emulator.ptx.syntax import Imm
 from dsl.emulator.runtime.tensor_map import BYTES
@@ -26,6 +27,8 @@ def replace(body, instr):
     where = f"i32 {FIELDS.index(field)}, i32 {dimension}, i64 {wide}, i32 {body.site(instr)}"
     place = _place(body, instr, address)
     linear = body.threads["linear"]
+    if not any(m in _SHARED for m in instr.mods):
+        body.map_asked(instr, context.ORDER_MAP_CHANGED, place)
     body.stop_unless(body.op(f"call i32 @emu_map_replace(ptr %ctx, i64 {place}, {where}, i32 {linear})"))
 
 
@@ -41,6 +44,7 @@ def copy(body, instr):
         ok = body.op(f"call i1 @emu_range(ptr %ctx, i64 {place}, i64 {BYTES}, i64 128, i32 31, {where})")
         body.stop_unless(body.cast("zext", ok, "i1", "i32"))
         pointers.append(body.cast("inttoptr", place, "i64", "ptr"))
+    body.map_asked(instr, context.ORDER_MAP_CHANGED, body.address(target))
     body.do(f"call void @llvm.memmove.p0.p0.i64(ptr {pointers[0]}, ptr {pointers[1]}, i64 {BYTES}, i1 false)")
 
 

@@ -6,7 +6,7 @@ import ctypes
 from typing import Any
 
 from dsl.emulator import context, native
-from dsl.emulator.check.access import MATRICES
+from dsl.emulator.check.access import BULK, MATRICES
 from dsl.emulator.check.order import Order
 from dsl.emulator.check.race import CELL_BYTES
 from dsl.emulator.check.shadow import Pages
@@ -53,7 +53,9 @@ class Checks:
             if code.order_kinds & MATRICES:
                 ctx.matrix_read = self.functions["emu_matrix_read"]
                 ctx.matrix_reads = self._new(2 * ctx.smem_bytes + ROW_BYTES)
-                ctx.matrix_known, ctx.proxied = self._new(4 * threads), self._new(4 * threads)
+                ctx.matrix_known = self._new(4 * threads)
+            if code.order_kinds & (MATRICES | BULK):
+                ctx.proxied = self._new(4 * threads)
         if self.undefined:
             ctx.smem_valid = self._new(ctx.smem_bytes) if ctx.smem_bytes else 0
             ctx.local_valid = self._new(ctx.local_bytes * threads) if ctx.local_bytes else 0

@@ -116,11 +116,12 @@ def _complete() -> str:
     f.put(place, f.select(ended, again, kept, "i64"), "i64")
     f.do("call void @emu_cluster_wake(ptr %ctx)")
     order = f.load("order_call")
-    with f.if_(f.and_(ended, f.cmp("ne", order, 0, "i64"), "i1")):
+    with f.if_(f.cmp("ne", order, 0, "i64")):
         function, ctx = f.cast("inttoptr", order, "i64", "ptr"), f.cast("ptrtoint", "%ctx", "ptr", "i64")
-        f.op(f"call i32 {function}(i64 {ctx}, i32 {context.ORDER_MB_ARRIVE}, i32 -1, i64 %barrier, i64 1)")
+        what = f"i32 {context.ORDER_MB_LANDED}, i32 %tid, i64 %barrier, i64 {f.cast('zext', ended, 'i1', 'i64')}"
+        f.op(f"call i32 {function}(i64 {ctx}, {what})")
     f.do("ret void")
-    return f.function("define internal void @complete(ptr %ctx, i64 %barrier, i32 %size)")
+    return f.function("define internal void @complete(ptr %ctx, i64 %barrier, i32 %size, i32 %tid)")
 
 
 def _land() -> str:
@@ -148,12 +149,13 @@ def _land() -> str:
             f.do(f"call void @bulk_reduce(ptr {target}, ptr {source}, i32 {size}, i32 {reduction})")
         with f.if_(f.xor(reduces, "true", "i1")):
             f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {wide}, i1 false)")
-    landed = f.load("landed")
-    with f.if_(f.and_(into, f.cmp("ne", landed, 0, "i64"), "i1")):
-        function, tid = f.cast("inttoptr", landed, "i64", "ptr"), f.get(_part(f, ENTRY, "%one", THREAD))
-        f.do(f"call void {function}(ptr %ctx, i32 {tid}, i64 {smem}, i32 {size})")
+    landed, tid = f.load("landed"), f.get(_part(f, ENTRY, "%one", THREAD))
+    with f.if_(f.cmp("ne", landed, 0, "i64")):
+        function, told = f.cast("inttoptr", landed, "i64", "ptr"), f.or_(size, f.select(into, 0, context.COPIED_OUT))
+        f.do(f"call void {function}(ptr %ctx, i32 {tid}, i64 {smem}, i32 {told})")
     with f.if_(into):
-        f.do(f"call void @complete(ptr %ctx, i64 {f.get(_part(f, ENTRY, '%one', BARRIER), 'i64')}, i32 {size})")
+        barrier = f.get(_part(f, ENTRY, "%one", BARRIER), "i64")
+        f.do(f"call void @complete(ptr %ctx, i64 {barrier}, i32 {size}, i32 {tid})")
     f.do("ret void")
     return f.function("define internal void @land(ptr %ctx, ptr %one)")
 

@@ -91,10 +91,25 @@ class Checked(Thread):
             self.op(f"call i32 @emu_order(ptr %ctx, i32 {what}, i32 {self.threads['linear']}, i64 {a}, i64 {b})")
 
     def overwritten(self, instr: Instr, smem: str, size_bytes: str) -> None:
-        if self.order_kinds & access.MATRICES:
-            address = self.add(self.load("smem", constant=True), smem, "i64")
-            where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}, i32 {size_bytes}"
-            self.stop_unless(self.op(f"call i32 @emu_matrix_written(ptr %ctx, {where})"))
+        self._on_its_way(instr, smem, size_bytes, access.WRITE | access.ASYNC)
+
+    def copied_out(self, instr: Instr, smem: str, size_bytes: str) -> None:
+        self._on_its_way(instr, smem, size_bytes, access.ASYNC)
+
+    def _on_its_way(self, instr: Instr, smem: str, size_bytes: str, kind: int) -> None:
+        """A bulk copy touches shared memory until it is waited for; what it reads there, generic stores have fenced."""
+        if not self.order_kinds & access.BULK:
+            return
+        address = self.add(self.load("smem", constant=True), smem, "i64")
+        where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}, i32 {size_bytes}"
+        self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where}, i32 {kind})"))
+        if not kind & access.WRITE:
+            self.stop_unless(self.op(f"call i32 @emu_bulk_proxied(ptr %ctx, {where})"))
+
+    def map_asked(self, instr: Instr, what: int, address: str) -> None:
+        if self.order_kinds & access.BULK:
+            where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}"
+            self.stop_unless(self.op(f"call i32 @emu_map_asked(ptr %ctx, {where}, i32 {what})"))
 
     def wgmma_group(self) -> str:
         return self.async_registers.group() if self.async_registers else "0"

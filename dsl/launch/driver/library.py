@@ -11,6 +11,7 @@ import ctypes
 import functools
 import importlib
 import importlib.util
+import struct
 import sys
 import warnings
 from collections.abc import Callable
@@ -25,6 +26,7 @@ SONAME = "libcuda.so.1"
 _OWNERS = ("cuda.bindings._internal.runtime", "cuda.bindings._bindings.cyruntime")  # since 13.1, before
 _READER = "cuda.bindings.cyruntime"
 _NO_LOAD = 4  # RTLD_NOLOAD
+_LOAD, _WRITES = 1, 2  # p_type, p_flags
 
 
 @functools.cache
@@ -79,21 +81,26 @@ def _replace(reader: Any) -> None:
     old = np.array(sorted(target_of), dtype=np.uint64)
     for start, end in _writable(reader.__file__):
         words = np.ctypeslib.as_array((ctypes.c_uint64 * ((end - start) // 8)).from_address(start))
+        words = words.copy()  # other threads go on
         for index in np.flatnonzero(np.isin(words, old)):
             ctypes.c_uint64.from_address(start + 8 * int(index)).value = target_of[int(words[index])]
 
 
 def _writable(path: str) -> list[tuple[int, int]]:
-    """Where the data of a loaded library lies, its zeroed part too, which follows the file's."""
-    ranges: list[tuple[int, int]] = []
+    """Where the data of a loaded library lies: its writable segments.  System V ABI, program headers."""
     with open("/proc/self/maps") as file:
-        for line in file:
-            place, flags, *_, name = f"{line.rstrip()} ".split(" ", 5)
-            start, end = (int(each, 16) for each in place.split("-"))
-            belongs = name.strip() == path or (not name.strip() and ranges and ranges[-1][1] == start)
-            if flags.startswith("rw") and belongs:
-                ranges.append((start, end))
-    return ranges
+        base = min(int(line.split("-")[0], 16) for line in file if line.rstrip().endswith(path))
+    header = ctypes.string_at(base, 64)
+    at, entry_bytes, count = struct.unpack_from("<Q14xHH", header, 32)
+    segments = []
+    for index in range(count):
+        kind, flags, _, address, _, _, nbytes = struct.unpack(
+            "<IIQQQQQ", ctypes.string_at(base + at + index * entry_bytes, 48)
+        )
+        if kind == _LOAD and flags & _WRITES:
+            first = -(-(base + address) // 8) * 8
+            segments.append((first, base + address + nbytes))
+    return segments
 
 
 _capsule_name = ctypes.pythonapi.PyCapsule_GetName
