@@ -33,9 +33,6 @@ SIGNATURE = ctypes.CFUNCTYPE(
 READS, WRITES, ACQUIRES, RELEASES, CTA, MODIFIES = 1, 2, 4, 8, 16, 32
 
 
-NOBODY = 0xFFFFFFFF  # the thread of an arrival without one
-
-
 class Place:
     """Memory by which threads synchronise: the clocks that readers in a block, and in any block, take over."""
 
