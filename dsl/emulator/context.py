@@ -33,6 +33,7 @@ KIND_NAMES = {
 # Why an instruction is illegal: `detail` of the fault record.
 NOT_IN_MASK, BAD_BARRIER, BARRIER_COUNTS, BAD_SOURCE_SIZE, COUNT_NOT_WARPS, BAD_INDEX, BAD_RANK = range(1, 8)
 BAD_MAP, BAD_BULK, BAD_REDUCTION = 8, 9, 10
+ARRIVED_TWICE, NOT_ARRIVED = 35, 36  # at the barrier of the cluster
 NOT_UNIFORM = 33  # threads of a warpgroup differ in what must be the same for all
 PARTIAL_WARPGROUP = 34  # a warpgroup's instruction that not all its threads can reach; the address is their number
 
@@ -197,6 +198,7 @@ class Context(ctypes.Structure):
         ("in_warp", _u32 * MAX_WARPS),
         ("in_active", _u32 * MAX_WARPS),
         ("in_barrier", _u32 * MAX_WARPS),
+        ("at_cluster", _u32 * MAX_WARPS),  # arrived at the barrier of the cluster, and has not waited for it yet
         ("in_mbarrier", _u32 * MAX_WARPS),  # a wait at an mbarrier failed lately
         # the barriers: who has come (to wait, or only to say so), who waits
         ("arrived", _u32 * (BARRIERS * MAX_WARPS)),

@@ -22,6 +22,22 @@ MAKE_VISIBLE = (
 )
 
 
+def arrived_twice(launch, instr: Instr) -> tuple[str, str]:
+    """The message and the fix of a second arrival at the barrier of the cluster without a wait between."""
+    return (
+        "the thread arrives at the cluster's barrier again, and has not waited since it arrived there last",
+        "let each barrier.cluster.arrive be followed by a barrier.cluster.wait (cute.arch.cluster_wait) of its threads",
+    )
+
+
+def not_arrived(launch, instr: Instr) -> tuple[str, str]:
+    """The message and the fix of a wait at the barrier of the cluster without an arrival."""
+    return (
+        "the thread waits at the cluster's barrier, and has not arrived there since it waited last",
+        "let the threads that wait arrive first: barrier.cluster.arrive (cute.arch.cluster_arrive)",
+    )
+
+
 def is_mate(launch, block: int) -> bool:
     """Whether a block runs in the cluster that is told of."""
     return any(slot.ctx.block == block for slot in launch.mates)

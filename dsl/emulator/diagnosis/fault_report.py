@@ -230,6 +230,8 @@ _WGMMA_WORDS = {
     warpgroup_mma.SCALE_D: "scale-d",
 }
 _ILLEGAL = {
+    context.ARRIVED_TWICE: cluster_report.arrived_twice,
+    context.NOT_ARRIVED: cluster_report.not_arrived,
     context.PARTIAL_WARPGROUP: _partial_warpgroup,
     context.NOT_UNIFORM: _not_uniform,
     context.PARTIAL_WARP: _partial_warp,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dsl.emulator import context
 from dsl.emulator.context import RANK_SHIFT
+from dsl.emulator.runtime.barriers import WAITS
 
 OFFSET_MASK = (1 << RANK_SHIFT) - 1
 NOBODY = 0xFE  # the greatest rank that an address has room for
@@ -20,13 +21,14 @@ def barrier(body, instr):
     site = body.site(instr)
     if "arrive" in instr.mods:
         body.ordered(context.ORDER_CLUSTER_ARRIVE, str(int("relaxed" in instr.mods)))
-        body.do(f"call void @emu_arrive_cluster(ptr %ctx, i32 {linear})")
+        body.stop_unless(body.op(f"call i32 @emu_arrive_cluster(ptr %ctx, i32 {linear}, i32 {site})"))
         return
     if "wait" not in instr.mods:
         raise body.refuse(instr, "expected .arrive or .wait")
-    waits = body.op(f"call i1 @emu_wait_cluster(ptr %ctx, i32 {linear}, i32 {site})")
+    answer = body.op(f"call i32 @emu_wait_cluster(ptr %ctx, i32 {linear}, i32 {site})")
+    body.stop_unless(answer)
     wait, after = body.fresh("wait"), body.fresh("met")
-    body.do(f"br i1 {waits}, label %{wait}, label %{after}")
+    body.do(f"br i1 {body.cmp('eq', answer, WAITS)}, label %{wait}, label %{after}")
     body.start(wait, keep=True)
     body.suspend()
     body.branch(after)

@@ -7,10 +7,11 @@ from dsl.emulator.builder import Builder, clear_bits, fault_if, is_absent, lane_
 
 SIGNATURES = {
     "emu_arrive": "i32 (ptr, i32, i32, i32, i32)",
-    "emu_arrive_cluster": "void (ptr, i32)",
-    "emu_wait_cluster": "i1 (ptr, i32, i32)",
+    "emu_arrive_cluster": "i32 (ptr, i32, i32)",
+    "emu_wait_cluster": "i32 (ptr, i32, i32)",
     "emu_resolve_barriers": "i32 (ptr)",
 }
+PASSES, WAITS = 1, 2  # what a wait at the barrier of the cluster answers; 0: a fault
 NO_VOTE = 2  # the vote of a barrier that reduces nothing
 
 
@@ -79,27 +80,31 @@ def _arrive() -> str:
 def _arrive_cluster() -> str:
     """A thread comes to the barrier of its cluster: until that is complete its bit is set."""
     f = Builder()
+    warp, bit = lane_of(f)
+    fault_if(f, f.cmp("ne", f.and_(f.load("at_cluster", warp), bit), 0), context.ARRIVED_TWICE)
+    set_bits(f, "at_cluster", warp, bit)
     f.store("barriers_used", f.or_(f.load("barriers_used"), 1 << context.CLUSTER_BARRIER))
     f.store("barrier_count", "0", str(context.CLUSTER_BARRIER))
-    warp, bit = lane_of(f)
     set_bits(f, "arrived", _barrier_cell(f, warp, str(context.CLUSTER_BARRIER)), bit)
-    f.do("ret void")
-    return f.function("define void @emu_arrive_cluster(ptr %ctx, i32 %tid)")
+    f.do("ret i32 1")
+    return f.function("define i32 @emu_arrive_cluster(ptr %ctx, i32 %tid, i32 %site)")
 
 
 def _wait_cluster() -> str:
-    """Whether the thread has to wait for others at the barrier of its cluster."""
+    """Whether the thread has to wait (WAITS) for others at the barrier of its cluster, or all have come (PASSES)."""
     f = Builder()
     warp, bit = lane_of(f)
+    fault_if(f, f.cmp("eq", f.and_(f.load("at_cluster", warp), bit), 0), context.NOT_ARRIVED)
+    clear_bits(f, "at_cluster", warp, bit)
     cell = _barrier_cell(f, warp, str(context.CLUSTER_BARRIER))
-    f.return_if(f.cmp("eq", f.and_(f.load("arrived", cell), bit), 0), "i1 false")
+    f.return_if(f.cmp("eq", f.and_(f.load("arrived", cell), bit), 0), f"i32 {PASSES}")
     f.store("b", str(context.CLUSTER_BARRIER), "%tid")
     f.store("wait_site", "%site", "%tid")
     set_bits(f, "at_barrier", cell, bit)
     set_bits(f, "in_barrier", warp, bit)
     clear_bits(f, "ready", warp, bit)
-    f.do("ret i1 true")
-    return f.function("define i1 @emu_wait_cluster(ptr %ctx, i32 %tid, i32 %site)")
+    f.do(f"ret i32 {WAITS}")
+    return f.function("define i32 @emu_wait_cluster(ptr %ctx, i32 %tid, i32 %site)")
 
 
 def _barrier_complete() -> str:

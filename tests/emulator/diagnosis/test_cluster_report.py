@@ -74,3 +74,28 @@ def test_memory_of_a_block_that_has_exited(machine, body, seed):
         "fix: let no block end before the others have made their last access to its shared memory: "
         "barrier.cluster.arrive and .wait at the end of the kernel (cute.arch.cluster_arrive and cluster_wait)"
     )
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("wrong, right, message", [
+    ("barrier.cluster.arrive;\nbarrier.cluster.arrive; barrier.cluster.wait;",
+     "barrier.cluster.arrive; barrier.cluster.wait; barrier.cluster.arrive; barrier.cluster.wait;",
+     "the thread arrives at the cluster's barrier again, and has not waited since it arrived there last"),
+    ("barrier.cluster.arrive; barrier.cluster.wait;\nbarrier.cluster.wait;", "barrier.cluster.arrive; barrier.cluster.wait;",
+     "the thread waits at the cluster's barrier, and has not arrived there since it waited last"),
+    ("@!%q barrier.cluster.wait;", "@!%q barrier.cluster.arrive; @!%q barrier.cluster.wait; @%q exit;",
+     "the thread waits at the cluster's barrier, and has not arrived there since it waited last"),
+])  # fmt: skip
+def test_arrivals_and_waits_go_together(machine, wrong, right, message, seed):
+    error = fault(machine, wrong, seed)
+    assert error.kind == "illegal" and str(error).splitlines()[1] == f"    {message}"
+    machine.run(HEAD + right + "\nret;\n}", grid=2, block=64, cluster=(2, 1, 1), seed=seed)
+
+
+def test_a_block_that_polls_for_what_nobody_writes(machine):
+    """The other one has exited; no thread does more than poll memory."""
+    body = "st.shared.u32 [%a], %r;\nP: ld.volatile.shared.u32 %v, [%a]; setp.ne.u32 %p, %v, 7; @!%q bra X; exit;\nX: @%p bra P;"
+    error = fault(machine, body)
+    assert error.kind == "deadlock" and error.block == (1, 0, 0)
+    assert "for memory to change, but every thread that runs only waits" in str(error)
+    assert str(error).endswith("block (0, 0, 0) has exited")
