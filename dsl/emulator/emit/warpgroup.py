@@ -18,6 +18,8 @@ _SHAPE = re.compile(r"m64n(\d+)k(\d+)$")
 
 def multiply(body, instr):
     """wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d, a or a-desc, b-desc, scale-d, immediates."""
+    if body.places.tensor_core.name != "hopper":
+        raise body.refuse(instr, f"wgmma is Hopper's: this GPU model is of {body.places.tensor_core.name}")
     form = form_of(body, instr)
     d, a, b_desc, scale_d, *immediates = instr.operands
     results = d.items if isinstance(d, Vec) else (d,)

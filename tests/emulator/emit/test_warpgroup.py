@@ -447,6 +447,12 @@ def test_other_forms_are_refused(old, new, why):
         emulator.load(HEADER + text)
 
 
+def test_other_architectures_have_no_wgmma():
+    text = ptx(instruction(FORM, ", 1, 1, 0, 0"), 4, False)
+    with pytest.raises(emulator.Unsupported, match="wgmma is Hopper's: this GPU model is of ampere"):
+        emulator.load(HEADER + text, gpu_model="a100")
+
+
 def test_nvidias_assembler_takes_the_same_forms(ptxas):
     """Each type once, A in shared memory and in registers."""
     for types in TYPES:
