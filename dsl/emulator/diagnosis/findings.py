@@ -89,9 +89,8 @@ def _race(launch) -> fault_report.Fault:
         message = f"{verb} {what}, which {who} {did} at {_at(place, there, other)}: {ordered}"
     fix = _race_fix(launch, place, there, same_block, same_thread)
     if "wgmma" in (mine.opcode, other.opcode) and not its_kind & ASYNC:
-        message, fix = wgmma_findings.race(
-            its_kind, f"{verb} {what}", "this thread" if same_thread else who, _at(place, there, other), _before(place)
-        )
+        writer = "a bulk copy" if bulk_findings.is_bulk(other) else "this thread" if same_thread else who
+        message, fix = wgmma_findings.race(its_kind, f"{verb} {what}", writer, _at(place, there, other), _before(place))
     elif bulk_findings.is_bulk(mine) or bulk_findings.is_bulk(other):
         words = f"{verb} {what}", "this thread" if same_thread else who, did
         lines_of_both = _at(place, there, other), _before(place)

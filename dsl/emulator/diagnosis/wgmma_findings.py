@@ -24,6 +24,11 @@ def race(its_kind: int, does: str, who: str, at: str, here: str) -> tuple[str, s
         return f"{does}, which {who} wrote at {at}: no fence.proxy.async between", (
             f"put {_PROXY} after the writes at {at}, before the barrier that {here} comes after"
         )
+    if who == "a bulk copy":
+        return f"{does}, which the bulk copy at {at} fills: not every warp has waited for it", (
+            f"wait in each warp, before {here}, for the phase of the full mbarrier that the copy at {at} signals "
+            "(`pipeline.consumer_wait`)"
+        )
     return f"{does}, which {who} wrote at {at}: no barrier between", (
         f"put {_PROXY} and then a barrier, or the arrival at the full mbarrier that the warpgroup waits for, between "
         f"{at} and {here}"

@@ -21,7 +21,7 @@ HEAD = """.version 8.0
   setp.lt.u32 %group0, %t, 128; setp.ge.u32 %group1, %t, 128; setp.eq.u32 %warp0, %w, 0; setp.eq.u32 %lead, %t, 0;
   setp.eq.u32 %lead1, %t, 128;
   mov.u64 %da, 0x4000004000010000; mov.u64 %db, 0x4000004000010100; add.u64 %dn, %da, 128;
-  @!%lead bra BEGIN; mbarrier.init.shared.b64 [full], 128; mbarrier.init.shared.b64 [empty], 1; BEGIN:
+  @!%lead bra BEGIN; mbarrier.init.shared.b64 [full], 1; mbarrier.init.shared.b64 [empty], 1; BEGIN:
   mov.b32 %r0, 0; mov.f32 %f0, 0f40000000;
 """
 D, E, A = ("{" + ", ".join(f"%{name}{i}" for i in range(4)) + "}" for name in "dea")
@@ -51,6 +51,11 @@ PIPELINE = (
     "OTHER: mbarrier.try_wait.parity.shared.b64 %p, [empty], 0; @!%p bra OTHER;\n@%lead1 st.shared.b32 [%s], %r0;\nEND:"
 )
 ARRIVE = "@%lead mbarrier.arrive.shared.b64 %q0, [empty];"
+FILL = (
+    "bar.sync 0; @%lead mbarrier.arrive.expect_tx.shared.b64 %q0, [full], 1024;\n"
+    f"{BULK}\n{{fix}} {SETS} {FENCE}\n{multiply()}\n{COMMIT} {wait(0)} bar.sync 0;"
+)
+FILLED = "W: mbarrier.try_wait.parity.shared.b64 %p, [full], {0}; @!%p bra W;"
 # name: (kernel with {fix}, wrong | right, threads, what is said of the wrong one)
 PAIRS = {
     "D is read before the wait": (
@@ -106,6 +111,14 @@ PAIRS = {
     "cp.async into the buffer": (
         f"{READY}{multiply()}\n{COMMIT} {{fix}}\nbar.sync 0;\ncp.async.cg.shared.global [%m], [%gt], 16; "
         "cp.async.wait_all;", f"|{wait(0)}", 128, "which the wgmma at"),
+    "a copy that is not waited for": (FILL, f"bar.sync 0;|{FILLED.format(0)}", 128, "smem+0x0, which the bulk copy at line 2"),
+    "a copy and the phase before it": (
+        FILL, f"mbarrier.test_wait.parity.shared.b64 %p, [full], 1;|{FILLED.format(0)}", 128, "smem+0x0, which the bulk copy at line 2"),
+    "a copy that one warp waits for": (
+        FILL, f"@!%warp0 bra S; {FILLED.format(0)} S:|{FILLED.format(0)} S:", 128, "smem+0x0, which the bulk copy at line 2"),
+    "a copy that one warp waits for after the barrier": (
+        FILL, f"bar.sync 0; @!%warp0 bra S; {FILLED.format(0)} S:|@!%warp0 bra S; {FILLED.format(0)} S: bar.sync 0;",
+        128, "smem+0x0, which the bulk copy at line 2"),
     "no proxy fence": (
         f"{WRITE}\n{{fix}} bar.sync 0; {SETS} {FENCE}\n{multiply()}", f"|{PROXY}", 128, "no fence.proxy.async between"),
     "a proxy fence before the writes": (
