@@ -5,7 +5,8 @@
 - s += x[k, t] * y[k] in a loop in 256 threads t, against numba's CUDA simulator and Triton's interpreter, each in its
   own process, numba also in its own environment, which uv makes (it wants another llvmlite).
 - y = a * x + y over 2^24 floats, against numpy with one temporary array.
-- A barrier of 1024 threads. A matrix product through shared memory, an mma. The same on one worker and on all.
+- A barrier of 1024 threads, and of a cluster. A matrix product through shared memory, an mma. The same on one worker
+  and on all.
 - What a launch costs, and what the first launch of a program costs in a fresh process.
 """
 
@@ -107,6 +108,21 @@ NEXT:
 }}
 """
 
+
+CLUSTER = """.visible .entry cluster(.param .u64 out, .param .u32 rounds)
+{
+  .shared .align 4 .b32 box[128];
+  .reg .b32 %t, %a, %p, %r, %n, %v, %i; .reg .pred %q;
+  mov.u32 %t, %tid.x; mov.u32 %a, box; mad.lo.u32 %a, %t, 4, %a; ld.param.u32 %i, [rounds];
+  mov.u32 %r, %cluster_ctarank; mov.u32 %n, %cluster_nctarank; add.u32 %r, %r, 1; rem.u32 %r, %r, %n;
+  mapa.shared::cluster.u32 %p, %a, %r; mov.u32 %v, %t; mov.u32 %n, 0;
+NEXT:
+  st.shared::cluster.u32 [%p], %v; barrier.cluster.arrive; barrier.cluster.wait;
+  ld.shared.u32 %v, [%a]; barrier.cluster.arrive; barrier.cluster.wait;
+  add.u32 %n, %n, 1; setp.lt.u32 %q, %n, %i; @%q bra NEXT;
+  ret;
+}
+"""
 
 MMA = """.visible .entry product(.param .u32 rounds, .param .u64 out)
 {
@@ -224,7 +240,7 @@ class Kernel:
         self.program = emulator.load(HEADER + ptx)
         self.name = next(iter(self.program.entries))
 
-    def __call__(self, grid: tuple, block: tuple, *arguments) -> None:
+    def __call__(self, grid: tuple, block: tuple, *arguments, cluster: tuple = (1, 1, 1)) -> None:
         memory, params = emulator.Memory(), []
         for i, value in enumerate(arguments):
             if value.ndim:
@@ -232,7 +248,7 @@ class Kernel:
                 params.append(value.ctypes.data.to_bytes(8, "little"))
             else:
                 params.append(value.tobytes())
-        emulator.launch(self.program, self.name, grid, block, params, memory)
+        emulator.launch(self.program, self.name, grid, block, params, memory, cluster=cluster)
 
 
 def show(label: str, wall: float, cpu: float, unit: float = 1e-3, name: str = "ms", note: str = "") -> None:
@@ -291,6 +307,22 @@ def barrier(samples: int, np) -> None:
         each = [(b - a) / 30_000 for a, b in zip(*rows)]
         print(f"a barrier of 1024 threads, {label}")
         show("emulator", *each, 1e-6, "µs")
+
+
+def cluster(samples: int, np) -> None:
+    """Blocks that write a word a thread into the next block's shared memory and meet, a round."""
+    kernel, out, rows = Kernel(CLUSTER), np.zeros(1, np.uint32), {}
+    for n in (2_000, 8_000):
+        for blocks in (1, 2, 4):
+            shape = (blocks, 1, 1)
+            rows.setdefault(blocks, []).append(
+                least(samples, lambda: kernel(shape, (128, 1, 1), out, np.uint32(n), cluster=shape))
+            )
+    print("a barrier of a cluster of blocks of 128 threads, and a store into the next block's shared memory")
+    rounds = {blocks: [(b - a) / 6_000 for a, b in zip(*times)] for blocks, times in rows.items()}
+    for blocks, each in rounds.items():
+        note = f"{each[1] / rounds[1][1]:.2f} times one block's CPU time"
+        show(f"emulator, {blocks} block{'s' * (blocks > 1)}", *each, 1e-6, "µs", note)
 
 
 def mma(samples: int, np) -> None:
@@ -370,6 +402,7 @@ PARTS = {
     "saxpy": saxpy,
     "barrier": barrier,
     "sgemm": sgemm,
+    "cluster": cluster,
     "mma": mma,
     "cores": cores,
     "launches": launches,

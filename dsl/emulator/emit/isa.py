@@ -224,7 +224,8 @@ _row(
     "membar fence",
     "9.7.13.4",
     f"cta gl sys acq_rel sc acquire release {SCOPES} proxy alias async global shared::cta "
-    "tensormap::generic shared::cluster async::global async::shared::cta mbarrier_init",
+    "tensormap::generic shared::cluster async::global async::shared::cta mbarrier_init "
+    "async::generic sync_restrict::shared::cluster sync_restrict::shared::cta",
     memory.fence,
 )
 _row(

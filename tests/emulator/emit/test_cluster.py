@@ -115,6 +115,19 @@ def test_an_address_of_a_block_that_is_not_there_may_be_mapped(machine):
     np.testing.assert_array_equal(out[:, 0], [100, 101])
 
 
+FENCES = """fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta; fence.acq_rel.cluster; fence.proxy.async;
+  fence.acquire.sync_restrict::shared::cluster.cluster; fence.release.sync_restrict::shared::cta.cluster;
+  fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;
+  fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster; griddepcontrol.wait;
+  griddepcontrol.launch_dependents;"""
+
+
+def test_fences_of_clusters_change_nothing(machine, ptxas):
+    out = run(machine, FENCES + "st.global.u32 [%o], %v0;")
+    np.testing.assert_array_equal(out[:, 0], [100, 101])
+    ptxas(".version 8.6\n.target sm_90a\n.address_size 64\n" + HEAD + FENCES + "ret;\n}")
+
+
 @pytest.mark.parametrize("body, kind, message", [
     ("mapa.shared::cluster.u32 %m, %a, 2; ld.shared::cluster.u32 %v1, [%m];", "illegal",
      "a cluster of 2 blocks has no block 2\n"),
