@@ -31,6 +31,13 @@ def descriptor(start: int, leading: int = 16, stride: int = 0, base: int = 0, mo
     )
 
 
+def words(registers: int) -> list[tuple[int, str, str]]:
+    """(first, kind, registers) of the accesses for all registers of D, 16 bytes each where it goes."""
+    if registers % 4:
+        return [(i, ".b32", f"%d{i}") for i in range(registers)]
+    return [(i, ".v4.b32", "{" + ", ".join(f"%d{i + j}" for j in range(4)) + "}") for i in range(0, registers, 4)]
+
+
 def ptx(instruction: str, registers: int, a_registers: bool, d_desc: str = "", before: str = "") -> str:
     """A warpgroup that copies an image to shared memory, takes D (and A) from memory, and gives D back."""
     d = ", ".join(f"%d{i}" for i in range(registers))
@@ -45,13 +52,13 @@ def ptx(instruction: str, registers: int, a_registers: bool, d_desc: str = "", b
              f"st.shared.b32 [%n], %v; add.u32 %i, %i, 512; setp.lt.u32 %p, %i, {SMEM_BYTES}; @%p bra L;",
              "fence.proxy.async.shared::cta; bar.sync 0;",
              f"ld.param.u64 %g, [d]; mul.wide.u32 %w, %t, {4 * registers}; add.u64 %g, %g, %w;"]  # fmt: skip
-    lines += [f"ld.global.b32 %d{i}, [%g+{4 * i}];" for i in range(registers)]
+    lines += [f"ld.global{kind} {names}, [%g+{4 * i}];" for i, kind, names in words(registers)]
     if a_registers:
         lines += ["ld.param.u64 %image, [a]; mul.wide.u32 %w, %t, 16; add.u64 %w, %image, %w;",
                   "ld.global.v4.b32 {%a0, %a1, %a2, %a3}, [%w];"]  # fmt: skip
     lines += [before, "wgmma.fence.sync.aligned;", f"{instruction.format(d='{' + d + '}', a=a)};",
               "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"]  # fmt: skip
-    lines += [f"st.global.b32 [%g+{4 * i}], %d{i};" for i in range(registers)]
+    lines += [f"st.global{kind} [%g+{4 * i}], {names};" for i, kind, names in words(registers)]
     return "\n".join([*lines, "ret; }"])
 
 
