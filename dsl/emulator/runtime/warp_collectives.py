@@ -247,7 +247,8 @@ def _resolve_warp() -> str:
             with f.if_(of_four):
                 f.put(moved, f.or_(f.get(moved), f.op(f"call i32 @resolve_warpgroup(ptr %ctx, i32 %warp, i32 {key})")))
             with f.if_(f.xor(of_four, "true", "i1")):
-                with f.if_(f.cmp("eq", key, WARP_SYNC)):
+                # elect.sync too: pipelines let the leader give back a slot that all lanes have read
+                with f.if_(f.or_(f.cmp("eq", key, WARP_SYNC), f.cmp("eq", f.and_(key, 255), ELECT), "i1")):
                     tell_order(f, context.ORDER_WARP, "%warp", group)
                 f.do(f"call void @perform(ptr %ctx, i32 {base}, i32 {group}, i32 {key})")
                 clear_bits(f, "in_warp", "%warp", group)
