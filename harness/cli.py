@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from harness import commands as record_commands
 from harness.claim import findings
 from harness.claim.repro_file import Case, Repro, ReproError, Value, label, read, short
-from harness.session import NoDevice, Session, UsageError, as_data
+from harness.errors import NoDevice, UsageError
+from harness.session import Session, as_data
 from harness.terminal import say
 
 if TYPE_CHECKING:

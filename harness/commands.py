@@ -11,7 +11,7 @@ from typing import Any
 
 from harness import store
 from harness.claim.repro_file import short
-from harness.session import UsageError
+from harness.errors import UsageError
 from harness.terminal import say
 
 HOLDS, FAILS = 0, 1

@@ -17,7 +17,7 @@ from typing import Any
 
 from harness import schema, store
 from harness.claim.repro_file import Repro, ReproError, read, short
-from harness.session import UsageError
+from harness.errors import UsageError
 
 SCHEMA = 1
 _HARDWARE_WINS = "hardware gave the golden, and the emulator never replaces it"

@@ -83,7 +83,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    from harness.session import Session, UsageError
+    from harness.errors import UsageError
+    from harness.session import Session
     from harness.store import root_of
 
     option = config.option

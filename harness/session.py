@@ -8,7 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness import pending
 from harness.claim.repro_file import EMBEDDED, NVIDIA, Repro, short
+from harness.errors import NoDevice, UsageError
 from harness.store import Run, root_of
 
 if TYPE_CHECKING:
@@ -19,14 +21,6 @@ if TYPE_CHECKING:
     from harness.run.transport import Transport
 
 SHOWN_NOTES = 20
-
-
-class UsageError(Exception):
-    """What was asked for cannot be done; the text says why."""
-
-
-class NoDevice(UsageError):
-    """A host that was named has no device."""
 
 
 class Session:
@@ -202,7 +196,6 @@ class Session:
 
     def wait(self, data: dict[str, Any], record: str) -> None:
         """Keep what nobody judged yet for `repro review`; what passed waits no longer. Raises OSError."""
-        from harness import pending
         from harness.judge import in_ci
 
         if in_ci():
@@ -237,14 +230,14 @@ class Session:
 
     def finish(self, interrupted: bool) -> None:
         """Write the accepted goldens, all of them or, after an interruption, none."""
-        pending = [data["golden"] for data in self.reports if data["golden"]]
-        if interrupted or not pending:
-            if pending:
-                self.errors.append(f"the run was interrupted: none of {len(pending)} accepted goldens was written")
+        accepted = [data["golden"] for data in self.reports if data["golden"]]
+        if interrupted or not accepted:
+            if accepted:
+                self.errors.append(f"the run was interrupted: none of {len(accepted)} accepted goldens was written")
             return
         from harness.comparison import golden
 
-        for path, text, sidecars in pending:
+        for path, text, sidecars in accepted:
             raw = {name: base64.b64decode(data) for name, data in sidecars.items()}
             try:
                 golden.write(golden.Pending(path, text, raw))
@@ -305,8 +298,8 @@ def as_data(verdict: Verdict, repro: Path, is_hardware: bool, compiler: str = EM
     }
 
 
-def _files(pending: Any) -> list[Any] | None:
-    if pending is None:
+def _files(files: Any) -> list[Any] | None:
+    if files is None:
         return None
-    sidecars = {name: base64.b64encode(data).decode() for name, data in pending.sidecars.items()}
-    return [pending.path, pending.text, sidecars]
+    sidecars = {name: base64.b64encode(data).decode() for name, data in files.sidecars.items()}
+    return [files.path, files.text, sidecars]

@@ -28,7 +28,7 @@ _TRACE = (
 _EMULATOR = "dsl.emulator.context", "dsl.emulator.builder", "dsl.emulator.ptx"
 _EMIT = (*_EMULATOR, "dsl.emulator.runtime", "dsl.emulator.emit")
 _RUN = "harness.terminal", "harness.schema", "harness.store", "harness.claim", "harness.run"
-_RECORDS = (*_RUN, "harness.host", "harness.comparison", "harness.session", "harness.records")
+_RECORDS = (*_RUN, "harness.host", "harness.comparison", "harness.errors", "harness.session", "harness.records")
 FLOORS = {
     "dsl/span.py": ((), ()),
     "dsl/exceptions.py": (("dsl.span",), ()),
@@ -115,10 +115,14 @@ FLOORS = {
     "harness/claim": (("harness.claim", "harness.schema", "harness.store"), ("filecheck",)),
     "harness/run": (_RUN, ("numpy",)),
     "harness/run/runner.py": (("harness.run", "dsl.alias"), ("numpy", "torch")),
-    "harness/run/supervisor.py": (("harness.run.runner", "harness.run.supervisor", "harness.run.gpu_lock"), ()),
+    "harness/run/frames.py": ((), ()),
+    "harness/run/supervisor.py": (
+        ("harness.run.frames", "harness.run.runner", "harness.run.supervisor", "harness.run.gpu_lock"),
+        (),
+    ),
     "harness/run/gpu_lock.py": ((), ()),
     "harness/host": ((*_RUN, "harness.host"), ("fabric", "paramiko")),
-    "harness/host/agent.py": (("harness.run.supervisor", "harness.host.remote_env"), ()),
+    "harness/host/agent.py": (("harness.run.frames", "harness.run.supervisor", "harness.host.remote_env"), ()),
     "harness/host/remote_env.py": ((), ()),
     "harness/comparison": ((*_RUN, "harness.comparison"), ("numpy",)),
     "harness/records": (_RECORDS, ("numpy",)),
@@ -318,6 +322,7 @@ LAZY = {
     "harness/plugin.py": (
         "harness.claim.findings",
         "harness.claim.repro_file",
+        "harness.errors",
         "harness.judge",
         "harness.reporting.text_report",
         "harness.run.progress",
@@ -326,7 +331,7 @@ LAZY = {
     ),
     "harness/records/history.py": ("harness.host.own_wheel",),
     "harness/reporting/release_table.py": ("harness.store",),
-    "harness/run/supervisor.py": ("harness.run.gpu_lock",),
+    "harness/run/supervisor.py": ("harness.run.gpu_lock", "harness.run.runner"),
     "harness/session.py": (
         "harness.claim.findings",
         "harness.comparison.golden",
@@ -340,13 +345,6 @@ LAZY = {
         "harness.run.result",
         "harness.run.transport",
     ),
-}
-# Of our own, between modules that know each other. Nothing is added here: move what both need below both.
-CYCLES = {
-    "dsl/emulator/emit/body.py": ("dsl.emulator.emit.special",),
-    "harness/claim/output_rules.py": ("harness.claim.repro_file",),
-    "harness/run/supervisor.py": ("harness.run.runner",),
-    "harness/session.py": ("harness.pending",),
 }
 
 
@@ -376,8 +374,7 @@ def test_imports_inside_functions_are_listed():
             for module in imports_in_functions(ROOT / path):
                 if module not in LAZY_OUTSIDE and module.partition(".")[0] not in LAZY_OUTSIDE:
                     found.setdefault(path, set()).add(module)
-    listed = {path: {*LAZY.get(path, ()), *CYCLES.get(path, ())} for path in (*LAZY, *CYCLES)}
-    assert found == listed
+    assert found == {path: {*modules} for path, modules in LAZY.items()}
 
 
 TESTED_ELSEWHERE = ROOT / "tests" / "modules_tested_elsewhere.txt"

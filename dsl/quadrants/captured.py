@@ -185,22 +185,22 @@ def reached(owner: Any, value: Any, kind: str, key: Any) -> Any:
     way = owned[1]
     way = Way(way.position, (*way.steps, (kind, key)), way.is_lifted or _lifts(value))
     if isinstance(value, Ndarray):
-        return _brought(traced, way, lambda: CapturedArray(way, value))
+        return _loaded_once(traced, way, lambda: CapturedArray(way, value))
     if isinstance(value, (int, float)) and way.is_lifted and type(value) in (int, float, bool):
-        return _brought(traced, way, lambda: CapturedNumber(way, value))
-    if isinstance(value, _WATCHED) and way not in traced.brought and len(traced.brought) < _MOST_WATCHED:
-        traced.brought[way] = value
+        return _loaded_once(traced, way, lambda: CapturedNumber(way, value))
+    if isinstance(value, _WATCHED) and way not in traced.loaded and len(traced.loaded) < _MOST_WATCHED:
+        traced.loaded[way] = value
         traced.hidden.append(Frozen(way, value, traced.parameters))
     if not isinstance(value, _PLAIN) and (isinstance(value, (list, tuple, dict)) or hasattr(value, "__dict__")):
         _note(traced, value, way)
     return value
 
 
-def _brought(traced: Program, way: Way, make: Callable) -> Any:
+def _loaded_once(traced: Program, way: Way, make: Callable) -> Any:
     """The traced value at the end of a way: one for the whole kernel."""
-    if way not in traced.brought:
+    if way not in traced.loaded:
         captured = make()
         traced.hidden.append(captured)
         with trace.within(traced.host, traced.host_entry):
-            traced.brought[way] = trace.load_argument(captured.type, traced.host_entry.arguments[0], traced.host.slots)
-    return traced.brought[way]
+            traced.loaded[way] = trace.load_argument(captured.type, traced.host_entry.arguments[0], traced.host.slots)
+    return traced.loaded[way]

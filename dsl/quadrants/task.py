@@ -154,7 +154,7 @@ class Program:
     hidden: list = field(default_factory=list)  # what brings the hidden slots, in order (captured)
     ways: dict[int, tuple] = field(default_factory=dict)  # by id: an object that is reached, and its Way
     parameters: Sequence[str] = ()
-    brought: dict = field(default_factory=dict)  # by Way: the traced value that every call brings
+    loaded: dict = field(default_factory=dict)  # by Way: the traced value that every call brings
     scratch_bytes: int = 0
     scratch: Pointer | None = None
     sources: dict[int, tuple[Any, Pointer]] = field(default_factory=dict)

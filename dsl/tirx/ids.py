@@ -29,9 +29,9 @@ class NoBlock(DSLUserCodeError):
 
 @dataclass
 class Extents:
-    """What the ids of one kernel have said: id name -> (extents, place)."""
+    """The extents that the ids of one kernel declare: id name -> (extents, place)."""
 
-    said: dict[str, tuple[tuple, Span]] = field(default_factory=dict)
+    declared: dict[str, tuple[tuple, Span]] = field(default_factory=dict)
     cooperative: bool = False
     attributes: dict[str, int] = field(default_factory=dict)  # T.attr: launch bounds
 
@@ -48,13 +48,13 @@ class Extents:
         return Launch(grid or cluster, self._block(), cluster, flags=COOPERATIVE * self.cooperative)
 
     def place_of(self, extent: Any, otherwise: Span) -> Span:
-        """Where an extent was said."""
+        """Where an extent was declared."""
         return next(
-            (place for extents, place in self.said.values() if any(extent is one for one in extents)), otherwise
+            (place for extents, place in self.declared.values() if any(extent is one for one in extents)), otherwise
         )
 
     def _of(self, name: str) -> tuple | None:
-        entry = self.said.get(name)
+        entry = self.declared.get(name)
         return None if entry is None else (*entry[0], *(1,) * (3 - len(entry[0])))
 
     def _block(self) -> tuple:
@@ -76,7 +76,7 @@ class Extents:
         return self._of("thread_id") or (threads, 1, 1)
 
     def _threads(self, name: str) -> Any:
-        """How many threads a block has by one way of saying it; None where it is not said."""
+        """How many threads a block has by one way of declaring them; None where it is not declared."""
         if name == "thread_id":
             extents = self._of(name)
             return (
@@ -89,21 +89,22 @@ class Extents:
         warps = self._product("warp_id")
         groups = self._product("warpgroup_id")
         if name == "thread_id_in_wg":
-            return None if name not in self.said and groups is None else (groups or 1) * WARP * WARPGROUP_WARPS
+            return None if name not in self.declared and groups is None else (groups or 1) * WARP * WARPGROUP_WARPS
         if warps is None:
-            return None if "lane_id" not in self.said or self.said.keys() & {"thread_id", "warpgroup_id"} else WARP
+            by_lanes = self.declared.keys() & {"lane_id", "thread_id", "warpgroup_id"} == {"lane_id"}
+            return WARP if by_lanes else None
         return warps * WARP
 
     def _product(self, name: str) -> Any:
-        entry = self.said.get(name)
+        entry = self.declared.get(name)
         return None if entry is None else math.prod(entry[0])
 
     def _refuse(self, one: str, other: str, first: Any, second: Any, what: str) -> None:
         raise DSLUserCodeError(
             f"T.{one} says {first} {what} a block and T.{other} {second}",
             id="LAUNCH_EXTENTS_DIFFER",
-            place=self.said[other if other in self.said else one][1],
-            also=((self.said[one][1], "said here"),),
+            place=self.declared[other if other in self.declared else one][1],
+            also=((self.declared[one][1], "said here"),),
             fix="make them agree",
         )
 
@@ -132,8 +133,8 @@ def current(what: str) -> Extents:
     return extents
 
 
-def _said(name: str, extents: Any, most: int = 3) -> tuple:
-    """Note the extents of an id. Raises DSLUserCodeError for extents that are none, or other than said before."""
+def _declare(name: str, extents: Any, most: int = 3) -> tuple:
+    """Note the extents of an id. Raises DSLUserCodeError for extents that are none, or other than declared before."""
     values = tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
     if not 1 <= len(values) <= most:
         raise DSLUserCodeError(
@@ -151,15 +152,15 @@ def _said(name: str, extents: Any, most: int = 3) -> tuple:
                 id="LAUNCH_EXTENT",
             )
         numbers.append(number if is_dynamic(number) else int(number.value))
-    said = current(name).said
-    if name in said and not _differs_never(said[name][0], numbers):
+    declared = current(name).declared
+    if name in declared and not _differs_never(declared[name][0], numbers):
         raise DSLUserCodeError(
-            f"T.{name} says {numbers} here and {list(said[name][0])} before",
+            f"T.{name} says {numbers} here and {list(declared[name][0])} before",
             id="LAUNCH_EXTENTS_DIFFER",
-            also=((said[name][1], "said here"),),
+            also=((declared[name][1], "said here"),),
             fix="make them agree",
         )
-    said.setdefault(name, (tuple(numbers), here()))
+    declared.setdefault(name, (tuple(numbers), here()))
     return tuple(numbers)
 
 
@@ -175,7 +176,7 @@ def _axes(name: str, extents: tuple) -> tuple[Numeric, ...]:
 
 def linear() -> Numeric:
     """The thread's number in its block."""
-    entry = current("thread_id").said.get("thread_id")
+    entry = current("thread_id").declared.get("thread_id")
     extents = entry[0] if entry else (1,)
     axes = _axes("tid", extents)
     if len(extents) == 1:
@@ -186,23 +187,23 @@ def linear() -> Numeric:
 
 def cta_id(extents: Any, preferred: Any = None) -> Any:
     """The block's place in the grid of `extents` blocks."""
-    return _place("ctaid", _said("cta_id", extents))
+    return _place("ctaid", _declare("cta_id", extents))
 
 
 def thread_id(extents: Any) -> Any:
     """The thread's place in its block of `extents` threads."""
-    return _place("tid", _said("thread_id", extents))
+    return _place("tid", _declare("thread_id", extents))
 
 
 def warp_id(extents: Any) -> Numeric:
     """The warp's number among the `extents` warps of its block."""
-    _said("warp_id", extents, 1)
+    _declare("warp_id", extents, 1)
     return linear() >> 5
 
 
 def lane_id(extents: Any) -> Numeric:
     """The thread's lane in its warp; the extent is 32."""
-    extent = _said("lane_id", extents, 1)
+    extent = _declare("lane_id", extents, 1)
     if extent != (WARP,):
         raise DSLUserCodeError(f"a warp has 32 lanes, got {extent[0]}", fix="T.lane_id([32])", id="LAUNCH_EXTENT")
     return linear() & 31
@@ -210,32 +211,32 @@ def lane_id(extents: Any) -> Numeric:
 
 def warpgroup_id(extents: Any) -> Numeric:
     """The number of the thread's warpgroup (4 warps) among the `extents` of its block."""
-    _said("warpgroup_id", extents, 1)
+    _declare("warpgroup_id", extents, 1)
     return linear() >> 7
 
 
 def warp_id_in_wg(extents: Any) -> Numeric:
     """The warp's number in its warpgroup; the extent is 4."""
-    if _said("warp_id_in_wg", extents, 1) != (WARPGROUP_WARPS,):
+    if _declare("warp_id_in_wg", extents, 1) != (WARPGROUP_WARPS,):
         raise DSLUserCodeError("a warpgroup has 4 warps", fix="T.warp_id_in_wg([4])", id="LAUNCH_EXTENT")
     return (linear() >> 5) & 3
 
 
 def thread_id_in_wg(extents: Any) -> Numeric:
     """The thread's number in its warpgroup; the extent is 128."""
-    if _said("thread_id_in_wg", extents, 1) != (WARP * WARPGROUP_WARPS,):
+    if _declare("thread_id_in_wg", extents, 1) != (WARP * WARPGROUP_WARPS,):
         raise DSLUserCodeError("a warpgroup has 128 threads", fix="T.thread_id_in_wg([128])", id="LAUNCH_EXTENT")
     return linear() & 127
 
 
 def cluster_id(extents: Any) -> Any:
     """The cluster's place in the grid of `extents` clusters.  PTX ISA: %clusterid."""
-    return _place("clusterid", _said("cluster_id", extents))
+    return _place("clusterid", _declare("cluster_id", extents))
 
 
 def cta_id_in_cluster(extents: Any, preferred: Any = None) -> Any:
     """The block's place in its cluster of `extents` blocks.  PTX ISA: %cluster_ctaid."""
-    return _place("cluster.ctaid", _said("cta_id_in_cluster", extents))
+    return _place("cluster.ctaid", _declare("cta_id_in_cluster", extents))
 
 
 _BOUND = {
@@ -254,12 +255,12 @@ def bound(thread: str, extent: Any) -> Numeric:
             id="LAUNCH_AXIS",
         )
     name, place = _BOUND[thread]
-    said = current(name).said
-    before = list(said[name][0]) if name in said else [1]
+    declared = current(name).declared
+    before = list(declared[name][0]) if name in declared else [1]
     before += [1] * (place + 1 - len(before))
     before[place] = extent
-    said.pop(name, None)
-    _said(name, before)
+    declared.pop(name, None)
+    _declare(name, before)
     return register(("ctaid." if name == "cta_id" else "tid.") + "xyz"[place])
 
 

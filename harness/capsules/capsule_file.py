@@ -22,12 +22,12 @@ from harness.capsules import replay
 from harness.claim import findings
 from harness.claim.repro_file import Case, Repro, is_repro, read, short
 from harness.comparison import golden, observed
+from harness.errors import UsageError
 from harness.host import hosts
 from harness.records import history, moved
 from harness.reporting import text_report
 from harness.run import reply
 from harness.run.result import Outcome
-from harness.session import UsageError
 
 if TYPE_CHECKING:
     from harness.run.transport import Transport

@@ -11,14 +11,13 @@ from typing import Any
 
 from harness import store
 from harness.claim import bibliography
+from harness.claim.rule import Rule
 
 MOST_RUNS = 1_000_000
 
 
 def implied(compare: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
     """The rules with those that other keys imply: what `allowed` names is compared by `set`."""
-    from harness.claim.repro_file import Rule
-
     allowed = table.get("allowed")
     names = allowed if isinstance(allowed, dict) else {}
     return {**{name: Rule("set") for name in names}, **compare}

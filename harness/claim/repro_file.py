@@ -39,6 +39,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from harness.claim import findings, output_rules
+from harness.claim.rule import Rule
 
 KNOWN_KEYS = {
     "allowed": 'values that an output compared by "set" may have: { out = [[0, 1], [1, 0]] }',
@@ -82,25 +83,6 @@ Value = bool | int | float | str
 
 class ReproError(Exception):
     """The file cannot be a repro; the text shows the line, the caret and the fix."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """How one output is compared. `bound` is a count of ulps, or a relative error; `name` that of a predicate."""
-
-    mode: str = "bits"
-    bound: float = 0
-    name: str = ""
-
-    @property
-    def is_free(self) -> bool:
-        """Whether no other array says what the values must be."""
-        return self.mode in ("set", "pred", "undef")
-
-    def __str__(self) -> str:
-        if self.mode == "pred":
-            return f"pred:{self.name}"
-        return f"{self.mode}:{self.bound:.9g}" if self.mode in ("ulp", "rel") else self.mode
 
 
 @dataclass(frozen=True, slots=True)

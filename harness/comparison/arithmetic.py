@@ -11,7 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from harness.claim.repro_file import Case, Rule, short
+from harness.claim.repro_file import Case, short
+from harness.claim.rule import Rule
 from harness.run.reply import Dependence
 from harness.run.result import Array, Outcome
 

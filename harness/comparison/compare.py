@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.claim.repro_file import Rule
+from harness.claim.rule import Rule
 from harness.run.result import Array, Dtype
 
 

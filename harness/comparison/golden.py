@@ -36,7 +36,8 @@ import numpy as np
 
 from harness import schema, store
 from harness.claim import findings
-from harness.claim.repro_file import DEFAULT_GPU_MODEL, Case, Repro, Rule, short
+from harness.claim.repro_file import DEFAULT_GPU_MODEL, Case, Repro, short
+from harness.claim.rule import Rule
 from harness.comparison import arithmetic
 from harness.run.result import DTYPES, RAW, Array, Outcome
 from harness.store import write_atomically

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.claim.repro_file import Case, Rule
+from harness.claim.repro_file import Case
+from harness.claim.rule import Rule
 from harness.comparison.compare import Difference
 from harness.run.result import RAW, Array, Outcome
 

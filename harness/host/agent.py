@@ -3,7 +3,7 @@
 Its source comes over the connection (see `remote.py`), so nothing is installed for it: standard library only, and
 Python 3.8, which is older than what repros need. It starts a supervisor for each environment and passes frames on.
 
-Frames (see `supervisor.py`) come in on stdin and go out on stdout. In: `ping`, and one call at a time. Out: `hello`
+Frames (see `frames.py`) come in on stdin and go out on stdout. In: `ping`, and one call at a time. Out: `hello`
 once, `pong`, any number of `note` (text for a person) and `started`, and the answer to a call: `reply`, or `down`,
 whose text says why the host could not do it. Where nothing came in for `lease_s` seconds, or stdin ends, everything
 below this process is killed.
@@ -30,7 +30,8 @@ from typing import Any
 
 from harness.host import remote_env
 from harness.host.remote_env import Refused
-from harness.run.supervisor import BadFrame, kill_descendants, read_exactly, read_frame, write_frame
+from harness.run.frames import BadFrame, read_exactly, read_frame, write_frame
+from harness.run.supervisor import kill_descendants
 
 PROTOCOL = 1
 RUN_MARK = "GPU_REPRO_RUN"  # in the environment of everything a run starts
@@ -183,7 +184,7 @@ class Agent:
                     return frame
                 self.send(*frame)
         except (BadFrame, OSError) as error:
-            said = supervisor.said()
+            said = supervisor.last_words()
             self.supervisors.clear()
             kill_descendants()
             raise Refused("%s%s" % (error_text(error), said)) from None
@@ -230,7 +231,7 @@ class Supervisor:
             raise BadFrame("the supervisor there ended")
         return frame
 
-    def said(self) -> str:
+    def last_words(self) -> str:
         """What it wrote to stderr and how it ended, to put behind an error."""
         if self.process is None:
             return ""

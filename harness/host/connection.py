@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.host import agent, local_uv, own_wheel
 from harness.host.settings import Settings
-from harness.run import reply, supervisor
-from harness.run.supervisor import BadFrame, pack_frame, read_frame
+from harness.run import frames, reply
+from harness.run.frames import BadFrame, pack_frame, read_frame
 from harness.run.transport import RESULT_LIMIT_BYTES, SLACK_S, WARM_S, Job, LinkDown
 from harness.terminal import printable
 
@@ -44,7 +44,7 @@ MOST_CALL_S = 6 * 3600.0  # for one call, however often the host says that it is
 SHOWN_NOTE = 500
 MAGIC = b"\0GPU-REPRO\n"
 SASS_TOOLS = ["nvidia-cuda-nvcc>=13.0", "nvidia-cuda-nvdisasm>=13.0"]  # in an environment that we make
-SENT = ("run.supervisor", "host.remote_env", "host.agent")  # in the order in which they need one another
+SENT = ("run.frames", "run.supervisor", "host.remote_env", "host.agent")  # in the order in which they need one another
 
 # What the shell there is told: find a Python, and let it read its program. Data never goes this way.
 _READ = (
@@ -120,7 +120,7 @@ class Link:
             self.channel.settimeout(HELLO_S)
             self.channel.exec_command(BOOT)
             self._skip_noise()
-            hello = {"protocol": supervisor.PROTOCOL, "lease_s": LEASE_S, "cache": settings.cache}
+            hello = {"protocol": frames.PROTOCOL, "lease_s": LEASE_S, "cache": settings.cache}
             self.channel.sendall(_program(hello | {"run": f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"}))
         except (OSError, EOFError, paramiko.SSHException) as error:
             raise LinkDown(f"the agent did not start: {error or type(error).__name__}") from None

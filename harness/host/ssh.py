@@ -170,10 +170,10 @@ class Gateway:
 
     def __init__(self, argv: list[str]) -> None:
         self.sock, theirs = socket.socketpair()
-        self._said = tempfile.TemporaryFile()
+        self._stderr = tempfile.TemporaryFile()
         with theirs:
             self._process = subprocess.Popen(
-                argv, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=self._said, start_new_session=True
+                argv, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=self._stderr, start_new_session=True
             )
 
     def close(self) -> str:
@@ -184,9 +184,9 @@ class Gateway:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        with self._said:
-            self._said.seek(0)
-            return printable(self._said.read(4000).decode("utf-8", "replace")).strip()
+        with self._stderr:
+            self._stderr.seek(0)
+            return printable(self._stderr.read(4000).decode("utf-8", "replace")).strip()
 
 
 def _open(connection: Connection, address: Address, keys: list[str]) -> None:

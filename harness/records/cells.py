@@ -95,8 +95,8 @@ class Record:
         return rows
 
     @property
-    def said(self) -> str:
-        """Where its repro was: the path that the line names."""
+    def repro_then(self) -> str:
+        """The path of its repro at that time, as the line names it."""
         return str(self.line.get("repro") or self.claim)
 
     @property

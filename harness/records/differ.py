@@ -151,8 +151,8 @@ def _run(group: str, a: Record, b: Record) -> dict[str, str]:
         return {"command": command, "tells": tells}
     if group == "repro":
         name = Path(a.claim).name
-        commit = f"$(git log -1 --format=%h --before={a.date[:19]}Z -- {shlex.quote(a.said)})"
-        show = f'git show "{commit}":{shlex.quote("./" + a.said)}'
+        commit = f"$(git log -1 --format=%h --before={a.date[:19]}Z -- {shlex.quote(a.repro_then)})"
+        show = f'git show "{commit}":{shlex.quote("./" + a.repro_then)}'
         run = b.rerun.replace(shlex.quote(b.claim), f"/tmp/{shlex.quote(name)}", 1)
         return {"command": f"{show} > /tmp/{shlex.quote(name)} && {run}", "tells": tells}
     if group == "compiler":
@@ -161,7 +161,7 @@ def _run(group: str, a: Record, b: Record) -> dict[str, str]:
             command = b.rerun.replace(f"--compiler {b.compiler}", f"--compiler {shlex.quote(f'nvidia=={version}')}", 1)
             return {"command": command, "tells": tells}
         before = f'"$(git log -1 --format=%h --before={a.date[:19]}Z)"'
-        again = replace(b, claim=a.said).rerun
+        again = replace(b, claim=a.repro_then).rerun
         return {"command": f"git worktree add /tmp/before {before} && cd /tmp/before && {again}", "tells": tells}
     if group in ("machine", "driver") and a.host != b.host:
         return {"command": a.rerun, "tells": f"now on A's {group}: if it passes, the {group} is the cause"}

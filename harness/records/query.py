@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.claim import bibliography
+from harness.errors import UsageError
 from harness.records import states
 from harness.records.index import Cell, Index, Record, as_table, combine
-from harness.session import UsageError
 
 BAD = (states.CONTRADICTED, states.REGRESSED, states.FLAKY, states.FAILING)
 _AGO = re.compile(r"(\d+)([hdw])")

@@ -14,7 +14,7 @@ from harness import store
 from harness.claim import findings
 from harness.claim.repro_file import EMBEDDED
 from harness.run import reply
-from harness.run.supervisor import FAILED
+from harness.run.frames import FAILED
 from harness.schema import Misfit
 
 RAW = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}

@@ -31,7 +31,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
-from harness.run import environment, repeat, supervisor
+from harness.run import environment, frames, repeat
 from harness.run.exception_protocol import is_missing, outcome_of
 
 _OWN_FOLDERS = tuple(
@@ -115,14 +115,14 @@ def install_alias(device: str, compiler: str = "embedded") -> Any:
 def run_job(job: dict[str, Any], result_fd: int, fault_fd: int) -> NoReturn:
     """Run the job, write its frame to `result_fd` and end the process. A crash or a hang is told on `fault_fd`."""
     faulthandler.enable(fault_fd)
-    faulthandler.register(supervisor.DUMP_SIGNAL, fault_fd, chain=False)
+    faulthandler.register(frames.DUMP_SIGNAL, fault_fd, chain=False)
     header, buffers = _run(job, result_fd)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (OSError, ValueError):
             pass
-    supervisor.write_frame(result_fd, header, cast(Any, buffers))  # arrays are buffers
+    frames.write_frame(result_fd, header, cast(Any, buffers))  # arrays are buffers
     os._exit(0)
 
 
@@ -136,7 +136,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
             os.environ["DSL_GPU_MODEL"] = job["gpu_model"]  # for processes that the repro starts, too
         if _compilers(job["warm"]):
             session = install_alias(job["device"], job["compiler"])
-            supervisor.write_frame(result_fd, {"outcome": "begun", "facts": session.facts()})
+            frames.write_frame(result_fd, {"outcome": "begun", "facts": session.facts()})
         _seed(job["seed"])
         schedule = session.schedule if session is not None else lambda seed: None
         schedule(job["seed"])
@@ -345,7 +345,7 @@ def main() -> NoReturn:
     """In a new interpreter: read the job from the first file descriptor named, and run it."""
     try:
         job_fd, result_fd, fault_fd = map(int, sys.argv[1:4])
-        frame = supervisor.read_frame(supervisor.read_exactly(job_fd), limit_bytes=0)
+        frame = frames.read_frame(frames.read_exactly(job_fd), limit_bytes=0)
         os.close(job_fd)
         for fd in (result_fd, fault_fd):
             os.set_inheritable(fd, False)
@@ -353,7 +353,7 @@ def main() -> NoReturn:
         run_job(frame[0], result_fd, fault_fd)
     except BaseException:
         traceback.print_exc()
-        os._exit(supervisor.FAILED)
+        os._exit(frames.FAILED)
 
 
 if __name__ == "__main__":

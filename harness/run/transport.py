@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from harness.run.supervisor import BadFrame, read_frame, write_frame
+from harness.run.frames import BadFrame, read_frame, write_frame
 from harness.terminal import printable
 
 RESULT_LIMIT_BYTES = 64 << 20
@@ -97,7 +97,7 @@ class Local:
                 if self._note:
                     self._note(f"local: {printable(str(frame[0].get('text')))}")
         except (OSError, BadFrame, LinkDown) as error:
-            said = self._said()
+            said = self._last_words()
             self.close()
             raise LinkDown(f"{error}{said}") from None
         except BaseException:
@@ -152,7 +152,7 @@ class Local:
             raise LinkDown("the supervisor ended")
         return frame
 
-    def _said(self) -> str:
+    def _last_words(self) -> str:
         """What the supervisor wrote to stderr and how it ended, to put behind an error."""
         if self._process is None:
             return ""

@@ -22,7 +22,7 @@ from harness.claim.repro_file import read
 from harness.host.hosts import Host
 from harness.reporting import text_report
 from harness.run import result
-from harness.run.supervisor import BadFrame, pack_frame, read_frame, read_from
+from harness.run.frames import BadFrame, pack_frame, read_frame, read_from
 
 REPRO = '''# /// script
 # [tool.repro]

@@ -12,12 +12,13 @@ from harness import judge
 from harness.claim.repro_file import read
 from harness.cli import main
 from harness.comparison import golden
+from harness.errors import UsageError
 from harness.host import releases
 from harness.host.hosts import Host
 from harness.records import history
 from harness.reporting import text_report
 from harness.run.result import DTYPES, Array, Outcome
-from harness.session import Session, UsageError
+from harness.session import Session
 
 HOST = Host("embedded", "emulator")
 RUN = "def run():\n    return {}"

@@ -10,8 +10,9 @@ import pytest
 
 from harness import judge
 from harness.claim import repro_file
+from harness.errors import UsageError
 from harness.host import releases
-from harness.session import Session, UsageError
+from harness.session import Session
 
 ROOT = Path(__file__).parents[2]
 REPROS = [repro_file.read(path) for path in sorted(ROOT.joinpath("repros").rglob("*.py"))]

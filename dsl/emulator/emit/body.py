@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from dsl.emulator import context
 from dsl.emulator.builder import Builder
+from dsl.emulator.emit.special import read_special
 from dsl.emulator.ptx.literals import float_bits
 from dsl.emulator.ptx.syntax import (
     SINK,
@@ -260,8 +261,6 @@ class Body(Builder):
 
     def special(self, operand: Special) -> tuple[str, int]:
         """The value and width of a predefined register."""
-        from dsl.emulator.emit.special import read_special
-
         return read_special(self, operand.name)
 
     # ** inlining

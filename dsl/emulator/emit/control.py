@@ -28,7 +28,7 @@ def emit_polls(body) -> None:
         body.do(f"br i1 {body.cmp('ne', stop, 0)}, label %{stopped}, label %{on}, !prof !2")
         body.start(stopped)
         ends = body.fresh("ends")
-        answer = body.op(f"call i32 @emu_heed(i64 {body.cast('ptrtoint', '%ctx', 'ptr', 'i64')})")
+        answer = body.op(f"call i32 @emu_take_signals(i64 {body.cast('ptrtoint', '%ctx', 'ptr', 'i64')})")
         body.do(f"br i1 {body.cmp('eq', answer, 0)}, label %{on}, label %{ends}, !prof !2")
         body.start(ends)
         body.store("status", str(context.INTERRUPTED))

@@ -28,7 +28,7 @@ def copy(body, instr):
     target = checked(body, instr, body.address(destination), "shared", size.value)
     origin = body.address(source)
     _check_source(body, instr, origin, source_bytes, size.value)
-    _tell(body, instr, target, origin, source_bytes, size.value)
+    _report_accesses(body, instr, target, origin, source_bytes, size.value)
     target = body.cast("ptrtoint", target, "ptr", "i64")
     arguments = f"i64 {target}, i64 {origin}, i32 {size.value}, i32 {source_bytes}"
     body.do(f"call void @emu_queue_copy(ptr %ctx, i32 {body.threads['linear']}, {arguments})")
@@ -49,8 +49,8 @@ def _source_bytes(body, instr, size: int) -> str:
     return body.read(extra, 32)
 
 
-def _tell(body, instr, target: str, origin: str, source_bytes: str, size: int) -> None:
-    """What checkers want to know: it reads its source now, where it does, and writes until its wait."""
+def _report_accesses(body, instr, target: str, origin: str, source_bytes: str, size: int) -> None:
+    """Tell the checkers: the copy reads its source now, where it does, and writes until its wait."""
     if source_bytes != "0":
         look, after = body.fresh("reads"), body.fresh("writes")
         body.do(f"br i1 {body.cmp('eq', source_bytes, 0)}, label %{after}, label %{look}")

@@ -209,7 +209,7 @@ def _run_block() -> str:
         flag = f.alloca("i32", 4)
         f.put(flag, f.op(f"load volatile i32, ptr {f.field('stop')}"))
         with f.if_(f.cmp("ne", f.get(flag), 0)):
-            f.put(flag, f.op(f"call i32 @emu_heed(i64 {f.cast('ptrtoint', '%ctx', 'ptr', 'i64')})"))
+            f.put(flag, f.op(f"call i32 @emu_take_signals(i64 {f.cast('ptrtoint', '%ctx', 'ptr', 'i64')})"))
         stop = f.cmp("ne", f.get(flag), 0)
         with f.if_(stop):
             f.store("status", str(context.INTERRUPTED))

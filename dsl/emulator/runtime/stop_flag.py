@@ -8,7 +8,7 @@ from dsl.emulator import context
 from dsl.emulator.builder import Builder
 
 # It touches nothing that a kernel's code reads otherwise, so that loops keep in registers what they had there.
-SIGNATURES = {"emu_heed": "i32 (i64) nounwind memory(inaccessiblemem: readwrite)"}
+SIGNATURES = {"emu_take_signals": "i32 (i64) nounwind memory(inaccessiblemem: readwrite)"}
 _PYTHON = {"PyGILState_Ensure": "i32 ()", "PyGILState_Release": "void (i32)", "PyErr_CheckSignals": "i32 ()",
            "PyErr_Fetch": "void (ptr, ptr, ptr)", "PyErr_NormalizeException": "void (ptr, ptr, ptr)"}  # fmt: skip
 
@@ -21,10 +21,10 @@ def python() -> dict[str, int]:
 def functions() -> list[str]:
     """The IR text."""
     declared = [f"declare {text.partition(' ')[0]} @{name}{text.partition(' ')[2]}" for name, text in _PYTHON.items()]
-    return [*declared, _heed()]
+    return [*declared, _take_signals()]
 
 
-def _heed() -> str:
+def _take_signals() -> str:
     """0 to go on. Where it was asked to, signals are handled; what a handler raises is kept, and ends the launch.
 
     A handler's exception cannot go through a callback: it is raised before the callback's first statement.
@@ -47,4 +47,4 @@ def _heed() -> str:
     late = f.cmp("ugt", f.load("block"), f.load_shared("first_fault", grid, "seq_cst"), "i64")
     over = f.or_(late, f.cmp("ne", f.load_shared("halt", grid), 0), "i1")
     f.do(f"ret i32 {f.cast('zext', over, 'i1', 'i32')}")
-    return f.function("define i32 @emu_heed(i64 %address)")
+    return f.function("define i32 @emu_take_signals(i64 %address)")

@@ -33,14 +33,14 @@ class Signature:
 
     def bind(self, values: Sequence[Any], keywords: dict | None = None) -> tuple[list, Binding]:
         """Slot values of a call, and its binding, which holds the storages. Raises TypeError or ValueError."""
-        brought = self._brought(list(values), dict(keywords or {}))
+        by_parameter = self._by_parameter(list(values), dict(keywords or {}))
         binding, slots = Binding(str(self)), []
-        for position, (name, type_, value) in enumerate(zip(self.names, self.types, brought)):
+        for position, (name, type_, value) in enumerate(zip(self.names, self.types, by_parameter)):
             binding.position, binding.name = position, name
             slots += type_.read(value, binding)
         return slots, binding
 
-    def _brought(self, values: list, keywords: dict) -> list:
+    def _by_parameter(self, values: list, keywords: dict) -> list:
         """A value for every parameter. Raises TypeError for one too many or too few."""
         places = [place for place, type_ in enumerate(self.types) if not _from_environment(type_)]
         typed_places = [place for place in places if not isinstance(self.types[place], Static)]

@@ -158,11 +158,11 @@ class Reads:
                     continue
             for value in loaded:
                 self.value(value)
-            loaded = list(self._brought(what, of, names, cells))
+            loaded = list(self._loads(what, of, names, cells))
         for value in loaded:
             self.value(value)
 
-    def _brought(self, what: str, of: str, names: dict, cells: dict) -> Iterator[Any]:
+    def _loads(self, what: str, of: str, names: dict, cells: dict) -> Iterator[Any]:
         """The value from outside that an instruction loads."""
         if what == "LOAD_GLOBAL":
             if of in names:

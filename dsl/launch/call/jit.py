@@ -134,10 +134,10 @@ class CompiledFunction:
                         pass
         slots, binding = self.arguments.bind(args, keywords)
         returned = self.compiled.call(slots, binding.storages)
-        self._quicken()
+        self._make_reader()
         return returned
 
-    def _quicken(self) -> None:
+    def _make_reader(self) -> None:
         """From the second call on arguments are bound by a function made for their types."""
         running = session.current() if self.compiled.traced.kernels else None
         if self._binder is None or self._binder[0] is not running:

@@ -76,11 +76,11 @@ def with_reports(run: Any) -> Iterator[None]:
         self.device_report, run.failure = run.failure, None
 
     @functools.wraps(words)
-    def told(self):
+    def described(self):
         report = report_of(self)
         return words(self) if report is None else f"{words(self).rstrip()}\n{report}"
 
-    kind.__init__, kind.__str__ = initialise, told
+    kind.__init__, kind.__str__ = initialise, described
     try:
         yield
     finally:

@@ -7,7 +7,8 @@ import pytest
 from harness.claim import findings
 from harness.claim.repro_file import read
 from harness.cli import main
-from harness.session import Session, UsageError
+from harness.errors import UsageError
+from harness.session import Session
 
 REPROS = Path(__file__).parents[3] / "repros" / "checks"
 

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from harness.claim.repro_file import Otherwise, ReproError, Rule, is_repro, read
+from harness.claim.repro_file import Otherwise, ReproError, is_repro, read
+from harness.claim.rule import Rule
 
 GOOD = '''# /// script
 # dependencies = ["numpy"]

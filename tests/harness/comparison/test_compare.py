@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as npst
 
-from harness.claim.repro_file import Rule
+from harness.claim.rule import Rule
 from harness.comparison.compare import agree, compare, differences, is_finite, ulps_apart
 from harness.run.result import DTYPES, RAW, Array
 

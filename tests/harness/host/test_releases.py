@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from harness import judge
+from harness.errors import UsageError
 from harness.host import hosts, own_wheel, releases, remote_env
 from harness.host.hosts import Host, HostError
 from harness.host.settings import Settings
 from harness.reporting import release_table
 from harness.run.transport import Job, LinkDown, Local
-from harness.session import Session, UsageError
+from harness.session import Session
 
 JOB = Job("r.py", "", {}, "emulator", 5.0)
 NUMPY_ONLY = "import numpy as np\ndef run(): return {'out': np.arange(3)}\ndef expected(): return run()"

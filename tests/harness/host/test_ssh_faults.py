@@ -13,7 +13,7 @@ import pytest
 
 from harness import judge
 from harness.host import connection, hosts, own_wheel, remote_env
-from harness.run import supervisor
+from harness.run import frames
 
 ARRAY = "import numpy as np\ndef run():\n    return {'out': np.zeros(1)}"
 SLEEP = """
@@ -362,8 +362,8 @@ def test_200_megabytes_of_output(on_host, write, works):
     host = on_host()
     outcome = host.run(write(body))
     assert outcome.kind == "outputs" and outcome.stdout.endswith(r"x\x1b[2J\x1b]0;title\x07\x00the end" "\n")
-    assert f"[... {(200 << 20) + 24 - supervisor.TEXT_LIMIT_BYTES} bytes left out ...]" in outcome.stdout
-    assert len(outcome.stdout) < supervisor.TEXT_LIMIT_BYTES + 100
+    assert f"[... {(200 << 20) + 24 - frames.TEXT_LIMIT_BYTES} bytes left out ...]" in outcome.stdout
+    assert len(outcome.stdout) < frames.TEXT_LIMIT_BYTES + 100
     works(host)
 
 

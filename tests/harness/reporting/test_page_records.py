@@ -5,9 +5,9 @@ import hashlib
 import pytest
 
 from harness import cli, store
+from harness.errors import UsageError
 from harness.records.index import open_index
 from harness.reporting import page, page_records
-from harness.session import UsageError
 
 REPRO = '# /// script\n# [tool.repro]\n# ///\n"""A sentence from the file."""\ndef run():\n    return {}\n'
 PTX = {"good": "add.s32 %r1, %r0, 1;\nret;\n", "bad": "add.s32 %r1, %r0, 2;\nret;\n"}

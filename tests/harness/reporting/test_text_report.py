@@ -4,7 +4,7 @@ import numpy as np
 
 from harness import judge
 from harness.claim import check_lines
-from harness.claim.repro_file import Rule
+from harness.claim.rule import Rule
 from harness.comparison.compare import compare
 from harness.host.hosts import resolve
 from harness.reporting import text_report

@@ -123,7 +123,7 @@ BOMBS = {
 }
 READ = """
 import resource, struct, sys
-from harness.run.supervisor import BadFrame, read_frame, read_from
+from harness.run.frames import BadFrame, read_frame, read_from
 body = BODY
 before = resource.getrusage(resource.RUSAGE_SELF)
 try:

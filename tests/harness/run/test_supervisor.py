@@ -9,8 +9,7 @@ import uuid
 import pytest
 
 from harness import judge
-from harness.run import supervisor
-from harness.run.supervisor import BadFrame, pack_frame, read_frame, read_from
+from harness.run import frames
 from harness.run.transport import Local
 
 
@@ -187,7 +186,7 @@ def test_a_torrent_of_output_keeps_its_head_and_tail(outcome_of):
     body = "import numpy as np\ndef run():\n    print('a' * 9_000_000 + 'end\\x1b[31m')\n    return {'o': np.zeros(1)}"
     stdout = outcome_of(body).stdout
     assert stdout.startswith("aaa") and stdout.endswith(r"aend\x1b[31m" "\n") and "bytes left out" in stdout
-    assert len(stdout) < supervisor.TEXT_LIMIT_BYTES + 100
+    assert len(stdout) < frames.TEXT_LIMIT_BYTES + 100
 
 
 def test_output_of_grandchildren_and_of_c_is_captured(outcome_of):
@@ -236,21 +235,6 @@ def test_garbage_on_the_way_is_infra(write, embedded, monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", lambda argv, **kw: real([sys.executable, "-c", fake], **kw))
     outcome = judge.run(Local(), next(write(ARRAY).cases()), host)
     assert outcome.kind == "infra" and "expected a frame, got b'Welcome '" in outcome.text
-
-
-def test_frames():
-    header, buffers = {"a": [1, "é"]}, [b"12", b"", b"345"]
-    data = b"".join(bytes(piece) for piece in pack_frame(header, buffers))
-    got, back = read_frame(read_from(data), limit_bytes=5)
-    assert got == {"a": [1, "é"], "buffers": [2, 0, 3]} and back == buffers
-    assert read_frame(read_from(b""), 0) is None
-    with pytest.raises(BadFrame, match="over the limit of 4"):
-        read_frame(read_from(data), limit_bytes=4)
-    for cut in range(1, len(data)):
-        with pytest.raises(BadFrame):
-            read_frame(read_from(data[:cut]), limit_bytes=5)
-    with pytest.raises(BadFrame):
-        read_frame(read_from(data.replace(b"[2, 0, 3]", b"[-2, 0,3]")), limit_bytes=5)
 
 
 def test_no_core_files_and_no_terminal(outcome_of):
