@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from dsl.emulator import context
-from dsl.emulator.diagnosis import fault_report
+from dsl.emulator.diagnosis import cluster_report, fault_report
 from dsl.span import Span, short
 
 MOST_BLOCKS = 4  # told of, the lowest first
@@ -13,11 +13,13 @@ MOST_BLOCKS = 4  # told of, the lowest first
 
 def text(launch) -> str:
     """What each warp of the blocks that had begun was doing; "" where none had."""
-    stopped = sorted(
-        (slot for slot in launch.slots if slot.ctx.status == context.INTERRUPTED), key=lambda slot: slot.ctx.block
-    )
+    stopped = [slot for slot in launch.slots if slot.ctx.status == context.INTERRUPTED]
     if not stopped:
         return ""
+    for cluster in launch.clusters:  # the others of a cluster wait for the one that ran
+        if any(slot in stopped for slot in cluster.slots):
+            stopped += [slot for slot in cluster.slots if not slot.ctx.status and not cluster_report.is_gone(slot)]
+    stopped.sort(key=lambda slot: slot.ctx.block)
     place = next(filter(None, (_place_of(launch, slot.ctx.stopped_site) for slot in stopped)), None)
     blocks = f"{launch.blocks} block{'s' * (launch.blocks > 1)}"
     said = f"`{launch.entry_name}` was stopped: {blocks} of {launch.threads} threads"
@@ -67,4 +69,4 @@ def _block(launch) -> list[str]:
         threads = [each for each in launch.lanes(name) if each not in running]
         if threads:
             lines.append(f"        {fault_report.ranges(threads)}: {what}")
-    return lines
+    return lines if lines[1:] else [*lines, "        not begun"]

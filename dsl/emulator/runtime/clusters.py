@@ -168,7 +168,14 @@ def _begin_cluster() -> str:
 def _forget_threads(f: Builder, slot: str) -> None:
     """Of a block whose threads have not begun, others are to see that none of them has arrived or left."""
     masks = 4 * context.MAX_WARPS
-    for name, byte, size in (("live", -1, masks), ("exited", 0, masks), ("arrived", 0, masks * context.BARRIERS)):
+    for name, byte, size in (
+        ("live", -1, masks),
+        ("exited", 0, masks),
+        ("ready", 0, masks),
+        ("in_barrier", 0, masks),
+        ("in_warp", 0, masks),
+        ("arrived", 0, masks * context.BARRIERS),
+    ):
         f.do(f"call void @llvm.memset.p0.i64(ptr {f.field(name, of=slot)}, i8 {byte}, i64 {size}, i1 false)")
 
 

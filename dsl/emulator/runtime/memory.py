@@ -139,7 +139,7 @@ class Window:
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
-_MAP_FIXED_NOREPLACE, _MAP_PRIVATE, _MAP_ANONYMOUS = 0x100000, 0x02, 0x20
+_MAP_FIXED_NOREPLACE, _MAP_PRIVATE, _MAP_ANONYMOUS, _MAP_NORESERVE = 0x100000, 0x02, 0x20, 0x4000
 _FAILED = ctypes.c_void_p(-1).value
 
 
@@ -150,7 +150,7 @@ _WINDOWS = 0x2000  # from 0x100 << 32 on: below where Linux puts heaps, librarie
 def _map_aligned(length: int) -> tuple[int, int]:
     for _ in range(64):
         high = 0x100 + next(_next_window) % _WINDOWS
-        flags = _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_FIXED_NOREPLACE
+        flags = _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_FIXED_NOREPLACE | _MAP_NORESERVE
         address = _libc.mmap(high << 32, length, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
         if address == high << 32:
             return address, length

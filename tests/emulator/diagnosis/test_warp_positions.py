@@ -123,3 +123,14 @@ def test_a_program_that_hangs_says_where(by, status, last, tmp_path):
     assert "hangs.py:9:11: STOPPED\n    while x != end:\n" in said
     assert "warp 0 lane 0: in the loop at hangs.py:9, " in said
     assert said.endswith(last + "\n")
+
+
+def test_the_other_blocks_of_a_cluster_are_told_of():
+    """Block 0 runs for ever; block 1, which it has met, is ready to go on."""
+    meet = "barrier.cluster.arrive; barrier.cluster.wait;"
+    text = stopped(
+        f"mov.u32 %r3, %cluster_ctarank; {meet} setp.eq.u32 %p, %r3, 1; @%p ret;" + SPIN, 64, 2, cluster=(2, 1, 1)
+    )
+    lines = text.splitlines()
+    assert lines[lines.index("    block (1, 0, 0):") + 1 :] == ["        warps 0-1: ready to run"]
+    assert IN_LOOP in text
