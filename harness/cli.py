@@ -38,6 +38,7 @@ What does this GPU language feature really do? Write the question as one small f
   pytest repros --gpu-host p1              the same on the host p1 of ssh_config
   repro doctor p1                          what that host has and lacks
   repro capsule repros -o all.capsule      all of them as one file for a GPU without a connection
+  repro validate -o validate.pyz           all of them and all instruction forms, for a person with any GPU
   repro review; repro accept my_question   results that nobody judged yet; take one as its golden
   repro report -o record.html              all of it as one page: matrix, histories, what changed
   repro status                             what the record says of every claim; also history, diff, regressions, matrix
@@ -74,6 +75,18 @@ cuda-bindings, no compiler and nothing of this project.
   repro accept --from-replay out/                        here: make goldens validated by that GPU
 
 Exit status: 0 recorded, 1 nothing could be recorded, 2 wrong usage.
+"""
+
+_VALIDATE = """\
+Write one file below 50 MB for a person with any NVIDIA GPU and no clone: every repro, every instruction form that the
+emulator runs, probes of tensor cores, and the program that runs them. It needs Python, numpy and cuda-bindings there.
+
+  repro validate -o validate.pyz                         all of it
+  repro validate -o validate.pyz -k "mma or shuffle"     repros and forms that fit, as in pytest
+  python validate.pyz                                    there: run it; the same again goes on after a stop
+  repro accept --from-replay out.zip                     here: validated goldens and a table of agreement
+
+Exit status: 0 written, 2 wrong usage.
 """
 
 _REPORT = """\
@@ -156,6 +169,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_settings(doctor)
     doctor.set_defaults(command=_doctor)
     _add_capsules(commands)
+    _add_validate(commands)
     record_commands.add(commands)
     _add_report(commands)
     new = commands.add_parser("new", help="write a first repro that passes", description=_NEW, formatter_class=raw)
@@ -197,6 +211,38 @@ def _add_capsules(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--arch", metavar="SM", help="compile for this GPU and later (default: each repro's own arch)")
     parser.set_defaults(command=_capsule)
+
+
+def _add_validate(commands: argparse._SubParsersAction) -> None:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = commands.add_parser(
+        "validate", help="one file for a person with a GPU", description=_VALIDATE, formatter_class=raw
+    )
+    parser.add_argument(
+        "paths",
+        type=Path,
+        nargs="*",
+        default=[Path("repros")],
+        metavar="PATH",
+        help="repros and folders (default repros)",
+    )
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the file to write")
+    parser.add_argument("-k", dest="keyword", default="", metavar="EXPRESSION", help="only repros and forms that fit")
+    parser.set_defaults(command=_validate)
+
+
+def _validate(arguments: argparse.Namespace) -> int:
+    from harness.capsules import capsule_file, validation
+
+    cases = capsule_file.find(arguments.paths, arguments.keyword)
+    recorded, forms = validation.write(cases, arguments.out, arguments.keyword, lambda line: say(line))
+    if not recorded + forms:
+        raise UsageError("no repro and no instruction form fits")
+    size = arguments.out.stat().st_size
+    say(f"wrote {arguments.out}: {recorded} of {len(cases)} cases of repros, {forms} instruction forms, {size} bytes")
+    say("next, on a machine with a GPU:")
+    say(f"    uv run --no-project --with numpy --with cuda-bindings python {arguments.out.name}")
+    return HOLDS
 
 
 def _add_report(commands: argparse._SubParsersAction) -> None:

@@ -38,6 +38,7 @@ A result is refused if its repro or its golden has changed since, and an emulato
   repro accept --from-replay out/       judge a replayed capsule: each repro runs here once more, its kernels giving
                                         what they gave on that GPU; where that agrees with expected() and the golden,
                                         the golden becomes validated. Each verdict is a hardware record
+  repro accept --from-replay out.zip    the same for the one file that `repro validate` gave; it writes validation/ too
   pytest repros --update-goldens        run and accept at once
 
 Exit status: 0 all were accepted (of a replay: all agree), 1 some were not, 2 wrong usage (also under CI).
@@ -224,7 +225,7 @@ def _accept_replay(arguments: argparse.Namespace) -> int:
 
     by_status = capsule_file.accept(arguments.from_replay, _root(), arguments.accept_differences, say)
     say(", ".join(f"{len(names)} {status}" for status, names in by_status.items()))
-    return HOLDS if by_status.keys() <= {"validated", "skipped"} else FAILS
+    return HOLDS if by_status.keys() <= {"validated", "agreement", "skipped"} else FAILS
 
 
 def _selected(root: Path, arguments: argparse.Namespace) -> list[Any]:

@@ -104,6 +104,7 @@ FLOORS = {
         ("numpy", "torch"),
     ),
     "dsl/cutlass": (("dsl.cutlass", "dsl.launch", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", *_GROUND), ()),
+    "dsl/forms": (("dsl.forms", "dsl.emulator"), ("numpy",)),
     "dsl/notebook.py": (("dsl.alias", "dsl.launch", "dsl.core", *_GROUND), ("IPython",)),
     "dsl/prompt.py": ((), ()),
     "dsl/tirx": (("dsl.tirx", "dsl.launch", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", *_GROUND), ("numpy",)),
@@ -292,6 +293,7 @@ LAZY = {
     "dsl/tirx/build.py": ("dsl.launch.call.readable_text",),
     "harness/cli.py": (
         "harness.capsules.capsule_file",
+        "harness.capsules.validation",
         "harness.host.doctor",
         "harness.judge",
         "harness.records.history",

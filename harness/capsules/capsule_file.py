@@ -13,12 +13,13 @@ import json
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import judge, schema, store
-from harness.capsules import replay
+from harness.capsules import agreement, replay
 from harness.claim import findings
 from harness.claim.repro_file import Case, Repro, is_repro, read, short
 from harness.comparison import golden, observed
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 DEFAULT_ARCH = "sm_80"
 RECORDED = ("outputs", "trap", "deadlock", findings.FAULT, *findings.MEANINGS)
-KEPT_CAPSULE = "replayed.capsule"
+KEPT_CAPSULE = replay.KEPT_CAPSULE
 AGAIN = "--again"  # behind the name of a case's second recording, over other contents of new memory
 _DATE = (1980, 1, 1, 0, 0, 0)  # zip members carry none: equal recordings are equal files
 
@@ -54,12 +55,13 @@ def find(paths: Iterable[Path], keyword: str = "") -> list[Case]:
             files.append(path)
         else:
             raise Refused(f"{short(path)} does not exist")
-    fits = _matcher(keyword)
+    fits = matcher(keyword)
     repros: list[Repro] = [read(file.resolve()) for file in dict.fromkeys(files)]
     return [case for repro in repros for case in repro.cases() if fits(name_of(case))]
 
 
-def _matcher(keyword: str) -> Callable[[str], bool]:
+def matcher(keyword: str) -> Callable[[str], bool]:
+    """Whether a name fits a `-k` expression of pytest. Raises Refused."""
     if not keyword:
         return lambda name: True
     from _pytest.mark.expression import Expression
@@ -101,8 +103,12 @@ class Writer:
     def add(self, case: dict[str, Any], folder: Path) -> None:
         """A recorded case and the folder of its bytes."""
         self.cases.append(case)
+        self.add_bytes(folder)
+
+    def add_bytes(self, folder: Path) -> None:
+        """The files of a folder that are named by their sha256."""
         for file in sorted(folder.iterdir()):
-            if file.name != "launches.jsonl" and file.name not in self._blobs:
+            if not file.suffix and file.name not in self._blobs:
                 self._blobs.add(file.name)
                 self._write(f"blobs/{file.name}", file.read_bytes())
 
@@ -130,8 +136,17 @@ def script() -> str:
     return importlib.resources.files("harness.capsules").joinpath("replay.py").read_text()
 
 
-def record(cases: list[Case], out: Path, arch: str | None, say: Callable[[str], None]) -> int:
-    """Record these cases into a capsule at `out`; how many. `say` takes a line a case. Raises Refused, OSError."""
+def record(
+    cases: list[Case],
+    out: Path,
+    arch: str | None,
+    say: Callable[[str], None],
+    add: Callable[[Writer], dict[str, Any]] = lambda writer: {},
+) -> int:
+    """Record these cases into a capsule at `out`; how many. `say` takes a line a case. Raises Refused, OSError.
+
+    `add` may add cases behind them, and gives more fields of the capsule's index.
+    """
     names = names_of(cases)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -153,6 +168,7 @@ def record(cases: list[Case], out: Path, arch: str | None, say: Callable[[str], 
                     count += len(entry["launches"])
             said = f"recorded, {count} launch{'es' * (count != 1)}" if entry else why
             say(f"[{number}/{len(cases)}] {name}: {said}")
+        about |= add(writer)
         if writer.cases:
             writer.close(about)
     finally:
@@ -237,6 +253,21 @@ class Result:
     data: bytes
 
 
+def results_folder(path: Path, folder: Path) -> Path:
+    """A folder of results as it is; the one file of `repro validate` unpacked into `folder`. Raises Refused."""
+    if not path.is_file():
+        return path
+    try:
+        with zipfile.ZipFile(path) as file:
+            for name in file.namelist():
+                if "/" in name or "\\" in name or not name.endswith((".json", ".bin", KEPT_CAPSULE)):
+                    raise Refused(f"{short(path)} is not a file of results: it has a {name}")
+                (folder / name).write_bytes(file.read(name))
+    except (OSError, zipfile.BadZipFile, EOFError, ValueError, zlib.error, NotImplementedError) as error:
+        raise Refused(f"{short(path)} is not a file of results, or only part of one: {error}") from None
+    return folder
+
+
 def results(out: Path) -> tuple[replay.Capsule, list[Result]]:
     """The capsule and the results in a folder that replay.py wrote. Raises Refused."""
     kept = out / KEPT_CAPSULE
@@ -278,8 +309,22 @@ def accept(out: Path, root: Path, accept_differences: bool, say: Callable[[str],
     """
     if judge.in_ci():
         raise Refused("goldens are not accepted where CI is set: accept them by hand, and commit them")
-    capsule, replayed = results(out)
-    sorted_by: dict[str, list[str]] = {}
+    with tempfile.TemporaryDirectory(prefix="results-") as folder:
+        capsule, replayed = results(results_folder(out, Path(folder)))
+        forms = [one for one in replayed if "form" in one.case]
+        sorted_by = agreement.accept(capsule, forms, root, say)
+        rest = [one for one in replayed if "form" not in one.case]
+        return _accept_repros(capsule, rest, sorted_by, root, accept_differences, say)
+
+
+def _accept_repros(
+    capsule: replay.Capsule,
+    replayed: list[Result],
+    sorted_by: dict[str, list[str]],
+    root: Path,
+    accept_differences: bool,
+    say: Callable[[str], None],
+) -> dict[str, list[str]]:
     transport = hosts.resolve("embedded").connect()
     try:
         again = {one.case["name"].removesuffix(AGAIN): one for one in replayed if one.case["name"].endswith(AGAIN)}

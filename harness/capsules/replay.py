@@ -7,7 +7,10 @@
 A capsule is a zip file: `capsule.json`, and in `blobs/` PTX and bytes named by their sha256. Cases run in a child
 process, which is given up after a failure or a hang, so that no case sees another's. The folder gets, for each case,
 `NAME.json` (the GPU, the outcome, what each launch changed) and `NAME.bin` (those bytes), and a copy of the capsule.
-Exit status: 0 every case was replayed (a fault is a result), 1 some were not, 2 no such capsule, 3 no GPU.
+Run again with the same folder, it goes on where it was stopped. What `repro validate` wrote also packs the folder into
+one file, FOLDER.zip.
+Exit status: 0 every case was replayed (a fault is a result), 1 some were not, 2 no such capsule or a folder of another
+one, 3 no GPU.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import datetime
+import filecmp
 import hashlib
 import json
 import os
@@ -51,8 +55,12 @@ GUARD = 0xA5
 CHUNK_BYTES = 1 << 20
 DEFAULT_SMEM_BYTES = 48 * 1024
 COOPERATIVE, PROGRAMMATIC = 1, 2  # bits of a launch's flags
+TIMEOUT_S = 60.0  # for a case, where the capsule names no other
 START_S = 120.0  # for a child to import and to make a context
-NO_GPU = 3
+USAGE, NO_GPU = 2, 3
+KEPT_CAPSULE = "replayed.capsule"
+FINAL = ("ran", "fault", "trap", "deadlock", "skipped")  # outcomes that a run which goes on does not repeat
+FORMS_A_LINE = 100
 
 
 class BadCapsule(Exception):
@@ -251,8 +259,13 @@ class Replay:
                 outcome, kind = "error", None
             result |= {"outcome": outcome, "kind": kind, "name": error.name, "text": str(error).partition(": ")[2]}
             result["launch"] = len(result["launches"])
+            if error.name == "CUDA_ERROR_UNSUPPORTED_PTX_VERSION":
+                result |= {"outcome": "skipped", "kind": None, "text": "the PTX is newer than this driver"}
         except TooOld as error:
             result |= {"outcome": "skipped", "text": str(error)}
+        if "form" in self.case and all(launch["as_predicted"] for launch in result["launches"]):
+            self.data.clear()  # the capsule has these bytes
+            result["launches"] = [launch | {"changes": {}} for launch in result["launches"]]
         return result
 
     def close(self) -> None:
@@ -325,6 +338,10 @@ class Replay:
         return row
 
 
+class AnotherGpu(Exception):
+    """The folder has results of another GPU."""
+
+
 class TooOld(Exception):
     """The GPU cannot run this PTX."""
 
@@ -335,9 +352,10 @@ def sha256(data: Any) -> str:
 
 def write(path: str, data: bytes) -> None:
     """Write a file whole or not at all."""
-    with open(f"{path}.part", "wb") as file:
+    part = f"{path}.{os.getpid()}.part"
+    with open(part, "wb") as file:
         file.write(data)
-    os.replace(f"{path}.part", path)
+    os.replace(part, path)
 
 
 def write_result(out: str, case: dict[str, Any], device: dict[str, Any], result: dict[str, Any], data: bytes) -> None:
@@ -349,8 +367,43 @@ def write_result(out: str, case: dict[str, Any], device: dict[str, Any], result:
     write(os.path.join(out, case["name"] + ".json"), text.encode() + b"\n")
 
 
+def finished(out: str, capsule: Capsule) -> dict[int, dict[str, Any]]:
+    """By number: the results that are whole and final in a folder of this capsule."""
+    results = {}
+    for number, case in enumerate(capsule.cases):
+        try:
+            with open(os.path.join(out, case["name"] + ".json"), "rb") as file:
+                table = json.loads(file.read())
+            with open(os.path.join(out, case["name"] + ".bin"), "rb") as file:
+                is_whole = sha256(file.read()) == table["data_sha256"]
+            if is_whole and table["result"]["outcome"] in FINAL:
+                results[number] = table
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return results
+
+
+def pack(out: str) -> str:
+    """Write the folder of results as one file; its path."""
+    path = out.rstrip("/\\") + ".zip"
+    with zipfile.ZipFile(f"{path}.part", "w", zipfile.ZIP_DEFLATED) as file:
+        for name in sorted(os.listdir(out)):
+            if name.endswith((".json", ".bin")):
+                file.write(os.path.join(out, name), name)
+        file.write(os.path.join(out, KEPT_CAPSULE), KEPT_CAPSULE, zipfile.ZIP_STORED)
+    os.replace(f"{path}.part", path)
+    return path
+
+
+def die_with_parent() -> None:
+    """Linux: be killed when the parent is, also in the middle of a kernel that hangs."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+
+
 def child(capsule: Capsule, out: str, numbers: list[int], pipe: int) -> int:
     """Replay cases until one fails; tell the parent of each."""
+    die_with_parent()
     try:
         gpu = Gpu()
         device = gpu.facts()
@@ -380,14 +433,20 @@ class Children:
         self.capsule, self.path, self.out, self.timeout_s = capsule, path, out, timeout_s
         self.device: dict[str, Any] = {}
         self.outcomes: dict[int, str] = {}
+        self.count = 0
 
-    def run(self, numbers: list[int]) -> int:
-        """0, or NO_GPU where a child could not begin."""
-        todo = list(numbers)
+    def run(self, numbers: list[int], earlier: dict[int, dict[str, Any]]) -> int:
+        """0, or NO_GPU where a child could not begin, or USAGE where the `earlier` results are another GPU's."""
+        self.outcomes = {number: earlier[number]["result"]["outcome"] for number in numbers if number in earlier}
+        self.count = len(numbers)
+        if self.outcomes:
+            self.device = earlier[min(self.outcomes)]["device"]
+            print(f"{len(self.outcomes)} of {self.count} cases have results from an earlier run", flush=True)
+        todo = [number for number in numbers if number not in self.outcomes]
         while todo:
             status = self.one(todo)
             left = [number for number in todo if number not in self.outcomes]
-            if len(left) == len(todo):
+            if status == USAGE or len(left) == len(todo):
                 return status or NO_GPU
             todo = left
         return 0
@@ -406,7 +465,10 @@ class Children:
                 for line in lines(pipe, lambda: self.timeout_s if running is not None else START_S):  # noqa: B023
                     word, _, rest = line.partition(" ")
                     if word == "device":
-                        self.device = json.loads(rest)
+                        device = json.loads(rest)
+                        if self.device not in ({}, device):
+                            raise AnotherGpu(f"{self.out} has results of {self.device['name']}, not of this GPU")
+                        self.device = device
                     elif word == "start":
                         running = int(rest)
                     else:
@@ -414,6 +476,10 @@ class Children:
                         running = None
         except TimeoutError:
             timed_out = True
+        except AnotherGpu as error:
+            print(f"replay: {error}, its driver included: choose another folder with -o", file=sys.stderr)
+            process.kill()
+            return process.wait() and USAGE
         finally:
             if timed_out or sys.exc_info()[0]:
                 process.kill()
@@ -428,7 +494,11 @@ class Children:
 
     def end(self, number: int, outcome: str) -> None:
         self.outcomes[number] = outcome
-        print(f"[{len(self.outcomes)}] {self.capsule.cases[number]['name']}: {outcome}", flush=True)
+        case, so_far = self.capsule.cases[number], len(self.outcomes)
+        if "form" not in case or outcome not in ("ran", "skipped"):
+            print(f"[{so_far}/{self.count}] {case['name']}: {outcome}", flush=True)
+        elif so_far % FORMS_A_LINE == 0 or so_far == self.count:
+            print(f"[{so_far}/{self.count}] instruction forms, now {case['form']}", flush=True)
 
 
 def lines(pipe: Any, limit_s: Any) -> Any:
@@ -448,41 +518,66 @@ def lines(pipe: Any, limit_s: Any) -> Any:
 
 def main(argv: list[str] | None = None) -> int:
     own = sys.argv[0] if zipfile.is_zipfile(sys.argv[0]) else None
-    about = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=about)
-    parser.add_argument("capsule", nargs="?" if own else None, default=own, help="what `repro capsule` wrote")
-    parser.add_argument("-o", "--out", default="out", metavar="FOLDER", help="where results go (default out)")
-    parser.add_argument("-k", default="", metavar="TEXT", help="only cases whose name contains it")
-    parser.add_argument("--timeout", type=float, default=60, metavar="SECONDS", help="for one case (default 60)")
-    parser.add_argument("--child", help=argparse.SUPPRESS)
-    parser.add_argument("--pipe", type=int, help=argparse.SUPPRESS)
-    options = parser.parse_args(argv)
+    options = parser(own).parse_args(argv)
     try:
         capsule = Capsule(options.capsule)
         if options.child:
             return child(capsule, options.out, [int(number) for number in options.child.split(",")], options.pipe)
         capsule.check(options.capsule)
-        os.makedirs(options.out, exist_ok=True)
-        kept = os.path.join(options.out, "replayed.capsule")
-        if os.path.realpath(kept) != os.path.realpath(options.capsule):
-            shutil.copyfile(options.capsule, kept + ".part")
-            os.replace(kept + ".part", kept)
+        prepare(options.out, options.capsule)
     except (BadCapsule, OSError) as error:
         print(f"replay: {error}", file=sys.stderr)
-        return 2
+        return USAGE
     numbers = [number for number, case in enumerate(capsule.cases) if options.k in case["name"]]
-    children = Children(capsule, options.capsule, options.out, options.timeout)
+    timeout_s = options.timeout or capsule.index.get("timeout_s", TIMEOUT_S)
+    children = Children(capsule, options.capsule, options.out, timeout_s)
+    status = 0
     try:
-        status = children.run(numbers)
+        status = children.run(numbers, finished(options.out, capsule))
     except KeyboardInterrupt:
-        print("replay: stopped; the results in the folder are complete", file=sys.stderr)
-        return 130
-    if status:
-        return status
+        print("replay: stopped; run the same command again to go on", file=sys.stderr)
+        status = 130
+    if status in (0, 130) and children.outcomes:
+        results = pack(options.out) if capsule.index.get("one_file") else options.out
+        summarize(children, results)
+    return status or int(any(word in children.outcomes.values() for word in ("crash", "error", "skipped")))
+
+
+def parser(own: str | None) -> argparse.ArgumentParser:
+    about = argparse.RawDescriptionHelpFormatter
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=about)
+    options.add_argument("capsule", nargs="?" if own else None, default=own, help="what `repro capsule` wrote")
+    options.add_argument("-o", "--out", default="out", metavar="FOLDER", help="where results go (default out)")
+    options.add_argument("-k", default="", metavar="TEXT", help="only cases whose name contains it")
+    options.add_argument("--timeout", type=float, metavar="SECONDS", help=f"for one case (default {TIMEOUT_S:g})")
+    options.add_argument("--child", help=argparse.SUPPRESS)
+    options.add_argument("--pipe", type=int, help=argparse.SUPPRESS)
+    return options
+
+
+def prepare(out: str, path: str) -> None:
+    """Make the folder, with a copy of the capsule in it. Raises BadCapsule where it is another capsule's."""
+    os.makedirs(out, exist_ok=True)
+    kept = os.path.join(out, KEPT_CAPSULE)
+    if os.path.exists(kept) and not filecmp.cmp(kept, path, shallow=False):
+        raise BadCapsule(f"{out} has results of another capsule: choose another folder with -o")
+    if not os.path.exists(kept):
+        shutil.copyfile(path, kept + ".part")
+        os.replace(kept + ".part", kept)
+
+
+def summarize(children: Children, results: str) -> None:
+    """Say what was skipped and why, how many cases ended how, and where the results are."""
+    reasons: dict[str, int] = {}
+    for number, table in finished(children.out, children.capsule).items():
+        if children.outcomes.get(number) == "skipped":
+            text = table["result"]["text"]
+            reasons[text] = reasons.get(text, 0) + 1
+    for text, count in sorted(reasons.items()):
+        print(f"skipped {count}: {text}")
     counts = {word: list(children.outcomes.values()).count(word) for word in sorted(set(children.outcomes.values()))}
-    said = ", ".join(f"{count} {word}" for word, count in counts.items()) or "nothing"
-    print(f"{said} on {children.device.get('name', 'no GPU')}: {options.out}")
-    return int(any(word in counts for word in ("crash", "error", "skipped")))
+    said = ", ".join(f"{count} {word}" for word, count in counts.items())
+    print(f"{said} on {children.device.get('name', 'no GPU')}: {results}")
 
 
 if __name__ == "__main__":

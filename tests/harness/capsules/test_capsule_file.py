@@ -184,14 +184,14 @@ def test_replay_runs_every_case_whatever_became_of_the_others(results):
     assert (status, lines) == (
         0,
         [
-            "[1] adds: ran",
-            "[2] hangs: deadlock",
-            "[3] often: ran",
-            "[4] outside: fault",
-            "[5] poisoned: ran",
-            "[6] poisoned--again: ran",
-            "[7] two_launches--by=2: ran",
-            "[8] two_launches--by=3: ran",
+            "[1/8] adds: ran",
+            "[2/8] hangs: deadlock",
+            "[3/8] often: ran",
+            "[4/8] outside: fault",
+            "[5/8] poisoned: ran",
+            "[6/8] poisoned--again: ran",
+            "[7/8] two_launches--by=2: ran",
+            "[8/8] two_launches--by=3: ran",
             "1 deadlock, 1 fault, 6 ran on Stand-in GPU: OUT",
         ],
     )
@@ -299,8 +299,8 @@ def test_a_crash_is_told_and_the_rest_goes_on(project, stand_in, tmp_path):
     file, out = project / "all.capsule", tmp_path / "out"
     status, lines = replayed(stand_in, file, out, "-k", "two", STAND_IN_CRASH="scale")
     assert status == 1 and lines == [
-        "[1] two_launches--by=2: crash",
-        "[2] two_launches--by=3: crash",
+        "[1/2] two_launches--by=2: crash",
+        "[2/2] two_launches--by=3: crash",
         "2 crash on Stand-in GPU: OUT",
     ]
     found, said = accepted(project, out)

@@ -2,7 +2,7 @@
 
 `build(folder)` compiles the library and returns the environment in which a Python process finds it instead of a
 driver. Kernel failures become the driver's codes. Kernels whose name holds STAND_IN_HANG hang, STAND_IN_CRASH kills
-the process, and STAND_IN_WRONG writes one byte more than the kernel did.
+the process, and STAND_IN_WRONG flips a bit of the first byte of its first array. Each may be several names with commas.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def build(folder: Path) -> dict[str, str]:
 
 
 def doomed(variable: str, entry: str) -> bool:
-    """Whether a variable of the environment names this kernel."""
-    return os.environ.get(variable, "?") in entry
+    """Whether a variable of the environment names this kernel, among others with commas between them."""
+    return any(name in entry for name in os.environ.get(variable, "?").split(","))
 
 
 class Function:

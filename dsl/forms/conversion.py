@@ -1,0 +1,92 @@
+"""Forms of cvt. PTX ISA 9.7.9.21."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dsl.forms.floating import ROUNDINGS, options
+from dsl.forms.form import Form
+from dsl.forms.integer import simple
+from dsl.forms.operands import WORD, operands, width
+
+INT = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
+FLOAT = ("f16", "f32", "f64")
+INTEGRAL = ("rni", "rzi", "rmi", "rpi")
+
+
+def integers() -> Iterator[Form]:
+    """Between integers, and between integers and floats."""
+    for target in INT:
+        for source in INT:
+            yield _cvt(f"cvt.{target}.{source}", target, source)
+            if not _holds(target, source):
+                yield _cvt(f"cvt.sat.{target}.{source}", target, source)
+        for source in FLOAT:
+            for each in options(INTEGRAL, ("", "ftz") if source == "f32" else ("",), ("", "sat")):
+                yield _cvt(f"cvt{each}.{target}.{source}", target, source)
+            for each in options(ROUNDINGS, ("",)):
+                yield _cvt(f"cvt{each}.{source}.{target}", source, target)
+
+
+def floats() -> Iterator[Form]:
+    """Between floats, and to integral values of the same type."""
+    for each in options(INTEGRAL, ("", "ftz"), ("", "sat")):
+        yield _cvt(f"cvt{each}.f32.f32", "f32", "f32")
+    for kind in ("f16", "f64"):
+        for each in options(INTEGRAL, ("", "sat")):
+            yield _cvt(f"cvt{each}.{kind}.{kind}", kind, kind)
+    for each in options(("", "ftz"), ("", "sat")):
+        yield _cvt(f"cvt{each}.f32.f16", "f32", "f16")
+        for rounding in ROUNDINGS:
+            yield _cvt(f"cvt.{rounding}{each}.f32.f64", "f32", "f64")
+            yield _cvt(f"cvt.{rounding}{each}.f16.f32", "f16", "f32")
+        yield _cvt(f"cvt{each}.f64.f32", "f64", "f32")
+    for rounding in ROUNDINGS:
+        yield _cvt(f"cvt.{rounding}.f16.f64", "f16", "f64")
+    yield _cvt("cvt.f64.f16", "f64", "f16")
+    yield _cvt("cvt.f32.bf16", "f32", "bf16", "sm_80", "7.1")
+    for each in options(("rn", "rz"), ("", "relu")):
+        yield _cvt(f"cvt{each}.bf16.f32", "bf16", "f32", "sm_80")
+        yield _cvt(f"cvt{each}.f16.f32", "f16", "f32", "sm_80") if "relu" in each else _pack(f"cvt{each}.f16x2.f32")
+        yield _pack(f"cvt{each}.bf16x2.f32")
+        if "relu" in each:
+            yield _pack(f"cvt{each}.f16x2.f32")
+        yield _cvt(f"cvt{each}.tf32.f32", "b32", "f32", "sm_90", "7.8")
+    yield _cvt("cvt.rna.tf32.f32", "b32", "f32", "sm_80")
+    yield _cvt("cvt.rna.satfinite.tf32.f32", "b32", "f32", "sm_80", "8.1")
+
+
+def eight_bits() -> Iterator[Form]:
+    """Pairs of 8-bit floats."""
+    for kind in ("e4m3x2", "e5m2x2"):
+        for each in options(("", "relu")):
+            arrays = operands("f32", 2)
+            name = f"cvt.rn.satfinite{each}.{kind}.f32"
+            yield Form(name, f"{name} %d0, %a0, %a1;", arrays, ("u2",), "sm_89", "8.1")
+            name = f"cvt.rn.satfinite{each}.{kind}.f16x2"
+            yield Form(name, f"{name} %d0, %a0;", operands("f16x2", 1), ("u2",), "sm_89", "8.1")
+            name = f"cvt.rn{each}.f16x2.{kind}"
+            yield Form(name, f"{name} %d0, %a0;", operands("b16", 1), ("u4",), "sm_89", "8.1")
+
+
+def _cvt(name: str, target: str, source: str, arch: str = "sm_70", version: str = "") -> Form:
+    if width(target) == 8:  # the register is wider: what lies above the result is extended
+        return Form(name, f"{name} %d0, %a0;", operands(source, 1), ("u2",), arch, version)
+    return simple(name, source, target, arch, version)
+
+
+def _holds(target: str, source: str) -> bool:
+    """Whether an integer type has every value of another: then it has no .sat."""
+    if target[0] == source[0]:
+        return width(target) >= width(source)
+    return target[0] == "s" and width(target) > width(source)
+
+
+def _pack(name: str) -> Form:
+    return Form(name, f"{name} %d0, %a0, %a1;", operands("f32", 2), (WORD[32],), "sm_80")
+
+
+def forms() -> Iterator[Form]:
+    yield from integers()
+    yield from floats()
+    yield from eight_bits()

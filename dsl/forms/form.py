@@ -1,0 +1,82 @@
+"""One form of an instruction as a kernel: each thread loads its operands, runs the instruction, stores the results."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+BLOCK = 128
+VERSIONS = {  # the least PTX version that knows a target. PTX ISA, release notes
+    "sm_70": "6.5", "sm_75": "6.5", "sm_80": "7.0", "sm_86": "7.1", "sm_89": "7.8", "sm_90": "7.8", "sm_100": "8.6",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Form:
+    """`name` is the instruction as PTX spells it, `text` its lines, which read %a0, %a1, ... and set %d0, %d1, ...
+
+    operands    an array for each register that is read, an element a thread; all have one length. Elements of more
+                than 8 bytes are not loaded: `text` reads them in the parameter p_a0, p_a1, ...
+    results     the numpy type of each register that is set; the register has its size, at least 16 bits
+    target      the least target that has the form; `version` where the form needs a later PTX than the target
+    threads     how many threads make one case: 1, or 32 where a warp computes together
+    rule        how results compare: nothing is bits; `dtype` with `relative`, `absolute` are bounds of an
+                approximation, `open` says that none is stated
+    by_model    whether the result depends on the GPU model
+    """
+
+    name: str
+    text: str
+    operands: tuple[np.ndarray, ...]
+    results: tuple[str, ...]
+    target: str = "sm_70"
+    version: str = ""
+    threads: int = 1
+    rule: dict = field(default_factory=dict)
+    by_model: bool = False
+    declarations: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many threads it has."""
+        return len(self.operands[0])
+
+    @property
+    def entry(self) -> str:
+        """The name of its kernel."""
+        return "form_" + re.sub(r"\W", "_", self.name)
+
+    @property
+    def ptx(self) -> str:
+        """The module."""
+        version = max(
+            VERSIONS[self.target], self.version or "1.0", key=lambda text: [int(part) for part in text.split(".")]
+        )
+        outs = [f"d{index}" for index in range(len(self.results))]
+        ins = [f"a{index}" for index in range(len(self.operands))]
+        parameters = ", ".join(f".param .u64 p_{name}" for name in (*outs, *ins))
+        sizes = dict(zip(outs, (np.dtype(kind).itemsize for kind in self.results), strict=True))
+        sizes |= dict(zip(ins, (array.itemsize for array in self.operands), strict=True))
+        lines = [
+            f".version {version}\n.target {self.target}\n.address_size 64",
+            f".visible .entry {self.entry}({parameters})\n{{",
+            ".reg .pred %p, %q;\n.reg .b16 %h, %g;\n.reg .b32 %i, %n, %w, %t, %u;\n.reg .b64 %base, %off, %v;",
+            *(f".reg .b{max(16, 8 * size)} %{name};" for name, size in sizes.items() if size <= 8),
+            self.declarations,
+            "mov.u32 %i, %ctaid.x;\nmov.u32 %n, %ntid.x;\nmov.u32 %w, %tid.x;\nmad.lo.u32 %i, %i, %n, %w;",
+            *(line for name in ins if sizes[name] <= 8 for line in _access("ld", name, sizes[name])),
+            self.text,
+            *(line for name in outs for line in _access("st", name, sizes[name])),
+            "ret;\n}\n",
+        ]
+        return "\n".join(filter(None, lines))
+
+
+def _access(opcode: str, name: str, size: int) -> list[str]:
+    place = f"%{name}, [%base]" if opcode == "ld" else f"[%base], %{name}"
+    return [
+        f"ld.param.u64 %base, [p_{name}];\nmul.wide.u32 %off, %i, {size};\nadd.u64 %base, %base, %off;",
+        f"{opcode}.global.b{8 * size} {place};",
+    ]

@@ -1,0 +1,92 @@
+"""What the emulator gives for a form, and the files of a recorded form."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+
+from dsl import emulator
+from dsl.emulator.runtime.tensor_core import DEFAULT_GPU_MODEL
+from dsl.forms.form import BLOCK, Form
+
+MODEL_OF = {"sm_80": "a100", "sm_86": "a100", "sm_89": "l40s", "sm_90": "h100"}  # whose arithmetic a GPU should have
+PAGE_BYTES = 4096
+
+
+def predict(form: Form, gpu_model: str = DEFAULT_GPU_MODEL) -> list[np.ndarray]:
+    """The results of a form on the emulator, an array for each register that is set. Raises what a load raises."""
+    outs = [np.zeros(form.count, kind) for kind in form.results]
+    arrays = [*outs, *(np.ascontiguousarray(each) for each in form.operands)]
+    program, memory = emulator.load(form.ptx, gpu_model=gpu_model), emulator.Memory()
+    for index, array in enumerate(arrays):
+        memory.register(array.ctypes.data, array.nbytes, f"array {index}")
+    params = [struct.pack("<Q", array.ctypes.data) for array in arrays]
+    emulator.launch(program, form.entry, (form.count // BLOCK, 1, 1), (BLOCK, 1, 1), params, memory)
+    return outs
+
+
+def models(form: Form) -> list[str]:
+    """The GPU models that a form is predicted for: one of each kind of tensor core, or the default."""
+    if not form.by_model:
+        return [DEFAULT_GPU_MODEL]
+    return list(dict.fromkeys(MODEL_OF.values()))
+
+
+def record(form: Form, folder: Path) -> dict:
+    """The form as a case of a capsule (see launch/devices/recording.py for its launch); its bytes go to `folder`."""
+
+    def save(data: bytes) -> str:
+        name = hashlib.sha256(data).hexdigest()
+        (folder / name).write_bytes(data)
+        return name
+
+    predictions = {model: [save(each.tobytes()) for each in predict(form, model)] for model in models(form)}
+    default = predictions.get(DEFAULT_GPU_MODEL) or next(iter(predictions.values()))
+    sizes = [form.count * np.dtype(kind).itemsize for kind in form.results]
+    contents = [*(None for _ in sizes), *(save(each.tobytes()) for each in form.operands)]
+    sizes += [each.nbytes for each in form.operands]
+    regions, writes = {}, {}
+    for index, (size, content) in enumerate(zip(sizes, contents, strict=True)):
+        regions[str(index)] = {"size_bytes": size, "residue": 0, "label": f"array {index}"}
+        writes[str(index)] = [{"at": 0, "size": size} | ({"bytes": content} if content else {"fill": 0})]
+    launch = {
+        "ptx": save(form.ptx.encode()),
+        "entry": form.entry,
+        "grid": [form.count // BLOCK, 1, 1],
+        "block": [BLOCK, 1, 1],
+        "cluster": [1, 1, 1],
+        "smem_bytes": 0,
+        "flags": 0,
+        "params": [{"bytes": bytes(8).hex(), "pointers": [[0, index, 0]]} for index in range(len(sizes))],
+        "regions": regions,
+        "writes": writes,
+        "pointers": [],
+        "predicted": {
+            str(index): [{"at": 0, "size": sizes[index], "bytes": each}] for index, each in enumerate(default)
+        },
+    }
+    return {
+        "form": form.name,
+        "threads": form.threads,
+        "rule": form.rule,
+        "operands": [each.dtype.str for each in form.operands],
+        "results": [np.dtype(kind).str for kind in form.results],
+        "predictions": predictions,
+        "arch": form.target,
+        "launches": [launch],
+    }
+
+
+def write(forms: list[Form], folder: Path, say) -> None:
+    """`forms.json` and files of bytes named by their sha256. `say` takes a line now and then."""
+    folder.mkdir(parents=True, exist_ok=True)
+    cases = []
+    for number, form in enumerate(forms, 1):
+        cases.append(record(form, folder))
+        if number % 100 == 0 or number == len(forms):
+            say(f"[{number}/{len(forms)}] instruction forms predicted")
+    (folder / "forms.json").write_text(json.dumps({"model_of": MODEL_OF, "default": DEFAULT_GPU_MODEL, "cases": cases}))

@@ -1,0 +1,132 @@
+"""Probes of tensor cores: mma.sync of every shape and type. PTX ISA 9.7.14.5.14.
+
+A warp is one probe. The operands of a warp are of one of KINDS, and some probes have few elements that are not zero,
+so that a disagreement has a small input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from dsl.emulator.runtime.fragments import BITS, SHAPES, Mma, a_element, b_element, c_element
+from dsl.forms.form import Form
+from dsl.forms.warp import LANES, warp_form
+
+KINDS = ("one product", "two products", "near one", "wide", "cancelling", "ties", "subnormal", "special values")
+PROBES = 64  # warps a form
+_FLOATS = {
+    "f16": (16, 10),
+    "bf16": (16, 7),
+    "tf32": (32, 23),
+    "f32": (32, 23),
+    "f64": (64, 52),
+    "e4m3": (8, 3),
+    "e5m2": (8, 2),
+}
+
+
+def elements(kind: str, count: int, seed: int) -> np.ndarray:
+    """(PROBES, count) bit patterns of a type, as uint64."""
+    stream = np.random.PCG64([seed, count, sum(kind.encode())])
+    raw = stream.random_raw(PROBES * count).reshape(PROBES, count)
+    if kind not in _FLOATS:
+        return _integers(kind, raw)
+    bits, fraction = _FLOATS[kind]
+    ones = (1 << bits - 1 - fraction) - 1
+    choice = stream.random_raw(PROBES * count).reshape(PROBES, count)
+    mantissa = raw & np.uint64((1 << fraction) - 1)
+    spreads = [{"wide": ones - 1, "cancelling": 1, "special values": 6, "subnormal": 6}.get(each, 4) for each in KINDS]
+    spread = np.array([spreads[probe % len(KINDS)] for probe in range(PROBES)], np.uint64)[:, None]
+    exponent = choice % spread + np.maximum(np.int64(ones >> 1) - (spread // 2).astype(np.int64), 0).astype(np.uint64)
+    pick = (choice >> np.uint64(40)) & np.uint64(7)
+    value = np.zeros((PROBES, count), np.uint64)
+    for probe in range(PROBES):
+        how = KINDS[probe % len(KINDS)]
+        e, f, p = exponent[probe].copy(), mantissa[probe].copy(), pick[probe]
+        if how == "ties":
+            f = np.where(p < 5, f & np.uint64(1), f)
+        elif how == "cancelling":
+            f &= np.uint64(~3 & (1 << fraction) - 1)
+        elif how == "subnormal":
+            e = np.where(p < 5, np.uint64(0), e)
+        elif how == "special values" and bits > 8:
+            special = choice[probe] % np.uint64(29) == 0
+            e, f = np.where(special, np.uint64(ones), e), np.where(special & (p < 4), np.uint64(0), f)
+        value[probe] = (raw[probe] >> np.uint64(63)) << np.uint64(bits - 1) | e << np.uint64(fraction) | f
+        if how == "special values" and bits == 8:
+            value[probe] = raw[probe] & np.uint64(255)
+    return value & np.uint64(0xFFFFE000) if kind == "tf32" else value
+
+
+def _integers(kind: str, raw: np.ndarray) -> np.ndarray:
+    bits = int(kind[1:])
+    value = raw & np.uint64((1 << bits) - 1)
+    edge = (raw >> np.uint64(50)) % np.uint64(5) == 0
+    return np.where(edge, np.uint64(1 << bits - 1) - ((raw >> np.uint64(40)) & np.uint64(1)), value)
+
+
+def _keep(columns: np.ndarray) -> None:
+    """Make all but one or two of the columns (PROBES, rows, K) zero in the probes that ask for few products."""
+    k = columns.shape[2]
+    for number in range(PROBES):
+        kind = KINDS[number % len(KINDS)]
+        if kind not in ("one product", "two products"):
+            continue
+        chosen = {(number * 5 + each * 3) % k for each in range(1 + (kind == "two products"))}
+        columns[number][:, [column for column in range(k) if column not in chosen]] = 0
+
+
+def probe(form: Mma) -> Form:
+    """The form of mma as a kernel of PROBES warps."""
+    m, n, k = form.m, form.n, form.k
+    a = elements(form.a, m * k, 1).reshape(PROBES, m, k)
+    b = elements(form.b, n * k, 2).reshape(PROBES, n, k)
+    c = elements(form.c, m * n, 3).reshape(PROBES, m, n)
+    _keep(a)
+    _keep(b)
+    c[::3] = 0
+    counts = form.registers
+    halves = 2 if form.c == "f16" else 1
+    operands = [_register(a, form.a, form.pack, partial(a_element, form, register=each)) for each in range(counts[0])]
+    turned = b.transpose(0, 2, 1)
+    operands += [
+        _register(turned, form.b, form.pack, partial(b_element, form, register=each), (1, 0))
+        for each in range(counts[1])
+    ]
+    operands += [_register(c, form.c, halves, partial(c_element, index=halves * each)) for each in range(counts[2])]
+    names = iter(f"%a{index}" for index in range(sum(counts)))
+    lists = ["{" + ", ".join(next(names) for _ in range(count)) + "}" for count in counts]
+    types = f"{form.c}.{form.a}.{form.b}.{form.c}"
+    name = f"mma.sync.aligned.m{m}n{n}k{k}.row.col{'.satfinite' * form.saturates}.{types}"
+    text = f"{name} {{{', '.join(f'%d{index}' for index in range(counts[2]))}}}, {', '.join(lists)};"
+    results = ("u8" if form.c == "f64" else "u4",) * counts[2]
+    target, version = _target(form)
+    return warp_form(name, text, operands, results, target, version=version, by_model=form.c in ("f16", "f32"))
+
+
+def _target(form: Mma) -> tuple[str, str]:
+    """The least target and the least PTX version of a form. PTX ISA 9.7.14.5.14, its notes on both."""
+    if form.a in ("e4m3", "e5m2"):
+        return "sm_89", "8.7" if form.k == 16 or form.c == "f16" else "8.4"
+    return ("sm_90", "7.8") if (form.a, form.m) == ("f64", 16) else ("sm_80", "")
+
+
+def _register(matrix: np.ndarray, kind: str, pack: int, first, step: tuple[int, int] = (0, 1)) -> np.ndarray:
+    """One register of each lane of each probe; `first` gives the place of its lowest element, `step` the way on."""
+    bits = np.uint64(BITS[kind])
+    rows, columns = np.array([first(lane=lane) for lane in range(LANES)]).T
+    joined = np.zeros((PROBES, LANES), np.uint64)
+    for each in range(pack):
+        joined |= matrix[:, rows + step[0] * each, columns + step[1] * each] << (np.uint64(each) * bits)
+    return np.ascontiguousarray(joined.reshape(-1).astype("u8" if kind == "f64" else "u4"))
+
+
+def forms() -> Iterator[Form]:
+    for shape, rows in SHAPES.items():
+        for types in rows:
+            yield probe(Mma(*shape, *types))
+            if types[2] == "s32":
+                yield probe(Mma(*shape, *types, saturates=True))

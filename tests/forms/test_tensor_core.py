@@ -1,0 +1,24 @@
+"""Probes of tensor cores: what kinds of operands there are."""
+
+import numpy as np
+
+from dsl.emulator.runtime.fragments import SHAPES
+from dsl.forms import tensor_core
+
+
+def test_every_shape_and_type_is_probed():
+    names = [form.name for form in tensor_core.forms()]
+    integers = sum(types[2] == "s32" for rows in SHAPES.values() for types in rows)
+    assert len(names) == sum(map(len, SHAPES.values())) + integers
+    assert "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32" in names
+
+
+def test_kinds_of_operands_are_what_they_are_called():
+    values = tensor_core.elements("f16", 256, 1).astype(np.uint16).reshape(8, -1, 256).view(np.float16)
+    kinds = {kind: values[:, number].astype(np.float64) for number, kind in enumerate(tensor_core.KINDS)}
+    finite = [kind for kind in kinds if np.isfinite(kinds[kind]).all()]
+    assert finite == [kind for kind in tensor_core.KINDS if kind != "special values"]
+    assert (np.abs(kinds["subnormal"]) < 2.0**-14).mean() > 0.5
+    sizes = np.abs(kinds["wide"])
+    assert sizes.max() / sizes.min() > 2.0**25
+    assert {1.0, 2.0} >= set(2.0 ** np.floor(np.log2(np.abs(kinds["cancelling"]))).reshape(-1))
