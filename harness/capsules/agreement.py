@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.claim.repro_file import short
-from harness.session import UsageError
+from harness.errors import UsageError
 
 if TYPE_CHECKING:
     from harness.capsules import replay
