@@ -1,10 +1,23 @@
 """The CuTe DSL surface under upstream's names; `import cutlass` finds it through dsl.alias. It only translates."""
 
+import importlib as _importlib
+
 from dsl.core.control_flow.expressions import all_, any_, every as and_, max_ as max, min_ as min, not_, some as or_
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.number.dtypes import Uint128, dtype, numeric as as_numeric
 from dsl.core.number.operators import select as select_
-from dsl.cutlass import cuda, cute, memory, pipeline, shared_names as _shared_names, tensor_utils, testing, torch, utils
+from dsl.cutlass import (
+    cuda,
+    cute,
+    memory,
+    pipeline,
+    shared_names as _shared_names,
+    stand_ins as _stand_ins,
+    tensor_utils,
+    testing,
+    torch,
+    utils,
+)
 from dsl.cutlass.grammar import Constexpr, const_expr, dsl_user_op, dynamic_expr, range, range_constexpr, range_dynamic
 from dsl.cutlass.shared_names import *  # noqa: F403 - its `__all__` is a part of ours
 from dsl.cutlass.unsupported import module_getattr as _refuser
@@ -47,5 +60,15 @@ __all__ = [
 ]
 __all__ += _shared_names.__all__
 
-__getattr__ = _refuser("cutlass", for_generate="write a `for` statement", yield_out="write a `for` statement")
+_stand_ins.register_implementations()
+_refused = _refuser("cutlass", for_generate="write a `for` statement", yield_out="write a `for` statement")
+
+
+def __getattr__(name: str) -> object:
+    """The modules for authors of ops are imported when one of them is asked for."""
+    if name in ("_mlir", "base_dsl", "cutlass_dsl"):
+        return _importlib.import_module(f"dsl.cutlass.{name}")
+    return _refused(name)
+
+
 __version__ = "4.8.1"  # the release whose programs and meanings these are

@@ -118,3 +118,35 @@ def _refused_when_called(name: str, fix: str) -> Callable:
         raise UnsupportedName(f"{name} is not part of this compiler", id="UNSUPPORTED_NAME", fix=fix)
 
     return call
+
+
+class RefusedWhenUsed:
+    """In the place of a name of upstream's that is not here: it may be imported and written in annotations.
+
+    What else is done with it raises UnsupportedName with the name: a call, an attribute, `isinstance`, a subclass.
+    """
+
+    def __init__(self, name: str, fix: str):
+        self._name, self._fix = name, fix
+
+    def __repr__(self) -> str:
+        return f"<{self._name}, not part of this compiler yet>"
+
+    def __or__(self, other: Any) -> RefusedWhenUsed:
+        return self
+
+    __ror__ = __or__
+
+    def __getitem__(self, item: Any) -> RefusedWhenUsed:
+        return self
+
+    @author_traceback.guarded
+    def _refuse(self, *_, **__):
+        raise UnsupportedName(f"{self._name} is not part of this compiler yet", id="UNSUPPORTED_NAME", fix=self._fix)
+
+    def __getattr__(self, name: str):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._refuse()
+
+    __call__ = __instancecheck__ = __subclasscheck__ = __mro_entries__ = __iter__ = _refuse

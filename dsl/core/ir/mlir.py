@@ -15,7 +15,7 @@ import threading
 import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dsl import span
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError
@@ -62,6 +62,16 @@ _llvm = _bindings("_mlir_libs._mlirDialectsLLVM")
 for _dialect in ("builtin", "llvm"):
     _dialect = f"{_llvm.__name__.partition('.')[0]}.dialects.{_dialect}"
     sys.modules.setdefault(_dialect, _Dialect(_dialect))
+
+
+def generated(name: str) -> types.ModuleType:
+    """A module of the bindings by its name in them: `dialects.nvvm`, `extras.types`."""
+    module = _bindings(name)
+    if isinstance(module, _Dialect):
+        del sys.modules[module.__name__]
+        module = _bindings(name)
+    return module
+
 
 context = ir.Context()
 if TYPE_CHECKING:  # the bindings have no stubs: what a value is called, with members that are not checked
@@ -186,7 +196,8 @@ def inside(block: Block) -> Iterator[Block]:
     blocks = this_thread.blocks
     blocks.append(block)
     try:
-        yield block
+        with unknown:  # an author may ask the bindings for a type
+            yield block
     finally:
         blocks.pop()
 
@@ -245,18 +256,28 @@ def op(
     regions: int = 0,
 ) -> Operation:
     """Append op `name` to the current block, located at the author's expression."""
-    blocks = this_thread.blocks
-    if not blocks:
-        raise DSLUserCodeRuntimeError(
-            "computes a traced value outside any @cute.jit or @cute.kernel function",
-            fix=Phrase("move it into a @cute.jit function", "IN_CUTE"),
-            id="CALL_OUTSIDE_JIT",
-        )
+    blocks = this_thread.blocks or _no_block()
     operation = Operation.create(
         name, results=results, operands=operands, attributes=attributes, regions=regions, loc=location()
     )
     blocks[-1].append(operation)
     return operation
+
+
+def _no_block() -> NoReturn:
+    raise DSLUserCodeRuntimeError(
+        "computes a traced value outside any @cute.jit or @cute.kernel function",
+        fix=Phrase("move it into a @cute.jit function", "IN_CUTE"),
+        id="CALL_OUTSIDE_JIT",
+    )
+
+
+@contextmanager
+def appending() -> Iterator[None]:
+    """In this `with` the bindings' own builders append to the current block, located at the author's expression."""
+    block = (this_thread.blocks or _no_block())[-1]
+    with context, location(), block.point() if isinstance(block, Before) else ir.InsertionPoint(block):
+        yield
 
 
 def result(name: str, type_: Type, *operands: Value, **attributes) -> Value:
@@ -365,7 +386,11 @@ class Before:
 
     def append(self, operation: Operation) -> None:
         with context, unknown:
-            ir.InsertionPoint(self.marker).insert(operation)
+            self.point().insert(operation)
+
+    def point(self):
+        """Where the bindings insert."""
+        return ir.InsertionPoint(self.marker)
 
 
 class Module:

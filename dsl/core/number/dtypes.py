@@ -198,7 +198,8 @@ class Numeric(metaclass=NumericMeta):
     def ir_type(self) -> mlir.Type:
         return self.mlir_type
 
-    def ir_value(self) -> mlir.Value:
+    def ir_value(self, *, loc=None, ip=None) -> mlir.Value:
+        """The SSA value; `loc` and `ip` are upstream's, and known without."""
         return self.ir()
 
     def __repr__(self) -> str:

@@ -250,8 +250,16 @@ class Pointer:
             )
         return moved
 
-    def toint(self) -> Int64:
-        """The address in bytes: Int64, or Int32 for a pointer into shared or register memory."""
+    @property
+    def llvm_ptr(self) -> mlir.Value:
+        """The SSA value, for ops that the author makes."""
+        return self.address
+
+    def toint(self, *, loc=None, ip=None) -> Int64:
+        """The address in bytes: Int64, or Int32 for a pointer into shared or register memory.
+
+        `loc` and `ip` are upstream's, and known without.
+        """
         dtype = Int64 if self._is_wide else Int32
         return dtype(mlir.result("llvm.ptrtoint", dtype.mlir_type, self.address))
 

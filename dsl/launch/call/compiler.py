@@ -8,10 +8,12 @@ import os
 import re
 import struct
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from dsl.core.state import Stack
 from dsl.core.trace import SLOT_BYTES, Traced, jump_slot, out_slot
 from dsl.launch import disk_cache, session
 from dsl.launch.argument.returned_values import Result
@@ -107,12 +109,27 @@ def _compile(host_mlir: str, source: tuple) -> tuple[str, str, bytes]:
 
 def compile(traced: Traced, options: Options = Options()) -> Compiled:
     """Compile both modules, or find them by their text. Raises lower's LoweringError and LoweringCrash."""
-    arch = options.gpu_arch or os.environ.get("CUTE_DSL_ARCH")
-    if traced.kernels and not arch:
-        arch = session.current().device.arch
-    launch_limits.check_shared_memory(traced, arch or "sm_90a")
-    launch_limits.check_needs(traced, arch or "sm_90a")
-    return Compiled(traced, options, _code(traced, arch or "sm_90a", options.opt_level, not options.no_cache))
+    with _targets.pushed(options):
+        arch = architecture() if traced.kernels or options.gpu_arch else "sm_90a"
+    launch_limits.check_shared_memory(traced, arch)
+    launch_limits.check_needs(traced, arch)
+    return Compiled(traced, options, _code(traced, arch, options.opt_level, not options.no_cache))
+
+
+_targets: Stack[Options] = Stack()  # of the functions being traced
+
+
+@contextmanager
+def targeting(options: Options) -> Iterator[None]:
+    """What is traced in this `with` is compiled with `options`."""
+    with _targets.pushed(options):
+        yield
+
+
+def architecture() -> str:
+    """The architecture that is compiled for: the option's, CUTE_DSL_ARCH's, or the device's own."""
+    chosen = _targets.top(Options()).gpu_arch or os.environ.get("CUTE_DSL_ARCH")
+    return chosen or session.current().device.arch
 
 
 class Compiled:

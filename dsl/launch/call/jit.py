@@ -87,7 +87,8 @@ class CompiledFunction:
             function.__name__, [names[place] for place in later], [self.typed[place] for place in later], defaults
         )
         self._binder: tuple | None = None  # the session it was made in, what binds calls, and the device
-        traced = trace.trace_host(function.symbol, self._body, self.typed)
+        with compiler.targeting(options):
+            traced = trace.trace_host(function.symbol, self._body, self.typed)
         self.compiled = compiler.compile(traced, options)
 
     def _body(self, *values):

@@ -1,0 +1,70 @@
+"""`cutlass._mlir.dialects`: the dialects of MLIR's own bindings, and by name those that are NVIDIA's alone.
+
+What a module here does not have may be imported, and is refused where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dsl.core import trace as _trace
+from dsl.core.diagnosis.unsupported_names import RefusedWhenUsed as _RefusedWhenUsed
+from dsl.core.ir import builders as _builders
+from dsl.cutlass import stand_ins as _stand_ins
+from dsl.cutlass._mlir.dialects import upstream_only as _upstream_only
+
+_MLIRS = ("arith", "builtin", "cf", "func", "gpu", "llvm", "math", "nvgpu", "nvvm", "scf", "ub", "vector")
+_NVIDIAS = ("core", "cuda", "cute", "cute_nvgpu", "iket", "lir", "pyir")
+
+__all__ = [*_MLIRS, *_NVIDIAS]
+
+
+def _inline_asm(*arguments, **keywords) -> Any:
+    """`llvm.inline_asm`, whose PTX text is for kernels. Raises DSLUserCodeError in a host function."""
+    _trace.kernel()
+    return _builders.attribute("llvm", "inline_asm")(*arguments, **keywords)
+
+
+_OURS: dict[tuple[str, str], Callable] = {
+    ("llvm", "inline_asm"): _inline_asm,
+    ("nvvm", "fmax"): _upstream_only.fmax,
+    ("nvvm", "fmin"): _upstream_only.fmin,
+    ("nvvm", "atomicrmw"): _upstream_only.atomicrmw,
+    ("nvvm", "AtomicOpKind"): _upstream_only.AtomicOpKind,
+    ("nvvm", "MemOrderKind"): _upstream_only.MemOrderKind,
+    ("nvvm", "MemScopeKind"): _upstream_only.MemScopeKind,
+}
+
+
+def _attribute(dialect: str, name: str) -> Any:
+    if (dialect, name) in _OURS:
+        return _OURS[dialect, name]
+    try:
+        return _builders.attribute(dialect, name)
+    except AttributeError:
+        return _refused(
+            dialect, name, "MLIR's own bindings do not have it: call the function of `cute.arch` that it is in"
+        )
+
+
+def _refused(dialect: str, name: str, fix: str) -> _RefusedWhenUsed:
+    return _RefusedWhenUsed(f"cutlass._mlir.dialects.{dialect}.{name}", fix)
+
+
+def _own(dialect: str) -> Callable[[str], Any]:
+    return lambda name: _attribute(dialect, name)
+
+
+def _nvidias(dialect: str) -> Callable[[str], Any]:
+    return lambda name: _refused(
+        dialect, name, f"the dialect `{dialect}` is NVIDIA's own: call the function of `cute` that it is in"
+    )
+
+
+for _dialect in _MLIRS:
+    globals()[_dialect] = _stand_ins.module(
+        f"cutlass._mlir.dialects.{_dialect}", _own(_dialect), lambda dialect=_dialect: _builders.names(dialect)
+    )
+for _dialect in _NVIDIAS:
+    globals()[_dialect] = _stand_ins.module(f"cutlass._mlir.dialects.{_dialect}", _nvidias(_dialect))

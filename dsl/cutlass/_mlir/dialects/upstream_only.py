@@ -1,0 +1,92 @@
+"""Ops of `nvvm` that NVIDIA's bindings have and MLIR's own do not. They take and give SSA values."""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import Any
+
+from dsl.core.errors import DSLUserCodeValueError
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import BFloat16, Float16, Float32, Float64, Int32, Int64, Numeric, Uint32, Uint64, numeric
+from dsl.core.number.pointer import AddressSpace, Pointer
+from dsl.gpu import atomic, math
+
+
+class AtomicOpKind(enum.IntEnum):
+    """What an atomic operation does. `U`: of unsigned integers, `F`: of floats."""
+
+    AND, OR, XOR, CAS, EXCH, ADD, INC, DEC, MIN, MAX, UMIN, UMAX, FADD, SUB = range(14)
+
+
+class MemOrderKind(enum.IntEnum):
+    """The order of a memory operation."""
+
+    WEAK, RELAXED, ACQUIRE, RELEASE, ACQ_REL, SC, MMIO, CONSTANT, VOLATILE = range(9)
+
+
+class MemScopeKind(enum.IntEnum):
+    """The threads that see a memory operation in order."""
+
+    CTA, CLUSTER, GPU, SYS = range(4)
+
+
+def fmax(a: Any, b: Any, *, c: Any = None, ftz=None, nan=None, abs=None, results=None, loc=None, ip=None) -> mlir.Value:
+    """The larger of two f32.  PTX ISA: max."""
+    return _extreme(math.fmax, a, b, c, ftz=bool(ftz), nan=bool(nan), abs=bool(abs))
+
+
+def fmin(a: Any, b: Any, *, c: Any = None, ftz=None, nan=None, abs=None, results=None, loc=None, ip=None) -> mlir.Value:
+    """The smaller of two f32.  PTX ISA: min."""
+    return _extreme(math.fmin, a, b, c, ftz=bool(ftz), nan=bool(nan), abs=bool(abs))
+
+
+def _extreme(of_two: Any, a: Any, b: Any, c: Any, **flags) -> mlir.Value:
+    if c is not None:
+        raise DSLUserCodeValueError(
+            "max and min of three numbers need compute capability 10", fix="nest two of them", id="UNSUP_ARCH"
+        )
+    return of_two(Float32(a), Float32(b), **flags).ir()
+
+
+_INTEGERS = {mlir.i32: (Int32, Uint32), mlir.i64: (Int64, Uint64)}
+_FLOATS = {mlir.f32: Float32, mlir.f64: Float64, mlir.f16: Float16, mlir.bf16: BFloat16}
+
+
+def atomicrmw(
+    op: AtomicOpKind,
+    ptr: Any,
+    a: Any,
+    *,
+    b: Any = None,
+    mem_order: MemOrderKind | None = None,
+    syncscope: MemScopeKind | None = None,
+    results=None,
+    loc=None,
+    ip=None,
+) -> mlir.Value:
+    """`*ptr = *ptr op a`; gives the old value.  PTX ISA: atom.
+
+    Raises DSLUserCodeValueError for CAS, INC and DEC.
+    """
+    name = AtomicOpKind(op).name.lower()
+    if name in ("cas", "inc", "dec"):
+        raise DSLUserCodeValueError(
+            f"nvvm.atomicrmw has no {name.upper()} here", fix="call cute.arch.atomic_cas", id="ATOMIC_TYPE"
+        )
+    unsigned = name in ("umin", "umax")
+    name = name.removeprefix("u").removeprefix("f")
+    value = numeric(a)
+    kind = value.ir().type if value is not None else a.type
+    dtype: type[Numeric] = _INTEGERS[kind][unsigned] if kind in _INTEGERS else _FLOATS[kind]
+    sem = None if mem_order is None else MemOrderKind(mem_order).name.lower()
+    scope = None if syncscope is None else MemScopeKind(syncscope).name.lower()
+    return atomic.update(name, _pointer(dtype, ptr), dtype(a), sem, scope).ir()
+
+
+def _pointer(dtype: type[Numeric], address: Any) -> Pointer:
+    """A pointer at an address that is a pointer of the DSL or an SSA value of type `!llvm.ptr<space>`."""
+    if isinstance(address, Pointer):
+        return Pointer(dtype, address.address, address.space)
+    space = re.search(r"<(\d+)>", str(address.type))
+    return Pointer(dtype, address, AddressSpace(int(space[1])) if space else AddressSpace.generic)

@@ -1,0 +1,5 @@
+"""`cutlass._mlir.extras`."""
+
+from dsl.cutlass._mlir.extras import types
+
+__all__ = ["types"]

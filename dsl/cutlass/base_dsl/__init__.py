@@ -1,0 +1,89 @@
+"""`cutlass.base_dsl`, and its modules that are only places of names: `typing`, `common`, `compiler`, ...
+
+A name of upstream's that is not here may be imported from them, and is refused where it is used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dsl import cutlass as _cutlass
+from dsl.core.diagnosis.unsupported_names import RefusedWhenUsed as _RefusedWhenUsed
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLWarning
+from dsl.cutlass import stand_ins as _stand_ins
+from dsl.cutlass.base_dsl import arch, dsl
+from dsl.cutlass.base_dsl.arch import Arch
+from dsl.cutlass.base_dsl.dsl import BaseDSL, CuTeDSL
+from dsl.cutlass.grammar import dsl_user_op
+from dsl.exceptions import OutcomeError as DSLBaseError
+from dsl.launch.devices.protocol import DeviceError as DSLCudaRuntimeError
+
+__all__ = [
+    "Arch",
+    "BaseDSL",
+    "DSLBaseError",
+    "DSLCudaRuntimeError",
+    "DSLRuntimeError",
+    "DSLUserCodeError",
+    "DSLUserCodeRuntimeError",
+    "DSLUserCodeTypeError",
+    "DSLWarning",
+    "arch",
+    "dsl",
+    "dsl_user_op",
+]
+DSLRuntimeError = DSLUserCodeRuntimeError
+
+
+def checkCudaErrors(result: tuple) -> Any:
+    """What a call of `cuda.bindings` gave behind its status: nothing, a value, or a tuple.
+
+    Raises DSLCudaRuntimeError for a status that is not success.
+    """
+    status, *values = result
+    if status.value:
+        raise DSLCudaRuntimeError(f"{status.name} ({status.value})")
+    return None if not values else values[0] if len(values) == 1 else tuple(values)
+
+
+_OURS: dict[str, Any] = {name: globals()[name] for name in __all__}
+_OURS |= {"CuTeDSL": CuTeDSL, "checkCudaErrors": checkCudaErrors}
+
+
+def attribute(module: str, name: str) -> Any:
+    """`name` in a module of upstream's that gathers names: ours, that of `cutlass`, or what is refused when used."""
+    if name in _OURS:
+        return _OURS[name]
+    public = {**vars(_cutlass.cute.typing), **vars(_cutlass.cute), **vars(_cutlass)}
+    if name in public and not name.startswith("_"):
+        return public[name]
+    return _RefusedWhenUsed(f"{module}.{name}", "see docs/cute.md for what is, or run the file with NVIDIA's compiler")
+
+
+_MODULES = ("ast_helpers", "common", "compiler", "enums", "env_manager", "export", "jit_executor", "runtime", "typing")
+_INNER = (
+    "_mlir_helpers",
+    "_mlir_helpers.op",
+    "export.external_binary_module",
+    "runtime.cuda",
+    "runtime.jit_arg_adapters",
+    "utils",
+    "utils.logger",
+    "utils.tree_utils",
+)
+
+
+def _names_of(module: str) -> Any:
+    return lambda name: attribute(module, name)
+
+
+for _module in (*_MODULES, *_INNER):
+    _stand_in = _stand_ins.module(f"cutlass.base_dsl.{_module}", _names_of(f"cutlass.base_dsl.{_module}"))
+    if "." not in _module:
+        globals()[_module] = _stand_in
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return attribute("cutlass.base_dsl", name)

@@ -1,0 +1,54 @@
+"""Modules of upstream's that are only places of names: an implementation module of its package, a dialect of MLIR."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+# Implementation modules, whose names their packages have too. Programs import from either.
+IMPLEMENTATIONS = {
+    "cutlass.cute": ("algorithm", "atom", "core", "tensor", "tuple"),
+    "cutlass.cute.arch": ("constants", "elect", "mbar", "numeric_conversion", "nvvm_wrappers", "smem"),
+    "cutlass.cute.nvgpu": ("common", "helpers"),
+    "cutlass.cute.nvgpu.cpasync": ("copy", "helpers"),
+    "cutlass.cute.nvgpu.warp": ("copy", "mma"),
+    "cutlass.pipeline": ("helpers", "sm90"),
+    "cutlass.memory": ("smem",),
+    "cutlass.tensor_utils": ("layout",),
+    "cutlass.utils": ("layout", "smem_allocator"),
+}
+
+
+def module(name: str, attribute: Callable[[str], Any], names: Callable[[], list[str]] = list) -> ModuleType:
+    """A module that can be imported as `name` of upstream's, whose attributes `attribute` gives."""
+    stand_in = ModuleType(f"dsl.{name}", f"`{name}`.")
+    stand_in.__spec__ = ModuleSpec(stand_in.__name__, None, is_package=True)
+    stand_in.__path__ = []
+
+    def get(asked: str) -> Any:
+        if asked.startswith("__"):
+            raise AttributeError(asked)
+        value = attribute(asked)
+        setattr(stand_in, asked, value)
+        return value
+
+    stand_in.__dict__.update(__getattr__=get, __dir__=names)
+    sys.modules[stand_in.__name__] = stand_in
+    return stand_in
+
+
+def register_implementations() -> None:
+    """Let every module of IMPLEMENTATIONS that is not here be imported: its names are those of its package."""
+    for package, inner in IMPLEMENTATIONS.items():
+        whole = importlib.import_module(f"dsl.{package}")
+        for name in inner:
+            if f"{whole.__name__}.{name}" not in sys.modules:
+                module(f"{package}.{name}", _of(whole), lambda whole=whole: list(whole.__all__))
+
+
+def _of(whole: ModuleType) -> Callable[[str], Any]:
+    return lambda name: getattr(whole, name)

@@ -1,0 +1,22 @@
+"""Implementation modules of upstream's: importable, with the names of their packages."""
+
+import importlib
+
+import pytest
+
+from dsl.cutlass import cute, stand_ins, upstream
+
+NAMES = [f"{package}.{name}" for package, inner in stand_ins.IMPLEMENTATIONS.items() for name in inner]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_module_is_upstreams_and_imports(name):
+    assert name in upstream.modules()
+    assert importlib.import_module(f"dsl.{name}").__name__ == f"dsl.{name}"
+
+
+def test_names_are_the_packages():
+    core = importlib.import_module("dsl.cutlass.cute.core")
+    assert core.make_layout is cute.make_layout and dir(core) == sorted(cute.__all__)
+    with pytest.raises(AttributeError, match="cutlass.cute has no name `make_layuot`"):
+        core.make_layuot
