@@ -45,6 +45,8 @@ def register_implementations() -> None:
     """Let every module of IMPLEMENTATIONS that is not here be imported: its names are those of its package."""
     for package, inner in IMPLEMENTATIONS.items():
         whole = importlib.import_module(f"dsl.{package}")
+        if not hasattr(whole, "__path__"):  # only packages have modules
+            whole.__path__ = []
         for name in inner:
             if f"{whole.__name__}.{name}" not in sys.modules:
                 module(f"{package}.{name}", _of(whole), lambda whole=whole: list(whole.__all__))

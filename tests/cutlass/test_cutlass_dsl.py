@@ -10,6 +10,7 @@ import torch
 import cutlass.cute as cute
 from cutlass._mlir import ir
 from cutlass._mlir.dialects import arith, llvm, nvvm, vector
+from cutlass.cute.arch.nvvm_wrappers import WARP_SIZE
 from cutlass.cute.runtime import from_dlpack
 from cutlass.cutlass_dsl import BaseDSL, Float32, Int32, T, dsl_user_op
 
@@ -61,7 +62,7 @@ def kernel(t: cute.Tensor, out: cute.Tensor):
 @cute.jit
 def host(t: cute.Tensor, out: cute.Tensor):
     print(BaseDSL._get_dsl().get_arch_enum())
-    kernel(t, out).launch(grid=(1, 1, 1), block=(32, 1, 1), min_blocks_per_mp=1)
+    kernel(t, out).launch(grid=(1, 1, 1), block=(WARP_SIZE, 1, 1), min_blocks_per_mp=1)
 
 
 t, out = torch.arange(4, dtype=torch.float32) - 1, torch.zeros(13, dtype=torch.int32)
