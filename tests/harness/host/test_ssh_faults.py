@@ -341,10 +341,8 @@ def test_an_agent_of_another_version(on_host, infra, there, works):
 
 def test_a_supervisor_of_another_version(on_host, infra, monkeypatch, works):
     ours = own_wheel.ours()
-    theirs = ours.files["harness/run/supervisor.py"].replace(b"PROTOCOL = 1", b"PROTOCOL = 2")
-    monkeypatch.setattr(
-        own_wheel, "ours", lambda: own_wheel.Package(ours.files | {"harness/run/supervisor.py": theirs})
-    )
+    theirs = ours.files["harness/run/frames.py"].replace(b"PROTOCOL = 1", b"PROTOCOL = 2")
+    monkeypatch.setattr(own_wheel, "ours", lambda: own_wheel.Package(ours.files | {"harness/run/frames.py": theirs}))
     text = "the supervisor there speaks protocol 2 and this machine 1: another gpu-repro is in the way of ours"
     assert infra(on_host()).startswith(text)
     monkeypatch.undo()
