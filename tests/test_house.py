@@ -69,7 +69,13 @@ FLOORS = {
         ("numpy", "torch"),
     ),
     "dsl/launch/driver": (
-        ("dsl.launch.devices.protocol", "dsl.launch.devices.torch_cuda", "dsl.launch.driver", "dsl.core.trace"),
+        (
+            "dsl.exceptions",
+            "dsl.launch.devices.protocol",
+            "dsl.launch.devices.torch_cuda",
+            "dsl.launch.driver",
+            "dsl.core.trace",
+        ),
         ("numpy", "cuda"),
     ),
     "dsl/launch/nvidia": (

@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Callable
 from typing import Annotated, Any
 
+from dsl.exceptions import outcome_of
 from dsl.launch.devices.protocol import DeviceError
 
 # Annotations of the arguments of a method that C calls.
@@ -56,7 +57,7 @@ def code_of(error: BaseException) -> int:
         from cuda.bindings.driver import CUresult
 
         return int(getattr(CUresult, error.name, UNKNOWN))
-    outcome = getattr(error, "repro_outcome", None) or {}
+    outcome = outcome_of(error) or {}
     return _OF_FAULT.get(outcome.get("kind") or outcome.get("outcome", ""), LAUNCH_FAILED)
 
 

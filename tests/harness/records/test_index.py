@@ -135,7 +135,7 @@ def test_a_repro_that_moved_is_the_same_claim(root, put):
         assert records.moved() == {"repros/one.py": "repros/shuffle/one.py"}
         assert [one.claim for one in records.records(cell.claim)] == [cell.claim] * 3 and not records.records(
             "repros/one.py")  # fmt: skip
-        assert records.record(first["id"]).said == "repros/one.py"
+        assert records.record(first["id"]).repro_then == "repros/one.py"
         assert records.record(first["id"]).rerun == "uv run repro run repros/shuffle/one.py"
         assert {row[0] for row in records.past()} == {cell.claim}
     put(line(4))  # a record of before the move, which comes with another branch
