@@ -163,7 +163,7 @@ def _check_limits(name: str, launch: trace.Launch, extents: ids.Extents) -> None
         try:
             launch_limits.check_launch(name, axes["grid"], axes["block"], axes["cluster"])
         except DSLUserCodeError as error:
-            error.place = next((extents.declared[each][1] for each in said if each in extents.said), error.place)
+            error.place = next((extents.declared[each][1] for each in said if each in extents.declared), error.place)
             raise
 
 
