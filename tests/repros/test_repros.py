@@ -32,7 +32,7 @@ def imported(text: str) -> set[str]:
 
 
 def test_each_lies_in_the_folder_of_its_subject_and_no_two_have_one_name():
-    assert len(REPROS) >= 155
+    assert len(REPROS) >= 170
     assert {path.parent.parent for path in REPROS} == {FOLDER}
     assert len({path.stem for path in REPROS}) == len(REPROS)
 

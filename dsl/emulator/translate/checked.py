@@ -10,6 +10,7 @@ from dsl.emulator import context
 from dsl.emulator.check import access, order
 from dsl.emulator.check.cas_guess import guesses
 from dsl.emulator.check.undefined import MOST_SITES, SITE_SHIFT
+from dsl.emulator.emit import cluster
 from dsl.emulator.emit.memory import space_of
 from dsl.emulator.ptx.analysis import reachable
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
@@ -100,7 +101,7 @@ class Checked(Thread):
         """A bulk copy touches shared memory until it is waited for; what it reads there, generic stores have fenced."""
         if not self.order_kinds & access.BULK:
             return
-        address = self.add(self.load("smem", constant=True), smem, "i64")
+        address = cluster.generic(self, smem)  # mapa of the own rank is the own memory too
         where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}, i32 {size_bytes}"
         self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where}, i32 {kind})"))
         if not kind & access.WRITE:

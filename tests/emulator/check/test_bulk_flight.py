@@ -27,6 +27,7 @@ TARGET = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
 LOAD = f"{EXPECT}\n@%lead {TARGET} [%s], [%g], 256, [full];"
 BOX = (f"{EXPECT}\n@%lead cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [MAP, {{%z}}],"
        " [full];")  # fmt: skip
+MINE = "mov.u32 %r1, %cluster_ctarank; mapa.shared::cluster.u32 %r1, %s, %r1;"
 STORE = "@%lead cp.async.bulk.global.shared::cta.bulk_group [%g], [%s], 256;"
 STORE_BOX = "@%lead cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%f, {%z}], [%s];"
 ADD = "@%lead cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%g], [%s], 256;"
@@ -63,6 +64,9 @@ PAIRS = {
     "only a warp waits": (
         f"{LOAD}\n{wait('full', 0, 'V', '%warp0')} {{fix}}\n{USE}\n{KEEP}", f"|{SYNC}",
         "this thread has not waited for it"),
+    "a load to the own block by its rank": (
+        f"{MINE} {LOAD.replace('[%s]', '[%r1]')}\n{SYNC} {{fix}}\n{USE}\n{KEEP}", f"|{FULL}",
+        "which the bulk copy at line 2 still writes"),
     "a load is overwritten before its phase": (
         f"{LOAD}\n{SYNC} {{fix}}\n{WRITE}", f"|{FULL}", "which the bulk copy at line 2 still writes"),
     "a slot is loaded again, not given back": (

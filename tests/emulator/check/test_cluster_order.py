@@ -35,6 +35,8 @@ FLAG = "mov.u32 %a, box; mapa.shared::cluster.u32 %p, %a, 1; @%z bra sets;" \
 ZERO = "mov.u32 %w, 0; st.shared.u32 [%a], %w;" + MEET
 CAST = "@%first mbarrier.arrive.expect_tx.shared.b64 _, [%b], {tx}; and.pred %q, %first, %z; mov.u32 %a, box; @%q " \
        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%a], [%x], 256, [%b], 3;"  # fmt: skip
+INTO = "@%first mbarrier.arrive.expect_tx.shared.b64 _, [%b], 256;" \
+       "@%first cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%p], [%x], 256, [%m];"  # fmt: skip
 ONE = "@%first mbarrier.init.shared.b64 [%b], 1; @%first fence.mbarrier_init.release.cluster;" + MEET
 
 # name, the wrong program, the right one, the kind of finding, what its text has
@@ -97,6 +99,8 @@ PAIRS = [
      STORE.replace("%t", "%v") + MEET + LOAD_THERE + "st.global.u32 [%g], %w;" + MEET, "undefined_read", "which nobody wrote"),
     ("a word that the other block wrote", MEET + LOAD + "st.global.u32 [%g], %w;" + MEET,
      STORE_THERE.replace("%t", "%v") + MEET + LOAD + "st.global.u32 [%g], %w;" + MEET, "undefined_read", "which nobody wrote"),
+    ("a bulk copy into the other block", ONE + INTO + LOAD + MEET + WAIT + MEET, ONE + INTO + WAIT + LOAD + MEET, "race",
+     "copies to smem+0x0 of block ("),
     ("a multicast of fewer bytes than expected", ONE + CAST.format(tx=512) + WAIT + MEET, ONE + CAST.format(tx=256) + WAIT + MEET,
      "deadlock", "256 bytes that were expected have not"),
     ("a multicast to a block that has exited", ONE + "@!%z exit;" + MEET + CAST.format(tx=256) + WAIT + MEET,
