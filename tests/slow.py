@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SHARE = 5  # a run without --slow takes one slow test in so many: each of them every fifth day
+SHARE = 7  # a run without --slow takes one slow test in so many: each of them once a week
 # Files that take longest, first: one of them at the end leaves the other process without work.
 LONGEST = (
     "harness/host/test_ssh_faults.py",

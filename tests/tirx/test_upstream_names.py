@@ -48,6 +48,7 @@ def theirs():
     return json.loads(run.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_every_name_is_upstreams(theirs):
     known = {
         *theirs["T"],

@@ -68,7 +68,8 @@ def test_product(compiled, kind, warps):
         assert np.array_equal(c, a @ b.T)
 
 
-@pytest.mark.parametrize("warps, rows", [(4, 64), pytest.param(8, 128, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("warps, rows", [(4, 64), (8, 128)])
 def test_attention(compiled, warps, rows):
     """P is A of the second product, in registers."""
     types = {"q_ptr": "*fp16", "k_ptr": "*fp16", "v_ptr": "*fp16", "o_ptr": "*fp32", "length": "i32"}

@@ -148,7 +148,7 @@ def test_planted_disagreements_become_failing_cases_of_their_level(project, star
         in done.stdout  # fmt: skip
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL])
 def test_a_run_that_is_stopped_goes_on_where_it_was(start, tmp_path, how):
     out = tmp_path / "out"
     process = start(STAND_IN_HANG="form_shfl")

@@ -4,6 +4,7 @@ import ctypes
 
 import pytest
 
+from dsl.exceptions import OutcomeError
 from dsl.launch.devices.protocol import DeviceError
 from dsl.launch.driver import calls
 
@@ -38,8 +39,8 @@ def test_a_null_pointer_is_refused():
      ({"outcome": "trap", "kind": "assert"}, 710), ({"outcome": "deadlock", "kind": None}, 702), ({}, 719)],
 )  # fmt: skip
 def test_a_fault_has_the_code_of_the_driver(outcome, code):
-    error = RuntimeError("x")
-    error.repro_outcome = outcome
+    error = OutcomeError("x")
+    error.repro_outcome = outcome or None
     assert calls.code_of(error) == code
 
 
