@@ -60,6 +60,7 @@ def test_every_name_is_upstreams(theirs):
     assert sorted(ours - known) == []
 
 
+@pytest.mark.slow
 def test_every_name_of_upstreams_is_here_or_refused_by_name(theirs):
     for spelt, module, space in (("T", T, "T"), ("T.cuda", cuda, "cuda"), ("T.ptx", ptx, "ptx")):
         for name in theirs[space]:
