@@ -290,7 +290,12 @@ LAZY = {
         "dsl.launch.devices.playback",
         "dsl.launch.devices.recording",
     ),
-    "dsl/launch/devices/emulated.py": ("dsl.emulator", "dsl.emulator.runtime.tensor_core", "dsl.launch.driver.library"),
+    "dsl/launch/devices/emulated.py": (
+        "dsl.emulator",
+        "dsl.emulator.dependence.arrays",
+        "dsl.emulator.runtime.tensor_core",
+        "dsl.launch.driver.library",
+    ),
     "dsl/launch/driver/tensor_maps.py": ("dsl.emulator.runtime.tensor_map",),
     "dsl/launch/nvidia/hook.py": ("dsl.launch.machine_code",),
     "dsl/launch/session.py": ("dsl.launch.call.readable_text", "dsl.launch.machine_code", "dsl.lower.sass"),

@@ -7,7 +7,6 @@ emulator.launch(program, "kernel", (1, 1, 1), (32, 1, 1), [pointer_bytes], memor
 
 from __future__ import annotations
 
-from dsl.emulator.dependence.arrays import Arrays
 from dsl.emulator.diagnosis.fault_report import Fault
 from dsl.emulator.diagnosis.findings import SameValueRace
 from dsl.emulator.execute.launch import launch, resident_blocks
@@ -18,7 +17,6 @@ from dsl.emulator.ptx.syntax import PtxError, Unsupported
 from dsl.emulator.runtime.memory import Memory
 
 __all__ = [
-    "Arrays",
     "BadObject",
     "Entry",
     "Fault",

@@ -33,7 +33,7 @@ class Emulated(Device):
         self._seed = self._launches = 0
         self._checks = checks_of(os.environ.get("DSL_CHECK", ""))
         self.gpu_model = _gpu_model(os.environ.get("DSL_GPU_MODEL", ""))
-        self._arrays: Any = None  # the emulator.Arrays of the run, where open results are followed
+        self._arrays: Any = None  # the Arrays of the run, where open results are followed
         self._kept: dict[str, frozenset] = {}  # by program: what of its machine code the disk cache has
 
     @functools.cached_property
@@ -90,9 +90,10 @@ class Emulated(Device):
         return bool(self._seed or self._checks or self._arrays is not None)
 
     def follow_open_results(self) -> None:
-        from dsl import emulator
 
-        self._arrays = emulator.Arrays()
+        from dsl.emulator.dependence.arrays import Arrays
+
+        self._arrays = Arrays()
         self._watch()
 
     def open_results(self, address: int | None, size_bytes: int) -> list[dict] | None:

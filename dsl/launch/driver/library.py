@@ -80,9 +80,10 @@ def _replace(reader: Any) -> None:
             target_of[_pointer(capsule, _capsule_name(capsule))] = ctypes.cast(function, ctypes.c_void_p).value
     old = np.array(sorted(target_of), dtype=np.uint64)
     for start, end in _writable(reader.__file__):
-        words = np.ctypeslib.as_array((ctypes.c_uint64 * ((end - start) // 8)).from_address(start))
-        words = words.copy()  # other threads go on
-        for index in np.flatnonzero(np.isin(words, old)):
+        memory = (ctypes.c_uint64 * ((end - start) // 8)).from_address(start)
+        words = np.frombuffer(memory, np.uint64).copy()  # other threads go on
+        nearest = old[np.minimum(np.searchsorted(old, words), len(old) - 1)]
+        for index in np.flatnonzero(nearest == words):
             ctypes.c_uint64.from_address(start + 8 * int(index)).value = target_of[int(words[index])]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
+from dsl.emulator.dependence.arrays import Arrays
 from tests.emulator.conftest import HEADER
 
 KERNEL = """
@@ -27,7 +28,7 @@ KERNEL = """
 class Run:
     def __init__(self):
         self.program = emulator.load(f'{HEADER}.visible .global .align 4 .b8 kept[4];\n{KERNEL}\n.file 1 "/k.py"\n')
-        self.memory, self.arrays = emulator.Memory(), emulator.Arrays()
+        self.memory, self.arrays = emulator.Memory(), Arrays()
 
     def array(self, *values: float) -> np.ndarray:
         array = np.array(values, np.float32)
@@ -110,7 +111,7 @@ SHUFFLE = """
 def test_a_shuffle_is_open_where_it_was_seen_to_read_an_absent_lane(lanes, is_open):
     """Lane 30 of 31 reads lane 31, which has left; the last of 32 is at the segment's end, and reads itself."""
     program = emulator.load(f'{HEADER}{SHUFFLE}\n.file 1 "/k.py"\n')
-    memory, arrays, out = emulator.Memory(), emulator.Arrays(), np.zeros(32, np.uint32)
+    memory, arrays, out = emulator.Memory(), Arrays(), np.zeros(32, np.uint32)
     memory.register(out.ctypes.data, out.nbytes, "out")
     params = [struct.pack("<Q", out.ctypes.data), struct.pack("<I", lanes)]
     for _ in range(3):  # the third is one that is kept ready
