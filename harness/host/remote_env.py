@@ -16,6 +16,7 @@ import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -322,7 +323,45 @@ def _uv(argv: list, text: str, variables: dict, note: Callable[[str], None]) -> 
     """Run uv, pass on what it says, and tell now and then that it lives. Raises Refused."""
     variables = dict(os.environ, UV_NO_PROGRESS="1", NO_COLOR="1", **variables)
     pipe = subprocess.PIPE
-    process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, env=variables)
+    raise_held = _hold_interrupts()
+    try:
+        process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, env=variables)
+    except BaseException:
+        raise_held()
+        raise
+    try:
+        raise_held()
+        said = _pass_on(process, text, note)
+    except BaseException:  # Ctrl-C: nothing is left running
+        process.kill()
+        process.wait()
+        raise
+    if process.wait() != 0:
+        text = "\n".join(said)[-_SAID_BYTES:]
+        if "No space left on device" in text:
+            raise Refused("the disk there is full: uv could not make the environment")
+        raise Refused("uv could not make the environment (`%s`):\n%s" % (" ".join(argv[1:3]), text))
+
+
+def _hold_interrupts() -> Callable[[], None]:
+    """Keep Ctrl-C back until the returned function is called, which raises it: a process that is being started would
+    be left running, because nobody has it yet. Signals come to the main thread alone."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        return lambda: None
+    held: list[tuple] = []
+    signal.signal(signal.SIGINT, lambda *signalled: held.append(signalled))
+
+    def raise_held() -> None:
+        signal.signal(signal.SIGINT, handler)
+        if held:
+            handler(*held[0])
+
+    return raise_held
+
+
+def _pass_on(process: subprocess.Popen, text: str, note: Callable[[str], None]) -> list:
+    """Give uv its input, and pass on what it says until it ends; returns its lines."""
     assert process.stdin is not None and process.stdout is not None
     stdin, stdout = process.stdin, process.stdout
     said: list[str] = []
@@ -338,23 +377,13 @@ def _uv(argv: list, text: str, variables: dict, note: Callable[[str], None]) -> 
         stdin.write(text.encode())
         stdin.close()
     except BrokenPipeError:
-        pass  # it ended; what it said is told below
+        pass  # it ended; what it said is told
     started = time.monotonic()
-    try:
-        while True:
-            listener.join(_NOTE_EVERY_S)
-            if not listener.is_alive():
-                break
-            note("uv is at work (%d s)" % (time.monotonic() - started))
-    except BaseException:  # Ctrl-C: nothing is left running
-        process.kill()
-        process.wait()
-        raise
-    if process.wait() != 0:
-        text = "\n".join(said)[-_SAID_BYTES:]
-        if "No space left on device" in text:
-            raise Refused("the disk there is full: uv could not make the environment")
-        raise Refused("uv could not make the environment (`%s`):\n%s" % (" ".join(argv[1:3]), text))
+    while True:
+        listener.join(_NOTE_EVERY_S)
+        if not listener.is_alive():
+            return said
+        note("uv is at work (%d s)" % (time.monotonic() - started))
 
 
 def environments(cache: str) -> list[dict[str, Any]]:
