@@ -13,6 +13,8 @@ writes of one value from one line of the author's are a race to PTX too; they ar
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from dsl.emulator import context
 from dsl.emulator.builder import Builder, mates
 from dsl.emulator.check.access import ASYNC, CTA, SILENT, STRONG, WRITE
@@ -95,6 +97,39 @@ def _free() -> str:
         f.do(f"call void @free(ptr {pointer})")
     f.do("ret void")
     return f.function("define void @emu_free_entries(ptr %ctx)")
+
+
+@contextmanager
+def each_write(f: Builder, first: str, size: str):
+    """The writes of this block to `size` (i32) bytes whose first cell is `first`: yields (warp, lanes, label, kind,
+    site), each an i32."""
+    shift, block = f.load("race_shift"), f.load("block")
+    with f.for_range(f.op(f"lshr i32 {size}, {shift}")) as i:
+        step = f.mul(f.cast("zext", i, "i32", "i64"), CELL_BYTES, "i64")
+        cell = f.op(f"getelementptr i8, ptr {first}, i64 {step}")
+        with f.for_range(f.get(cell)) as number:
+            entry = f.op(f"call ptr @entry(ptr %ctx, ptr {cell}, i32 {number})")
+            meta = f.get(entry, "i64")
+            label, lanes = (f.get(f.op(f"getelementptr i8, ptr {entry}, i64 {n}")) for n in (8, 12))
+            place = f.and_(meta, PLACE_MASK, "i64")
+            kind = f.and_(f.cast("trunc", f.lshr(meta, KIND_SHIFT, "i64"), "i64", "i32"), 15)
+            mine = f.cmp("eq", f.lshr(place, 5, "i64"), block, "i64")
+            with f.if_(f.and_(f.cmp("ne", f.and_(kind, WRITE), 0), mine, "i1")):
+                warp = f.and_(f.cast("trunc", place, "i64", "i32"), 31)
+                yield warp, lanes, label, kind, f.cast("trunc", f.lshr(meta, SITE_SHIFT, "i64"), "i64", "i32")
+
+
+def report_write(f: Builder, writer: str, kind: str, site: str, size: str) -> None:
+    """End with 0 and a race: %tid reads, on its way, what thread `writer` of this block wrote at `site`; `size` is an
+    i64."""
+    f.store("other_block", f.load("block"))
+    f.store("other_thread", writer)
+    f.store("other_site", site)
+    f.store("other_kind", kind)
+    where = f"i32 {context.RACE}, i32 %site, i32 %tid, i64 %address, i64 {size}"
+    f.do(f"call void @emu_fault(ptr %ctx, {where}, i64 {ASYNC})")
+    f.do("ret i32 0")
+    f.start(f.fresh("dead"))
 
 
 def _seen() -> str:

@@ -14,8 +14,8 @@ import numpy as np
 
 from dsl.emulator import context
 from dsl.emulator.builder import Builder
-from dsl.emulator.check.access import ASYNC, WRITE
-from dsl.emulator.check.race import CELL_BYTES, KIND_SHIFT, PLACE_MASK, SITE_SHIFT
+from dsl.emulator.check.access import WRITE
+from dsl.emulator.check.race import each_write, report_write
 
 SIGNATURES = {"emu_matrix_read": "i32 (ptr, i32, i32, i64)", "emu_matrix_written": "i32 (ptr, i32, i32, i64, i32)"}
 CHUNK_BYTES, WARPGROUPS = 16, 8
@@ -52,49 +52,25 @@ def _read() -> str:
     row = _rows(f, f.sub("%address", f.load("smem"), "i64"))
     f.put(f.op(f"getelementptr i32, ptr {row}, i32 {f.lshr('%tid', 7)}"), f.load("matrix_group"))
     first = f.op("call ptr @cell(ptr %ctx, i64 %address)")
-    shift, block = f.load("race_shift"), f.load("block")
-    with f.for_range(f.op(f"lshr i32 {CHUNK_BYTES}, {shift}")) as i:
-        cell = f.op(f"getelementptr i8, ptr {first}, i64 {f.mul(f.cast('zext', i, 'i32', 'i64'), CELL_BYTES, 'i64')}")
-        with f.for_range(f.get(cell)) as number:
-            entry = f.op(f"call ptr @entry(ptr %ctx, ptr {cell}, i32 {number})")
-            meta = f.get(entry, "i64")
-            label, mask = (f.get(f.op(f"getelementptr i8, ptr {entry}, i64 {n}")) for n in (8, 12))
-            place = f.and_(meta, PLACE_MASK, "i64")
-            kind = f.and_(f.cast("trunc", f.lshr(meta, KIND_SHIFT, "i64"), "i64", "i32"), 15)
-            writes = f.cmp("ne", f.and_(kind, WRITE), 0)
-            mine = f.cmp("eq", f.lshr(place, 5, "i64"), block, "i64")
-            with f.if_(f.and_(writes, mine, "i1")):
-                warp = f.and_(f.cast("trunc", place, "i64", "i32"), 31)
-                site = f.cast("trunc", f.lshr(meta, SITE_SHIFT, "i64"), "i64", "i32")
-                _look(f, warp, mask, label, kind, site)
+    with each_write(f, first, str(CHUNK_BYTES)) as write:
+        _look(f, *write)
     f.do("ret i32 1")
     return f.function("define i32 @emu_matrix_read(ptr %ctx, i32 %tid, i32 %site, i64 %address)")
 
 
-def _look(f: Builder, warp: str, mask: str, label: str, kind: str, site: str) -> None:
+def _look(f: Builder, warp: str, lanes: str, label: str, kind: str, site: str) -> None:
     """Fault where a write of these lanes was not seen, or is not yet seen by the async proxy."""
     fresh = f.cmp("uge", label, f.load("epoch"))
-    with f.for_bits(mask) as lane:
+    with f.for_bits(lanes) as lane:
         writer = f.add(f.shl(warp, 5), lane)
         seen = f.cmp("uge", _array(f, "matrix_known", writer), label)
         with f.if_(f.and_(fresh, f.xor(seen, "true", "i1"), "i1")):
-            _fault(f, writer, kind, site)
+            report_write(f, writer, kind, site, str(CHUNK_BYTES))
         hidden = f.cmp("ult", _array(f, "proxied", writer), label)
         with f.if_(hidden):
             generic = _ask(f, context.ORDER_GENERIC, "%tid", f.cast("zext", site, "i32", "i64"))
             with f.if_(f.cmp("ne", generic, 0)):
-                _fault(f, writer, f.or_(kind, UNPROXIED), site)
-
-
-def _fault(f: Builder, writer: str, kind: str, site: str) -> None:
-    f.store("other_block", f.load("block"))
-    f.store("other_thread", writer)
-    f.store("other_site", site)
-    f.store("other_kind", kind)
-    where = f"i32 {context.RACE}, i32 %site, i32 %tid, i64 %address, i64 {CHUNK_BYTES}"
-    f.do(f"call void @emu_fault(ptr %ctx, {where}, i64 {ASYNC})")
-    f.do("ret i32 0")
-    f.start(f.fresh("dead"))
+                report_write(f, writer, f.or_(kind, UNPROXIED), site, str(CHUNK_BYTES))
 
 
 def _written() -> str:

@@ -25,14 +25,15 @@ def shared_functions() -> list[str]:
     return [*resets, _take(), _begin(), _blame(), _halted(), _waiting(), _other()]
 
 
-def _grid(f: Builder) -> str:
+def shared_grid(f: Builder) -> str:
+    """The fields that all slots of a launch share."""
     return f.cast("inttoptr", f.load("shared_grid"), "i64", "ptr")
 
 
 def _take() -> str:
     """The next block for this worker, or -1."""
     f = Builder()
-    grid = _grid(f)
+    grid = shared_grid(f)
     place = f.alloca("i64")
     f.put(place, f.load("chunk_next"), "i64")
     with f.if_(f.cmp("uge", f.get(place, "i64"), f.load("chunk_end"), "i64")):
@@ -81,14 +82,14 @@ def _begin() -> str:
     with f.if_(f.cmp("ne", checks, 0, "i64")):
         f.do(f"call void {f.cast('inttoptr', checks, 'i64', 'ptr')}(ptr %ctx)")
     f.store("state", str(context.RUNNING))
-    f.do(f"ret i1 {f.cmp('ult', '%block', f.load_shared('first_fault', _grid(f), 'seq_cst'), 'i64')}")
+    f.do(f"ret i1 {f.cmp('ult', '%block', f.load_shared('first_fault', shared_grid(f), 'seq_cst'), 'i64')}")
     return f.function("define internal i1 @begin(ptr %ctx, i64 %block)")
 
 
 def _blame() -> str:
     """This slot's block ended badly: no higher block is to go on."""
     f = Builder()
-    grid = _grid(f)
+    grid = shared_grid(f)
     block = f.load("block")
     f.op(f"atomicrmw umin ptr {f.field('first_fault', of=grid)}, i64 {block} seq_cst")
     place = f.alloca("i64")
@@ -107,7 +108,7 @@ def _blame() -> str:
 def _halted() -> str:
     """Whether blocks that wait for other blocks are to give up."""
     f = Builder()
-    grid = _grid(f)
+    grid = shared_grid(f)
     faulted = f.cmp("ne", f.load_shared("first_fault", grid), context.NO_FAULT - 2**64, "i64")
     f.do(f"ret i1 {f.or_(faulted, f.cmp('ne', f.load_shared('halt', grid), 0), 'i1')}")
     return f.function("define internal i1 @halted(ptr %ctx)")
@@ -134,7 +135,7 @@ def _waiting() -> str:
 def _other() -> str:
     """The slot to go on with when the block of this one cannot: one for a new block, or one that waits; null."""
     f = Builder()
-    grid = _grid(f)
+    grid = shared_grid(f)
     mine = f.cmp("ult", f.load("chunk_next", of="%worker"), f.load("chunk_end", of="%worker"), "i64")
     shared = f.cmp("ult", f.load_shared("next_block", grid), f.load("blocks", of=grid), "i64")
     going = f.op("call i1 @halted(ptr %ctx)")

@@ -206,7 +206,7 @@ def _run_cluster() -> str:
     f.put(quiet, 0)
     seeded = f.cmp("ne", f.load("order"), 0)
     limit = f.mul(f.load("cluster_blocks"), MOST_QUIET)
-    others = f.cmp("ne", f.load("more", of=_grid(f)), 0, "i64")
+    others = f.cmp("ne", f.load("more", of=blocks.shared_grid(f)), 0, "i64")
     with f.loop() as done:
         _next(f, place, seeded)  # the second block begins: the first one then goes on first from where they meet
         slot = f.get(place, "ptr")
@@ -238,10 +238,6 @@ def _run_cluster() -> str:
 
 def _all_gone(f: Builder) -> str:
     return f.cmp("eq", f.or_(f.load("absent"), 1, "i64"), -1, "i64")
-
-
-def _grid(f: Builder) -> str:
-    return f.cast("inttoptr", f.load("shared_grid"), "i64", "ptr")
 
 
 def _run_clusters() -> str:
