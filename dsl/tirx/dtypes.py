@@ -11,7 +11,7 @@ from typing import Any
 
 from dsl.core.diagnosis import spelling
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.number import conversion, dtypes
+from dsl.core.number import dtypes
 from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic, numeric
 from dsl.tile import ssa
 from dsl.tile.ssa import TensorSSA
@@ -189,7 +189,3 @@ def loses_fraction(value: Any, dtype: DType) -> bool:
     if number is None or not number.is_float or not dtype.scalar.is_integer or dtype.scalar is Boolean:
         return False
     return is_dynamic(number) or number.value != int(number.value)
-
-
-def is_storage_only(dtype: DType) -> bool:
-    return conversion.is_bits(dtype.scalar)

@@ -11,7 +11,6 @@ import errno
 import importlib.util
 import re
 import sys
-import tempfile
 from collections.abc import Sequence
 from types import TracebackType
 
@@ -135,13 +134,3 @@ def _is_there(name: str) -> bool:
         return importlib.util.find_spec(name) is not None
     except (ImportError, ValueError, AttributeError):
         return False
-
-
-def temporary_folder() -> str:
-    """'' where a temporary file can be written; else what is wrong with the folder."""
-    try:
-        with tempfile.TemporaryFile() as file:
-            file.write(b"x")
-        return ""
-    except OSError as error:
-        return _named(error, ()) or str(error)

@@ -149,18 +149,6 @@ def assignment_to(slot: Any, statement: Span) -> Span | None:
     return place_in(statement.file, last) if last is not None else None
 
 
-def index_text(place: Span) -> str:
-    """The text of the index of the subscript at `place`; '' where that is not one subscript on one line."""
-    if place.end_column is None or place.end_line != place.line:
-        return ""
-    text = linecache.getline(place.file, place.line).encode()[place.column - 1 : place.end_column - 1].decode()
-    try:
-        tree = ast.parse(text, mode="eval").body
-    except SyntaxError:
-        return ""
-    return ast.get_source_segment(text, tree.slice) or "" if isinstance(tree, ast.Subscript) else ""
-
-
 @functools.lru_cache(maxsize=8)
 def _tree(file: str, text: str) -> ast.Module:
     try:
