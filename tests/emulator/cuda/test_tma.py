@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from dsl import emulator
 from dsl.emulator.runtime.tensor_map import Im2col, Tiled
-
-FILE = Path(__file__).with_name("tma.cu")
-
-
-@pytest.fixture(scope="module")
-def program(needs, tmp_path_factory) -> emulator.Program:
-    needs("nvcc", "nvidia-cuda-toolkit")
-    ptx = tmp_path_factory.mktemp("nvcc") / "tma.ptx"
-    command = ["nvcc", "-arch=sm_90a", "-std=c++17", "-lineinfo", "--ptx", "-o", ptx, FILE]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return emulator.load(ptx.read_text())
 
 
 def aligned(values: np.ndarray) -> np.ndarray:

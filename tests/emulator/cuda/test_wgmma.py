@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -11,18 +10,7 @@ import pytest
 from dsl import emulator
 from tests.emulator.emit.test_warpgroup import stored
 
-FILE = Path(__file__).with_name("wgmma.cu")
 SEEDS = (0, 1, 2)
-
-
-@pytest.fixture(scope="module")
-def program(needs, tmp_path_factory) -> emulator.Program:
-    needs("nvcc", "nvidia-cuda-toolkit")
-    ptx = tmp_path_factory.mktemp("nvcc") / "wgmma.ptx"
-    command = ["nvcc", "-arch=sm_90a", "-std=c++17", "-lineinfo", "--ptx", "-o", ptx, FILE]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return emulator.load(ptx.read_text())
 
 
 def run(program, name: str, *arguments, threads: int = 128, checks=("race",), seed: int = 0) -> None:
@@ -95,7 +83,7 @@ def test_a_pipeline(program, seed):
 def test_a_stage_that_is_released_early(program):
     """Found by the line of the load, which is the producer's, and of the product, which is the consumer's."""
     a, b, out = np.zeros((5, 64, 64), np.float16), np.zeros((5, 64, 64), np.float16), np.zeros((64, 64), np.float32)
-    lines = FILE.read_text().split("\n")
+    lines = Path(__file__).with_name("wgmma.cu").read_text().split("\n")
     load, product = (
         next(i for i, line in enumerate(lines, 1) if text in line)
         for text in ("cp.async.bulk.shared::cluster", 'SS(mma_f16, "k16')

@@ -2,22 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-SOURCE = Path(__file__).with_name("clusters.cu")
-
-
-@pytest.fixture(scope="module")
-def ptx(needs, tmp_path_factory) -> str:
-    nvcc, target = needs("nvcc", "nvidia-cuda-toolkit"), tmp_path_factory.mktemp("nvcc") / "clusters.ptx"
-    command = [nvcc, "-arch=sm_90a", "-std=c++17", "-lineinfo", "--ptx", "-o", str(target), str(SOURCE)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return target.read_text()
 
 
 def words(count: int, most: int = 1000) -> np.ndarray:
