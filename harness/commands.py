@@ -77,7 +77,20 @@ regressed     passed once, fails now                contradicted  hardware and t
 flaky         one question, both verdicts           failing       never passed
 predicted     passed on the emulator alone          unknown       never judged (infra, skipped, no golden yet)
 
+Records of a repro, a case or a value that no file declares any more are listed below the others. They are no verdict.
+
 Exit status: 0 nothing is contradicted, regressed, flaky or failing, 1 something is.
+"""
+
+_FORGET = """\
+Put records aside: of a repro that is gone, of a value that `params` lost, of a single run with -p, of a host that is no
+more. A line that says so is added to the record. Nothing is deleted: `repro history` lists the records as before.
+
+  repro forget --gone                   all that no repro declares any more (`repro status` lists them)
+  repro forget shuffle_width::width=9   one case; also a path, a name without .py, a folder
+  repro forget shuffle_width --host p1  what ran there
+
+Exit status: 0 done, 2 wrong usage.
 """
 
 _HISTORY = """\
@@ -122,6 +135,10 @@ def add(commands: argparse._SubParsersAction) -> None:
     status = _add(commands, "status", "what the record says of every claim", _STATUS, _status)
     _names(status)
     status.add_argument("--all", action="store_true", help="every line, however many")
+    forget = _add(commands, "forget", "put records aside that no repro claims any more", _FORGET, _forget)
+    _names(forget)
+    forget.add_argument("--gone", action="store_true", help="all that no repro declares any more")
+    _places(forget)
     history = _add(commands, "history", "the records of one claim", _HISTORY, _history)
     history.add_argument("claim", metavar="CLAIM", help="its path, its name without .py, or FILE::CASE")
     _places(history)
@@ -269,6 +286,26 @@ def _status(arguments: argparse.Namespace) -> int:
         data = query.status(records, arguments.names)
     _say(data, tables.status(data, 10**9 if arguments.all else 40), arguments)
     return FAILS if any(state in query.BAD for state in data["states"]) else HOLDS
+
+
+def _forget(arguments: argparse.Namespace) -> int:
+    from harness.records import index, query, tables
+
+    if not (arguments.names or arguments.gone):
+        raise UsageError("repro forget: name what you mean, or write --gone; `repro status` lists what is gone")
+    root, run = _root(), store.Run()
+    with index.open_index(root) as records:
+        place = (arguments.host, arguments.compiler, arguments.arch)
+        wanted = query.forget(records, arguments.names, arguments.gone, *place)
+    for cell, line in wanted:
+        path = root / cell.claim
+        while not path.parent.is_dir():  # the repro's folder is gone too
+            path = path.parent
+        run.append(store.folder(path, cell.hardware, root), line)
+        say(f"forgot {tables.name(cell.claim, cell.case)} on {cell.arch} {cell.compiler} {cell.host}: {cell.reason}")
+    if not wanted:
+        say("there is nothing to forget")
+    return HOLDS
 
 
 def _history(arguments: argparse.Namespace) -> int:

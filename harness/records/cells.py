@@ -11,7 +11,7 @@ from typing import Any
 from harness import store
 from harness.claim.repro_file import DEFAULT_GPU_MODEL
 from harness.records import lines
-from harness.records.states import combined
+from harness.records.states import FORGOTTEN, NO_ARCH, combined
 from harness.schema import Misfit
 
 UNTOLD = ("crash", "timeout", "error")  # what was compiled until then is not known
@@ -46,6 +46,7 @@ class Cell:
     arithmetic: str | None = None  # exact | bounded | open, None where nobody followed it
     evidence: str | None = None  # emulator | published:KEY | hardware:GPU, None where there is no golden
     through: str = ""  # the outputs that are not exact, each with the instructions
+    forgotten: bool = False  # a person put it aside, and nothing came later
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def as_table(one: Cell | Record) -> dict[str, Any]:
 def column(line: dict[str, Any]) -> dict[str, Any]:
     """The cell that a line belongs to."""
     device = line.get("device") or {}
-    arch = str(device.get("arch") or "any")
+    arch = str(device.get("arch") or NO_ARCH)
     if (model := device.get("gpu_model") or DEFAULT_GPU_MODEL) != DEFAULT_GPU_MODEL and device.get("arch"):
         arch = str(model)  # an emulator that computes as another GPU
     return {
@@ -142,6 +143,24 @@ def column(line: dict[str, Any]) -> dict[str, Any]:
         "arch": arch.rstrip("af") if arch.startswith("sm_") else arch,
         "compiler": str(line.get("asked") or (line.get("compiler") or {}).get("name") or "embedded"),
         "host": str(line.get("host") or "embedded"),
+    }
+
+
+def forgetting(cell: Cell) -> dict[str, Any]:
+    """A line that puts the cell's records aside, those before it."""
+    is_arch = cell.arch.startswith("sm_")
+    device = {} if cell.arch == NO_ARCH else {"arch": cell.arch} if is_arch else {"arch": "sm", "gpu_model": cell.arch}
+    return {
+        "repro": cell.claim,
+        "case": cell.case,
+        "title": cell.title,
+        "host": cell.host,
+        "hardware": cell.hardware,
+        "device": device,
+        "asked": cell.compiler,
+        "verdict": FORGOTTEN,
+        "reason": cell.reason,
+        "date": store.moment(),
     }
 
 

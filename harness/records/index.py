@@ -25,21 +25,19 @@ ptx() and sass() (kernel -> text, without those that were not kept), rerun (the 
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import hashlib
 import json
 import os
 import secrets
 import sqlite3
-import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 from harness import store
-from harness.records import places
+from harness.records import places, sources
 from harness.records.cells import (
     CELL,
     Cell,
@@ -54,11 +52,13 @@ from harness.records.cells import (
     provenance,
     row as row_of,
 )
-from harness.records.states import STALE, Event, Now, Summary, newer_code, state, summarise
+from harness.records.moved import same_text
+from harness.records.sources import golden_folder
+from harness.records.states import FORGOTTEN, GONE, STALE, Event, Now, Summary, newer_code, state, summarise
 
 __all__ = ["Cell", "Index", "NoRecord", "Record", "as_table", "combine", "golden_folder", "open_index"]
 
-SCHEMA = "4"
+SCHEMA = "5"
 FILE = "index.sqlite"
 TAIL = 64
 CHUNK = 500  # names in one query
@@ -66,6 +66,7 @@ _LINE = "path, offset, length, id, claim"
 PATIENCE_S = 20.0  # for other processes to close the file
 _TABLES = (
     places.TABLE
+    + sources.TABLE
     + """
 create table meta (key text primary key, value text);
 create table file (path text primary key, size int, mtime_ns int, offset int, tail text);
@@ -74,7 +75,6 @@ create table record (id text primary key, path text, offset int, length int, cla
     compiler text, host text, hardware int, verdict text, reason text, date text, digest text, title text, said text);
 create table cell (claim text, case_name text, arch text, compiler text, host text, hardware int, title text,
     summary text, primary key (claim, case_name, arch, compiler, host));
-create table source (path text primary key, size int, mtime_ns int, sha256 text);
 """
 )
 
@@ -119,23 +119,32 @@ class Index:
     # --- reading ---
 
     def cells(self, gone: bool = False) -> list[Cell]:
-        """Every cell that has a record, by claim, case, arch, compiler and host; with `gone`, of lost repros too."""
+        """Every cell that a repro declares and that has a record, by claim, case, arch, compiler and host.
+
+        With `gone` also the others, whose state is that: of lost repros and cases, and those that a person forgot.
+        """
         sql = "select claim, case_name, arch, compiler, host, hardware, title, summary from cell order by 1, 2, 3, 4"
         rows: list[Any] = [(*row[:7], _summary(row[7])) for row in self._read(sql)]
-        sources = self._sources(rows)
+        names = {row[:3]: row[7].last.facts.get("golden") for row in rows if row[7].last}
+        own_names = {place: name for place, name in names.items() if name and "/" not in name}
+        known = self._read("select * from source")  # which may make the index anew
+        now = sources.Sources(self._db, self.root, known).of((row[:3] for row in rows), own_names)
         drivers = _newest(rows, lambda row: row[4], lambda event: event.facts.get("driver"))
         kernels = _newest(rows, lambda row: row[:4], _compiled)
         rivals: dict[tuple, list[tuple[str, Event]]] = {}
         for row in rows:
             if row[7].last:
                 rivals.setdefault(row[:4], []).append((row[4], row[7].last))
-        kept = (row for row in rows if gone or sources[row[:3]][0] is not None)
-        return [self._cell(row, sources, drivers, kernels, rivals) for row in kept]
+        replaced = sources.replaced((row[:5], row[7]) for row in rows)
+        cells = [self._cell(row, now[row[:3]], replaced.get(row[:5], ""), drivers, kernels, rivals) for row in rows]
+        return [cell for cell in cells if gone or cell.state != GONE]
 
-    def _cell(self, row: tuple, sources: dict, drivers: dict, kernels: dict, rivals: dict) -> Cell:
+    def _cell(
+        self, row: tuple, source: sources.Source, replaced: str, drivers: dict, kernels: dict, rivals: dict
+    ) -> Cell:
         claim, case, arch, compiler, host, hardware, title, summary = row
-        repro, golden = sources[claim, case, arch]
-        now = Now(repro is not None, repro, golden, drivers.get(host), *kernels.get(row[:4], ()))
+        gone = source.gone or replaced
+        now = Now(gone, source.repro, source.golden, drivers.get(host), *kernels.get(row[:4], ()))
         others = [event for name, event in rivals.get(row[:4], ()) if name != host]
         standing, reason = state(summary, now, others)
         good = summary.last_good
@@ -145,7 +154,8 @@ class Index:
             state=standing, reason=reason, last_validated=good.date if good and good.hardware else None,
             last=_id(summary.last), last_good=_id(good), first_bad=_id(summary.first_bad),
             passes=summary.passes, fails=summary.fails, ticks=summary.ticks,
-            other_code=other or None, **_arithmetic(summary.last),
+            other_code=other or None, forgotten=standing == GONE and bool(summary.forgotten),
+            **_arithmetic(summary.last),
         )  # fmt: skip
 
     def records(
@@ -193,7 +203,7 @@ class Index:
     def past(self) -> list[tuple[str, ...]]:
         """Every record in short, oldest first: claim, case, arch, compiler, host, id, date, verdict, reason, digest."""
         sql = f"select {', '.join(CELL)}, id, date, verdict, reason, digest from record order by date, id"
-        return self._read(sql)
+        return [row for row in self._read(sql) if row[7] != FORGOTTEN]
 
     def damaged(self) -> list[str]:
         """`FILE:OFFSET` of each line that cannot be read, and each last line that was cut off."""
@@ -209,6 +219,13 @@ class Index:
     def moved(self) -> dict[str, str]:
         """What records call repros that are elsewhere now, and where: paths below the root."""
         return dict(self._read("select said, claim from place where said != claim"))
+
+    def renamed(self, claims: Collection[str]) -> dict[str, str]:
+        """Of these, repros that are gone -> a file of another name that has the text of one of their records."""
+        if not claims:
+            return {}
+        rows = self._read("select claim, marks from place")
+        return same_text({claim: json.loads(marks) for claim, marks in rows if claim in claims}, self.root)
 
     def hosts(self) -> list[str]:
         return [row[0] for row in self._read("select distinct host from cell order by 1")]
@@ -423,57 +440,6 @@ class Index:
         newest = max(rows.values(), key=lambda row: (row[1], row[0]))
         row = [*place, newest[5], newest[9], json.dumps(table)]
         self._db.execute("insert or replace into cell values (?, ?, ?, ?, ?, ?, ?, ?)", row)
-
-    # --- what is true now ---
-
-    def _sources(self, rows: list[tuple]) -> dict[tuple[str, str, str], tuple[str | None, str | None]]:
-        """(claim, case, arch) -> the hashes of the repro and of what its golden says, now; None where there is none."""
-        read_before = {row[0]: row[1:] for row in self._read("select * from source")}
-        new: dict[str, tuple[int, int, str | None]] = {}
-        seen: dict[str, str | None] = {}
-
-        def hashed(path: str, of: Any) -> str | None:
-            if path not in seen:
-                try:
-                    about = os.stat(self.root / path)
-                    if not stat.S_ISREG(about.st_mode):
-                        raise OSError(errno.EINVAL, "no ordinary file")
-                    stamp = (about.st_size, about.st_mtime_ns)
-                    if path in read_before and read_before[path][:2] == stamp:
-                        seen[path] = read_before[path][2]
-                    else:
-                        seen[path] = of((self.root / path).read_bytes())
-                        new[path] = (*stamp, seen[path])
-                except OSError:
-                    seen[path] = None
-            return seen[path]
-
-        hashes = {}
-        names = {row[:3]: row[7].last.facts.get("golden") for row in rows if row[7].last}
-        own_names = {place: name for place, name in names.items() if name and "/" not in name}
-        for claim, case, arch in dict.fromkeys(row[:3] for row in rows):
-            golden = f"{golden_folder(claim)}/{case or 'default'}"
-            own_name = own_names.get((claim, case, arch)) or f"{case or 'default'}@{arch}.json"
-            own = hashed(f"{golden_folder(claim)}/{own_name}", store.answer_sha256)
-            said = own or hashed(f"{golden}.json", store.answer_sha256)
-            hashes[claim, case, arch] = (hashed(claim, _text_sha256), said)
-        if new:
-            with contextlib.suppress(sqlite3.Error):
-                self._db.execute("begin immediate")
-                values = [(path, *about) for path, about in new.items()]
-                self._db.executemany("insert or replace into source values (?, ?, ?, ?)", values)
-                self._db.execute("commit")
-        return hashes
-
-
-def golden_folder(claim: str) -> str:
-    """Where the goldens of a claim are, below the root."""
-    head, _, name = claim.rpartition("/")
-    return f"{head}/goldens/{name.removesuffix('.py')}".lstrip("/")
-
-
-def _text_sha256(data: bytes) -> str:
-    return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
 
 def _summary(text: str) -> Summary:

@@ -47,6 +47,14 @@ def follow(marks: Mapping[str, Iterable[str]], root: Path) -> dict[str, str]:
     return moves
 
 
+def same_text(marks: Mapping[str, Iterable[str]], root: Path) -> dict[str, str]:
+    """Path -> another path with the text that a record of it had, for those whose file is gone."""
+    gone = {path: set(mine) for path, mine in marks.items() if not os.path.isfile(root / path)}
+    files = [file for files in by_name(root).values() for file in files] if gone else []
+    texts = {_text_sha256(root / file): file for file in files}
+    return {path: texts[mark] for path, mine in gone.items() for mark in mine & texts.keys()}
+
+
 def _text_sha256(path: Path) -> str:
     """The sha256 of a repro's text, as records have it; '' where the file cannot be read."""
     try:

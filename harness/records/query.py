@@ -15,6 +15,7 @@ from typing import Any
 from harness.claim import bibliography
 from harness.errors import UsageError
 from harness.records import states
+from harness.records.cells import forgetting
 from harness.records.index import Cell, Index, Record, as_table, combine
 
 BAD = (states.CONTRADICTED, states.REGRESSED, states.FLAKY, states.FAILING)
@@ -61,8 +62,14 @@ def _unknown(name: str, cells: Iterable[Cell]) -> str:
 
 
 def status(index: Index, names: Sequence[str] = ()) -> dict[str, Any]:
-    """How many cells are in each state, each cell that is not as it should be, and damaged lines."""
-    cells = chosen(index, index.cells(), names)
+    """How many cells are in each state, each cell that is not as it should be, and damaged lines.
+
+    `gone`: cells that no repro declares any more, which say nothing of a claim.
+    """
+    every = chosen(index, index.cells(gone=True), names)
+    cells = [cell for cell in every if cell.state != states.GONE]
+    gone = [cell for cell in every if cell.state == states.GONE and not cell.forgotten]
+    renamed = index.renamed({cell.claim for cell in gone})
     counted = Counter(cell.state for cell in cells)
     evidence = Counter((cell.evidence or "").partition(":")[0] for cell in cells)
     kinds = Counter(cell.arithmetic for cell in cells)
@@ -78,9 +85,28 @@ def status(index: Index, names: Sequence[str] = ()) -> dict[str, Any]:
         "published": _published(index.root, cells),
         "leeway": [as_table(cell) for cell in cells if cell.through],
         "attention": [as_table(cell) for cell in shown],
+        "gone": [as_table(cell) | {"renamed": renamed.get(cell.claim)} for cell in gone],
         "last_validated": max((c.last_validated for c in cells if c.last_validated), default=None),
         "damaged": index.damaged(),
     }
+
+
+def forget(
+    index: Index, names: Sequence[str], gone: bool, host: str | None, compiler: str | None, arch: str | None
+) -> list[tuple[Cell, dict[str, Any]]]:
+    """Cells to be put aside, each with the line that does it; with `gone` only those that no repro declares any more.
+
+    Raises UsageError.
+    """
+    cells = chosen(index, index.cells(gone=True), names)
+    wanted = [
+        cell
+        for cell in cells
+        if not cell.forgotten
+        and (cell.state == states.GONE or not gone)
+        and host in (None, cell.host) and compiler in (None, cell.compiler) and arch in (None, cell.arch)
+    ]  # fmt: skip
+    return [(cell, forgetting(cell)) for cell in wanted]
 
 
 def _published(root: Path, cells: Iterable[Cell]) -> list[dict[str, Any]]:
@@ -113,8 +139,9 @@ def history(
     records.sort(key=lambda record: (record.date, record.id), reverse=True)
     rows = []
     for number, record in enumerate(records[:limit]):
-        before = next((one for one in records[number + 1 :] if _cell(one) == _cell(record)), None)
-        changed = changes(before, record) if before else None
+        said = (one for one in records[number + 1 :] if one.verdict != states.FORGOTTEN)
+        before = next((one for one in said if _cell(one) == _cell(record)), None)
+        changed = [] if record.verdict == states.FORGOTTEN else changes(before, record) if before else None
         rows.append(as_table(record) | {"changed": changed, "seen": record.seen})
     shown = [as_table(c) for c in cells]
     return {"claims": sorted({c.claim for c in cells}), "cells": shown, "records": rows, "total": len(records)}

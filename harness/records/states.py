@@ -12,11 +12,13 @@ from typing import Any
 
 VALIDATED, STALE, REGRESSED = "validated", "stale", "regressed"
 CONTRADICTED, PREDICTED, FLAKY = "contradicted", "predicted", "flaky"
-FAILING, UNKNOWN = "failing", "unknown"
-STATES = (CONTRADICTED, REGRESSED, FLAKY, FAILING, STALE, UNKNOWN, PREDICTED, VALIDATED)  # the worst first
+FAILING, UNKNOWN, GONE = "failing", "unknown", "gone"
+STATES = (CONTRADICTED, REGRESSED, FLAKY, FAILING, STALE, UNKNOWN, PREDICTED, VALIDATED, GONE)  # the worst first
 TICKS = 24
 _TICK = {"pass": "p", "fail": "f", "contradicted": "c"}
 NO_GOLDEN = "no golden"
+NO_ARCH = "any"  # of programs without kernels
+FORGOTTEN = "forgotten"  # the verdict of a line by which a person put a cell's earlier records aside
 
 
 @dataclass(frozen=True)
@@ -53,13 +55,14 @@ class Summary:
     fails: int = 0
     mixed: int = 0  # records under the digest of `last` whose verdict is not that of `last`
     ticks: str = ""  # the newest verdicts, oldest first: p f c
+    forgotten: str = ""  # when a person put the cell aside; what came later counts
 
 
 @dataclass(frozen=True)
 class Now:
     """What is true of a cell's claim today; None where it is not known, and then nothing is stale by it."""
 
-    exists: bool = True
+    gone: str = ""  # why nothing claims this any more
     repro_sha256: str | None = None
     golden_sha256: str | None = None
     driver: str | None = None
@@ -70,10 +73,12 @@ class Now:
 def summarise(events: Iterable[Event]) -> Summary:
     """Fold records into a summary."""
     ordered = sorted({event.id: event for event in events}.values(), key=lambda event: (event.date, event.id))
+    ends = [number for number, event in enumerate(ordered, 1) if event.verdict == FORGOTTEN]
+    forgotten, ordered = (ordered[ends[-1] - 1].date, ordered[ends[-1] :]) if ends else ("", ordered)
     said = [event for event in ordered if event.speaks]
     silent = next((event for event in reversed(ordered) if not event.speaks), None)
     if not said:
-        return Summary(silent=silent)
+        return Summary(silent=silent, forgotten=forgotten)
     last = said[-1]
     good = next((n for n in reversed(range(len(said))) if said[n].holds), None)
     bad = next((event for event in said[0 if good is None else good + 1 :] if not event.holds), None)
@@ -87,14 +92,17 @@ def summarise(events: Iterable[Event]) -> Summary:
         fails=len(said) - passes,
         mixed=sum(e.digest == last.digest and e.holds != last.holds for e in said) if last.digest else 0,
         ticks="".join(_TICK[event.verdict] for event in said[-TICKS:]),
+        forgotten=forgotten,
     )
 
 
 def state(summary: Summary, now: Now, rivals: Sequence[Event] = ()) -> tuple[str, str]:
     """The state and its reason. `rivals`: the newest verdicts of the same claim, arch and compiler on other hosts."""
     last = summary.last
-    if not now.exists:
-        return STALE, "the repro is gone"
+    if last is None and summary.silent is None and summary.forgotten:
+        return GONE, f"forgotten on {summary.forgotten[:10]}"
+    if now.gone:
+        return GONE, now.gone
     if last is None:
         if summary.silent is None:
             return UNKNOWN, "never run"

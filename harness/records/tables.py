@@ -50,11 +50,11 @@ def age(date: str | None) -> str:
 
 
 def status(data: dict[str, Any], limit: int) -> str:
-    if not data["cells"]:
+    if not data["cells"] and not data["gone"]:
         return "\n".join(["there are no records yet: run something, e.g. `uv run pytest repros`", *data["damaged"]])
     counts = ", ".join(f"{count} {state}" for state, count in data["states"].items())
     claims, cells, records = (_count(data[key], key) for key in ("claims", "cells", "records"))
-    lines = [f"{claims} in {cells} (case x arch x compiler x host): {counts}"]
+    lines = [f"{claims} in {cells} (case x arch x compiler x host)" + (f": {counts}" if counts else "")]
     lines.append(f"hardware last validated one {age(data['last_validated'])}; {records}")
     rows = [
         (c["state"], name(c["claim"], c["case"]), c["arch"], c["compiler"], c["host"], c["reason"])
@@ -62,6 +62,11 @@ def status(data: dict[str, Any], limit: int) -> str:
     ]
     if rows:
         lines += ["", *table([("state", "claim", "arch", "compiler", "host", "why"), *rows[:limit]])]
+    if data["gone"]:
+        lines += ["", "no repro claims these any more, so they are no verdict (`repro forget --gone` puts them aside)"]
+        gone = [(name(c["claim"], c["case"]), c["arch"], c["compiler"], c["host"], _why_gone(c)) for c in data["gone"]]
+        lines += table([("claim", "arch", "compiler", "host", "why"), *gone[:limit]])
+        lines += [f"    ... and {len(gone) - limit} more: --all"] if len(gone) > limit else []
     if data["arithmetic"]:
         lines += ["", "arithmetic: " + ", ".join(f"{count} {kind}" for kind, count in data["arithmetic"].items())]
         leeway = [(c["arithmetic"], name(c["claim"], c["case"]), c["arch"], c["through"]) for c in data["leeway"]]
@@ -80,6 +85,10 @@ def status(data: dict[str, Any], limit: int) -> str:
     if data["damaged"]:
         lines += ["", "not read:", *(f"    {text}" for text in data["damaged"])]
     return "\n".join(lines)
+
+
+def _why_gone(cell: dict[str, Any]) -> str:
+    return cell["reason"] + (f"; {cell['renamed']} has the same text" if cell["renamed"] else "")
 
 
 def history(data: dict[str, Any]) -> str:

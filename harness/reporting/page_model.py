@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-# state: (its symbol, what it means); in the order of states.STATES, the worst first
+# state: (its symbol, what it means); in the order of states.STATES, the worst first; cells that are gone are not shown
 STATES = {
     "contradicted": ("≠", "the emulator and hardware disagree"),
     "regressed": ("▼", "passed earlier, fails now"),

@@ -10,7 +10,7 @@ from harness.records import states
 from harness.records.states import Event, Now, combined, state, summarise, worst
 
 FACTS = {"repro_sha256": "r1", "golden_sha256": "g1", "kernels": {"k": "p1"}, "driver": "570", "case": ""}
-NOW = Now(True, "r1", "g1", "570", {"k": "p1"})
+NOW = Now("", "r1", "g1", "570", {"k": "p1"})
 
 
 def event(number: int, verdict: str = "pass", hardware: bool = False, digest: str = "", **more) -> Event:
@@ -30,7 +30,10 @@ TABLE = {  # name: (records, now, rivals) -> (state, words of its reason)
     "hardware passes": ([E(1, **HW)], NOW, [], "validated", "passed on hardware on 2026-11-01"),
     "infra after a pass": ([E(1, **HW), E(2, "infra", **HW)], NOW, [], "validated", "passed"),
     "skip after a failure": ([E(1, "fail"), E(2, "skip")], NOW, [], "failing", "differs from the golden"),
-    "the repro is gone": ([E(1, **HW)], replace(NOW, exists=False), [], "stale", "the repro is gone"),
+    "the repro is gone": ([E(1, **HW)], replace(NOW, gone="the repro is gone"), [], "gone", "the repro is gone"),
+    "a failure of a case that is gone": ([E(1, "fail")], replace(NOW, gone="not declared"), [], "gone", "not declared"),
+    "forgotten": ([E(1, "fail"), E(2, "forgotten")], NOW, [], "gone", "forgotten on 2026-11-01"),
+    "a failure after it was forgotten": ([E(1), E(2, "forgotten"), E(3, "fail")], NOW, [], "failing", "differs"),
     "the repro changed": ([E(1, **HW)], replace(NOW, repro_sha256="r2"), [], "stale", "the repro changed since"),
     "the golden changed": ([E(1, **HW)], replace(NOW, golden_sha256="g2"), [], "stale", "the golden changed since"),
     "other PTX": ([E(1, **HW)], replace(NOW, kernels={"k": "p2"}), [], "stale", "the compiler makes other PTX since"),

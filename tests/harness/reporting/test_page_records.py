@@ -110,6 +110,8 @@ def test_an_emulator_validates_nothing(root, put):
 
 
 def test_rows_and_columns_stand_in_a_readers_order(root, put):
+    text = REPRO.replace("# ///\n", "# params = { width = [16, 8] }\n# ///\n", 1).replace("run()", "run(width)")
+    (root / "repros/one.py").write_text(text)
     for case in ("width=16", "width=8"):
         put(1, case=case)
     put(1, host="embedded", repro="two", device={"kind": "emulator", "arch": None}, title="")
