@@ -296,6 +296,7 @@ LAZY = {
         "dsl.emulator.runtime.tensor_core",
         "dsl.launch.driver.library",
     ),
+    "dsl/launch/driver/library.py": ("dsl.launch.driver.driver", "dsl.launch.driver.runtime"),
     "dsl/launch/driver/tensor_maps.py": ("dsl.emulator.runtime.tensor_map",),
     "dsl/launch/nvidia/hook.py": ("dsl.launch.machine_code",),
     "dsl/launch/session.py": ("dsl.launch.call.readable_text", "dsl.launch.machine_code", "dsl.lower.sass"),

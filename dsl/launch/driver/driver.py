@@ -9,6 +9,7 @@ from typing import Any
 
 from dsl.launch.driver import calls
 from dsl.launch.driver.calls import Int, Long, Pointer, Refused, Text, Unsigned, put, put_if, refuse_if
+from dsl.launch.driver.current import current
 from dsl.launch.driver.kernels import KernelCalls
 from dsl.launch.driver.memory import MemoryCalls
 from dsl.launch.driver.tensor_maps import TensorMapCalls
@@ -60,24 +61,9 @@ class _NoDevice(Driver):
         self.ready()
 
 
-class _Current:
-    """The driver that the functions of the library ask; a process has one at a time."""
-
-    driver: Driver | None = None
-
-
 @functools.cache
 def _no_device() -> Driver:
     return _NoDevice(None)
-
-
-def use(driver: Driver | None) -> None:
-    """Answer calls by this driver from now on; None: as a machine without a device."""
-    _Current.driver = driver
-
-
-def current() -> Driver | None:
-    return _Current.driver
 
 
 def guarded(name: str, kind: type = Driver) -> Callable[..., int]:
@@ -85,7 +71,7 @@ def guarded(name: str, kind: type = Driver) -> Callable[..., int]:
     stands on it and is found as the driver's attribute `runtime`."""
 
     def call(*arguments) -> int:
-        driver = _Current.driver or _no_device()
+        driver = current() or _no_device()
         api = driver if kind is Driver else driver.runtime
         if api is None:
             return calls.NO_DEVICE

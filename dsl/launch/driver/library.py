@@ -2,7 +2,8 @@
 
 `dlopen("libcuda.so.1")` gives a library that is already in the process, so ours is loaded before anybody calls one. The
 runtime inside cuda.bindings is linked into it and wants NVIDIA's driver. Its Cython modules keep pointers to the
-functions that they import from each other; in the module that all calls go through these become the device's.
+functions that they import from each other; in the module that all calls go through these become the device's. torch
+imports cuda.bindings and calls nothing, so the functions themselves are made when the first of them is called.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ import struct
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dsl.launch.devices.torch_cuda import AfterImport
-from dsl.launch.driver import calls, driver, runtime, shared_object
+from dsl.launch.driver import current, shared_object
 
 SONAME = "libcuda.so.1"
+EXPORTS = "exports.txt"  # the names of driver.functions(), which take long to make
+_RUNTIME_SONAME = "libcudart-of-the-device.so"
 _OWNERS = ("cuda.bindings._internal.runtime", "cuda.bindings._bindings.cyruntime")  # since 13.1, before
 _READER = "cuda.bindings.cyruntime"
 _NO_LOAD = 4  # RTLD_NOLOAD
@@ -35,9 +39,9 @@ def load() -> bool:
     cuda.bindings stay as they are."""
     if _is_loaded():
         return False
-    functions = driver.functions()
+    names = Path(__file__).with_name(EXPORTS).read_text().split()
     try:
-        shared_object.load(shared_object.path_of(SONAME, list(functions)), functions)
+        shared_object.load(shared_object.path_of(SONAME, names), names, _driver_function)
     except shared_object.NoSharedObject:
         return False
     if _READER in sys.modules:
@@ -51,10 +55,28 @@ def install(device: Any) -> Callable[[], None]:
     """Answer cuda.bindings with `device` from now on; returns what ends that."""
     if not load():
         return lambda: None
-    before, own = driver.current(), driver.Driver(device)
+    return current.use_made_by(lambda: _driver_of(device))
+
+
+def _driver_of(device: Any) -> Any:
+    from dsl.launch.driver import driver, runtime
+
+    own = driver.Driver(device)
     own.runtime = runtime.Runtime(own)
-    driver.use(own)
-    return lambda: driver.use(before)
+    return own
+
+
+def _driver_function(name: str) -> Any:
+    from dsl.launch.driver import driver
+
+    return driver.functions()[name]
+
+
+def _runtime_function(name: str) -> Any:
+    """The device's function of this name in cuda.bindings; one that it lacks says so."""
+    from dsl.launch.driver import runtime
+
+    return runtime.functions().get(name.removeprefix("_")) or _refusing(name.removeprefix("_"))
 
 
 def _is_loaded() -> bool:
@@ -67,17 +89,14 @@ def _is_loaded() -> bool:
 
 
 def _replace(reader: Any) -> None:
-    """Point what `reader` imported of the runtime at the device's functions; those it lacks say so."""
+    """Point what `reader` imported of the runtime at the device's functions."""
     owner = next((name for name in _OWNERS if importlib.util.find_spec(name) is not None), None)
     if owner is None:
         return
     exported: dict[str, Any] = importlib.import_module(owner).__pyx_capi__
-    functions = runtime.functions()
-    target_of = {}
-    for name, capsule in exported.items():
-        if name.startswith("_cuda"):
-            function = functions.get(name[1:]) or _refusing(name[1:])
-            target_of[_pointer(capsule, _capsule_name(capsule))] = ctypes.cast(function, ctypes.c_void_p).value
+    names = [name for name in exported if name.startswith("_cuda")]
+    own = shared_object.load(shared_object.path_of(_RUNTIME_SONAME, names), names, _runtime_function).addresses
+    target_of = {_pointer(exported[name], _capsule_name(exported[name])): own[name] for name in names}
     old = np.array(sorted(target_of), dtype=np.uint64)
     for start, end in _writable(reader.__file__):
         memory = (ctypes.c_uint64 * ((end - start) // 8)).from_address(start)
@@ -113,10 +132,10 @@ _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
 
 @functools.cache
 def _refusing(name: str) -> Any:
-    """A function that the device lacks: it says so, and returns cudaErrorNotSupported."""
+    """A function that the device lacks: it says so."""
 
     def refuse() -> int:
         warnings.warn(f"the embedded device has no {name}", RuntimeWarning, stacklevel=2)
-        return calls.NOT_SUPPORTED
+        return 801  # cudaErrorNotSupported
 
     return ctypes.CFUNCTYPE(ctypes.c_int)(refuse)

@@ -12,8 +12,9 @@ from typing import Annotated, Any
 
 from dsl.launch.driver import attributes, calls
 from dsl.launch.driver.calls import Int, Long, Pointer, Unsigned, put, refuse_if
+from dsl.launch.driver.current import current
 from dsl.launch.driver.device_properties import DeviceProperties, properties
-from dsl.launch.driver.driver import Driver, current, guarded
+from dsl.launch.driver.driver import Driver, guarded
 from dsl.launch.driver.kernels import Kernel
 from dsl.launch.driver.launch_config import LaunchConfig, launch_of
 

@@ -15,7 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dsl.launch.devices.protocol import DeviceError, Launch
-from dsl.launch.driver import calls, driver, runtime, shared_object
+from dsl.launch.driver import calls, current, driver, runtime, shared_object
 from dsl.launch.nvidia import errors
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ def path() -> str:
 
 def use(run: NvidiaSession) -> None:
     """Answer host functions for this session, on the driver that is in use."""
-    shared_object.load(path(), functions())
-    own = driver.current()
+    shared_object.load(path(), list(functions()), functions().__getitem__)
+    own = current.current()
     assert own is not None
     _Current.run = run
     own.initialized = own.uses_primary = True  # NVIDIA's runtime begins the driver for its host functions
@@ -175,7 +175,7 @@ def _by_handle_or_its_place(get_kernel: Any) -> Any:
     """Host functions of 4.3 give, through TVM FFI, the place where the library's handle is kept."""
 
     def call(kernel: int, library: int, name: bytes) -> int:
-        own = driver.current()
+        own = current.current()
         if own is not None and library not in dict(own.handles.items()):
             library = ctypes.c_size_t.from_address(library).value
         return get_kernel(kernel, library, name)

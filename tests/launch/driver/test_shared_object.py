@@ -13,12 +13,31 @@ def test_each_function_jumps_to_its_own(count):
     kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
     functions = {name: kind(lambda a, b, index=index: a + (b or 0) + index) for index, name in enumerate(names)}
     soname = f"libjumps{count}.so.1"
-    library = shared_object.load(shared_object.path_of(soname, names), functions)
+    library = shared_object.load(shared_object.path_of(soname, names), names, functions.__getitem__).library
     assert [getattr(library, name)(100, 1000) for name in names] == [1100 + index for index in range(count)]
     again = ctypes.CDLL(soname)  # by its name, though no folder has it
     assert getattr(again, names[-1])(0, None) == count - 1
     with pytest.raises(AttributeError):
         again.f_none
+
+
+def test_the_first_call_passes_all_arguments_and_later_ones_bind_nothing():
+    kind = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_int64] * 8, *[ctypes.c_double] * 10)
+    weighted = kind(lambda *values: sum(place * value for place, value in enumerate(values, 1)))
+    bound = []
+    path = shared_object.path_of("libarguments.so.1", ["weighted"])
+    library = shared_object.load(path, ["weighted"], lambda name: bound.append(name) or weighted).library
+    call = kind(("weighted", library))
+    arguments = [2**40 + place for place in range(8)] + [0.5 * place for place in range(10)]
+    expected = float(sum(place * value for place, value in enumerate(arguments, 1)))
+    assert [call(*arguments), call(*arguments), bound] == [expected, expected, ["weighted"]]
+
+
+def test_a_function_that_cannot_be_made_is_an_unknown_error(capfd):
+    path = shared_object.path_of("libbroken.so.1", ["gone"])
+    library = shared_object.load(path, ["gone"], {}.__getitem__).library
+    assert library.gone(1) == 999
+    assert capfd.readouterr().err.endswith("KeyError: 'gone'\n")
 
 
 def test_another_machine_has_none(monkeypatch):

@@ -5,7 +5,7 @@ import importlib.metadata
 import subprocess
 from pathlib import Path
 
-from dsl.launch.driver import calls, driver
+from dsl.launch.driver import calls, current
 from dsl.launch.nvidia import host_runtime
 
 
@@ -34,14 +34,14 @@ def _files(distribution: str) -> list:
 def test_without_a_device_it_answers_that_there_is_none():
     functions = host_runtime.functions()
     slot = ctypes.c_void_p()
-    before = driver.current()
-    driver.use(None)
+    before = current.current()
+    current.use(None)
     try:
         assert functions["_cudaMalloc"](ctypes.addressof(slot), 8) == calls.NO_DEVICE
         assert functions["_cudaLaunchKernelEx"](None, None, None) == calls.NO_DEVICE
         assert functions["_cudaGraphLaunch"]() == calls.NOT_SUPPORTED
     finally:
-        driver.use(before)
+        current.use(before)
 
 
 def test_a_function_gets_the_arguments_that_host_functions_leave_out():
@@ -58,7 +58,7 @@ def test_a_module_is_found_by_its_handle_or_by_where_that_is_kept(monkeypatch):
 
     number = Own.handles.add("library")
     slot = ctypes.c_size_t(number)
-    monkeypatch.setattr(driver._Current, "driver", Own)
+    monkeypatch.setattr(current._Current, "state", current._State(Own, None))
     kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
     get = host_runtime._by_handle_or_its_place(kind(lambda kernel, library, name: library - number))
     assert get(0, number, b"k") == get(0, ctypes.addressof(slot), b"k") == 0
