@@ -32,7 +32,7 @@ KIND_NAMES = {
 
 # Why an instruction is illegal: `detail` of the fault record.
 NOT_IN_MASK, BAD_BARRIER, BARRIER_COUNTS, BAD_SOURCE_SIZE, COUNT_NOT_WARPS, BAD_INDEX, BAD_RANK = range(1, 8)
-BAD_MAP, BAD_BULK, BAD_REDUCTION = 8, 9, 10
+BAD_MAP, BAD_BULK, BAD_REDUCTION, BAD_START, BAD_INTERLEAVE = 8, 9, 10, 11, 12
 ARRIVED_TWICE, NOT_ARRIVED = 35, 36  # at the barrier of the cluster
 NOT_UNIFORM = 33  # threads of a warpgroup differ in what must be the same for all
 PARTIAL_WARPGROUP = 34  # a warpgroup's instruction that not all its threads can reach; the address is their number

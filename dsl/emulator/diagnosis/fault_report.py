@@ -168,6 +168,21 @@ def _bad_map(launch, instr):
     return "there is no tensor map at this address", "pass what the host made of the tensor, as a kernel parameter"
 
 
+def _bad_start(launch, instr):
+    start, unit = ctypes.c_int64(launch.ctx.address).value, launch.ctx.access_bytes
+    return (
+        f"the box begins {start} bytes into a row of the tensor; it must begin at a multiple of {unit}",
+        "keep the first coordinate at such a multiple, and mask what is too much",
+    )
+
+
+def _bad_interleave(launch, instr):
+    return (
+        "a copy by an interleaved map of im2col, or with a step of channels, is not emulated",
+        "make the map with cuTensorMapEncodeTiled, of 3 to 5 dimensions, and 1 as its first element stride",
+    )
+
+
 def _bad_reduction(launch, instr):
     operation = next(each for each in bulk_reductions.OPERATIONS if each in instr.mods)
     kinds = [name for name, kind in bulk_reductions.TYPES.items() if kind in bulk_reductions.ALLOWED[operation]]
@@ -245,6 +260,8 @@ _ILLEGAL = {
     context.BAD_MAP: _bad_map,
     context.BAD_BULK: _bad_bulk,
     context.BAD_REDUCTION: _bad_reduction,
+    context.BAD_START: _bad_start,
+    context.BAD_INTERLEAVE: _bad_interleave,
 }
 
 

@@ -284,6 +284,8 @@ def _box() -> str:
     coords = f.alloca("[8 x i32]", 4)
     for index in range(8):
         f.put(f.op(f"getelementptr i32, ptr {coords}, i32 {index}"), f"%c{index}")
+    straight = f.op(f"call i32 @emu_box_start(ptr %ctx, i64 %map, ptr {coords}, i32 %site, i32 %tid)")
+    f.return_if(f.cmp("eq", straight, 0), "i32 0")
     with _targets(f, room, 128) as (smem, barrier):
         there = f.op(f"call i1 @emu_box_range(ptr %ctx, i64 %map, ptr {coords}, i32 %site, i32 %tid)")
         f.return_if(f.xor(there, "true", "i1"), "i32 0")

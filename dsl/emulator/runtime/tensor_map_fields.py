@@ -48,26 +48,26 @@ def _set(f: Builder, field: str) -> None:
     if field == "global_address":
         _store(f, "0", "%value", "i64")
     elif field == "box_dim":
-        _store(f, f.add(tensor_map._BOX, dimension, "i64"), less, "i8")
+        _store(f, f.add(tensor_map.BOX_AT, dimension, "i64"), less, "i8")
     elif field == "global_dim":
-        _store(f, f.add(tensor_map._EXTENTS, f.shl(dimension, 2, "i64"), "i64"), less, "i32")
+        _store(f, f.add(tensor_map.EXTENTS_AT, f.shl(dimension, 2, "i64"), "i64"), less, "i32")
     elif field == "global_stride":  # of dimension 1 where %dimension is 0
-        _store(f, f.add(tensor_map._STRIDES, f.shl(dimension, 2, "i64"), "i64"), f.lshr("%value", 4, "i64"), "i32")
-        _bits(f, tensor_map._STRIDES_HIGH, f.shl(dimension, 2, "i64"), 4, f.lshr("%value", 36, "i64"))
+        _store(f, f.add(tensor_map.STRIDES_AT, f.shl(dimension, 2, "i64"), "i64"), f.lshr("%value", 4, "i64"), "i32")
+        _bits(f, tensor_map.STRIDES_HIGH_AT, f.shl(dimension, 2, "i64"), 4, f.lshr("%value", 36, "i64"))
     elif field == "element_stride":
-        _bits(f, tensor_map._OWN, f.add(8, f.mul(dimension, 3, "i64"), "i64"), 3, less)
+        _bits(f, tensor_map.OWN_AT, f.add(8, f.mul(dimension, 3, "i64"), "i64"), 3, less)
     elif field == "elemtype":
         table = sum(code << 4 * number for number, code in enumerate(_TYPES))
         code = f.lshr(str(table), f.shl("%value", 2, "i64"), "i64")
-        _bits(f, tensor_map._FLAGS, "7", 4, code)
+        _bits(f, tensor_map.FLAGS_AT, "7", 4, code)
         tf32 = f.cmp("uge", "%value", _TF32_FROM, "i64")
-        _bits(f, tensor_map._FLAGS, "16", 1, f.cast("zext", tf32, "i1", "i64"))
+        _bits(f, tensor_map.FLAGS_AT, "16", 1, f.cast("zext", tf32, "i1", "i64"))
     else:
         at, shift, bits = {
-            "rank": (tensor_map._FLAGS, "4", 3),
-            "interleave_layout": (tensor_map._OWN, "1", 2),
-            "swizzle_mode": (tensor_map._FLAGS, "13", 3),
-            "fill_mode": (tensor_map._OWN, "0", 1),
+            "rank": (tensor_map.FLAGS_AT, "4", 3),
+            "interleave_layout": (tensor_map.OWN_AT, "1", 2),
+            "swizzle_mode": (tensor_map.FLAGS_AT, "13", 3),
+            "fill_mode": (tensor_map.OWN_AT, "0", 1),
         }[field]
         _bits(f, at, shift, bits, "%value")
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dsl import emulator
 from dsl.emulator.runtime.tensor_map import BadTensorMap, Im2col
-from tests.emulator.runtime.test_tensor_map import SWIZZLES, swizzled, words
+from tests.emulator.runtime.test_box_copies import SWIZZLES, swizzled, words
 
 _TEMPLATE = """
 .version 8.0
@@ -95,7 +95,7 @@ def columns(draw):
     steps = (1, *(draw(st.sampled_from([1, 1, 2, 3])) for _ in extents), 1)
     swizzle = draw(st.sampled_from([None, *(s for s in (32, 64, 128) if channels * 2 <= s)]))
     column = column_of(tensor, lower, upper, channels, draw(st.integers(1, 20)), steps, swizzle)
-    at = (draw(st.integers(-8, 40)), *(draw(st.integers(low, e)) for low, e in zip(lower, extents)),
+    at = (8 * draw(st.integers(-1, 5)), *(draw(st.integers(low, e)) for low, e in zip(lower, extents)),
           draw(st.integers(0, tensor.shape[0])))  # fmt: skip
     return tensor, column, at, tuple(draw(st.integers(0, 3)) for _ in extents)
 
