@@ -150,6 +150,7 @@ EXCEPTIONS = {
     "dsl/launch/session.py": (("dsl.launch.call.readable_text", "dsl.launch.devices"), ("torch",)),
     "dsl/launch/devices/emulated.py": (("dsl.emulator", "dsl.launch.driver.library"), ()),
     "dsl/launch/driver/tensor_maps.py": (("dsl.emulator.runtime.tensor_map",), ()),
+    "dsl/launch/devices/recording.py": (("dsl.emulator.runtime.tensor_map",), ()),
     "dsl/launch/devices/cuda.py": ((), ("cuda",)),
     "dsl/launch/call/ffi_function.py": ((), ("tvm_ffi",)),
     "dsl/launch/nvidia/hook.py": ((), ("cutlass", "tvm_ffi")),

@@ -182,6 +182,9 @@ def _record(
     case: Case, name: str, host: hosts.Host, transport: Transport, arch: str, folder: Path, fill: int | None
 ) -> tuple[dict[str, Any] | None, str]:
     """The case as a capsule holds it, over new memory full of one byte where `fill` names one; or None and why not."""
+    unseen = findings.unseen(case.repro.outcome, is_hardware=True)
+    if unseen:
+        return None, f"skipped: {unseen}"
     recording = dataclasses.replace(host, device=f"recording:{arch}:{folder}")
     outcome = judge.run(transport, case, recording, fill=fill)
     if outcome.kind == "rejected":
@@ -361,6 +364,9 @@ def _accept(
     case = next((case for case in repro.cases() if case.name == one.case["case"]), None)
     if repro.sha256 != one.case["repro_sha256"] or case is None:
         return "stale", f"stale: {one.case['repro']} has changed since it was recorded; record and replay it anew"
+    unseen = findings.unseen(repro.outcome, is_hardware=True)
+    if unseen:
+        return "skipped", f"not judged: {unseen}"
     for each in both[: 1 + repro.poison]:
         if each is None:
             return "skipped", "not replayed: its second run, over other contents of new memory, is not there"
@@ -381,6 +387,12 @@ def _accept(
     diverged = outcome.text.partition("REPLAY_DIVERGED: ")[2] if outcome.kind == "error" else ""
     if diverged:
         return "diverged", f"diverged: {diverged.partition('(raised inside')[0].strip()}"
+    outside = _outside(one)
+    if outside and outcome.kind == "outputs" and repro.outcome in (findings.FAULT, "out_of_bounds"):
+        return (
+            "skipped",
+            f"not judged: the GPU wrote outside of {outside}, as the claim says; it faults only outside of its pages",
+        )
     notes = _relabel(outcome, one, capsule)
     verdict = judge.judge(case, host, outcome, root)
     may_differ = ("no golden", "differs from the golden") if accept_differences else ("no golden",)
@@ -403,9 +415,9 @@ def _relabel(outcome: Outcome, one: Result, capsule: replay.Capsule) -> list[str
     then = {kernel["name"]: kernel["ptx_sha256"] for kernel in one.case["kernels"]}
     if now != then:
         notes.append("the compiler makes other PTX by now; the golden names the PTX that was replayed")
-    outside = [label for launch in one.result["launches"] for label in launch.get("wrote_outside", ())]
+    outside = _outside(one)
     if outside:
-        notes.append(f"the GPU wrote outside of {', '.join(dict.fromkeys(outside))}")
+        notes.append(f"the GPU wrote outside of {outside}")
     ptx_hashes = {line["ptx"] for line in one.case["launches"]}
     kernels = [
         kernel
@@ -416,6 +428,12 @@ def _relabel(outcome: Outcome, one: Result, capsule: replay.Capsule) -> list[str
     outcome.facts = about | {"kernels": kernels if now != then else outcome.kernels}
     outcome.versions = dict(one.case["versions"])
     return notes
+
+
+def _outside(one: Result) -> str:
+    """The memory around which the GPU wrote, by its labels; or ''."""
+    labels = [label for launch in one.result["launches"] for label in launch.get("wrote_outside", ())]
+    return ", ".join(dict.fromkeys(labels))
 
 
 def _unpack(capsule: replay.Capsule, one: Result, folder: Path) -> None:

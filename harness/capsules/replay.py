@@ -56,6 +56,7 @@ CHUNK_BYTES = 1 << 20
 DEFAULT_SMEM_BYTES = 48 * 1024
 COOPERATIVE, PROGRAMMATIC = 1, 2  # bits of a launch's flags
 TIMEOUT_S = 60.0  # for a case, where the capsule names no other
+BYTES_A_SECOND = 100e6  # that are copied, compared and hashed: what a case of much memory has beside its time
 START_S = 120.0  # for a child to import and to make a context
 USAGE, NO_GPU = 2, 3
 KEPT_CAPSULE = "replayed.capsule"
@@ -159,6 +160,29 @@ class Gpu:
         except CudaError as error:
             said = log.split(b"\0")[0].decode(errors="replace").strip()
             raise CudaError(error.name, f"{error}\n{said}".strip()) from None
+
+    def tensor_map(self, mode: str, arguments: dict[str, Any], address: int) -> bytes:
+        """The 128 bytes that this GPU's driver makes of a tensor map's arguments."""
+        driver = self.driver
+
+        def words(kind: Any, name: str) -> list[Any]:
+            return [kind(each) for each in arguments[name]]
+
+        tensor = (
+            driver.CUtensorMapDataType(arguments["dtype"]), len(arguments["extents"]), address,
+            words(driver.cuuint64_t, "extents"), words(driver.cuuint64_t, "strides"),
+        )  # fmt: skip
+        modes = (
+            driver.CUtensorMapInterleave(arguments["interleave"]), driver.CUtensorMapSwizzle(arguments["swizzle"]),
+            driver.CUtensorMapL2promotion(arguments["l2_promotion"]), driver.CUtensorMapFloatOOBfill(arguments["fill"]),
+        )  # fmt: skip
+        steps = words(driver.cuuint32_t, "steps")
+        if mode == "tiled":
+            made = self.call("cuTensorMapEncodeTiled", *tensor, words(driver.cuuint32_t, "box"), steps, *modes)
+        else:
+            pixels = arguments["lower"], arguments["upper"], arguments["channels"], arguments["pixels"]
+            made = self.call("cuTensorMapEncodeIm2col", *tensor, *pixels, steps, *modes)
+        return b"".join(int(word).to_bytes(8, "little") for word in made.opaque)
 
     def launch(self, function: Any, line: dict[str, Any], params: list[bytes]) -> None:
         config, names = self.driver.CUlaunchConfig(), self.driver.CUfunction_attribute
@@ -297,10 +321,11 @@ class Replay:
             address = np.array([self.regions[str(to)].address + offset], "<u8").view(np.uint8)
             self.regions[str(owner)].known[at : at + 8] = address
             self.regions[str(owner)].write(at, address)
+        params = [self.param(one) for one in line["params"]]
+        self.make_tensor_maps(line, params)
         pointers = {name: [row[1] for row in line["pointers"] if str(row[0]) == name] for name in line["regions"]}
         predicted = line.get("predicted", {}).items()
         wanted = {name: self.predicted(name, rows, pointers[name]) for name, rows in predicted}
-        params = [self.param(one) for one in line["params"]]
         self.gpu.launch(self.function(line), line, params)
         changes = {name: self.regions[name].changes(pointers[name]) for name in line["regions"]}
         outside = [line["regions"][name]["label"] for name in line["regions"] if not self.regions[name].guards_hold()]
@@ -316,6 +341,23 @@ class Replay:
         for at in pointers:
             data[at : at + 8] = 0
         return sha256(data)
+
+    def make_tensor_maps(self, line: dict[str, Any], params: list[bytes]) -> None:
+        """Put the driver's own maps where the recording had the emulator's."""
+        for row in line.get("tensor_maps", ()):
+            at = row["at"]
+            if "param" in row:
+                form = params[row["param"]]
+                address = int.from_bytes(form[at : at + 8], "little")
+                made = self.gpu.tensor_map(row["mode"], row["arguments"], address)
+                params[row["param"]] = form[:at] + made + form[at + len(made) :]
+            else:
+                region = self.regions[str(row["region"])]
+                place = region.known[at : at + 128]
+                address = int.from_bytes(place[:8].tobytes(), "little")
+                made = self.gpu.tensor_map(row["mode"], row["arguments"], address)
+                place[:] = np.frombuffer(made, np.uint8)
+                region.write(at, place)
 
     def param(self, one: dict[str, Any]) -> bytes:
         data = bytearray.fromhex(one["bytes"])
@@ -462,7 +504,7 @@ class Children:
         timed_out = False
         try:
             with open(reader, "rb", buffering=0) as pipe:
-                for line in lines(pipe, lambda: self.timeout_s if running is not None else START_S):  # noqa: B023
+                for line in lines(pipe, lambda: START_S if running is None else self.limit_s(running)):  # noqa: B023
                     word, _, rest = line.partition(" ")
                     if word == "device":
                         device = json.loads(rest)
@@ -485,12 +527,18 @@ class Children:
                 process.kill()
             process.wait()
         if running is not None:
-            text = f"did not end within {self.timeout_s:g} s" if timed_out else f"it died: {process.returncode}"
+            text = f"did not end within {self.limit_s(running):g} s" if timed_out else f"it died: {process.returncode}"
             ended = {"outcome": "deadlock" if timed_out else "crash", "kind": "deadlock" if timed_out else None}
             result = ended | {"name": "REPLAY_TIMEOUT" if timed_out else "REPLAY_CRASH", "text": text, "launches": []}
             write_result(self.out, self.capsule.cases[running], self.device, result, b"")
             self.end(running, result["outcome"])
         return process.returncode
+
+    def limit_s(self, number: int) -> float:
+        """How long a case may take: its time, and that of its memory."""
+        launches = self.capsule.cases[number]["launches"]
+        moved = sum(about["size_bytes"] for line in launches for about in line["regions"].values())
+        return self.timeout_s + moved // BYTES_A_SECOND
 
     def end(self, number: int, outcome: str) -> None:
         self.outcomes[number] = outcome

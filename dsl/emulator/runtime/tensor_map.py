@@ -173,3 +173,38 @@ class Im2col:
 def _need(holds: bool, text: str) -> None:
     if not holds:
         raise BadTensorMap(text)
+
+
+def decode(form: bytes) -> Tiled | Im2col | None:
+    """The arguments from which a map's 128 bytes were made; None where they are no map. What has no effect here (the
+    promotion to L2) is not in them."""
+    address, flags, *words = struct.unpack_from("<QI4II5I", form)
+    low, high, lasts = words[:4], words[4], words[5:]
+    rank, is_tf32 = (flags >> 4 & 7) + 1, bool(flags >> 16 & 1)
+    dtypes = [each for each, (code, _) in TYPES.items() if code == flags >> 7 & 0xF and (each in TF32) == is_tf32]
+    if rank > DIMENSIONS or not dtypes or flags & 0xF not in (TILED, IM2COL):
+        return None
+    own = struct.unpack_from("<I", form, OWN_AT)[0]
+    strides = [(each | (high >> 4 * i & 0xF) << 32) << 4 for i, each in enumerate(low)]
+    box = tuple(each + 1 for each in form[BOX_AT : BOX_AT + rank])
+    steps = tuple((own >> 8 + 3 * i & 7) + 1 for i in range(rank))
+    tiled = Tiled(
+        dtypes[0], address, tuple(each + 1 for each in lasts[:rank]), tuple(strides[: rank - 1]), box, steps,
+        own >> 1 & 3, flags >> 13 & 7, own & 1,
+    )  # fmt: skip
+    arguments = tiled if flags & 0xF == TILED else _im2col(tiled, form)
+    try:
+        again = bytearray(arguments.encode())
+    except BadTensorMap:
+        return None
+    again[FLAGS_AT + 2] |= form[FLAGS_AT + 2] & LARGE >> 16  # compilers differ in when they set it
+    return arguments if bytes(again) == form else None
+
+
+def _im2col(tiled: Tiled, form: bytes) -> Im2col:
+    *corners, pixels = struct.unpack_from("<6iI", form, CORNERS_AT)
+    count = max(len(tiled.extents) - 2, 0)
+    return Im2col(
+        tiled.dtype, tiled.address, tiled.extents, tiled.strides, tuple(corners[:count]), tuple(corners[3 : 3 + count]),
+        tiled.box[0], pixels, tiled.steps, tiled.interleave, tiled.swizzle, tiled.fill,
+    )  # fmt: skip

@@ -7,6 +7,8 @@ A recording is a folder: `launches.jsonl`, a line a launch, and files of bytes n
     regions     {id: {"size_bytes", "residue", "label"}}: the memory a launch can reach; the residue is modulo 4096
     writes      {id: [row, ...]}: what the host wrote since the last launch, all of it where a region is new
     pointers    [[region, offset, region, offset in it], ...]: pointers that lie in memory
+    tensor_maps [{"param": index or "region": id, "at", "mode": "tiled" or "im2col", "arguments": {...}}, ...]: maps for
+                TMA, whose bytes are the driver's own: a GPU's driver makes them anew from these arguments
     predicted   {id: [row, ...]}: what the kernel changed; absent where it did not end
 
 and a row is {"at", "size"} with "fill" (one byte's value), or "bytes" (a file), and where not all bytes of it were
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import dataclasses
 import hashlib
 import json
 import struct
@@ -26,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from dsl.emulator.runtime.tensor_map import ALIGNMENT_BYTES, BYTES as MAP_BYTES, Tiled, decode
 from dsl.launch.devices.emulated import Emulated
 from dsl.launch.devices.protocol import Launch
 from dsl.lower.ptx_identity import without_folders
@@ -73,6 +77,7 @@ class Recording(Emulated):
             for index in reached
         }
         line["pointers"] = [[ids[a], at, ids[b], to] for a, at, b, to in pointers]
+        line["tensor_maps"] = [*_maps_of_params(params, memory), *_maps_in_memory(pointers, memory, ids)]
         before = {index: content(memory.array(index)) for index in reached}
         line["writes"] = {
             ids[index]: self._rows(self._content.get(ids[index]), before[index], memory.size_bytes(index))
@@ -167,6 +172,33 @@ def _param(param: bytes, memory: Regions, ids: dict[int, int]) -> dict:
         struct.pack_into("<Q", data, at, 0)
         pointers.append([at, ids[index], offset])
     return {"bytes": data.hex(), "pointers": pointers}
+
+
+def tensor_map(form: bytes) -> dict | None:
+    """How the driver is asked for a tensor map of these bytes; None where they are none."""
+    arguments = decode(form)
+    if arguments is None:
+        return None
+    fields = {name: value for name, value in dataclasses.asdict(arguments).items() if name != "address"}
+    return {"mode": "tiled" if isinstance(arguments, Tiled) else "im2col", "arguments": fields}
+
+
+def _maps_of_params(params: Sequence[bytes], memory: Regions) -> Iterator[dict]:
+    for index, param in enumerate(params):
+        for at, _, _ in memory.pointers(np.frombuffer(param, np.uint8)):
+            form = param[at : at + MAP_BYTES]
+            described = tensor_map(form) if len(form) == MAP_BYTES else None
+            if described:
+                yield {"param": index, "at": at} | described
+
+
+def _maps_in_memory(pointers: list[tuple[int, int, int, int]], memory: Regions, ids: dict[int, int]) -> Iterator[dict]:
+    for index, at, _, _ in pointers:
+        if (memory.starts[index] + at) % ALIGNMENT_BYTES or at + MAP_BYTES > memory.size_bytes(index):
+            continue
+        described = tensor_map(memory.array(index)[at : at + MAP_BYTES].tobytes())
+        if described:
+            yield {"region": ids[index], "at": at} | described
 
 
 def bytes_at(address: int, size_bytes: int) -> np.ndarray:

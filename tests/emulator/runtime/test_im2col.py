@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dsl import emulator
-from dsl.emulator.runtime.tensor_map import BadTensorMap, Im2col
+from dsl.emulator.runtime.tensor_map import BadTensorMap, Im2col, decode
 from tests.emulator.runtime.test_box_copies import SWIZZLES, swizzled, words
 
 _TEMPLATE = """
@@ -104,6 +104,7 @@ def columns(draw):
 @given(columns())
 def test_columns_are_those_of_the_model(case):
     tensor, column, at, offsets = case
+    assert decode(column.encode()) == column
     swizzle = {number: span for span, number in SWIZZLES.items()}[column.swizzle]
     raw = model(tensor, column, at, offsets).view(np.uint8).reshape(-1)
     expected = swizzled(raw, swizzle)

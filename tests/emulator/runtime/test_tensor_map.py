@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsl.emulator.runtime.tensor_map import BadTensorMap, Tiled
+from dsl.emulator.runtime.tensor_map import BadTensorMap, Tiled, decode
 
 GOOD = Tiled(6, 4096, (64, 64), (128,), (64, 8), (1, 1))
 BAD = [
@@ -63,3 +63,16 @@ def test_a_map_is_what_nvidias_compiler_writes(described, words):
     made = Tiled(dtype, 0x7F0DB86E0040, extents, strides, box, (1,) * len(extents), swizzle=swizzle).encode()
     expected = [0xB86E0040, 0x7F0D, *(int(word, 16) for word in words.split()), 0]
     assert np.frombuffer(made, np.uint32)[:16].tolist() == expected and len(made) == 128
+    assert decode(made) == Tiled(dtype, 0x7F0DB86E0040, extents, strides, box, (1,) * len(extents), swizzle=swizzle)
+
+
+@pytest.mark.parametrize(
+    "byte, bit, is_map",
+    [(8, 1, False), (9, 0x80, False), (12, 1, True), (55, 1, False), (60, 1, False), (61, 8, True), (127, 1, False)],
+    ids=["mode", "swizzle", "stride", "box of half a chunk", "NaN for integers", "element stride", "behind the fields"],
+)
+def test_bytes_that_no_arguments_make_are_no_map(byte, bit, is_map):
+    made = bytearray(Tiled(2, 0x7F0DB86E0040, (512, 256), (2048,), (32, 64), (1, 3)).encode())
+    assert decode(bytes(made)).steps == (1, 3)
+    made[byte] ^= bit
+    assert (decode(bytes(made)) is not None) == is_map

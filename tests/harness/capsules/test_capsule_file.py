@@ -79,10 +79,28 @@ def run():
     return {"x": x}
 """
 
+RACES = """
+@cute.kernel
+def races(x: cute.Tensor):
+    i, _, _ = cute.arch.thread_idx()
+    x[0] = i * 1.0
+
+@cute.jit
+def host(x: cute.Tensor):
+    races(x).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+def run():
+    x = np.zeros(1, np.float32)
+    host(x)
+    return {"x": x}
+"""
+
 POISON = "poison = true"
 REPROS = {
     "two_launches": (TWO_LAUNCHES, "params = { by = [2, 3] }"),
     "outside": (OUTSIDE, 'outcome = "fault"'),
+    "near": (OUTSIDE.replace("outside", "near").replace("2**30", "32"), 'outcome = "out_of_bounds"'),
+    "races": (RACES, 'outcome = "race"'),
     "adds": (ADDS, ""),
     "hangs": (ADDS.replace("adds", "hangs"), 'outcome = "deadlock"'),
     "often": (ADDS.replace("adds", "often"), f"runs = 3\nallowed = {{ x = [{[1.0] * 32}] }}"),
@@ -108,7 +126,7 @@ def recorded(tmp_path_factory):
         (root / "repros" / f"{name}.py").write_text(text_of(body, table))
     said = []
     cases = capsule_file.find([root / "repros"])
-    assert capsule_file.record(cases, root / "all.capsule", None, said.append) == 8
+    assert capsule_file.record(cases, root / "all.capsule", None, said.append) == 9
     return root, said
 
 
@@ -152,16 +170,18 @@ def accepted(root: Path, out: Path, accept_differences: bool = False) -> tuple[d
 
 def test_every_case_is_recorded_or_says_why_not(recorded):
     assert recorded[1] == [
-        "[1/10] adds: recorded, 1 launch",
-        "[2/10] hangs: recorded, 1 launch",
-        "[3/10] no_kernel: skipped: it launches no kernel",
-        "[4/10] often: recorded, 3 launches",
-        "[5/10] outside: recorded, 1 launch",
-        "[6/10] poisoned: recorded, 2 launches",
-        "[7/10] raises: skipped: error: ValueError: so",
-        "[8/10] refused: skipped: the compiler rejects it, so there is nothing to replay",
-        "[9/10] two_launches--by=2: recorded, 2 launches",
-        "[10/10] two_launches--by=3: recorded, 2 launches",
+        "[1/12] adds: recorded, 1 launch",
+        "[2/12] hangs: recorded, 1 launch",
+        "[3/12] near: recorded, 1 launch",
+        "[4/12] no_kernel: skipped: it launches no kernel",
+        "[5/12] often: recorded, 3 launches",
+        "[6/12] outside: recorded, 1 launch",
+        "[7/12] poisoned: recorded, 2 launches",
+        '[8/12] races: skipped: the claim says `outcome = "race"`, but only a checker sees that: a GPU goes on without a word',
+        "[9/12] raises: skipped: error: ValueError: so",
+        "[10/12] refused: skipped: the compiler rejects it, so there is nothing to replay",
+        "[11/12] two_launches--by=2: recorded, 2 launches",
+        "[12/12] two_launches--by=3: recorded, 2 launches",
     ]
 
 
@@ -184,15 +204,16 @@ def test_replay_runs_every_case_whatever_became_of_the_others(results):
     assert (status, lines) == (
         0,
         [
-            "[1/8] adds: ran",
-            "[2/8] hangs: deadlock",
-            "[3/8] often: ran",
-            "[4/8] outside: fault",
-            "[5/8] poisoned: ran",
-            "[6/8] poisoned--again: ran",
-            "[7/8] two_launches--by=2: ran",
-            "[8/8] two_launches--by=3: ran",
-            "1 deadlock, 1 fault, 6 ran on Stand-in GPU: OUT",
+            "[1/9] adds: ran",
+            "[2/9] hangs: deadlock",
+            "[3/9] near: ran",
+            "[4/9] often: ran",
+            "[5/9] outside: fault",
+            "[6/9] poisoned: ran",
+            "[7/9] poisoned--again: ran",
+            "[8/9] two_launches--by=2: ran",
+            "[9/9] two_launches--by=3: ran",
+            "1 deadlock, 1 fault, 7 ran on Stand-in GPU: OUT",
         ],
     )
     table = json.loads((out / "two_launches--by=2.json").read_text())
@@ -210,8 +231,10 @@ def test_replay_runs_every_case_whatever_became_of_the_others(results):
 def test_what_came_back_becomes_validated_goldens(project, results):
     found, said = accepted(project, results[0])
     assert found == {
-        "validated": ["adds", "hangs", "often", "outside", "poisoned", "two_launches--by=2", "two_launches--by=3"]
+        "validated": ["adds", "hangs", "often", "outside", "poisoned", "two_launches--by=2", "two_launches--by=3"],
+        "skipped": ["near"],
     }
+    assert said["near"].startswith("not judged: the GPU wrote outside of ")
     assert said["adds"] == "validated by replay (Stand-in GPU, sm_90, driver CUDA 13.0)"
     case = next(read(project / "repros" / "two_launches.py").cases())
     known = golden.read(golden.path_of(case))

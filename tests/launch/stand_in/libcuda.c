@@ -32,6 +32,11 @@ struct {
     int (*allocate)(uint64_t nbytes, CUdeviceptr *address);
     int (*release)(CUdeviceptr address);
     int (*holds)(CUdeviceptr address);
+    int (*tiled_map)(void *map, int dtype, unsigned rank, CUdeviceptr address, const uint64_t *extents,
+                     const uint64_t *strides, const unsigned *box, const unsigned *steps, const int *modes);
+    int (*im2col_map)(void *map, int dtype, unsigned rank, CUdeviceptr address, const uint64_t *extents,
+                      const uint64_t *strides, const int *lower, const int *upper, const unsigned *column,
+                      const unsigned *steps, const int *modes);
 } table;
 static CUresult sticky;
 static int ready;
@@ -126,6 +131,23 @@ CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t n) {
     ENTER();
     memset((void *)to, value, n);
     return SUCCESS;
+}
+
+CUresult cuTensorMapEncodeTiled(void *map, int dtype, unsigned rank, CUdeviceptr address, const uint64_t *extents,
+                                const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave,
+                                int swizzle, int l2_promotion, int fill) {
+    ENTER();
+    int modes[] = {interleave, swizzle, l2_promotion, fill};
+    return table.tiled_map(map, dtype, rank, address, extents, strides, box, steps, modes);
+}
+CUresult cuTensorMapEncodeIm2col(void *map, int dtype, unsigned rank, CUdeviceptr address, const uint64_t *extents,
+                                 const uint64_t *strides, const int *lower, const int *upper, unsigned channels,
+                                 unsigned pixels, const unsigned *steps, int interleave, int swizzle,
+                                 int l2_promotion, int fill) {
+    ENTER();
+    unsigned column[] = {channels, pixels};
+    int modes[] = {interleave, swizzle, l2_promotion, fill};
+    return table.im2col_map(map, dtype, rank, address, extents, strides, lower, upper, column, steps, modes);
 }
 
 CUresult cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options, void **values) {

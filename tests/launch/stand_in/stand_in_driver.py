@@ -132,6 +132,26 @@ class Driver:
     def holds(self, address):
         return any(each.address <= address < each.end for each in self.memory.allocations())
 
+    def tiled_map(self, target, dtype, rank, address, extents, strides, box, steps, modes):
+        tensor = dtype, address, tuple(extents[:rank]), tuple(strides[: rank - 1])
+        return self._encode(target, "Tiled", (*tensor, tuple(box[:rank])), steps[:rank], modes)
+
+    def im2col_map(self, target, dtype, rank, address, extents, strides, lower, upper, column, steps, modes):
+        tensor = dtype, address, tuple(extents[:rank]), tuple(strides[: rank - 1])
+        corners = tuple(lower[: rank - 2]), tuple(upper[: rank - 2])
+        return self._encode(target, "Im2col", (*tensor, *corners, column[0], column[1]), steps[:rank], modes)
+
+    def _encode(self, target, kind, arguments, steps, modes):
+        from dsl.emulator.runtime import tensor_map
+
+        interleave, swizzle, l2_promotion, fill = modes[:4]
+        try:
+            described = getattr(tensor_map, kind)(*arguments, tuple(steps), interleave, swizzle, fill, l2_promotion)
+            ctypes.memmove(target, described.encode(), tensor_map.BYTES)
+        except tensor_map.BadTensorMap:
+            return INVALID_VALUE
+        return 0
+
 
 _u64, _text, _int_p = ctypes.c_uint64, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int)
 _u64_p, _unsigned_p = ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint)
@@ -143,6 +163,8 @@ SIGNATURES = {
     "allocate": (_u64, _u64_p),
     "release": (_u64,),
     "holds": (_u64,),
+    "tiled_map": (_u64, ctypes.c_int, ctypes.c_uint, _u64, _u64_p, _u64_p, _unsigned_p, _unsigned_p, _int_p),
+    "im2col_map": (_u64, ctypes.c_int, ctypes.c_uint, _u64, *[_u64_p] * 2, *[_int_p] * 2, *[_unsigned_p] * 2, _int_p),
 }
 _kept: list = []
 
