@@ -13,7 +13,7 @@ import pytest
 SHARE = 7  # a run without --slow takes one slow test in so many: each of them once a week
 # Files that take longest, first: one of them at the end leaves the other process without work.
 LONGEST = (
-    "harness/host/test_ssh_faults.py",
+    "harness/host/test_connection.py",
     "emulator/check/test_race.py",
     "harness/capsules/test_capsule_file.py",
     "harness/test_plugin.py",
@@ -24,7 +24,7 @@ LONGEST = (
     "repros/test_nvidia.py",
     "launch/call/test_ffi_function.py",
     "harness/comparison/test_observed.py",
-    "harness/test_crashes.py",
+    "harness/test_store.py",
     "tile/test_mma.py",
     "fuzz/test_fuzz.py",
     "core/control_flow/test_mutable_state.py",
@@ -32,7 +32,7 @@ LONGEST = (
     "upstream/test_run.py",
     "test_own_programs.py",
     "harness/test_folders.py",
-    "lower/test_cuda_text.py",
+    "readable_cuda/test_printer.py",
     "tirx/test_nvcc.py",
     "tile/test_tma.py",
     "harness/run/test_supervisor.py",
@@ -50,7 +50,7 @@ LONGEST = (
 # count what others of their group would change.
 GROUPS = {
     "sshd": (
-        "harness/host/test_ssh_faults.py",
+        "harness/host/test_connection.py",
         "harness/host/test_ssh.py",
         "harness/host/test_local_uv.py",
         "harness/host/test_releases.py",

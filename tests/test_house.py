@@ -395,18 +395,58 @@ def test_imports_inside_functions_are_listed():
 TESTED_ELSEWHERE = ROOT / "tests" / "modules_tested_elsewhere.txt"
 
 
+def modules_tested_elsewhere() -> dict[str, str]:
+    """The test file of each module of the list."""
+    lines = [line for line in TESTED_ELSEWHERE.read_text().splitlines() if not line.startswith("#")]
+    assert lines == sorted(set(lines))
+    return dict(line.split() for line in lines)
+
+
 def test_tests_have_the_names_of_the_modules_that_they_test():
-    """`dsl/core/number/pointer.py` has tests/core/number/test_pointer.py; the modules without one are listed, and the
-    list does not grow: a new module gets a test file of its name.
-    """
+    """`dsl/core/number/pointer.py` has tests/core/number/test_pointer.py; the list has the modules without one."""
     modules = [path for folder in OURS for path in sorted((ROOT / folder).rglob("*.py")) if path.stem[:2] != "__"]
     names = [path.relative_to(ROOT) for path in modules]
     places = {name: Path(*name.parts[name.parts[0] == "dsl" : -1], f"test_{name.name}") for name in names}
     without = {name.as_posix() for name in names if not (ROOT / "tests" / places[name]).exists()}
-    listed = TESTED_ELSEWHERE.read_text().split()
-    assert sorted(without - set(listed)) == [], "give each a test file of its name"
-    assert sorted(set(listed) - without) == [], "take these off the list: they have a test file, or are gone"
-    assert listed == sorted(set(listed))
+    listed = modules_tested_elsewhere().keys()
+    assert sorted(without - listed) == [], "give each a test file of its name"
+    assert sorted(listed - without) == [], "take these off the list: they have a test file, or are gone"
+
+
+def public_names(path: Path) -> set[str]:
+    """`__all__` of a module, or what it defines, or what it imports where it defines nothing."""
+    defined, imported = set(), set()
+    for node in syntax_tree(path).body:
+        match node:
+            case ast.Assign(targets=[ast.Name("__all__")]):
+                return {name.value for name in ast.walk(node.value) if isinstance(name, ast.Constant)}
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AnnAssign(target=ast.Name(name)):
+                defined.add(name)
+            case ast.Assign(targets=targets):
+                defined |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+            case ast.ImportFrom(names=names):
+                imported |= {name.asname or name.name for name in names}
+    names = {name for name in defined if name[0] != "_"}
+    return names or {name for name in imported if name[0] != "_"}
+
+
+def is_named_in(text: str, module: str) -> bool:
+    """Whether a test's text imports a module, has its path or dotted name, or one of its public names."""
+    dotted = module.removesuffix(".py").replace("/", ".")
+    package, _, stem = dotted.rpartition(".")
+    imported = rf"from {re.escape(package)} import [^\n]*\b{stem}\b"
+    if module in text or re.search(rf"\b{re.escape(dotted)}\b|{imported}", text):
+        return True
+    return any(re.search(rf"\b{re.escape(name)}\b", text) for name in public_names(ROOT / module))
+
+
+def test_modules_that_are_tested_elsewhere_are_named_there():
+    wrong = []
+    for module, test in modules_tested_elsewhere().items():
+        path = ROOT / "tests" / test
+        if not path.is_file() or not path.name.startswith("test_") or not is_named_in(path.read_text(), module):
+            wrong.append(f"{module}: tests/{test} is no test file that names it, or one of its public names")
+    assert wrong == []
 
 
 RIDDLE = re.compile(r", and (?:got|this is|these are|\{[^}]*\} is none)\b|\bis no (?:multiple|place|kind|type)\b")

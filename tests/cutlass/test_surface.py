@@ -1,4 +1,7 @@
-"""The surface has upstream's names only, and docs/cute.md lists them all."""
+"""The surface has upstream's names only, and docs/cute.md lists them all.
+
+Modules tested here: dsl/cutlass/cute/runtime.py, dsl/cutlass/unsupported.py, dsl/cutlass/utils/tensor_helpers.py.
+"""
 
 import re
 import types

@@ -45,7 +45,7 @@ PROGRAMS = [
     "tests/tile/struct_program.py",
     "tests/tile/partition_program.py",
     "tests/tile/mma_program.py",
-    "tests/gpu/scalar_program.py",
+    "tests/cutlass/cute/scalar_program.py",
 ]
 CALL = """
 _inputs = np.array(INPUTS, np.int32)

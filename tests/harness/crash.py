@@ -1,4 +1,4 @@
-"""Runs one scenario of test_crashes.py again and again, each time dying at the next write point.
+"""Runs one scenario of test_store.py again and again, each time dying at the next write point.
 
     python crash.py SCENARIO FOLDER
 

@@ -1,4 +1,7 @@
-"""Results nobody judged yet: what leaves one, what it shows, and how it becomes a golden or goes."""
+"""Results nobody judged yet: what leaves one, what it shows, and how it becomes a golden or goes.
+
+Modules tested here: harness/commands.py.
+"""
 
 import json
 

@@ -1,4 +1,8 @@
-"""Functions of single precision: their bound over the floats, their special values, and one result everywhere."""
+"""Functions of single precision: their bound over the floats, their special values, and one result everywhere.
+
+Modules tested here: dsl/lower/device_functions.py, dsl/lower/elementary/error_function.py,
+dsl/lower/elementary/quotient.py.
+"""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Native host functions: called through ctypes, calling back, libc, refusals."""
+"""Native host functions: called through ctypes, calling back, libc, refusals.
+
+Modules tested here: dsl/lower/cpu_builtins.py.
+"""
 
 import ctypes
 import gc

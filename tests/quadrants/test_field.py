@@ -1,4 +1,7 @@
-"""Fields that a FieldsBuilder places; copies between fields, arrays, numpy and torch; bit functions of qd.math."""
+"""Fields that a FieldsBuilder places; copies between fields, arrays, numpy and torch; bit functions of qd.math.
+
+Modules tested here: dsl/quadrants/dense.py.
+"""
 
 import numpy as np
 import pytest

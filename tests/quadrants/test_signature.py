@@ -1,4 +1,7 @@
-"""Calls of public functions: names of arguments are upstream's, and a wrong call or shape is said at its line."""
+"""Calls of public functions: names of arguments are upstream's, and a wrong call or shape is said at its line.
+
+Modules tested here: dsl/quadrants/decorated_function.py.
+"""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""Copies: vectors, predicates in every shape, what is refused."""
+"""Copies: vectors, predicates in every shape, what is refused.
+
+Modules tested here: dsl/tile/vector.py.
+"""
 
 import numpy as np
 import pytest

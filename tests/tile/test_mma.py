@@ -1,4 +1,7 @@
-"""Tiled mma, gemm and the copies that fit them: layouts and instructions as upstream's, products as numpy's."""
+"""Tiled mma, gemm and the copies that fit them: layouts and instructions as upstream's, products as numpy's.
+
+Modules tested here: dsl/tile/registers.py.
+"""
 
 import os
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Elements of 4 and 6 bits: NVIDIA's compiler's values, what both refuse, and what is here alone."""
+"""Elements of 4 and 6 bits: NVIDIA's compiler's values, what both refuse, and what is here alone.
+
+Modules tested here: dsl/launch/argument/float8_tensors.py.
+"""
 
 import os
 import re

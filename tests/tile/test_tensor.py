@@ -1,4 +1,7 @@
-"""Tensors: indexing, slices, fragments, coordinates, and what is refused."""
+"""Tensors: indexing, slices, fragments, coordinates, and what is refused.
+
+Modules tested here: dsl/tile/constant.py, dsl/tile/index.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,5 +1,8 @@
 """TMA through cute.nvgpu.cpasync: NVIDIA's values and layouts, boxes against numpy, what is refused,
-deadlocks of wrong counts."""
+deadlocks of wrong counts.
+
+Modules tested here: dsl/gpu/tma.py.
+"""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 FOLDER = Path(__file__).parent
-sys.path.insert(0, str(FOLDER.parent / "lower"))
+sys.path.insert(0, str(FOLDER.parent / "readable_cuda"))
 import nvcc_runs  # noqa: E402
 from nvcc_runs import Refused, Unsupported  # noqa: E402
 

@@ -1,4 +1,7 @@
-"""Functions of T: parameters, symbols, T.jit, T.inline, meta values, and calls with tensors of several libraries."""
+"""Functions of T: parameters, symbols, T.jit, T.inline, meta values, and calls with tensors of several libraries.
+
+Modules tested here: dsl/tirx/signature.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The surface has upstream's names only, and docs/tirx.md lists them all."""
+"""The surface has upstream's names only, and docs/tirx.md lists them all.
+
+Modules tested here: dsl/tirx/backend/cuda/lang/clc.py, dsl/tirx/error.py, dsl/tirx/tile.py, dsl/tirx/tirx.py.
+"""
 
 from __future__ import annotations
 

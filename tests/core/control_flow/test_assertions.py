@@ -1,4 +1,7 @@
-"""raise and assert decided at run time: an exception from host functions, an assertion of the device from kernels."""
+"""raise and assert decided at run time: an exception from host functions, an assertion of the device from kernels.
+
+Modules tested here: dsl/core/ir/constant_text.py.
+"""
 
 import functools
 import re

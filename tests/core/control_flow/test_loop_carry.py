@@ -1,4 +1,7 @@
-"""State and names that no dynamic statement can carry: the whole text of each error, and each warning once."""
+"""State and names that no dynamic statement can carry: the whole text of each error, and each warning once.
+
+Modules tested here: dsl/core/control_flow/loop.py, dsl/core/control_flow/loop_invariants.py.
+"""
 
 import queue
 import warnings

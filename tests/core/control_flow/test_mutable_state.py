@@ -1,4 +1,7 @@
-"""Objects that dynamic statements change: identity, aliases, cycles, containers; random programs agree with Python."""
+"""Objects that dynamic statements change: identity, aliases, cycles, containers; random programs agree with Python.
+
+Modules tested here: dsl/core/control_flow/shape_change.py, dsl/core/control_flow/speculation.py, dsl/core/pytree.py.
+"""
 
 import linecache
 import warnings

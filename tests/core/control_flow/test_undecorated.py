@@ -1,4 +1,7 @@
-"""Undecorated functions: what they return is Python's, whether their arguments are static or dynamic."""
+"""Undecorated functions: what they return is Python's, whether their arguments are static or dynamic.
+
+Modules tested here: dsl/core/control_flow/hooks.py, dsl/core/control_flow/undecorated_statements.py.
+"""
 
 import dataclasses
 import functools

@@ -1,5 +1,8 @@
 """What leaves the compiler: the author's frames alone, whoever prints them,
-and what failed inside in the author's words."""
+and what failed inside in the author's words.
+
+Modules tested here: dsl/span.py.
+"""
 
 import os
 import re

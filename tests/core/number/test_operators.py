@@ -1,4 +1,7 @@
-"""Operators: the type of every operator and pair of types is upstream's; static folding is numpy's arithmetic."""
+"""Operators: the type of every operator and pair of types is upstream's; static folding is numpy's arithmetic.
+
+Modules tested here: dsl/core/number/integer_power.py.
+"""
 
 import json
 import operator

@@ -1,5 +1,8 @@
 """Races, in pairs: a kernel with one, and the same kernel put right.
-Whatever the order of threads, one finding or none."""
+Whatever the order of threads, one finding or none.
+
+Modules tested here: dsl/emulator/check/cas_guess.py, dsl/emulator/check/order.py.
+"""
 
 import re
 

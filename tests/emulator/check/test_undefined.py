@@ -1,4 +1,8 @@
-"""Reads of memory that nobody wrote: found where the value matters, and nowhere else."""
+"""Reads of memory that nobody wrote: found where the value matters, and nowhere else.
+
+Modules tested here: dsl/emulator/check/shadow.py, dsl/emulator/execute/attached_checks.py,
+dsl/emulator/translate/checked.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""wgmma as the asynchronous proxy it is, in pairs: a kernel with a mistake, and the same kernel put right."""
+"""wgmma as the asynchronous proxy it is, in pairs: a kernel with a mistake, and the same kernel put right.
+
+Modules tested here: dsl/emulator/check/register_flight.py, dsl/emulator/translate/async_registers.py.
+"""
 
 import re
 

@@ -1,4 +1,7 @@
-"""vprintf and __assertfail: what the host prints for a packed argument buffer. CUDA C++ guide, formatted output."""
+"""vprintf and __assertfail: what the host prints for a packed argument buffer. CUDA C++ guide, formatted output.
+
+Modules tested here: dsl/emulator/emit/body.py, dsl/emulator/execute/printing.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Branches, tables, calls, exits, traps and the stop flag. PTX ISA 9.7.12."""
+"""Branches, tables, calls, exits, traps and the stop flag. PTX ISA 9.7.12.
+
+Modules tested here: dsl/emulator/runtime/stop_flag.py.
+"""
 
 from __future__ import annotations
 

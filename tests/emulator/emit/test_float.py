@@ -1,4 +1,7 @@
-"""Floating-point instructions against exact rationals rounded by a 20-line oracle. PTX ISA 9.7.3, 9.7.4."""
+"""Floating-point instructions against exact rationals rounded by a 20-line oracle. PTX ISA 9.7.3, 9.7.4.
+
+Modules tested here: dsl/emulator/runtime/rounding.py.
+"""
 
 from __future__ import annotations
 

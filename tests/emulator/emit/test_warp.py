@@ -1,4 +1,7 @@
-"""Threads of a warp meeting: shfl, vote, match, redux, elect, activemask, bar.warp. PTX ISA 9.7.9.6, 9.7.13."""
+"""Threads of a warp meeting: shfl, vote, match, redux, elect, activemask, bar.warp. PTX ISA 9.7.9.6, 9.7.13.
+
+Modules tested here: dsl/emulator/emit/special.py.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """wgmma against numpy: every shape, type and layout of its operands. PTX ISA 9.7.15.5.
 
 The layouts in shared memory and the fragments are written here case by case, as the ISA's tables and figures have them.
+
+Modules tested here: dsl/emulator/runtime/matrix_descriptor.py, dsl/emulator/runtime/warpgroup_sums.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A launch: shapes, parameters, predefined registers, shared memory, what it refuses."""
+"""A launch: shapes, parameters, predefined registers, shared memory, what it refuses.
+
+Modules tested here: dsl/emulator/context.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Loops that wait for other threads: they give way however they look at memory, and end where nobody comes."""
+"""Loops that wait for other threads: they give way however they look at memory, and end where nobody comes.
+
+Modules tested here: dsl/emulator/ptx/analysis.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""cp.reduce.async.bulk, of bytes and of boxes: each operation and type against numpy."""
+"""cp.reduce.async.bulk, of bytes and of boxes: each operation and type against numpy.
+
+Modules tested here: dsl/emulator/runtime/bulk_copies.py.
+"""
 
 from __future__ import annotations
 

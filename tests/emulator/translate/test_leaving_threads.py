@@ -1,4 +1,7 @@
-"""Threads that end before others: the same bits as thread by thread."""
+"""Threads that end before others: the same bits as thread by thread.
+
+Modules tested here: dsl/emulator/runtime/thread_exit.py.
+"""
 
 import numpy as np
 import pytest

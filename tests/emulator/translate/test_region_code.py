@@ -1,4 +1,7 @@
-"""Kernels that run as regions against the same kernels run thread by thread: equal bits, equal reports."""
+"""Kernels that run as regions against the same kernels run thread by thread: equal bits, equal reports.
+
+Modules tested here: dsl/emulator/translate/uniform_branches.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One check for the accesses of all threads: it finds what a check a thread finds."""
+"""One check for the accesses of all threads: it finds what a check a thread finds.
+
+Modules tested here: dsl/emulator/check/bounds.py.
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""What the record answers: status, history, diff, regressions, matrix, as text and as data."""
+"""What the record answers: status, history, diff, regressions, matrix, as text and as data.
+
+Modules tested here: harness/records/differ.py.
+"""
 
 import datetime
 import hashlib

@@ -1,4 +1,7 @@
-"""Tensors of other libraries read through DLPack."""
+"""Tensors of other libraries read through DLPack.
+
+Modules tested here: dsl/launch/argument/foreign_types.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Direct calls answered from memory: what is recognised, and that nothing that changed is."""
+"""Direct calls answered from memory: what is recognised, and that nothing that changed is.
+
+Modules tested here: dsl/launch/call/dependencies.py.
+"""
 
 import math
 import types

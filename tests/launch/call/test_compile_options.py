@@ -1,4 +1,7 @@
-"""Options of `cute.compile` as objects, names of kernels, and `cute.testing`."""
+"""Options of `cute.compile` as objects, names of kernels, and `cute.testing`.
+
+Modules tested here: dsl/launch/call/artifacts.py.
+"""
 
 import subprocess
 from pathlib import Path

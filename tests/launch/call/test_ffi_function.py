@@ -1,4 +1,7 @@
-"""--enable-tvm-ffi: a real tvm_ffi.Function, called by Python and by whoever has only its handle."""
+"""--enable-tvm-ffi: a real tvm_ffi.Function, called by Python and by whoever has only its handle.
+
+Modules tested here: dsl/launch/call/packed_call.py.
+"""
 
 import os
 from pathlib import Path

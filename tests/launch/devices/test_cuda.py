@@ -1,4 +1,7 @@
-"""The CUDA device against a stand-in for the driver: what it calls, and what it makes of return codes."""
+"""The CUDA device against a stand-in for the driver: what it calls, and what it makes of return codes.
+
+Modules tested here: dsl/quadrants/staging.py.
+"""
 
 import ctypes
 

@@ -1,4 +1,7 @@
-"""Whole programs on the emulator: torch's cuda tensors, numpy arrays, faults, host printf in order."""
+"""Whole programs on the emulator: torch's cuda tensors, numpy arrays, faults, host printf in order.
+
+Modules tested here: dsl/launch/devices/warm_up.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Programs that say device="cuda" run on host memory, and nothing of it stays behind."""
+"""Programs that say device="cuda" run on host memory, and nothing of it stays behind.
+
+Modules tested here: dsl/launch/devices/torch_memory.py.
+"""
 
 import gc
 import subprocess

@@ -1,4 +1,7 @@
-"""NVIDIA's compiler on the embedded device: programs give what they give under ours, or say why not."""
+"""NVIDIA's compiler on the embedded device: programs give what they give under ours, or say why not.
+
+Modules tested here: dsl/launch/nvidia/tensors.py.
+"""
 
 import importlib.metadata
 import os

@@ -1,4 +1,11 @@
-"""Traced kernels as CUDA C++: the page's programs whole, and nvcc's PTX of the text in the place of ours."""
+"""Traced kernels as CUDA C++: the page's programs whole, and nvcc's PTX of the text in the place of ours.
+
+Modules tested here: dsl/core/control_flow/result_names.py, dsl/readable_cuda/author_names.py,
+dsl/readable_cuda/calls.py, dsl/readable_cuda/conditional.py, dsl/readable_cuda/control_flow.py,
+dsl/readable_cuda/expressions.py, dsl/readable_cuda/kernel_body.py, dsl/readable_cuda/matrices.py,
+dsl/readable_cuda/memory.py, dsl/readable_cuda/parallel_copies.py, dsl/readable_cuda/ranges.py,
+dsl/readable_cuda/variables.py.
+"""
 
 import json
 import subprocess
@@ -43,7 +50,7 @@ def test_what_nvcc_makes_of_the_text_leaves_the_same_arrays(needs):
     needs("nvcc", "nvidia-cuda-toolkit")
     paths = [
         FOLDER / "readable_page.py",
-        FOLDER / "elementary_program.py",
+        FOLDER.parent / "lower" / "elementary_program.py",
         *(FOLDER.parents[1] / "repros" / f"{name}.py" for name in REPROS),
     ]
     done = run(FOLDER / "nvcc_runs.py", *paths)

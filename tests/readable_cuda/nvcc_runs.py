@@ -1,7 +1,7 @@
 """Runs programs with their printed CUDA, compiled by nvcc, in the place of our PTX, and compares what they give.
 
-    python tests/lower/nvcc_runs.py repros/*.py             each program's arrays, under both, on the embedded device
-    python tests/lower/nvcc_runs.py --fuzz 200 --seed 3     generated programs (tests/fuzz), many in one file
+    python tests/readable_cuda/nvcc_runs.py repros/*/*.py           the arrays of each program, under both
+    python tests/readable_cuda/nvcc_runs.py --fuzz 200 --seed 3     generated programs (tests/fuzz), many in one file
 
 Says `same`, `differs`, `not printed: ...` or `refused by nvcc: ...` of each, and the numbers at the end, as JSON too.
 """

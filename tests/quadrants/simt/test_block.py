@@ -70,7 +70,7 @@ def trips_of_their_own(k: qd.Template):
 def test_a_meeting_that_not_all_get_to_is_refused(kernel, wrong, right):
     with pytest.raises(QuadrantsCompilationError, match="waits for all 128 threads of the block") as raised:
         kernel(wrong)
-    assert "\nfix: " in str(raised.value) and str(raised.value).count("test_simt.py") == 2
+    assert "\nfix: " in str(raised.value) and str(raised.value).count("test_block.py") == 2
     assert isinstance(raised.value, DivergentCollective) and raised.value.id == "DIVERGENT_COLLECTIVE"
     kernel(right)
 

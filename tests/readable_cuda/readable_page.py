@@ -1,7 +1,7 @@
 """The programs of docs/readable-cuda.md as one program: each kernel's text, and the arrays that each leaves.
 
-python -m dsl tests/lower/readable_page.py               prints the texts as JSON
-python tests/lower/nvcc_runs.py tests/lower/readable_page.py
+python -m dsl tests/readable_cuda/readable_page.py      prints the texts as JSON
+python tests/readable_cuda/nvcc_runs.py tests/readable_cuda/readable_page.py
 """
 
 import importlib.util
