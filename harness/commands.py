@@ -242,7 +242,7 @@ def _accept_replay(arguments: argparse.Namespace) -> int:
 
     by_status = capsule_file.accept(arguments.from_replay, _root(), arguments.accept_differences, say)
     say(", ".join(f"{len(names)} {status}" for status, names in by_status.items()))
-    return HOLDS if by_status.keys() <= {"validated", "agreement", "skipped"} else FAILS
+    return HOLDS if by_status.keys() <= {"validated", "accepted before", "agreement", "skipped"} else FAILS
 
 
 def _selected(root: Path, arguments: argparse.Namespace) -> list[Any]:

@@ -386,7 +386,7 @@ class _Comparison:
     def accepted(self, path: Path | None = None) -> golden.Pending:
         trial = self.trial
         provenance = history.provenance(trial.case, trial.host, trial.outcome)
-        return golden.make(trial.case, trial.outcome, provenance, self.is_hardware, path)
+        return golden.make(trial.case, trial.outcome, provenance, path)
 
     def evidence(self, verdict: Verdict) -> str:
         """Why to believe the golden that there is, or will be when the verdict's is written."""

@@ -147,15 +147,21 @@ class _Texts:
 _texts = schema.fields(_Texts)
 
 
-def _stale(golden: Path, table: dict[str, Any], repro: Repro) -> str:
-    data = golden.read_bytes() if golden.exists() else b""
+def _stale(path: Path, table: dict[str, Any], repro: Repro) -> str:
+    from harness.comparison import golden
+
+    data = path.read_bytes() if path.exists() else b""
     if data == table["golden"].encode():
         return ""  # accepted already, before a crash
     if repro.sha256 != table["repro_sha256"]:
         return "the repro has changed since: run it again"
     if (store.answer_sha256(data) if data else None) != table["basis"]:
         return "the golden has changed since: run it again"
-    if data and json.loads(data).get("validated") is True and not table["hardware"]:
+    try:
+        known = golden.read(path)
+    except golden.CorruptGolden as error:
+        return str(error).partition("\n")[0]
+    if known is not None and known.validated and not table["hardware"]:
         return _HARDWARE_WINS
     return ""
 

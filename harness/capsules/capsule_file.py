@@ -25,7 +25,7 @@ from harness.claim.repro_file import Case, Repro, is_repro, read, short
 from harness.comparison import golden, observed
 from harness.errors import UsageError
 from harness.host import hosts
-from harness.records import history, moved
+from harness.records import history, index, moved
 from harness.reporting import text_report
 from harness.run import reply
 from harness.run.result import Outcome
@@ -307,8 +307,8 @@ def _result(path: Path, cases: dict[str, dict[str, Any]]) -> Result:
 def accept(out: Path, root: Path, accept_differences: bool, say: Callable[[str], None]) -> dict[str, list[str]]:
     """Judge the results in `out` as runs on that GPU; equal ones validate their goldens. The names by what they were:
 
-    validated, disagreement, failed; or stale, diverged, skipped, which say nothing of the claim. The first three are
-    recorded.
+    validated, disagreement, failed, which are recorded; accepted before; or stale, diverged, skipped, which say nothing
+    of the claim.
     """
     if judge.in_ci():
         raise Refused("goldens are not accepted where CI is set: accept them by hand, and commit them")
@@ -373,6 +373,8 @@ def _accept(
         if each.result["outcome"] in ("skipped", "error", "crash"):
             return "skipped", f"not replayed: {each.result.get('text')}"
     host = hosts.Host("replay", "cuda", device_facts=one.device)
+    if not host.is_hardware:
+        return "skipped", f"not accepted: {host.describe()}"
 
     def played(fill: int | None) -> Outcome:
         each = both[fill == observed.POISON[1]]
@@ -398,14 +400,31 @@ def _accept(
     may_differ = ("no golden", "differs from the golden") if accept_differences else ("no golden",)
     if verdict.status in ("pass", "skip") or verdict.reason in may_differ:
         verdict = judge.judge(case, host, outcome, root, update=True)
-    if verdict.status != "infra":
+    before = _record_of(root, verdict)
+    if before is not None:
+        notes.append(f"this replay was accepted before: record {before} of {one.date}")
+    elif verdict.status != "infra":
         history.append(history.folder(case.repro.path, True, root), verdict.record, history.blobs(outcome))
     if verdict.pending:
         golden.write(verdict.pending)
     if verdict.status in ("pass", "skip"):
+        if before is not None:
+            return "accepted before", "; ".join(notes)
         return "validated", "; ".join(["validated by " + host.describe(), *notes])
     what = "disagreement" if verdict.reason.startswith("differs") else "failed"
     return what, "\n".join([f"{what}: {verdict.reason}", *map("    {}".format, verdict.text.splitlines()), *notes])
+
+
+def _record_of(root: Path, verdict: judge.Verdict) -> str | None:
+    """The id of an earlier record that says of the same replay what this verdict does: one of the same moment."""
+    line = verdict.record
+    with index.open_index(root) as records:
+        earlier = records.records(line["repro"], line["case"], host="replay", since=line["date"])
+    about = (line["date"], line["device"].get("name"), line["key"]["repro_sha256"], verdict.status)
+    for one in earlier:
+        if (one.date, one.provenance.get("gpu"), one.provenance.get("repro_sha256"), one.verdict) == about:
+            return one.id
+    return None
 
 
 def _relabel(outcome: Outcome, one: Result, capsule: replay.Capsule) -> list[str]:

@@ -9,10 +9,10 @@
                    values (to be read), hex (floats: what counts), or
                    file, sha256 (of a .npy of raw unsigned integers, above 4 KB), or
                    nothing (compare = undef, set, pred)
-    provenance   device, gpu, gpu_model (whose arithmetic the emulator followed), driver, compiler, versions,
-                 ptx_sha256, repro_sha256, date, host
+    provenance   device, gpu, uuid, gpu_model (whose arithmetic the emulator followed), driver, compiler, versions,
+                 ptx_sha256, repro_sha256, date, host; of hardware also answer_sha256, the hash of what it answered
     evidence     emulator | published:KEY | hardware:GPU
-    validated    true only where hardware gave it
+    validated    true where the provenance names hardware and holds the hash of the answer; derived, never believed
 
 Files are written whole or not at all: a temporary file, fsync, rename.
 """
@@ -38,7 +38,8 @@ from harness import schema, store
 from harness.claim import findings
 from harness.claim.repro_file import DEFAULT_GPU_MODEL, Case, Repro, short
 from harness.claim.rule import Rule
-from harness.comparison import arithmetic
+from harness.comparison import arithmetic, conflict
+from harness.run import hardware
 from harness.run.result import DTYPES, RAW, Array, Outcome
 from harness.store import write_atomically
 from harness.terminal import printable
@@ -52,10 +53,11 @@ IDENTITY |= dict.fromkeys(findings.MEANINGS, ())
 
 
 EMULATOR = "emulator"  # evidence of an answer that nothing else than it gave
+HARDWARE = "hardware:"
 
 
 class CorruptGolden(Exception):
-    """A golden that cannot be read; the text names the file and the way out."""
+    """A golden that cannot be read, or contradicts itself; the text names the file and the way out."""
 
 
 @dataclass(frozen=True)
@@ -164,8 +166,8 @@ def _bytes(path: Path) -> bytes:
 
 def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
     """The golden that these bytes are; `sidecar(name)` gives those of a file beside it. Raises CorruptGolden."""
+    table = _table(path, data)
     try:
-        table = json.loads(data)
         outcome = findings.name(table["outcome"], table.get("kind"))
         if outcome != "outputs" and outcome not in IDENTITY:
             raise ValueError(f"unknown outcome {outcome!r}")
@@ -174,8 +176,9 @@ def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
         identity = {key: schema.optional(schema.string(4096))(table.get(key), key) for key in IDENTITY.get(outcome, ())}
         provenance = dict(table["provenance"])
         schema.fields(Provenance)(provenance, "provenance")
-        validated = table["validated"] is True
+        validated = schema.boolean(table["validated"], "validated")
         evidence = _SHORT(table.get("evidence"), "evidence") or evidence_of("", provenance, validated)
+        _refuse_contradictions(validated, evidence, provenance, store.answer_sha256(data))
         return Golden(outcome, identity, outputs, provenance, validated, evidence)
     except schema.Misfit as error:
         raise CorruptGolden(_way_out(path, str(error))) from None
@@ -191,6 +194,50 @@ def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
         MemoryError,
     ) as error:
         raise CorruptGolden(_way_out(path, f"{type(error).__name__}: {error}"[:1000])) from None
+
+
+def _table(path: Path, data: bytes) -> Any:
+    """The JSON of a golden. Raises CorruptGolden."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        both = conflict.sides(data.decode("utf-8", "replace"))
+        if both is None:
+            raise CorruptGolden(_way_out(path, f"{type(error).__name__}: {error}")) from None
+    name = short(path)
+    rows = "".join(f"\n    {printable(side.name)}: {_side(side.text)}" for side in both)
+    raise CorruptGolden(
+        f"the golden {name} cannot be read: it holds a merge conflict{rows}\n"
+        f"fix: choose a side: `git checkout --ours -- {name}` or `--theirs`, and run it again"
+    )
+
+
+def _side(text: str) -> str:
+    """What one side of a conflict says, in a line."""
+    try:
+        table = json.loads(text)
+        origin = table["provenance"]
+        state = "validated" if table["validated"] is True else "predicted"
+        shown = f"{table['outcome']}, {state} by {origin.get('gpu') or origin.get('device')} on {origin.get('date')}"
+        return printable(f"{shown}, answer {str(store.answer_sha256(text.encode()))[:12]}")[:300]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return "not a golden by itself"
+
+
+def _refuse_contradictions(validated: bool, evidence: str, provenance: dict[str, Any], sha256: str | None) -> None:
+    """Hold `validated` against what it is derived from. Raises schema.Misfit."""
+    why = hardware.missing(provenance)
+    digest = provenance.get("answer_sha256")
+    if validated and why:
+        raise schema.Misfit(f"it says that hardware validated it, but its provenance {why}")
+    if validated and not digest:
+        raise schema.Misfit("it says that hardware validated it, but its provenance holds no hash of the answer")
+    if digest and digest != sha256:
+        raise schema.Misfit("its answer is not the one that hardware gave: it does not have the hash in its provenance")
+    if not validated and not why:
+        raise schema.Misfit(f"its provenance names {provenance.get('gpu')}, but it says that no hardware validated it")
+    if validated != evidence.startswith(HARDWARE):
+        raise schema.Misfit(f"its evidence is {evidence}, but validated is {str(validated).lower()}")
 
 
 def answer(case: Case, pending: Pending | None = None, arch: str | None = None, gpu: str | None = None) -> str | None:
@@ -253,10 +300,11 @@ def _load(data: bytes, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
     return flat.reshape(shape, order="F" if in_columns else "C")
 
 
-def make(
-    case: Case, outcome: Outcome, provenance: dict[str, Any], validated: bool, path: Path | None = None
-) -> Pending:
-    """The files of a golden for `outcome`, at `path` or where the golden is that it is held to."""
+def make(case: Case, outcome: Outcome, provenance: dict[str, Any], path: Path | None = None) -> Pending:
+    """The files of a golden for `outcome`, at `path` or where the golden is that it is held to.
+
+    It is validated where the provenance names hardware.
+    """
     table: dict[str, Any] = {"outcome": outcome.kind, **identity_of(case, outcome)}
     sidecars: dict[str, bytes] = {}
     if outcome.kind == "outputs":
@@ -265,6 +313,9 @@ def make(
         table["outputs"] = {
             n: _describe(a, rules.get(n, Rule()), sidecars, leeway.get(n)) for n, a in sorted(outcome.outputs.items())
         }
+    validated = not hardware.missing(provenance)
+    if validated:
+        provenance = provenance | {"answer_sha256": store.answer_sha256(json.dumps(table).encode())}
     table["evidence"] = evidence_of(case.repro.evidence, provenance, validated)
     table |= {"provenance": provenance, "validated": validated}
     path = path or path_of(case, arch_of(provenance), provenance.get("gpu"))
@@ -273,7 +324,7 @@ def make(
 
 def evidence_of(published: str, provenance: dict[str, Any], validated: bool) -> str:
     """Why to believe an answer: hardware:GPU that gave it, published:KEY, or the emulator alone."""
-    return f"hardware:{provenance.get('gpu')}" if validated else published or EMULATOR
+    return f"{HARDWARE}{provenance.get('gpu') or provenance.get('uuid')}" if validated else published or EMULATOR
 
 
 def _describe(

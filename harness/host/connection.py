@@ -288,8 +288,9 @@ class Remote:
         facts = probed.facts
         if facts is None:
             return None, probed.why
-        if not (facts.arch and facts.driver):
-            raise LinkDown(f"what {self.address.alias} answered of its GPU is broken: it names no arch or no driver")
+        if not (facts.name and facts.arch and facts.driver):
+            lacks = next(key for key in ("name", "arch", "driver") if not getattr(facts, key))
+            raise LinkDown(f"what {self.address.alias} answered of its GPU is broken: it has no {lacks}")
         about = ("name", "arch", "driver", "uuid")
         return {key: value for key in about if (value := getattr(facts, key))}, ""
 

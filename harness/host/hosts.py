@@ -16,6 +16,7 @@ from typing import Any
 
 from harness.claim.repro_file import DEFAULT_GPU_MODEL, EMBEDDED
 from harness.host.settings import Settings
+from harness.run import hardware
 from harness.run.transport import LinkDown, Local, Transport
 
 PROBE_TIMEOUT_S = 60
@@ -50,16 +51,18 @@ class Host:
 
     @property
     def is_hardware(self) -> bool:
-        return self.device == "cuda"
+        return self.device == "cuda" and not hardware.is_stand_in(self.device_facts.get("name"))
 
     def describe(self) -> str:
         """`local (NVIDIA H200, sm_90, driver 570.1)`"""
         if self.device == "unknown":
             return f"{self.name} (over SSH)"
+        facts = self.device_facts
+        if self.device == "cuda" and not self.is_hardware:
+            return f"{self.name} ({facts['name']}: a stand-in, not hardware)"
         if not self.is_hardware:
             model = f" as {self.gpu_model}" if self.computes_as else ""
             return f"{self.name} ({self.device}{model})"
-        facts = self.device_facts
         return f"{self.name} ({facts['name']}, {facts['arch']}, driver {facts['driver']})"
 
     @property

@@ -12,6 +12,7 @@ from harness import store
 from harness.claim.repro_file import DEFAULT_GPU_MODEL
 from harness.records import lines
 from harness.records.states import FORGOTTEN, NO_ARCH, combined
+from harness.run.hardware import is_stand_in
 from harness.schema import Misfit
 
 UNTOLD = ("crash", "timeout", "error")  # what was compiled until then is not known
@@ -150,6 +151,7 @@ def forgetting(cell: Cell) -> dict[str, Any]:
     """A line that puts the cell's records aside, those before it."""
     is_arch = cell.arch.startswith("sm_")
     device = {} if cell.arch == NO_ARCH else {"arch": cell.arch} if is_arch else {"arch": "sm", "gpu_model": cell.arch}
+    device |= {"kind": "cuda"} if cell.hardware else {}
     return {
         "repro": cell.claim,
         "case": cell.case,
@@ -194,7 +196,9 @@ def provenance(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def line_is_hardware(line: dict[str, Any]) -> bool:
-    return bool(line.get("hardware", (line.get("device") or {}).get("kind") == "cuda"))
+    """Whether hardware ran it: the line says so, and the device that it names is a GPU."""
+    device = line.get("device") or {}
+    return line.get("hardware", True) is True and device.get("kind") == "cuda" and not is_stand_in(device.get("name"))
 
 
 def row(path: str, at: int, length: int, line: dict[str, Any] | None) -> tuple[Any, ...]:

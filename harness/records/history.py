@@ -65,6 +65,7 @@ def provenance(case: Case, host: Host, outcome: Outcome) -> dict[str, Any]:
         "host": host.name,
         "device": device.get("kind"),
         "gpu": device.get("name") if host.is_hardware else None,
+        **({"uuid": device["uuid"]} if host.is_hardware and device.get("uuid") else {}),
         **({"gpu_model": device["gpu_model"]} if device.get("gpu_model") else {}),
         "driver": device.get("driver"),
         "arch": device.get("arch"),

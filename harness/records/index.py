@@ -37,6 +37,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import store
+from harness.comparison import conflict
 from harness.records import places, sources
 from harness.records.cells import (
     CELL,
@@ -208,9 +209,20 @@ class Index:
     def damaged(self) -> list[str]:
         """`FILE:OFFSET` of each line that cannot be read, and each last line that was cut off."""
         rows = self._read("select * from damage order by 1, 2")
-        lines = [f"{path}: the line at byte {at} is damaged" for path, at in rows]
+        conflicts = {path: names for path, at in rows if (names := self._conflict(path, at))}
+        lines = [f"{path}: a merge conflict of {names}; delete its lines of marks" for path, names in conflicts.items()]
+        lines += [f"{path}: the line at byte {at} is damaged" for path, at in rows if path not in conflicts]
         cut = self._read("select path, size - offset from file where offset < size order by 1")
         return lines + [f"{path}: the last {left} bytes are not a whole line" for path, left in cut]
+
+    def _conflict(self, path: str, at: int) -> str:
+        """The names of both sides where a merge conflict begins here, or ''. The lines of both sides are read."""
+        with open(self.root / path, "rb") as file:
+            file.seek(at)
+            opens = file.read(len(conflict.OPENS)).decode("utf-8", "replace")
+            text = opens + file.read().decode("utf-8", "replace") if opens == conflict.OPENS else ""
+        both = conflict.sides(text)
+        return f"{both[0].name} and {both[1].name}, whose records are both read" if both else ""
 
     def count(self) -> int:
         """How many records there are."""

@@ -35,7 +35,7 @@ def line(n: int) -> dict:
 def make(case, value: int) -> golden.Pending:
     big = Array(DTYPES["uint32"], np.full(3000, value, np.uint32))
     small = Array(DTYPES["uint32"], np.full(4, value, np.uint32))
-    return golden.make(case, Outcome("outputs", outputs={"big": big, "small": small}), {"host": "h"}, False)
+    return golden.make(case, Outcome("outputs", outputs={"big": big, "small": small}), {"host": "h"})
 
 
 class Project:

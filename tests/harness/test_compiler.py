@@ -52,7 +52,7 @@ def rejected(compiler: dict, **detail) -> Outcome:
 
 
 def accept(case, outcome: Outcome) -> None:
-    golden.write(golden.make(case, outcome, history.provenance(case, HOST, outcome), validated=False))
+    golden.write(golden.make(case, outcome, history.provenance(case, HOST, outcome)))
 
 
 def test_its_result_is_compared_with_the_golden_of_ours(write, tmp_path):

@@ -50,6 +50,7 @@ def test_a_gpu_validates_and_a_fault_is_an_outcome(tmp_path, needs):
     (tmp_path / "repros" / "writes.py").write_text(textwrap.dedent(REPRO).lstrip())
     (tmp_path / "libraries").mkdir()
     environment = os.environ | runpy.run_path(str(STAND_IN))["build"](tmp_path / "libraries")
+    environment["STAND_IN_NAME"] = "NVIDIA H100"
     environment.pop("CI", None)
     argv = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())", "run"]
     done = subprocess.run(
@@ -64,7 +65,7 @@ def test_a_gpu_validates_and_a_fault_is_an_outcome(tmp_path, needs):
     assert own.splitlines()[1:] == [
         "pass: validated by hardware",
         "claim: A kernel writes the memory it was given.",
-        "host:  local (Stand-in GPU, sm_90, driver CUDA 13.0)",
+        "host:  local (NVIDIA H100, sm_90, driver CUDA 13.0)",
         "    out: float32 (64) 0.0 1.0 2.0 3.0 4.0 5.0 6.0 7.0 ...",
         "accepted repros/goldens/writes/address=own.json",
     ]

@@ -9,6 +9,7 @@ import pytest
 
 from harness import pending, store
 from harness.cli import main
+from tests.harness.conftest import validate
 
 VALUE = "import numpy as np\ndef run():\n    return {'out': np.float32([1, %s, 3])}"
 BIG = "import numpy as np\ndef run():\n    return {'out': np.full(5000, %s)}"
@@ -86,7 +87,9 @@ STALE = {
     "the golden has changed since": lambda project: (project / "repros/goldens/one/default.json").unlink(),
     "its repro is gone": lambda project: (project / "repros/one.py").unlink(),
     "it cannot be read": lambda project: next((project / ".repro/pending").rglob("*.json")).write_text("{"),
-    "hardware gave the golden": lambda project: (project / "repros/goldens/one/default.json").write_text(
+    "hardware gave the golden": lambda project: validate(project / "repros/goldens/one/default.json"),
+    "the golden repros/goldens/one/default.json cannot be read: it says that hardware validated it": lambda project: (
+        project / "repros/goldens/one/default.json").write_text(
         (project / "repros/goldens/one/default.json").read_text().replace('d": false', 'd": true')),
 }  # fmt: skip
 

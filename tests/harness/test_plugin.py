@@ -14,6 +14,8 @@ import uuid
 
 import pytest
 
+from tests.harness.conftest import validate
+
 TWICE = """
 import numpy as np
 def run(width):
@@ -249,7 +251,7 @@ def test_goldens_that_a_repro_left_behind_are_told_and_followed(pytester, accept
 def test_a_validated_golden_is_never_overwritten_by_the_emulator(pytester, accepted, repros):
     folder = accepted(one=give("np.float32([1])"))
     path = folder / "goldens/one/default.json"
-    path.write_text(path.read_text().replace('"validated": false', '"validated": true'))
+    validate(path)
     result = pytester.runpytest("repros")
     assert result.ret == 0 and "predicted" not in result.stdout.str()
     repros(one=give("np.float32([2])"))

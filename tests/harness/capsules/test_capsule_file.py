@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -133,7 +134,9 @@ def recorded(tmp_path_factory):
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory, needs) -> dict[str, str]:
     needs("cc", "build-essential")
-    return runpy.run_path(str(STAND_IN))["build"](tmp_path_factory.mktemp("stand_in"))
+    return runpy.run_path(str(STAND_IN))["build"](tmp_path_factory.mktemp("stand_in")) | {
+        "STAND_IN_NAME": "NVIDIA H100"
+    }
 
 
 def replayed(stand_in, file: Path, out: Path, *options: str, **variables: str) -> tuple[int, list[str]]:
@@ -213,13 +216,13 @@ def test_replay_runs_every_case_whatever_became_of_the_others(results):
             "[7/9] poisoned--again: ran",
             "[8/9] two_launches--by=2: ran",
             "[9/9] two_launches--by=3: ran",
-            "1 deadlock, 1 fault, 7 ran on Stand-in GPU: OUT",
+            "1 deadlock, 1 fault, 7 ran on NVIDIA H100: OUT",
         ],
     )
     table = json.loads((out / "two_launches--by=2.json").read_text())
     assert table["device"] == {
         "kind": "cuda",
-        "name": "Stand-in GPU",
+        "name": "NVIDIA H100",
         "driver": "CUDA 13.0",
         "cuda": "13.0",
         "arch": "sm_90",
@@ -235,12 +238,12 @@ def test_what_came_back_becomes_validated_goldens(project, results):
         "skipped": ["near"],
     }
     assert said["near"].startswith("not judged: the GPU wrote outside of ")
-    assert said["adds"] == "validated by replay (Stand-in GPU, sm_90, driver CUDA 13.0)"
+    assert said["adds"] == "validated by replay (NVIDIA H100, sm_90, driver CUDA 13.0)"
     case = next(read(project / "repros" / "two_launches.py").cases())
     known = golden.read(golden.path_of(case))
     table = json.loads((results[0] / "two_launches--by=2.json").read_text())
     made = known.provenance
-    assert known.validated and made["gpu"] == "Stand-in GPU" and made["date"] == table["date"]
+    assert known.validated and made["gpu"] == "NVIDIA H100" and made["date"] == table["date"]
     assert made["host"] == "replay" and made["compiler"]["name"] == "embedded" and made["ptx_sha256"]
     assert list(known.outputs["first"].values()) == [2.0 * i for i in range(32)]
     assert known.outputs["sum"].values()[0] == 4 * (sum(range(32)) - 5) + 200
@@ -249,6 +252,30 @@ def test_what_came_back_becomes_validated_goldens(project, results):
     assert golden.read(project / "repros/goldens/outside/default.json").outcome == "out_of_bounds"
     often = next(record for record in records if record["repro"] == "repros/often.py")
     assert often["histogram"] == [{"count": 3, "outputs": {"x": [1.0] * 32}}]
+
+
+def test_a_folder_of_results_that_comes_again_is_named(project, results):
+    accepted(project, results[0])
+    kept = {path: path.read_bytes() for path in (project / "repros").rglob("*.json*")}
+    found, said = accepted(project, results[0])
+    assert {status: len(names) for status, names in found.items()} == {"accepted before": 7, "skipped": 1}
+    date = json.loads((results[0] / "adds.json").read_text())["date"]
+    assert re.fullmatch(rf"this replay was accepted before: record \w+-\d+ of {re.escape(date)}", said["adds"])
+    assert {path: path.read_bytes() for path in (project / "repros").rglob("*.json*")} == kept
+
+
+def test_a_stand_in_that_says_so_validates_nothing(project, results, tmp_path):
+    out = tmp_path / "out"
+    shutil.copytree(results[0], out)
+    table = json.loads((out / "adds.json").read_text())
+    table["device"]["name"] = "PTX emulator"
+    for path in out.glob("*.json"):
+        path.unlink()
+    (out / "adds.json").write_text(json.dumps(table))
+    found, said = accepted(project, out)
+    assert found == {"skipped": ["adds"]}
+    assert said["adds"] == "not accepted: replay (PTX emulator: a stand-in, not hardware)"
+    assert not (project / "repros/goldens").exists() and not (project / "repros/records").exists()
 
 
 def test_a_gpu_that_leaves_an_element_as_it_was_shows_it_by_the_second_recording(project, recorded, stand_in, tmp_path):
@@ -324,7 +351,7 @@ def test_a_crash_is_told_and_the_rest_goes_on(project, stand_in, tmp_path):
     assert status == 1 and lines == [
         "[1/2] two_launches--by=2: crash",
         "[2/2] two_launches--by=3: crash",
-        "2 crash on Stand-in GPU: OUT",
+        "2 crash on NVIDIA H100: OUT",
     ]
     found, said = accepted(project, out)
     assert found == {"skipped": ["two_launches--by=2", "two_launches--by=3"]}

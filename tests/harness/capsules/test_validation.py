@@ -68,7 +68,9 @@ def project(tmp_path_factory):
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory, needs) -> dict[str, str]:
     needs("cc", "build-essential")
-    return runpy.run_path(str(STAND_IN))["build"](tmp_path_factory.mktemp("stand_in"))
+    return runpy.run_path(str(STAND_IN))["build"](tmp_path_factory.mktemp("stand_in")) | {
+        "STAND_IN_NAME": "NVIDIA H100"
+    }
 
 
 @pytest.fixture
@@ -109,7 +111,7 @@ def test_all_agree_and_what_the_gpu_lacks_is_skipped(project, start, tmp_path, m
     assert lines[:2] == ["[1/10] adds: ran", "[2/10] other_adds: ran"]
     assert lines[-2:] == [
         "skipped 1: the PTX is for sm_100, but this GPU is sm_90",
-        "9 ran, 1 skipped on Stand-in GPU: out.zip",
+        "9 ran, 1 skipped on NVIDIA H100: out.zip",
     ]
     status, said, root = accepted(project, tmp_path / "out.zip", tmp_path, monkeypatch, capsys)
     assert (status, said[-1]) == (0, "7 agreement, 1 skipped, 2 validated")
@@ -138,13 +140,13 @@ def test_planted_disagreements_become_failing_cases_of_their_level(project, star
     assert "| `sub.u32` | 3071 of 3072 equal, **1 disagree** |" in page
     assert "| `sin.approx.f32` | 3071 of 3072 equal, the rest within the bound |" in page
     files = sorted(path.name for path in (root / "validation/failing").iterdir())
-    assert files == sorted(f"{form}@stand-in-gpu.json" for form in (SUB, SHUFFLE, MMA))
-    failing = json.loads((root / f"validation/failing/{SHUFFLE}@stand-in-gpu.json").read_text())
+    assert files == sorted(f"{form}@nvidia-h100.json" for form in (SUB, SHUFFLE, MMA))
+    failing = json.loads((root / f"validation/failing/{SHUFFLE}@nvidia-h100.json").read_text())
     assert [len(each) for each in (*failing["operands"], *failing["got"])] == [32] * 4
     argv = [sys.executable, "-m", "dsl.forms", "--failing", *map(str, (root / "validation/failing").iterdir())]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and len(done.stdout.splitlines()) == 3
-    assert "sub.u32: thread 0, operands 0x00000000, 0x00000000: the emulator gives 0x00000000, Stand-in GPU gave 0x000000" \
+    assert "sub.u32: thread 0, operands 0x00000000, 0x00000000: the emulator gives 0x00000000, NVIDIA H100 gave 0x000000" \
         in done.stdout  # fmt: skip
 
 
@@ -164,7 +166,7 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(start, tmp_path, how):
     again = start()
     lines = again.communicate(timeout=120)[0].splitlines()
     assert lines[0] == f"{len(earlier)} of 10 cases have results from an earlier run"
-    assert lines[-1] == "9 ran, 1 skipped on Stand-in GPU: out.zip"
+    assert lines[-1] == "9 ran, 1 skipped on NVIDIA H100: out.zip"
     assert {name: (out / name).stat().st_mtime_ns for name in earlier} == earlier
     with zipfile.ZipFile(tmp_path / "out.zip") as file:
         assert len(file.namelist()) == 2 * 10 + 1 and file.testzip() is None

@@ -87,9 +87,7 @@ def test_a_missing_golden_proposes_the_comparison_and_an_accepted_one_keeps_it(w
 def test_how_sure_a_golden_is_is_not_what_it_says(write, tmp_path):
     """A golden of before, without these keys, holds the same answer: nothing becomes stale by a new one."""
     (case,) = write(RUN).cases()
-    before, after = (
-        golden.make(case, outcome(out=("float32", depends)), {"host": "h"}, False) for depends in ([], [EX2])
-    )
+    before, after = (golden.make(case, outcome(out=("float32", depends)), {"host": "h"}) for depends in ([], [EX2]))
     table = json.loads(before.text)
     del table["outputs"]["out"]["arithmetic"]
     texts = [json.dumps(table).encode(), before.text.encode(), after.text.encode()]
@@ -102,7 +100,7 @@ def test_outputs_that_nobody_followed_say_nothing(write, tmp_path):
     (case,) = write(RUN).cases()
     got = Outcome("outputs", outputs={"out": array()})
     assert arithmetic.table(got) == {} and arithmetic.notes(case, got) == []
-    assert "arithmetic" not in json.loads(golden.make(case, got, {"host": "h"}, True).text)["outputs"]["out"]
+    assert "arithmetic" not in json.loads(golden.make(case, got, {"host": "h"}).text)["outputs"]["out"]
 
 
 KERNEL = """

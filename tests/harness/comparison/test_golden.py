@@ -41,7 +41,7 @@ def test_large_arrays_go_to_a_sidecar_and_orphans_go(write):
     (case,) = write(RUN).cases()
     first, second = (np.full(5000, n, np.uint32) for n in (1, 2))
     for raw in (first, second):
-        write_golden(make(case, outcome_of(out=("uint32", raw), small=("uint32", raw[:2])), {"host": "h"}, False))
+        write_golden(make(case, outcome_of(out=("uint32", raw), small=("uint32", raw[:2])), {"host": "h"}))
     known = golden.read(path_of(case))
     assert (known.outputs["out"].raw == second).all() and (known.outputs["small"].raw == second[:2]).all()
     names = sorted(path.suffix for path in path_of(case).parent.iterdir())
@@ -50,7 +50,7 @@ def test_large_arrays_go_to_a_sidecar_and_orphans_go(write):
 
 def test_undef_outputs_are_named_without_values(write):
     (case,) = write(RUN, 'compare = { out = "undef" }').cases()
-    pending = make(case, outcome_of(out=("float32", np.zeros(2, np.uint32))), {}, False)
+    pending = make(case, outcome_of(out=("float32", np.zeros(2, np.uint32))), {})
     described = json.loads(pending.text)["outputs"]["out"]
     assert described == {"dtype": "float32", "shape": [2], "compare": "undef"}
 
@@ -71,7 +71,7 @@ BREAKS = {
 def test_corrupt_golden_names_the_file_and_the_way_out(write, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     (case,) = write(RUN).cases()
-    write_golden(make(case, outcome_of(out=("float32", np.array([1.0, 1.0], np.float32).view(np.uint32))), {}, False))
+    write_golden(make(case, outcome_of(out=("float32", np.array([1.0, 1.0], np.float32).view(np.uint32))), {}))
     path = path_of(case)
     path.write_text(BREAKS[name](path.read_text()))
     with pytest.raises(CorruptGolden) as error:
@@ -83,7 +83,7 @@ def test_corrupt_golden_names_the_file_and_the_way_out(write, tmp_path, monkeypa
 
 def test_corrupt_sidecar(write):
     (case,) = write(RUN).cases()
-    write_golden(make(case, outcome_of(out=("uint32", np.zeros(5000, np.uint32))), {}, False))
+    write_golden(make(case, outcome_of(out=("uint32", np.zeros(5000, np.uint32))), {}))
     (sidecar,) = path_of(case).parent.glob("*.npy")
     sidecar.write_bytes(sidecar.read_bytes()[:-1] + b"x")
     with pytest.raises(CorruptGolden, match="sha256"):
@@ -112,7 +112,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monke
 def test_unused(write, tmp_path):
     one, two = write(RUN, name="one"), write(RUN.replace("run()", "run(w)"), "params = { w = [1] }", "two")
     for case in [*one.cases(), *two.cases()]:
-        write_golden(make(case, outcome_of(out=("uint32", np.zeros(5000, np.uint32))), {}, False))
+        write_golden(make(case, outcome_of(out=("uint32", np.zeros(5000, np.uint32))), {}))
     goldens = tmp_path / "repros/goldens"
     assert golden.unused([one, two]) == []
     (goldens / "two/w=2.json").write_text("{}")
@@ -123,4 +123,79 @@ def test_unused(write, tmp_path):
     assert names == ["gone/default.json", "one/0123.npy", "two/w=2.json"]
     assert golden.unused([two], broken=[tmp_path / "repros/one.py", tmp_path / "repros/gone.py"]) == [
         goldens / "two/w=2.json"
+    ]
+
+
+GPU = {"host": "p1", "device": "cuda", "gpu": "NVIDIA H100", "driver": "570.1", "arch": "sm_90", "date": "2026-11-20"}
+
+
+def hardware_golden(case, value=1.0):
+    write_golden(make(case, outcome_of(out=("float32", np.array([value], np.float32).view(np.uint32))), GPU))
+    return path_of(case)
+
+
+def changed(path, **of_provenance):
+    table = json.loads(path.read_text())
+    table["provenance"] |= of_provenance
+    path.write_text(json.dumps(table))
+
+
+CONTRADICTIONS = {
+    "it says that hardware validated it, but its provenance names the device emulator, which is not a GPU":
+        lambda path: changed(path, device="emulator"),
+    "it says that hardware validated it, but its provenance names Stand-in GPU, a stand-in for a GPU":
+        lambda path: changed(path, gpu="Stand-in GPU"),
+    "it says that hardware validated it, but its provenance names no driver": lambda path: changed(path, driver=None),
+    "it says that hardware validated it, but its provenance holds no hash of the answer":
+        lambda path: changed(path, answer_sha256=None),
+    "its answer is not the one that hardware gave: it does not have the hash in its provenance":
+        lambda path: path.write_text(path.read_text().replace("1.0", "2.0").replace("3f800000", "40000000")),
+    "its provenance names NVIDIA H100, but it says that no hardware validated it":
+        lambda path: path.write_text(path.read_text().replace("true", "false")),
+    "its evidence is emulator, but validated is true":
+        lambda path: path.write_text(path.read_text().replace("hardware:NVIDIA H100", "emulator")),
+    "validated must be true or false, got 1": lambda path: path.write_text(path.read_text().replace("true", "1")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", CONTRADICTIONS)
+def test_validated_is_derived(write, tmp_path, monkeypatch, why):
+    monkeypatch.chdir(tmp_path)
+    (case,) = write(RUN).cases()
+    path = hardware_golden(case)
+    known = golden.read(path)
+    assert known.validated and known.evidence == "hardware:NVIDIA H100"
+    CONTRADICTIONS[why](path)
+    with pytest.raises(CorruptGolden) as error:
+        golden.read(path)
+    assert str(error.value).splitlines()[0].partition(": ")[2].removeprefix("ValueError: ") == why
+
+
+def test_an_emulators_golden_flipped_by_hand(write):
+    (case,) = write(RUN).cases()
+    origin = {"host": "embedded", "device": "emulator", "gpu": None, "arch": "sm_90a"}
+    write_golden(make(case, outcome_of(out=("uint32", np.zeros(2, np.uint32))), origin))
+    path = path_of(case)
+    assert not golden.read(path).validated
+    path.write_text(path.read_text().replace('"validated": false', '"validated": true'))
+    with pytest.raises(CorruptGolden, match="the device emulator, which is not a GPU"):
+        golden.read(path)
+
+
+def test_a_merge_conflict_names_both_sides(write, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (case,) = write(RUN).cases()
+    path = hardware_golden(case)
+    one = path.read_text()
+    hardware_golden(case, 2.0)
+    two = path.read_text().replace("NVIDIA H100", "NVIDIA A100")
+    path.write_text(f"<<<<<<< HEAD\n{one}=======\n{two}>>>>>>> topic\n")
+    with pytest.raises(CorruptGolden) as error:
+        golden.read(path)
+    hashes = [golden.store.answer_sha256(text.encode())[:12] for text in (one, two)]
+    assert str(error.value).splitlines() == [
+        "the golden repros/goldens/one/default.json cannot be read: it holds a merge conflict",
+        f"    HEAD: outputs, validated by NVIDIA H100 on 2026-11-20, answer {hashes[0]}",
+        f"    topic: outputs, validated by NVIDIA A100 on 2026-11-20, answer {hashes[1]}",
+        "fix: choose a side: `git checkout --ours -- repros/goldens/one/default.json` or `--theirs`, and run it again",
     ]

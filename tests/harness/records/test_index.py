@@ -249,6 +249,22 @@ def test_damaged_and_torn_lines_are_told_and_lose_nothing_else(root, put):
         assert records.count() == 3 and len(records.damaged()) == 6
 
 
+def test_a_merge_conflict_in_a_record_is_named_and_both_sides_are_read(root, put):
+    put(line(1))
+    put(line(2))
+    one, two = sorted((root / ".repro/records").glob("*.jsonl"))
+    both = b"<<<<<<< HEAD\n" + one.read_bytes() + b"=======\n" + two.read_bytes() + b">>>>>>> topic\n"
+    two.unlink()
+    one.write_bytes(both)
+    with open_index(root) as records:
+        assert records.count() == 2
+        (told,) = records.damaged()
+    assert told == (
+        f".repro/records/{one.name}: a merge conflict of HEAD and topic, whose records are both read; "
+        "delete its lines of marks"
+    )
+
+
 def test_a_file_that_was_rewritten_or_taken_away_is_read_anew(root, put):
     put(line(1))
     put(line(2))

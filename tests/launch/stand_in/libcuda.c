@@ -85,7 +85,8 @@ CUresult cuDeviceGet(int *device, int index) {
 }
 CUresult cuDeviceGetName(char *name, int size, int device) {
     ENTER();
-    snprintf(name, size, "Stand-in GPU");
+    const char *other = getenv("STAND_IN_NAME");
+    snprintf(name, size, "%s", other ? other : "Stand-in GPU");
     return SUCCESS;
 }
 CUresult cuDeviceGetUuid(void *uuid, int device) { ENTER(); memset(uuid, 7, 16); return SUCCESS; }

@@ -3,6 +3,7 @@
 `build(folder)` compiles the library and returns the environment in which a Python process finds it instead of a
 driver. Kernel failures become the driver's codes. Kernels whose name holds STAND_IN_HANG hang, STAND_IN_CRASH kills
 the process, and STAND_IN_WRONG flips a bit of the first byte of its first array. Each may be several names with commas.
+STAND_IN_NAME is what it says the GPU is called: by its own name it validates nothing.
 """
 
 from __future__ import annotations

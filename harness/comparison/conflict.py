@@ -1,0 +1,37 @@
+"""A file in which git left a merge conflict: its two sides."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+OPENS, BASE, TURNS, CLOSES = MARKS = "<<<<<<<", "|||||||", "=======", ">>>>>>>"
+
+
+class Side(NamedTuple):
+    """What the file is on one side; git's name for it (a branch, a commit)."""
+
+    name: str
+    text: str
+
+
+def sides(text: str) -> tuple[Side, Side] | None:
+    """Both sides of a file with a conflict, or None where it holds none that is whole."""
+    ours: list[str] = []
+    theirs: list[str] = []
+    names, takers = [], [ours, theirs]
+    for line in text.splitlines(keepends=True):
+        mark, _, name = line.rstrip("\r\n").partition(" ")
+        if mark == OPENS:
+            names, takers = [name], [ours]
+        elif mark == BASE and names:
+            takers = []
+        elif mark == TURNS and not name and names:
+            takers = [theirs]
+        elif mark == CLOSES and names:
+            names, takers = [names[0], name], [ours, theirs]
+        else:
+            for lines in takers:
+                lines.append(line)
+    if len(names) != 2:
+        return None
+    return Side(names[0] or "ours", "".join(ours)), Side(names[1] or "theirs", "".join(theirs))
