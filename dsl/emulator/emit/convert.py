@@ -7,6 +7,7 @@ from dsl.emulator.emit.float import LLVM, SUFFIX, double_to_odd_float, flush, na
 from dsl.emulator.ptx.syntax import FLOATS, SIGNED, TYPE_BITS, Pair, Sym, Vec
 from dsl.emulator.runtime import rounding
 
+PARAM_SPACE_BYTES = 1 << 16  # no host address is below it; kernels have at most 32764 bytes of parameters
 _TO_INTEGRAL = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
 
 
@@ -39,14 +40,24 @@ def move(body, instr):
             raise body.refuse(instr, f"`{source.name}` is not a variable; addresses of functions are not emulated")
         if isinstance(source, Sym) and source.name in body.frame.params and body.frame.number:
             raise body.refuse(instr, "the address of a function's .param is not emulated")
-        body.write(destination, body.read(source, bits), bits)
+        value = body.read(source, bits)
+        if bits == 32 and isinstance(source, Sym) and source.name in body.frame.params:
+            value = body.sub(value, body.resize(body.load("params", constant=True), 64, 32))
+        body.write(destination, value, bits)
+
+
+def of_param(body, address: str) -> str:
+    """A .param address as a host address. Taken in 32 bits, as Triton does, it is an offset among the parameters."""
+    is_offset = body.cmp("ult", address, PARAM_SPACE_BYTES, "i64")
+    return body.add(address, body.select(is_offset, body.load("params", constant=True), "0", "i64"), "i64")
 
 
 def address_space(body, instr):
-    """cvta: shared and local addresses are offsets, generic ones host addresses; the rest are the same."""
+    """cvta: shared and local addresses are offsets, generic ones host addresses; .param may be either."""
     source = body.read(instr.operands[1], 64)
     space = next((m.split("::")[0] for m in instr.mods if m.split("::")[0] in ("shared", "local")), None)
-    value = source
+    is_param = any(m.startswith("param") for m in instr.mods) and "to" not in instr.mods
+    value = of_param(body, source) if is_param else source
     if space == "shared" and body.clustered:
         value = (cluster.of_generic if "to" in instr.mods else cluster.generic)(body, source)
     elif space:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dsl.emulator import context
 from dsl.emulator.emit import cluster, float as floating
 from dsl.emulator.emit.body import CACHED_SITES, kinds_of
-from dsl.emulator.emit.convert import window
+from dsl.emulator.emit.convert import of_param, window
 from dsl.emulator.emit.integer import type_of
 from dsl.emulator.ptx.syntax import FLOATS, SIGNED, TYPE_BITS, Addr, Reg, Sym, Vec
 
@@ -36,6 +36,8 @@ def _host_address(body, instr, operand: Addr, space: str, size_bytes: int) -> st
     if pointer is not None:
         return pointer
     address = body.address(operand)
+    if space == "param":
+        address = of_param(body, address)
     in_register = isinstance(operand.base, Reg)
     base = (body.read_reg(operand.base), operand.offset) if in_register else address
     access = base, space, size_bytes

@@ -31,6 +31,7 @@ def _replace() -> str:
     arguments = f"i64 %map, i64 {BYTES}, i64 {ALIGNMENT_BYTES}, i32 {context.GENERIC}, i32 %site, i32 %tid"
     there = f.op(f"call i1 @emu_range(ptr %ctx, {arguments})")
     f.return_if(f.xor(there, "true", "i1"), "i32 0")
+    _tile(f)
     for number, field in enumerate(FIELDS):
         with f.if_(f.cmp("eq", "%field", number)):
             _set(f, field)
@@ -40,6 +41,15 @@ def _replace() -> str:
     return f.function(
         "define i32 @emu_map_replace(ptr %ctx, i64 %map, i32 %field, i32 %dimension, i64 %value, i32 %site, i32 %tid)"
     )
+
+
+def _tile(f: Builder) -> None:
+    """128 zeros become a map of tiles with their first field: kernels begin with them (Triton's, of every release)."""
+    place = _place(f, tensor_map.FLAGS_AT)
+    flags = f.op(f"load i32, ptr {place}, align 1")
+    is_new = f.cmp("eq", f.and_(flags, 0xF), 0)
+    tiled = f.or_(flags, tensor_map.TILED | tensor_map.ALWAYS)
+    f.do(f"store i32 {f.select(is_new, tiled, flags)}, ptr {place}, align 1")
 
 
 def _set(f: Builder, field: str) -> None:

@@ -204,7 +204,7 @@ def _convert(f, instr, kind):
 def _address_space(f, instr, kind):
     form = f.of(instr.operands[1], 64, False)
     spaces = {m.split("::")[0] for m in instr.mods}
-    if form is None or "local" in spaces:
+    if form is None or {"local", "param"} & spaces:
         return None
     if "shared" in spaces:
         form = add(f, form, Linear(f.shared_window()), 64, "sub" if "to" in instr.mods else "add")

@@ -203,3 +203,25 @@ def test_ptxas_accepts_what_is_tested_here(machine, ptxas):
         dtypes = [np.dtype(f"u{size(source)}")], np.dtype(f"u{size(target)}")
         texts.append(machine.each_ptx(f"{name} %d, %a;", *dtypes, name=f"k{len(texts)}"))
     ptxas("\n".join(texts))
+
+
+PARAMETER = """
+.visible .entry k(.param .u64 out, .param .align 16 .b8 row[16])
+{
+  .reg .b32 %r, %v, %t; .reg .b64 %o, %p, %g; .reg .pred %q;
+  mov.u32 %t, %tid.x; setp.ne.u32 %q, %t, 0; @%q ret;
+  ld.param.u64 %o, [out];
+  mov.b32 %r, row; cvt.u64.u32 %p, %r; cvta.param.u64 %g, %p; ld.b32 %v, [%g+4]; st.global.b32 [%o], %v;
+  ld.param.b32 %v, [%p+8]; st.global.b32 [%o+4], %v;
+  mov.b64 %p, row; cvta.param.u64 %g, %p; ld.b32 %v, [%g+12]; st.global.b32 [%o+8], %v;
+  ld.param.b32 %v, [%p]; st.global.b32 [%o+12], %v;
+  ret;
+}
+"""
+
+
+def test_the_address_of_a_parameter_in_32_bits_and_in_64(machine):
+    """PTX ISA 9.7.9.18: cvta.param makes it a generic address; without it, it is one for ld.param."""
+    out, row = np.zeros(4, np.uint32), np.arange(5, 9, dtype=np.uint32)
+    machine.run(PARAMETER, block=32, out=out, row=row.tobytes())
+    assert out.tolist() == [6, 7, 8, 5]

@@ -81,6 +81,12 @@ def test_every_field(space, rank):
     assert made.hex() == bytes(wanted).hex()
 
 
+@pytest.mark.parametrize("space", ["shared::cta", "global"])
+def test_a_map_made_of_zeros(space):
+    target = Tiled(6, 1 << 21, (100, 7), (256,), (32, 3), (1, 1), swizzle=2)
+    assert replaced(bytes(128), target, space, 6).hex() == target.encode().hex()
+
+
 @pytest.mark.parametrize("dtype, elemtype", TYPES)
 def test_every_type(dtype, elemtype):
     start = Tiled(0, 1 << 20, (64,), (), (16,), (1,))

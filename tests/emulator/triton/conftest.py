@@ -1,0 +1,35 @@
+"""Triton as a compiler of PTX: no GPU, no torch."""
+
+import pytest
+
+
+@pytest.fixture
+def compiled(needs_module, tmp_path, monkeypatch):
+    """A function that compiles a kernel of kernels.py; a type is Triton's, such as *fp16 or tensordesc<fp16[64, 64]>."""
+    needs_module("triton", "dev")
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", "1")
+    from triton import compile as triton_compile
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    from tests.emulator.triton import kernels
+    from tests.emulator.triton.compiled_kernel import CompiledKernel
+
+    def compile_(name: str, types: dict[str, str], constants: dict, warps: int) -> CompiledKernel:
+        signature = types | dict.fromkeys(constants, "constexpr")
+        pointers = (i for i, kind in enumerate(types.values()) if not kind.startswith("tensordesc"))
+        aligned = {(i,): [["tt.divisibility", 16]] for i in pointers}
+        source = ASTSource(fn=getattr(kernels, name), signature=signature, constexprs=constants, attrs=aligned)
+        options = {"num_warps": warps, "num_stages": 3}
+        made = triton_compile(source, target=GPUTarget("cuda", 90, 32), options=options)
+        described = made.metadata.tensordesc_meta or []
+        return CompiledKernel(
+            made.asm["ptx"],
+            made.metadata.shared,
+            made.metadata.global_scratch_size,
+            tuple(tuple(each["block_size"]) for each in described),
+            tuple(each["swizzle"] for each in described),
+        )
+
+    return compile_
