@@ -8,19 +8,23 @@ repro.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import errno
+import fcntl
 import hashlib
 import json
 import os
 import re
 import secrets
+import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 LOCAL = ".repro"  # below the project's root: what is this checkout's own, and ignored by git
 STALE_TEMPORARY_S = 86400.0
+PATIENCE_S = 60.0  # for other processes that write
 _DECODER = json.JSONDecoder()
 _FILE_FOLDER = re.compile(r'^(\s*\.file\s+\d+\s+").*/', re.MULTILINE)
 _SASS_NOISE = re.compile(r"/\*[0-9a-fx \t]*\*/|//.*$|^\s*\.(?:file|loc|section \.debug).*$", re.MULTILINE)
@@ -77,9 +81,23 @@ def make_folder(path: Path) -> None:
             (above / ".gitignore").write_text("*\n")
 
 
-def write_atomically(path: Path, data: bytes, sync: bool = True) -> None:
-    """Replace the file at `path` by one with `data`; a reader sees the old file or the new one. Raises OSError."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+def write_atomically(path: Path, data: bytes, sync: bool = True, by_way_of: Path | None = None) -> None:
+    """Replace the file at `path` by one with `data`; a reader sees the old file or the new one. Raises OSError.
+
+    It is written in the folder `by_way_of` first, where a process that is killed may leave it; None: beside `path`.
+    """
+    if by_way_of is not None:
+        try:
+            make_folder(by_way_of)
+            return _write_and_move(by_way_of, path, data, sync)
+        except OSError as error:
+            if error.errno not in (errno.EXDEV, errno.EACCES, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
+                raise
+    _write_and_move(path.parent, path, data, sync)
+
+
+def _write_and_move(folder: Path, path: Path, data: bytes, sync: bool) -> None:
+    temporary = folder / f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
         try:
@@ -115,6 +133,39 @@ def sync_folder(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+@contextlib.contextmanager
+def alone(root: Path, what: str) -> Iterator[None]:
+    """Hold a lock of the project meanwhile, as one of its processes at a time. Raises OSError after a while.
+
+    Where no lock can be held, as on some network file systems, it goes on without.
+    """
+    try:
+        make_folder(root / LOCAL)
+        fd = os.open(root / LOCAL / f"{what}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError:
+        yield
+        return
+    try:
+        _wait_for(fd, what)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _wait_for(fd: int, what: str) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                text = f"another process has been writing {what} for {PATIENCE_S:g} s"
+                raise OSError(errno.ETIMEDOUT, text) from None
+            time.sleep(0.005)
+        except OSError:
+            return
 
 
 def sweep(directory: Path) -> None:

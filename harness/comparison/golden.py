@@ -144,14 +144,24 @@ def line_text(repro: Repro, detail: dict[str, Any]) -> str | None:
 
 
 def read(path: Path) -> Golden | None:
-    """The golden at `path`, or None where there is none. Raises CorruptGolden."""
-    try:
-        data = _bytes(path)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise CorruptGolden(_way_out(path, getattr(error, "strerror", None) or str(error))) from None
-    return parse(path, data, lambda name: _bytes(path.parent / name))
+    """The golden at `path`, or None where there is none. Raises CorruptGolden.
+
+    Where another process replaces it meanwhile, and drops the files beside it, it is read again.
+    """
+    before = b""
+    while True:
+        try:
+            data = _bytes(path)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise CorruptGolden(_way_out(path, getattr(error, "strerror", None) or str(error))) from None
+        try:
+            return parse(path, data, lambda name: _bytes(path.parent / name))
+        except CorruptGolden:
+            if data == before:
+                raise
+            before = data
 
 
 def _bytes(path: Path) -> bytes:
@@ -388,17 +398,24 @@ def _dump(value: Any, indent: str = "") -> str:
 
 
 def write(pending: Pending) -> None:
-    """Write the sidecars, then the golden, each whole or not at all; then drop sidecars nothing refers to. OSError."""
+    """Write the sidecars, then the golden, each whole or not at all; then drop sidecars nothing refers to.
+
+    One process of a project at a time: what it drops, another would refer to. Raises OSError.
+    """
     path = Path(pending.path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    store.sweep(path.parent)
-    for name, data in pending.sidecars.items():
-        if not re.fullmatch(_SIDECAR, name):
-            raise OSError(errno.EINVAL, "no name of a file beside a golden", name)
-        write_atomically(path.parent / name, data)
-    write_atomically(path, pending.text.encode())
-    for orphan in sorted(set(path.parent.glob("*.npy")) - _referenced(path.parent)):
-        orphan.unlink(missing_ok=True)
+    root = store.root_of(path)
+    temporary = root / store.LOCAL / "tmp"
+    with store.alone(root, "goldens"):
+        for folder in (path.parent, temporary):
+            store.sweep(folder)
+        for name, data in pending.sidecars.items():
+            if not re.fullmatch(_SIDECAR, name):
+                raise OSError(errno.EINVAL, "no name of a file beside a golden", name)
+            write_atomically(path.parent / name, data, by_way_of=temporary)
+        write_atomically(path, pending.text.encode(), by_way_of=temporary)
+        for orphan in sorted(set(path.parent.glob("*.npy")) - _referenced(path.parent)):
+            orphan.unlink(missing_ok=True)
 
 
 def _referenced(directory: Path) -> set[Path]:

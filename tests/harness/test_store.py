@@ -45,7 +45,7 @@ def test_death_at_every_write_point(tmp_path, scenario):
     for one in found:
         assert one["golden"] in goldens and one["records"] in counts, one
         assert one["damaged"] <= 1 and one["records"] >= 3, one
-        assert len(one["left"]) <= 1, one
+        assert len(one["left"]) <= 1 and not any(name.startswith("repros/") for name in one["left"]), one
         if scenario == "golden":  # what waited was about the golden before
             assert one["waiting"] in ([""], ["the golden has changed since: run it again"]), one
         elif one["waiting"]:
@@ -117,6 +117,37 @@ def test_eight_processes_write_one_store_and_read_it(tmp_path):
         assert records.cells(gone=True) == kept
     assert store.kept_text([tmp_path / ".repro/records"], store.sha256("7") + ".ptx") == "7"
     assert not list(tmp_path.rglob("*.tmp"))
+
+
+def rounds(kind: str, folder: Path, count: int) -> list[dict]:
+    """What rounds.py found after each round: in all of them goldens that somebody gave, and whole records."""
+    argv = [sys.executable, str(CRASH.with_name("rounds.py")), kind, str(folder), str(count), "1"]
+    environment = {name: value for name, value in os.environ.items() if name != "CI"}
+    run = subprocess.run(argv, capture_output=True, text=True, timeout=900, env=environment)
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-4000:]
+    found = [json.loads(line) for line in run.stdout.splitlines()]
+    assert len(found) == count and not run.stderr, run.stderr[-4000:]
+    for one in found:
+        assert all(len(numbers) == 1 and numbers[0] in one["answers"] for numbers in one["goldens"]), one
+        assert one["damaged"] <= (0 if kind == "at-once" else one["round"] + 1) and one["temporary"] == [], one
+    return found
+
+
+@pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.slow)])
+def test_eight_processes_accept_at_once(tmp_path, count):
+    for one in rounds("at-once", tmp_path, count):
+        assert one["status"] == [0] * 9 and len(one["goldens"]) == 2 and one["unused"] == []
+        assert one["records"] == 16 * (one["round"] + 1)
+
+
+@pytest.mark.parametrize("count", [11, pytest.param(101, marks=pytest.mark.slow)])
+def test_a_process_that_is_killed_while_it_accepts(tmp_path, count):
+    found = rounds("kill", tmp_path, count)
+    assert {one["status"][0] for one in found[::10]} == {0}
+    assert any(one["status"] == [-9] for one in found)
+    for one in found[::10]:  # which were not killed
+        assert one["goldens"] == [[one["round"]]] * 2 and one["unused"] == []
+    assert all(len(one["goldens"]) == 2 for one in found)
 
 
 def git(folder: Path, *argv: str) -> str:

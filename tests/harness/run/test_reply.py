@@ -1,6 +1,7 @@
 """What a host answers: hashed here, typed and bounded; whatever else comes is one sentence and no verdict."""
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -105,11 +106,14 @@ def test_a_line_of_another_file_is_not_read(tmp_path):
         assert golden.identity_of(victim.case, outcome)["line_text"] == wanted
 
 
-def test_mutants(tmp_path, monkeypatch):
+@pytest.mark.parametrize("count", [200, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_mutants(tmp_path, monkeypatch, count):
     """Replies and frames changed at random: an outcome, or infra with one sentence; nothing else happens."""
     monkeypatch.setattr(os, "fsync", lambda fd: None)
-    victim = mutants.sweep(300, 7, tmp_path)
-    assert victim.kinds["infra"] > 100 and len(victim.kinds) > 4
+    before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    victim = mutants.sweep(count, 7, tmp_path)
+    assert victim.kinds["infra"] > count // 3 and len(victim.kinds) > 4
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kb < 300 << 10
 
 
 BOMBS = {
