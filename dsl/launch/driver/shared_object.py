@@ -170,8 +170,8 @@ def load(path: str, names: Sequence[str], function_of: Callable[[str], Any]) -> 
     def bind(index: int) -> int:
         try:
             address = ctypes.cast(function_of(names[index]), ctypes.c_void_p).value
-        except BaseException:  # C is not told; who called gets an error
-            sys.excepthook(*sys.exc_info())
+        except BaseException as error:  # C is not told; who called gets an error
+            sys.excepthook(type(error), error, error.__traceback__)
             return ctypes.cast(_broken, ctypes.c_void_p).value or 0
         table[index + 1] = address
         return address or 0
