@@ -6,7 +6,7 @@ import re
 import pytest
 
 from dsl.core.errors import DSLUserCodeError
-from dsl.emulator.diagnosis.fault_report import Fault
+from dsl.emulator.faults import Fault
 from dsl.exceptions import ToolFailure, outcome_of
 from dsl.launch.devices.protocol import INVALID_LAUNCH, DeviceError, DeviceMissing
 from dsl.launch.nvidia.errors import Rejection

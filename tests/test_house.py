@@ -42,7 +42,11 @@ FLOORS = {
     "dsl/emulator/check": ((*_EMULATOR, "dsl.emulator.check"), ("numpy",)),
     "dsl/emulator/native.py": (("dsl.emulator.runtime", "dsl.emulator.check"), ("llvmlite",)),
     "dsl/emulator/translate": ((*_EMIT, "dsl.emulator.check", "dsl.emulator.native", "dsl.emulator.translate"), ()),
-    "dsl/emulator/diagnosis": ((*_EMIT, "dsl.emulator.check", "dsl.emulator.diagnosis", *_GROUND), ("numpy",)),
+    "dsl/emulator/faults.py": (_GROUND, ()),
+    "dsl/emulator/diagnosis": (
+        (*_EMIT, "dsl.emulator.check", "dsl.emulator.diagnosis", "dsl.emulator.faults", *_GROUND),
+        ("numpy",),
+    ),
     "dsl/core": ((), ()),
     "dsl/core/number_rules.py": (("dsl.core.state",), ()),
     "dsl/core/phrase.py": ((), ()),
@@ -283,6 +287,13 @@ LAZY = {
         "dsl.core.number_rules",
         "dsl.core.trace",
     ),
+    "dsl/emulator/execute/launch.py": (
+        "dsl.emulator.diagnosis.fault_report",
+        "dsl.emulator.diagnosis.findings",
+        "dsl.emulator.diagnosis.warp_positions",
+        "dsl.emulator.execute.attached_checks",
+    ),
+    "dsl/emulator/execute/program.py": ("dsl.emulator.execute.compilation", "dsl.emulator.ptx.parse"),
     "dsl/launch/argument/abi.py": ("dsl.tile.tensor",),
     "dsl/launch/call/jit.py": ("dsl.launch.call.ffi_function", "dsl.launch.call.readable_text"),
     "dsl/launch/devices/choice.py": (

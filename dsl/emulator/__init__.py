@@ -7,12 +7,12 @@ emulator.launch(program, "kernel", (1, 1, 1), (32, 1, 1), [pointer_bytes], memor
 
 from __future__ import annotations
 
-from dsl.emulator.diagnosis.fault_report import Fault
-from dsl.emulator.diagnosis.findings import SameValueRace
+from dsl.emulator.execute.code import Entry, Param
 from dsl.emulator.execute.launch import launch, resident_blocks
 from dsl.emulator.execute.object_code import BadObject, key as object_key
-from dsl.emulator.execute.program import Entry, Param, Program, load
+from dsl.emulator.execute.program import Program, load
 from dsl.emulator.execute.repeats import failure_of, handle
+from dsl.emulator.faults import Fault, SameValueRace
 from dsl.emulator.ptx.syntax import PtxError, Unsupported
 from dsl.emulator.runtime.memory import Memory
 

@@ -8,6 +8,7 @@ from dsl.emulator import context
 from dsl.emulator.check.access import ASYNC, STRONG, WRITE
 from dsl.emulator.check.register_flight import NO_FENCE, SITE_MASK
 from dsl.emulator.diagnosis import bulk_findings, cluster_report, fault_report, wgmma_findings
+from dsl.emulator.faults import Fault, SameValueRace
 from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
 from dsl.emulator.runtime import memory
 from dsl.span import short
@@ -17,7 +18,7 @@ _DOES = {"ld": "reads", "ldu": "reads", "ldmatrix": "reads", "st": "writes", "st
 _DID = {"reads": "read", "writes": "wrote", "updates": "updated", "copies to": "copied to", "changes": "changed"}
 
 
-def fault_of(launch) -> fault_report.Fault:
+def fault_of(launch) -> Fault:
     """The Fault of a launch that a checker ended."""
     rows = {context.RACE: _race, context.ASYNC_REGISTER: _register, context.NOT_VISIBLE: _not_visible,
             context.EXITED: _early_exit}  # fmt: skip
@@ -70,7 +71,7 @@ def _line(launch, instr: Instr) -> str:
 # ** races
 
 
-def _race(launch) -> fault_report.Fault:
+def _race(launch) -> Fault:
     ctx, sites = launch.ctx, launch.code.sites
     mine, other = sites[ctx.site], sites[ctx.other_site]
     my_kind, its_kind = ctx.detail, ctx.other_kind
@@ -104,10 +105,10 @@ def _race(launch) -> fault_report.Fault:
         lines.append(f"    {name:<8} {_thread(launch, block, thread)}: {at}PTX line {instr.line}: {instr.text}")
     lines.append(f"fix: {fix}")
     block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
-    return fault_report.Fault("race", block, thread, mine.text, mine.line, place, "\n".join(lines))
+    return Fault("race", block, thread, mine.text, mine.line, place, "\n".join(lines))
 
 
-def _register(launch) -> fault_report.Fault:
+def _register(launch) -> Fault:
     """A register that an instruction uses while a wgmma does, or that no fence gave to it."""
     ctx, sites = launch.ctx, launch.code.sites
     instr, what = sites[ctx.site], ctx.access_bytes
@@ -121,10 +122,10 @@ def _register(launch) -> fault_report.Fault:
     lines += [f"    PTX line {each.line}: {each.text}" for each in ([instr] if other is instr else [instr, other])]
     lines.append(f"fix: {fix}")
     block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
-    return fault_report.Fault("race", block, thread, instr.text, instr.line, place, "\n".join(lines))
+    return Fault("race", block, thread, instr.text, instr.line, place, "\n".join(lines))
 
 
-def _not_visible(launch) -> fault_report.Fault:
+def _not_visible(launch) -> Fault:
     """An arrival at another block's mbarrier that it may not have made yet."""
     ctx = launch.ctx
     instr, what = launch.code.sites[ctx.site], place_of(launch, ctx.address, 1)
@@ -132,7 +133,7 @@ def _not_visible(launch) -> fault_report.Fault:
     return _of_one(launch, instr, "MBARRIER_NOT_VISIBLE", message, ctx.block, cluster_report.MAKE_VISIBLE)
 
 
-def _early_exit(launch) -> fault_report.Fault:
+def _early_exit(launch) -> Fault:
     """An access to another block's shared memory which that block does not wait for before it ends."""
     ctx = launch.ctx
     instr = launch.code.sites[ctx.site]
@@ -144,7 +145,7 @@ def _early_exit(launch) -> fault_report.Fault:
     return _of_one(launch, instr, "EXITED_BLOCK", message, ctx.other_block, cluster_report.KEEP_ALIVE)
 
 
-def _of_one(launch, instr: Instr, head: str, message: str, block: int, fix: str) -> fault_report.Fault:
+def _of_one(launch, instr: Instr, head: str, message: str, block: int, fix: str) -> Fault:
     """The Fault of one instruction of a thread of a block."""
     ctx = launch.ctx
     place = launch.program.place_of(instr.loc)
@@ -154,13 +155,7 @@ def _of_one(launch, instr: Instr, head: str, message: str, block: int, fix: str)
     x, y, _ = launch.grid
     index = block % x, block // x % y, block // (x * y)
     kind = context.KIND_NAMES[ctx.status]
-    return fault_report.Fault(
-        kind, index, launch.thread_index(ctx.thread), instr.text, instr.line, place, "\n".join(lines)
-    )
-
-
-class SameValueRace(UserWarning):
-    """Two threads write the same value to one place, from one line, and nothing orders them."""
+    return Fault(kind, index, launch.thread_index(ctx.thread), instr.text, instr.line, place, "\n".join(lines))
 
 
 def warn_of_note(launch) -> None:
@@ -235,7 +230,7 @@ def _before(place) -> str:
 # ** undefined values
 
 
-def _undefined(launch) -> fault_report.Fault:
+def _undefined(launch) -> Fault:
     ctx, sites = launch.ctx, launch.code.sites
     use, read = sites[ctx.site], sites[min(ctx.other_site, len(sites) - 1)]
     place, used = launch.program.place_of(read.loc), launch.program.place_of(use.loc)
@@ -254,7 +249,7 @@ def _undefined(launch) -> fault_report.Fault:
     )
     lines.append(f"fix: write it first: {wrote}")
     block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
-    return fault_report.Fault("undefined_read", block, thread, read.text, read.line, place, "\n".join(lines))
+    return Fault("undefined_read", block, thread, read.text, read.line, place, "\n".join(lines))
 
 
 def _use(instr: Instr, at_once: bool) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from dsl.emulator import context
 from dsl.emulator.builder import Builder
+from dsl.emulator.emit.places import Places
 from dsl.emulator.emit.special import read_special
 from dsl.emulator.ptx.literals import float_bits
 from dsl.emulator.ptx.syntax import (
@@ -25,8 +26,6 @@ from dsl.emulator.ptx.syntax import (
     Unsupported,
     Variable,
 )
-from dsl.emulator.runtime import tensor_core
-from dsl.emulator.runtime.tensor_core import TensorCore
 
 LLVM_FLOAT = {"f16": "half", "f32": "float", "f64": "double"}
 MAX_PARAM_BYTES = 32 * 1024  # of one .param; PTX ISA: 32764 bytes of kernel parameters at most
@@ -45,18 +44,6 @@ class Frame:
     params: dict = field(default_factory=dict)  # name -> (pointer text, size)
     carry: str = ""
     leave: str = ""
-
-
-@dataclass
-class Places:
-    """Where variables live: name -> (space, offset in that space's area); and what the GPU's tensor cores compute."""
-
-    rows: dict = field(default_factory=dict)
-    smem_static: int = 0
-    local_bytes: int = 0
-    param_offsets: list = field(default_factory=list)
-    param_bytes: int = 0
-    tensor_core: TensorCore = tensor_core.of_gpu(tensor_core.DEFAULT_GPU_MODEL)
 
 
 class Body(Builder):

@@ -10,15 +10,18 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsl.emulator import context, native
-from dsl.emulator.diagnosis import fault_report, findings, warp_positions
 from dsl.emulator.execute import print_format, repeats, slots, workers
-from dsl.emulator.execute.attached_checks import Checks
+from dsl.emulator.execute.code import Code
 from dsl.emulator.execute.printing import DeviceMemory, PrintOrder
-from dsl.emulator.execute.program import Code, Program
+from dsl.emulator.execute.program import Program
+from dsl.emulator.faults import Fault
 from dsl.emulator.runtime.memory import Allocation, Memory
+
+if TYPE_CHECKING:
+    from dsl.emulator.execute.attached_checks import Checks
 
 MAX_SMEM_BYTES = 227 * 1024  # a block on sm_90; PTX ISA and CUDA guide, compute capabilities
 MAX_BLOCK = (1024, 1024, 64)
@@ -181,7 +184,7 @@ class _Launch:
         alone = self.code.in_turn or seed or checks or self.units == 1
         self.workers = min(workers.count(), 1 if alone else self.units)
         self.slots: list[slots.Slot] = []
-        self.checks = Checks(self, memory) if checks else None
+        self.checks = self._attached_checks() if checks else None
         self.mine: slots.Slot | None = None  # of the thread that launches, where it runs blocks itself
         self._others, self._called, self._over = workers.Crew(), False, False
         self._gate = threading.Lock()  # of whether others may begin
@@ -238,8 +241,8 @@ class _Launch:
                 self.program.shuffled_absent.add(self.entry_name)
             self.raise_failure()
         except BaseException as error:
-            if not isinstance(error, Exception) and (where := warp_positions.text(self)):
-                error.add_note(where)  # KeyboardInterrupt, or what another signal's handler raised
+            if not isinstance(error, Exception):  # KeyboardInterrupt, or what another signal's handler raised
+                self._note_positions(error)
             raise
         finally:
             self.code.last_s = time.perf_counter() - start
@@ -253,17 +256,40 @@ class _Launch:
             self.allocations = self.memory.allocations() + self.program.allocations()  # by the names of now
             if self.slot.failure is not None:
                 raise self.slot.failure
-            if self.slot.ctx.status in context.FINDINGS or self.slot.ctx.detail == context.EARLY:
-                raise findings.fault_of(self)
-            raise fault_report.fault_of(self)
+            raise self._fault()
         if any(slot.ctx.status for slot in self.slots):
             raise KeyboardInterrupt
         if self.checks is not None and (slot := self.checks.passed_on()) is not None:
             self.slot = slot
-            raise findings.fault_of(self)
+            raise self._fault()
         if self.checks is not None and (slot := self.checks.noted()) is not None:
             self.slot = slot
-            findings.warn_of_note(self)
+            self._warn_of_note()
+
+    # What few launches need is imported by those: texts of reports, and checks.
+
+    def _attached_checks(self) -> Checks:
+        from dsl.emulator.execute.attached_checks import Checks
+
+        return Checks(self, self.memory)
+
+    def _note_positions(self, error: BaseException) -> None:
+        from dsl.emulator.diagnosis import warp_positions
+
+        if where := warp_positions.text(self):
+            error.add_note(where)
+
+    def _fault(self) -> Fault:
+        """The report about `slot`."""
+        from dsl.emulator.diagnosis import fault_report, findings
+
+        is_finding = self.slot.ctx.status in context.FINDINGS or self.slot.ctx.detail == context.EARLY
+        return findings.fault_of(self) if is_finding else fault_report.fault_of(self)
+
+    def _warn_of_note(self) -> None:
+        from dsl.emulator.diagnosis import findings
+
+        findings.warn_of_note(self)
 
     def add_slot(self) -> slots.Slot:
         """A slot for blocks, or the first of those for clusters."""

@@ -17,7 +17,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from dsl.emulator import native
-from dsl.emulator.emit.body import Places
+from dsl.emulator.emit.places import Places
 from dsl.emulator.ptx.syntax import Imm, Instr, Sym, Variable
 from dsl.emulator.runtime.tensor_core import DEFAULT_GPU_MODEL
 

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dsl.emulator import native
 from dsl.emulator.builder import Builder
 from dsl.emulator.emit import control, isa
-from dsl.emulator.emit.body import Frame, Places
+from dsl.emulator.emit.body import Frame
+from dsl.emulator.emit.places import Places
 from dsl.emulator.ptx.syntax import Function, Imm, Instr, Module, Reg, Special, Sym
 from dsl.emulator.translate import affine, leaving_threads, span_checks, uniform_branches, vector_loop
 from dsl.emulator.translate.affine import FLAT, Linear

@@ -14,7 +14,7 @@ import dsl.cutlass as cutlass
 from dsl.core.errors import DSLUserCodeRuntimeError, PortabilityWarning
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
-from dsl.emulator.diagnosis.fault_report import Fault
+from dsl.emulator.faults import Fault
 
 pytestmark = pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
 

@@ -13,7 +13,7 @@ from dsl.core.errors import PortabilityWarning
 from dsl.core.number.dtypes import Float32, Int8, Int32, Int64, Uint8
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
-from dsl.emulator.diagnosis.fault_report import Fault
+from dsl.emulator.faults import Fault
 
 pytestmark = pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
 

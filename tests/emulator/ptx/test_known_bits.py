@@ -71,7 +71,7 @@ def test_an_or_of_bits_that_are_apart_is_a_sum(demand, block, body, index, apart
     data, out = rng.integers(0, 1 << 32, 1 << 14, dtype=np.uint32), np.zeros(GRID * threads, np.uint32)
     program, memory = emulator.Program(kernel(body, demand)), emulator.Memory()
     program.code("k", LARGE)
-    assert isinstance(program._source("k", False)[0], RegionCode) == apart
+    assert isinstance(program._compiler.source("k", False)[0], RegionCode) == apart
     memory.register(data.ctypes.data, data.nbytes, "data")
     memory.register(out.ctypes.data, out.nbytes, "out")
     params = [pack(out), pack(data), pack(np.uint32(n))]

@@ -20,7 +20,7 @@ class Pair:
         self.programs = emulator.Program(self.ptx), emulator.Program(self.ptx)
         self.programs[0].code("k", 1)
         self.programs[1].code("k", LARGE)
-        assert isinstance(self.programs[1]._source("k", False)[0], RegionCode) == regions
+        assert isinstance(self.programs[1]._compiler.source("k", False)[0], RegionCode) == regions
 
     def run(self, grid=1, block=32, words=4096, n=0, cut=None):
         """What both leave in `out` and `data` (one buffer; `cut` parts it into two allocations after so many bytes)."""

@@ -114,7 +114,7 @@ def take_texts(running, monkeypatch) -> None:
         object.__setattr__(compiled.code, "ptx", Gone())
         compiled.traced = dataclasses.replace(compiled.traced, host_mlir=Gone(), device_mlir=Gone())
         program = compiled.program(session.current().device)
-        for name in ("ptx", "module", "_sources"):  # a program may be another test's too
+        for name in ("ptx", "module", "_compiler"):  # a program may be another test's too
             monkeypatch.setattr(program, name, Gone())
     for record in running.kernels:
         record.mlir = record.llvm = record.ptx = Gone()

@@ -1,0 +1,74 @@
+"""What a launch has to know of a kernel, and its machine code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dsl.emulator import native
+from dsl.emulator.emit.places import Places
+from dsl.emulator.ptx.syntax import Instr
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One .param of an entry."""
+
+    name: str
+    size_bytes: int
+    align_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a launch has to know of a kernel; `reqntid` is the block shape it demands, or None, `cluster` that of its
+    clusters, `most_cluster` their most blocks."""
+
+    name: str
+    params: tuple[Param, ...]
+    static_smem_bytes: int
+    reqntid: tuple[int, int, int] | None
+    cluster: tuple[int, int, int] | None = None
+    most_cluster: int | None = None
+
+
+@dataclass(slots=True)
+class Code:
+    """The machine code of one entry, and by site number its instructions. `block` is 0 until it is linked."""
+
+    object: bytes
+    cold: bytes  # what `object` seldom calls, or nothing
+    parts: list[str]  # of the runtime, which it calls
+    sites: list[Instr]
+    uses: list[str]
+    places: Places
+    size: int  # PTX instructions
+    loops: bool
+    spins: bool
+    in_turn: bool
+    compile_s: float
+    checks: list[str]
+    race_shift: int  # see check/access.py
+    order_kinds: int
+    block: int = 0
+    tracker: Any = None
+    ran_s: float = 0.0  # seconds of its launches until now
+    last_s: float = 0.0  # of the last one
+
+    @property
+    def meets(self) -> bool:
+        """Whether its threads are coroutines that a scheduler runs."""
+        return "meetings" in self.parts
+
+    @property
+    def prints(self) -> bool:
+        """Whether it calls the host, to print or for a failed assertion."""
+        return "print" in self.uses
+
+    def link(self) -> None:
+        """Bring it into this process."""
+        imports = dict(native.libm())
+        for part in self.parts:
+            imports.update(native.runtime(part))
+        self.tracker = native.link([self.object, self.cold] if self.cold else [self.object], ["block"], imports)
+        self.block = self.tracker["block"]

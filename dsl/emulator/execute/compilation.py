@@ -1,0 +1,192 @@
+"""From PTX text to machine code: what of it the emulator runs, and each entry as threads or regions, through LLVM.
+
+Imported when there is text to compile: a process that finds its machine code on disk does without.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from dsl.emulator import native
+from dsl.emulator.emit import isa
+from dsl.emulator.emit.places import Places
+from dsl.emulator.execute.code import Code, Entry, Param
+from dsl.emulator.ptx.analysis import has_loops, loops, order_matters, reachable
+from dsl.emulator.ptx.syntax import Function, Instr, Module, PtxError, Sym, Unsupported, Variable
+from dsl.emulator.runtime.tensor_core import TensorCore
+from dsl.emulator.translate.checked import Checked
+from dsl.emulator.translate.coroutine import Thread
+from dsl.emulator.translate.region_code import RegionCode
+from dsl.emulator.translate.uniform_branches import plan_of
+from dsl.span import Span
+
+LARGE_INSTRUCTIONS = 20_000  # beyond this O1 is used: compile time grows faster than it pays
+MAX_LOCAL_BYTES = 512 * 1024  # a thread; CUDA guide, compute capabilities
+PlaceOf = Callable[[tuple | None], Span | None]  # the author's place of a .loc
+
+
+def check_instructions(module: Module, place_of: PlaceOf) -> None:
+    """Raises Unsupported for the first instruction that the emulator does not run."""
+    for function in module.functions.values():
+        for item in function.items:
+            if isinstance(item, Instr) and isa.find(item) is None:
+                has_row = item.opcode in isa.ROWS
+                why = "the emulator does not support this form" if has_row else ""
+                raise Unsupported(item.name, item.line, place_of(item.loc), why, item.text)
+
+
+def variables_of(module: Module) -> list[Variable]:
+    """Its .global and .const variables, and those of its functions."""
+    owners = (module, *module.functions.values())
+    return [each for owner in owners for each in owner.variables.values() if each.space in ("global", "const")]
+
+
+class Compiler:
+    """Makes the machine code of a module's entries. `offsets`: of its .global and .const variables, by name."""
+
+    def __init__(self, module: Module, offsets: dict[str, int], core: TensorCore, place_of: PlaceOf):
+        self.module, self.place_of = module, place_of
+        self._offsets, self._core = offsets, core
+        self._sources: dict[tuple[str, bool], tuple[Thread, str]] = {}
+
+    def _places(self, entry: Function) -> Places:
+        return _places(self.module, entry, self._offsets, self._core)
+
+    def work(self, entry_name: str) -> tuple[int, bool]:
+        """How many instructions an entry has, and whether it has loops."""
+        functions = reachable(self.module, self.module.functions[entry_name])
+        return sum(len(function.items) for function in functions), any(map(has_loops, functions))
+
+    def seeded_code(self, entry_name: str, checks: tuple[str, ...] = ()) -> Code:
+        """As `code`, for launches with a seed."""
+        function = self.module.functions[entry_name]
+        places = self._places(function)
+        if checks:
+            thread = Checked(self.module, function, places, self.place_of, checks, seeded=True)
+        else:
+            thread = Thread(self.module, function, places, self.place_of, seeded=True)
+        return self._made(thread, thread.module_text(), True)
+
+    def entry(self, function: Function) -> Entry:
+        """What a launch has to know of a kernel."""
+        places = self._places(function)
+        params = tuple(Param(p.name, p.size, p.align) for p in function.params)
+        limits = function.reqntid, function.cluster, function.most_cluster
+        return Entry(function.name, params, places.smem_static, *limits)
+
+    def source(self, entry_name: str, quick: bool = True) -> tuple[Thread, str]:
+        """The entry as IR: regions, where they are faster and may be compiled with care, else threads."""
+        source = self._sources.get((entry_name, quick))
+        if source is None:
+            function = self.module.functions[entry_name]
+            places = self._places(function)
+            plan = None
+            if not quick:
+                thread, _ = self.source(entry_name)
+                plan = plan_of(function, loops(function), thread.coroutine)
+            if plan is not None:
+                thread = RegionCode(self.module, function, places, self.place_of, plan)
+            elif quick or not thread.coroutine:
+                thread = Thread(self.module, function, places, self.place_of, quick=quick)
+            else:
+                return self.source(entry_name)  # the same text
+            source = thread, thread.module_text()
+            self._sources[entry_name, quick] = source
+        return source
+
+    def code(self, entry_name: str, quick: bool, checks: tuple[str, ...] = ()) -> Code:
+        """Machine code of an entry; `checks` names what it looks for. Raises PtxError."""
+        if checks:
+            function = self.module.functions[entry_name]
+            places = self._places(function)
+            thread = Checked(self.module, function, places, self.place_of, checks)
+            return self._made(thread, thread.module_text(), quick)
+        return self._made(*self.source(entry_name, quick), quick)
+
+    def _made(self, thread: Thread, text: str, quick: bool) -> Code:
+        functions = reachable(self.module, thread.entry)
+        size = sum(len(f.items) for f in functions)
+        level = native.QUICK if quick else 1 if size > LARGE_INSTRUCTIONS else 2
+        start = time.perf_counter()
+        try:
+            code = native.object_code(text, level)
+            cold = native.object_code(thread.cold_text, native.QUICK) if thread.cold_text else b""
+        except RuntimeError as error:  # LLVM's reader or verifier: operands that no PTX instruction has
+            raise PtxError(
+                f"`{thread.entry.name}` has an instruction whose operand types do not fit: {error}"
+            ) from error
+        parts = ["blocks"] + (["threads", "meetings"] if thread.coroutine else [])
+        parts += ["queues"] if "cp.async" in thread.uses else []
+        parts += ["bulk"] if "bulk" in thread.uses else []
+        parts += ["clusters"] if "cluster" in thread.uses else []
+        parts += ["wgmma"] if "wgmma" in thread.uses else []
+        parts += ["rounding"] if thread.directed else []
+        parts += ["leaving"] if "emu_leave" in thread.uses else []
+        checks: list[str] = sorted(getattr(thread, "checks", ()))
+        parts += ["checks"] if checks else []
+        return Code(
+            code, cold, parts, thread.sites, sorted(thread.uses), thread.places, size, any(map(has_loops, functions)),
+            thread.spins, any(map(order_matters, functions)), time.perf_counter() - start, checks,
+            getattr(thread, "race_shift", 0), getattr(thread, "order_kinds", 0),
+        )  # fmt: skip
+
+
+def _aligned(offset: int, align: int) -> int:
+    return -(-offset // align) * align
+
+
+def _places(module: Module, entry: Function, offsets: dict[str, int], core: TensorCore) -> Places:
+    """Offsets of parameters, shared, local and module variables for one entry."""
+    places = Places(tensor_core=core)
+    for param in entry.params:
+        places.param_bytes = _aligned(places.param_bytes, max(param.align, 1))
+        places.param_offsets.append(places.param_bytes)
+        places.param_bytes += param.size
+    functions = reachable(module, entry)
+    used = {name for function in functions for name in _symbols(function)}
+    shared = [((v.name), v) for v in module.variables.values() if v.space == "shared" and v.name in used]
+    local = []
+    for function in functions:
+        for variable in function.variables.values():
+            row = ((function.name, variable.name), variable)
+            if variable.space == "shared":
+                shared.append(row)
+            elif variable.space == "local":
+                local.append(row)
+            elif variable.space in ("global", "const"):
+                places.rows[row[0]] = (variable.space, offsets[variable.name])
+    for name, variable in shared:
+        if variable.size:
+            places.smem_static = _aligned(places.smem_static, max(variable.align, 1))
+            places.rows[name] = ("shared", places.smem_static)
+            places.smem_static += variable.size
+    dynamic = [(name, v) for name, v in shared if not v.size]
+    start = _aligned(places.smem_static, max([16, *(v.align for _, v in dynamic)])) if dynamic else places.smem_static
+    for name, _ in dynamic:
+        places.rows[name] = ("shared", start)
+    places.smem_static = start
+    for name, variable in local:
+        places.local_bytes = _aligned(places.local_bytes, max(variable.align, 1))
+        places.rows[name] = ("local", places.local_bytes)
+        places.local_bytes += variable.size
+    places.local_bytes = _aligned(places.local_bytes, 16)
+    if places.local_bytes > MAX_LOCAL_BYTES:
+        raise PtxError(f"`{entry.name}` has {places.local_bytes} bytes of .local a thread; 512 KiB is the most")
+    for variable in module.variables.values():
+        if variable.space in ("global", "const"):
+            places.rows[variable.name] = (variable.space, offsets[variable.name])
+    return places
+
+
+def _symbols(function: Function):
+    """Names of the symbols a function's operands mention."""
+    for item in function.items:
+        if isinstance(item, Instr):
+            for operand in item.operands:
+                inner = getattr(operand, "base", operand)
+                if isinstance(inner, Sym):
+                    yield inner.name
+                for each in getattr(operand, "items", ()):
+                    if isinstance(each, Sym):
+                        yield each.name

@@ -1,0 +1,29 @@
+"""What a launch raises and warns of; dsl/emulator/diagnosis writes the texts."""
+
+from __future__ import annotations
+
+from dsl.exceptions import KernelFault
+from dsl.span import Span
+
+
+class Fault(KernelFault):
+    """A kernel that stopped. `str(fault)` is the full report; `place` is the author's line where the PTX has one.
+
+    kind: "out_of_bounds", "misaligned", "trap", "deadlock", "illegal", "race", "undefined_read" or "exited_block";
+    block, thread: (x, y, z).
+    """
+
+    def __init__(self, kind, block, thread, instruction, ptx_line, place: Span | None, text: str):
+        super().__init__(text)
+        self.kind, self.block, self.thread = kind, block, thread
+        self.instruction, self.ptx_line, self.place = instruction, ptx_line, place
+
+    @property
+    def repro_outcome(self) -> dict:
+        outcome = self.kind if self.kind in ("trap", "deadlock") else "fault"
+        file, line = (self.place.file, self.place.line) if self.place else (None, None)
+        return {"outcome": outcome, "kind": self.kind, "file": file, "line": line, "text": str(self)}
+
+
+class SameValueRace(UserWarning):
+    """Two threads write the same value to one place, from one line, and nothing orders them."""
