@@ -1,0 +1,53 @@
+"""Whole reports of races and undefined reads, and the warning of a write of one value."""
+
+import numpy as np
+import pytest
+
+from dsl.emulator.faults import Fault, SameValueRace
+
+KERNEL = """.version 8.0
+.target sm_90a
+.address_size 64
+.file 1 "kernel.py"
+.visible .entry k(.param .u64 out) {
+.shared .b32 s[1]; .reg .b64 %a, %o; .reg .b32 %t; .reg .pred %p; ld.param.u64 %a, [out];
+mov.u32 %t, %tid.x; mul.wide.u32 %o, %t, 4; add.s64 %o, %a, %o;
+.loc 1 3 7
+BODY
+ret; }"""
+OTHERS = "kernel.py:3, PTX line 9: st.shared.b32 [s], %t;"
+
+
+def test_a_race_names_both_accesses(machine):
+    with pytest.raises(Fault) as caught:
+        machine.run(
+            KERNEL.replace("BODY", "st.shared.b32 [s], %t;"), block=32, checks=("race",), out=np.zeros(4, np.int32)
+        )
+    assert str(caught.value) == (
+        "kernel.py:3:7: RACE\n    writes smem+0x0, which another thread wrote at this line: no barrier between\n"
+        "    in `k`, 4 bytes of smem+0x0\n"
+        f"    writes   thread (1, 0, 0) = warp 0, lane 1 of block (0, 0, 0): {OTHERS}\n"
+        f"    wrote    thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): {OTHERS}\n"
+        "fix: let one thread write it, or use an atomic"
+    )
+
+
+def test_an_undefined_read_names_where_the_value_was_used(machine):
+    body = "ld.shared.b32 %t, [s]; st.global.b32 [%a], %t;"
+    with pytest.raises(Fault) as caught:
+        machine.run(KERNEL.replace("BODY", body), checks=("undefined",), out=np.zeros(4, np.int32))
+    assert str(caught.value) == (
+        "kernel.py:3:7: UNDEFINED_READ\n"
+        "    reads smem+0x0, which nobody wrote; the value is stored for others to read here\n"
+        "    in `k`, thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0)\n"
+        "    read at PTX line 9: ld.shared.b32 %t, [s];\n    used at PTX line 9: st.global.b32 [%a], %t;\n"
+        "fix: write it first: every thread that shares it must have written its part before"
+    )
+
+
+def test_writes_of_one_value_are_a_warning(machine):
+    body = KERNEL.replace("BODY", "st.shared.b32 [s], 7;")
+    with pytest.warns(SameValueRace) as caught:
+        machine.run(body, block=2, checks=("race",), out=np.zeros(4, np.int32))
+    assert [(each.filename, each.lineno) for each in caught] == [("kernel.py", 3)]
+    assert "thread (0, 0, 0)" in str(caught[0].message) and "thread (1, 0, 0)" in str(caught[0].message)
