@@ -1,7 +1,4 @@
-"""The plugin as its users meet it: real pytest runs over small projects.
-
-Modules tested here: harness/records/moved.py.
-"""
+"""The plugin as its users meet it: real pytest runs over small projects."""
 
 import json
 import os

@@ -1,10 +1,9 @@
 """Traced kernels as CUDA C++: the page's programs whole, and nvcc's PTX of the text in the place of ours.
 
-Modules tested here: dsl/core/control_flow/result_names.py, dsl/readable_cuda/author_names.py,
-dsl/readable_cuda/calls.py, dsl/readable_cuda/conditional.py, dsl/readable_cuda/control_flow.py,
-dsl/readable_cuda/expressions.py, dsl/readable_cuda/kernel_body.py, dsl/readable_cuda/matrices.py,
-dsl/readable_cuda/memory.py, dsl/readable_cuda/parallel_copies.py, dsl/readable_cuda/ranges.py,
-dsl/readable_cuda/variables.py.
+Modules tested here: dsl/readable_cuda/author_names.py, dsl/readable_cuda/calls.py, dsl/readable_cuda/conditional.py,
+dsl/readable_cuda/control_flow.py, dsl/readable_cuda/expressions.py, dsl/readable_cuda/kernel_body.py,
+dsl/readable_cuda/matrices.py, dsl/readable_cuda/memory.py, dsl/readable_cuda/parallel_copies.py,
+dsl/readable_cuda/ranges.py, dsl/readable_cuda/variables.py.
 """
 
 import json

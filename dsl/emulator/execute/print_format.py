@@ -53,13 +53,14 @@ def _one(match: re.Match, arguments: _Arguments, read_string) -> str:
         precision = arguments.take("i")
         has_precision = precision >= 0
     spec = "%" + flags + str(width or "") + (f".{precision or 0}" if has_precision else "")
-    if kind in "di":
-        return (spec + "d") % _narrowed(arguments.take("q" if length in ("l", "ll", "j", "z", "t") else "i"), length)
-    if kind in "ouxX":
+    least_digits = int(precision or 0) if has_precision else None
+    if kind in "diouxX":
         wide = length in ("l", "ll", "j", "z", "t")
-        value = arguments.take("Q" if wide else "I")
-        value &= {"hh": 0xFF, "h": 0xFFFF}.get(length, 0xFFFFFFFFFFFFFFFF)
-        return _unsigned(spec, flags, kind, value)
+        if kind in "di":
+            value = _narrowed(arguments.take("q" if wide else "i"), length)
+        else:
+            value = arguments.take("Q" if wide else "I") & {"hh": 0xFF, "h": 0xFFFF}.get(length, 0xFFFFFFFFFFFFFFFF)
+        return _integer(flags, int(width or 0), least_digits, kind, value)
     if kind in "eEfFgG":
         return _float(spec + kind, arguments.take("d"))
     if kind in "aA":
@@ -81,12 +82,26 @@ def _narrowed(value: int, length: str | None) -> int:
     return value
 
 
-def _unsigned(spec: str, flags: str, kind: str, value: int) -> str:
-    if kind == "o" and "#" in flags:
-        return (spec.replace("#", "") + "s") % ("0" + f"{value:o}" if value else "0")
-    if "#" in flags and value == 0:
-        spec = spec.replace("#", "")
-    return (spec + ("d" if kind == "u" else kind)) % value
+def _integer(flags: str, width: int, least_digits: int | None, kind: str, value: int) -> str:
+    """An integer as C11 7.21.6.1 has it.
+
+    Signs are of signed conversions; `0` pads where there is no precision, and precision 0 leaves a 0 no digit.
+    """
+    digits = format(abs(value), {"i": "d", "u": "d"}.get(kind, kind))
+    if least_digits is not None:
+        digits = digits.rjust(least_digits, "0") if value or least_digits else ""
+    prefix = ""
+    if kind in "di":
+        prefix = "-" if value < 0 else "+" if "+" in flags else " " if " " in flags else ""
+    elif "#" in flags and kind in "xX" and value:
+        prefix = "0" + kind
+    elif "#" in flags and kind == "o" and digits[:1] != "0":
+        digits = "0" + digits
+    if "-" in flags:
+        return (prefix + digits).ljust(width)
+    if "0" in flags and least_digits is None:
+        return prefix + digits.rjust(width - len(prefix), "0")
+    return (prefix + digits).rjust(width)
 
 
 def _float(spec: str, value: float) -> str:

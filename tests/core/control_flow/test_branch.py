@@ -1,7 +1,4 @@
-"""Control flow becomes scf: what is carried, what stays static, what is refused and how it reads.
-
-Modules tested here: dsl/core/control_flow/truth_value.py.
-"""
+"""Control flow becomes scf: what is carried, what stays static, what is refused and how it reads."""
 
 import queue
 

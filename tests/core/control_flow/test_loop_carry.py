@@ -1,6 +1,6 @@
 """State and names that no dynamic statement can carry: the whole text of each error, and each warning once.
 
-Modules tested here: dsl/core/control_flow/loop.py, dsl/core/control_flow/loop_invariants.py.
+Modules tested here: dsl/core/control_flow/loop.py.
 """
 
 import queue

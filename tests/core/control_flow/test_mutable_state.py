@@ -1,7 +1,4 @@
-"""Objects that dynamic statements change: identity, aliases, cycles, containers; random programs agree with Python.
-
-Modules tested here: dsl/core/control_flow/shape_change.py, dsl/core/control_flow/speculation.py, dsl/core/pytree.py.
-"""
+"""Objects that dynamic statements change: identity, aliases, cycles, containers; random programs agree with Python."""
 
 import linecache
 import warnings

@@ -1,8 +1,9 @@
-"""Shifts in kernels by amounts at, past and far past the width, 64 bits wide: PTX ISA, shl and shr clamp."""
+"""Arithmetic on SSA values: shifts by any amount (PTX ISA, shl and shr clamp), quotients and remainders of every sign."""
 
 import torch
 
 from dsl import cutlass
+from dsl.core.ir import arithmetic
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
 
@@ -34,3 +35,51 @@ def test_64_bit_shifts_take_the_whole_amount():
         for x, n in zip(NUMBERS, AMOUNTS)
     ]
     assert out.tolist() == expected
+
+
+# --- division and remainder: Python's, of numbers of any sign --------------------------------------------------------
+
+INT32 = [0, 1, -1, 2, -2, 7, -7, 2**31 - 1, -(2**31)]
+
+
+@cute.kernel
+def divisions(a: cute.Tensor, b: cute.Tensor, out: cute.Tensor):
+    i, _, _ = cute.arch.thread_idx()
+    x, y = a[i].ir(), b[i].ir()
+    quotient, remainder = arithmetic.divide_truncating(x, y, True)
+    floored, modulo = arithmetic.divide_floor(x, y, True), arithmetic.modulo_floor(x, y, True)
+    unsigned, rest = arithmetic.divide_truncating(x, y, False)
+    size, less = arithmetic.absolute(x, True), arithmetic.compare("lt", x, y, False)
+    for k, value in enumerate((quotient, remainder, floored, modulo, unsigned, rest, size, arithmetic.negate(x))):
+        out[i, k] = cutlass.Int32(value)
+    out[i, 8] = cutlass.Int32(cutlass.Boolean(less))
+
+
+@cute.jit
+def all_divisions(a: cute.Tensor, b: cute.Tensor, out: cute.Tensor):
+    divisions(a, b, out).launch(grid=1, block=81)
+
+
+def wrapped(value: int) -> int:
+    return (value + 2**31) % 2**32 - 2**31
+
+
+def truncated(x: int, y: int) -> tuple[int, int]:
+    """Quotient and remainder of C; by zero all ones and `x`, as the PTX ISA has it on GPUs."""
+    if y == 0:
+        return -1, x
+    quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+    return wrapped(quotient), x - quotient * y
+
+
+def test_quotients_and_remainders_of_every_sign():
+    pairs = [(x, y) for x in INT32 for y in INT32]
+    a, b = (torch.tensor(column, dtype=torch.int32) for column in zip(*pairs))
+    out = torch.zeros(len(pairs), 9, dtype=torch.int32)
+    all_divisions(from_dlpack(a), from_dlpack(b), from_dlpack(out))
+    for (x, y), row in zip(pairs, out.tolist()):
+        ux, uy = x % 2**32, y % 2**32
+        floors = (wrapped(x // y), x % y) if y else (-1, x)
+        unsigned = (ux // uy, ux % uy) if uy else (-1, ux)
+        wanted = [*truncated(x, y), *floors, *map(wrapped, unsigned), wrapped(abs(x)), wrapped(-x), ux < uy]
+        assert row == wanted, (x, y)

@@ -1,7 +1,4 @@
-"""Operators: the type of every operator and pair of types is upstream's; static folding is numpy's arithmetic.
-
-Modules tested here: dsl/core/number/integer_power.py.
-"""
+"""Operators: the type of every operator and pair of types is upstream's; static folding is numpy's arithmetic."""
 
 import json
 import operator

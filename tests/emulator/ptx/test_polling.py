@@ -1,7 +1,4 @@
-"""Loops that wait for other threads: they give way however they look at memory, and end where nobody comes.
-
-Modules tested here: dsl/emulator/ptx/analysis.py.
-"""
+"""Loops that wait for other threads: they give way however they look at memory, and end where nobody comes."""
 
 import numpy as np
 import pytest

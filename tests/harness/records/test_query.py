@@ -1,7 +1,4 @@
-"""What the record answers: status, history, diff, regressions, matrix, as text and as data.
-
-Modules tested here: harness/records/differ.py.
-"""
+"""What the record answers: status, history, diff, regressions, matrix, as text and as data."""
 
 import datetime
 import hashlib
