@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import dis
 import errno
+import importlib.metadata
 import importlib.util
+import os
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from types import TracebackType
@@ -55,6 +58,8 @@ _WORDS = (  # words of errors that have no class of their own: what is wrong, wh
      "the CUDA driver is missing, or does not work", "look what `nvidia-smi` says there"),
     (r"No space left on device", _ERRNO[errno.ENOSPC], _FIX[errno.ENOSPC]),
 )  # fmt: skip
+RUN_MARK = "GPU_REPRO_RUN"  # in the environment of everything that runs on a host over SSH (agent.py)
+OUR_LANGUAGES = ("nvidia-cutlass-dsl", "quadrants", "apache-tvm")  # packages that our compiler stands for
 _DEEP = 20
 
 
@@ -65,7 +70,7 @@ def trouble(error: BaseException, path: str, needs: Sequence[str] = ()) -> str:
     """
     for one in _behind(error):
         if not _raised_by(one, path):
-            said = _named(one, needs)
+            said = _named(one, path, needs)
             if said:
                 return said
     return ""
@@ -95,10 +100,10 @@ def _raised_by(error: BaseException, path: str) -> bool:
     )
 
 
-def _named(error: BaseException, needs: Sequence[str]) -> str:
+def _named(error: BaseException, path: str, needs: Sequence[str]) -> str:
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, ModuleNotFoundError):
-        return _absent(error, needs)
+        return _absent(error, path, needs)
     if isinstance(error, KeyboardInterrupt):
         return f"{text}\nthe repro's process was interrupted from outside: run it again"
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
@@ -118,15 +123,36 @@ def _named(error: BaseException, needs: Sequence[str]) -> str:
     return ""
 
 
-def _absent(error: ModuleNotFoundError, needs: Sequence[str]) -> str:
+def _absent(error: ModuleNotFoundError, path: str, needs: Sequence[str]) -> str:
     """A package that is not installed. A module that an installed package lacks is what the program finds there."""
     top = (error.name or "").partition(".")[0]
     if not top or top in sys.modules or _is_there(top):
         return ""
-    declared = any(re.match(rf"{re.escape(top)}(?![\w.-])", re.sub(r"[-_.]+", "_", need), re.I) for need in needs)
-    where = "its block declares it" if declared else "its block does not declare it"
-    more = "" if declared else f"; name its package under `dependencies` in the block, or correct `import {top}`"
-    return f"the module {top} is not installed where the repro runs; {where}\nfix: uv add --dev PACKAGE here{more}"
+    text = f"the module {top} is not installed where the repro runs"
+    missing = [need for need in needs if not _is_installed(need)]
+    if not missing:
+        return (
+            f"{text}; its block does not declare it\nfix: name its package under `dependencies` in the block, "
+            f"or correct `import {top}`"
+        )
+    text += f"; of what its block declares this is not: {', '.join(missing)}"
+    if os.environ.get(RUN_MARK):
+        return f"{text}\nfix: install it in the environment that the settings of this host name (`workdir` or `python`)"
+    options = " ".join(f"--with {shlex.quote(need)}" for need in missing)
+    return f"{text}\nfix: uv run {options} repro run {shlex.quote(os.path.relpath(path))}"
+
+
+def _is_installed(requirement: str) -> bool:
+    """Whether some version of the package is, or our compiler stands for it."""
+    match = re.match(r"[A-Za-z0-9._-]+", requirement.strip())
+    name = re.sub(r"[-_.]+", "-", match[0]).lower() if match else ""
+    if name in OUR_LANGUAGES:
+        return True
+    try:
+        importlib.metadata.version(name)
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return False
+    return True
 
 
 def _is_there(name: str) -> bool:

@@ -7,14 +7,15 @@ import textwrap
 import pytest
 
 from harness import judge
+from harness.claim.repro_file import read
 from harness.host.hosts import resolve
 
 FAILURES = {  # name: (the repro's body, the first words of what is said, a part of the fix)
     "a package": ("import no_such_package\ndef run(): ...", "the module no_such_package is not installed where the repro",
                   "name its package under `dependencies` in the block, or correct `import no_such_package`"),
-    "a package, late": ("def run():\n    import no_such_package.deep", "the module no_such_package is not installed", "uv add"),
+    "a package, late": ("def run():\n    import no_such_package.deep", "the module no_such_package is not installed", "name its package"),
     "a package, by name": ("import importlib\ndef run(): importlib.import_module('no_such_package')",
-                           "the module no_such_package is not installed", "uv add"),
+                           "the module no_such_package is not installed", "name its package"),
     "killed": ("import os\ndef run(): os.kill(os.getpid(), 9)", "the repro's process was ended by SIGKILL, which came from",
                "run it again"),
     "terminated": ("import os, signal\ndef run():\n    os.kill(os.getpid(), signal.SIGTERM)",
@@ -118,3 +119,26 @@ def test_a_machine_is_no_verdict(write, tmp_path, disks, on_host, place):
     finally:
         if transport:
             transport.close()
+
+
+def test_a_declared_package_is_one_command_away(tmp_path, embedded, monkeypatch):
+    """What the block declares and is not installed: the command that has uv bring it for this run."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "one.py"
+    needs = '["numpy", "nvidia-cutlass-dsl", "no-such-yaml>=2; python_version>\'3\'"]'
+    head = f'# /// script\n# dependencies = {needs}\n# [tool.repro]\n# ///\n"""It is so."""\n'
+    path.write_text(head + "import no_such_module\ndef run(): ...\n")
+    (case,) = read(path).cases()
+    host, transport = embedded
+    for fresh in (False, True):
+        assert judge.run(transport, case, host, fresh=fresh).text == (
+            "the module no_such_module is not installed where the repro runs; of what its block declares this is not: "
+            "no-such-yaml>=2; python_version>'3'\n"
+            "fix: uv run --with 'no-such-yaml>=2; python_version>'\"'\"'3'\"'\"'' repro run one.py"
+        )
+    monkeypatch.setenv("GPU_REPRO_RUN", "1")  # as on a host over SSH
+    host, transport = resolve("embedded"), resolve("embedded").connect()
+    assert judge.run(transport, case, host).text.endswith(
+        "\nfix: install it in the environment that the settings of this host name (`workdir` or `python`)"
+    )
+    transport.close()
