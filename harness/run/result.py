@@ -44,6 +44,11 @@ FROM_OUTSIDE = {  # signals that a program does not get by its own doing
 }
 _AGAIN = "run it again; where memory is short, with fewer cases at once (pytest -n)"
 SHOWN_STDERR = 2000
+_OURS = re.compile(
+    r'File "(<frozen |[^"]*/harness/run/(runner|supervisor)\.py"'
+    r'|[^"]*/dsl/(emulator|launch|core|lower)/|[^"]*/threading\.py")'
+)
+_NO_FRAMES = "(most recent call first):"  # of a thread that runs nothing of the author's
 
 DTYPES = {
     dtype.name: dtype
@@ -279,9 +284,11 @@ def author_frames(fault: str) -> str:
     """Python's fault report without the frames of the harness, in the order of the call: innermost first."""
     kept = []
     for line in fault.splitlines():
-        if "/harness/run/runner.py" in line or "/harness/run/supervisor.py" in line or "<frozen " in line:
+        if _OURS.search(line):
             continue
         if line.startswith("Extension modules:") or 'File "<string>", line 1 in <module>' in line:
             continue
         kept.append(re.sub(r"(?:Current thread|Thread) 0x[0-9a-f]+(?: \[.*\])? \(", "(", line))
-    return "\n".join(kept).strip()
+    threads = "\n".join(kept).strip().split("\n\n")
+    with_frames = [text for text in threads if text != _NO_FRAMES]
+    return "\n\n".join(with_frames if any(_NO_FRAMES in text for text in with_frames) else threads)

@@ -22,6 +22,7 @@ import importlib.util
 import linecache
 import os
 import random
+import signal
 import sys
 import time
 import traceback
@@ -45,6 +46,10 @@ _RAW_VIEWS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 class Refused(Exception):
     """The repro broke a rule of the harness; the text is for its author."""
+
+
+class TimeIsOver(KeyboardInterrupt):
+    """The supervisor asks where the repro is; the emulator notes where the warps of its kernel are."""
 
 
 class Unavailable(Exception):
@@ -116,7 +121,13 @@ def run_job(job: dict[str, Any], result_fd: int, fault_fd: int) -> NoReturn:
     """Run the job, write its frame to `result_fd` and end the process. A crash or a hang is told on `fault_fd`."""
     faulthandler.enable(fault_fd)
     faulthandler.register(frames.DUMP_SIGNAL, fault_fd, chain=False)
-    header, buffers = _run(job, result_fd)
+    signal.signal(frames.STOP_SIGNAL, _time_is_over)
+    try:
+        header, buffers = _run(job, result_fd)
+    except TimeIsOver as stop:
+        os.write(fault_fd, _where(stop).encode("utf-8", "replace"))
+        os._exit(0)
+    signal.signal(frames.STOP_SIGNAL, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -124,6 +135,20 @@ def run_job(job: dict[str, Any], result_fd: int, fault_fd: int) -> NoReturn:
             pass
     frames.write_frame(result_fd, header, cast(Any, buffers))  # arrays are buffers
     os._exit(0)
+
+
+def _time_is_over(*_: Any) -> NoReturn:
+    raise TimeIsOver
+
+
+def _where(stop: BaseException) -> str:
+    """Where the repro was: its kernel, then the author's frames, innermost first, as faulthandler prints them."""
+    rows = [
+        f'  File "{one.filename}", line {one.lineno} in {one.name}'
+        for one in reversed(traceback.extract_tb(stop.__traceback__))
+        if not _is_ours(one.filename)
+    ]
+    return "\n".join([*getattr(stop, "__notes__", ()), "(most recent call first):", *rows]) + "\n"
 
 
 def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.ndarray]]:
@@ -158,7 +183,10 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     except Unavailable as error:
         header |= {"outcome": "infra", "text": str(error)}
     except BaseException as error:
-        header |= _outcome_of(error if session is None else session.cause(error), job)
+        cause = error if session is None else session.cause(error)
+        if isinstance(cause, TimeIsOver):
+            raise cause from None
+        header |= _outcome_of(cause, job)
     if header["outcome"] != "outputs":
         buffers.clear()
     header["seed"] = job["seed"]

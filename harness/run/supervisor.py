@@ -24,6 +24,7 @@ from harness.run.frames import (
     FAILED,
     HEADER_LIMIT_BYTES,
     PROTOCOL,
+    STOP_SIGNAL,
     TEXT_LIMIT_BYTES,
     BadFrame,
     read_exactly,
@@ -32,6 +33,7 @@ from harness.run.frames import (
     write_frame,
 )
 
+_STOP_S, _DUMP_S = 1.0, 0.25  # for a process whose time is over to say where it is
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -274,15 +276,16 @@ class Supervisor:
                     return {"signal": "SIGSTOP"}
         except OSError:
             pass
-        try:
-            os.kill(pid, DUMP_SIGNAL)
-        except ProcessLookupError:
-            pass
         fault = streams[3]
-        end = time.monotonic() + 0.25
-        while time.monotonic() < end and not fault.size:
-            time.sleep(0.005)
-            fault.drain()
+        for number, patience_s in ((STOP_SIGNAL, _STOP_S), (DUMP_SIGNAL, _DUMP_S)):
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+            end = time.monotonic() + patience_s
+            while time.monotonic() < end and not fault.size:
+                time.sleep(0.005)
+                fault.drain()
         return {"timeout": True}
 
     def _reply(

@@ -245,3 +245,37 @@ def test_no_core_files_and_no_terminal(outcome_of):
     """
     outputs = outcome_of(body).outputs
     assert outputs["core"].values().tolist() == [0, 0] and outputs["stdin"].values().tolist() == 0
+
+
+SPINS = """
+import cutlass, numpy as np
+import cutlass.cute as cute
+@cute.kernel
+def spins(x: cute.Tensor):
+    n = cutlass.Int32(0)
+    while n < 10:
+        x[0] = x[0] + 1.0
+@cute.jit
+def host(x: cute.Tensor):
+    spins(x).launch(grid=(1, 1, 1), block=(32, 1, 1))
+def run():
+    x = np.zeros(32, np.float32)
+    host(x)
+    return {"x": x}
+"""
+
+
+def test_a_kernel_that_spins_gives_its_line(embedded, write, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    host, transport = embedded
+    repro = write(SPINS, "timeout = 5")
+    (case,) = repro.cases()
+    outcome = judge.run(transport, case, host)
+    line = repro.text.splitlines().index("    while n < 10:") + 1
+    path = str(repro.path)
+    said = outcome.text.splitlines()
+    assert outcome.kind == "timeout" and said[:2] == ["the repro did not end within 5 s and was killed", "it was here:"]
+    assert said[2].startswith(f"repros/one.py:{line}:") and said[2].endswith(": STOPPED"), outcome.text
+    assert f"in the loop at repros/one.py:{line}, PTX line " in outcome.text
+    call = repro.text.splitlines().index("    host(x)") + 1
+    assert said[-2:] == ["(most recent call first):", f'  File "{path}", line {call} in run']
