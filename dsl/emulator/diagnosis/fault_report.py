@@ -61,7 +61,12 @@ def _explain(launch, instr: Instr) -> tuple[str, str]:
         return f"{_access(launch, instr)}, which has exited", cluster_report.fix_of_exited(instr)
     if not ctx.detail and (bad := cluster_report.rank_of_nobody(ctx, ctx.address)) is not None:
         return _no_block(launch, bad)
-    return f"{_access(launch, instr)} is {_where(launch)}", ""
+    freed = None if ctx.detail else launch.memory.freed(ctx.address)
+    message = f"{_access(launch, instr)} is {_where(launch)}"
+    if freed is None:
+        return message, ""
+    message += f"; `{freed.label}` ({freed.size_bytes} bytes) was there and is freed"
+    return message, "keep the tensor until the kernel has run, if it was meant: a pointer alone does not hold it"
 
 
 def _access(launch, instr: Instr) -> str:

@@ -7,12 +7,14 @@ import ctypes
 import itertools
 import mmap
 import operator
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dsl.emulator import context
 
 _numbers = itertools.count()
+_FREED = 256  # allocations remembered for reports
 _ALIGNMENT_BYTES = 512  # what cudaMalloc gives at least is 256
 
 
@@ -39,6 +41,7 @@ class Memory:
     def __init__(self) -> None:
         self._by_address: dict[int, list[Allocation]] = {}
         self._owned: dict[int, ctypes.Array] = {}
+        self._freed: deque[Allocation] = deque(maxlen=_FREED)
         self.number = next(_numbers)
         self._signature, self._watched = ctypes.c_int64(), ctypes.c_int32()
         self.addresses = ctypes.addressof(self._signature), ctypes.addressof(self._watched)  # for machine code
@@ -66,6 +69,11 @@ class Memory:
             self._signature.value -= hash((gone.address, gone.size_bytes))
             if not stack:
                 del self._by_address[address]
+                self._freed.append(gone)
+
+    def freed(self, address: int) -> Allocation | None:
+        """The allocation, no longer one, that had this address last."""
+        return next((each for each in reversed(self._freed) if each.address <= address < each.end), None)
 
     def alloc(self, nbytes: int, label: str) -> int:
         """New device memory, as hardware gives it: not cleared by contract. Returns its host address."""
