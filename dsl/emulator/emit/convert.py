@@ -82,17 +82,24 @@ def is_space(body, instr):
     if "shared::cluster" in instr.mods:
         return body.write(instr.operands[0], cluster.in_cluster(body, address), 1)
     flags = {}
-    for name, size in (("shared", "smem_bytes"), ("local", "local_bytes")):
-        offset = body.sub(address, window(body, name), "i64")
-        flags[name] = body.cmp("ult", offset, body.load(size, constant=True), "i64")
+    for name, base, size in _windows(body):
+        offset = body.sub(address, base, "i64")
+        flags[name] = body.cmp("ult", offset, size, "i64")
     if space in flags:
-        value = flags[space]
-    elif space == "global":
-        shared = cluster.in_cluster(body, address) if body.clustered else flags["shared"]
-        value = body.xor(body.or_(shared, flags["local"], "i1"), "true", "i1")
-    else:
-        raise body.refuse(instr, "only .global, .shared and .local can be asked for")
-    return body.write(instr.operands[0], value, 1)
+        return body.write(instr.operands[0], flags[space], 1)
+    shared = cluster.in_cluster(body, address) if body.clustered else flags["shared"]
+    value = body.or_(shared, flags["local"], "i1")
+    for name in ("const", "param"):
+        value = body.or_(value, flags[name], "i1")
+    return body.write(instr.operands[0], body.xor(value, "true", "i1"), 1)  # global
+
+
+def _windows(body):
+    """(space, its first host address, its bytes): the other addresses are of global memory."""
+    for space, size in (("shared", "smem_bytes"), ("local", "local_bytes")):
+        yield space, window(body, space), body.load(size, constant=True)
+    yield "param", body.load("params", constant=True), str(body.places.param_bytes)
+    yield "const", body.load("variables", constant=True), str(body.places.const_bytes)
 
 
 # ** comparisons

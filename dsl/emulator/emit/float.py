@@ -318,6 +318,18 @@ def minmax(body, instr):
     per_element(body, instr, type_of(instr), instr.operands[1:], element)
 
 
+def minmax_bits(body, instr, operation: str, kind: str, a: str, b: str) -> str:
+    """As `minmax`, of a scalar or of each half of a pair; the bits of the result."""
+    if not kind.endswith("x2"):
+        return _minmax_pair(body, instr, operation, a, b, kind, "float")
+    result, element = "0", kind[:-2]
+    for shift in (0, 16):
+        x, y = (body.op(f"trunc i32 {body.lshr(each, shift)} to i16") for each in (a, b))
+        piece = body.resize(_minmax_pair(body, instr, operation, x, y, element, "float"), 16, 32)
+        result = body.or_(result, body.shl(piece, shift))
+    return result
+
+
 def _minmax_pair(body, instr, operation, a_bits, b_bits, kind, llvm):
     width = TYPE_BITS[kind]
     a, b = widen(body, a_bits, kind), widen(body, b_bits, kind)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from dsl.emulator.emit import (
     async_stores,
+    atomics,
     barrier,
     bulk,
     call,
@@ -140,7 +141,9 @@ _row(
     "global local const param L1 L2 L2::evict_last L2::evict_normal tensormap",
     memory.nothing,
 )
-_row("isspacep", "9.7.9.17", "global shared shared::cta shared::cluster local const param", convert.is_space)
+_row(
+    "isspacep", "9.7.9.17", "global shared shared::cta shared::cluster local const param param::entry", convert.is_space
+)
 _row(
     "cvta",
     "9.7.9.18",
@@ -206,6 +209,8 @@ _row(
     tensormap.copy,
     meets=True,
 )
+_EVICT = "L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged"
+_row("createpolicy", "9.7.9.19", f"fractional range cvt L2 global b64 {_EVICT}", memory.policy)
 _row("mapa", "9.7.9.23", "shared::cluster u32 u64", cluster.map_address)
 _row("getctarank", "9.7.9.24", "shared::cluster u32 u64", cluster.rank_of)
 
@@ -232,15 +237,15 @@ _row(
     "atom",
     "9.7.13.5",
     f"global shared shared::cta shared::cluster relaxed acquire release acq_rel {SCOPES} and or xor cas exch add inc "
-    f"dec min max noftz b16 b32 b64 b128 u32 s32 u64 s64 f32 f64 f16 f16x2 bf16 bf16x2 L2::cache_hint",
-    memory.atomic,
+    f"dec min max noftz b16 b32 b64 b128 u32 s32 u64 s64 f32 f64 f16 f16x2 bf16 bf16x2 L2::cache_hint v2 v4 v8",
+    atomics.atomic,
 )
 _row(
     "red",
     "9.7.13.6",
     f"global shared shared::cta shared::cluster relaxed release {SCOPES} and or xor add inc dec min max noftz "
-    f"b32 b64 u32 s32 u64 s64 f32 f64 f16 f16x2 bf16 bf16x2 L2::cache_hint",
-    memory.atomic,
+    f"b32 b64 u32 s32 u64 s64 f32 f64 f16 f16x2 bf16 bf16x2 L2::cache_hint v2 v4 v8",
+    atomics.atomic,
 )
 _ASYNC_STORE = "async shared::cluster mbarrier::complete_tx::bytes weak"
 _row("st", "9.7.9.12", f"{_ASYNC_STORE} v2 v4 b32 u32 s32 f32 b64 u64 s64 f64", async_stores.store, meets=True)

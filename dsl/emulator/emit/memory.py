@@ -1,13 +1,13 @@
-"""ld, st, atom, red, prefetch and their address checks. PTX ISA 9.7.9, 9.7.13 (atom, red)."""
+"""ld, st, prefetch, fences, and the address checks of all accesses. PTX ISA 9.7.9, 9.7.13.4."""
 
 from __future__ import annotations
 
 from dsl.emulator import context
-from dsl.emulator.emit import cluster, float as floating
+from dsl.emulator.emit import cluster
 from dsl.emulator.emit.body import CACHED_SITES, kinds_of
 from dsl.emulator.emit.convert import of_param, window
 from dsl.emulator.emit.integer import type_of
-from dsl.emulator.ptx.syntax import FLOATS, SIGNED, TYPE_BITS, Addr, Reg, Sym, Vec
+from dsl.emulator.ptx.syntax import SIGNED, TYPE_BITS, Addr, Reg, Sym, Vec
 
 _SPACES = ("global", "shared", "local", "const", "param")
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
@@ -131,7 +131,7 @@ def _param_pointer(body, instr, operand: Addr, size_bytes: int) -> str | None:
     return body.op(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
 
-def _shape(instr) -> tuple[str, int, int, int]:
+def shape(instr) -> tuple[str, int, int, int]:
     """(type, bits of an element, elements, bytes of the access)."""
     kind = type_of(instr)
     count = next((_VECTORS[m] for m in instr.mods if m in _VECTORS), 1)
@@ -152,7 +152,7 @@ def _pointer(body, instr, operand, size_bytes: int) -> tuple[str, bool]:
 
 def load(body, instr):
     """ld, ldu: a wider destination is sign- or zero-extended by the type."""
-    kind, bits, count, size = _shape(instr)
+    kind, bits, count, size = shape(instr)
     destination, source = instr.operands[:2]
     pointer, is_param = _pointer(body, instr, source, size)
     how, order = _strength(instr, bits)
@@ -172,7 +172,7 @@ def _is_entry_param(body, operand: Addr) -> bool:
     return body.frame.params[operand.base.name][0].startswith("%param")
 
 
-_SHARED_BY_BLOCKS = ("global", "generic")
+SHARED_BY_BLOCKS = ("global", "generic")
 
 
 def _strength(instr, bits: int) -> tuple[str, str]:
@@ -180,14 +180,14 @@ def _strength(instr, bits: int) -> tuple[str, str]:
     strong = [m for m in instr.mods if m in ("volatile", "relaxed", "acquire", "release", "mmio")]
     if not strong:
         return "", ""
-    if space_of(instr) not in _SHARED_BY_BLOCKS or bits > 64:
+    if space_of(instr) not in SHARED_BY_BLOCKS or bits > 64:
         return "volatile ", ""
     return "atomic volatile ", " " + (strong[0] if strong[0] in ("acquire", "release") else "monotonic")
 
 
 def store(body, instr):
     """st: the low bits of wider registers."""
-    _, bits, count, size = _shape(instr)
+    _, bits, count, size = shape(instr)
     destination, source = instr.operands[:2]
     pointer, is_param = _pointer(body, instr, destination, size)
     items = source.items if isinstance(source, Vec) else (source,)
@@ -206,6 +206,12 @@ def nothing(body, instr):
     """prefetch, discard of caches, nanosleep: hints."""
 
 
+def policy(body, instr):
+    """createpolicy: 64 bits that only caches understand; there are none here."""
+    value = body.read(instr.operands[1], 64) if "cvt" in instr.mods else "0"
+    body.write(instr.operands[0], value, 64)
+
+
 def fence(body, instr):
     """membar and fence: a fence of the host. Threads of one block run in turn: for them the compiler keeps order."""
     if "proxy" not in instr.mods and "mbarrier_init" not in instr.mods:
@@ -219,118 +225,3 @@ def fence(body, instr):
     scope = 'syncscope("singlethread") ' if "cta" in instr.mods else ""
     weaker = any(m in ("acq_rel", "acquire", "release") for m in instr.mods)
     body.do(f"fence {scope}{'acq_rel' if weaker else 'seq_cst'}")
-
-
-# ** atom, red
-
-
-def atomic(body, instr):
-    """atom, red: on memory that blocks share an atomic operation of the host. Threads of one block run in turn, and so
-    do all blocks of a kernel with floating-point atomics (analysis.order_matters): a read, an operation and a write.
-    """
-    kind = type_of(instr)
-    count = next((_VECTORS[m] for m in instr.mods if m in _VECTORS), 1)
-    if count > 1:
-        raise body.refuse(instr, "vector atomics are not emulated")
-    bits = TYPE_BITS[kind]
-    has_result = instr.opcode == "atom"
-    destination = instr.operands[0] if has_result else None
-    address, *values = instr.operands[1:] if has_result else instr.operands
-    operation = next((m for m in instr.mods if m in _ATOMICS), None)
-    if operation is None:
-        raise body.refuse(instr, "the emulator does not support this atomic operation")
-    space = space_of(instr)
-    pointer = host_address(body, instr, address, space, bits // 8)
-    operands = [body.read(v, bits) for v in values[: 2 if operation == "cas" else 1]]
-    if space in _SHARED_BY_BLOCKS and bits <= 64 and kind not in FLOATS and not kind.endswith("x2"):
-        old = _host_atomic(body, instr, operation, kind, pointer, operands)
-    else:
-        old = body.op(f"load i{bits}, ptr {pointer}, align {bits // 8}")
-        new = _ATOMICS[operation](body, instr, kind, old, *operands)
-        body.do(f"store i{bits} {new}, ptr {pointer}, align {bits // 8}")
-    if destination is not None:
-        body.write(destination, old, bits, kind in SIGNED)
-
-
-_HOST_NAMES = {"exch": "xchg", "inc": "uinc_wrap", "dec": "udec_wrap"}
-
-
-def _host_atomic(body, instr, operation: str, kind: str, pointer: str, operands: list[str]) -> str:
-    """The old value."""
-    bits = TYPE_BITS[kind]
-    order = "acq_rel" if any(m in ("acquire", "release", "acq_rel") for m in instr.mods) else "monotonic"
-    if operation == "cas":
-        otherwise = "acquire" if order == "acq_rel" else order
-        values = f"i{bits} {operands[0]}, i{bits} {operands[1]}"
-        pair = body.op(f"cmpxchg ptr {pointer}, {values} {order} {otherwise}, align {bits // 8}")
-        return body.op(f"extractvalue {{ i{bits}, i1 }} {pair}, 0")
-    name = _HOST_NAMES.get(operation, operation)
-    if operation in ("min", "max") and kind not in SIGNED:
-        name = "u" + name
-    return body.op(f"atomicrmw {name} ptr {pointer}, i{bits} {operands[0]} {order}, align {bits // 8}")
-
-
-def _atomic_add(body, instr, kind, old, value):
-    bits = TYPE_BITS[kind]
-    if kind in FLOATS or kind in ("f16x2", "bf16x2"):
-        return _float_add(body, kind, old, value)
-    return body.add(old, value, f"i{bits}")
-
-
-def _float_add(body, kind, old, value):
-    """f32 atomics on global memory flush subnormals on hardware's L2 only for .ftz forms: plain IEEE add here."""
-    if kind.endswith("x2"):
-        result = "0"
-        for i in range(2):
-            parts = [body.op(f"trunc i32 {body.lshr(w, 16 * i)} to i16") for w in (old, value)]
-            piece = body.resize(_float_add(body, kind[:-2], *parts), 16, 32)
-            result = body.or_(result, body.shl(piece, 16 * i))
-        return result
-    a, b = (floating.widen(body, v, kind) for v in (old, value))
-    llvm = "double" if kind == "f64" else "float"
-    return floating.narrow(body, body.op(f"fadd {llvm} {a}, {b}"), kind)
-
-
-def _atomic_minmax(name):
-    def emit(body, instr, kind, old, value):
-        bits = TYPE_BITS[kind]
-        if kind in FLOATS:
-            raise body.refuse(instr, "floating-point atomic min and max are not emulated")
-        letter = "s" if kind in SIGNED else "u"
-        return body.op(f"call i{bits} @llvm.{letter}{name}.i{bits}(i{bits} {old}, i{bits} {value})")
-
-    return emit
-
-
-def _atomic_logic(name):
-    def emit(body, instr, kind, old, value):
-        return body.op(f"{name} i{TYPE_BITS[kind]} {old}, {value}")
-
-    return emit
-
-
-def _exchange(body, instr, kind, old, value):
-    return value
-
-
-def _compare_and_swap(body, instr, kind, old, expected, value):
-    same = body.cmp("eq", old, expected, f"i{TYPE_BITS[kind]}")
-    return body.select(same, value, old, f"i{TYPE_BITS[kind]}")
-
-
-def _increment(body, instr, kind, old, value):
-    """inc: old >= limit ? 0 : old + 1."""
-    return body.select(body.cmp("uge", old, value), 0, body.add(old, 1))
-
-
-def _decrement(body, instr, kind, old, value):
-    """dec: old == 0 or old > limit ? limit : old - 1."""
-    wraps = body.or_(body.cmp("eq", old, 0), body.cmp("ugt", old, value), "i1")
-    return body.select(wraps, value, body.sub(old, 1))
-
-
-_ATOMICS = {
-    "add": _atomic_add, "min": _atomic_minmax("min"), "max": _atomic_minmax("max"), "and": _atomic_logic("and"),
-    "or": _atomic_logic("or"), "xor": _atomic_logic("xor"), "exch": _exchange, "cas": _compare_and_swap,
-    "inc": _increment, "dec": _decrement,
-}  # fmt: skip

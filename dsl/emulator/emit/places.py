@@ -17,4 +17,5 @@ class Places:
     local_bytes: int = 0
     param_offsets: list = field(default_factory=list)
     param_bytes: int = 0
+    const_bytes: int = 0  # .const variables come first of the module's
     tensor_core: TensorCore = tensor_core.of_gpu(tensor_core.DEFAULT_GPU_MODEL)

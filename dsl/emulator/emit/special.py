@@ -122,7 +122,7 @@ _SCALARS = {
     "dynamic_smem_size": lambda body: (body.load("smem_dynamic", constant=True), 32),
     "total_smem_size": _smem_total,
     "aggr_smem_size": _smem_total,
-    "reserved_smem_offset_begin": lambda body: ("0", 32),
-    "reserved_smem_offset_end": lambda body: ("0", 32),
+    **{f"reserved_smem_offset_{each}": (lambda body: ("0", 32)) for each in ("begin", "end", "cap", "0", "1")},
+    "current_graph_exec": lambda body: ("0", 64),
     **{f"envreg{i}": (lambda body: ("0", 32)) for i in range(32)},
 }

@@ -122,6 +122,42 @@ def test_module_variables_keep_their_values_between_launches(machine):
         assert out.tolist() == [expected, np.float32(3).view(np.uint32), expected, 105]
 
 
+SPACES = ("global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry")
+
+
+def test_every_address_is_of_its_space_alone(machine):
+    """PTX ISA 9.7.9.17: what isspacep says of a generic address of each space, for each space that can be asked for."""
+    places = {"global": "mov.u64 %rd1, counter;", "array": "mov.b64 %rd1, %g;",
+              "shared": "mov.u64 %rd1, cell; cvta.shared.u64 %rd1, %rd1;",
+              "local": "mov.u64 %rd1, depot; cvta.local.u64 %rd1, %rd1;",
+              "const": "mov.u64 %rd1, table; cvta.const.u64 %rd1, %rd1;",
+              "param": "mov.b64 %rd1, src; cvta.param.u64 %rd1, %rd1;"}  # fmt: skip
+    lines = [".local .align 8 .b8 depot[16]; .shared .align 8 .b8 cell[8];"]
+    for row, take in enumerate(places.values()):
+        lines.append(take)
+        for column, space in enumerate(SPACES):
+            at = 4 * (len(SPACES) * row + column)
+            lines.append(f"isspacep.{space} %p, %rd1; selp.u32 %r1, 1, 0, %p; st.global.u32 [%o+{at}], %r1;")
+    out = np.full((len(places), len(SPACES)), 9, np.uint32)
+    machine.run(one_thread("\n".join(lines), VARIABLES), out=out, src=np.zeros(1, np.uint32))
+    expected = [[int(space.split("::")[0] == ("global" if place == "array" else place)) for space in SPACES]
+                for place in places]  # fmt: skip
+    assert out.tolist() == expected
+
+
+def test_the_policy_of_a_cache_is_a_word_that_only_hints_take(machine):
+    """PTX ISA 9.7.9.19: createpolicy; .cvt gives what the access property holds."""
+    forms = ("fractional.L2::evict_last.L2::evict_unchanged.b64 %rd1, 0.5", "fractional.L2::evict_first.b64 %rd1",
+             "range.global.L2::evict_last.L2::evict_normal.b64 %rd1, [%g], %r1, %r2", "cvt.L2.b64 %rd1, 0x12f")  # fmt: skip
+    lines = ["mov.u32 %r1, 128; mov.u32 %r2, 256; ld.global.u32 %r3, [%g];"]
+    for i, form in enumerate(forms):
+        lines.append(f"createpolicy.{form}; st.global.L2::cache_hint.u32 [%o+{4 * i}], %r3, %rd1;")
+    lines.append("st.global.u64 [%o+16], %rd1;")
+    out = np.zeros(6, np.uint32)
+    machine.run(one_thread("\n".join(lines)), out=out, src=np.array([7], np.uint32))
+    assert out.tolist() == [7, 7, 7, 7, 0x12F, 0]
+
+
 def test_generic_addresses_of_shared_local_and_parameters(machine):
     ptx = one_thread("""
   .local .align 8 .b8 depot[16]; .shared .align 8 .b8 cell[8];
