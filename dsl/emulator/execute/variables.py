@@ -15,7 +15,7 @@ class Variables:
     def __init__(self, rows: list[Variable]):
         self.rows = rows = sorted(rows, key=lambda variable: variable.space != "const")  # isspacep.const is a window
         self.offsets: dict[str, int] = {}
-        self.const_bytes = end = 0
+        end = 0
         for variable in rows:
             if variable.extern and not variable.init:
                 raise Unsupported(
@@ -25,8 +25,6 @@ class Variables:
             end = -(-end // align) * align
             self.offsets[variable.name] = end
             end += variable.size + 16
-            if variable.space == "const":
-                self.const_bytes = end
         self._buffer = ctypes.create_string_buffer(end + 256)
         self.address = (ctypes.addressof(self._buffer) + 255) // 256 * 256
         kinds = {"global": context.GLOBAL, "const": context.CONST}
