@@ -148,7 +148,7 @@ EXCEPTIONS = {
     "dsl/core/number/double_functions.py": (("dsl.core.trace",), ()),
     "dsl/core/number/elementary_functions.py": (("dsl.core.trace",), ()),
     "dsl/core/trace.py": (
-        ("dsl.core.control_flow.loop_invariants.Loop", "dsl.core.control_flow.merge.Copied"),  # types only
+        ("dsl.core.control_flow.loop_invariants.Loop", "dsl.core.control_flow.merged_value.Copied"),  # types only
         (),
     ),
     "dsl/launch/session.py": (("dsl.launch.call.readable_text", "dsl.launch.devices"), ("torch",)),

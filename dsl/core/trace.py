@@ -30,7 +30,7 @@ from dsl.span import Span, author_frame, here, is_ours, is_part
 
 if TYPE_CHECKING:
     from dsl.core.control_flow.loop_invariants import Loop
-    from dsl.core.control_flow.merge import Copied
+    from dsl.core.control_flow.merged_value import Copied
 
 SLOT_TYPES = {
     "P": mlir.ptr(1),

@@ -15,7 +15,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from dsl.core.control_flow.merge import Scratch, poison
+from dsl.core.control_flow.merge import Scratch
+from dsl.core.control_flow.merged_value import poison
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Numeric

@@ -5,7 +5,8 @@ from __future__ import annotations
 import builtins
 
 from dsl.quadrants import expression, hooks, iterate, loops, ops
-from dsl.quadrants.grammar import QuadrantsGrammar, QuadrantsRewriter
+from dsl.quadrants.grammar import QuadrantsGrammar
+from dsl.quadrants.rewrite_statement import QuadrantsRewriter
 from dsl.quadrants.static import static
 
 _BUILTINS = {

@@ -12,7 +12,7 @@ from dsl.core.number.operators import operate
 from dsl.core.number.pointer import Pointer
 from dsl.gpu import atomic, bits, debug, functions, registers, sync, warp
 from dsl.gpu.inline import ptx
-from dsl.tirx import dtypes, ids, operations
+from dsl.tirx import dtypes, ids, operations, warp_shuffles
 from dsl.tirx.buffer import Buffer, load_vector
 from dsl.tirx.choice import if_then_else
 from dsl.tirx.effects import noted
@@ -121,7 +121,7 @@ def reduce_min_sync_u32(mask: object, value: object) -> Uint32:
 
 def _shuffles(kind: str, name: str) -> Callable:
     def shuffle(mask: object, var: object, lane: object, width: object = 32) -> object:
-        return operations.shuffle(kind, mask, var, lane, width)
+        return warp_shuffles.shuffle(kind, mask, var, lane, width)
 
     shuffle.__doc__ = f"`var` of another lane.  PTX ISA: shfl.sync.{kind}."
     shuffle.__name__ = shuffle.__qualname__ = name

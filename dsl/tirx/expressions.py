@@ -8,8 +8,9 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.number.dtypes import Numeric
 from dsl.core.number.operators import operate
-from dsl.tirx import choice, dtypes, operations
+from dsl.tirx import choice, dtypes, integer_functions
 from dsl.tirx.buffer import Buffer
+from dsl.tirx.elementwise import together
 from dsl.tirx.error_wording import type_name
 
 __all__ = [
@@ -40,7 +41,7 @@ __all__ = [
 
 def _of_two(name: str, sign: str) -> Callable:
     def operation(a: Any, b: Any) -> Numeric:
-        return operate(sign, *operations._together(name, a, b))
+        return operate(sign, *together(name, a, b))
 
     operation.__name__ = operation.__qualname__ = name
     operation.__doc__ = f"`{name}` of two numbers."
@@ -67,11 +68,11 @@ Add, Sub, Mul, FloorDiv, FloorMod, EQ, NE, LT, LE, GT, GE = (
 
 def Div(a: Any, b: Any) -> Numeric:
     """The quotient of two floats, or of two integers rounded towards zero."""
-    x, y = operations._together("Div", a, b)
-    return x / y if x.is_float else operations.truncdiv(x, y)
+    x, y = together("Div", a, b)
+    return x / y if x.is_float else integer_functions.truncdiv(x, y)
 
 
-Mod = operations.truncmod
+Mod = integer_functions.truncmod
 
 
 def And(a: Any, b: Any) -> Any:
@@ -101,7 +102,7 @@ def FloatImm(dtype: Any, value: float) -> Numeric:
 
 def filter(var: Any, pred: Any) -> Any:
     """`pred`, a condition that chooses threads by their id `var`."""
-    return choice.truth(operations._together("filter", pred)[0], "T.filter")
+    return choice.truth(together("filter", pred)[0], "T.filter")
 
 
 def buffer_store(buffer: Buffer, value: Any, indices: Any, predicate: Any = None) -> None:

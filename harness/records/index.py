@@ -38,7 +38,7 @@ from typing import Any
 
 from harness import store
 from harness.comparison import conflict
-from harness.records import places, sources
+from harness.records import places, sources, summary_text
 from harness.records.cells import (
     CELL,
     Cell,
@@ -55,7 +55,7 @@ from harness.records.cells import (
 )
 from harness.records.moved import same_text
 from harness.records.sources import golden_folder
-from harness.records.states import FORGOTTEN, GONE, STALE, Event, Now, Summary, newer_code, state, summarise
+from harness.records.states import FORGOTTEN, GONE, STALE, Event, Now, newer_code, state, summarise
 
 __all__ = ["Cell", "Index", "NoRecord", "Record", "as_table", "combine", "golden_folder", "open_index"]
 
@@ -125,7 +125,7 @@ class Index:
         With `gone` also the others, whose state is that: of lost repros and cases, and those that a person forgot.
         """
         sql = "select claim, case_name, arch, compiler, host, hardware, title, summary from cell order by 1, 2, 3, 4"
-        rows: list[Any] = [(*row[:7], _summary(row[7])) for row in self._read(sql)]
+        rows: list[Any] = [(*row[:7], summary_text.read(row[7])) for row in self._read(sql)]
         names = {row[:3]: row[7].last.facts.get("golden") for row in rows if row[7].last}
         own_names = {place: name for place, name in names.items() if name and "/" not in name}
         known = self._read("select * from source")  # which may make the index anew
@@ -442,23 +442,10 @@ class Index:
         sql = f"select {names} from record where {where}"
         rows = {row[0]: row for row in self._db.execute(sql, place)}
         summary = summarise(Event(*row[:5], hardware=bool(row[5])) for row in rows.values())
-        table: dict[str, Any] = {**vars(summary), "silent": summary.silent and vars(summary.silent)}
-        for key in ("last", "last_good", "first_bad"):
-            event = table[key]
-            if key != "last" and event is not None and event == summary.last:
-                table[key] = True  # the same as the last
-            elif event is not None:
-                table[key] = vars(event) | {"facts": facts(self._line(*rows[event.id][6:9]))}
+        text = summary_text.write(summary, lambda event: facts(self._line(*rows[event.id][6:9])))
         newest = max(rows.values(), key=lambda row: (row[1], row[0]))
-        row = [*place, newest[5], newest[9], json.dumps(table)]
+        row = [*place, newest[5], newest[9], text]
         self._db.execute("insert or replace into cell values (?, ?, ?, ?, ?, ?, ?, ?)", row)
-
-
-def _summary(text: str) -> Summary:
-    table = json.loads(text)
-    for key in ("last", "last_good", "first_bad", "silent"):
-        table[key] = table["last"] if table[key] is True else Event(**table[key]) if table[key] else None
-    return Summary(**table)
 
 
 def _newest(rows: list[tuple], group: Any, value: Any) -> dict[Any, Any]:

@@ -13,7 +13,8 @@ from typing import Any
 
 from dsl.core import trace
 from dsl.core.control_flow import result_names
-from dsl.core.control_flow.merge import Arm, Join, Same, Scratch, is_traced, leaf_of, opened, refuse_shape
+from dsl.core.control_flow.merge import Arm, Join, Scratch, is_traced, refuse_shape
+from dsl.core.control_flow.merged_value import Same, leaf_of, opened
 from dsl.core.control_flow.mutable_state import WHOLE, Change, Heap, is_plain, slots_of
 from dsl.core.control_flow.speculation import first_time
 from dsl.core.control_flow.truth_value import truth

@@ -6,22 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dsl.core.control_flow.branch import warn_of_names
-from dsl.core.control_flow.merge import (
-    CHOOSE,
-    Leaf,
-    Maybe,
-    Same,
-    SlotName,
-    Tree,
-    converted,
-    described,
-    diagnostic,
-    equal,
-    leaf_of,
-    opened,
-    paired,
-    poison,
-)
+from dsl.core.control_flow.merge import CHOOSE, SlotName, converted, described, diagnostic, equal
+from dsl.core.control_flow.merged_value import Leaf, Maybe, Same, Tree, leaf_of, opened, paired, poison
 from dsl.core.control_flow.mutable_state import (
     MISSING,
     Change,

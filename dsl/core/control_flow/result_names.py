@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dsl.core import trace
-from dsl.core.control_flow.merge import Leaf, Maybe, Tree
+from dsl.core.control_flow.merged_value import Leaf, Maybe, Tree
 from dsl.core.ir import mlir
 
 ATTRIBUTE = "dsl.names"

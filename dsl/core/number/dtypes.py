@@ -7,14 +7,13 @@ measured of release 4.8.1 of NVIDIA's compiler (docs/types.md).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from dsl.core import number_rules
-from dsl.core.errors import DSLUserCodeOverflowError, DSLUserCodeTypeError, DSLUserCodeValueError, warn
+from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
-from dsl.core.number import conversion
+from dsl.core.number import conversion, static_value
 from dsl.core.number.float_formats import FORMATS, round_to
 from dsl.core.number.numeric_type import NumericMeta
 from dsl.core.number.type_name import type_name
@@ -247,49 +246,12 @@ class Numeric(metaclass=NumericMeta):
         return float(self._static("a float"))
 
 
-class NoStaticValue(DSLUserCodeTypeError, AssertionError):
-    """A Python number for a type that has dynamic values only."""
-
-
 class Integer(Numeric):
     __slots__ = ()
     is_integer = True
     width = 32
 
-    @classmethod
-    def wrap(cls, value):
-        """Modulo 2**width, floats truncated. Raises ValueError for NaN, OverflowError past 64 bits, as numpy does."""
-        if cls._exact_range is None:
-            raise NoStaticValue(
-                Phrase("{type} has no values known while compiling", type=cls),
-                fix=Phrase("convert a dynamic value: {conversion}", conversion=conversion_to(cls)),
-            )
-        low, high = cls._exact_range
-        if isinstance(value, float):
-            if not math.isfinite(value):
-                raise (DSLUserCodeOverflowError if math.isinf(value) else DSLUserCodeValueError)(
-                    f"{cls} holds integers, got {value}", fix="test it first, or use a float type"
-                )
-            value = int(value)
-            if cls.width < 32 or (cls.width == 32 and cls.signed):  # by way of 32 bits
-                return cls.wrapped(value if -(1 << 31) <= value < 1 << 31 else -(1 << 31))
-            if -(1 << 63) <= value < 1 << 63:
-                return cls.wrapped(value)
-            if cls.width == 64 and not cls.signed:
-                return min(max(value, low), high)
-            return low  # what x86 gives, and with it NVIDIA's compiler
-        if low <= value <= high:
-            return int(value)
-        if not -(1 << 63) <= value < 1 << 64:
-            raise DSLUserCodeOverflowError(
-                f"{value} is too large for any integer type", fix="give a number below 2 ** 64, or its halves"
-            )
-        if not -((high - low + 1) >> 1) <= value <= high - low:
-            warn(
-                f"{value} does not fit in {cls} ({low} to {high}) and becomes {cls.wrapped(value)}",
-                "TYPE_INT_LITERAL_OUT_OF_RANGE",
-            )
-        return cls.wrapped(value)
+    wrap = classmethod(static_value.of_integer)
 
     @classmethod
     def wrapped(cls, value: int) -> int:
@@ -304,23 +266,7 @@ class Float(Numeric):
     is_float = True
     width = 32
 
-    @classmethod
-    def wrap(cls, value):
-        """The Python float as it is; `constant_of` rounds it. Raises NoStaticValue for groups and FloatNV8E5M3FNU."""
-        if cls.__name__ not in FORMATS:
-            raise NoStaticValue(
-                Phrase("{type} has no values known while compiling: it is a type of bits in memory", type=cls),
-                fix=Phrase(
-                    "read or write the memory as Uint8: `cute.recast_tensor(t, cutlass.Uint8)`", "RECAST_TENSOR"
-                ),
-            )
-        value = float(value)
-        if math.isfinite(value) and abs(value) > 448 and math.isinf(round_to(value, cls.__name__)):
-            warn(
-                f"{value} is larger than the greatest {cls} and becomes {math.copysign(math.inf, value)}",
-                "TYPE_FLOAT_LITERAL_OVERFLOW",
-            )
-        return value
+    wrap = classmethod(static_value.of_float)  # as it is; `constant_of` rounds it
 
     @classmethod
     def constant_of(cls, value) -> int | float:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
-import re
-
 from dsl.emulator.ptx import literals
 from dsl.emulator.ptx.syntax import (
     SINK,
@@ -19,7 +16,6 @@ from dsl.emulator.ptx.syntax import (
     Module,
     Not,
     Pair,
-    PtxError,
     Reg,
     Special,
     Sym,
@@ -28,19 +24,8 @@ from dsl.emulator.ptx.syntax import (
     Vec,
     one_line,
 )
+from dsl.emulator.ptx.tokens import Tokens
 
-_TOKEN = re.compile(
-    r"""(?:\s+|//[^\n]*|/\*.*?\*/)
-    | (?P<token>
-        "(?:\\.|[^"\\])*"
-      | 0[fF][0-9a-fA-F]{8}\b | 0[dD][0-9a-fA-F]{16}\b | 0[xX][0-9a-fA-F]+U? | 0[bB][01]+U?
-      | \d+\.\d*(?:[eE][+-]?\d+)? | \d+[eE][+-]?\d+ | \d+U?
-      | [A-Za-z_$%][\w$]*(?:\.[A-Za-z0-9_$]+(?:::[\w$]+)*)*
-      | \.[A-Za-z_][\w$]*(?:::[\w$]+)*
-      | [^\s]
-      )""",
-    re.VERBOSE | re.DOTALL,
-)
 MAX_REGISTERS = 1 << 20
 MAX_VARIABLE_BYTES = 1 << 34
 _LINKING = frozenset({".visible", ".extern", ".weak", ".common"})
@@ -55,54 +40,14 @@ def parse(text: str) -> Module:
     return _Parser(text).module()
 
 
-class _Parser:
+class _Parser(Tokens):
     def __init__(self, text: str):
-        self.text = text
-        self.tokens: list[str] = []
-        self.starts: list[int] = []
-        for match in _TOKEN.finditer(text):
-            if match.lastgroup:
-                self.tokens.append(match.group())
-                self.starts.append(match.start())
-        self.newlines = [m.start() for m in re.finditer("\n", text)]
-        self.at = 0
-        self.tokens.append("")
-        self.starts.append(len(text))
+        super().__init__(text)
         self.result = Module()
         self.loc: tuple | None = None
         self.scopes: list[dict] = []
         self.function: Function  # the one whose text is read: set before anything below asks for it
         self.scope_count = 0
-
-    # ** tokens
-
-    def line(self, index: int | None = None) -> int:
-        return bisect.bisect_left(self.newlines, self.starts[self.at if index is None else index]) + 1
-
-    def error(self, message: str) -> PtxError:
-        return PtxError(f"PTX line {self.line()}: {message}, found `{self.tokens[self.at] or 'end of text'}`")
-
-    def take(self, expected: str | None = None) -> str:
-        token = self.tokens[self.at]
-        if (expected is not None and token != expected) or not token:
-            raise self.error(f"expected `{expected or 'a token'}`")
-        self.at += 1
-        return token
-
-    def accept(self, token: str) -> bool:
-        if self.tokens[self.at] == token:
-            self.at += 1
-            return True
-        return False
-
-    def integer(self) -> int:
-        sign = -1 if self.accept("-") else 1
-        token = self.take().rstrip("U")
-        try:
-            return sign * literals.integer(token)
-        except ValueError:
-            self.at -= 1
-            raise self.error("expected an integer") from None
 
     # ** module level
 
@@ -152,10 +97,6 @@ class _Parser:
         else:
             return False
         return True
-
-    def skip_to_semicolon(self) -> None:
-        while self.take() != ";":
-            pass
 
     def definition(self) -> None:
         linking = ""
@@ -212,12 +153,6 @@ class _Parser:
         self.take("{")
         self.body()
         self.result.functions[function.name] = function
-
-    def integer_list(self) -> list[int]:
-        values = [self.integer()]
-        while self.accept(","):
-            values.append(self.integer())
-        return values
 
     def parameters(self) -> list[Variable]:
         self.take("(")

@@ -1,9 +1,19 @@
 """`from tvm.script import tirx as T`: TIRx's names."""
 
-from dsl.tirx import cuda, expressions as _expressions, operations as _operations, ptx, tile
+from dsl.tirx import (
+    cuda,
+    expressions as _expressions,
+    float_functions as _float_functions,
+    integer_functions as _integer_functions,
+    operations as _operations,
+    ptx,
+    tile,
+    warp_shuffles as _warp_shuffles,
+)
 from dsl.tirx.choice import select as Select
 from dsl.tirx.dtypes import EXPORTED as _DTYPES, cast as _cast, find as _find
 from dsl.tirx.expressions import *  # noqa: F403
+from dsl.tirx.float_functions import *  # noqa: F403
 from dsl.tirx.function import (
     BufferType as Buffer,
     OptionalType as Optional,
@@ -26,6 +36,7 @@ from dsl.tirx.ids import (
     warp_id_in_wg,
     warpgroup_id,
 )
+from dsl.tirx.integer_functions import *  # noqa: F403
 from dsl.tirx.memory import (
     alloc_buffer,
     alloc_local,
@@ -56,6 +67,7 @@ from dsl.tirx.statement_names import (
 )
 from dsl.tirx.unsupported import module_getattr as _refuser
 from dsl.tirx.upstream_names import T as _UPSTREAM
+from dsl.tirx.warp_shuffles import *  # noqa: F403
 
 __all__ = [
     "Buffer",
@@ -110,6 +122,7 @@ __all__ = [
     "warpgroup_id",
 ]
 __all__ += [*_DTYPES, *_expressions.__all__, *_operations.__all__]
+__all__ += [*_float_functions.__all__, *_integer_functions.__all__, *_warp_shuffles.__all__]
 
 globals().update(_DTYPES)
 buffer, buffer_decl, macro, smem = Buffer, decl_buffer, inline, alloc_shared

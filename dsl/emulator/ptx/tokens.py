@@ -1,0 +1,80 @@
+"""PTX text as tokens, read from left to right. PTX ISA chapter 4, Syntax."""
+
+from __future__ import annotations
+
+import bisect
+import re
+
+from dsl.emulator.ptx import literals
+from dsl.emulator.ptx.syntax import PtxError
+
+_TOKEN = re.compile(
+    r"""(?:\s+|//[^\n]*|/\*.*?\*/)
+    | (?P<token>
+        "(?:\\.|[^"\\])*"
+      | 0[fF][0-9a-fA-F]{8}\b | 0[dD][0-9a-fA-F]{16}\b | 0[xX][0-9a-fA-F]+U? | 0[bB][01]+U?
+      | \d+\.\d*(?:[eE][+-]?\d+)? | \d+[eE][+-]?\d+ | \d+U?
+      | [A-Za-z_$%][\w$]*(?:\.[A-Za-z0-9_$]+(?:::[\w$]+)*)*
+      | \.[A-Za-z_][\w$]*(?:::[\w$]+)*
+      | [^\s]
+      )""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Tokens:
+    """The tokens of a text, and the place of the next one."""
+
+    def __init__(self, text: str):
+        self.text = text
+        self.tokens: list[str] = []
+        self.starts: list[int] = []
+        for match in _TOKEN.finditer(text):
+            if match.lastgroup:
+                self.tokens.append(match.group())
+                self.starts.append(match.start())
+        self.newlines = [m.start() for m in re.finditer("\n", text)]
+        self.at = 0
+        self.tokens.append("")
+        self.starts.append(len(text))
+
+    def line(self, index: int | None = None) -> int:
+        """The line, from 1, of a token; of the next one unless told."""
+        return bisect.bisect_left(self.newlines, self.starts[self.at if index is None else index]) + 1
+
+    def error(self, message: str) -> PtxError:
+        return PtxError(f"PTX line {self.line()}: {message}, found `{self.tokens[self.at] or 'end of text'}`")
+
+    def take(self, expected: str | None = None) -> str:
+        """The next token, which must be `expected` where that is given. Raises PtxError."""
+        token = self.tokens[self.at]
+        if (expected is not None and token != expected) or not token:
+            raise self.error(f"expected `{expected or 'a token'}`")
+        self.at += 1
+        return token
+
+    def accept(self, token: str) -> bool:
+        """Take the next token if it is this one; whether it was."""
+        if self.tokens[self.at] == token:
+            self.at += 1
+            return True
+        return False
+
+    def integer(self) -> int:
+        sign = -1 if self.accept("-") else 1
+        token = self.take().rstrip("U")
+        try:
+            return sign * literals.integer(token)
+        except ValueError:
+            self.at -= 1
+            raise self.error("expected an integer") from None
+
+    def integer_list(self) -> list[int]:
+        values = [self.integer()]
+        while self.accept(","):
+            values.append(self.integer())
+        return values
+
+    def skip_to_semicolon(self) -> None:
+        while self.take() != ";":
+            pass
