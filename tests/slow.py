@@ -109,7 +109,7 @@ def pytest_collection_modifyitems(config, items):
     if config.option.slow:
         return
     day = date.fromisoformat(config.option.slow_seed)
-    named = {Path(argument.partition("::")[0]).absolute() for argument in config.args}
+    named = named_files(config)
     chosen, left_out = [], []
     for item in items:
         runs = item.path in named or not item.get_closest_marker("slow") or is_of_the_day(item.nodeid, day)
@@ -117,6 +117,18 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = chosen
+
+
+def named_files(config) -> set[Path]:
+    """The files that the command line names."""
+    paths = {Path(argument.partition("::")[0]).absolute() for argument in config.args}
+    return {path for path in paths if path.is_file()}
+
+
+def takes(config, text: str) -> bool:
+    """Whether a check that is made of very many texts is made of this one: of a sample, unless files were named."""
+    day = date.fromisoformat(config.option.slow_seed)
+    return config.option.slow or bool(named_files(config)) or is_of_the_day(text, day)
 
 
 def is_of_the_day(test: str, day: date) -> bool:

@@ -3,19 +3,13 @@
 import re
 from pathlib import Path
 
-from tests import fork_server
+from tests.recorded import output, recorded
 
 PROGRAM = Path(__file__).with_name("dynamic_composition.py")
 
 
-def output_of(*command: str) -> str:
-    run = fork_server.run([*command, str(PROGRAM)])
-    assert run.returncode == 0, run.stderr
-    return run.stdout
-
-
 def test_compositions_are_upstreams():
-    theirs, ours = output_of(), output_of("-m", "dsl", "--device", "emulator")
-    assert ours == theirs
+    ours = output(PROGRAM, "-m", "dsl", "--device", "emulator")
+    assert ours == recorded(PROGRAM)
     values = re.findall(r"^(\d+) (\d+)$", ours, re.MULTILINE)
     assert len(values) == 60 and all(composed == applied for composed, applied in values)

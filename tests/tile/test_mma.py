@@ -3,7 +3,6 @@
 Modules tested here: dsl/tile/registers.py.
 """
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -12,21 +11,15 @@ import pytest
 import dsl.cutlass as cutlass
 from dsl.cutlass import BFloat16, Float8E4M3FN, Float8E5M2, Float16, Float32, Float64, TFloat32, Uint8, cute
 from dsl.cutlass.cute.nvgpu import CopyUniversalOp, MmaUniversalOp, warp
-from tests import fork_server
+from tests.recorded import output, recorded
 
 PROGRAM = Path(__file__).with_name("mma_program.py")
 
 
-def output_of(*command: str) -> str:
-    done = fork_server.run(["-W", "ignore", *command, str(PROGRAM)], env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_layouts_and_instructions_are_upstreams():
-    theirs = output_of()
+    theirs = recorded(PROGRAM)
     assert theirs.count("\n") > 2000 and "mma.sync" in theirs
-    assert output_of("-m", "dsl") == theirs
+    assert output(PROGRAM, "-m", "dsl") == theirs
 
 
 # --- products --------------------------------------------------------------------------------------------------------
