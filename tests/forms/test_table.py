@@ -27,6 +27,7 @@ def test_the_emulator_takes_every_form(forms):
         emulator.load(form.ptx)
 
 
+@pytest.mark.slow
 def test_the_assembler_takes_every_form_for_its_target_and_version(forms, ptxas_path, tmp_path):
     modules = collections.defaultdict(list)
     for form in forms:

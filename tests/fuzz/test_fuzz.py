@@ -42,6 +42,7 @@ def test_programs_of_a_fixed_seed_are_clean(tmp_path):
     assert " 0 failures" in done.stdout and not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "statement, told",
     [

@@ -40,6 +40,7 @@ ENDS = {
 }
 
 
+@pytest.mark.slow
 def test_kinds_of_end_are_told_apart(tmp_path):
     paths = []
     for number, statement in enumerate(ENDS):

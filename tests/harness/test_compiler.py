@@ -172,6 +172,7 @@ def test_on_a_host_it_is_the_package_there(on_host, write):
         assert outcome.kernels[0]["launches"] == [{"grid": [1, 1, 1], "block": [32, 1, 1], "smem_bytes": 0}]
 
 
+@pytest.mark.slow
 def test_machine_code_is_recorded_where_it_is_asked_for(write, tmp_path, ptxas_path):
     (case,) = write(KERNEL).cases()
     found, run = {}, Session(tmp_path)

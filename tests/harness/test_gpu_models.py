@@ -55,6 +55,7 @@ def said(write, tmp_path, monkeypatch, capsys):
     return said
 
 
+@pytest.mark.slow
 def test_each_model_keeps_its_own_answer(said, tmp_path):
     goldens = tmp_path / "repros/goldens/one"
     status, text = said("--update-goldens")
@@ -92,6 +93,7 @@ def test_an_unknown_model_is_said(said):
     assert status == 3 and "unknown GPU model b300: the emulator has a100, " in text
 
 
+@pytest.mark.slow
 def test_the_plugin_takes_it_too(pytester, monkeypatch):
     monkeypatch.delenv("CI", raising=False)
     folder = pytester.mkdir("repros")

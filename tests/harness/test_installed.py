@@ -87,6 +87,7 @@ def theirs(tmp_path_factory, uv):
     return found
 
 
+@pytest.mark.slow
 def test_a_repository_of_somebody_else(theirs):
     before = theirs.files()
     status, said = theirs.run("pytest", "claims", "--junitxml=.repro/j.xml", "--json-report",
@@ -135,6 +136,7 @@ def test_their_own_settings_are_read_and_their_own_tests_left_alone(theirs):
         assert status == 0 and "1 passed" in said and "gpu-repro" not in said, said
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_what_the_program_opens(theirs):
     status, said = theirs.run("repro", "new", "first", cwd="checks")
     assert status == 0 and "pass: predicted" in said, said

@@ -320,6 +320,7 @@ def test_records_and_junit(pytester, accepted):
     assert 'name="duration.call_s"' in xml
 
 
+@pytest.mark.slow
 def test_xdist_writes_in_the_controller_alone(pytester, repros):
     files = {f"r{i}": (TWICE, WIDTHS) for i in range(3)}
     repros(**files, big=give("np.zeros(5000)"), fails=give("3"))

@@ -100,6 +100,7 @@ for n in range(40):
 """
 
 
+@pytest.mark.slow
 def test_eight_processes_write_one_store_and_read_it(tmp_path):
     (tmp_path / "pyproject.toml").write_text("")
     script = WRITER.format(tests=str(CRASH.parent), root=str(tmp_path))

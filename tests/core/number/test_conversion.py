@@ -78,6 +78,7 @@ def test_to_8_bits_saturates(place, name, source):
     assert got.view(torch.uint8).tolist() == expected.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [in_kernel, on_host])
 @pytest.mark.parametrize("name", GREATEST)
 @pytest.mark.parametrize("target", ["Float32", "Float16", "BFloat16"])

@@ -68,6 +68,7 @@ STATEMENT = st.one_of(
 LOOP = st.lists(STATEMENT, min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @given(
     LOOP, LOOP, LOOP,
     st.sampled_from(["", "setp.ge.u32 %p, %t, 20; @%p bra DONE;", "and.b32 %r, %t, 6; setp.eq.u32 %p, %r, 4; @%p ret;",

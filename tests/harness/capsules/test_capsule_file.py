@@ -278,6 +278,7 @@ def test_a_stand_in_that_says_so_validates_nothing(project, results, tmp_path):
     assert not (project / "repros/goldens").exists() and not (project / "repros/records").exists()
 
 
+@pytest.mark.slow
 def test_a_gpu_that_leaves_an_element_as_it_was_shows_it_by_the_second_recording(project, recorded, stand_in, tmp_path):
     path = project / "repros/poisoned.py"
     path.write_text(path.read_text().replace("x[i] = 1.0", "x[i // 2] = 1.0"))
@@ -321,6 +322,7 @@ def test_a_stale_capsule_is_refused_by_name(project, results):
     assert not (project / "repros/goldens/adds").exists()
 
 
+@pytest.mark.slow
 def test_a_repro_that_moved_since_it_was_recorded_is_judged_where_it_is(project, results):
     (project / "repros/warp").mkdir()
     (project / "repros/adds.py").rename(project / "repros/warp/adds.py")
@@ -417,6 +419,7 @@ def test_k_takes_pytests_expressions(recorded):
         capsule_file.find([folder], "and")
 
 
+@pytest.mark.slow
 def test_a_recording_made_again_has_the_same_bytes(recorded, tmp_path):
     def blobs(path: Path) -> set[str]:
         with zipfile.ZipFile(path) as file:

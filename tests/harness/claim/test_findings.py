@@ -42,6 +42,7 @@ def test_repros_whose_outputs_vary_say_so():
     assert not read(REPROS / "race_tree_sum_without_barrier.py").varies
 
 
+@pytest.mark.slow
 def test_a_claim_about_outputs_fails_where_its_kernel_races(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.chdir(tmp_path)

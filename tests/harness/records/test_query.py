@@ -277,6 +277,7 @@ def test_help_teaches(capsys, command):
     assert left.value.code == 0 and text.count(f"\n  repro {command}") >= 2
 
 
+@pytest.mark.slow
 def test_from_a_kernel_to_the_lanes_and_the_ptx_that_changed(root, said):
     """What a real run leaves: PTX as text, the differing lanes, the question; and the way back to a pass."""
     for name in ("shfl_width", "zfill", "vote"):

@@ -183,6 +183,7 @@ assert nine(4) == handle_of(nine)(4) == 13
     assert said.split() == ["Fault", "True", "RuntimeError", "True"]
 
 
+@pytest.mark.slow
 def test_on_a_gpu_launches_are_made_by_machine_code_and_told_when_asked(on_gpu):
     said = on_gpu("""
 import ctypes
