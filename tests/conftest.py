@@ -1,6 +1,7 @@
 """PTX that programs compile to in this process is given to ptxas at the end, which must take it: a sample that changes
 daily, and all of it with --slow or where the command line names files."""
 
+import gc
 import importlib.util
 import os
 import re
@@ -27,6 +28,7 @@ def pytest_configure(config):
     if getattr(config.option, "numprocesses", None):
         config.option.maxworkerrestart = "0"
     slow.pytest_configure(config)
+    gc.disable()  # until tests are collected: what they are made of stays, and looking through it takes long
     os.environ["DSL_CACHE"] = "0"
     import dsl.launch.call.compiler
 
@@ -41,6 +43,12 @@ def pytest_configure(config):
         return made
 
     dsl.launch.call.compiler.compile_modules = compile_modules
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session):
+    gc.enable()
+    gc.freeze()
 
 
 _PTX = pytest.StashKey[dict[str, str]]()

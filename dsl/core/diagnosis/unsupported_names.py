@@ -83,7 +83,13 @@ def refuser(
 
 
 def _meant(module: str, name: str, theirs: set[str]) -> str:
-    """The fix for a `name` that `module` does not have."""
+    """The fix for a `name` that `module` does not have.
+
+    A private name is a tool's question about an object (unittest.mock's `_mock_name`), and no misspelling.
+    """
+    listed = f"`dir({module.rpartition('.')[2]})` lists the names it has"
+    if name.startswith("_"):
+        return listed
     own = [each for each in vars(_module_called(module)) if not each.startswith("_")]
     if (near := spelling.nearest(name, own)) is not None:
         return f"did you mean `{near}`?"
@@ -92,7 +98,7 @@ def _meant(module: str, name: str, theirs: set[str]) -> str:
         return f"did you mean `{elsewhere}`?"
     if (near := spelling.nearest(name, theirs)) is not None:
         return f"did you mean `{near}`? It is not part of this compiler yet"
-    return f"`dir({module.rpartition('.')[2]})` lists the names it has"
+    return listed
 
 
 def _module_called(name: str) -> Any:
