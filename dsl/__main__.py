@@ -151,6 +151,13 @@ def _parser() -> argparse.ArgumentParser:
         "wrote decides something); race,undefined or all; default: none (also: DSL_CHECK=all)",
     )
     parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=int,
+        default=0,
+        help="let the emulator run blocks, warps and lanes in an order that N chooses; default: as is fastest",
+    )
+    parser.add_argument(
         "--gpu-model",
         metavar="NAME",
         type=_gpu_model,
@@ -227,6 +234,7 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
     if options.no_cache:
         os.environ["DSL_CACHE"] = "0"
     session.look_for(options.check)
+    session.schedule(options.seed)
     session.announce(lambda sentence: print(f"dsl: {sentence}", file=sys.stderr, flush=True))
     if options.timeout:
         signal.signal(signal.SIGALRM, _time_is_over)

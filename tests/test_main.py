@@ -68,6 +68,25 @@ def test_params_are_given_by_name(tmp_path):
     assert "out = [ 0  7 14 21]" in dsl("good.py", "-p", "n=7", "--device", "emulator", folder=tmp_path).stdout
 
 
+def test_a_seed_chooses_the_order_of_threads(tmp_path):
+    """Who comes first at an atomic: without a seed thread 0, with one whom it chooses, each time the same."""
+    body = GOOD.replace("out[t] = t * n", "out[t] = cute.arch.atomic_add(n_ptr.iterator, cutlass.Int32(1))")
+    body = body.replace("n: cutlass.Int32)", "n: cutlass.Int32, n_ptr: cute.Tensor)").replace(
+        "kernel(out, n)", "kernel(out, n, n_ptr)"
+    )
+    body = body.replace("host(from_dlpack(out), n)", "host(from_dlpack(out), n, from_dlpack(np.zeros(1, np.int32)))")
+    (tmp_path / "order.py").write_text(body)
+
+    def out(*options: str) -> str:
+        run = dsl(*options, "order.py", "--device", "emulator", folder=tmp_path)
+        assert run.returncode == 0, run.stderr
+        return run.stdout.splitlines()[-1]
+
+    assert out() == "out = [0 1 2 3]"
+    seeded = [out("--seed", str(n)) for n in range(1, 5)]
+    assert len({*seeded}) > 1 and out("--seed", "4") == seeded[3]
+
+
 def test_standard_input_has_a_source_too():
     run = dsl("-", "--device", "emulator", text=GOOD)
     assert run.returncode == 0 and "out = [0 3 6 9]" in run.stdout, run.stderr
