@@ -40,9 +40,12 @@ PARTIAL_WARPGROUP = 34  # a warpgroup's instruction that not all its threads can
 PARTIAL_WARP = 32  # a warp's instruction that not all 32 lanes reach; the address is the mask of those that do not
 
 EARLY = 65  # `detail` of an access to shared memory of a block that may end before it
+IN_FLIGHT = 66  # `detail` of a copy to shared memory of a block that ends before it has waited for it
 CLUSTER = 64  # `detail` of an access by an address in shared memory of a cluster; its rank is in the address
 
-COPIED_OUT = -(1 << 31)  # beside the bytes that `landed` hears of: a copy out of shared memory, which only reads
+# Beside the bytes that `landed` hears of: a copy out of shared memory, which only reads; one that an mbarrier tells of,
+# which counts as complete for who has waited there.
+COPIED_OUT, SIGNALS = -(1 << 31), 1 << 30
 
 # What an address interval is, as bits: an access names the kinds it may touch.
 GLOBAL, SHARED, LOCAL, CONST, PARAM = 1, 2, 4, 8, 16
@@ -51,6 +54,7 @@ GENERIC = GLOBAL | SHARED | LOCAL | CONST | PARAM
 # What a slot is doing: nothing, a block, a block that only polls memory for now, a block that will not go on, nothing
 # while other blocks of its cluster run.
 IDLE, RUNNING, WAITING, DEAD, GONE = range(5)
+MULTICAST = 1 << 16  # set in the mask of the blocks that a copy is for; without it the address says which
 RANK_SHIFT = 24  # of an address in shared memory of a cluster: the rank of its block + 1; 0: the block that says it
 NO_FAULT = 2**64 - 1
 # What orders threads besides barriers of whole blocks, as bits; what order.py is told or asked.
@@ -59,8 +63,8 @@ THREADS_ORDERED, BLOCKS_ORDERED = 1, 2
     ORDER_ACROSS, ORDER_BARRIER, ORDER_ARRIVE, ORDER_WARP, ORDER_MB_INIT, ORDER_MB_ARRIVE, ORDER_MB_WAIT, ORDER_FENCE,
     ORDER_ACCESS, ORDER_WGMMA, ORDER_WGMMA_WAIT, ORDER_WGMMA_DONE, ORDER_PROXY, ORDER_GENERIC,
     ORDER_CLUSTER_ARRIVE, ORDER_CLUSTER_DONE, ORDER_CLUSTER_WAIT, ORDER_INIT_FENCE, ORDER_VISIT, ORDER_EXIT,
-    ORDER_MB_LANDED, ORDER_MAP_CHANGED, ORDER_MAP_FENCED, ORDER_MAP_USED,
-) = range(24)  # fmt: skip
+    ORDER_MB_LANDED, ORDER_MAP_CHANGED, ORDER_MAP_FENCED, ORDER_MAP_USED, ORDER_COPY, ORDER_WGMMA_ACROSS,
+) = range(26)  # fmt: skip
 ASKED = 2  # of `stop`: signals are to be heard, and the block may then go on (1: it is to stop)
 
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
@@ -175,6 +179,9 @@ class Context(ctypes.Structure):
         ("matrix_known", _u64),  # u32 a thread, as `proxied`
         ("proxied", _u64),
         ("matrix_group", _u32),
+        ("peer_group", _u32),  # the last write of another block that this group of wgmma may read: its entry in a cell
+        ("peer_meta", _u64),
+        ("peer_labels", _u64),
         ("other_block", _u64),
         ("other_thread", _u32),
         ("other_site", _u32),

@@ -77,6 +77,7 @@ def kernel(
             for j in range(tidx, cute.size(TILE), 128):
                 value = box_in[j % 32, j // 32, state.index]
                 box_out[j % 32, j // 32, state.index] = value + value
+            cute.arch.sync_warp()  # one lane releases for its warp
             loads.consumer_release(state)
             cute.arch.fence_proxy("async.shared", space="cta")
             meet.arrive_and_wait()

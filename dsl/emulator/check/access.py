@@ -67,8 +67,11 @@ def _orders(instr: Instr) -> int:
         return THREADS
     if instr.opcode == "wgmma":
         return THREADS | MATRICES
+    if "async" in mods and instr.opcode in ("st", "red"):
+        return THREADS | BLOCKS | BULK
     if instr.opcode == "tensormap" or (instr.opcode == "cp" and "bulk" in mods and "prefetch" not in mods):
-        return THREADS | BULK
+        peers = "multicast::cluster" in mods or ("shared::cta" in mods and "shared::cluster" in mods)
+        return THREADS | BULK | BLOCKS * peers
     if instr.opcode in ("fence", "membar"):
         if "proxy" in mods or "mbarrier_init" in mods:
             return 0

@@ -9,11 +9,14 @@ there. PTX ISA 9.7.13.3, 9.7.13.15.
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dsl.emulator import context
+from dsl.emulator.check.bulk_flight import Flight
 
 
 def joined(clocks: dict, more: dict) -> dict:
@@ -35,6 +38,17 @@ def later(clocks: dict, older: dict) -> dict:
     return joined(clocks, older)
 
 
+@dataclass(frozen=True)
+class Wait:
+    """The last wait of a thread at an mbarrier: for which phase, where, how often the thread had arrived anywhere by
+    then, and whether it had waited for that phase before it arrived last."""
+
+    phase: int
+    site: int
+    releases: int
+    again: bool
+
+
 class Mbarrier:
     """`arrived`: what the arrivals made known; `ended`: what those did that came before its phase last ended."""
 
@@ -43,6 +57,20 @@ class Mbarrier:
         self.arrived: dict = {}
         self.ended: dict = {}
         self.fenced_at: int | None = None  # how often the cluster had met when its init was fenced
+        self.seen_by: set[tuple[int, int]] = set()  # (block, thread) that have seen its init
+        self.phase = 0  # the number of the phase that goes on
+        self.begun: dict[tuple[int, int], deque[Flight]] = {}  # by (block, thread): copies that will signal it
+        self.landed: list[Flight] = []  # in this phase
+        self.complete: list[Flight] = []  # in those before, and no thread of the block has waited since
+        self.waits: dict[int, Wait] = {}  # by thread of the block
+        self.arrivers: set[tuple[int, int]] = set()  # (block, thread)
+
+    def ends(self) -> None:
+        """The phase has ended."""
+        self.ended = self.arrived
+        self.phase += 1
+        self.complete += self.landed
+        self.landed = []
 
 
 class Barrier:
@@ -56,10 +84,11 @@ class Barrier:
 
 
 class ClusterOrder:
-    """The clusters of one launch, one after another in each ring of slots. `slot_of` gives the Slot of an address."""
+    """The clusters of one launch, one after another in each ring of slots. `slot_of` gives the Slot of an address;
+    `race_landed` is native code."""
 
-    def __init__(self, slot_of):
-        self.slot_of = slot_of
+    def __init__(self, slot_of, race_landed):
+        self.slot_of, self.race_landed = slot_of, race_landed
         self.barriers: dict[int, Barrier] = {}  # by the address of the first block's slot
         self.mbarriers: dict[int, Mbarrier] = {}
 
@@ -142,48 +171,95 @@ class ClusterOrder:
         one = self.mbarrier(block, address)
         if owner is not None and owner is not slot:
             self.access(slot, thread, address, how >> 8)
-            if not self._sees(slot, thread, one):
-                slot.report(context.NOT_VISIBLE, thread, address, how >> 8)
-                return
+        if thread >= 0 and not self._sees(slot, thread, block, one):
+            slot.report(context.NOT_VISIBLE, thread, address, how >> 8)
+            return
         if one is None:
             one = self.mbarriers[address] = Mbarrier(block)
         clocks = slot.fences.get(thread, ({}, False))[0] if how & 2 else slot.clock(thread)
         one.arrived = joined(one.arrived, clocks)
+        one.arrivers.add((slot.block, thread))
+        slot.releases[thread] = slot.releases.get(thread, 0) + 1
         if how & 1:
-            one.ended = one.arrived
+            one.ends()
         slot.step(thread)
 
+    def copy(self, slot, thread: int, address: int, barrier: int) -> int:
+        """A thread begins a copy to an address, which will signal an mbarrier of the same block; 1 where that may not
+        be there yet."""
+        owner: Any = self.owner(slot, address)
+        one, site = self.mbarrier(owner.block, barrier), slot.ctx.other_site
+        if not self._sees(slot, thread, owner.block, one):
+            slot.report(context.NOT_VISIBLE, thread, barrier, site)
+            return 1
+        if one is None:
+            one = self.mbarriers[barrier] = Mbarrier(owner.block)
+        ctx = slot.ctx
+        flight = Flight(slot, thread, site, address, ctx.address, ctx.access_bytes, barrier, one.phase)
+        one.begun.setdefault((slot.block, thread), deque()).append(flight)
+        owner.flights.append(flight)
+        owner.copies.append(flight)
+        return 0
+
     def landed(self, slot, thread: int, address: int, ended: int) -> None:
-        """Bytes that a thread's copy brings: who waits for the phase has seen the copy, not all that its thread did."""
+        """Bytes that a thread's copy brings."""
         one = self.mbarriers.get(address)
         if one is None:
             one = self.mbarriers[address] = Mbarrier((self.owner(slot, address) or slot).block)
-        own = np.zeros(slot.threads, np.uint32)
-        own[thread] = max(int(slot.labels[thread]), slot.ctx.epoch)
-        one.arrived = joined(one.arrived, {slot.block: own})
+        if one.begun.get((slot.block, thread)):
+            one.landed.append(one.begun[slot.block, thread].popleft())
         if ended:
-            one.ended = one.arrived
-        slot.step(thread)
+            one.ends()
 
-    def _sees(self, slot, thread: int, one: Mbarrier | None) -> bool:
-        """Whether an mbarrier of another block has been made, as far as a thread can know."""
+    def _sees(self, slot, thread: int, block: int, one: Mbarrier | None) -> bool:
+        """Whether an mbarrier of a block has been made, as far as a thread can know."""
         if one is None:
-            return False
-        if one.fenced_at is not None and self.barrier(slot).phases > one.fenced_at:
+            return block == slot.block  # of the own block it is another mistake: bytes that nobody wrote
+        if (slot.block, thread) in one.seen_by:
             return True
-        clocks = (each.get(one.block) for each in slot.visible(thread))
-        return any(labels is not None and labels[one.thread] >= one.label for labels in clocks)
+        if one.fenced_at is not None and self.barrier(slot).phases > one.fenced_at:
+            sees = True
+        elif block == slot.block:
+            sees = thread == one.thread or slot.seen(thread)[one.thread] >= one.label
+        else:
+            clocks = (each.get(block) for each in slot.visible(thread))
+            sees = any(labels is not None and labels[one.thread] >= one.label for labels in clocks)
+        if sees:
+            one.seen_by.add((slot.block, thread))
+        return sees
 
     def wait_at(self, slot, thread: int, address: int, how: int) -> None:
         """A look at an mbarrier; `how` as above."""
         one = self.mbarrier(slot.block, address) if how & 1 else None
-        if one is None or not one.ended:
+        if one is None:
             return
+        if not self._sees(slot, thread, slot.block, one):
+            slot.report(context.NOT_VISIBLE, thread, address, how >> 8)
+            return
+        before, releases = one.waits.get(thread), slot.releases.get(thread, 0)
+        again = before is not None and before.phase == one.phase - 1 and before.releases != releases
+        one.waits[thread] = Wait(one.phase - 1, how >> 8, releases, again)
+        slot.last_wait[thread] = one
+        self._end_flights(slot, one)
         if how & 2:
             near, far = slot.pending.get(thread, ({}, {}))
             slot.pending[thread] = joined(near, one.ended), joined(far, one.ended)
         else:
             slot.learn(thread, one.ended)
+
+    def _end_flights(self, slot, one: Mbarrier) -> None:
+        """A thread has waited for what was copied until a phase ended: the copies are accesses of now, which all see
+        who have waited for it."""
+        for flight in one.complete:
+            slot.flights.remove(flight)
+            whose, thread = flight.slot, flight.thread
+            for address in filter(None, (flight.address, flight.source)):
+                self.race_landed(whose.address, thread, address, flight.size_bytes)
+            own = np.zeros(whose.threads, np.uint32)
+            own[thread] = max(int(whose.labels[thread]), whose.ctx.epoch)
+            one.ended = joined(one.ended, {whose.block: own})
+            whose.step(thread)
+        one.complete = []
 
     # ** how long shared memory is there
 
@@ -196,7 +272,15 @@ class ClusterOrder:
 
     @staticmethod
     def exit(slot, *_: int) -> None:
-        """The block has ended: each access of others has to be one that some thread of it has seen the end of."""
+        """The block has ended: each access of others has to be one that some thread of it has seen the end of, each
+        copy into its shared memory one that it has waited for."""
+        if slot.ctx.status:
+            return
+        if slot.flights:
+            one = slot.flights[0]
+            slot.ctx.other_block, slot.ctx.other_thread = one.slot.block, one.thread
+            slot.report(context.EXITED, one.thread, one.address, one.site, context.IN_FLIGHT)
+            return
         if not slot.visitors:
             return
         clocks = slot.common

@@ -18,17 +18,19 @@ stretch in which a thread learnt one knows it too.
 from __future__ import annotations
 
 import ctypes
+from collections import deque
 
 import numpy as np
 
 from dsl.emulator import context
-from dsl.emulator.check.bulk_flight import OF_MAP
-from dsl.emulator.check.cluster_order import ClusterOrder, joined, later
+from dsl.emulator.check.bulk_flight import OF_MAP, Flight
+from dsl.emulator.check.cluster_order import ClusterOrder, Mbarrier, joined, later
 from dsl.emulator.check.wgmma_reads import GENERIC_STORES, WgmmaReads
 
 SIGNATURE = ctypes.CFUNCTYPE(
     ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64
 )
+LANDED = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32)
 # What ORDER_ACCESS says of an access, as bits.
 READS, WRITES, ACQUIRES, RELEASES, CTA, MODIFIES = 1, 2, 4, 8, 16, 32
 
@@ -68,6 +70,10 @@ class Slot:
         self.arrived: dict[int, np.ndarray] = {}
         self.common: dict = {}  # what all threads know of other blocks
         self.visitors: dict[tuple[int, int], tuple] = {}  # (block, thread) -> its last access to this shared memory
+        self.releases: dict[int, int] = {}  # by thread: its arrivals at mbarriers
+        self.last_wait: dict[int, Mbarrier] = {}  # by thread: where it last waited for a phase
+        self.copies: deque[Flight] = deque(maxlen=256)  # the last ones into this shared memory
+        self.flights: list[Flight] = []  # copies into this shared memory that no thread of the block has waited for
         self.fences: dict[int, tuple[dict, bool]] = {}
         self.pending: dict[int, tuple[dict, dict]] = {}
         self.acquired: dict[tuple, int] = {}
@@ -148,7 +154,7 @@ class Slot:
 class Order:
     """The order of one launch. `event` is what native code calls; it never raises."""
 
-    def __init__(self, failed, sites) -> None:
+    def __init__(self, failed, sites, functions: dict[str, int]) -> None:
         self.sites = sites
         self.slots: dict[int, Slot] = {}
         self.places: dict[tuple, Place] = {}
@@ -156,7 +162,7 @@ class Order:
         self.callback = SIGNATURE(self.event)
         self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
         self.failed = failed
-        clusters = self.clusters = ClusterOrder(self._slot)
+        clusters = self.clusters = ClusterOrder(self.slot_of, LANDED(functions["emu_race_landed"]))
         self._rows = {
             context.ORDER_ACROSS: self._across, context.ORDER_BARRIER: self._barrier,
             context.ORDER_ARRIVE: self._arrive, context.ORDER_WARP: self._warp,
@@ -167,22 +173,23 @@ class Order:
             context.ORDER_MAP_USED: self._map_used,
             context.ORDER_CLUSTER_ARRIVE: clusters.arrive, context.ORDER_CLUSTER_DONE: clusters.complete,
             context.ORDER_CLUSTER_WAIT: clusters.wait, context.ORDER_INIT_FENCE: clusters.fence_init,
-            context.ORDER_VISIT: clusters.access, context.ORDER_EXIT: clusters.exit,
+            context.ORDER_VISIT: clusters.access, context.ORDER_EXIT: clusters.exit, context.ORDER_COPY: clusters.copy,
             context.ORDER_WGMMA: lambda slot, thread, group, site: slot.wgmma.begins(thread, group, site),
             context.ORDER_WGMMA_WAIT: lambda slot, thread, complete, _: slot.wgmma.waits(thread, complete),
-            context.ORDER_WGMMA_DONE: lambda slot, thread, group, _: slot.wgmma.is_done(thread, group),
+            context.ORDER_WGMMA_DONE: self._wgmma_done,
+            context.ORDER_WGMMA_ACROSS: lambda slot, thread, where, what: slot.wgmma.has_seen(thread, where, what),
             context.ORDER_PROXY: lambda slot, thread, *_: slot.wgmma.fenced(thread),
             context.ORDER_GENERIC: lambda slot, thread, site, _: self.sites[site].opcode in GENERIC_STORES,
         }  # fmt: skip
 
     def event(self, address: int, what: int, thread: int, a: int, b: int) -> int:
         try:
-            return self._rows[what](self._slot(address), thread, a, b) or 0
+            return self._rows[what](self.slot_of(address), thread, a, b) or 0
         except BaseException as error:
             self.failed(address, error)
             return 0
 
-    def _slot(self, address: int) -> Slot:
+    def slot_of(self, address: int) -> Slot:
         """The slot whose context is at an address, its block the one that runs there now."""
         slot = self.slots.get(address)
         if slot is None:
@@ -190,6 +197,9 @@ class Order:
         if slot.block != slot.ctx.block:
             slot.begin()
         return slot
+
+    def _wgmma_done(self, slot: Slot, thread: int, group: int, owner: int) -> int:
+        return self.slot_of(owner).wgmma.is_done(slot, thread, group)
 
     # ** threads of a block
 

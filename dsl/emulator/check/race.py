@@ -14,6 +14,7 @@ writes of one value from one line of the author's are a race to PTX too; they ar
 from __future__ import annotations
 
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from dsl.emulator import context
 from dsl.emulator.builder import Builder, mates
@@ -24,6 +25,7 @@ SIGNATURES = {
     "emu_order_barrier": "void (ptr, i32)",
     "emu_order": "i32 (ptr, i32, i32, i64, i64)",
     "emu_free_entries": "void (ptr)",
+    "emu_race_landed": "void (ptr, i32, i64, i32)",
 }
 # A cell: how many entries it has, where those beyond the first two are, two entries.
 CELL_BYTES, ENTRY_BYTES, INLINE, CHUNK_BYTES, MOST = 48, 16, 2, 1024, 64
@@ -101,9 +103,8 @@ def _free() -> str:
 
 @contextmanager
 def each_write(f: Builder, first: str, size: str):
-    """The writes of this block to `size` (i32) bytes whose first cell is `first`: yields (warp, lanes, label, kind,
-    site), each an i32."""
-    shift, block = f.load("race_shift"), f.load("block")
+    """The writes to `size` (i32) bytes whose first cell is `first`: yields a Write."""
+    shift = f.load("race_shift")
     with f.for_range(f.op(f"lshr i32 {size}, {shift}")) as i:
         step = f.mul(f.cast("zext", i, "i32", "i64"), CELL_BYTES, "i64")
         cell = f.op(f"getelementptr i8, ptr {first}, i64 {step}")
@@ -113,19 +114,30 @@ def each_write(f: Builder, first: str, size: str):
             label, lanes = (f.get(f.op(f"getelementptr i8, ptr {entry}, i64 {n}")) for n in (8, 12))
             place = f.and_(meta, PLACE_MASK, "i64")
             kind = f.and_(f.cast("trunc", f.lshr(meta, KIND_SHIFT, "i64"), "i64", "i32"), 15)
-            mine = f.cmp("eq", f.lshr(place, 5, "i64"), block, "i64")
-            with f.if_(f.and_(f.cmp("ne", f.and_(kind, WRITE), 0), mine, "i1")):
+            with f.if_(f.cmp("ne", f.and_(kind, WRITE), 0)):
                 warp = f.and_(f.cast("trunc", place, "i64", "i32"), 31)
-                yield warp, lanes, label, kind, f.cast("trunc", f.lshr(meta, SITE_SHIFT, "i64"), "i64", "i32")
+                site = f.cast("trunc", f.lshr(meta, SITE_SHIFT, "i64"), "i64", "i32")
+                yield Write(meta, f.lshr(place, 5, "i64"), warp, lanes, label, kind, site)
 
 
-def report_write(f: Builder, writer: str, kind: str, site: str, size: str) -> None:
-    """End with 0 and a race: %tid reads, on its way, what thread `writer` of this block wrote at `site`; `size` is an
-    i64."""
-    f.store("other_block", f.load("block"))
-    f.store("other_thread", writer)
-    f.store("other_site", site)
-    f.store("other_kind", kind)
+class Write(NamedTuple):
+    """A write that a cell keeps, as values of the IR: i64 `meta` (its entry's first 8 bytes) and `block`, else i32."""
+
+    meta: str
+    block: str
+    warp: str
+    lanes: str
+    label: str
+    kind: str
+    site: str
+
+
+def report_write(f: Builder, write: Write, lane: str, mark: int, size: str) -> None:
+    """End with 0 and a race: %tid reads, on its way, what a lane wrote; `mark` is set in its kind, `size` is an i64."""
+    f.store("other_block", write.block)
+    f.store("other_thread", f.add(f.shl(write.warp, 5), lane))
+    f.store("other_site", write.site)
+    f.store("other_kind", f.or_(write.kind, mark))
     where = f"i32 {context.RACE}, i32 %site, i32 %tid, i64 %address, i64 {size}"
     f.do(f"call void @emu_fault(ptr %ctx, {where}, i64 {ASYNC})")
     f.do("ret i32 0")
@@ -340,7 +352,9 @@ def _race() -> str:
         at = f.add("%address", f.op(f"shl i64 {step}, {f.cast('zext', shift, 'i32', 'i64')}"), "i64")
         well = f.op(f"call i32 @touch(ptr %ctx, ptr {cell}, i32 %tid, i32 %site, {kinds}, i64 {at}, i64 {wide})")
         f.return_if(f.cmp("eq", well, 0), "i32 0")
-    with f.if_(f.and_(in_smem, f.cmp("ne", owner, "%ctx", "ptr"), "i1")):
+    waited_for = f.cmp("eq", f.and_("%kind", ASYNC), 0)  # a copy has its own way to be on: ORDER_COPY
+    foreign = f.and_(in_smem, f.cmp("ne", owner, "%ctx", "ptr"), "i1")
+    with f.if_(f.and_(foreign, waited_for, "i1")):
         where = f"i32 {context.ORDER_VISIT}, i32 %tid, i64 %address, i64 {f.cast('zext', '%site', 'i32', 'i64')}"
         f.op(f"call i32 @emu_order(ptr %ctx, {where})")
     f.do("ret i32 1")
@@ -348,7 +362,7 @@ def _race() -> str:
 
 
 def _landed() -> str:
-    """The thread has waited for its copy to `address`: it is a write of now."""
+    """The copy of a thread to or from `address` was waited for: it is an access of now."""
     f = Builder()
     first = f.op("call ptr @cell(ptr %ctx, i64 %address)")
     f.return_if(f.cmp("eq", first, "null", "ptr"), "void")
@@ -366,7 +380,7 @@ def _landed() -> str:
                 f.put(entry, f.and_(meta, ~(ASYNC << KIND_SHIFT), "i64"), "i64")
                 f.put(label_at, label)
     f.do("ret void")
-    return f.function("define internal void @race_landed(ptr %ctx, i32 %tid, i64 %address, i32 %size)")
+    return f.function("define void @emu_race_landed(ptr %ctx, i32 %tid, i64 %address, i32 %size)")
 
 
 # ** order

@@ -118,13 +118,14 @@ def _written() -> str:
 def _landed() -> str:
     """A copy of `size` bytes that the thread has waited for, for both checkers."""
     f = Builder()
-    with f.if_(f.cmp("ne", f.load("labels"), 0, "i64")):
-        nbytes = f.and_("%size", ~context.COPIED_OUT)
-        f.do(f"call void @race_landed(ptr %ctx, i32 %tid, i64 %address, i32 {nbytes})")
+    nbytes = f.and_("%size", context.SIGNALS - 1)
+    is_known = f.cmp("eq", f.and_("%size", context.SIGNALS), 0)
+    with f.if_(f.and_(f.cmp("ne", f.load("labels"), 0, "i64"), is_known, "i1")):
+        f.do(f"call void @emu_race_landed(ptr %ctx, i32 %tid, i64 %address, i32 {nbytes})")
     f.return_if(f.cmp("slt", "%size", 0), "void")
     valid = f.op("call ptr @valid(ptr %ctx, i64 %address)")
     with f.if_(f.cmp("ne", valid, "null", "ptr")):
-        wide = f.cast("zext", "%size", "i32", "i64")
+        wide = f.cast("zext", nbytes, "i32", "i64")
         f.do(f"call void @llvm.memset.p0.i64(ptr {valid}, i8 1, i64 {wide}, i1 false)")
     f.do("ret void")
     return f.function("define void @emu_landed(ptr %ctx, i32 %tid, i64 %address, i32 %size)")

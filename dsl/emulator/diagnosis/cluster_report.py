@@ -16,6 +16,10 @@ MEET = (
     "let the block that is done arrive at an mbarrier of the other (mapa, mbarrier.arrive.release.cluster), which "
     "waits for it"
 )
+MAKE_VISIBLE_HERE = (
+    "put a barrier of the block (bar.sync, cute.arch.sync_threads) between mbarrier.init and the first use by another "
+    "thread"
+)
 MAKE_VISIBLE = (
     "after mbarrier.init let its thread fence (fence.mbarrier_init.release.cluster, cute.arch.mbarrier_init_fence), "
     "then the blocks meet (barrier.cluster.arrive and .wait) before any arrives"

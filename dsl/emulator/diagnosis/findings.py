@@ -7,7 +7,7 @@ import warnings
 from dsl.emulator import context
 from dsl.emulator.check.access import ASYNC, STRONG, WRITE
 from dsl.emulator.check.register_flight import NO_FENCE, SITE_MASK
-from dsl.emulator.diagnosis import bulk_findings, cluster_report, fault_report, wgmma_findings
+from dsl.emulator.diagnosis import bulk_findings, cluster_report, fault_report, phases, wgmma_findings
 from dsl.emulator.faults import Fault, SameValueRace
 from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
 from dsl.emulator.runtime import memory
@@ -95,7 +95,8 @@ def _race(launch) -> Fault:
     elif bulk_findings.is_bulk(mine) or bulk_findings.is_bulk(other):
         words = f"{verb} {what}", "this thread" if same_thread else who, did
         lines_of_both = _at(place, there, other), _before(place)
-        message, fix = bulk_findings.race(mine, other, (my_kind, its_kind), words, lines_of_both)
+        order = phases.Order(launch, place)
+        message, fix = bulk_findings.race(mine, other, (my_kind, its_kind), words, lines_of_both, order)
     lines = [fault_report._head(place, "RACE"), *fault_report._source(place, message)]
     lines.append(f"    in `{launch.entry_name}`, {ctx.access_bytes} bytes of {what}")
     for name, instr, block, thread in (
@@ -126,11 +127,18 @@ def _register(launch) -> Fault:
 
 
 def _not_visible(launch) -> Fault:
-    """An arrival at another block's mbarrier that it may not have made yet."""
+    """An arrival or a wait at an mbarrier, or a copy that signals it, that may not have been made yet."""
     ctx = launch.ctx
     instr, what = launch.code.sites[ctx.site], place_of(launch, ctx.address, 1)
-    message = f"arrives at the mbarrier at {what}, whose mbarrier.init it may not see yet"
-    return _of_one(launch, instr, "MBARRIER_NOT_VISIBLE", message, ctx.block, cluster_report.MAKE_VISIBLE)
+    does = "signals" if bulk_findings.is_copy(instr) else "waits at" if _waits(instr) else "arrives at"
+    message = f"{does} the mbarrier at {what}, whose mbarrier.init it may not see yet"
+    foreign = cluster_report.place_of(launch, ctx.address) is not None
+    fix = cluster_report.MAKE_VISIBLE if foreign else cluster_report.MAKE_VISIBLE_HERE
+    return _of_one(launch, instr, "MBARRIER_NOT_VISIBLE", message, ctx.block, fix)
+
+
+def _waits(instr: Instr) -> bool:
+    return not {"test_wait", "try_wait"}.isdisjoint(instr.mods)
 
 
 def _early_exit(launch) -> Fault:
@@ -139,6 +147,9 @@ def _early_exit(launch) -> Fault:
     instr = launch.code.sites[ctx.site]
     owner = tuple(ctx.block_index)
     verb = {"mbarrier": "arrives at"}.get(instr.opcode) or _verb(instr, WRITE * (instr.opcode != "ld"))
+    if ctx.detail == context.IN_FLIGHT:
+        message, fix = bulk_findings.left_in_flight(verb, f"smem+0x{ctx.address - ctx.smem:x}", owner)
+        return _of_one(launch, instr, "EXITED_BLOCK", message, ctx.other_block, fix)
     message = (
         f"{verb} smem+0x{ctx.address - ctx.smem:x} of block {owner}, which may have exited: it does not wait for this"
     )

@@ -48,3 +48,5 @@ def _start(body, instr, kind: int, address, barrier, nbytes: int, low: str, high
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
     places = f"i64 {body.address(address)}, i64 {body.address(barrier)}, i32 {nbytes}"
     body.stop_unless(body.op(f"call i32 @emu_async_store(ptr %ctx, {where}, {places}, i64 {low}, i64 {high})"))
+    is_atomic = kind != KINDS["store"]
+    body.overwritten(instr, body.address(address), str(nbytes), body.address(barrier), is_atomic=is_atomic)

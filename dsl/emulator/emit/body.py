@@ -231,8 +231,11 @@ class Body(Builder):
     def ordered(self, what: int, a: str = "0", b: str = "0") -> None:
         """The thread meets others in a way that orders memory: `what` is one of context.ORDER_..., a and b are i64."""
 
-    def overwritten(self, instr: Instr, smem: str, size_bytes: str) -> None:
-        """`instr` has begun a copy of `size_bytes` (i32) to offset `smem` (i64) of shared memory."""
+    def overwritten(
+        self, instr: Instr, smem: str, size_bytes: str, barrier: str, mask: str = "0", source=None, is_atomic=False
+    ) -> None:
+        """`instr` has begun a copy of `size_bytes` (i32) to `smem`, which will signal `barrier`: addresses (i64) in
+        shared::cluster, of the blocks in `mask` (i32) where it is a multicast; `source` where it is one too."""
 
     def copied_out(self, instr: Instr, smem: str, size_bytes: str) -> None:
         """`instr` has begun a copy of `size_bytes` (i32) out of offset `smem` (i64) of shared memory."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dsl.emulator import context
 from dsl.emulator.emit.memory import nothing
 from dsl.emulator.ptx.syntax import Addr, Vec
-from dsl.emulator.runtime.bulk_copies import BOX_IN, BOX_OUT, BYTES_IN, BYTES_OUT, MULTICAST, REDUCTION_SHIFT
+from dsl.emulator.runtime.bulk_copies import BOX_IN, BOX_OUT, BYTES_IN, BYTES_OUT, REDUCTION_SHIFT
 from dsl.emulator.runtime.bulk_reductions import ALLOWED, OPERATIONS, TYPES, code
 from dsl.emulator.runtime.tensor_map import PIXELS
 
@@ -28,8 +28,14 @@ def copy(body, instr):
     )
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
     body.stop_unless(body.op(f"call i32 @emu_bulk_copy(ptr %ctx, {where}, {arguments})"))
-    told = body.overwritten if inwards else body.copied_out
-    told(instr, body.address(smem), body.read(size, 32))
+    _begins(body, instr, smem, body.read(size, 32), inwards, barrier, mask)
+
+
+def _begins(body, instr, smem, size_bytes: str, inwards: bool, barrier: str, mask: str) -> None:
+    if inwards:
+        body.overwritten(instr, body.address(smem), size_bytes, barrier, mask)
+    else:
+        body.copied_out(instr, body.address(smem), size_bytes)
 
 
 def _copy_to_peer(body, instr, reduction: int = 0):
@@ -37,6 +43,11 @@ def _copy_to_peer(body, instr, reduction: int = 0):
     arguments = f"i64 {body.address(source)}, i64 {body.address(target)}, i32 {body.read(size, 32)}"
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {BYTES_IN | reduction << REDUCTION_SHIFT}"
     body.stop_unless(body.op(f"call i32 @emu_bulk_peer(ptr %ctx, {where}, {arguments}, i64 {body.address(barrier)})"))
+    nbytes = body.read(size, 32)
+    there = body.address(source)
+    body.copied_out(instr, there, nbytes)
+    target = body.address(target)
+    body.overwritten(instr, target, nbytes, body.address(barrier), source=there, is_atomic=bool(reduction))
 
 
 def copy_box(body, instr):
@@ -111,8 +122,7 @@ def _box(body, instr, offsets: list[str] | None = None, rest: list | None = None
     form = f"i32 {rank | (PIXELS if offsets else 0)}"
     body.stop_unless(body.op(f"call i32 @emu_bulk_box(ptr %ctx, {where}, {addresses}, {form}, {numbers})"))
     form = body.address(Addr(place.base, place.offset))
-    told = body.overwritten if inwards else body.copied_out
-    told(instr, body.address(smem), body.op(f"call i32 @emu_box_bytes(i64 {form})"))
+    _begins(body, instr, smem, body.op(f"call i32 @emu_box_bytes(i64 {form})"), inwards, barrier, mask)
 
 
 def group(body, instr):
@@ -151,4 +161,4 @@ def _signal(body, instr, operands: list) -> tuple[str, str]:
     barrier = body.address(operands[0])
     if "multicast::cluster" not in instr.mods:
         return barrier, "0"
-    return barrier, body.or_(body.and_(body.read(operands[1], 32), MULTICAST - 1), MULTICAST)
+    return barrier, body.or_(body.and_(body.read(operands[1], 32), context.MULTICAST - 1), context.MULTICAST)

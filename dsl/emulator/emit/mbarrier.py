@@ -142,7 +142,7 @@ def _wait(body, instr) -> None:
     body.store("wait_site", str(body.site(instr)), linear)
     body.store("a", body.cast("ptrtoint", word_at, "ptr", "i64"), linear)  # for the report of a deadlock
     body.store("b", body.cast("trunc", asked, "i64", "i32"), linear)
-    how = _how(body, ended, _RELAXED * ("relaxed" in instr.mods))
+    how = _how(body, ended, _RELAXED * ("relaxed" in instr.mods) | body.site(instr) << _SITE)
     body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
     body.write(destination, ended, 1)
 

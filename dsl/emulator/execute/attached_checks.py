@@ -23,8 +23,8 @@ class Checks:
         self.launch, self.memory, code = launch, memory, launch.code
         self.race, self.undefined = "race" in code.checks, "undefined" in code.checks
         self.pages: list[Pages] = []
-        self.order = Order(self._failed, code.sites) if code.order_kinds else None
         self.functions = native.runtime("checks")
+        self.order = Order(self._failed, code.sites, self.functions) if code.order_kinds else None
         self.slots: list = []
         self._cells: dict[tuple, int] = {}
         numbers: dict[Any, int] = {}

@@ -283,7 +283,10 @@ class _Launch:
         """The report about `slot`."""
         from dsl.emulator.diagnosis import fault_report, findings
 
-        is_finding = self.slot.ctx.status in context.FINDINGS or self.slot.ctx.detail == context.EARLY
+        is_finding = self.slot.ctx.status in context.FINDINGS or self.slot.ctx.detail in (
+            context.EARLY,
+            context.IN_FLIGHT,
+        )
         return findings.fault_of(self) if is_finding else fault_report.fault_of(self)
 
     def _warn_of_note(self) -> None:

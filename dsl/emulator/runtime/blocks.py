@@ -10,6 +10,7 @@ from __future__ import annotations
 from dsl.emulator import context
 from dsl.emulator.builder import Builder, is_absent, mates
 from dsl.emulator.runtime import bulk_copies, cp_async_queue, schedule
+from dsl.emulator.runtime.barriers import tell_order
 
 SIGNATURES = {"emu_run_grid": "void (ptr, ptr)", "emu_cluster_over": "i1 (ptr)", "emu_cluster_wake": "void (ptr)"}
 
@@ -169,6 +170,8 @@ def _run_grid() -> str:
 
         f.start(run)
         f.do(f"call void %block(ptr {slot})")
+        with f.if_(f.cmp("ne", f.load("state", of=slot), context.WAITING)):
+            tell_order(f, context.ORDER_EXIT, "0", "0", slot)
         status = f.load("status", of=slot)
         f.do(f"br i1 {f.cmp('eq', status, 0)}, label %{ended}, label %{bad}")
         f.start(bad)

@@ -24,7 +24,6 @@ ENTRY_BYTES = 200
 KIND, THREAD, GROUP, SIZE, SMEM, OTHER, BARRIER, COORDS, MAP = range(9)
 REDUCTION_SHIFT = 8  # of a kind: above it is the code of bulk_reductions.py, 0 for a copy
 EVERY = 0x7FFFFFFF  # of groups
-MULTICAST = 1 << 16  # set in the mask of the blocks that a copy is for; without it the address says which
 
 SIGNATURES = {
     "emu_bulk_copy": "i32 (ptr, i32, i32, i32, i64, i64, i32, i64, i32)",
@@ -151,7 +150,10 @@ def _land() -> str:
             f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {wide}, i1 false)")
     landed, tid = f.load("landed"), f.get(_part(f, ENTRY, "%one", THREAD))
     with f.if_(f.cmp("ne", landed, 0, "i64")):
-        function, told = f.cast("inttoptr", landed, "i64", "ptr"), f.or_(size, f.select(into, 0, context.COPIED_OUT))
+        function, told = (
+            f.cast("inttoptr", landed, "i64", "ptr"),
+            f.or_(size, f.select(into, context.SIGNALS, context.COPIED_OUT)),
+        )
         f.do(f"call void {function}(ptr %ctx, i32 {tid}, i64 {smem}, i32 {told})")
     with f.if_(into):
         barrier = f.get(_part(f, ENTRY, "%one", BARRIER), "i64")
@@ -210,8 +212,8 @@ def _targets(f: Builder, size: str, alignment: int):
 
     Of a multicast they are those of the blocks in %mask, at the places that %smem and %barrier have in their block.
     """
-    many = f.cmp("ne", f.and_("%mask", MULTICAST), 0)
-    with f.for_bits(f.select(many, f.and_("%mask", MULTICAST - 1), 1)) as bit:
+    many = f.cmp("ne", f.and_("%mask", context.MULTICAST), 0)
+    with f.for_bits(f.select(many, f.and_("%mask", context.MULTICAST - 1), 1)) as bit:
         high = f.shl(f.cast("zext", f.add(bit, 1), "i32", "i64"), context.RANK_SHIFT, "i64")
         places = []
         for given, nbytes, align in (("%smem", size, alignment), ("%barrier", "8", 8)):

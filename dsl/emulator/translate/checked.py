@@ -91,20 +91,22 @@ class Checked(Thread):
         if self.order_kinds:
             self.op(f"call i32 @emu_order(ptr %ctx, i32 {what}, i32 {self.threads['linear']}, i64 {a}, i64 {b})")
 
-    def overwritten(self, instr: Instr, smem: str, size_bytes: str) -> None:
-        self._on_its_way(instr, smem, size_bytes, access.WRITE | access.ASYNC)
+    def overwritten(
+        self, instr: Instr, smem: str, size_bytes: str, barrier: str, mask: str = "0", source=None, is_atomic=False
+    ) -> None:
+        if self.order_kinds & access.BULK:
+            kind = access.WRITE | access.ASYNC | access.STRONG * is_atomic
+            where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {smem}, i32 {size_bytes}, i32 {kind}"
+            origin = cluster.generic(self, source) if source else "0"
+            where = f"{where}, i64 {barrier}, i32 {mask}, i64 {origin}"
+            answer = self.op(f"call i32 @emu_bulk_begins(ptr %ctx, {where})")
+            self.stop_unless(answer)
 
     def copied_out(self, instr: Instr, smem: str, size_bytes: str) -> None:
-        self._on_its_way(instr, smem, size_bytes, access.ASYNC)
-
-    def _on_its_way(self, instr: Instr, smem: str, size_bytes: str, kind: int) -> None:
-        """A bulk copy touches shared memory until it is waited for; what it reads there, generic stores have fenced."""
-        if not self.order_kinds & access.BULK:
-            return
-        address = cluster.generic(self, smem)  # mapa of the own rank is the own memory too
-        where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}, i32 {size_bytes}"
-        self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where}, i32 {kind})"))
-        if not kind & access.WRITE:
+        if self.order_kinds & access.BULK:
+            address = cluster.generic(self, smem)  # mapa of the own rank is the own memory too
+            where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}, i32 {size_bytes}"
+            self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where}, i32 {access.ASYNC})"))
             self.stop_unless(self.op(f"call i32 @emu_bulk_proxied(ptr %ctx, {where})"))
 
     def map_asked(self, instr: Instr, what: int, address: str) -> None:

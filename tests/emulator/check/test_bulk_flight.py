@@ -39,6 +39,7 @@ WRITE, USE, PROXY, SYNC = (
     "bar.sync 0;",
 )
 GIVE = "mbarrier.arrive.shared.b64 %q1, [empty];"
+ONE_LANE = "and.b32 %r2, %t, 31; setp.eq.u32 %p, %r2, 0; @%p mbarrier.arrive.shared.b64 %q1, [empty], 32;"
 KEEP = "st.global.b32 [%gt], %r0;"
 
 
@@ -76,6 +77,12 @@ PAIRS = {
     "a slot is given back before it is read": (
         f"{LOAD}\n{FULL} {{fix}}\n{wait('empty', 0, 'E', '%lead')}\n{LOAD}\n{wait('full', 1, 'U')} {KEEP}",
         f"{GIVE} {USE}|{USE} {GIVE}", "the slot was not given back"),
+    "the phase before is waited for again": (
+        f"{LOAD}\n{FULL} {SYNC} {USE}\n{GIVE} {wait('empty', 0, 'E', '%lead')}\n{LOAD}\n{{fix}}\n{USE} {KEEP}",
+        f"{wait('full', 0, 'U')}|{wait('full', 1, 'U')}", "smem+0x"),
+    "a lane gives the slot back before its warp has read": (
+        f"{LOAD}\n{FULL} {USE}\n{{fix}} {ONE_LANE}\n{wait('empty', 0, 'E', '%lead')}\n{LOAD}\n{wait('full', 1, 'U')} {KEEP}",
+        "|bar.warp.sync -1;", "the slot was not given back"),
     "a slot is loaded where others wrote": (
         f"{WRITE} {{fix}}\n{LOAD}\n{FULL}", f"|{PROXY} {SYNC}", "the slot was not given back|this thread has not waited for it"),
     "a store without a proxy fence": (

@@ -54,10 +54,8 @@ PIPELINE = (
     "OTHER: mbarrier.try_wait.parity.shared.b64 %p, [empty], 0; @!%p bra OTHER;\n@%lead1 st.shared.b32 [%s], %r0;\nEND:"
 )
 ARRIVE = "@%lead mbarrier.arrive.shared.b64 %q0, [empty];"
-FILL = (
-    "bar.sync 0; @%lead mbarrier.arrive.expect_tx.shared.b64 %q0, [full], 1024;\n"
-    f"{BULK}\n{{fix}} {SETS} {FENCE}\n{multiply()}\n{COMMIT} {wait(0)} bar.sync 0;"
-)
+EXPECT = "@%lead mbarrier.arrive.expect_tx.shared.b64 %q0, [full], 1024;"
+FILL = f"bar.sync 0; {EXPECT}\n{BULK}\n{{fix}} {SETS} {FENCE}\n{multiply()}\n{COMMIT} {wait(0)} bar.sync 0;"
 FILLED = "W: mbarrier.try_wait.parity.shared.b64 %p, [full], {0}; @!%p bra W;"
 # name: (kernel with {fix}, wrong | right, threads, what is said of the wrong one)
 PAIRS = {
@@ -110,7 +108,8 @@ PAIRS = {
     "an empty slot that is released before the wait": (
         PIPELINE, f"{ARRIVE} {wait(0)}|{wait(0)} {ARRIVE}", 256, "which the wgmma at"),
     "a bulk copy into the buffer": (
-        f"{READY}{multiply()}\n{COMMIT} {{fix}}\nbar.sync 0;\n{BULK}", f"|{wait(0)}", 128, "which the wgmma at"),
+        f"{READY}{multiply()}\n{COMMIT} {{fix}}\nbar.sync 0; {EXPECT}\n{BULK}\n{FILLED.format(0)}", f"|{wait(0)}", 128,
+        "which the wgmma at"),
     "cp.async into the buffer": (
         f"{READY}{multiply()}\n{COMMIT} {{fix}}\nbar.sync 0;\ncp.async.cg.shared.global [%m], [%gt], 16; "
         "cp.async.wait_all;", f"|{wait(0)}", 128, "which the wgmma at"),

@@ -1,0 +1,99 @@
+"""Fixes of races with copies that signal an mbarrier: which phase the copy is of, for which one the thread waited, who
+gave the slot back. Found by what threads waited for, whatever the barriers are called."""
+
+from __future__ import annotations
+
+from dsl.emulator.check.access import WRITE
+from dsl.emulator.check.bulk_flight import Flight
+from dsl.emulator.check.cluster_order import Mbarrier, Wait
+from dsl.emulator.diagnosis import cluster_report
+from dsl.span import Span
+
+
+class Order:
+    """What the order of a launch (check/order.py) knows of its two racing accesses; `place`: the author's line of the
+    one that was stopped."""
+
+    def __init__(self, launch, place: Span | None):
+        self.launch, self.place, self.ctx = launch, place, launch.ctx
+        self.order = launch.checks.order
+
+    def fix_of_wait(self, noun: str, at: str, here: str) -> str:
+        """Of a thread that touches what a copy fills; `noun` is what the instruction at `at` is."""
+        fix = f"wait for the phase of the full mbarrier that the {noun} at {at} signals (`pipeline.consumer_wait`)"
+        flight = self._flight()
+        one = self.order.clusters.mbarriers.get(flight.barrier) if flight is not None else None
+        wait = one.waits.get(self.ctx.thread) if one is not None else None
+        if flight is None or wait is None or wait.phase >= flight.phase:
+            return f"{fix} before {here}"
+        if wait.phase >= 0 and not wait.again:
+            return (
+                f"let {at} wait for the slot's empty mbarrier (`pipeline.producer_acquire`), where this thread arrives "
+                f"after {here}: {self._line(wait.site)} waits for phase {wait.phase} of the full one, the {noun} is "
+                f"for phase {flight.phase}"
+            )
+        return f"{fix} before {here}, phase {flight.phase} (parity {flight.phase & 1}); {self._late(wait)}"
+
+    def _late(self, wait: Wait) -> str:
+        if wait.phase < 0:
+            return f"the wait at {self._line(wait.site)} is for parity 1, which a new mbarrier passes at once"
+        phase = f"phase {wait.phase} (parity {wait.phase & 1})"
+        return f"the wait at {self._line(wait.site)} is for {phase}, which the thread had waited for before"
+
+    def fix_of_slot(self, at: str, here: str) -> str:
+        """Of a copy into a slot that a thread still reads, or has written, at `at`."""
+        ctx = self.ctx
+        empty = f"let {here} wait for the slot's empty mbarrier (`pipeline.producer_acquire`)"
+        if self.order is None:
+            return f"{empty}; who reads or writes the slot arrives there after {at}"
+        whose = next(slot for slot in self.order.slots.values() if slot.block == ctx.other_block)
+        last = whose.last_wait.get(ctx.other_thread)
+        wait = last.waits[ctx.other_thread] if last is not None else None
+        if wait is not None and (wait.again or wait.phase < 0):
+            full = f"let the thread at {at} wait for the next phase of the full mbarrier (`pipeline.consumer_wait`)"
+            return f"{full}; {self._late(wait)}"
+        if wait is None and not ctx.other_kind & WRITE:
+            return (
+                f"let the thread at {at} wait for the full mbarrier of the slot (`pipeline.consumer_wait`); if it "
+                f"reads what was there before, {empty}"
+            )
+        mine = self.order.slot_of(self.launch.slot.address).last_wait.get(ctx.thread)
+        if mine is not None and (lane := self._lane_for_its_warp(mine)) is not None:
+            return (
+                f"lane {lane} arrives at the empty mbarrier for its warp: put a barrier of the warp (bar.warp.sync, "
+                f"`cute.arch.sync_warp`) between {at} and that arrival"
+            )
+        if ctx.other_block != ctx.block:
+            return (
+                f"{empty}; the threads of each block that the copy is for arrive there after {at} (mapa, "
+                "mbarrier.arrive.release.cluster), and its count has them all"
+            )
+        return f"{empty}; who reads or writes the slot arrives there after {at}"
+
+    def _lane_for_its_warp(self, one: Mbarrier) -> int | None:
+        """The lane that arrives at an mbarrier where another one of its warp, the other thread, does not."""
+        block, other = self.ctx.other_block, self.ctx.other_thread
+        if (block, other) in one.arrivers:
+            return None
+        return next((lane for lane in range(32) if (block, (other & ~31) + lane) in one.arrivers), None)
+
+    def _flight(self) -> Flight | None:
+        """The copy that the other thread began, where it is one into the memory that this thread touches."""
+        owner = cluster_report.owner_of(self.launch, self.ctx.address)
+        if owner is None or self.order is None:
+            return None
+        ctx = self.ctx
+        flights = (
+            each
+            for each in reversed(self.order.slot_of(owner[0].address).copies)
+            if (each.slot.block, each.thread, each.site) == (ctx.other_block, ctx.other_thread, ctx.other_site)
+            and each.address <= ctx.address < each.address + each.size_bytes
+        )
+        return next(flights, None)
+
+    def _line(self, site: int) -> str:
+        instr = self.launch.code.sites[site]
+        there = self.launch.program.place_of(instr.loc)
+        if there is None:
+            return f"PTX line {instr.line}"
+        return f"line {there.line}" if self.place and there.file == self.place.file else f"{there.file}:{there.line}"
