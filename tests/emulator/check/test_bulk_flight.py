@@ -150,7 +150,8 @@ def test_the_wrong_one_is_found(name):
         assert any(each in str(fault) for each in message.split("|")), str(fault)
         assert re.search(r"^tma_kernel\.py:\d+:1: RACE\n", str(fault))
         assert "\nfix: " in str(fault) and "put a barrier of the block" not in str(fault)
-    assert outcome(wrong, checks=()) is None
+    unchecked = outcome(wrong, checks=())
+    assert unchecked is None or unchecked.kind == "deadlock"
 
 
 @pytest.mark.parametrize("name", PAIRS)
