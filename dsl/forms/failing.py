@@ -10,15 +10,18 @@ import numpy as np
 
 from dsl import emulator
 from dsl.emulator.runtime.tensor_core import DEFAULT_GPU_MODEL, GPU_MODELS
+from dsl.emulator.runtime.tensor_map import Im2col, Tiled
+from dsl.forms.form import BLOCK
+from dsl.forms.predict import aligned
 
 
 def results(case: dict[str, Any]) -> list[list[str]]:
     """What the emulator gives now: hexadecimal digits of each result of each thread, as the file has them."""
     types = case["types"]
     threads = case["threads"]
-    outs = [np.zeros(threads, kind) for kind in types["results"]]
+    outs = [aligned(np.zeros(threads, kind)) for kind in types["results"]]
     operands = [
-        np.frombuffer(b"".join(bytes.fromhex(text)[::-1] for text in column), kind).copy()
+        aligned(np.frombuffer(b"".join(bytes.fromhex(text)[::-1] for text in column), kind))
         for column, kind in zip(case["operands"], types["operands"], strict=True)
     ]
     model = next((name for name in GPU_MODELS if name == case.get("model")), DEFAULT_GPU_MODEL)
@@ -26,7 +29,15 @@ def results(case: dict[str, Any]) -> list[list[str]]:
     for index, array in enumerate([*outs, *operands]):
         memory.register(array.ctypes.data, array.nbytes, f"array {index}")
     params = [struct.pack("<Q", array.ctypes.data) for array in (*outs, *operands)]
-    emulator.launch(program, next(iter(program.entries)), (1, 1, 1), (threads, 1, 1), params, memory)
+    for row in case.get("maps", ()):
+        kind = Tiled if row["mode"] == "tiled" else Im2col
+        address = (*outs, *operands)[row["array"]].ctypes.data
+        params.append(kind(address=address, **row["arguments"]).encode())
+    blocks, block = max(threads // BLOCK, 1), min(threads, BLOCK)
+    cluster = (case.get("cluster", 1), 1, 1)
+    emulator.launch(
+        program, next(iter(program.entries)), (blocks, 1, 1), (block, 1, 1), params, memory, cluster=cluster
+    )
     return [[item.tobytes()[::-1].hex() for item in array] for array in outs]
 
 

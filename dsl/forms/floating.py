@@ -38,6 +38,10 @@ def arithmetic() -> Iterator[Form]:
         for kind in ("bf16", "bf16x2"):
             target = ("sm_80", "") if opcode == "fma" else ("sm_90", "7.8")
             yield simple(f"{opcode}.rn.{kind}", f"{kind} " * count, kind, *target)
+    for each in options(ROUNDINGS, ("", "ftz"), ("", "sat")):
+        yield simple(f"mad{each}.f32", "f32 f32 f32", "f32")
+    for each in ROUNDINGS:
+        yield simple(f"mad.{each}.f64", "f64 f64 f64", "f64")
     for each in options(("", "ftz")):
         for kind in ("f16", "f16x2"):
             yield simple(f"fma.rn{each}.relu.{kind}", f"{kind} {kind} {kind}", kind, "sm_80")
@@ -150,11 +154,31 @@ def comparisons() -> Iterator[Form]:
     for word, combine in itertools.product(("lt", "ne"), ("and", "or", "xor")):
         for kind in ("s32", "f32"):
             yield _combined(word, combine, kind)
-    for word, result in itertools.product(("lt", "eq", "geu", "nan"), ("u32", "s32", "f32")):
+    for word, kind in itertools.product(("lt", "equ", "nan"), ("f16x2", "bf16x2")):
+        text = f"setp.{word}.{kind} %p|%q, %a0, %a1;\nselp.u32 %d0, 1, 0, %p;\nselp.u32 %t, 2, 0, %q;\nor.b32 %d0, %d0, %t;"
+        yield Form(f"setp.{word}.{kind}", text, operands(kind, 2), ("u4",), "sm_90" if "b" in kind else "sm_70")
+
+
+def sets() -> Iterator[Form]:
+    """9.7.6.1, 9.7.7.1: a comparison as ones, or as 1.0."""
+    for word, result in itertools.product(_FLOAT_COMPARISONS, ("u32", "s32", "f32")):
         yield simple(f"set.{word}.{result}.f32", "f32 f32", result)
-    for word, result in itertools.product(("lt", "ne"), ("u32", "s32", "f32")):
+        yield simple(f"set.{word}.{result}.f64", "f64 f64", result)
+        yield simple(f"set.{word}.ftz.{result}.f32", "f32 f32", result)
+    for word, result in itertools.product(("lt", "ne", "geu"), ("u16", "s16", "u32", "s32")):
+        yield simple(f"set.{word}.{result}.f16", "f16 f16", result)
+        yield simple(f"set.{word}.ftz.{result}.f16", "f16 f16", result)
+        yield simple(f"set.{word}.{result}.bf16", "bf16 bf16", result, "sm_90")
+    for word, result in itertools.product((*_INT_COMPARISONS, *_UNSIGNED), ("u32", "s32", "f32")):
         for kind in ("u16", "s16", "u32", "s32", "u64", "s64"):
-            yield simple(f"set.{word}.{result}.{kind}", f"{kind} {kind}", result)
+            if kind[0] == "u" or word in _INT_COMPARISONS:
+                yield simple(f"set.{word}.{result}.{kind}", f"{kind} {kind}", result)
+    for word, kind in itertools.product(("eq", "ne"), ("b16", "b32", "b64")):
+        yield simple(f"set.{word}.u32.{kind}", f"{kind} {kind}", "u32")
+    for combine, kind in itertools.product(("and", "or", "xor"), ("s32", "f32")):
+        name = f"set.lt.{combine}.u32.{kind}"
+        text = f"and.b32 %t, %a2, 1;\nsetp.ne.u32 %q, %t, 0;\n{name} %d0, %a0, %a1, %q;"
+        yield Form(name, text, of_types([kind, kind, "b32"]), ("u4",))
 
 
 def _setp(name: str, kind: str, target: str = "sm_70") -> Form:
@@ -179,3 +203,4 @@ def forms() -> Iterator[Form]:
     yield from signs()
     yield from approximations()
     yield from comparisons()
+    yield from sets()

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dsl.emulator.runtime.tensor_map import BYTES, Im2col, Tiled
+
 BLOCK = 128
 VERSIONS = {  # the least PTX version that knows a target. PTX ISA, release notes
-    "sm_70": "6.5", "sm_75": "6.5", "sm_80": "7.0", "sm_86": "7.1", "sm_89": "7.8", "sm_90": "7.8", "sm_100": "8.6",
+    "sm_70": "6.5", "sm_75": "6.5", "sm_80": "7.0", "sm_86": "7.1", "sm_89": "7.8", "sm_90": "7.8", "sm_90a": "8.0",
+    "sm_100": "8.6", "sm_100a": "8.6",
 }  # fmt: skip
 
 
@@ -17,14 +20,19 @@ VERSIONS = {  # the least PTX version that knows a target. PTX ISA, release note
 class Form:
     """`name` is the instruction as PTX spells it, `text` its lines, which read %a0, %a1, ... and set %d0, %d1, ...
 
-    operands    an array for each register that is read, an element a thread; all have one length. Elements of more
-                than 8 bytes are not loaded: `text` reads them in the parameter p_a0, p_a1, ...
-    results     the numpy type of each register that is set; the register has its size, at least 16 bits
+    operands    an array for each register that is read, an element a thread; all have one length. Elements of a type
+                such as V16 are not loaded: `text` reads them in the parameter p_a0, p_a1, ...
+    results     the numpy type of each register that is set; the register has its size, at least 16 bits. Elements of
+                a type such as V16 are not stored: `text` writes them in the parameter p_d0, p_d1, ...
     target      the least target that has the form; `version` where the form needs a later PTX than the target
-    threads     how many threads make one case: 1, or 32 where a warp computes together
+    threads     how many threads make one case: 1; 32 where a warp computes together; a block, or a cluster of them
+    cluster     blocks of a cluster
     rule        how results compare: nothing is bits; `dtype` with `relative`, `absolute` are bounds of an
                 approximation, `open` says that none is stated
     by_model    whether the result depends on the GPU model
+    module      text of the module in front of the kernel
+    maps        tensor maps in the parameters p_m0, p_m1, ...: the array they are of (a0, d1) and the arguments without
+                its address; the last extent counts cases
     """
 
     name: str
@@ -37,11 +45,21 @@ class Form:
     rule: dict = field(default_factory=dict)
     by_model: bool = False
     declarations: str = ""
+    module: str = ""
+    cluster: int = 1
+    maps: tuple[tuple[str, Tiled | Im2col], ...] = ()
 
     @property
     def count(self) -> int:
         """How many threads it has."""
         return len(self.operands[0])
+
+    @property
+    def arrays(self) -> list[str]:
+        """The names of its arrays, in the order of its parameters: d0, d1, ..., a0, a1, ..."""
+        return [
+            f"{letter}{i}" for letter, each in (("d", self.results), ("a", self.operands)) for i in range(len(each))
+        ]
 
     @property
     def entry(self) -> str:
@@ -56,27 +74,31 @@ class Form:
         )
         outs = [f"d{index}" for index in range(len(self.results))]
         ins = [f"a{index}" for index in range(len(self.operands))]
-        parameters = ", ".join(f".param .u64 p_{name}" for name in (*outs, *ins))
-        sizes = dict(zip(outs, (np.dtype(kind).itemsize for kind in self.results), strict=True))
-        sizes |= dict(zip(ins, (array.itemsize for array in self.operands), strict=True))
+        parameters = [f".param .u64 p_{name}" for name in self.arrays]
+        parameters += [f".param .align 64 .b8 p_m{index}[{BYTES}]" for index in range(len(self.maps))]
+        types = [np.dtype(each) for each in self.results] + [array.dtype for array in self.operands]
+        sizes = {name: each.itemsize for name, each in zip(self.arrays, types, strict=True) if each.kind != "V"}
         lines = [
             f".version {version}\n.target {self.target}\n.address_size 64",
-            f".visible .entry {self.entry}({parameters})\n{{",
+            self.module,
+            f".visible .entry {self.entry}({', '.join(parameters)})\n{{",
             ".reg .pred %p, %q;\n.reg .b16 %h, %g;\n.reg .b32 %i, %n, %w, %t, %u;\n.reg .b64 %base, %off, %v;",
-            *(f".reg .b{max(16, 8 * size)} %{name};" for name, size in sizes.items() if size <= 8),
+            *(f".reg .b{max(16, 8 * size)} %{name};" for name, size in sizes.items()),
             self.declarations,
             "mov.u32 %i, %ctaid.x;\nmov.u32 %n, %ntid.x;\nmov.u32 %w, %tid.x;\nmad.lo.u32 %i, %i, %n, %w;",
-            *(line for name in ins if sizes[name] <= 8 for line in _access("ld", name, sizes[name])),
+            *(line for name in ins if name in sizes for line in _access("ld", name, sizes[name])),
             self.text,
-            *(line for name in outs for line in _access("st", name, sizes[name])),
+            *(line for name in outs if name in sizes for line in _access("st", name, sizes[name])),
             "ret;\n}\n",
         ]
         return "\n".join(filter(None, lines))
 
 
+def element(name: str, size: int) -> str:
+    """Text that puts the address of a thread's own element of an array into %base."""
+    return f"ld.param.u64 %base, [p_{name}];\nmul.wide.u32 %off, %i, {size};\nadd.u64 %base, %base, %off;"
+
+
 def _access(opcode: str, name: str, size: int) -> list[str]:
     place = f"%{name}, [%base]" if opcode == "ld" else f"[%base], %{name}"
-    return [
-        f"ld.param.u64 %base, [p_{name}];\nmul.wide.u32 %off, %i, {size};\nadd.u64 %base, %base, %off;",
-        f"{opcode}.global.b{8 * size} {place};",
-    ]
+    return [element(name, size), f"{opcode}.global.b{8 * size} {place};"]

@@ -97,7 +97,17 @@ def carries() -> Iterator[Form]:
         for opcode, first in (("addc", "add"), ("subc", "sub")):
             text = f"{first}.cc.{kind} {low}, %a0, %a1;\n{opcode}.{kind} %d0, %a1, %a2;"
             yield text_form(f"{opcode}.{kind}", text, f"{kind} {kind} {kind}", kind)
+            text = (
+                f"{first}.cc.{kind} {low}, %a0, %a1;\n{opcode}.cc.{kind} %d0, %a1, %a2;\n{opcode}.{kind} %d1, %a0, %a2;"
+            )
+            size = WORD[width(kind)]
+            yield Form(f"{opcode}.cc.{kind}", text, operands(kind, 3), (size, size))
         for half in ("lo", "hi"):
+            text = (
+                f"mad.{half}.cc.{kind} {low}, %a0, %a1, %a2;\nmadc.{half}.cc.{kind} %d0, %a1, %a2, %a0;\n"
+                f"addc.{kind} %d1, %a0, %a2;"
+            )
+            yield Form(f"madc.{half}.cc.{kind}", text, operands(kind, 3), (WORD[width(kind)],) * 2)
             text = f"mad.{half}.cc.{kind} {low}, %a0, %a1, %a2;\nmadc.{half}.{kind} %d0, %a1, %a2, %a0;"
             yield text_form(f"madc.{half}.{kind}", text, f"{kind} {kind} {kind}", kind)
 
@@ -116,16 +126,23 @@ def logic() -> Iterator[Form]:
     for lut in LUTS:
         text = f"lop3.b32 %d0, %a0, %a1, %a2, {lut:#x};"
         yield text_form(f"lop3.b32.{lut:#04x}", text, "b32 b32 b32", "b32")
+    for word in ("and", "or"):
+        text = (
+            f"and.b32 %t, %a2, 3;\nsetp.ne.u32 %q, %t, 0;\nlop3.{word}.b32 %d0|%p, %a0, %a1, %a2, 0x80, %q;\n"
+            "selp.u32 %d1, 1, 0, %p;"
+        )
+        yield Form(f"lop3.{word}.b32", text, operands("b32", 3), ("u4", "u4"), version="8.2")
     for side in "lr":
         for mode in ("clamp", "wrap"):
             yield simple(f"shf.{side}.{mode}.b32", "b32 b32 b32", "b32")
     for mode in ("", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16"):
         yield text_form(f"prmt.b32{mode}", f"prmt.b32{mode} %d0, %a0, %a1, %a2;", "b32 b32 b32", "b32")
-    for kind in ("b16", "b32", "b64", "f32", "f64"):
+    for kind in ("b16", "u16", "s16", "b32", "u32", "s32", "b64", "u64", "s64", "f32", "f64"):
         text = f"setp.ne.u32 %p, %a2, 0;\nselp.{kind} %d0, %a0, %a1, %p;"
         yield text_form(f"selp.{kind}", text, f"{kind} {kind} b32", kind)
         for sign in ("s32", "f32"):
             yield simple(f"slct.{kind}.{sign}", f"{kind} {kind} {sign}", kind)
+        yield simple(f"slct.ftz.{kind}.f32", f"{kind} {kind} f32", kind)
 
 
 def forms() -> Iterator[Form]:

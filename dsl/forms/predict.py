@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import struct
@@ -11,21 +12,35 @@ import numpy as np
 
 from dsl import emulator
 from dsl.emulator.runtime.tensor_core import DEFAULT_GPU_MODEL
+from dsl.emulator.runtime.tensor_map import Im2col, Tiled
 from dsl.forms.form import BLOCK, Form
 
 MODEL_OF = {"sm_80": "a100", "sm_86": "a100", "sm_89": "l40s", "sm_90": "h100"}  # whose arithmetic a GPU should have
-PAGE_BYTES = 4096
+ALIGNMENT_BYTES = 256  # of what the driver allocates
+
+
+def aligned(array: np.ndarray) -> np.ndarray:
+    """A copy that lies as an allocation of a GPU does: its address is a multiple of what any access needs."""
+    space = np.zeros(array.nbytes + ALIGNMENT_BYTES, np.uint8)
+    start = -space.ctypes.data % ALIGNMENT_BYTES
+    copy = space[start : start + array.nbytes].view(array.dtype)
+    copy[:] = array
+    return copy
 
 
 def predict(form: Form, gpu_model: str = DEFAULT_GPU_MODEL) -> list[np.ndarray]:
     """The results of a form on the emulator, an array for each register that is set. Raises what a load raises."""
-    outs = [np.zeros(form.count, kind) for kind in form.results]
-    arrays = [*outs, *(np.ascontiguousarray(each) for each in form.operands)]
+    outs = [aligned(np.zeros(form.count, kind)) for kind in form.results]
+    arrays = [*outs, *(aligned(each) for each in form.operands)]
     program, memory = emulator.load(form.ptx, gpu_model=gpu_model), emulator.Memory()
     for index, array in enumerate(arrays):
         memory.register(array.ctypes.data, array.nbytes, f"array {index}")
     params = [struct.pack("<Q", array.ctypes.data) for array in arrays]
-    emulator.launch(program, form.entry, (form.count // BLOCK, 1, 1), (BLOCK, 1, 1), params, memory)
+    for name, described in form.maps:
+        address = arrays[form.arrays.index(name)].ctypes.data
+        params.append(dataclasses.replace(described, address=address).encode())
+    grid, cluster = (form.count // BLOCK, 1, 1), (form.cluster, 1, 1)
+    emulator.launch(program, form.entry, grid, (BLOCK, 1, 1), params, memory, cluster=cluster)
     return outs
 
 
@@ -34,6 +49,11 @@ def models(form: Form) -> list[str]:
     if not form.by_model:
         return [DEFAULT_GPU_MODEL]
     return list(dict.fromkeys(MODEL_OF.values()))
+
+
+def _arguments(described: Tiled | Im2col) -> dict:
+    fields = {name: value for name, value in dataclasses.asdict(described).items() if name != "address"}
+    return {"mode": "tiled" if isinstance(described, Tiled) else "im2col", "arguments": fields}
 
 
 def record(form: Form, folder: Path) -> dict:
@@ -58,10 +78,18 @@ def record(form: Form, folder: Path) -> dict:
         "entry": form.entry,
         "grid": [form.count // BLOCK, 1, 1],
         "block": [BLOCK, 1, 1],
-        "cluster": [1, 1, 1],
+        "cluster": [form.cluster, 1, 1],
         "smem_bytes": 0,
         "flags": 0,
-        "params": [{"bytes": bytes(8).hex(), "pointers": [[0, index, 0]]} for index in range(len(sizes))],
+        "params": [{"bytes": bytes(8).hex(), "pointers": [[0, index, 0]]} for index in range(len(sizes))]
+        + [
+            {"bytes": described.encode().hex(), "pointers": [[0, form.arrays.index(name), 0]]}
+            for name, described in form.maps
+        ],
+        "tensor_maps": [
+            {"param": len(sizes) + index, "at": 0} | _arguments(described)
+            for index, (_, described) in enumerate(form.maps)
+        ],
         "regions": regions,
         "writes": writes,
         "pointers": [],

@@ -4,11 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dsl.forms import conversion, floating, integer, tensor_core, warp
+from dsl.forms import (
+    atomic,
+    block,
+    bulk,
+    cluster,
+    control,
+    conversion,
+    floating,
+    integer,
+    memory,
+    tensor_core,
+    warp,
+    warpgroup,
+)
 from dsl.forms.form import Form
 
 
 def forms() -> Iterator[Form]:
     """Every form once; names are unique."""
-    for module in (integer, floating, conversion, warp, tensor_core):
+    for module in (
+        integer,
+        floating,
+        conversion,
+        memory,
+        atomic,
+        control,
+        warp,
+        block,
+        cluster,
+        bulk,
+        tensor_core,
+        warpgroup,
+    ):
         yield from module.forms()

@@ -68,7 +68,7 @@ def _integers(kind: str, raw: np.ndarray) -> np.ndarray:
     return np.where(edge, np.uint64(1 << bits - 1) - ((raw >> np.uint64(40)) & np.uint64(1)), value)
 
 
-def _keep(columns: np.ndarray) -> None:
+def keep(columns: np.ndarray) -> None:
     """Make all but one or two of the columns (PROBES, rows, K) zero in the probes that ask for few products."""
     k = columns.shape[2]
     for number in range(PROBES):
@@ -85,8 +85,8 @@ def probe(form: Mma) -> Form:
     a = elements(form.a, m * k, 1).reshape(PROBES, m, k)
     b = elements(form.b, n * k, 2).reshape(PROBES, n, k)
     c = elements(form.c, m * n, 3).reshape(PROBES, m, n)
-    _keep(a)
-    _keep(b)
+    keep(a)
+    keep(b)
     c[::3] = 0
     counts = form.registers
     halves = 2 if form.c == "f16" else 1

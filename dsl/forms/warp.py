@@ -12,11 +12,11 @@ from dsl.forms.integer import of_types
 from dsl.forms.operands import COUNT, WORD, operands, width
 
 LANES = 32
-_ROW = (
+ROW = (
     "and.b32 %t, %w, 31;\nshl.b32 %t, %t, 4;\nmov.u32 %u, tile;\nadd.u32 %t, %t, %u;\nshr.u32 %u, %w, 5;\n"
     "shl.b32 %u, %u, 9;\nadd.u32 %t, %t, %u;"
 )  # the lane's 16 bytes of its warp's 512; fmt: skip
-_TILE = f".shared .align 128 .b8 tile[{BLOCK * 16}];"
+TILE = f".shared .align 128 .b8 tile[{BLOCK * 16}];"
 
 
 def warp_form(name: str, text: str, arrays, results: tuple[str, ...], target: str = "sm_70", **more) -> Form:
@@ -61,16 +61,16 @@ def votes() -> Iterator[Form]:
 def matrices() -> Iterator[Form]:
     """9.7.14.5.15 to 9.7.14.5.17: each lane writes 16 bytes of shared memory, a row, and names it."""
     words = operands("b32", 4)
-    fill = f"{_ROW}\nst.shared.v4.b32 [%t], {{%a0, %a1, %a2, %a3}};\nbar.warp.sync -1;"
+    fill = f"{ROW}\nst.shared.v4.b32 [%t], {{%a0, %a1, %a2, %a3}};\nbar.warp.sync -1;"
     for count, trans in itertools.product((1, 2, 4), ("", ".trans")):
         registers = ", ".join(f"%d{index}" for index in range(count))
         name = f"ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16"
         yield warp_form(name, f"{fill}\n{name} {{{registers}}}, [%t];", words, ("u4",) * count, "sm_75",
-                        declarations=_TILE)  # fmt: skip
+                        declarations=TILE)  # fmt: skip
         name = f"stmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16"
         sources = ", ".join(f"%a{index}" for index in range(count))
         text = f"{fill}\n{name} [%t], {{{sources}}};\nbar.warp.sync -1;\nld.shared.v4.b32 {{%d0, %d1, %d2, %d3}}, [%t];"
-        yield warp_form(name, text, words, ("u4",) * 4, "sm_90", declarations=_TILE)
+        yield warp_form(name, text, words, ("u4",) * 4, "sm_90", declarations=TILE)
     name = "movmatrix.sync.aligned.m8n8.trans.b16"
     yield warp_form(name, f"{name} %d0, %a0;", words[:1], ("u4",), "sm_75", version="7.8")
 
@@ -82,38 +82,13 @@ def copies() -> Iterator[Form]:
             source = "ld.param.u64 %base, [p_a0];\nmul.wide.u32 %off, %i, 16;\nadd.u64 %base, %base, %off;"
             less = f"and.b32 %n, %a1, {size - 1};\n" if partial else ""
             text = (
-                f"{_ROW}\nst.shared.v4.b32 [%t], {{-1, -1, -1, -1}};\n{source}\n{less}"
+                f"{ROW}\nst.shared.v4.b32 [%t], {{-1, -1, -1, -1}};\n{source}\n{less}"
                 f"cp.async.{cache}.shared.global [%t], [%base], {size}{', %n' * partial};\n"
                 "cp.async.wait_all;\nld.shared.v4.b32 {%d0, %d1, %d2, %d3}, [%t];"
             )
             name = f"cp.async.{cache}.shared.global.{size}{'.zfill' * partial}"
             wide = np.ascontiguousarray(np.stack(operands("b32", 4), axis=1).reshape(-1)).view("V16")
-            yield Form(name, text, (wide, operands("b32", 2)[1]), ("u4",) * 4, "sm_80", declarations=_TILE)
-
-
-def atomics() -> Iterator[Form]:
-    """9.7.13.5: each thread has its own word of shared memory, so no order shows; it is read back."""
-    for opcode, kinds in (
-        ("add", "u32 s32 u64 f32 f64 f16x2 bf16x2"), ("min", "u32 s32 u64 s64"), ("max", "u32 s32 u64 s64"),
-        ("and", "b32 b64"), ("or", "b32 b64"), ("xor", "b32 b64"), ("exch", "b32 b64"), ("inc", "u32"), ("dec", "u32"),
-        ("cas", "b16 b32 b64"),
-    ):  # fmt: skip
-        for kind in kinds.split():
-            yield _atomic(opcode, kind)
-
-
-def _atomic(opcode: str, kind: str) -> Form:
-    half = kind in ("f16x2", "bf16x2")
-    name = f"atom.shared.{opcode}{'.noftz' * half}.{kind}"
-    size, count = width(kind), 3 if opcode == "cas" else 2
-    operand_list = ", ".join(f"%a{index}" for index in range(1, count))
-    text = f"{_ROW}\nst.shared.b{size} [%t], %a0;\n{name} %d0, [%t], {operand_list};\nld.shared.b{size} %d1, [%t];"
-    arrays = list(of_types([kind] * count))
-    if opcode == "cas":
-        arrays[1] = np.where(np.arange(len(arrays[0])) % 2 == 0, arrays[0], arrays[1])
-    target = {"bf16x2": "sm_90", "b16": "sm_70"}.get(kind, "sm_70")
-    return Form(name, text, tuple(arrays), (WORD[size],) * 2, target, "7.8" if kind == "bf16x2" else "",
-                declarations=_TILE)  # fmt: skip
+            yield Form(name, text, (wide, operands("b32", 2)[1]), ("u4",) * 4, "sm_80", declarations=TILE)
 
 
 def forms() -> Iterator[Form]:
@@ -121,4 +96,3 @@ def forms() -> Iterator[Form]:
     yield from votes()
     yield from matrices()
     yield from copies()
-    yield from atomics()

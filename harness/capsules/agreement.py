@@ -95,6 +95,7 @@ def compare(capsule: replay.Capsule, one: Result, about: dict[str, Any]) -> Row:
         inputs = [_input(capsule, launch, len(wanted) + index, kind) for index, kind in enumerate(case["operands"])]
         row.smallest = _smallest(case, wrong, inputs, wanted, gotten)
         row.smallest["ptx"] = capsule.blob(launch["ptx"]).decode()
+        row.smallest |= _launched(launch, len(wrong))
         row.text = (
             f"differs in {row.elements - row.within} of {row.elements} elements; the smallest: {words(row.smallest)}"
         )
@@ -146,7 +147,8 @@ def _row(case: dict, model: str, wanted: list, gotten: list) -> tuple[Row, np.nd
 def agreement(want: np.ndarray, got: np.ndarray, rule: dict, form: str) -> tuple[np.ndarray, np.ndarray]:
     """(equal bits, inside the rule) of each element; packed halves are elements."""
     if not rule:
-        return want == got, want == got
+        words = [array.view("<u4") if array.dtype.kind == "V" else array for array in (want, got)]
+        return words[0] == words[1], words[0] == words[1]
     bits, fraction = FORMATS[rule["dtype"]]
     lanes = [array.view(f"<u{bits // 8}") for array in (want, got)]
     same = lanes[0] == lanes[1]
@@ -198,6 +200,18 @@ def _smallest(case: dict, wrong: np.ndarray, inputs: list, wanted: list, gotten:
     }
 
 
+def _launched(launch: dict, units: int) -> dict[str, Any]:
+    """The cluster and the tensor maps of a launch of one of its `units`."""
+    maps = []
+    for row in launch.get("tensor_maps", ()):
+        *extents, last = row["arguments"]["extents"]
+        array = launch["params"][row["param"]]["pointers"][0][1]
+        arguments = row["arguments"] | {"extents": [*extents, last // units]}
+        maps.append({"array": array, "mode": row["mode"], "arguments": arguments})
+    cluster = launch["cluster"][0]
+    return ({"maps": maps} if maps else {}) | ({"cluster": cluster} if cluster > 1 else {})
+
+
 def words(smallest: dict[str, Any]) -> str:
     """`0x1, 0x2 gives 0x3, predicted 0x4`: all of one thread, or the first lane of a warp whose result differs."""
     got, predicted, operands = smallest["got"], smallest["predicted"], smallest["operands"]
@@ -205,7 +219,7 @@ def words(smallest: dict[str, Any]) -> str:
     lane = differing[0] if differing else 0
 
     def of_lane(arrays: list[list[str]]) -> str:
-        return ", ".join(f"0x{each[lane]}" for each in arrays)
+        return ", ".join(f"0x{text[:32]}{'...' * (len(text) > 32)}" for text in (each[lane] for each in arrays))
 
     where = f"lane {lane}: " if smallest["threads"] > 1 else ""
     return f"{where}{of_lane(operands)} gives {of_lane(got)}, predicted {of_lane(predicted)}"

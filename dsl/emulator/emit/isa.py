@@ -106,10 +106,11 @@ _row("min max", "9.7.3.11", f"f32 f64 {HALF} ftz NaN xorsign abs", floating.minm
 _row("rcp", "9.7.3.13", f"f32 f64 {ROUND} approx ftz", floating.reciprocal)
 _row("sqrt", "9.7.3.15", f"f32 f64 {ROUND} approx ftz", floating.arithmetic("sqrt"))
 _row("rsqrt", "9.7.3.16", "f32 f64 approx ftz", floating.reciprocal_root)
-for _opcode, _function, _section in (
-    ("sin", "sinf", 18), ("cos", "cosf", 19), ("lg2", "log2f", 20), ("ex2", "exp2f", 21), ("tanh", "tanhf", 22),
+for _opcode, _function, _section, _types in (
+    ("sin", "sinf", 18, "f32 ftz"), ("cos", "cosf", 19, "f32 ftz"), ("lg2", "log2f", 20, "f32 ftz"),
+    ("ex2", "exp2f", 21, f"f32 {HALF} ftz"), ("tanh", "tanhf", 22, f"f32 {HALF}"),
 ):  # fmt: skip
-    _row(_opcode, f"9.7.3.{_section}", f"f32 {HALF} approx ftz", floating.through_libm(_function))
+    _row(_opcode, f"9.7.3.{_section}", f"{_types} approx", floating.through_libm(_function))
 
 # ** comparison and selection, 9.7.6, 9.7.7
 _row("set", "9.7.6.1", f"{COMPARE_INT} {BITS} {INT} f32", convert.set_value)

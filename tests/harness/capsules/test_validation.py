@@ -46,9 +46,10 @@ def run():
 def expected():
     return {"x": np.ones(32, np.float32)}
 """
-ADD, SUB, MMA, NEWER = "add.u32", "sub.u32", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "add.rn.f32x2"
+ADD, SUB, MMA, NEWER = "sad.u32", "sub.u32", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "add.rn.f32x2"
 SHUFFLE, SIN = "shfl.sync.idx.b32.width8", "sin.approx.f32"
-KEYWORD = " or ".join(("adds", ADD, SUB, MMA, NEWER, SHUFFLE, SIN))
+BOX = "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+KEYWORD = " or ".join(("adds", ADD, SUB, MMA, NEWER, SHUFFLE, SIN, BOX))
 
 
 @pytest.fixture(scope="module")
@@ -108,25 +109,25 @@ def test_all_agree_and_what_the_gpu_lacks_is_skipped(project, start, tmp_path, m
     process = start()
     lines = process.communicate(timeout=120)[0].splitlines()
     assert process.returncode == 1
-    assert lines[:2] == ["[1/10] adds: ran", "[2/10] other_adds: ran"]
+    assert lines[:2] == ["[1/9] adds: ran", "[2/9] other_adds: ran"]
     assert lines[-2:] == [
         "skipped 1: the PTX is for sm_100, but this GPU is sm_90",
-        "9 ran, 1 skipped on NVIDIA H100: out.zip",
+        "8 ran, 1 skipped on NVIDIA H100: out.zip",
     ]
     status, said, root = accepted(project, tmp_path / "out.zip", tmp_path, monkeypatch, capsys)
-    assert (status, said[-1]) == (0, "7 agreement, 1 skipped, 2 validated")
+    assert (status, said[-1]) == (0, "6 agreement, 1 skipped, 2 validated")
     assert not (root / "validation/failing").exists()
     page = (root / "validation/agreement.md").read_text()
-    assert "| `add.u32` | 3072 equal |" in page
+    assert "| `sad.u32` | 3072 equal |" in page
     assert "| `add.rn.f32x2` | skipped: the PTX is for sm_100, but this GPU is sm_90 |" in page
     assert golden.read(golden.path_of(next(read(root / "repros/adds.py").cases()))).validated
 
 
 def test_planted_disagreements_become_failing_cases_of_their_level(project, start, tmp_path, monkeypatch, capsys):
-    wrong = "other_adds,form_sub_u32,form_shfl,form_mma,form_sin"
+    wrong = "other_adds,form_sub_u32,form_shfl,form_mma,form_sin,form_cp_async"
     assert start(STAND_IN_WRONG=wrong).communicate(timeout=120)[0]
     status, said, root = accepted(project, tmp_path / "out.zip", tmp_path, monkeypatch, capsys)
-    assert (status, said[-1]) == (1, "4 agreement, 4 disagreement, 1 skipped, 1 validated")
+    assert (status, said[-1]) == (1, "5 disagreement, 2 agreement, 1 skipped, 1 validated")
     differ = {
         line.partition(": ")[0]: line.partition(": ")[2] for line in said if ": differs" in line or "disagr" in line
     }
@@ -140,14 +141,22 @@ def test_planted_disagreements_become_failing_cases_of_their_level(project, star
     assert "| `sub.u32` | 3071 of 3072 equal, **1 disagree** |" in page
     assert "| `sin.approx.f32` | 3071 of 3072 equal, the rest within the bound |" in page
     files = sorted(path.name for path in (root / "validation/failing").iterdir())
-    assert files == sorted(f"{form}@nvidia-h100.json" for form in (SUB, SHUFFLE, MMA))
+    assert files == sorted(f"{form}@nvidia-h100.json" for form in (SUB, SHUFFLE, MMA, BOX.replace(":", "-")))
     failing = json.loads((root / f"validation/failing/{SHUFFLE}@nvidia-h100.json").read_text())
     assert [len(each) for each in (*failing["operands"], *failing["got"])] == [32] * 4
     argv = [sys.executable, "-m", "dsl.forms", "--failing", *map(str, (root / "validation/failing").iterdir())]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1 and len(done.stdout.splitlines()) == 3
+    assert done.returncode == 1 and len(done.stdout.splitlines()) == 4
     assert "sub.u32: thread 0, operands 0x00000000, 0x00000000: the emulator gives 0x00000000, NVIDIA H100 gave 0x000000" \
         in done.stdout  # fmt: skip
+
+
+def test_tensor_maps_are_made_by_the_driver_of_the_gpu(start, tmp_path):
+    process = start(STAND_IN_FAIL="cuTensorMapEncodeTiled=1")
+    lines = process.communicate(timeout=120)[0].splitlines()
+    assert process.returncode == 1 and lines[-1] == "1 error, 7 ran, 1 skipped on NVIDIA H100: out.zip"
+    result = json.loads((tmp_path / f"out/form--{BOX.replace(':', '_')}.json").read_text())["result"]
+    assert result["text"] == "invalid argument (cuTensorMapEncodeTiled)"
 
 
 @pytest.mark.parametrize("how", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL])
@@ -158,18 +167,18 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(start, tmp_path, how):
     process.send_signal(how)
     said = process.communicate(timeout=60)[0].splitlines()
     earlier = {path.name: path.stat().st_mtime_ns for path in out.glob("*.json")}
-    assert 2 < len(earlier) < 10
+    assert 2 < len(earlier) < 9
     if how == signal.SIGINT:
         assert process.returncode == 130 and "replay: stopped; run the same command again to go on" in said
         with zipfile.ZipFile(tmp_path / "out.zip") as file:
             assert set(earlier) <= set(file.namelist())
     again = start()
     lines = again.communicate(timeout=120)[0].splitlines()
-    assert lines[0] == f"{len(earlier)} of 10 cases have results from an earlier run"
-    assert lines[-1] == "9 ran, 1 skipped on NVIDIA H100: out.zip"
+    assert lines[0] == f"{len(earlier)} of 9 cases have results from an earlier run"
+    assert lines[-1] == "8 ran, 1 skipped on NVIDIA H100: out.zip"
     assert {name: (out / name).stat().st_mtime_ns for name in earlier} == earlier
     with zipfile.ZipFile(tmp_path / "out.zip") as file:
-        assert len(file.namelist()) == 2 * 10 + 1 and file.testzip() is None
+        assert len(file.namelist()) == 2 * 9 + 1 and file.testzip() is None
 
 
 def test_results_of_another_capsule_are_left_alone(start, tmp_path):
@@ -184,10 +193,10 @@ def test_results_of_another_capsule_are_left_alone(start, tmp_path):
 
 def test_results_of_another_gpu_are_left_alone(start, tmp_path):
     start().communicate(timeout=120)
-    (tmp_path / "out/form--add.u32.json").unlink()
+    (tmp_path / "out/form--sad.u32.json").unlink()
     process = start(STAND_IN_VERSION="13010")
     assert "choose another folder with -o" in process.communicate(timeout=60)[0] and process.returncode == 2
-    assert not (tmp_path / "out/form--add.u32.json").exists()
+    assert not (tmp_path / "out/form--sad.u32.json").exists()
 
 
 @pytest.mark.parametrize("name", ["../evil.json", "a/b.json", "x.py"])

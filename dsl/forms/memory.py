@@ -1,0 +1,210 @@
+"""Forms of loads, stores, moves and addresses, and those that change nothing that a kernel sees. PTX ISA 9.7.9."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dsl.forms.form import Form, element
+from dsl.forms.operands import COUNT, WORD, operands, width
+from dsl.forms.warp import ROW, TILE
+
+TYPES = ("u8", "s8", "b8", "u16", "s16", "b16", "u32", "s32", "b32", "u64", "s64", "b64", "f32", "f64")
+_PRIORITIES = ("L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate")
+# words before the space, words behind it, the least target and PTX version
+_ORDERS = [(f".{word}.{scope}", "", target, version) for word in ("relaxed", "acquire")
+           for scope, target, version in (("cta", "sm_70", ""), ("gpu", "sm_70", ""), ("sys", "sm_70", ""),
+                                          ("cluster", "sm_90", ""))]  # fmt: skip
+LOADS = (
+    ("", "", "sm_70", ""), (".volatile", "", "sm_70", ""), (".weak", "", "sm_70", ""),
+    (".mmio.relaxed.sys", "", "sm_70", "8.2"), *_ORDERS,
+    *(("", f".{each}", "sm_70", "") for each in ("ca", "cg", "cs", "lu", "cv", "nc")),
+    *(("", f".{each}", "sm_70", "7.4") for each in _PRIORITIES), ("", ".nc.L1::no_allocate", "sm_70", "7.4"),
+    ("", ".L2::64B", "sm_75", "7.4"), ("", ".L2::128B", "sm_75", "7.4"), ("", ".L2::256B", "sm_80", "7.4"),
+)  # fmt: skip
+STORES = (
+    ("", "", "sm_70", ""), (".volatile", "", "sm_70", ""), (".weak", "", "sm_70", ""),
+    (".mmio.relaxed.sys", "", "sm_70", "8.2"),
+    *((before.replace("acquire", "release"), *rest) for before, *rest in _ORDERS),
+    *(("", f".{each}", "sm_70", "") for each in ("wb", "cg", "cs", "wt")),
+    *(("", f".{each}", "sm_70", "7.4") for each in _PRIORITIES),
+)  # fmt: skip
+_SLOT = ".local .align 16 .b8 slot[16];"
+_SPACES = {  # a space -> text that makes %t (or, of 64 bits, %base) the address of 16 bytes that are the thread's own
+    "shared": (ROW, "%t", TILE),
+    "shared::cta": (ROW, "%t", TILE),
+    "local": ("mov.u64 %base, slot;", "%base", _SLOT),
+}
+
+
+def wide(size: int = 16) -> np.ndarray:
+    """An element of so many bytes for each thread, which the kernel loads itself."""
+    columns = operands("b32", size // 4)
+    return np.ascontiguousarray(np.stack(columns, axis=1).reshape(-1)).view(f"V{size}")
+
+
+def loads() -> Iterator[Form]:
+    """9.7.9.8: every type, with the bytes above it that a register gets; vectors; cache operators and orders."""
+    for kind in TYPES:
+        yield _load(f"ld.global.{kind}", kind)
+    for before, after, target, version in LOADS[1:]:
+        yield _load(f"ld{before}.global{after}.u32", "u32", 1, target, version)
+    yield _load("ld.u32", "u32")
+    yield _load("ldu.global.u32", "u32")
+    for count, kinds in ((2, "u8 s16 b32 f32 b64 f64"), (4, "b8 u16 s32 f32")):
+        for kind in kinds.split():
+            yield _load(f"ld.global.v{count}.{kind}", kind, count)
+    yield _load("ld.global.v8.b32", "b32", 8, "sm_100", "8.8")
+    yield _load("ld.global.v4.b64", "b64", 4, "sm_100", "8.8")
+    text = f"{element('a0', 16)}\nld.global.b128 %x, [%base];\nmov.b128 {{%d0, %d1}}, %x;"
+    yield Form("ld.global.b128", text, (wide(),), ("u8", "u8"), version="8.3", declarations=".reg .b128 %x;")
+    table = ".const .align 4 .b32 table[8] = {1, 20, 300, 4000, 50000, 600000, 7000000, 80000000};"
+    text = "and.b32 %t, %a0, 7;\nmul.wide.u32 %off, %t, 4;\nmov.u64 %base, table;\nadd.u64 %base, %base, %off;\n"
+    yield Form("ld.const.u32", f"{text}ld.const.u32 %d0, [%base];", operands("u32", 1), ("u4",), module=table)
+    text = "ld.param::entry.u64 %v, [p_a0];\nld.param.u64 %off, [p_a0];\nsub.u64 %d0, %v, %off;\nor.b64 %d0, %d0, %a0;"
+    yield Form("ld.param::entry.u64", text, operands("u64", 1), ("u8",), version="8.3")
+
+
+def _load(name: str, kind: str, count: int = 1, target: str = "sm_70", version: str = "") -> Form:
+    size = 32 if count * width(kind) > 128 else 16
+    registers = [f"%d{index}" for index in range(count)]
+    names = registers[0] if count == 1 else "{" + ", ".join(registers) + "}"
+    text = f"{element('a0', size)}\n{name} {names}, [%base];"
+    return Form(name, text, (wide(size),), (WORD[max(32, width(kind))],) * count, target, version)
+
+
+def stores() -> Iterator[Form]:
+    """9.7.9.11: what lies behind the value stays zero."""
+    for kind in TYPES:
+        yield _store(f"st.global.{kind}", kind)
+    for before, after, target, version in STORES[1:]:
+        yield _store(f"st{before}.global{after}.u32", "u32", 1, target, version)
+    yield _store("st.u32", "u32")
+    for count, kinds in ((2, "u8 s16 b32 f32 b64 f64"), (4, "b8 u16 s32 f32")):
+        for kind in kinds.split():
+            yield _store(f"st.global.v{count}.{kind}", kind, count)
+    yield _store("st.global.v8.b32", "b32", 8, "sm_100", "8.8")
+    text = f"mov.b128 %x, {{%a0, %a1}};\n{element('d0', 16)}\nst.global.b128 [%base], %x;"
+    yield Form("st.global.b128", text, operands("u64", 2), ("V16",), version="8.3", declarations=".reg .b128 %x;")
+
+
+def _store(name: str, kind: str, count: int = 1, target: str = "sm_70", version: str = "") -> Form:
+    size = 32 if count * width(kind) > 128 else 16
+    registers = [f"%a{index}" for index in range(count)]
+    names = registers[0] if count == 1 else "{" + ", ".join(registers) + "}"
+    arrays = tuple(each.astype(WORD[max(16, width(kind))]) for each in operands(f"b{width(kind)}", count))
+    return Form(
+        name, f"{element('d0', size)}\n{name} [%base], {names};", _whole(arrays), (f"V{size}",), target, version
+    )
+
+
+def _whole(arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """At most COUNT elements: every 16-bit value is not needed here."""
+    return tuple(each[:COUNT] for each in arrays)
+
+
+def spaces() -> Iterator[Form]:
+    """Stores and loads of other spaces: a value goes there and back."""
+    for space, (text, place, declarations) in _SPACES.items():
+        version = "7.8" if "::" in space else ""
+        for kind in ("u8", "s16", "b32", "f32", "b64"):
+            arrays = _whole(tuple(e.astype(WORD[max(16, width(kind))]) for e in operands(f"b{width(kind)}", 1)))
+            lines = f"{text}\nst.{space}.{kind} [{place}], %a0;\nld.{space}.{kind} %d0, [{place}];"
+            yield Form(f"ld.{space}.{kind}", lines, arrays, (WORD[max(32, width(kind))],), version=version,
+                       declarations=declarations)  # fmt: skip
+        lines = (
+            f"{text}\nst.{space}.v4.b32 [{place}], {{%a0, %a1, %a2, %a3}};\n"
+            f"ld.{space}.v4.b32 {{%d0, %d1, %d2, %d3}}, [{place}];"
+        )
+        yield Form(f"st.{space}.v4.b32", lines, operands("b32", 4), ("u4",) * 4, version=version,
+                   declarations=declarations)  # fmt: skip
+
+
+def moves() -> Iterator[Form]:
+    """9.7.9.3, 9.7.9.4: registers, and registers in parts."""
+    for kind in ("b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64"):
+        arrays = _whole(operands(f"b{width(kind)}", 1))
+        yield Form(f"mov.{kind}", f"mov.{kind} %d0, %a0;", arrays, (WORD[width(kind)],))
+    text = "setp.lt.u32 %q, %a0, %a1;\nmov.pred %p, %q;\nselp.u32 %d0, 1, 0, %p;"
+    yield Form("mov.pred", text, operands("u32", 2), ("u4",))
+    for name, text, kind, count, result in (
+        ("mov.b32.pack", "mov.b32 %d0, {%a0, %a1};", "b16", 2, ("u4",)),
+        ("mov.b32.unpack", "mov.b32 {%d0, %d1}, %a0;", "b32", 1, ("u2", "u2")),
+        ("mov.b64.pack", "mov.b64 %d0, {%a0, %a1};", "b32", 2, ("u8",)),
+        ("mov.b64.unpack", "mov.b64 {%d0, %d1}, %a0;", "b64", 1, ("u4", "u4")),
+        ("mov.b64.4", "mov.b64 %d0, {%a0, %a1, %a2, %a3};", "b16", 4, ("u8",)),
+    ):
+        yield Form(name, text, _whole(operands(kind, count)), result)
+    for opcode in ("and", "or", "xor"):
+        text = (
+            f"setp.lt.u32 %p, %a0, %a1;\nsetp.gt.s32 %q, %a0, %a1;\n{opcode}.pred %p, %p, %q;\nselp.u32 %d0, 1, 0, %p;"
+        )
+        yield Form(f"{opcode}.pred", text, operands("u32", 2), ("u4",))
+    text = "setp.lt.u32 %p, %a0, %a1;\nnot.pred %p, %p;\nselp.u32 %d0, 1, 0, %p;"
+    yield Form("not.pred", text, operands("u32", 2), ("u4",))
+
+
+def addresses() -> Iterator[Form]:
+    """9.7.9.17, 9.7.9.18: of which space generic addresses are, and that an address comes back."""
+    local = "mov.u64 %off, slot;\ncvta.local.u64 %off, %off;\nmov.u64 %v, tile;\ncvta.shared.u64 %v, %v;"
+    for space in ("global", "shared", "local", "shared::cta", "shared::cluster"):
+        newer = ("sm_90", "") if "::" in space else ("sm_70", "7.7")
+        ask = [
+            f"isspacep.{space} %p, %{name};\nselp.u32 %d{index}, 1, 0, %p;"
+            for index, name in enumerate(("base", "off", "v"))
+        ]
+        text = "\n".join(["ld.param.u64 %base, [p_a0];", local, *ask])
+        yield Form(f"isspacep.{space}", text, operands("u32", 1), ("u4",) * 3, *newer, declarations=f"{_SLOT}\n{TILE}")
+    for space, place, declarations in (
+        ("shared", "tile", TILE), ("local", "slot", _SLOT), ("const", "table", ""), ("global", "words", "")
+    ):  # fmt: skip
+        module = {"table": ".const .align 4 .b32 table[4];", "words": ".global .align 4 .b32 words[4];"}.get(place, "")
+        text = (
+            f"mov.u64 %base, {place};\ncvta.{space}.u64 %off, %base;\ncvta.to.{space}.u64 %v, %off;\n"
+            "sub.u64 %d0, %v, %base;\nor.b64 %d0, %d0, %a0;"
+        )
+        yield Form(f"cvta.{space}.u64", text, operands("u64", 1), ("u8",), declarations=declarations, module=module)
+    text = (
+        "mov.u64 %base, slot;\ncvta.local.u64 %base, %base;\nst.b32 [%base], %a0;\nld.local.u32 %d0, [slot];\n"
+        "mov.u64 %v, tile;\ncvta.shared.u64 %v, %v;\nmul.wide.u32 %off, %w, 4;\nadd.u64 %v, %v, %off;\n"
+        "st.b32 [%v], %a0;\nld.b32 %d1, [%v];"
+    )
+    yield Form("st.b32", text, operands("b32", 1), ("u4", "u4"), declarations=f"{_SLOT}\n{TILE}")
+
+
+_FENCES = (
+    *((f"{opcode}.{scope}", "sm_70", "") for opcode in ("fence.sc", "fence.acq_rel") for scope in ("cta", "gpu", "sys")),
+    ("fence.sc.cluster", "sm_90", ""), ("fence.acq_rel.cluster", "sm_90", ""), ("membar.cta", "sm_70", ""),
+    ("membar.gl", "sm_70", ""), ("membar.sys", "sm_70", ""), ("fence.proxy.alias", "sm_70", "7.5"),
+    ("fence.proxy.async", "sm_90", "8.0"), ("fence.proxy.async.global", "sm_90", "8.0"),
+    ("fence.proxy.async.shared::cta", "sm_90", "8.0"), ("fence.mbarrier_init.release.cluster", "sm_90", "8.0"),
+    ("fence.proxy.tensormap::generic.release.gpu", "sm_90", "8.3"), ("fence.acquire.gpu", "sm_90", "8.6"),
+    ("fence.release.cta", "sm_90", "8.6"),
+)  # fmt: skip
+_HINTS = (
+    ("prefetch.global.L1 [%base]", "sm_70", ""), ("prefetch.global.L2 [%base]", "sm_70", ""),
+    ("prefetch.L1 [%base]", "sm_70", ""), ("prefetch.L2 [%base]", "sm_70", ""), ("prefetchu.L1 [%base]", "sm_70", ""),
+    ("prefetch.global.L2::evict_last [%base]", "sm_80", "7.4"), ("nanosleep.u32 100", "sm_70", "6.5"),
+    ("prefetch.global.L2::evict_normal [%base]", "sm_80", "7.4"), ("pmevent 3", "sm_70", ""),
+    ("pmevent.mask 8", "sm_70", ""), ("applypriority.global.L2::evict_normal [%base], 128", "sm_80", "7.4"),
+    ("griddepcontrol.launch_dependents", "sm_90", ""), ("griddepcontrol.wait", "sm_90", ""),
+)  # fmt: skip
+
+
+def hints() -> Iterator[Form]:
+    """9.7.9.15, 9.7.9.16, 9.7.13.4, 9.7.13.13, 9.7.19: that they run, and that values stay as they are."""
+    for text, target, version in (*_FENCES, *_HINTS):
+        name = text.partition(" ")[0]
+        yield Form(name, f"ld.param.u64 %base, [p_a0];\n{text};\nmov.b32 %d0, %a0;", operands("b32", 1), ("u4",),
+                   target, version)  # fmt: skip
+    text = (
+        f"and.b32 %t, %w, 31;\nsetp.eq.u32 %p, %t, 0;\n{element('d0', 4)}\n@%p discard.global.L2 [%base], 128;\n"
+        "bar.warp.sync -1;\nmov.b32 %d0, %a0;"
+    )
+    yield Form("discard.global.L2", text, operands("b32", 1), ("u4",), "sm_80", "7.4", threads=32)
+
+
+def forms() -> Iterator[Form]:
+    for family in (loads, stores, spaces, moves, addresses, hints):
+        yield from family()
