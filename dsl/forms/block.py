@@ -114,8 +114,8 @@ def mbarriers() -> Iterator[Form]:
         "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%u], %n;\nmbarrier.arrive.shared.b64 %v, [%u];\n"
         + look.format(0) + half + look.format(1) + half + look.format(2)
     )  # fmt: skip
-    yield Form("mbarrier.complete_tx.relaxed.cta.shared::cta.b64", text, operands("b32", 1), ("u4",) * 3, "sm_90", "8.0",
-               declarations=own)  # fmt: skip
+    name = "mbarrier.complete_tx.relaxed.cta.shared::cta.b64"
+    yield Form(name, text, operands("b32", 1), ("u4",) * 3, "sm_90", "8.0", declarations=own)
 
 
 def _phase(name: str, arrive: str, wait: str, target: str, version: str) -> Form:

@@ -1,4 +1,4 @@
-"""Forms of bulk copies: runs of bytes, boxes of a tensor and columns of pixels, and reductions. PTX ISA 9.7.9.25.5, 9.7.9.27.
+"""Forms of bulk copies: runs of bytes, boxes of a tensor and columns of pixels, reductions. PTX ISA 9.7.9.25, 9.7.9.27.
 
 A block has 2048 bytes of each array, 16 a thread. A tensor's last dimension counts blocks, so that one block alone is
 a case; boxes begin before the tensor and end behind it.
@@ -56,8 +56,8 @@ def _stores(
     name: str, copy: str, first: str = "", count: int = 4, version: str = "8.0", maps: tuple = (), arrays=()
 ) -> Form:
     text = f"{first}{_FILL}{copy}{_COMMIT}"
-    return Form(name, text, tuple(arrays) or operands("b32", count), ("V16",), "sm_90", version, BLOCK, declarations=BOX,
-                maps=maps)  # fmt: skip
+    arrays = tuple(arrays) or operands("b32", count)
+    return Form(name, text, arrays, ("V16",), "sm_90", version, BLOCK, declarations=BOX, maps=maps)
 
 
 def runs() -> Iterator[Form]:

@@ -1,4 +1,4 @@
-"""Forms of clusters: two blocks that meet, and that read and write one another's shared memory. PTX ISA 9.7.9, 9.7.13."""
+"""Forms of clusters: two blocks that meet and use one another's shared memory. PTX ISA 9.7.9, 9.7.13."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def accesses() -> Iterator[Form]:
 def _remote(opcode: str, operation: str, kind: str, order: str = "") -> Form:
     name, size = f"{opcode}{order}.shared::cluster.{operation}.{kind}", width(kind)
     gives = "%d1, " if opcode == "atom" else ""
-    text = f"{_OTHER}\nst.shared.b{size} [%s], %a0;\n{MEET}\n{name} {gives}[%t], %a1;\n{MEET}\nld.shared.b{size} %d0, [%s];"
+    begin = f"{_OTHER}\nst.shared.b{size} [%s], %a0;\n{MEET}\n"
+    text = f"{begin}{name} {gives}[%t], %a1;\n{MEET}\nld.shared.b{size} %d0, [%s];"
     return _form(name, text, operands(kind, 2), (WORD[size],) * (1 + (opcode == "atom")))
 
 

@@ -155,8 +155,7 @@ def comparisons() -> Iterator[Form]:
         for kind in ("s32", "f32"):
             yield _combined(word, combine, kind)
     for word, kind in itertools.product(("lt", "equ", "nan"), ("f16x2", "bf16x2")):
-        text = f"setp.{word}.{kind} %p|%q, %a0, %a1;\nselp.u32 %d0, 1, 0, %p;\nselp.u32 %t, 2, 0, %q;\nor.b32 %d0, %d0, %t;"
-        yield Form(f"setp.{word}.{kind}", text, operands(kind, 2), ("u4",), "sm_90" if "b" in kind else "sm_70")
+        yield _setp(f"setp.{word}.{kind}", kind, "sm_90" if "b" in kind else "sm_70")
 
 
 def sets() -> Iterator[Form]:

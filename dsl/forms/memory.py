@@ -174,7 +174,7 @@ def addresses() -> Iterator[Form]:
 
 
 _FENCES = (
-    *((f"{opcode}.{scope}", "sm_70", "") for opcode in ("fence.sc", "fence.acq_rel") for scope in ("cta", "gpu", "sys")),
+    *((f"fence.{order}.{scope}", "sm_70", "") for order in ("sc", "acq_rel") for scope in ("cta", "gpu", "sys")),
     ("fence.sc.cluster", "sm_90", ""), ("fence.acq_rel.cluster", "sm_90", ""), ("membar.cta", "sm_70", ""),
     ("membar.gl", "sm_70", ""), ("membar.sys", "sm_70", ""), ("fence.proxy.alias", "sm_70", "7.5"),
     ("fence.proxy.async", "sm_90", "8.0"), ("fence.proxy.async.global", "sm_90", "8.0"),

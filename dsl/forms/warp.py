@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dsl.forms.form import BLOCK, Form
-from dsl.forms.integer import of_types
-from dsl.forms.operands import COUNT, WORD, operands, width
+from dsl.forms.operands import COUNT, WORD, operands
 
 LANES = 32
 ROW = (

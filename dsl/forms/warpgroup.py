@@ -7,6 +7,7 @@ memory as the canonical layout of a swizzle has them, and an accumulator of N / 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -65,53 +66,78 @@ def descriptor(mode: str, name: str, register: str, transposed: bool = False) ->
     )
 
 
-def probe(
-    types: tuple[str, str, str], n: int, probes: int, in_registers: bool = False, mode: str = "none", suffix: str = "",
-    extra: str = "", scale: int = 1, transposed: bool = False,
-) -> Form:  # fmt: skip
-    """A form of wgmma as a kernel of so many warpgroups. `extra` stands behind scale-d, `scale` is scale-d."""
-    a_kind, b_kind, d_kind = types
-    k = 256 if a_kind == "b1" else 32 // BYTES[a_kind]
-    a, b = (_operand(kind, rows, k, probes, seed) for kind, rows, seed in ((a_kind, ROWS, 1), (b_kind, n, 2)))
-    registers = n // 2 if d_kind != "f16" else n // 4
-    c = _accumulator(d_kind, probes, registers)
-    d_names = ", ".join(f"%x{4 + index}" for index in range(registers))
-    arrays = [_image(b, mode, transposed), c]
-    text = [_COPY.format(name="tile_b", array="a0", size=arrays[0].shape[1], step=16 * BLOCK, label="copy_b")]
-    text += [descriptor(mode, "tile_b", "%v", transposed), element("a1", 4 * registers), *_move("ld", registers)]
-    first = "{%r0, %r1, %r2, %r3}"
-    if in_registers:
-        arrays.append(_fragments(a, BYTES[a_kind]))
-        text += [element("a2", 16), "ld.global.v4.b32 {%r0, %r1, %r2, %r3}, [%base];"]
-    else:
-        arrays.append(_image(a, mode, transposed))
-        text += [
-            _COPY.format(name="tile_a", array="a2", size=arrays[2].shape[1], step=16 * BLOCK, label="copy_a"),
-            descriptor(mode, "tile_a", "%y", transposed),
-        ]
-        first = "%y"
-    popc = ".and.popc" if a_kind == "b1" else ""
-    saturates = ".satfinite" if suffix == ".satfinite" else ""
-    name = f"wgmma.mma_async.sync.aligned.m64n{n}k{k}{saturates}.{d_kind}.{a_kind}.{b_kind}{popc}"
-    behind = extra or _constants(a_kind, in_registers, transposed)
-    text += [
-        "fence.proxy.async.shared::cta;\nbar.sync 0;\nwgmma.fence.sync.aligned;",
-        f"setp.ne.u32 %q, {scale}, 0;\n{name} {{{d_names}}}, {first}, %v, %q{behind};",
-        "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;",
-        element("d0", 4 * registers), *_move("st", registers),
-    ]  # fmt: skip
-    declarations = (
-        f".shared .align 1024 .b8 tile_a[{8192 if not in_registers else 16}];\n.shared .align 1024 .b8 tile_b[{arrays[0].shape[1]}];\n"
-        f".reg .b32 %x<{4 + registers}>, %r<4>;\n.reg .b64 %y;"
-    )
-    operands = tuple(
-        _per_thread(each.reshape(probes, -1).view(np.uint8), probes) if index != 1 and each.ndim == 2 else each
-        for index, each in enumerate(arrays)
-    )
-    where = (".registers" if in_registers else "") + (f".swizzle{mode}" if mode != "none" else "")
-    named = f"{name}{where}{'' if suffix == '.satfinite' else suffix}"
-    return Form(named, "\n".join(text), operands, (f"V{4 * registers}",), "sm_90a", "8.4", BLOCK,
-                by_model=False, declarations=declarations)  # fmt: skip
+@dataclass(frozen=True)
+class Probe:
+    """A form of wgmma and what stands around it. `extra` stands behind scale-d, `scale` is scale-d."""
+
+    types: tuple[str, str, str]
+    n: int
+    probes: int
+    in_registers: bool = False
+    mode: str = "none"
+    suffix: str = ""
+    extra: str = ""
+    scale: int = 1
+    transposed: bool = False
+
+    @property
+    def k(self) -> int:
+        return 256 if self.types[0] == "b1" else 32 // BYTES[self.types[0]]
+
+    @property
+    def registers(self) -> int:
+        """Those of the accumulator."""
+        return self.n // 4 if self.types[2] == "f16" else self.n // 2
+
+    @property
+    def name(self) -> str:
+        a, b, d = self.types
+        saturates = self.suffix if self.suffix == ".satfinite" else ""
+        popc = ".and.popc" if a == "b1" else ""
+        return f"wgmma.mma_async.sync.aligned.m64n{self.n}k{self.k}{saturates}.{d}.{a}.{b}{popc}"
+
+    def form(self) -> Form:
+        a, b = (
+            _operand(kind, rows, self.k, self.probes, seed)
+            for kind, rows, seed in ((self.types[0], ROWS, 1), (self.types[1], self.n, 2))
+        )
+        images = [_image(b, self.mode, self.transposed)]
+        arrays = [_per_thread(images[0]), _accumulator(self.types[2], self.probes, self.registers)]
+        if self.in_registers:
+            arrays.append(_fragments(a))
+        else:
+            images.append(_image(a, self.mode, self.transposed))
+            arrays.append(_per_thread(images[1]))
+        place = ".registers" * self.in_registers + f".swizzle{self.mode}" * (self.mode != "none")
+        name = self.name + place + self.suffix * (self.suffix != ".satfinite")
+        tiles = "\n".join(
+            f".shared .align 1024 .b8 tile_{letter}[{image.shape[1]}];"
+            for letter, image in zip("ba", images, strict=False)
+        )
+        declarations = f"{tiles}\n.reg .b32 %x<4>, %c<{self.registers}>, %r<4>;\n.reg .b64 %y;"
+        return Form(name, self.text([each.shape[1] for each in images]), tuple(arrays), (f"V{4 * self.registers}",),
+                    "sm_90a", "8.4", BLOCK, declarations=declarations)  # fmt: skip
+
+    def text(self, sizes: list[int]) -> str:
+        """`sizes`: bytes of shared memory of B and, where it is there, of A."""
+        lines = [_COPY.format(name="tile_b", array="a0", size=sizes[0], step=16 * BLOCK, label="copy_b")]
+        lines.append(descriptor(self.mode, "tile_b", "%v", self.transposed))
+        if self.in_registers:
+            lines += [element("a2", 16), "ld.global.v4.b32 {%r0, %r1, %r2, %r3}, [%base];"]
+        else:
+            lines.append(_COPY.format(name="tile_a", array="a2", size=sizes[1], step=16 * BLOCK, label="copy_a"))
+            lines.append(descriptor(self.mode, "tile_a", "%y", self.transposed))
+        of_d = ", ".join(f"%c{index}" for index in range(self.registers))
+        of_a = "{%r0, %r1, %r2, %r3}" if self.in_registers else "%y"
+        behind = self.extra or _constants(self.types[0], self.in_registers, self.transposed)
+        lines += [
+            element("a1", 4 * self.registers), *_move("ld", self.registers),
+            "fence.proxy.async.shared::cta;\nbar.sync 0;\nwgmma.fence.sync.aligned;",
+            f"setp.ne.u32 %q, {self.scale}, 0;\n{self.name} {{{of_d}}}, {of_a}, %v, %q{behind};",
+            "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;",
+            element("d0", 4 * self.registers), *_move("st", self.registers),
+        ]  # fmt: skip
+        return "\n".join(lines)
 
 
 def _operand(kind: str, rows: int, k: int, probes: int, seed: int) -> np.ndarray:
@@ -145,12 +171,12 @@ def _image(operand: np.ndarray, mode: str, transposed: bool) -> np.ndarray:
     return image
 
 
-def _per_thread(image: np.ndarray, probes: int) -> np.ndarray:
-    size = image.shape[1] // BLOCK
-    return np.ascontiguousarray(image).reshape(probes * BLOCK, size).view(f"V{size}").reshape(-1)
+def _per_thread(image: np.ndarray) -> np.ndarray:
+    """(probes, bytes) as an element of each thread."""
+    return np.ascontiguousarray(image).reshape(-1).view(f"V{image.shape[1] // BLOCK}")
 
 
-def _fragments(operand: np.ndarray, size: int) -> np.ndarray:
+def _fragments(operand: np.ndarray) -> np.ndarray:
     """A in the registers of its threads: 16 bytes each. PTX ISA 9.7.15.5.1.1, figures of the fragments."""
     thread, word, byte = np.mgrid[:BLOCK, :4, :4]
     row = thread // 32 * 16 + thread % 32 // 4 + 8 * (word % 2)
@@ -161,7 +187,7 @@ def _fragments(operand: np.ndarray, size: int) -> np.ndarray:
 def _move(opcode: str, registers: int) -> Iterator[str]:
     count = next(each for each in (4, 2, 1) if registers % each == 0)
     for first in range(0, registers, count):
-        names = ", ".join(f"%x{4 + first + each}" for each in range(count))
+        names = ", ".join(f"%c{first + each}" for each in range(count))
         vector, names = (f".v{count}", f"{{{names}}}") if count > 1 else ("", names)
         place = f"[%base+{4 * first}]"
         yield (
@@ -176,22 +202,24 @@ def _constants(kind: str, in_registers: bool, transposed: bool) -> str:
     return ", 1, 1" + (f", {int(transposed)}" * (2 - in_registers) if BYTES[kind] == 2 else "")
 
 
-def forms() -> Iterator[Form]:
+def probes() -> Iterator[Probe]:
     for types in TYPES:
-        yield probe(types, 8, PROBES)
-        yield probe(types, 16 if types[2] == "s32" else 24, 2 * len(KINDS), in_registers=True)
+        yield Probe(types, 8, PROBES)
+        yield Probe(types, 16 if types[2] == "s32" else 24, 2 * len(KINDS), in_registers=True)
     for n in SIZES[1:]:
-        yield probe(("bf16", "bf16", "f32"), n, 1)
+        yield Probe(("bf16", "bf16", "f32"), n, 1)
     for n in (64, 128, 256):
-        yield probe(("s8", "s8", "s32"), n, 1)
+        yield Probe(("s8", "s8", "s32"), n, 1)
+    half = Probe(("f16", "f16", "f32"), 8, 8)
     for mode in ("32B", "64B", "128B"):
-        yield probe(("f16", "f16", "f32"), 8, 8, mode=mode)
-    yield probe(("f16", "f16", "f32"), 8, 8, suffix=".transposed", transposed=True)
-    yield probe(("f16", "f16", "f32"), 8, 8, suffix=".scale_d0", scale=0)
-    for signs, suffix in (
-        (", -1, 1, 0, 0", ".minus_a"),
-        (", 1, -1, 0, 0", ".minus_b"),
-        (", -1, -1, 0, 0", ".minus_both"),
-    ):
-        yield probe(("f16", "f16", "f32"), 8, 8, suffix=suffix, extra=signs)
-    yield probe(("s8", "s8", "s32"), 8, 16, suffix=".satfinite")
+        yield replace(half, mode=mode)
+    yield replace(half, suffix=".transposed", transposed=True)
+    yield replace(half, suffix=".scale_d0", scale=0)
+    for suffix, signs in ((".minus_a", "-1, 1"), (".minus_b", "1, -1"), (".minus_both", "-1, -1")):
+        yield replace(half, suffix=suffix, extra=f", {signs}, 0, 0")
+    yield Probe(("s8", "s8", "s32"), 8, 16, suffix=".satfinite")
+
+
+def forms() -> Iterator[Form]:
+    for each in probes():
+        yield each.form()
