@@ -39,7 +39,7 @@ def cp_async_commit_group() -> None:
 
 def cp_async_wait_group(n: int) -> None:
     """Wait until at most `n` of the latest groups are in flight; `n` is static.  PTX ISA: cp.async.wait_group."""
-    intrinsic("nvvm.cp.async.wait.group", None, _static_count(n))
+    intrinsic("nvvm.cp.async.wait.group", None, static_count(n))
 
 
 def cp_async_bulk_commit_group() -> None:
@@ -52,10 +52,10 @@ def cp_async_bulk_wait_group(group: int, *, read: bool | None = None) -> None:
 
     `group` is static.  PTX ISA: cp.async.bulk.wait_group.
     """
-    intrinsic(f"nvvm.cp.async.bulk.wait.group{'.read' if read else ''}", None, _static_count(group))
+    intrinsic(f"nvvm.cp.async.bulk.wait.group{'.read' if read else ''}", None, static_count(group))
 
 
-def _static_count(count: Any) -> Int32:
+def static_count(count: Any) -> Int32:
     """A number of groups: part of the instruction."""
     if not isinstance(count, int) and (not isinstance(count, Numeric) or is_dynamic(count)):
         raise DSLUserCodeTypeError(

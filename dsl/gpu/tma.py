@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dsl.core import trace
 from dsl.core.ir import mlir
-from dsl.core.number.dtypes import Int32, Int64
+from dsl.core.number.dtypes import Int16, Int32, Int64
 from dsl.core.number.pointer import Pointer
 from dsl.gpu import mbarrier
 from dsl.gpu.inline import ptx
@@ -23,37 +24,106 @@ def _coordinates(first: int, coords: Sequence[Any]) -> tuple[str, str, list[Int3
     return f"{{{numbers}}}", ",r" * len(coords), [Int32(each) for each in coords]
 
 
-def load_box(smem: Pointer, tensor_map: mlir.Value, coords: Sequence[Any], barrier: Pointer, policy=None) -> None:
-    """Copy a box into shared memory; its bytes complete at `barrier`. `policy`: of the L2 cache, an Int64."""
-    text, constraints, numbers = _coordinates(3, coords)
-    hint = ".L2::cache_hint" if policy is not None else ""
-    last = f", ${3 + len(coords)}" if policy is not None else ""
+def _issue(name: str, target: str, operands: list, constraints: str, coords: Sequence[Any], extra: list) -> None:
+    """One instruction; in `target` {coords} stands for the coordinates. `extra`: (qualifier, letter, value) behind."""
+    text, coord_constraints, numbers = _coordinates(len(operands), coords)
+    behind = "".join(f", ${len(operands) + len(coords) + i}" for i in range(len(extra)))
+    qualifiers = "".join(qualifier for qualifier, _, _ in extra)
     ptx(
-        f"cp.async.bulk.tensor.{len(coords)}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{hint} "
-        f"[$0], [$1, {text}], [$2]{last};",
+        f"{name}{qualifiers} {target.replace('{coords}', text)}{behind};",
         None,
-        f"r,l,r{constraints}{',l' if last else ''}",
-        smem.address,
-        tensor_map,
-        mbarrier.address_of(barrier),
+        constraints + coord_constraints + "".join(f",{letter}" for _, letter, _ in extra),
+        *operands,
         *numbers,
-        *([Int64(policy)] if last else []),
+        *(value for _, _, value in extra),
+    )
+
+
+def _hint(policy: Any) -> list:
+    return [] if policy is None else [(".L2::cache_hint", "l", Int64(policy))]
+
+
+def load_box(
+    smem: Pointer, tensor_map: mlir.Value, coords: Sequence[Any], barrier: Pointer, policy=None, mask=None
+) -> None:
+    """Copy a box into shared memory; its bytes complete at `barrier`. `policy`: of the L2 cache, an Int64.
+
+    With `mask`, a bit a block, it goes to the same place of these blocks of the cluster, and completes at their
+    barriers.
+    """
+    blocks = [] if mask is None else [(".multicast::cluster", "h", Int16(mask))]
+    _issue(
+        f"cp.async.bulk.tensor.{len(coords)}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+        "[$0], [$1, {coords}], [$2]",
+        [smem.address, tensor_map, mbarrier.address_of(barrier)],
+        "r,l,r",
+        coords,
+        blocks + _hint(policy),
     )
 
 
 def store_box(tensor_map: mlir.Value, coords: Sequence[Any], smem: Pointer, policy=None) -> None:
     """Copy a box out of shared memory; part of this thread's open bulk group."""
-    text, constraints, numbers = _coordinates(2, coords)
-    hint = ".L2::cache_hint" if policy is not None else ""
-    last = f", ${2 + len(coords)}" if policy is not None else ""
+    _issue(
+        f"cp.async.bulk.tensor.{len(coords)}d.global.shared::cta.tile.bulk_group",
+        "[$0, {coords}], [$1]",
+        [tensor_map, smem.address],
+        "l,r",
+        coords,
+        _hint(policy),
+    )
+
+
+def reduce_box(tensor_map: mlir.Value, coords: Sequence[Any], smem: Pointer, operation: str, policy=None) -> None:
+    """Reduce a box of shared memory into global memory; part of this thread's open bulk group.
+
+    `operation`: add, min, max, inc, dec, and, or, xor.  PTX ISA: cp.reduce.async.bulk.tensor.
+    """
+    _issue(
+        f"cp.reduce.async.bulk.tensor.{len(coords)}d.global.shared::cta.{operation}.tile.bulk_group",
+        "[$0, {coords}], [$1]",
+        [tensor_map, smem.address],
+        "l,r",
+        coords,
+        _hint(policy),
+    )
+
+
+def replace_in_map(
+    tensor_map: mlir.Value, name: str, value: Any, in_shared: bool, dimension: int | None = None
+) -> None:
+    """Write one field of a tensor map in memory.  PTX ISA: tensormap.replace."""
+    trace.kernel().need("sm_90a", "changes a tensor map")
+    space, letter = ("shared::cta", "r") if in_shared else ("global", "l")
+    wide = name != "global_dim"
+    text = "" if dimension is None else f" {dimension},"
     ptx(
-        f"cp.async.bulk.tensor.{len(coords)}d.global.shared::cta.tile.bulk_group{hint} [$0, {text}], [$1]{last};",
+        f"tensormap.replace.tile.{name}.{space}.b1024.b{64 if wide else 32} [$0],{text} $1;",
         None,
-        f"l,r{constraints}{',l' if last else ''}",
+        f"{letter},{'l' if wide else 'r'}",
         tensor_map,
-        smem.address,
-        *numbers,
-        *([Int64(policy)] if last else []),
+        (Int64 if wide else Int32)(value),
+    )
+
+
+def fence_map_acquire(tensor_map: mlir.Value) -> None:
+    """Order copies by a tensor map of 128 bytes after those that released it.  PTX ISA: fence.proxy.tensormap."""
+    ptx("fence.proxy.tensormap::generic.acquire.gpu [$0], 128;", None, "l", tensor_map)
+
+
+def fence_map_release() -> None:
+    """Order writes of tensor maps before those that acquire them.  PTX ISA: fence.proxy.tensormap."""
+    ptx("fence.proxy.tensormap::generic.release.gpu;", None, "")
+
+
+def copy_map_release(target: mlir.Value, source: mlir.Value) -> None:
+    """Copy a tensor map from shared to global memory, and release it.  PTX ISA: tensormap.cp_fenceproxy."""
+    ptx(
+        "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [$0], [$1], 128;",
+        None,
+        "l,r",
+        target,
+        source,
     )
 
 

@@ -24,12 +24,13 @@ from dsl.layout.coord import idx2crd
 from dsl.layout.int_tuple import divisor_of, flatten_to_tuple, is_constant, text, wrap
 from dsl.tile.atom import CopyAtom, CopyG2SOp
 from dsl.tile.bulk import BulkAtom, copy_runs
-from dsl.tile.element_address import element_iterator, kept_together, static_size
+from dsl.tile.element_address import element_iterator, in_memory, kept_together, static_size
 from dsl.tile.matrix_copy import MatrixOp, copy_matrices
 from dsl.tile.modes import group_modes
 from dsl.tile.predicate import Predicates, condition, vectors_and_rest
 from dsl.tile.tensor import Tensor, recast_tensor
-from dsl.tile.tma import TmaAtom, copy_boxes
+from dsl.tile.tma import TmaAtom
+from dsl.tile.tma_copy import copy_boxes
 from dsl.tile.vector import load_vector, store_vector
 
 _MAX_VECTOR_BYTES = 16
@@ -65,7 +66,7 @@ def copy(
     if isinstance(atom.op, MatrixOp):
         _copy_matrices(atom, src, dst, pred)
         return
-    _check_pair(src, dst, "copy")
+    src, dst = _check_pair(src, dst, "copy")
     _check_vectors(src, dst)
     for side, tensor in (("source", src), ("destination", dst)):
         _check_type(atom, side, tensor)
@@ -157,7 +158,7 @@ def _copy_matrices(atom: CopyAtom, src: Any, dst: Any, pred: Any) -> None:
     for side, tensor in (("source", src), ("destination", dst)):
         _require_tensor(side, tensor, "copy")
         _check_type(atom, side, tensor)
-    copy_matrices(atom, src, dst)
+    copy_matrices(atom, in_memory(src), in_memory(dst))
 
 
 def _move_if(atom: CopyAtom, condition: Numeric, src: Any, dst: Any) -> None:
@@ -180,11 +181,13 @@ def _when(condition: Numeric, action: Any) -> None:
 # --- what a copy requires -------------------------------------------------------------------------------------------
 
 
-def _check_pair(src: Any, dst: Any, what: str, is_static: bool = True) -> None:
+def _check_pair(src: Any, dst: Any, what: str, is_static: bool = True) -> tuple[Tensor, Tensor]:
+    """Both tensors, over plain pointers."""
     for side, tensor in (("source", src), ("destination", dst)):
         _require_tensor(side, tensor, what)
         if is_static:
             static_size(tensor, what)
+    return in_memory(src), in_memory(dst)
 
 
 def _check_vectors(src: Tensor, dst: Tensor) -> None:
@@ -310,7 +313,7 @@ def basic_copy(src: Tensor, dst: Tensor) -> None:
 
     Raises for elements of different widths.
     """
-    _check_pair(src, dst, "basic_copy", is_static=False)
+    src, dst = _check_pair(src, dst, "basic_copy", is_static=False)
     _check_modes(src, dst, "basic_copy")
     src, count = _bits_for(dst, src, "basic_copy"), lay.size(src)
 
@@ -338,7 +341,7 @@ def _bits_for(dst: Tensor, src: Tensor, name: str) -> Tensor:
 
 def basic_copy_if(pred: Tensor, src: Tensor, dst: Tensor) -> None:
     """Copy the bits of the elements whose predicate, a number, is not zero; the others stay as they are."""
-    _check_pair(src, dst, "basic_copy_if")
+    src, dst = _check_pair(src, dst, "basic_copy_if")
     _check_sizes(src, dst, "basic_copy_if")
     src = _bits_for(dst, src, "basic_copy_if")
     _require_tensor("predicate", pred, "basic_copy_if")
@@ -358,7 +361,7 @@ def basic_copy_if(pred: Tensor, src: Tensor, dst: Tensor) -> None:
 
 def autovec_copy(src: Tensor, dst: Tensor) -> None:
     """Copy with the widest vectors, up to 16 bytes, that are contiguous and aligned on both sides."""
-    _check_pair(src, dst, "autovec_copy")
+    src, dst = _check_pair(src, dst, "autovec_copy")
     _check_sizes(src, dst, "autovec_copy")
     src = _bits_for(dst, src, "autovec_copy")
     vector, rest = _common_vectors(src, dst)

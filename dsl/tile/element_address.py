@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from dsl import layout as lay
 from dsl.core.errors import DSLUserCodeError
-from dsl.core.number.dtypes import Int64, is_dynamic
+from dsl.core.number.dtypes import Int32, Int64, is_dynamic
 from dsl.core.number.pointer import AddressSpace, Pointer, element_bytes
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.layout.coord import crd2idx, idx2crd
 from dsl.layout.int_tuple import add, divisor_of, flatten_to_tuple, text
+from dsl.tile.swizzled import period_bytes, swizzled_layout
 
 if TYPE_CHECKING:
     from dsl.tile.tensor import Tensor
@@ -81,14 +82,36 @@ def moved(tensor: Tensor, offset: Any, divisor: int) -> Pointer:
         return start.moved_bits(offset, divisor=divisor)
     at = start + offset
     alignment_bytes = math.gcd(start.alignment_bytes, divisor * element_bytes(start.dtype))
-    return Pointer(start.dtype, at.address, start.space, alignment_bytes)
+    return Pointer(start.dtype, at.address, start.space, alignment_bytes, swizzle=start.swizzle)
+
+
+def in_memory(tensor: Tensor) -> Tensor:
+    """The tensor over a plain pointer: a swizzle of the pointer becomes one of the layout.
+
+    Where the pointer is not known to be aligned to the swizzle's period, the tensor starts at the period it lies in.
+    """
+    start = tensor.iterator
+    if not isinstance(start, Pointer) or start.swizzle is None:
+        return tensor
+    layout = swizzled_layout(tensor.layout, start.dtype, start.swizzle)
+    period = period_bytes(start.swizzle)
+    plain = start.swizzled(None)
+    if plain.alignment_bytes % period == 0:
+        return type(tensor)(plain, layout)
+    into = Int32(plain.toint() & (period - 1)) * 8 // plain.dtype.storage_width
+    elements = math.gcd(plain.alignment_bytes, period) * 8 // plain.dtype.storage_width
+    into = into.with_divisibility(max(elements, 1))
+    aligned = Pointer(plain.dtype, (plain - into).address, plain.space, period)
+    return type(tensor)(aligned, ComposedLayout(layout.inner, into, layout.outer))
 
 
 def element_iterator(tensor: Tensor, coord: Any) -> Any:
     """The pointer to an element, or the coordinate it is; no check of the coordinate."""
+    tensor = in_memory(tensor)
     offset = offset_of(tensor, coord)
     if not isinstance(tensor.iterator, Pointer):
-        return add(tensor.iterator, offset)
+        is_leaf = getattr(type(tensor.iterator), "is_leaf", False)
+        return tensor.iterator + offset if is_leaf else add(tensor.iterator, offset)
     if not isinstance(tensor.layout, ComposedLayout):
         return moved(tensor, offset, divisor_of(offset))
     inner, index = tensor.layout.inner, add(tensor.layout.offset, offset)

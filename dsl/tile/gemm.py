@@ -15,10 +15,12 @@ from dsl.core.number.pointer import AddressSpace
 from dsl.gpu import functions
 from dsl.gpu.mma import ACCUMULATOR, OPERAND, mma
 from dsl.layout.int_tuple import text
+from dsl.tile import warpgroup_gemm
 from dsl.tile.element_address import element_iterator, static_size
 from dsl.tile.mma import PTX_NAME, MmaAtom, MmaUniversalOp
 from dsl.tile.registers import read_register, write_register
 from dsl.tile.tensor import Tensor
+from dsl.tile.warpgroup import WarpgroupMmaOp
 
 _NAMES = ("D", "A", "B", "C")
 _ROLES = {"A": "a", "B": "b", "C": "c", "D": "d"}
@@ -29,6 +31,8 @@ def gemm(atom: MmaAtom, d: Tensor, a: Any, b: Any, c: Tensor) -> None:
 
     Products are summed in the order of k. Raises DSLUserCodeError where types, memory or shapes do not fit.
     """
+    if isinstance(getattr(atom, "op", None), WarpgroupMmaOp):
+        return warpgroup_gemm.gemm(atom, d, a, b, c)
     tensors = _checked(atom, d, a, b, c, "gemm")
     d, a, b, c = (_by_modes(tensor, name, [t.shape for t in tensors]) for tensor, name in zip(tensors, _NAMES))
     extents = [[lay.size(mode) for mode in t.shape[1:]] for t in (d, a, b, c)]
@@ -50,6 +54,8 @@ def gemm(atom: MmaAtom, d: Tensor, a: Any, b: Any, c: Tensor) -> None:
 
 def mma_atom_call(atom: MmaAtom, d: Tensor, a: Any, b: Any, c: Tensor) -> None:
     """One call of the atom: all tensors hold one fragment, (V) or (V, 1, ...)."""
+    if isinstance(getattr(atom, "op", None), WarpgroupMmaOp):
+        return warpgroup_gemm.gemm(atom, d, a, b, c)
     tensors = _checked(atom, d, a, b, c, "mma_atom_call")
     for tensor, name in zip(tensors, _NAMES):
         if lay.size(tensor) != _values(atom, name):

@@ -43,6 +43,8 @@ class LayoutEnum(enum.Enum):
         """Of A (M, K) or B (N, K)."""
         return OperandMajorMode.K if self is LayoutEnum.ROW_MAJOR else OperandMajorMode.MN
 
+    sm90_mma_major_mode = mma_major_mode
+
     def is_k_major_a(self) -> bool:
         """Of A (M, K)."""
         return self is LayoutEnum.ROW_MAJOR

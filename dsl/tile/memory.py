@@ -12,7 +12,7 @@ from dsl.core.number.dtypes import Int8, Numeric
 from dsl.core.number.pointer import AddressSpace, Pointer, natural_alignment, span_bytes
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.tile.struct import Storage, struct
-from dsl.tile.swizzled import period_bytes, swizzled_layout, swizzled_tensor
+from dsl.tile.swizzled import swizzled_layout
 from dsl.tile.tensor import Tensor, as_layout
 
 REGION = "__dynamic_shmem__0"
@@ -101,8 +101,7 @@ class SmemAllocator:
         if swizzle is None:
             return Tensor(self._take(element_type, lay.storage_elements(layout), byte_alignment), layout)
         count = lay.storage_elements(swizzled_layout(layout, element_type, swizzle))
-        least_bytes = min(period_bytes(swizzle), REGION_ALIGNMENT_BYTES)
-        return swizzled_tensor(self._take(element_type, count, byte_alignment, least_bytes), layout, swizzle)
+        return Tensor(self._take(element_type, count, byte_alignment).swizzled(swizzle), layout)
 
     def _take(self, dtype: type[Numeric], count: int, alignment_bytes: int, least_alignment_bytes: int = 1) -> Pointer:
         asked = alignment_bytes

@@ -6,12 +6,26 @@ PTX ISA: Matrix Fragments for mma.mNnNkN; CuTe doc: 0t_mma_atom.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dsl import layout as lay
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError
-from dsl.core.number.dtypes import BFloat16, Float8E4M3FN, Float8E5M2, Float16, Float32, Float64, Numeric, TFloat32
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.number.dtypes import (
+    BFloat16,
+    Boolean,
+    Float8E4M3FN,
+    Float8E5M2,
+    Float16,
+    Float32,
+    Float64,
+    Numeric,
+    TFloat32,
+    is_dynamic,
+    numeric,
+)
+from dsl.core.number.operators import type_name
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import text
 from dsl.tile.constant import Constant
@@ -50,7 +64,8 @@ def _names(choices: tuple) -> str:
     return " or ".join(getattr(each, "__name__", None) or text(each) for each in choices)
 
 
-def _require(parameter: str, value: Any, choices: tuple, operation: str) -> None:
+def require_one_of(parameter: str, value: Any, choices: tuple, operation: str) -> None:
+    """Raise DSLUserCodeError where `value` is none of `choices`."""
     if value not in choices:
         shown = (
             getattr(value, "__name__", None) or text(value) if isinstance(value, (int, tuple, type)) else repr(value)
@@ -61,8 +76,26 @@ def _require(parameter: str, value: Any, choices: tuple, operation: str) -> None
         )
 
 
+class MmaOperation:
+    """What every matrix multiply operation has: `shape_mnk`, `thr_id`, `layouts`, the types of its matrices."""
+
+    fields: Any = None
+    a_dtype: type[Numeric]
+    b_dtype: type[Numeric]
+    acc_dtype: type[Numeric]
+
+    def fragment(self, name: str, part: Any) -> Tensor:
+        """Registers for A, B or C of a partition, or of a shape."""
+        dtype = {"A": self.a_dtype, "B": self.b_dtype, "C": self.acc_dtype}[name]
+        return self.registers(part, dtype, name != "C", f"make_fragment_{name}")
+
+    @staticmethod
+    def registers(part: Any, dtype: type[Numeric], ordered: bool, what: str) -> Tensor:
+        return _fragment(part, dtype, ordered, what)
+
+
 @dataclass(frozen=True)
-class MmaOp(Constant):
+class MmaOp(MmaOperation, Constant):
     """A matrix multiply operation: the types of A and B and of the accumulator, and the shape (M, N, K)."""
 
     ab_dtype: type[Numeric]
@@ -71,6 +104,12 @@ class MmaOp(Constant):
 
     title = "MMA Operation"
     thr_id = _WARP
+
+    @property
+    def a_dtype(self) -> type[Numeric]:
+        return self.ab_dtype
+
+    b_dtype = a_dtype
 
     @property
     def layouts(self) -> tuple[Layout, Layout, Layout]:
@@ -89,7 +128,7 @@ class MmaOp(Constant):
 
 
 @dataclass(frozen=True)
-class MmaUniversalOp(Constant):
+class MmaUniversalOp(MmaOperation, Constant):
     """One multiply-add by one thread, D = A * B + C of single elements, rounded once. Float16, Float32 or Float64."""
 
     abacc_dtype: type[Numeric]
@@ -99,13 +138,13 @@ class MmaUniversalOp(Constant):
     layouts = (Layout((1, 1), (0, 0)),) * 3
 
     def __post_init__(self) -> None:
-        _require("abacc_dtype", self.abacc_dtype, (Float16, Float64, Float32), "MmaUniversalOp")
+        require_one_of("abacc_dtype", self.abacc_dtype, (Float16, Float64, Float32), "MmaUniversalOp")
 
     @property
     def ab_dtype(self) -> type[Numeric]:
         return self.abacc_dtype
 
-    acc_dtype = ab_dtype
+    a_dtype = b_dtype = acc_dtype = ab_dtype
 
     def __str__(self) -> str:
         return f"universal MMA Operation using FMA{_TEXT_INDENT}A/B/Accumulator data type = {self.abacc_dtype}"
@@ -118,11 +157,11 @@ class MmaF16BF16Op(MmaOp):
     title = "warp-level F16/BF16 MMA Operation"
 
     def __post_init__(self) -> None:
-        _require("ab_dtype", self.ab_dtype, (BFloat16, Float16), "MmaF16BF16Op")
-        _require("acc_dtype", self.acc_dtype, (Float16, Float32), "MmaF16BF16Op")
+        require_one_of("ab_dtype", self.ab_dtype, (BFloat16, Float16), "MmaF16BF16Op")
+        require_one_of("acc_dtype", self.acc_dtype, (Float16, Float32), "MmaF16BF16Op")
         if self.ab_dtype is BFloat16:
-            _require("acc_dtype", self.acc_dtype, (Float32,), "MmaF16BF16Op of BFloat16")
-        _require("shape_mnk", self.shape_mnk, ((16, 8, 8), (16, 8, 16)), "MmaF16BF16Op")
+            require_one_of("acc_dtype", self.acc_dtype, (Float32,), "MmaF16BF16Op of BFloat16")
+        require_one_of("shape_mnk", self.shape_mnk, ((16, 8, 8), (16, 8, 16)), "MmaF16BF16Op")
 
 
 @dataclass(frozen=True, init=False)
@@ -132,7 +171,7 @@ class MmaTF32Op(MmaOp):
     title = "warp-level TF32 MMA Operation"
 
     def __init__(self, shape_mnk: tuple) -> None:
-        _require("shape_mnk", shape_mnk, ((16, 8, 4), (16, 8, 8)), "MmaTF32Op")
+        require_one_of("shape_mnk", shape_mnk, ((16, 8, 4), (16, 8, 8)), "MmaTF32Op")
         super().__init__(TFloat32, Float32, shape_mnk)
 
 
@@ -143,16 +182,35 @@ class MmaFP8Op(MmaOp):
     title = "warp-level FP8 MMA Operation (SM89)"
 
     def __post_init__(self) -> None:
-        _require("ab_dtype", self.ab_dtype, (Float8E5M2, Float8E4M3FN), "MmaFP8Op")
-        _require("acc_dtype", self.acc_dtype, (Float16, Float32), "MmaFP8Op")
-        _require("shape_mnk", self.shape_mnk, ((16, 8, 16), (16, 8, 32)), "MmaFP8Op")
+        require_one_of("ab_dtype", self.ab_dtype, (Float8E5M2, Float8E4M3FN), "MmaFP8Op")
+        require_one_of("acc_dtype", self.acc_dtype, (Float16, Float32), "MmaFP8Op")
+        require_one_of("shape_mnk", self.shape_mnk, ((16, 8, 16), (16, 8, 32)), "MmaFP8Op")
 
 
 @dataclass(frozen=True)
 class MmaAtom(Constant):
     """One mma: `shape_mnk`, the threads `thr_id`, and their elements: `tv_layout_A`, `tv_layout_B`, `tv_layout_C`."""
 
-    op: MmaOp | MmaUniversalOp
+    op: MmaOperation
+    fields: Any = field(default=None, kw_only=True, compare=False)
+
+    def __reached__(self) -> tuple:
+        """What a dynamic statement may change through the atom (core.control_flow.mutable_state)."""
+        return () if self.fields is None else (self.fields,)
+
+    def __flatten__(self) -> tuple[tuple, Any]:
+        """Its fields go by value: a part of the key where they are known while compiling."""
+        if self.fields is None:
+            return (), self
+        accumulate = self.fields.accumulate
+        return ((accumulate,), (self, None)) if is_dynamic(accumulate) else ((), (self, bool(accumulate)))
+
+    @classmethod
+    def __unflatten__(cls, key: Any, children: Sequence[Any]) -> Any:
+        if isinstance(key, MmaAtom):
+            return key
+        atom, accumulate = key
+        return replace(atom, fields=replace(atom.fields, accumulate=children[0] if children else accumulate))
 
     @property
     def shape_mnk(self) -> tuple:
@@ -175,28 +233,46 @@ class MmaAtom(Constant):
         return self.op.layouts[2]
 
     def get(self, field: Any) -> Any:
-        raise self._no_state("get")
+        """The value of a field: `warpgroup.Field.ACCUMULATE`, a Boolean."""
+        self._check_field(field, "get")
+        return Boolean(self.fields.accumulate)
 
     def set(self, modifier: Any, value: Any) -> None:
-        raise self._no_state("set")
+        """Change a field of this atom, in place."""
+        self._check_field(modifier, "set")
+        number = numeric(value)
+        if number is None:
+            raise DSLUserCodeTypeError(
+                f"set: {modifier} must be true or false, got {type_name(value)}", fix="tiled_mma.set(field, True)"
+            )
+        self.fields.accumulate = Boolean(number) if is_dynamic(number) else bool(number.value)
 
-    def _no_state(self, method: str) -> DSLUserCodeRuntimeError:
-        return DSLUserCodeRuntimeError(
-            f"{method}: an atom of {type(self.op).__name__} has no fields",
-            fix="leave it out: fields such as ACCUMULATE are of warpgroup atoms",
-        )
+    def _check_field(self, field: Any, method: str) -> None:
+        if self.fields is None:
+            raise DSLUserCodeRuntimeError(
+                f"{method}: an atom of {type(self.op).__name__} has no fields",
+                fix="leave it out: fields such as ACCUMULATE are of warpgroup atoms",
+            )
+        if getattr(field, "value", field) != "accum_c":
+            raise DSLUserCodeValueError(
+                f"{method}: the field of a warpgroup's atom must be warpgroup.Field.ACCUMULATE, got {field!r}",
+                fix="tiled_mma.set(cute.nvgpu.warpgroup.Field.ACCUMULATE, True)",
+            )
 
     def make_fragment_A(self, input: Any) -> Tensor:
-        """Registers for A: of the shape of a partition, ordered like it (values first), or of a shape, column-major."""
-        return _fragment(input, self.op.ab_dtype, True, "make_fragment_A")
+        """Registers for A: of the shape of a partition, ordered like it (values first), or of a shape, column-major.
+
+        For a warpgroup, whose operands are in shared memory, matrix descriptors of a partition.
+        """
+        return self.op.fragment("A", input)
 
     def make_fragment_B(self, input: Any) -> Tensor:
-        """Registers for B, as for A."""
-        return _fragment(input, self.op.ab_dtype, True, "make_fragment_B")
+        """Registers or descriptors for B, as for A."""
+        return self.op.fragment("B", input)
 
     def make_fragment_C(self, input: Any) -> Tensor:
         """Registers for C and D: of the shape of a partition, or of a shape, column-major."""
-        return _fragment(input, self.op.acc_dtype, False, "make_fragment_C")
+        return self.op.fragment("C", input)
 
     def __str__(self) -> str:
         return "\n".join(("MMA Atom", *self._rows(4)))
@@ -229,11 +305,11 @@ def _fragment(x: Any, dtype: type[Numeric], ordered: bool, what: str) -> Tensor:
     return make_rmem_tensor(layout, dtype)
 
 
-def make_mma_atom(op: MmaOp | MmaUniversalOp) -> MmaAtom:
+def make_mma_atom(op: MmaOperation) -> MmaAtom:
     """The atom of a matrix multiply operation."""
-    if not isinstance(op, (MmaOp, MmaUniversalOp)):
+    if not isinstance(op, MmaOperation):
         raise DSLUserCodeTypeError(
             f"an mma atom takes an mma operation, got {type(op).__name__}",
             fix="cute.nvgpu.warp.MmaF16BF16Op(ab_dtype, acc_dtype, (16, 8, 16)), for example",
         )
-    return MmaAtom(op)
+    return MmaAtom(op, fields=op.fields)

@@ -67,8 +67,11 @@ def _padded(coord: Any, modes: tuple) -> Any:
 
 
 def _projected(x: Any, proj: Any) -> Any:
-    """The modes of `x` where the projector is not None; all of them without one."""
-    return x if proj is None or not isinstance(proj, tuple) else dice_tuple(wrap(x), proj)
+    """The modes of `x` where the projector is not None, and those behind its end; all of them without one."""
+    if proj is None or not isinstance(proj, tuple):
+        return x
+    modes = wrap(x)
+    return (*dice_tuple(modes[: len(proj)], proj[: len(modes)]), *modes[len(proj) :])
 
 
 def local_tile(input: Tensor, tiler: Any, coord: Any, proj: Any = None) -> Any:

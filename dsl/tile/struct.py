@@ -17,7 +17,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeV
 from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic
 from dsl.core.number.pointer import Pointer
 from dsl.layout import ComposedLayout, Layout, Swizzle
-from dsl.tile.swizzled import swizzled_tensor
+from dsl.tile.swizzled import swizzled_layout
 from dsl.tile.tensor import Tensor, as_layout
 
 
@@ -333,7 +333,10 @@ class Range:
         layout = as_layout(layout)
         pointer = self._pointer if dtype is None else self._pointer.recast(dtype)
         self._check_reach(layout, pointer.dtype)
-        return swizzled_tensor(pointer, layout, swizzle) if swizzle is not None else Tensor(pointer, layout)
+        if swizzle is not None:
+            swizzled_layout(layout, pointer.dtype, swizzle)
+            pointer = pointer.swizzled(swizzle)
+        return Tensor(pointer, layout)
 
     def _check_reach(self, layout: Layout | ComposedLayout, dtype: type[Numeric]) -> None:
         strided = layout.outer if isinstance(layout, ComposedLayout) else layout

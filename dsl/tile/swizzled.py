@@ -1,14 +1,11 @@
-"""Tensors whose byte addresses a swizzle permutes."""
+"""Swizzles of byte addresses as swizzles of elements."""
 
 from __future__ import annotations
 
-import math
-
 from dsl.core.errors import DSLUserCodeError
-from dsl.core.number.dtypes import Int32, Numeric
-from dsl.core.number.pointer import Pointer, element_bytes
+from dsl.core.number.dtypes import Numeric
+from dsl.core.number.pointer import element_bytes
 from dsl.layout import ComposedLayout, Layout, Swizzle
-from dsl.tile.tensor import Tensor
 
 
 def period_bytes(swizzle: Swizzle) -> int:
@@ -37,19 +34,3 @@ def swizzled_layout(layout: Layout | ComposedLayout, dtype: type[Numeric], swizz
             fix=f"a base of {shift_bits} bits or more",
         )
     return ComposedLayout(Swizzle(swizzle.bits, swizzle.base - shift_bits, swizzle.shift), 0, layout)
-
-
-def swizzled_tensor(pointer: Pointer, layout: Layout | ComposedLayout, swizzle: Swizzle) -> Tensor:
-    """The tensor whose element c lies at swizzle(address of pointer + layout(c)).
-
-    Where the pointer is not known to be aligned to the swizzle's period, the tensor starts at the period it lies in.
-    """
-    composed, period = swizzled_layout(layout, pointer.dtype, swizzle), period_bytes(swizzle)
-    layout = composed.outer
-    if pointer.alignment_bytes % period == 0:
-        return Tensor(pointer, composed)
-    into = Int32(pointer.toint() & (period - 1)) * 8 // pointer.dtype.storage_width
-    elements = math.gcd(pointer.alignment_bytes, period) * 8 // pointer.dtype.storage_width
-    into = into.with_divisibility(max(elements, 1))
-    start = Pointer(pointer.dtype, (pointer - into).address, pointer.space, period)
-    return Tensor(start, ComposedLayout(composed.inner, into, layout))

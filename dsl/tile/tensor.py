@@ -19,7 +19,7 @@ from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.int_tuple import add, divisor_of, join_dynamic, split_dynamic, text
 from dsl.layout.layout import check_coord
 from dsl.tile import transfer
-from dsl.tile.element_address import element_iterator, moved, offset_of, static_size, strided_part
+from dsl.tile.element_address import element_iterator, in_memory, moved, offset_of, static_size, strided_part
 from dsl.tile.index import as_index
 from dsl.tile.ssa import TensorSSA
 
@@ -64,9 +64,10 @@ class Tensor:
         if not isinstance(self.iterator, Pointer):
             return f'!cute.coord_tensor<"{text(self.iterator)}", "{self.layout}">'
         start = self.iterator
+        swizzle = f"{start.swizzle}, " if start.swizzle else ""
         return (
             f"!cute.memref<{element_name(start.dtype)}, {start.space_name}, align<{start.alignment_bytes}>, "
-            f'"{self.layout}">'
+            f'{swizzle}"{self.layout}">'
         )
 
     def pointer(self) -> Pointer:
@@ -82,10 +83,13 @@ class Tensor:
         """The same iterator seen through another layout."""
         return Tensor(self.iterator, layout)
 
+    def with_iterator(self, iterator: Any) -> Tensor:
+        """The same layout over another iterator."""
+        return Tensor(iterator, self.layout)
+
     def __flatten__(self) -> tuple[tuple, Any]:
         """The pointer and dynamic leaves, and the rest as a hashable key (core.pytree)."""
-        in_memory = isinstance(self.iterator, Pointer)
-        start, hole = ((self.iterator,), Pointer) if in_memory else split_dynamic(self.iterator)
+        start, hole = ((self.iterator,), Pointer) if _is_leaf(self.iterator) else split_dynamic(self.iterator)
         leaves, key = self.layout.__flatten__()
         return (*start, *leaves), (hole, len(start), type(self.layout), key)
 
@@ -147,6 +151,9 @@ class Tensor:
 
     def fill(self, value: Any) -> None:
         """Store `value`, converted to the element type, in every element; the size must be static."""
+        if isinstance(self.iterator, Pointer) and self.iterator.swizzle:
+            in_memory(self).fill(value)
+            return
         count = static_size(self, "fill")
         element = _as_element(value, self.element_type)
         if isinstance(self.layout, ComposedLayout) and self.element_type.width >= 8:
@@ -157,11 +164,11 @@ class Tensor:
 
     def load(self) -> TensorSSA:
         """All elements as one value, in colexicographic order; the shape must be static."""
-        return transfer.load(self)
+        return transfer.load(in_memory(self))
 
     def store(self, data: TensorSSA) -> None:
         """Write a value of as many elements; a type of the same width, or a Boolean for integers."""
-        transfer.store(self, data)
+        transfer.store(in_memory(self), data)
 
     @property
     def type_text(self) -> str:
@@ -170,13 +177,18 @@ class Tensor:
         return f"Tensor of {element} {self.layout}"
 
     def __str__(self) -> str:
-        start = self.iterator if isinstance(self.iterator, Pointer) else text(self.iterator)
+        start = self.iterator if _is_leaf(self.iterator) else text(self.iterator)
         return f"tensor<{start} o {self.layout}>"
 
     __repr__ = __str__
 
 
 # --- indexing -------------------------------------------------------------------------------------------------------
+
+
+def _is_leaf(iterator: Any) -> bool:
+    """Whether an iterator is one value, a pointer or a matrix descriptor, and not a coordinate."""
+    return isinstance(iterator, Pointer) or getattr(type(iterator), "is_leaf", False)
 
 
 def _checked(coord: Any, tensor: Tensor) -> Any:
@@ -210,7 +222,7 @@ def move_iterator(tensor: Tensor, coord: Any, layout: Layout) -> Tensor:
     """The tensor that starts at `coord` of `tensor` and has the (strided) `layout`."""
     offset = offset_of(tensor, coord)
     if not isinstance(tensor.iterator, Pointer):
-        return Tensor(add(tensor.iterator, offset), layout)
+        return Tensor(tensor.iterator + offset if _is_leaf(tensor.iterator) else add(tensor.iterator, offset), layout)
     if isinstance(tensor.layout, ComposedLayout):
         composed = tensor.layout
         return Tensor(tensor.iterator, ComposedLayout(composed.inner, add(composed.offset, offset), layout))
@@ -281,8 +293,17 @@ def make_rmem_tensor(layout_or_shape: Any, dtype: type[Numeric]) -> Tensor:
     return Tensor(Pointer(dtype, register, space, RMEM_ALIGNMENT_BYTES), layout)
 
 
-def make_rmem_tensor_like(src: Tensor, dtype: type[Numeric] | None = None) -> Tensor:
-    """A compact register tensor with the shape and stride order of `src`; its strides 0 stay 0."""
+def make_rmem_tensor_like(src: Tensor | Layout | ComposedLayout, dtype: type[Numeric] | None = None) -> Tensor:
+    """A compact register tensor with the shape and stride order of `src`; its strides 0 stay 0.
+
+    Raises DSLUserCodeTypeError for a layout without a `dtype`.
+    """
+    if not isinstance(src, Tensor):
+        if dtype is None:
+            raise DSLUserCodeTypeError(
+                "make_rmem_tensor_like of a layout needs a type", fix="make_rmem_tensor_like(layout, cutlass.Float32)"
+            )
+        return make_rmem_tensor(lay.make_layout_like(strided_part(src)), dtype)
     return make_rmem_tensor(lay.make_layout_like(strided_part(src.layout)), dtype or src.element_type)
 
 

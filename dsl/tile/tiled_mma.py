@@ -16,7 +16,7 @@ from dsl.layout import ComposedLayout, Layout, make_layout
 from dsl.layout.int_tuple import product, text
 from dsl.tile.constant import OneThread
 from dsl.tile.index import as_index
-from dsl.tile.mma import MmaAtom, MmaOp, MmaUniversalOp, make_mma_atom
+from dsl.tile.mma import MmaAtom, MmaOperation, make_mma_atom
 from dsl.tile.modes import slice_
 from dsl.tile.tensor import Tensor
 
@@ -116,7 +116,7 @@ class TiledMma(MmaAtom):
 
     def get_slice(self, thr_idx: Any) -> ThrMma:
         """The part of thread `thr_idx`."""
-        return ThrMma(self.op, self.atom_layout_mnk, self.permutation_mnk, as_index(thr_idx))
+        return ThrMma(self.op, self.atom_layout_mnk, self.permutation_mnk, as_index(thr_idx), fields=self.fields)
 
     def __str__(self) -> str:
         permutation = ",".join("_" if each is None else str(each) for each in self.permutation_mnk)
@@ -176,12 +176,12 @@ def make_tiled_mma(op_or_atom: Any, atom_layout_mnk: Any = (1, 1, 1), permutatio
 
     `permutation_mnk` has an extent, a layout or None for each of M, N and K: what the tile covers in that mode.
     """
-    if not isinstance(op_or_atom, (MmaAtom, MmaOp, MmaUniversalOp)):
+    if not isinstance(op_or_atom, (MmaAtom, MmaOperation)):
         raise DSLUserCodeTypeError(
             f"a tiled mma takes an mma operation or atom, got {type(op_or_atom).__name__}",
             fix="cute.make_tiled_mma(warp.MmaF16BF16Op(...), (2, 2, 1))",
         )
-    op = (op_or_atom if isinstance(op_or_atom, MmaAtom) else make_mma_atom(op_or_atom)).op
+    atom = op_or_atom if isinstance(op_or_atom, MmaAtom) else make_mma_atom(op_or_atom)
     layout = atom_layout_mnk if isinstance(atom_layout_mnk, Layout) else make_layout(as_index(atom_layout_mnk))
     if lay.rank(layout) != 3 or not isinstance(layout.shape, tuple) or not lay.is_static(layout):
         raise DSLUserCodeValueError(
@@ -195,7 +195,7 @@ def make_tiled_mma(op_or_atom: Any, atom_layout_mnk: Any = (1, 1, 1), permutatio
             f"{text(tiles) if isinstance(tiles, (int, tuple)) else tiles}",
             fix="(32, 32, 16), for example",
         )
-    return TiledMma(op, layout, tuple(map(_as_tile, tiles)))
+    return TiledMma(atom.op, layout, tuple(map(_as_tile, tiles)), fields=atom.op.fields)
 
 
 def _as_tile(tile: Any) -> Layout | None:

@@ -1,17 +1,16 @@
 """TMA: atoms that copy a box of a tensor in global memory from or to shared memory with one instruction.
 
 The host describes the tensor and the box in a tensor map, which a kernel gets as a parameter; the kernel names the box
-by the coordinates of its first element. `make_tiled_tma_atom` finds the largest box whose elements follow one another
-both in the tensor's modes and in shared memory; `tma_partition` cuts tensors into such boxes. CuTe DSL documentation:
-cute.nvgpu.cpasync.
+by the coordinates of its first element (tma_copy). `make_tiled_tma_atom` finds the largest box whose elements follow
+one another both in the tensor's modes and in shared memory. CuTe DSL documentation: cute.nvgpu.cpasync.
 """
 
 from __future__ import annotations
 
+import enum
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product as cross
 from typing import Any
 
 from dsl import layout as lay
@@ -21,11 +20,8 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import BFloat16, Float16, Float32, Float64, Int32, Int64, Numeric, TFloat32
 from dsl.core.number.operators import select, type_name
 from dsl.core.number.pointer import AddressSpace, Pointer, element_name
-from dsl.gpu import tma
-from dsl.gpu.sync import elect_one
 from dsl.layout import ComposedLayout, E, Layout, Swizzle
 from dsl.layout.int_tuple import ScaledBasis, flatten_to_tuple, text, wrap
-from dsl.tile.element_address import element_iterator
 from dsl.tile.tensor import Tensor
 
 MAP_BYTES, MAP_ALIGNMENT_BYTES, MOST_MODES, MOST_BOX = 128, 64, 5, 256
@@ -35,18 +31,66 @@ _CODES = {Float16: 6, Float32: 7, TFloat32: 7, Float64: 9, BFloat16: 10}
 _INTEGER_CODES = {8: 0, 16: 1, 32: 2, 64: 4}
 
 
-@dataclass(frozen=True)
-class CopyBulkTensorTileG2SOp:
-    """TMA from global to shared memory, in tile mode. One lane of the warp issues it."""
+class TmaOp:
+    """A copy of boxes. `multicasts`: one copy writes to several blocks of a cluster. One lane of the warp issues it
+    where it `elects`."""
 
     loads = True
+    multicasts = False
+    elects = True
+    title: str
+
+    def __str__(self) -> str:
+        return self.title
 
 
 @dataclass(frozen=True)
-class CopyBulkTensorTileS2GOp:
+class CopyBulkTensorTileG2SOp(TmaOp):
+    """TMA from global to shared memory, in tile mode."""
+
+    cta_group: Any = None
+    title = "cp.async GMEM -> SMEM bulk tensor copy Operation"
+
+    def __post_init__(self) -> None:
+        if getattr(self.cta_group, "name", "ONE") != "ONE":
+            raise DSLUserCodeError(
+                f"a copy by TMA for {self.cta_group}, two blocks of a pair, is of Blackwell",
+                id="UNSUPPORTED_NAME",
+                fix="leave cta_group out",
+            )
+
+
+@dataclass(frozen=True)
+class CopyBulkTensorTileG2SMulticastOp(CopyBulkTensorTileG2SOp):
+    """TMA from global memory to the shared memory of several blocks of the cluster: each loads a part of the tile for
+    all."""
+
+    multicasts = True
+    title = "cp.async GMEM -> SMEM bulk tensor multicast copy Operation"
+
+
+@dataclass(frozen=True)
+class CopyBulkTensorTileS2GOp(TmaOp):
     """TMA from shared to global memory, in tile mode."""
 
     loads = False
+    elects = False
+    title = "cp.async SMEM -> GMEM bulk tensor copy Operation"
+
+
+class ReductionKind(enum.Enum):
+    """What a reduction by TMA does with an element and the one in global memory.  PTX ISA: cp.reduce.async.bulk."""
+
+    ADD, MIN, MAX, INC, DEC, AND, OR, XOR = range(8)
+
+
+@dataclass(frozen=True)
+class CopyReduceBulkTensorTileS2GOp(TmaOp):
+    """TMA from shared to global memory, where elements are reduced with those that are there."""
+
+    reduction_kind: Any = ReductionKind.ADD
+    loads = False
+    title = "cp.async SMEM -> GMEM bulk tensor reduction Operation"
 
 
 class TensorMap:
@@ -73,15 +117,17 @@ class TensorMap:
 
 @dataclass(frozen=True)
 class TmaAtom:
-    """One instruction's copy of a box: `box` elements along each dimension of the tensor map, in its order."""
+    """One instruction's copy of a box: `box` elements along each dimension of the tensor map, which is `modes` of the
+    tensor. Where it multicasts, the box is what all blocks of it load together."""
 
-    op: CopyBulkTensorTileG2SOp | CopyBulkTensorTileS2GOp
+    op: TmaOp
     value_type: type[Numeric]
     box: tuple[int, ...]
+    modes: tuple[int, ...]
     map: TensorMap
 
     def __flatten__(self) -> tuple[tuple, Any]:
-        return (self.map,), (self.op, self.value_type, self.box)
+        return (self.map,), (self.op, self.value_type, self.box, self.modes)
 
     @classmethod
     def __unflatten__(cls, key: Any, children: Sequence[Any]) -> TmaAtom:
@@ -140,16 +186,19 @@ def make_tiled_tma_atom(
 
     Raises DSLUserCodeError for what TMA cannot copy: its address, strides and rows of a box are multiples of 16 bytes.
     """
-    if not isinstance(op, (CopyBulkTensorTileG2SOp, CopyBulkTensorTileS2GOp)):
+    if not isinstance(op, TmaOp):
         raise DSLUserCodeTypeError(
             f"a TMA atom takes a bulk tensor operation, got {type_name(op)}",
             fix="cpasync.CopyBulkTensorTileG2SOp(), or ...S2GOp()",
         )
-    if num_multicast != 1 or gmem_coord_tensor is not None:
+    if gmem_coord_tensor is not None:
         raise DSLUserCodeError(
-            "TMA to several blocks of a cluster, and gather and scatter, are not part of this compiler yet",
-            id="UNSUPPORTED_NAME",
-            fix="leave num_multicast and gmem_coord_tensor out",
+            "gather and scatter by TMA are of Blackwell", id="UNSUPPORTED_NAME", fix="leave gmem_coord_tensor out"
+        )
+    if num_multicast != 1 and not op.multicasts:
+        raise DSLUserCodeError(
+            f"{type(op).__name__} does not multicast, got num_multicast={num_multicast}",
+            fix="cpasync.CopyBulkTensorTileG2SMulticastOp()",
         )
     if trace.in_kernel():
         raise DSLUserCodeError(
@@ -166,7 +215,12 @@ def make_tiled_tma_atom(
     box += [1] * (len(order) - len(box))
     _check_box(gmem_tensor, order, box, dtype)
     described = _describe(
-        gmem_tensor.pointer(), [shapes[m] for m in order], [strides[m] for m in order], box, dtype, swizzle
+        gmem_tensor.pointer(),
+        [shapes[m] for m in order],
+        [strides[m] for m in order],
+        _part_of_one_block(box, num_multicast),
+        dtype,
+        swizzle,
     )
     basis = tuple(E(order.index(mode)) for mode in range(len(shapes)))
     zero = (0,) * len(shapes)
@@ -174,7 +228,7 @@ def make_tiled_tma_atom(
         coordinates = Tensor(zero, Layout(gmem_tensor.shape, basis))
     else:
         coordinates = Tensor(zero, Layout(gmem_tensor.shape, basis[0]))
-    return TmaInfo(TmaAtom(op, dtype, tuple(box), described), coordinates, smem_layout_)
+    return TmaInfo(TmaAtom(op, dtype, tuple(box), tuple(order), described), coordinates, smem_layout_)
 
 
 # --- the box ---------------------------------------------------------------------------------------------------------
@@ -273,6 +327,20 @@ def _box(tile: tuple[int, ...], slayout: Layout, swizzle: Swizzle, dtype: type[N
     return (order, box) if order else ([0], [1])
 
 
+def _part_of_one_block(box: list[int], blocks: int) -> list[int]:
+    """What each of `blocks` loads of a box for all: it is cut along the last dimensions."""
+    parts = list(box)
+    for dimension in reversed(range(len(parts))):
+        extent = parts[dimension]
+        parts[dimension], blocks = -(-extent // blocks), -(-blocks // extent)
+    if blocks != 1 or math.prod(box) % math.prod(parts):
+        raise DSLUserCodeError(
+            f"a box of {text(tuple(box))} has no parts for the blocks it is multicast to",
+            fix="a larger tile, or fewer blocks",
+        )
+    return parts
+
+
 def _check_box(tensor: Tensor, order: list[int], box: list[int], dtype: type[Numeric]) -> None:
     strides = wrap(tensor.stride)
     contiguous = strides[order[0]]
@@ -344,139 +412,3 @@ def _describe(
     for index in range(8, MAP_BYTES // 8):
         mlir.store(Int64(0).ir(), mlir.gep(place, mlir.i64, index), 8)
     return TensorMap(place)
-
-
-# --- in a kernel -----------------------------------------------------------------------------------------------------
-
-
-def prefetch_descriptor(tma_atom: TmaAtom) -> None:
-    """Bring an atom's tensor map into the cache."""
-    tma.prefetch_map(_require_atom(tma_atom).map.ir())
-
-
-def _require_atom(atom: Any) -> TmaAtom:
-    if not isinstance(atom, TmaAtom):
-        raise DSLUserCodeTypeError(
-            f"this takes a TMA atom, got {type_name(atom)}",
-            fix="atom, tensor = cpasync.make_tiled_tma_atom(op, tensor, smem_layout, tile)",
-        )
-    return atom
-
-
-def tma_partition(
-    atom: TmaAtom, cta_coord: Any, cta_layout: Layout, smem_tensor: Tensor, gmem_tensor: Tensor
-) -> tuple[Tensor, Tensor]:
-    """((box, boxes), rest...) views of shared memory and of TMA's coordinates, whose first modes are the tile.
-
-    Raises DSLUserCodeError for a cluster of several blocks, and for tiles that the atom's boxes do not cover.
-    """
-    atom = _require_atom(atom)
-    if lay.size(cta_layout) != 1:
-        raise DSLUserCodeError(
-            "a tile for several blocks of a cluster is not part of this compiler yet",
-            id="UNSUPPORTED_NAME",
-            fix="tma_partition(atom, 0, cute.make_layout(1), smem, gmem)",
-        )
-    smem = _plain(smem_tensor)
-    inverse = lay.right_inverse(_first(smem.layout))
-    tile_size = lay.size(_first(smem.layout))
-    if lay.size(inverse) % atom.count or tile_size % lay.size(inverse):
-        raise DSLUserCodeError(
-            f"the atom copies boxes of {atom.count} elements, but shared memory of the layout {smem.layout} "
-            f"has only {lay.size(inverse)} contiguous elements",
-            fix="make the atom with the layout of this tensor",
-        )
-    whole = lay.tile_to_shape(inverse, tile_size, 0) if lay.size(inverse) != tile_size else inverse
-    cut = lay.logical_divide(whole, Layout(atom.count, 1))
-    return _cut(smem, cut), _cut(gmem_tensor, cut)
-
-
-def _first(layout: Layout) -> Layout:
-    return layout[0] if isinstance(layout.shape, tuple) else layout
-
-
-def _plain(tensor: Tensor) -> Tensor:
-    """A tensor in shared memory without its swizzle, which TMA applies itself by the address."""
-    layout = tensor.layout
-    if not isinstance(layout, ComposedLayout):
-        return tensor
-    start = tensor.pointer() + layout.offset
-    return Tensor(start, layout.outer)
-
-
-def _cut(tensor: Tensor, cut: Layout) -> Tensor:
-    """The first mode, seen as (box, boxes)."""
-    layout = tensor.layout
-    rest = [layout[i] for i in range(1, lay.rank(layout))] if isinstance(layout.shape, tuple) else []
-    first = lay.composition(_first(layout), cut)
-    first = lay.coalesce(first, target_profile=(1, 1))
-    return tensor.with_layout(
-        Layout((first.shape, *(mode.shape for mode in rest)), (first.stride, *(mode.stride for mode in rest)))
-    )
-
-
-def copy_boxes(
-    atom: TmaAtom,
-    src: Tensor,
-    dst: Tensor,
-    tma_bar_ptr: Pointer | None = None,
-    mcast_mask: Any = None,
-    cache_policy: Any = None,
-    tma_desc_ptr: Any = None,
-) -> None:
-    """Copy partitioned tensors box by box. Loading takes the mbarrier at which the bytes complete."""
-    if mcast_mask is not None or tma_desc_ptr is not None:
-        raise DSLUserCodeError(
-            "copies by TMA with mcast_mask or tma_desc_ptr are not part of this compiler yet",
-            id="UNSUPPORTED_NAME",
-            fix="leave it out: one block, and the atom's own tensor map",
-        )
-    coords, smem = (src, dst) if atom.op.loads else (dst, src)
-    _check_sides(atom, coords, smem)
-    if atom.op.loads and tma_bar_ptr is None:
-        raise DSLUserCodeError(
-            "a copy by TMA into shared memory needs the mbarrier that tells when it is there",
-            fix="cute.copy(atom, src, dst, tma_bar_ptr=barrier)",
-            id="TMA_BARRIER",
-        )
-    for coord in _boxes(smem.shape, atom.count):
-        at, place = flatten_to_tuple(element_iterator(coords, coord)), element_iterator(smem, coord)
-        if not atom.op.loads:
-            tma.store_box(atom.map.ir(), at, place, cache_policy)
-            continue
-        with elect_one():
-            tma.load_box(place, atom.map.ir(), at, tma_bar_ptr, cache_policy)
-
-
-def _check_sides(atom: TmaAtom, coords: Any, smem: Any) -> None:
-    names = ("source", "destination") if atom.op.loads else ("destination", "source")
-    if not isinstance(coords, Tensor) or isinstance(coords.iterator, Pointer):
-        raise DSLUserCodeTypeError(
-            f"{names[0]} of a copy by TMA must be a tensor of TMA coordinates, got {type_name(coords)}",
-            fix="tma_partition's second tensor, of what make_tiled_tma_atom gave",
-        )
-    if not isinstance(smem, Tensor) or smem.pointer().space != AddressSpace.smem:
-        raise DSLUserCodeTypeError(
-            f"{names[1]} of a copy by TMA must be in shared memory, got {type_name(smem)}",
-            fix="tma_partition's first tensor",
-        )
-    sizes = [[lay.size(mode) for mode in wrap(t.shape)] for t in (coords, smem)]
-    if sizes[0] != sizes[1] or not all(isinstance(n, int) for n in sizes[0]):
-        raise DSLUserCodeError(
-            f"a copy by TMA needs as many elements in each mode, got coordinates of {text(coords.shape)} and "
-            f"shared memory of {text(smem.shape)}",
-            fix="slice both to one tile: `tAgA[(None, i, j)]`, `tAsA[(None, stage)]`",
-        )
-    if sizes[0][0] % atom.count:
-        raise DSLUserCodeError(
-            f"the atom copies boxes of {atom.count} elements, but the first mode has {sizes[0][0]}",
-            fix="partition both tensors by cpasync.tma_partition",
-        )
-
-
-def _boxes(shape: Any, count: int) -> Iterator[Any]:
-    """Where the boxes start: one index a mode, the first counting in steps of `count`."""
-    extents = [lay.size(mode) for mode in wrap(shape)]
-    for rest in cross(*(range(extent) for extent in reversed(extents[1:]))):
-        for first in range(0, extents[0], count):
-            yield (first, *reversed(rest)) if isinstance(shape, tuple) else first

@@ -51,7 +51,7 @@ def test_a_swizzled_tile_keeps_its_elements_and_spreads_its_columns(run, in_byte
         else:
             composed = cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, rows)
             tile = smem.allocate_tensor(cutlass.Float16, composed, 1024)
-        plain = cute.make_tensor(tile.iterator, rows)
+        plain = cute.make_tensor(cute.recast_ptr(tile.iterator), rows)
         for i in cutlass.range_constexpr(64):
             tile[tid, i] = tid * 64 + i
         cute.arch.sync_threads()

@@ -10,6 +10,7 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic, mlir
 from dsl.core.number.dtypes import Boolean, Int8, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.phrase import Phrase, cast
+from dsl.layout.swizzle import Swizzle
 
 _FAR = 1 << 30  # elements
 _NAMES = {
@@ -43,10 +44,11 @@ class Pointer:
 
     `alignment_bytes` is what is known of the address, never more; `+` keeps of it what the offset allows.
     `on_host`: to memory of the host that came as an argument. `bit`: for elements smaller than a byte, where in the
-    byte at the address the element starts, None where that is not known.
+    byte at the address the element starts, None where that is not known. `swizzle` permutes the byte address where the
+    pointer is read or written, and nowhere else: `+` counts elements before it.
     """
 
-    __slots__ = ("dtype", "_address", "_owner", "space", "alignment_bytes", "on_host", "bit")
+    __slots__ = ("dtype", "_address", "_owner", "space", "alignment_bytes", "on_host", "bit", "swizzle")
 
     def __init__(
         self,
@@ -56,11 +58,13 @@ class Pointer:
         alignment_bytes: int = 0,
         on_host: bool = False,
         bit: int | None = 0,
+        swizzle: Swizzle | None = None,
     ):
         self.dtype, self._address, self.space = dtype, address, AddressSpace(space)
         self._owner = mlir.current_function()
         self.alignment_bytes = alignment_bytes or natural_alignment(dtype)
         self.on_host, self.bit = on_host, bit
+        self.swizzle = swizzle if swizzle is not None and swizzle.bits else None
 
     @property
     def address(self) -> mlir.Value:
@@ -94,15 +98,21 @@ class Pointer:
         return mlir.ptr(self.space)
 
     @property
+    def type(self) -> str:
+        """The type as text: element type, memory, alignment and swizzle."""
+        swizzle = f", {self.swizzle}" if self.swizzle else ""
+        return f"!cute.ptr<{element_name(self.dtype)}, {self.space_name}, align<{self.alignment_bytes}>{swizzle}>"
+
+    @property
     def space_name(self) -> str:
         """The space as upstream prints it: host memory is generic there. Here kernels reach it as global memory."""
         return "generic" if self.on_host else self.space.name
 
     def with_ir(self, address: mlir.Value) -> Pointer:
-        return Pointer(self.dtype, address, self.space, self.alignment_bytes, self.on_host, self.bit)
+        return Pointer(self.dtype, address, self.space, self.alignment_bytes, self.on_host, self.bit, self.swizzle)
 
     def type_key(self) -> Any:
-        return (Pointer, self.dtype, self.space, self.bit)
+        return (Pointer, self.dtype, self.space, self.bit, self.swizzle)
 
     @property
     def type_text(self) -> str:
@@ -112,7 +122,8 @@ class Pointer:
     def __repr__(self) -> str:
         shown = self.bit == 0 if self.dtype.is_packed else self.alignment_bytes != natural_alignment(self.dtype)
         alignment = f", align<{self.alignment_bytes}>" if shown else ""
-        return f"ptr<{element_name(self.dtype)}, {self.space_name}{alignment}>"
+        swizzle = f", {self.swizzle}" if self.swizzle else ""
+        return f"ptr<{element_name(self.dtype)}, {self.space_name}{alignment}{swizzle}>"
 
     def __add__(self, offset) -> Pointer:
         return self._moved(offset, 1)
@@ -144,7 +155,7 @@ class Pointer:
             count = sign * number.value
             alignment_bytes = math.gcd(self.alignment_bytes, abs(count) * size_bytes) if count else self.alignment_bytes
             moved = self._constant_offset(count)
-        return Pointer(self.dtype, moved, self.space, alignment_bytes, self.on_host)
+        return Pointer(self.dtype, moved, self.space, alignment_bytes, self.on_host, swizzle=self.swizzle)
 
     def moved_bits(self, count: Numeric | int, sign: int = 1, divisor: int = 0) -> Pointer:
         """`count` packed elements on, a multiple of `divisor`.
@@ -173,7 +184,7 @@ class Pointer:
             far = bits >> 3 if whole else (bits + self.bit) >> 3
             moved = mlir.gep(self.address, mlir.i8, (far if self._is_wide else Int32(far)).ir())
             bit, alignment_bytes = (self.bit, math.gcd(self.alignment_bytes, step_bits // 8)) if whole else (None, 1)
-        return Pointer(self.dtype, moved, self.space, alignment_bytes, self.on_host, bit)
+        return Pointer(self.dtype, moved, self.space, alignment_bytes, self.on_host, bit, self.swizzle)
 
     def _byte_offset(self, count: int) -> mlir.Value:
         return Pointer(Int8, self.address, self.space)._constant_offset(count)
@@ -196,7 +207,7 @@ class Pointer:
 
     def load(self, *, alignment: int | None = None) -> Numeric:
         """The element this points at; `alignment`, in bytes, is what the author promises."""
-        value = mlir.load(self.address, self.dtype.storage_type(), self._access_bytes(alignment))
+        value = mlir.load(self.in_memory().address, self.dtype.storage_type(), self._access_bytes(alignment))
         if self.dtype is Boolean:
             value = arithmetic.compare("ne", value, mlir.constant(0, mlir.i8), False)
         return self.dtype(value)
@@ -206,7 +217,7 @@ class Pointer:
         value = self.dtype(value).ir()
         if self.dtype is Boolean:
             value = mlir.result("arith.extui", mlir.i8, value)
-        mlir.store(value, self.address, self._access_bytes(alignment))
+        mlir.store(value, self.in_memory().address, self._access_bytes(alignment))
 
     def _access_bytes(self, alignment: int | None = None) -> int:
         alignment_bytes = (
@@ -268,10 +279,25 @@ class Pointer:
         address, _ = self.toint(), _power_of_two(alignment_bytes)
         rounded = (address + (alignment_bytes - 1)) & -alignment_bytes
         moved = mlir.result("llvm.inttoptr", self.ir_type(), type(address)(rounded).ir())
-        return Pointer(self.dtype, moved, self.space, alignment_bytes)
+        known_bytes = max(alignment_bytes, self.alignment_bytes)
+        return Pointer(self.dtype, moved, self.space, known_bytes, swizzle=self.swizzle)
+
+    def swizzled(self, swizzle: Swizzle | None) -> Pointer:
+        """The same address with another swizzle, or with none."""
+        return Pointer(self.dtype, self.address, self.space, self.alignment_bytes, self.on_host, self.bit, swizzle)
+
+    def in_memory(self) -> Pointer:
+        """Where the element lies: the address behind the swizzle, without one."""
+        swizzle = self.swizzle
+        if swizzle is None:
+            return self
+        address = self.toint()
+        moved = mlir.gep(self.address, mlir.i8, type(address)(swizzle(address) - address).ir())
+        alignment_bytes = math.gcd(self.alignment_bytes, 1 << swizzle.base)
+        return Pointer(self.dtype, moved, self.space, alignment_bytes, self.on_host, self.bit)
 
     def recast(self, dtype: type[Numeric]) -> Pointer:
-        """The same address, pointing at elements of `dtype`."""
+        """The same address, pointing at elements of `dtype`, without a swizzle."""
         if self.bit != 0 and dtype.storage_width != self.dtype.storage_width:
             raise DSLUserCodeValueError(
                 Phrase(

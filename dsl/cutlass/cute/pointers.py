@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.number import pointer
 from dsl.core.number.dtypes import Numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer
+from dsl.layout import Swizzle
 
 
 def make_ptr(
@@ -17,12 +18,10 @@ def make_ptr(
 
 
 def recast_ptr(ptr: Pointer, swizzle_=None, dtype: type[Numeric] | None = None) -> Pointer:
-    """`ptr` as a pointer to `dtype`; the address stays."""
-    if swizzle_ is not None:
-        raise DSLUserCodeError(
-            "recast_ptr with a swizzle is not part of this compiler yet",
-            id="UNSUPPORTED_NAME",
-            fix="leave out the swizzle",
+    """`ptr` as a pointer to `dtype` with the swizzle `swizzle_` of byte addresses, or with none; the address stays."""
+    if swizzle_ is not None and not isinstance(swizzle_, Swizzle):
+        raise DSLUserCodeTypeError(
+            f"swizzle of recast_ptr must be a swizzle, got {type_name(swizzle_)}", fix="cute.make_swizzle(3, 4, 3)"
         )
     if not isinstance(ptr, Pointer):
         raise DSLUserCodeTypeError(
@@ -32,4 +31,4 @@ def recast_ptr(ptr: Pointer, swizzle_=None, dtype: type[Numeric] | None = None) 
         raise DSLUserCodeTypeError(
             f"recast_ptr needs a numeric type, got {type_name(dtype)}", fix="dtype=cutlass.Int32, for example"
         )
-    return ptr.recast(dtype or ptr.dtype)
+    return ptr.recast(dtype or ptr.dtype).swizzled(swizzle_)

@@ -3,17 +3,35 @@
 from dsl.cutlass import tensor_utils as _tensor_utils
 from dsl.cutlass.cute.viz import print_latex, print_latex_tv
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.cutlass.utils import tensor_helpers
+from dsl.cutlass.utils import hopper_helpers, hopper_helpers as sm90, tensor_helpers
 from dsl.launch.argument.float8_tensors import create_cute_tensor_for_fp8, is_fp8_dtype
+from dsl.tile.hopper import (
+    compute_tile_shape_or_override,
+    get_smem_layout_atom as sm90_get_smem_layout_atom,
+    make_smem_layout_a as sm90_make_smem_layout_a,
+    make_smem_layout_b as sm90_make_smem_layout_b,
+    make_smem_layout_epi as sm90_make_smem_layout_epi,
+    make_trivial_tiled_mma as sm90_make_trivial_tiled_mma,
+    sm90_get_smem_store_op,
+)
 from dsl.tile.memory import SmemAllocator
 
 __all__ = [
     "SmemAllocator",
+    "compute_tile_shape_or_override",
     "create_cute_tensor_for_fp8",
     "get_smem_capacity_in_bytes",
+    "hopper_helpers",
     "is_fp8_dtype",
     "print_latex",
     "print_latex_tv",
+    "sm90",
+    "sm90_get_smem_layout_atom",
+    "sm90_get_smem_store_op",
+    "sm90_make_smem_layout_a",
+    "sm90_make_smem_layout_b",
+    "sm90_make_smem_layout_epi",
+    "sm90_make_trivial_tiled_mma",
     "tensor_helpers",
 ]
 

@@ -1,11 +1,11 @@
 """`cutlass.cute.nvgpu`: copy and matrix operations."""
 
-from dsl.cutlass.cute.nvgpu import cpasync, warp
+from dsl.cutlass.cute.nvgpu import cpasync, warp, warpgroup
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.tile.atom import CopyUniversalOp, LoadCacheMode
 from dsl.tile.major import OperandMajorMode
 from dsl.tile.mma import MmaUniversalOp
 
-__all__ = ["CopyUniversalOp", "LoadCacheMode", "MmaUniversalOp", "OperandMajorMode", "cpasync", "warp"]
+__all__ = ["CopyUniversalOp", "LoadCacheMode", "MmaUniversalOp", "OperandMajorMode", "cpasync", "warp", "warpgroup"]
 
 __getattr__ = _refuser("cutlass.cute.nvgpu")

@@ -3,27 +3,45 @@
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.tile.atom import CopyG2SOp, LoadCacheMode
 from dsl.tile.bulk import CopyBulkG2SOp, CopyBulkS2GOp, group_bulk_copy_modes
+from dsl.tile.tensor_map import (
+    copy_tensormap,
+    cp_fence_tma_desc_release,
+    fence_tma_desc_acquire,
+    fence_tma_desc_release,
+    update_tma_descriptor,
+)
 from dsl.tile.tma import (
+    CopyBulkTensorTileG2SMulticastOp,
     CopyBulkTensorTileG2SOp,
     CopyBulkTensorTileS2GOp,
+    CopyReduceBulkTensorTileS2GOp,
+    ReductionKind,
     TmaInfo,
     make_tiled_tma_atom,
-    prefetch_descriptor,
-    tma_partition,
 )
+from dsl.tile.tma_copy import create_tma_multicast_mask, prefetch_descriptor, tma_partition
 
 __all__ = [
     "CopyBulkG2SOp",
     "CopyBulkS2GOp",
+    "CopyBulkTensorTileG2SMulticastOp",
     "CopyBulkTensorTileG2SOp",
     "CopyBulkTensorTileS2GOp",
     "CopyG2SOp",
+    "CopyReduceBulkTensorTileS2GOp",
     "LoadCacheMode",
+    "ReductionKind",
     "TmaInfo",
+    "copy_tensormap",
+    "cp_fence_tma_desc_release",
+    "create_tma_multicast_mask",
+    "fence_tma_desc_acquire",
+    "fence_tma_desc_release",
     "group_bulk_copy_modes",
     "make_tiled_tma_atom",
     "prefetch_descriptor",
     "tma_partition",
+    "update_tma_descriptor",
 ]
 
 __getattr__ = _refuser("cutlass.cute.nvgpu.cpasync")
