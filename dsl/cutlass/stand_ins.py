@@ -16,10 +16,11 @@ IMPLEMENTATIONS = {
     "cutlass.cute.nvgpu": ("common", "helpers"),
     "cutlass.cute.nvgpu.cpasync": ("copy", "helpers"),
     "cutlass.cute.nvgpu.warp": ("copy", "mma"),
+    "cutlass.cute.nvgpu.warpgroup": ("helpers", "mma"),
     "cutlass.pipeline": ("helpers", "sm90"),
     "cutlass.memory": ("smem",),
     "cutlass.tensor_utils": ("layout",),
-    "cutlass.utils": ("layout", "smem_allocator"),
+    "cutlass.utils": ("hardware_info", "layout", "smem_allocator", "static_persistent_tile_scheduler"),
 }
 
 

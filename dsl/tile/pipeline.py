@@ -15,7 +15,9 @@ from dsl.core.number.dtypes import Boolean, Int32
 from dsl.core.number.operators import operate
 from dsl.core.number.pointer import Pointer
 from dsl.gpu import index, warp
+from dsl.layout import Layout
 from dsl.tile import sync
+from dsl.tile.int_tuple import make_layout_image_mask
 from dsl.tile.sync import (
     Carried,
     CooperativeGroup,
@@ -65,15 +67,11 @@ def _barriers(
     )
 
 
-def _seen(defer_sync: bool) -> None:
+def _seen(defer_sync: bool, blocks: Layout | None = None) -> None:
+    """Let the threads of the block, or of the cluster's `blocks`, see the barriers."""
     if not defer_sync:
-        sync.pipeline_init_arrive()
-        sync.pipeline_init_wait()
-
-
-def _no_masks(*masks: Any) -> None:
-    if any(mask is not None for mask in masks):
-        refuse("a pipeline across the blocks of a cluster")
+        sync.pipeline_init_arrive(blocks, is_relaxed=True)
+        sync.pipeline_init_wait(blocks)
 
 
 @dataclass(frozen=True)
@@ -83,6 +81,8 @@ class PipelineAsync:
     sync_object_full: MbarrierArray
     sync_object_empty: MbarrierArray
     num_stages: int
+    producer_mask: Any = None
+    consumer_mask: Any = None
 
     @staticmethod
     def create(
@@ -96,8 +96,11 @@ class PipelineAsync:
         defer_sync: bool = False,
         name: str = "",
     ) -> PipelineAsync:
-        """Make the barriers, 2 * num_stages of 8 bytes at `barrier_storage`, and wait for the block unless deferred."""
-        _no_masks(producer_mask, consumer_mask)
+        """Make the barriers, 2 * num_stages of 8 bytes at `barrier_storage`, and wait for the block unless deferred.
+
+        `producer_mask`, `consumer_mask`: the rank of the cluster's block at whose barriers they arrive, if not their
+        own.
+        """
         arrays = _barriers(
             barrier_storage,
             num_stages,
@@ -105,7 +108,7 @@ class PipelineAsync:
             (PipelineOp.AsyncThread, consumer_group),
         )
         _seen(defer_sync)
-        return PipelineAsync(*arrays, num_stages)
+        return PipelineAsync(*arrays, num_stages, producer_mask, consumer_mask)
 
     def producer_acquire(self, state: PipelineState, try_acquire_token: Boolean | None = None) -> None:
         """Wait until the stage is empty; not where a try has seen that it is."""
@@ -116,7 +119,7 @@ class PipelineAsync:
 
     def producer_commit(self, state: PipelineState) -> None:
         """Say that the stage is full."""
-        self.sync_object_full.arrive(state.index)
+        self.sync_object_full.arrive(state.index, self.producer_mask)
 
     def consumer_wait(self, state: PipelineState, try_wait_token: Boolean | None = None) -> None:
         """Wait until the stage is full; not where a try has seen that it is."""
@@ -127,7 +130,7 @@ class PipelineAsync:
 
     def consumer_release(self, state: PipelineState) -> None:
         """Say that the stage is empty."""
-        self.sync_object_empty.arrive(state.index)
+        self.sync_object_empty.arrive(state.index, self.consumer_mask)
 
     def producer_get_barrier(self, state: PipelineState) -> Pointer:
         return self.sync_object_full.get_barrier(state.index)
@@ -171,7 +174,6 @@ class PipelineCpAsync(PipelineAsync):
         defer_sync: bool = False,
         name: str = "",
     ) -> PipelineCpAsync:
-        _no_masks(producer_mask, consumer_mask)
         arrays = _barriers(
             barrier_storage,
             num_stages,
@@ -179,17 +181,18 @@ class PipelineCpAsync(PipelineAsync):
             (PipelineOp.AsyncThread, consumer_group),
         )
         _seen(defer_sync)
-        return PipelineCpAsync(*arrays, num_stages)
+        return PipelineCpAsync(*arrays, num_stages, producer_mask, consumer_mask)
 
 
 @dataclass(frozen=True)
 class PipelineTmaAsync(PipelineAsync):
     """A pipeline that TMA fills: acquiring a stage declares the bytes that will come; it is full when they have.
 
-    One lane of each consumer warp releases a stage, so a consumer group counts warps.
+    One lane of each consumer warp releases a stage, so a consumer group counts warps. In a cluster whose blocks load
+    for one another, a lane for each block that loads for this one: the group counts warps of all of them.
     """
 
-    is_signaling_thread: Boolean
+    is_signaling_thread: Any = True
 
     @staticmethod
     def create(
@@ -206,9 +209,13 @@ class PipelineTmaAsync(PipelineAsync):
         defer_sync: bool = False,
         name: str = "",
     ) -> PipelineTmaAsync:
-        """`tx_count`: the bytes of one stage. `tidx`: the thread's number, whose multiples of 32 release stages."""
-        if enable_multicast_signaling or sync.blocks_of(cta_layout_vmnk) > 1:
-            refuse("PipelineTmaAsync across the blocks of a cluster")
+        """`tx_count`: the bytes of one stage. `tidx`: the thread's number, whose multiples of 32 release stages.
+
+        `cta_layout_vmnk`: the blocks of the cluster; those in one row, or one column, load for one another, as far as
+        `mcast_mode_mn` says that A (along N) and B (along M) are multicast.
+        """
+        if enable_multicast_signaling:
+            refuse("PipelineTmaAsync.create(enable_multicast_signaling=)")
         arrays = _barriers(
             barrier_storage,
             num_stages,
@@ -217,9 +224,30 @@ class PipelineTmaAsync(PipelineAsync):
             tx_count,
         )
         thread = index.thread_idx()[0] if tidx is None else tidx
-        signals = Boolean(thread % warp.WARP_SIZE == 0)
-        _seen(defer_sync)
-        return PipelineTmaAsync(*arrays, num_stages, signals)
+        if sync.blocks_of(cta_layout_vmnk) > 1:
+            block, signals = PipelineTmaAsync.init_empty_barrier_arrive_signal(cta_layout_vmnk, thread, mcast_mode_mn)
+        else:
+            block, signals = None, Boolean(thread % warp.WARP_SIZE == 0)
+        _seen(defer_sync, cta_layout_vmnk)
+        return PipelineTmaAsync(*arrays, num_stages, None, block, signals)
+
+    @staticmethod
+    def init_empty_barrier_arrive_signal(
+        cta_layout_vmnk: Layout, tidx: Int32, mcast_mode_mn: tuple[int, int] = (1, 1)
+    ) -> tuple[Int32, Boolean]:
+        """The block whose empty barriers thread `tidx` arrives at, and whether it does: lane i of each warp at block i,
+        where that loads for this block."""
+        if tuple(mcast_mode_mn) not in ((1, 1), (1, 0), (0, 1)):
+            raise DSLUserCodeValueError(
+                f"mcast_mode_mn must be (1, 1), (1, 0) or (0, 1), got {mcast_mode_mn}", fix="mcast_mode_mn=(1, 1)"
+            )
+        lane = Int32(tidx % warp.WARP_SIZE)
+        place = cta_layout_vmnk.get_flat_coord(warp.make_warp_uniform(index.block_idx_in_cluster()))
+        mask = Int32(0)
+        for is_multicast, mode in zip(mcast_mode_mn, (2, 1)):
+            if is_multicast:
+                mask = mask | Int32(make_layout_image_mask(cta_layout_vmnk, place, mode))
+        return lane, Boolean(((mask >> lane) & 1) == 1) & Boolean(lane < sync.blocks_of(cta_layout_vmnk))
 
     def producer_acquire(self, state: PipelineState, try_acquire_token: Boolean | None = None) -> None:
         """Wait until the stage is empty, and expect its bytes."""
@@ -230,7 +258,7 @@ class PipelineTmaAsync(PipelineAsync):
         """Nothing: the bytes that come make the stage full."""
 
     def consumer_release(self, state: PipelineState) -> None:
-        when(self.is_signaling_thread, lambda: self.sync_object_empty.arrive(state.index))
+        when(self.is_signaling_thread, lambda: self.sync_object_empty.arrive(state.index, self.consumer_mask))
 
 
 @dataclass(frozen=True)

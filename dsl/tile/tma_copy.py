@@ -71,8 +71,9 @@ def tma_partition(
     parts = _cut(smem, cut), _cut(gmem_tensor, cut)
     if blocks == 1:
         return parts
-    start = lay.crd2idx(as_index(cta_coord), cta_layout.shape, cta_layout.stride) * (atom.count // blocks)
-    return tuple(domain_offset(((start, 0), *(0,) * (lay.rank(part) - 1)), part) for part in parts)
+    start = cta_layout.index_of(as_index(cta_coord)) * (atom.count // blocks)
+    first, second = (domain_offset(((start, 0), *(0,) * (lay.rank(part) - 1)), part) for part in parts)
+    return first, second
 
 
 def _first(layout: Layout) -> Layout:

@@ -10,7 +10,6 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic, mlir
 from dsl.core.number.dtypes import Boolean, Int8, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.phrase import Phrase, cast
-from dsl.layout.swizzle import Swizzle
 
 _FAR = 1 << 30  # elements
 _NAMES = {
@@ -58,7 +57,7 @@ class Pointer:
         alignment_bytes: int = 0,
         on_host: bool = False,
         bit: int | None = 0,
-        swizzle: Swizzle | None = None,
+        swizzle: Any = None,
     ):
         self.dtype, self._address, self.space = dtype, address, AddressSpace(space)
         self._owner = mlir.current_function()
@@ -282,7 +281,7 @@ class Pointer:
         known_bytes = max(alignment_bytes, self.alignment_bytes)
         return Pointer(self.dtype, moved, self.space, known_bytes, swizzle=self.swizzle)
 
-    def swizzled(self, swizzle: Swizzle | None) -> Pointer:
+    def swizzled(self, swizzle: Any) -> Pointer:
         """The same address with another swizzle, or with none."""
         return Pointer(self.dtype, self.address, self.space, self.alignment_bytes, self.on_host, self.bit, swizzle)
 

@@ -5,6 +5,7 @@ from dsl.cutlass.cute.viz import print_latex, print_latex_tv
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.cutlass.utils import hopper_helpers, hopper_helpers as sm90, tensor_helpers
 from dsl.launch.argument.float8_tensors import create_cute_tensor_for_fp8, is_fp8_dtype
+from dsl.launch.hardware_info import HardwareInfo
 from dsl.tile.hopper import (
     compute_tile_shape_or_override,
     get_smem_layout_atom as sm90_get_smem_layout_atom,
@@ -15,9 +16,14 @@ from dsl.tile.hopper import (
     sm90_get_smem_store_op,
 )
 from dsl.tile.memory import SmemAllocator
+from dsl.tile.tile_scheduler import PersistentTileSchedulerParams, StaticPersistentTileScheduler, WorkTileInfo
 
 __all__ = [
+    "HardwareInfo",
+    "PersistentTileSchedulerParams",
     "SmemAllocator",
+    "StaticPersistentTileScheduler",
+    "WorkTileInfo",
     "compute_tile_shape_or_override",
     "create_cute_tensor_for_fp8",
     "get_smem_capacity_in_bytes",

@@ -147,6 +147,12 @@ class Cuda(Device):
         number = 10 * self._attribute("COMPUTE_CAPABILITY_MAJOR") + self._attribute("COMPUTE_CAPABILITY_MINOR")
         return f"sm_{number}" + "a" * (number >= _ARCH_SUFFIX_FROM)
 
+    def multiprocessors(self) -> int:
+        return self._attribute("MULTIPROCESSOR_COUNT")
+
+    def l2_cache_bytes(self) -> int:
+        return self._attribute("L2_CACHE_SIZE")
+
     def _cuda_version(self) -> tuple[int, int]:
         version = self._call("cuDriverGetVersion")
         return version // 1000, version % 1000 // 10

@@ -97,6 +97,13 @@ class Device:
         """The size of each parameter of a kernel."""
         raise NotImplementedError
 
+    def multiprocessors(self) -> int:
+        """How many multiprocessors it has: an H100's unless it says so."""
+        return 132
+
+    def l2_cache_bytes(self) -> int:
+        return 50 << 20
+
     # --- optional: launches by machine code, see native_launch --------------------------------------------------------
 
     launch_entry: int | None = None  # the address of machine code that launches; None: each launch calls Python
