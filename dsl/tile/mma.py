@@ -6,6 +6,7 @@ PTX ISA: Matrix Fragments for mma.mNnNkN; CuTe doc: 0t_mma_atom.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -61,7 +62,13 @@ PTX_NAME = {
 
 
 def _names(choices: tuple) -> str:
-    return " or ".join(getattr(each, "__name__", None) or text(each) for each in choices)
+    return " or ".join(map(_shown, choices))
+
+
+def _shown(choice: Any) -> str:
+    if isinstance(choice, enum.Enum):
+        return f"{type(choice).__name__}.{choice.name}"
+    return getattr(choice, "__name__", None) or text(choice)
 
 
 def require_one_of(parameter: str, value: Any, choices: tuple, operation: str) -> None:

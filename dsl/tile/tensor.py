@@ -173,7 +173,10 @@ class Tensor:
     @property
     def type_text(self) -> str:
         """The type in an error: `Tensor of Float32 (4,2):(2,1)`."""
-        element = self.iterator.dtype if isinstance(self.iterator, Pointer) else "coordinates"
+        if isinstance(self.iterator, Pointer):
+            element = str(self.iterator.dtype)
+        else:
+            element = "matrix descriptors" if _is_leaf(self.iterator) else "coordinates"
         return f"Tensor of {element} {self.layout}"
 
     def __str__(self) -> str:

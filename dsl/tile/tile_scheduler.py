@@ -1,7 +1,7 @@
 """Persistent kernels: as many clusters as run at once, each of which takes one output tile after the other.
 
-Tiles are those of blocks, (M, N, L); the clusters that cover them are numbered, and cluster i of n takes tiles i, i + n,
-i + 2 n, ... CuTe DSL documentation: cutlass.utils, StaticPersistentTileScheduler.
+Tiles are those of blocks, (M, N, L); the clusters that cover them are numbered, and cluster i of n takes tiles i,
+i + n, i + 2 n, ... CuTe DSL documentation: cutlass.utils, StaticPersistentTileScheduler.
 """
 
 from __future__ import annotations

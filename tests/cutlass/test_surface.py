@@ -31,6 +31,8 @@ MODULES = {
     "cutlass.cute.typing": cute.typing,
     "cutlass.cute.nvgpu.cpasync": cute.nvgpu.cpasync,
     "cutlass.cute.nvgpu.warp": cute.nvgpu.warp,
+    "cutlass.cute.nvgpu.warpgroup": cute.nvgpu.warpgroup,
+    "cutlass.utils.hopper_helpers": utils.hopper_helpers,
     "cutlass.testing": dsl.cutlass.testing,
     "cutlass.tensor_utils": dsl.cutlass.tensor_utils,
     "cutlass.utils.tensor_helpers": utils.tensor_helpers,

@@ -280,7 +280,6 @@ REFUSED = [
         "a CooperativeGroup of Agent.ThreadBlock is not part of this compiler",
     ),
     (lambda b: asynchronous(3), "barrier_storage must be a pointer to shared memory for mbarriers, got Python int"),
-    (lambda b: asynchronous(b, producer_mask=Int32(1)), "a pipeline across the blocks of a cluster is not part"),
     (lambda b: pipeline.NamedBarrier(16, 64), "barrier id must be 0-15, got 16"),
     (lambda b: pipeline.NamedBarrier(1, 65).sync(), "number of threads at a barrier must be a multiple of 32, got 65"),
     (lambda b: pipeline.agent_sync(Agent.Warp), "agent_sync synchronizes a block or a cluster, got Agent.Warp"),

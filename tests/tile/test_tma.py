@@ -209,7 +209,12 @@ REFUSED = [
         "a tile of (16,16) is copied into shared memory of (8,16): the extents differ",
     ),
     (GOOD, tiled((8, 16), (16, 1), op=cute.nvgpu.CopyUniversalOp()), "a TMA atom takes a bulk tensor operation"),
-    (GOOD, tiled((8, 16), (16, 1), num_multicast=2), "TMA to several blocks of a cluster"),
+    (GOOD, tiled((8, 16), (16, 1), num_multicast=2), "CopyBulkTensorTileG2SOp does not multicast, got num_multicast=2"),
+    (
+        GOOD,
+        tiled((2, 8), (8, 1), op=cpasync.CopyBulkTensorTileG2SMulticastOp(), num_multicast=32),
+        "a box of (8,2) has no parts for the blocks it is multicast to",
+    ),
     (GOOD, tiled((8, 16), (16, 1), internal_type=Float32), "Float32 is not as wide as Float16"),
     (np.zeros((2,) * 6, np.float16), tiled((2,) * 6), "must have 1 to 5 modes, none of them nested"),
     (
@@ -223,11 +228,7 @@ REFUSED = [
         "swizzle of TMA must be S<1,4,3>, S<2,4,3> or S<3,4,3>, counted in bytes, got S<3,3,3>",
     ),
     (GOOD, lambda t: cpasync.prefetch_descriptor(3), "this takes a TMA atom, got Python int"),
-    (
-        GOOD,
-        lambda t: cpasync.CopyReduceBulkTensorTileS2GOp,
-        "CopyReduceBulkTensorTileS2GOp is not part of this compiler",
-    ),
+    (GOOD, lambda t: cpasync.CopyBulkTensor2DGather4G2SOp, "CopyBulkTensor2DGather4G2SOp is not part of this compiler"),
 ]
 
 
@@ -284,14 +285,14 @@ WRONG = [
     ),
     (
         lambda a, t, s, b: cute.copy(
-            a, parts(a, t, s)[1][(None, 0, 0)], parts(a, t, s)[0], tma_bar_ptr=b, mcast_mask=1
+            a, parts(a, t, s)[1][(None, 0, 0)], parts(a, t, s)[0], tma_bar_ptr=b, tma_desc_ptr=s.iterator
         ),
-        "copies by TMA with mcast_mask or tma_desc_ptr are not part of this compiler yet",
+        "tma_desc_ptr must be a pointer to a tensor map in global memory, got Pointer",
     ),
     (lambda a, t, s, b: elected_copy(a, t, s, b), "elects a lane where one is elected already"),
     (
         lambda a, t, s, b: cpasync.tma_partition(a, 0, cute.make_layout(2), cute.group_modes(s, 0, 2), t),
-        "a tile for several blocks of a cluster is not part of this compiler yet",
+        "an atom of CopyBulkTensorTileG2SOp does not share its box of 128 elements between the blocks of 2:1",
     ),
     (
         lambda a, t, s, b: cute.copy(cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), Float16), s, s, tma_bar_ptr=b),

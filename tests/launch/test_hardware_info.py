@@ -1,0 +1,25 @@
+"""What a device says it has (tests/tile/scheduler_program.py compares it with upstream)."""
+
+import pytest
+
+from dsl.core.errors import DSLUserCodeError
+from dsl.launch import session
+from dsl.launch.devices.torch_cuda import PROPERTIES
+from dsl.launch.hardware_info import HardwareInfo
+
+
+@pytest.fixture(autouse=True)
+def emulator():
+    yield session.start("emulator")
+    session.stop()
+
+
+def test_it_says_what_torch_says():
+    info = HardwareInfo()
+    assert info.get_device_multiprocessor_count() == PROPERTIES["multi_processor_count"]
+    assert info.get_l2_cache_size_in_bytes() == PROPERTIES["L2_cache_size"]
+
+
+def test_a_cluster_has_blocks():
+    with pytest.raises(DSLUserCodeError, match="cluster_size must be 1-32, got 0"):
+        HardwareInfo().get_max_active_clusters(0)

@@ -1,0 +1,69 @@
+"""Prints the tiles that persistent blocks take. Run under both compilers by test_tile_scheduler.py."""
+
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import utils
+from cutlass.cute.runtime import from_dlpack
+
+
+@cute.kernel
+def kernel(params: utils.PersistentTileSchedulerParams, out: cute.Tensor):
+    scheduler = utils.StaticPersistentTileScheduler.create(params, cute.arch.block_idx(), cute.arch.grid_dim())
+    work = scheduler.initial_work_tile_info()
+    x, y, z = cute.arch.block_idx()
+    columns, rows, _ = cute.arch.grid_dim()
+    block, i = x + columns * (y + rows * z), cutlass.Int32(0)
+    while work.is_valid_tile:
+        m, n, batch = work.tile_idx
+        out[block, i, 0] = m
+        out[block, i, 1] = n
+        out[block, i, 2] = batch
+        out[block, i, 3] = scheduler.num_tiles_executed + 1
+        i += 1
+        scheduler.advance_to_next_work()
+        work = scheduler.get_current_work()
+
+
+@cute.jit
+def static(
+    out: cute.Tensor, shape: cutlass.Constexpr, cluster: cutlass.Constexpr, most: cutlass.Int32, more: cutlass.Constexpr
+):
+    params = utils.PersistentTileSchedulerParams(shape, cluster, **more)
+    grid = utils.StaticPersistentTileScheduler.get_grid_shape(params, most)
+    cute.printf("grid %d %d %d", grid[0], grid[1], grid[2])
+    kernel(params, out).launch(grid=grid, block=(1, 1, 1), cluster=cluster)
+
+
+@cute.jit
+def dynamic(out: cute.Tensor, m: cutlass.Int32, n: cutlass.Int32, batches: cutlass.Int32, most: cutlass.Int32):
+    params = utils.PersistentTileSchedulerParams((m, n, batches), (2, 1, 1))
+    grid = utils.StaticPersistentTileScheduler.get_grid_shape(params, most)
+    kernel(params, out).launch(grid=grid, block=(1, 1, 1), cluster=(2, 1, 1))
+
+
+def show(call, *arguments):
+    out = torch.zeros(64, 64, 4, dtype=torch.int32).cuda()
+    call(from_dlpack(out), *arguments)
+    print(arguments)
+    for block, row in enumerate(out.cpu().tolist()):
+        tiles = [tuple(tile) for tile in row if tile[3] != 0]
+        if tiles:
+            print(block, tiles)
+
+
+ALONG_N = {"raster_along_m": False}
+for shape, cluster, most, more in (
+    ((4, 3, 2), (1, 1, 1), 5, {}),
+    ((4, 4, 2), (1, 2, 1), 3, {}),
+    ((5, 3, 1), (2, 2, 1), 3, {}),
+    ((5, 3, 2), (1, 1, 1), 4, {"swizzle_size": 2}),
+    ((5, 3, 2), (1, 1, 1), 4, ALONG_N),
+    ((6, 4, 1), (2, 1, 1), 4, {"swizzle_size": 2, **ALONG_N}),
+    ((6, 4, 1), (2, 1, 1), 40, {"swizzle_size": 2}),
+):
+    show(static, shape, cluster, most, more)
+show(dynamic, 5, 4, 2, 3)
+info = utils.HardwareInfo()
+print(info.get_device_multiprocessor_count(), info.get_l2_cache_size_in_bytes())
+print([info.get_max_active_clusters(size) for size in (1, 2, 4, 8)])

@@ -1,0 +1,29 @@
+"""Persistent tile schedulers: the tiles each block takes, as upstream's."""
+
+from pathlib import Path
+
+from dsl.tile.tile_scheduler import PersistentTileSchedulerParams
+
+PROGRAM = Path(__file__).with_name("scheduler_program.py")
+
+
+def test_tiles_are_upstreams(both):
+    ours, theirs = both(PROGRAM)
+    assert theirs.status == 0, theirs.errors
+    assert theirs.output.count("\n") == 86 and ours.output == theirs.output
+
+
+def test_what_a_scheduler_cannot_cover_is_refused(refused):
+    from dsl.cutlass import cute
+
+    @cute.kernel
+    def deep():
+        PersistentTileSchedulerParams((4, 4, 1), (1, 1, 2))
+
+    @cute.kernel
+    def none():
+        PersistentTileSchedulerParams((4, 4, 1), (1, 1, 1), swizzle_size=0)
+
+    message = "a cluster of a tile scheduler must have one block along K, got (1, 1, 2)"
+    assert refused(deep) == (message, "cluster_shape_mnk=(2, 1, 1), for example")
+    assert refused(none) == ("swizzle_size must be 1 or more, got 0", "swizzle_size=1")
