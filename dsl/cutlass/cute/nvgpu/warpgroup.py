@@ -2,7 +2,7 @@
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.gpu.wgmma import commit_group, fence, wait_group
-from dsl.tile.major import OperandMajorMode
+from dsl.tile import major as _major
 from dsl.tile.warpgroup import (
     Field,
     MmaF8Op,
@@ -18,7 +18,6 @@ __all__ = [
     "MmaF8Op",
     "MmaF16BF16Op",
     "MmaI8Op",
-    "OperandMajorMode",
     "OperandSource",
     "SmemLayoutAtomKind",
     "commit_group",
@@ -27,4 +26,9 @@ __all__ = [
     "wait_group",
 ]
 
-__getattr__ = _refuser("cutlass.cute.nvgpu.warpgroup")
+_refused = _refuser("cutlass.cute.nvgpu.warpgroup")
+
+
+def __getattr__(name: str) -> object:
+    """`OperandMajorMode` is of `cute.nvgpu`; upstream has it here too, and does not list it."""
+    return _major.OperandMajorMode if name == "OperandMajorMode" else _refused(name)
