@@ -343,6 +343,29 @@ def test_random_descriptors(machine, seed):
     assert np.array_equal(given, matrices[0] @ matrices[1].T + d)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_descriptors_out_of_shared_memory(machine, seed):
+    """A fault where a chunk of an operand is behind the end, and no other."""
+    random = np.random.default_rng(seed)
+    transposed, mode = bool(random.integers(2)), str(random.choice(list(MODES)))
+    leading, stride = (16 * int(random.integers(1, 64)) for _ in range(2))
+    shape = [
+        [address(descriptor(0, leading, stride, 0, mode), transposed, 2, r, k) for k in (0, 8, 15)] for r in range(64)
+    ]
+    start = (SMEM_BYTES - max(map(max, shape))) // 1024 * 1024 + 1024 * int(random.integers(0, 2))
+    desc = descriptor(start, leading, stride, 0, mode)
+    last = max(address(desc, transposed, 2, row, k) & -16 for row in range(64) for k in range(16))
+    d, image = np.zeros((64, 8), np.float32), np.zeros(SMEM_BYTES, np.uint8)
+    arguments = machine, (8, "f16", "f16", "f32"), image, d, (desc, descriptor(0, 128, 256))
+    extra = f", 1, 1, {int(transposed)}, 0"
+    if last + 16 <= SMEM_BYTES:
+        assert not run(*arguments, extra=extra).any()
+    else:
+        with pytest.raises(emulator.Fault) as caught:
+            run(*arguments, extra=extra)
+        assert caught.value.kind == "out_of_bounds"
+
+
 @pytest.mark.parametrize("types", [t for t in TYPES if t[2] != "s32"], ids="-".join)
 def test_negation_and_scale_d(machine, types):
     form = (16, *types)

@@ -267,3 +267,52 @@ def test_a_tensor_outside_its_allocation():
 @pytest.mark.parametrize("rank", [1, 2, 5])
 def test_ptxas_accepts_what_is_tested_here(ptxas, rank):
     ptxas(ptx(rank))
+
+
+# The PTX ISA's figures of swizzling modes, 5.5.7: lines of 128 bytes of shared memory, as numbers of the 16-byte chunks
+# that come to lie there, counted within the line. The pattern repeats below.
+SWIZZLE_FIGURES = {
+    32: ["01234567", "10325476"],
+    64: ["01234567", "10325476", "23016745", "32107654"],
+    128: ["01234567", "10325476", "23016745", "32107654", "45670123", "54761032", "67452301", "76543210"],
+}
+
+
+@pytest.mark.parametrize("swizzle", SWIZZLE_FIGURES)
+@pytest.mark.parametrize("entry", ["load", "store"])
+def test_swizzles_are_those_of_the_figures(swizzle, entry):
+    """Each chunk of 16 bytes of the tensor holds its number; the box has 16 lines of 128 bytes."""
+    row_chunks, lines = swizzle // 16, 16
+    tensor = aligned(np.repeat(np.arange(8 * lines, dtype=np.uint8), 16).reshape(-1, swizzle))
+    described = map_of(tensor, (swizzle, 8 * lines // row_chunks), swizzle=swizzle)
+    figure = [8 * line + int(chunk) for line in range(lines)
+              for chunk in SWIZZLE_FIGURES[swizzle][line % len(SWIZZLE_FIGURES[swizzle])]]  # fmt: skip
+    if entry == "load":
+        out = np.zeros(128 * lines, np.uint8)
+        launch("load", tensor, described, out, (0, 0), out.nbytes)
+        assert out[::16].tolist() == figure
+    else:
+        target = aligned(np.zeros_like(tensor))
+        launch("store", target, map_of(target, described.box, swizzle=swizzle),
+               np.repeat(np.array(figure, np.uint8), 16), (0, 0))  # fmt: skip
+        assert target.tolist() == tensor.tolist()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(boxes(), st.integers(0, 100))
+def test_a_tensor_of_which_only_a_part_is_allocated(case, percent):
+    """A fault where an element inside the tensor is behind the allocation, and no other."""
+    tensor, box, steps, swizzle, at = case
+    size = tensor.nbytes * percent // 100 // tensor.itemsize * tensor.itemsize
+    touched = [np.ravel_multi_index(p[::-1], tensor.shape) for p in places(box, steps, at)
+               if all(0 <= c < e for c, e in zip(p, tensor.shape[::-1]))]  # fmt: skip
+    out = np.zeros(-(-box_bytes(tensor, box, steps) // 128) * 128, np.uint8)
+    part = tensor.reshape(-1)[: size // tensor.itemsize]
+    arguments = "load", part, map_of(tensor, box, steps, swizzle), out, at, box_bytes(tensor, box, steps)
+    if max(touched, default=-1) * tensor.itemsize < size:
+        launch(*arguments)
+        assert out.tolist() == model_load(tensor, box, steps, swizzle, at).tolist()
+    else:
+        with pytest.raises(emulator.Fault) as caught:
+            launch(*arguments)
+        assert caught.value.kind == "out_of_bounds"
