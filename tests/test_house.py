@@ -66,6 +66,7 @@ FLOORS = {
     "dsl/readable_cuda": (("dsl.readable_cuda", "dsl.analysis", "dsl.lower.elementary", *_GROUND), ()),
     "dsl/gpu": (("dsl.gpu", "dsl.core", "dsl.layout"), ()),
     "dsl/tile": (("dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout"), ()),
+    "dsl/primitives": (("dsl.primitives", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout"), ()),
     "dsl/launch": (("dsl.launch", "dsl.lower", "dsl.core", *_GROUND), ()),
     "dsl/launch/argument": (("dsl.launch.argument", "dsl.tile", "dsl.core", "dsl.layout"), ("numpy", "torch")),
     "dsl/launch/devices": (
@@ -113,7 +114,10 @@ FLOORS = {
         ),
         ("numpy", "torch"),
     ),
-    "dsl/cutlass": (("dsl.cutlass", "dsl.launch", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", *_GROUND), ()),
+    "dsl/cutlass": (
+        ("dsl.cutlass", "dsl.launch", "dsl.primitives", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", *_GROUND),
+        (),
+    ),
     "dsl/forms": (("dsl.forms", "dsl.emulator"), ("numpy",)),
     "dsl/notebook.py": (("dsl.alias", "dsl.launch", "dsl.core", *_GROUND), ("IPython",)),
     "dsl/prompt.py": ((), ()),

@@ -18,18 +18,36 @@ from dsl.cutlass import (
     torch,
     utils,
 )
-from dsl.cutlass.grammar import Constexpr, const_expr, dsl_user_op, dynamic_expr, range, range_constexpr, range_dynamic
+from dsl.cutlass.grammar import (
+    Constexpr,
+    GridConstant,
+    GridConstant as grid_constant,
+    const_expr,
+    dsl_user_op,
+    dynamic_expr,
+    range,
+    range_constexpr,
+    range_dynamic,
+)
 from dsl.cutlass.shared_names import *  # noqa: F403 - its `__all__` is a part of ours
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.launch.argument.author_objects import register_jit_arg_adapter
 from dsl.launch.argument.author_protocols import extract_mlir_values, new_from_mlir_values
 from dsl.layout import Swizzle
+from dsl.primitives import vector
+from dsl.primitives.array import Array, make_array_view
+from dsl.primitives.pointer import RawPointer as Pointer, inttoptr
+from dsl.primitives.vector import Vector, full, full_like, print_nd_vector
 
 __all__ = [
+    "Array",
     "Constexpr",
     "DSLUserCodeError",
+    "GridConstant",
+    "Pointer",
     "Swizzle",
     "Uint128",
+    "Vector",
     "all_",
     "and_",
     "any_",
@@ -41,6 +59,11 @@ __all__ = [
     "dtype",
     "dynamic_expr",
     "extract_mlir_values",
+    "full",
+    "full_like",
+    "grid_constant",
+    "inttoptr",
+    "make_array_view",
     "max",
     "memory",
     "min",
@@ -48,6 +71,7 @@ __all__ = [
     "not_",
     "or_",
     "pipeline",
+    "print_nd_vector",
     "range",
     "range_constexpr",
     "range_dynamic",
@@ -57,8 +81,9 @@ __all__ = [
     "testing",
     "torch",
     "utils",
+    "vector",
 ]
-__all__ += _shared_names.__all__
+__all__ += [name for name in _shared_names.__all__ if name not in __all__]
 
 _stand_ins.register_implementations()
 _refused = _refuser("cutlass", for_generate="write a `for` statement", yield_out="write a `for` statement")
@@ -66,7 +91,7 @@ _refused = _refuser("cutlass", for_generate="write a `for` statement", yield_out
 
 def __getattr__(name: str) -> object:
     """The modules for authors of ops are imported when one of them is asked for."""
-    if name in ("_mlir", "base_dsl", "cutlass_dsl"):
+    if name in ("_mlir", "_mlir_helpers", "base_dsl", "cutlass_dsl", "experimental"):
         return _importlib.import_module(f"dsl.cutlass.{name}")
     return _refused(name)
 

@@ -25,6 +25,13 @@ class Constexpr:
         return cls
 
 
+class GridConstant:
+    """Annotation of a kernel's parameter that stays in the parameters' memory: `GridConstant[TensorMap]`."""
+
+    def __class_getitem__(cls, item):
+        return item
+
+
 def const_expr(expression):
     """`expression`, evaluated while compiling. Raises DSLUserCodeTypeError where it is dynamic."""
     return core_expression.const_expr(expression)

@@ -29,6 +29,13 @@ class Swizzle:
                 fix="for example make_swizzle(3, 4, 3)",
             )
 
+    @classmethod
+    def from_name(cls, name: str) -> Swizzle:
+        """The swizzle of byte addresses that TMA has: none, s32b, s64b or s128b."""
+        if name not in _NAMED:
+            raise LayoutError(f"swizzle must be one of {', '.join(_NAMED)}, got {name!r}", fix='from_name("s128b")')
+        return cls(*_NAMED[name])
+
     def __call__(self, index: Any) -> Any:
         if self.bits == 0:
             return index
@@ -64,6 +71,9 @@ class Swizzle:
     def with_base(self, base: int) -> Swizzle:
         """The same swizzle of bits that begin at `base`."""
         return Swizzle(self.bits, max(base, 0), self.shift)
+
+
+_NAMED = {"none": (0, 4, 3), "s32b": (1, 4, 3), "s64b": (2, 4, 3), "s128b": (3, 4, 3)}
 
 
 def make_swizzle(b: int, m: int, s: int) -> Swizzle:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic, mlir
@@ -200,9 +200,16 @@ class Pointer:
         address = mlir.gep(self.address, mlir.array(element, _FAR), far) if far else self.address
         return mlir.gep(address, element, near) if near else address
 
+    raw_class: ClassVar[type[Pointer]]  # dsl.primitives.pointer sets it: a class of a higher package
+
     def raw_ptr(self) -> Pointer:
-        """The pointer, as upstream's primitives take it."""
-        return self
+        """The pointer without what a tensor knows of it, as instructions take it."""
+        return self.raw_class.of(self)
+
+    @classmethod
+    def of(cls, pointer: Pointer) -> Pointer:
+        """`pointer` as one of this class."""
+        return pointer
 
     def load(self, *, alignment: int | None = None) -> Numeric:
         """The element this points at; `alignment`, in bytes, is what the author promises."""

@@ -67,6 +67,11 @@ class DecoratedFunction:
         """Whether parameter `name` is annotated as known while compiling."""
         return self.annotations.get(name) is self.static_marker
 
+    def converted(self, name: str, value: Any) -> Any:
+        """What parameter `name` gets for a traced `value`: what its annotation makes of it, if that says so."""
+        convert = getattr(self.annotations.get(name), "__from_argument__", None)
+        return value if convert is None else convert(value)
+
     def typed(self, name: str, value: Any) -> Any:
         """How `value` is passed for parameter `name` from Python. Raises DSLUserCodeTypeError where it cannot be."""
         annotation = self.annotations.get(name)

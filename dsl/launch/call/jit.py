@@ -92,7 +92,9 @@ class CompiledFunction:
         self.compiled = compiler.compile(traced, options)
 
     def _body(self, *values):
-        args, keywords = gather(self.bound, list(values))
+        names = spread(self.bound)[0]
+        converted = [self.function.converted(name, value) for name, value in zip(names, values)]
+        args, keywords = gather(self.bound, converted)
         return returned_values.store(self.function.__name__, self.function.rewritten(*args, **keywords))
 
     def warn_of_result(self) -> None:

@@ -52,6 +52,7 @@ class KernelFunction(DecoratedFunction):
                 )
             return Static(value)
         check_traced(self.__name__, name, value, annotation)
+        value = self.converted(name, value)
         return containers.map_parts(value, lambda part, hint: self._number(part, hint, name), annotation)
 
     def _number(self, value: Any, annotation: Any, name: str) -> Any:
