@@ -83,7 +83,7 @@ __all__ = [
     "utils",
     "vector",
 ]
-__all__ += [name for name in _shared_names.__all__ if name not in __all__]
+__all__ += _shared_names.__all__
 
 _stand_ins.register_implementations()
 _refused = _refuser("cutlass", for_generate="write a `for` statement", yield_out="write a `for` statement")

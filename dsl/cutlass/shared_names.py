@@ -34,7 +34,7 @@ from dsl.core.number.dtypes import (
     Uint32,
     Uint64,
 )
-from dsl.core.number.pointer import AddressSpace, Pointer
+from dsl.core.number.pointer import AddressSpace
 from dsl.cutlass.cute.annotations import Coord, IntTuple, Shape, Stride, Tile, Tiler
 from dsl.launch.argument.symbolic_int import sym_int, sym_int32, sym_int64
 from dsl.layout import ComposedLayout, Layout, ScaledBasis
@@ -73,7 +73,6 @@ __all__ = [
     "Layout",
     "Numeric",
     "NumericMeta",
-    "Pointer",
     "ScaledBasis",
     "Shape",
     "Stride",

@@ -168,8 +168,9 @@ class RawPointer(Pointer):
         """`load` at swizzled addresses: each element's, or each run's of as many as `alignment` keeps together."""
         if count is None:
             warn_not_portable(
-                "load_swizzled of one number is swizzled here, and not by NVIDIA's compiler 4.8.1",
+                "load_swizzled of one number is swizzled",
                 fix="say how many: load_swizzled(swizzle, count=1)[0]",
+                does="does not swizzle it",
             )
             return self.apply_swizzle(swizzle).load(alignment)
         run = min(self._run(alignment), _count(count))

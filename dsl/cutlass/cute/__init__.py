@@ -7,6 +7,7 @@ from dsl.core.number.fast_divisor import (
     fast_divmod_create_divisor,
     fast_divmod_create_divisor_v2,
 )
+from dsl.core.number.pointer import Pointer
 from dsl.cutlass import shared_names as _shared_names
 from dsl.cutlass.cute import arch, math, nvgpu, runtime, testing, typing, viz
 from dsl.cutlass.cute.annotations import XTuple
@@ -344,7 +345,7 @@ __all__ = [
     "zipped_divide",
     "zipped_product",
 ]
-__all__ += _shared_names.__all__
+__all__ += ["Pointer", *_shared_names.__all__]
 
 RoundingMode = math.RoundingMode
 globals().update({_name: getattr(math, _name) for _name in math._NAMES})
