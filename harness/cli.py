@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import commands as record_commands
-from harness.claim import findings
-from harness.claim.repro_file import Case, Repro, ReproError, Value, label, read, short
+from harness.claim import case_id, findings
+from harness.claim.repro_file import Case, Repro, ReproError, Value, is_repro, label, read, short
 from harness.errors import NoDevice, UsageError
 from harness.session import Session, as_data
 from harness.terminal import say
@@ -49,6 +49,7 @@ Run one repro and judge it: did it end as it claims, does it agree with its expe
 
   repro run repros/shuffle_width.py                       every combination of its params
   repro run repros/shuffle_width.py -p width=8            one value of one parameter
+  repro run repros/shuffle_width.py::p1::width=8          a case by the id that pytest prints: here on the host p1
   repro run repros/shuffle_width.py --update-goldens      accept what it gives now as its golden
   repro run repros/shuffle_width.py --host local          on this machine's CUDA device
   repro run repros/shuffle_width.py --host p1             on a host of ssh_config
@@ -131,15 +132,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("repro", description=_ABOUT, formatter_class=raw)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="run one repro and read its verdict", description=_RUN, formatter_class=raw)
-    run.add_argument("file", type=Path, metavar="FILE", help="the repro")
+    run.add_argument("file", metavar="FILE", help="the repro: a path, a name without .py, or the id of a case")
     run.add_argument(
         "-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="only this value; repeatable"
     )
     run.add_argument(
-        "--host",
-        default="embedded",
-        metavar="HOST",
-        help="embedded (the emulator, default), local (CUDA) or a host of ssh_config",
+        "--host", metavar="HOST", help="embedded (the emulator, default), local (CUDA) or a host of ssh_config"
     )
     _add_settings(run)
     run.add_argument(
@@ -286,10 +284,26 @@ def _capsule(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    path = arguments.file.resolve()
-    repro = read(path)
-    cases = _chosen(repro, arguments.params)
+    wanted = case_id.parse(arguments.file)
+    repro = read(_path_of(wanted.file).resolve())
+    cases = _chosen(repro, [*arguments.params, *(wanted.case.split(",") if wanted.case else ())])
+    arguments.host = arguments.host or wanted.host or "embedded"
+    arguments.compiler = arguments.compiler or ([wanted.compiler] if wanted.compiler else None)
     return _judge_all(cases, arguments)
+
+
+def _path_of(name: str) -> Path:
+    """The file of a repro: a path, or its name without `.py` where only one of the project is called so."""
+    if Path(name).exists() or "/" in name or name.endswith(".py"):
+        return Path(name)
+    from harness.records.moved import by_name
+    from harness.store import root_of
+
+    root = root_of(Path.cwd() / "repros")
+    files = [root / path for path in by_name(root).get(f"{name}.py", ()) if is_repro((root / path).read_bytes())]
+    if len(files) > 1:
+        raise UsageError(f"several repros are called {name}: {', '.join(short(path) for path in files)}")
+    return files[0] if files else Path(name)
 
 
 def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
@@ -310,6 +324,8 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
     finally:
         session.close()
     session.finish(interrupted=False)
+    for line in session.advice():
+        say(line)
     for error in session.errors:
         say(error, file=sys.stderr)
     return max(worst, NOT_RUN) if session.errors else worst

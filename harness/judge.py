@@ -20,6 +20,7 @@ from harness.comparison import arithmetic, compare, golden, observed
 from harness.host import releases
 from harness.host.hosts import Host
 from harness.records import history
+from harness.records.states import NOT_ACCEPTED
 from harness.reporting import text_report
 from harness.run import result
 from harness.run.result import EMBEDDED, Outcome
@@ -108,9 +109,12 @@ def run(
     return observed.settle(case, once) if plain else once(fill)
 
 
-def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = False) -> Verdict:
-    """Judge an outcome. With `update`, a missing or differing golden is accepted: the verdict carries its files."""
-    verdict = _weigh(case, host, outcome, update)
+def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = False, strict: bool = False) -> Verdict:
+    """Judge an outcome. With `update`, a missing or differing golden is accepted: the verdict carries its files.
+
+    A case without a golden passes where expected() gives all of its outputs, unless `strict` or in CI.
+    """
+    verdict = _weigh(case, host, outcome, update, strict or in_ci())
     arch, gpu = golden.arch_of(outcome.device), _gpu(host, outcome)
     said = golden.answer(case, verdict.pending, arch, gpu)
     where = functools.partial(text_report.lane_of, outcome=outcome)
@@ -137,6 +141,7 @@ class _Trial:
     host: Host
     outcome: Outcome
     update: bool
+    strict: bool
     other: Otherwise
 
     def verdict(self, status: str, reason: str = "", text: str = "", **more: Any) -> Verdict:
@@ -145,6 +150,13 @@ class _Trial:
     @property
     def has_outputs(self) -> bool:
         return self.outcome.kind == "outputs"
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether expected() gives every output that a golden would hold."""
+        rules = self.case.repro.compare
+        held = {name for name in self.outcome.outputs if not (name in rules and rules[name].is_free)}
+        return bool(held) and held <= self.outcome.expected.keys() and self.outcome.compiler == EMBEDDED
 
     @property
     def no_sass(self) -> dict | None:
@@ -156,8 +168,8 @@ class _Trial:
         return self.no_sass is not None and self.no_sass["missing"] and not in_ci()
 
 
-def _weigh(case: Case, host: Host, outcome: Outcome, update: bool) -> Verdict:
-    trial = _Trial(case, host, outcome, update, _otherwise(case, outcome))
+def _weigh(case: Case, host: Host, outcome: Outcome, update: bool, strict: bool) -> Verdict:
+    trial = _Trial(case, host, outcome, update, strict, _otherwise(case, outcome))
     for check in _CHECKS:
         verdict = check(trial)
         if verdict is not None:
@@ -444,6 +456,10 @@ class _Comparison:
 _POLICY: tuple[tuple[Callable[[_Comparison], Any], Callable[[_Comparison], Verdict]], ...] = (
     (lambda c: c.problem, lambda c: c.trial.verdict("fail", "corrupt golden", c.problem)),
     (lambda c: c.is_missing and c.update, lambda c: c.accept("accepted {}")),
+    (
+        lambda c: c.is_missing and c.trial.is_expected and not c.trial.strict,
+        lambda c: c.trial.verdict("pass", NOT_ACCEPTED, proposal=c.accepted()),
+    ),
     (lambda c: c.is_missing, _Comparison.no_golden),
     (lambda c: c.agrees and c.is_of_one_arch, _Comparison.own_answer),
     (lambda c: c.agrees and c.is_validated, lambda c: c.trial.verdict("pass", validated=True)),

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import schema, store
+from harness.claim import case_id
 from harness.claim.repro_file import Repro, ReproError, read, short
 from harness.errors import UsageError
 
@@ -35,8 +36,8 @@ class Waiting:
 
     @property
     def name(self) -> str:
-        """`repros/shuffle_width.py width=8`"""
-        return f"{self.table['repro']} {self.table['case']}".rstrip()
+        """`repros/shuffle_width.py::width=8`"""
+        return case_id.name(self.table["repro"], self.table["case"])
 
     @property
     def sidecars(self) -> dict[str, bytes]:
@@ -104,12 +105,13 @@ def waiting(root: Path, names: Sequence[str] = ()) -> list[Waiting]:
 
 
 def _fits(one: Waiting, name: str, root: Path) -> bool:
-    wanted, _, case = name.partition("::")
-    if case and case != one.table["case"]:
+    wanted = case_id.parse(name)
+    line = one.table.get("line", {})
+    if wanted.case not in (None, one.table["case"]) or wanted.host not in (None, line.get("host")):
         return False
-    path = Path(wanted).absolute()
+    path = Path(wanted.file).absolute()
     repro = root / one.table["repro"]
-    return wanted in (one.table["repro"], repro.stem) or path in (repro, one.golden, one.path, *repro.parents)
+    return wanted.file in (one.table["repro"], repro.stem) or path in (repro, one.golden, one.path, *repro.parents)
 
 
 def _read(root: Path, path: Path) -> Waiting:

@@ -6,13 +6,14 @@ Everything slow (numpy, the judge) is imported when the first repro runs, never 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from harness.claim import case_id
+from harness.claim.case_id import CaseId
 from harness.terminal import printable
 
 if TYPE_CHECKING:
@@ -78,6 +79,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--update-goldens", action="store_true", help="accept what the repros of this run give as their goldens"
     )
     group.addoption(
+        "--gpu-strict",
+        action="store_true",
+        help="fail a case that has no golden although it agrees with its expected(); so it is where CI is set",
+    )
+    group.addoption(
         "--fresh", action="store_true", help="a new interpreter for each case, instead of a fork of a warm one"
     )
 
@@ -88,7 +94,13 @@ def pytest_configure(config: pytest.Config) -> None:
     from harness.store import root_of
 
     option = config.option
-    option.keyword = _keyword(option.keyword or "")
+    option.keyword = case_id.keyword(option.keyword or "")
+    ids = _ids(config)
+    if not option.gpu_host:
+        named = dict.fromkeys(one.host for one in ids.values() if one.host)
+        option.gpu_host = [] if set(named) <= {"embedded"} else list(named)
+    if not option.compiler:
+        option.compiler = list(dict.fromkeys(one.compiler for one in ids.values() if one.compiler))
     try:
         settings = [*option.gpu_set, *(["*.bootstrap=true"] if option.gpu_bootstrap else [])]
         update, note = option.update_goldens, _notes(config)
@@ -99,8 +111,30 @@ def pytest_configure(config: pytest.Config) -> None:
     except UsageError as error:
         raise pytest.UsageError(printable(str(error))) from None
     config.stash[_SESSION] = session
+    _name_hosts(config, ids, session)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Controller(session, config), "gpu-repro-controller")
+
+
+def _ids(config: pytest.Config) -> dict[str, CaseId]:
+    """Which arguments are ids of cases of repros; what they leave out or name besides is asked for."""
+    folder = config.invocation_params.dir
+    texts = [text for text in config.args if "::" in text and _holds_repro(folder / text.partition("::")[0])]
+    return {text: case_id.parse(text) for text in texts}
+
+
+def _name_hosts(config: pytest.Config, ids: dict[str, CaseId], session: Session) -> None:
+    """Make each id what items are called in this run: on every host that it may mean."""
+    args = []
+    for text in config.args:
+        one = ids.get(text)
+        if one is None or not (one.host or one.case):
+            args.append(text)
+            continue
+        hosts = [h for h in session.hosts() if one.host in (None, h.name) and one.compiler in (None, h.compiler)]
+        tail = [one.case] if one.case else []
+        args += ["::".join([one.file, session.name_of(host), *tail]) for host in hosts] or [text]
+    config.args = args
 
 
 def _notes(config: pytest.Config) -> Callable[[str], None]:
@@ -115,11 +149,6 @@ def _notes(config: pytest.Config) -> Callable[[str], None]:
                 terminal.write_line(printable(text))
 
     return note
-
-
-def _keyword(text: str) -> str:
-    """Let `-k width=8` name a parameter: pytest's own grammar knows no `=`, so items also answer to `width:8`."""
-    return re.sub(r"(?<=\w)=(?=[\w.+-])", ":", text)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -240,7 +269,8 @@ class ReproItem(pytest.Item):
     def __init__(self, *, host: Host, case: Case, **kw: Any) -> None:
         super().__init__(**kw)
         self.host, self.case = host, case
-        self.extra_keyword_matches |= {_keyword(part) for part in case.name.split(",") if part}
+        short_id = case_id.name(self.nodeid.partition("::")[0], case.name)
+        self.extra_keyword_matches |= {case_id.keyword(self.nodeid), case_id.keyword(short_id)}
 
     def runtest(self) -> None:
         from harness import judge, store
@@ -248,7 +278,8 @@ class ReproItem(pytest.Item):
 
         option, session = self.config.option, self.config.stash[_SESSION]
         self.host, outcome = session.run(self.case, self.host, option.gpu_timeout, option.fresh)
-        verdict = judge.judge(self.case, self.host, outcome, store.root_of(self.path), option.update_goldens)
+        root = store.root_of(self.path)
+        verdict = judge.judge(self.case, self.host, outcome, root, option.update_goldens, option.gpu_strict)
         self.verdict = verdict
         self.user_properties += report.properties(self.host, verdict)
         if outcome.stdout:

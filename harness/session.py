@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -52,6 +53,7 @@ class Session:
         self.reports: list[dict[str, Any]] = []
         self.record_run = Run()
         self.waiting = 0  # results for `repro review`
+        self.not_accepted: set[Path] = set()  # repros that agree with expected() and have no golden
         self.live: Any = None  # progress.Live, where there is one to tell
         self._host_names = tuple(dict.fromkeys(host_names)) or ("embedded",)
         self._hosts: list[Host] | None = None
@@ -203,7 +205,10 @@ class Session:
         root = root_of(Path(data["repro"]))
         if data["proposal"]:
             pending.propose(root, data, record)
-            self.waiting += 1
+            if data["record"]["verdict"] == "pass":
+                self.not_accepted.add(Path(data["repro"]))
+            else:
+                self.waiting += 1
         elif data["record"]["verdict"] == "pass" and data["record"]["asked"] == EMBEDDED:
             pending.withdraw(root, data)
 
@@ -245,6 +250,11 @@ class Session:
                 self.errors.append(f"the golden {short(path)} could not be written: {error}")
         self.unused = {path for path in self.unused if path.exists() and not golden.is_referenced(path)}
 
+    def advice(self) -> list[str]:
+        """What to do about repros that agree with expected() and have no golden, a line a file."""
+        names = [short(path) for path in sorted(self.not_accepted)]
+        return [f"{one} agrees with expected(), not accepted yet: `repro accept {shlex.quote(one)}`" for one in names]
+
     def write_table(self, path: Path) -> None:
         """Write what each compiler of this run makes of each claim, as Markdown."""
         from harness.reporting import release_table
@@ -266,7 +276,9 @@ class Session:
         if self.unused:
             sections.append(("gpu-repro: unused goldens", text_report.unused_goldens(sorted(self.unused)), True))
         lines = text_report.notes([note for data in self.reports for note in data["notes"]], SHOWN_NOTES)
-        predicted = sum(d["record"]["verdict"] == "pass" and not d["validated"] for d in self.reports)
+        lines += self.advice()
+        passed = [d for d in self.reports if d["record"]["verdict"] == "pass" and not d["proposal"]]
+        predicted = sum(not d["validated"] for d in passed)
         if predicted:
             claims = "claim" if predicted == 1 else "claims"
             lines.append(f"{predicted} {claims} on emulator only: predicted, not validated")

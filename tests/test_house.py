@@ -326,6 +326,7 @@ LAZY = {
         "harness.judge",
         "harness.records.history",
         "harness.records.index",
+        "harness.records.moved",
         "harness.reporting.page",
         "harness.reporting.page_records",
         "harness.reporting.text_report",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import judge, schema, store
 from harness.capsules import agreement, replay
-from harness.claim import findings
+from harness.claim import case_id, findings
 from harness.claim.repro_file import Case, Repro, is_repro, read, short
 from harness.comparison import golden, observed
 from harness.errors import UsageError
@@ -57,7 +57,12 @@ def find(paths: Iterable[Path], keyword: str = "") -> list[Case]:
             raise Refused(f"{short(path)} does not exist")
     fits = matcher(keyword)
     repros: list[Repro] = [read(file.resolve()) for file in dict.fromkeys(files)]
-    return [case for repro in repros for case in repro.cases() if fits(name_of(case))]
+    return [
+        case
+        for repro in repros
+        for case in repro.cases()
+        if fits(f"{name_of(case)} {case_id.name(short(case.repro.path), case.name)}")
+    ]
 
 
 def matcher(keyword: str) -> Callable[[str], bool]:
@@ -67,10 +72,10 @@ def matcher(keyword: str) -> Callable[[str], bool]:
     from _pytest.mark.expression import Expression
 
     try:
-        expression = Expression.compile(keyword.replace("=", ":"))
+        expression = Expression.compile(case_id.keyword(keyword))
     except SyntaxError as error:
         raise Refused(f"-k {keyword}: {error}") from None
-    return lambda name: expression.evaluate(lambda word, **_: word.lower() in name.replace("=", ":").lower())
+    return lambda name: expression.evaluate(lambda word, **_: word.lower() in case_id.keyword(name).lower())
 
 
 def name_of(case: Case) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.claim import bibliography
+from harness.claim import bibliography, case_id
 from harness.errors import UsageError
 from harness.records import states
 from harness.records.cells import forgetting
@@ -43,9 +43,11 @@ def chosen(index: Index, cells: Sequence[Cell], names: Sequence[str]) -> list[Ce
 
 
 def _fits(cell: Cell, name: str, root: Path, before: Iterable[str]) -> bool:
-    claim, _, case = name.partition("::")
-    if case and case != cell.case:
+    wanted = case_id.parse(name)
+    asked = (wanted.case, cell.case), (wanted.host, cell.host), (wanted.compiler, cell.compiler)
+    if any(part not in (None, mine) for part, mine in asked):
         return False
+    claim = wanted.file
     if claim in (cell.claim, Path(cell.claim).stem, *before):
         return True
     path, mine = Path(claim).absolute(), root / cell.claim
@@ -56,7 +58,7 @@ def _unknown(name: str, cells: Iterable[Cell]) -> str:
     import difflib
 
     stems = sorted({Path(cell.claim).stem for cell in cells})
-    near = difflib.get_close_matches(Path(name.partition("::")[0]).stem, stems, 5)
+    near = difflib.get_close_matches(Path(case_id.parse(name).file).stem, stems, 5)
     hint = f"did you mean {', '.join(near)}?" if near else "`repro status` counts those that have one"
     return f"no record is of a claim {name!r}: {hint}"
 

@@ -16,7 +16,7 @@ FAILING, UNKNOWN, GONE = "failing", "unknown", "gone"
 STATES = (CONTRADICTED, REGRESSED, FLAKY, FAILING, STALE, UNKNOWN, PREDICTED, VALIDATED, GONE)  # the worst first
 TICKS = 24
 _TICK = {"pass": "p", "fail": "f", "contradicted": "c"}
-NO_GOLDEN = "no golden"
+NO_GOLDEN, NOT_ACCEPTED = "no golden", "not accepted yet"  # reasons of verdicts on what nobody accepted
 NO_ARCH = "any"  # of programs without kernels
 FORGOTTEN = "forgotten"  # the verdict of a line by which a person put a cell's earlier records aside
 
@@ -36,7 +36,10 @@ class Event:
     @property
     def speaks(self) -> bool:
         """Whether it says something of the claim: infra and skip do not, nor does an answer nobody judged yet."""
-        return self.verdict in _TICK and not (self.verdict == "fail" and self.reason == NO_GOLDEN)
+        return self.verdict in _TICK and (self.verdict, self.reason) not in (
+            ("fail", NO_GOLDEN),
+            ("pass", NOT_ACCEPTED),
+        )
 
     @property
     def holds(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.claim import case_id
 from harness.records import states
 
 WIDTH = 110
@@ -37,7 +38,7 @@ def _count(number: int, things: str) -> str:
 
 
 def name(claim: str, case: str) -> str:
-    return f"{Path(claim).stem} {case}".rstrip()
+    return case_id.name(Path(claim).stem, case)
 
 
 def age(date: str | None) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness.claim import case_id
 from harness.claim.repro_file import EMBEDDED, Case, label, short
 from harness.comparison import golden
 from harness.comparison.compare import Difference
@@ -116,10 +117,11 @@ def _about(case: Case, host: Host, verdict: Verdict) -> list[str]:
 
 def verdict(case: Case, host: Host, verdict: Verdict) -> str:
     """What `repro run` prints of a case."""
-    name = f"{short(case.repro.path)} {case.name}".rstrip()
+    name = case_id.name(short(case.repro.path), case.name)
     if verdict.status != "pass":
         return f"{name}\n{failure(case, host, verdict)}"
     state = "validated by hardware" if verdict.validated else "predicted, not validated"
+    state = "agrees with expected(), not accepted yet" if verdict.proposal else state
     lines = [name, f"pass: {state}", *_about(case, host, verdict)]
     lines += [f"    {output}: {preview(array)}" for output, array in verdict.outcome.outputs.items()]
     if verdict.outcome.kind != "outputs":
@@ -137,7 +139,7 @@ def brief(outcome: Outcome) -> str:
 
 
 def accept_advice(case: Case) -> str:
-    name = short(case.repro.path) + (f"::{case.name}" if case.name else "")
+    name = case_id.name(short(case.repro.path), case.name)
     return f"accept it with `repro accept {shlex.quote(name)}`, or run again with --update-goldens"
 
 
@@ -193,7 +195,7 @@ def differs_from_golden(
 
 def other_arch(case: Case, made_on: str, arch: str) -> str:
     """What to do where a GPU of another arch made the golden."""
-    name = short(case.repro.path) + (f"::{case.name}" if case.name else "")
+    name = case_id.name(short(case.repro.path), case.name)
     return (
         f"the golden was made on {made_on}, but this is {arch}: if they differ here, that is the "
         f"finding, and `repro accept --for-arch {shlex.quote(name)}` keeps an answer of {arch}'s own "

@@ -35,7 +35,7 @@ def test_run_judges_and_records(write, project, capsys):
     capsys.readouterr()
     assert main(["run", "repros/one.py", "-p", "width=8"]) == 0
     assert capsys.readouterr().out == (
-        "repros/one.py width=8\n"
+        "repros/one.py::width=8\n"
         "pass: predicted, not validated\n"
         "claim: It is so.\n"
         "host:  embedded (emulator)\n"
@@ -160,7 +160,9 @@ def test_new_refuses_what_it_cannot_write(project, capsys):
 def test_new_writes_a_repro_that_passes(project, capfd):
     assert main(["new", "my_question"]) == 0
     out = capfd.readouterr().out
-    assert out.startswith("wrote repros/my_question.py\n\nrepros/my_question.py n=32\npass: predicted, not validated\n")
+    assert out.startswith(
+        "wrote repros/my_question.py\n\nrepros/my_question.py::n=32\npass: predicted, not validated\n"
+    )
     assert "accepted repros/goldens/my_question/n=40.json" in out
     golden = json.loads((project / "repros/goldens/my_question/n=40.json").read_text())
     assert golden["provenance"]["compiler"]["name"] == "embedded"

@@ -61,7 +61,7 @@ def test_a_gpu_validates_and_a_fault_is_an_outcome(tmp_path, needs):
         text=True,
         timeout=120,
     )
-    own, wild = done.stdout.split("repros/writes.py address=wild\n")
+    own, wild = done.stdout.split("repros/writes.py::address=wild\n")
     assert own.splitlines()[1:] == [
         "pass: validated by hardware",
         "claim: A kernel writes the memory it was given.",

@@ -140,7 +140,7 @@ def test_names(write, said):
                          (["repros/goldens/one/n=1.json"], 1)):  # fmt: skip
         assert said("review", *names)[1].endswith(f"{count} wait: repro accept, repro reject\n"), names
     status, text = said("accept", "three")
-    assert status == 2 and text.startswith("nothing that waits is called 'three'; waiting:\n    repros/one.py n=1\n")
+    assert status == 2 and text.startswith("nothing that waits is called 'three'; waiting:\n    repros/one.py::n=1\n")
     assert said("accept", "one::n=2")[1] == "accepted repros/goldens/one/n=2.json\n"
     assert said("accept", "--all", "one")[0] == 2
 

@@ -11,6 +11,7 @@ import uuid
 
 import pytest
 
+from harness.cli import main
 from tests.harness.conftest import validate
 
 TWICE = """
@@ -415,3 +416,64 @@ def test_disabled_the_plugin_does_nothing(pytester, repros):
     repros(one=give("np.zeros(1)"))
     result = pytester.runpytest_subprocess("-p", "no:gpu-repro", "repros", "-q")
     assert result.ret == 5
+
+
+def test_one_id_everywhere(pytester, repros, accepted, capsys, monkeypatch):
+    """What pytest prints of a case is taken by pytest itself, by -k and by every command of repro."""
+    accepted(one=(TWICE, WIDTHS), two=(TWICE, WIDTHS))
+    listed = pytester.runpytest_inprocess("repros", "--collect-only", "-q").stdout.lines
+    (printed,) = [line for line in listed if line.startswith("repros/one.py") and line.endswith("=8")]
+    assert printed == "repros/one.py::embedded::width=8"
+    monkeypatch.chdir(pytester.path)
+    for text in (printed, "repros/one.py::width=8"):
+        pytester.runpytest_inprocess(text).assert_outcomes(passed=1)
+        pytester.runpytest_inprocess("repros", "-k", text).assert_outcomes(passed=1, deselected=3)
+    pytester.runpytest_inprocess("repros/one.py::embedded").assert_outcomes(passed=2)
+    pytester.runpytest_inprocess("-n1", printed, "repros/two.py::width=16").assert_outcomes(passed=2)
+    assert pytester.runpytest_inprocess("repros/one.py::width=9").ret == 4
+    for text in (printed, "repros/one.py::width=8", "one::width=8", "one width=8"):
+        for command in ("run", "history", "status", "matrix", "regressions"):
+            capsys.readouterr()
+            assert main([command, text]) == 0, (command, text)
+            assert "width=16" not in capsys.readouterr().out
+    repros(one=(TWICE.replace("* 2", "* 3"), WIDTHS))
+    assert main(["run", printed]) == 1
+    for command in ("review", "accept"):
+        assert main([command, printed]) == (1 if command == "review" else 0)
+        assert "repros/one.py::width=8\n" in capsys.readouterr().out or command == "accept"
+    assert main(["run", printed]) == 0
+    pytester.runpytest_inprocess("repros/one.py::nowhere::width=8").stdout.no_fnmatch_line("*passed*")
+
+
+EXPECTED = "\ndef expected(width):\n    return {'out': np.arange(width, dtype=np.float32) * 2}\n"
+
+
+def test_a_new_repro_that_agrees_with_expected_is_one_line(pytester, repros, capsys, monkeypatch):
+    """Once a file, and no failure; --gpu-strict and CI fail it; nobody judged it, so it has no state."""
+    folder = repros(
+        one=(TWICE + EXPECTED, WIDTHS), part=(TWICE.replace("{", "{'more': np.zeros(1), ") + EXPECTED, WIDTHS)
+    )
+    result = pytester.runpytest_inprocess("repros")
+    result.assert_outcomes(passed=2, failed=2)  # one output of the other is in no expected()
+    advice = "repros/one.py agrees with expected(), not accepted yet: `repro accept repros/one.py`"
+    assert result.stdout.lines.count(advice) == 1 and "predicted, not validated" not in result.stdout.str()
+    assert "2 results wait for you" in result.stdout.str() and not (folder / "goldens").exists()
+    pytester.runpytest_inprocess("repros/one.py", "--gpu-strict").assert_outcomes(failed=2)
+    with monkeypatch.context() as patch:
+        patch.setenv("CI", "true")
+        pytester.runpytest_inprocess("repros/one.py").assert_outcomes(failed=2)
+    monkeypatch.chdir(pytester.path)
+    capsys.readouterr()
+    assert main(["run", "repros/one.py"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("pass: agrees with expected(), not accepted yet\n") == 2 and said.endswith(f"\n{advice}\n")
+    assert main(["status", "one"]) == 0
+    assert (
+        "unknown  one::width=8   any   embedded  embedded  never judged: not accepted yet\n" in capsys.readouterr().out
+    )
+    assert main(["accept", "repros/one.py"]) == 0
+    result = pytester.runpytest_inprocess("repros/one.py")
+    result.assert_outcomes(passed=2)
+    assert "2 claims on emulator only: predicted, not validated" in result.stdout.str()
+    repros(one=(TWICE.replace("* 2", "* 3") + EXPECTED, WIDTHS))
+    pytester.runpytest_inprocess("repros/one.py").assert_outcomes(failed=2)

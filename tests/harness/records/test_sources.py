@@ -34,7 +34,7 @@ class Project:
         self.count += 1
         sha256 = hashlib.sha256(self.path.read_bytes()).hexdigest()
         line = {"repro": f"repros/{name}.py", "case": case, "verdict": verdict, "outcome": "outputs", "title": "It is so.",
-                "key": {"repro_sha256": sha256}, "device": {"arch": arch} if arch else {}, "host": "embedded",
+                "key": {"repro_sha256": sha256}, "device": {"arch": arch, "kind": "cuda" if more.get("hardware") else "emulator"} if arch else {}, "host": "embedded",
                 "reason": "" if verdict == "pass" else "could not be run" if verdict == "infra" else "it differs",
                 "date": f"2026-11-20T00:00:{self.count:02}Z"} | more  # fmt: skip
         store.Run().append(store.folder(self.path, bool(more.get("hardware")), self.root), line)
@@ -68,9 +68,9 @@ def test_a_value_that_was_tried_once_or_removed_is_no_failing_claim(project):
     status, text = project.said("status")
     assert status == 0 and "1 claim in 1 cell (case x arch x compiler x host): 1 stale\n" in text
     assert text.split(GONE)[1].splitlines()[1:4] == [
-        "    claim         arch   compiler  host      why",
-        "    one width=32  sm_90  embedded  embedded  not declared in params",
-        "    one width=9   sm_90  embedded  embedded  not declared in params",
+        "    claim          arch   compiler  host      why",
+        "    one::width=32  sm_90  embedded  embedded  not declared in params",
+        "    one::width=9   sm_90  embedded  embedded  not declared in params",
     ]
     project.write(values="[8, 9]")
     assert project.states()["width=9", "sm_90"] == ("failing", "it differs")  # and again when it is declared
@@ -104,7 +104,7 @@ def test_a_renamed_file_is_named(project):
     assert project.states()["width=8", "sm_90"] == ("gone", "the repro is gone")
     status, text = project.said("status", "one")
     assert status == 0 and text.splitlines()[0] == "0 claims in 0 cells (case x arch x compiler x host)"
-    assert "one width=8  sm_90  embedded  embedded  the repro is gone; repros/other.py has the same text\n" in text
+    assert "one::width=8  sm_90  embedded  embedded  the repro is gone; repros/other.py has the same text\n" in text
 
 
 def test_forget_appends_a_line_and_what_comes_later_counts(project):
@@ -112,13 +112,13 @@ def test_forget_appends_a_line_and_what_comes_later_counts(project):
     project.put("width=8")
     project.put("width=9", hardware=True, host="p1")
     files = {path: path.read_bytes() for path in project.root.rglob("*.jsonl")}
-    assert project.said("forget", "--gone") == (0, "forgot one width=9 on sm_90 embedded p1: not declared in params\n")
+    assert project.said("forget", "--gone") == (0, "forgot one::width=9 on sm_90 embedded p1: not declared in params\n")
     assert {path: path.read_bytes() for path in files} == files  # nothing is deleted, and nothing changed
     assert len(list((project.root / "repros/records").glob("*.jsonl"))) == 2  # hardware's is for git, too
     assert project.states()["width=9", "sm_90"][0] == "gone" and GONE not in project.said("status")[1]
     assert project.said("forget", "--gone") == (0, "there is nothing to forget\n")
     assert project.said("forget", "one::width=8", "--host", "p1") == (0, "there is nothing to forget\n")
-    assert project.said("forget", "one::width=8") == (0, "forgot one width=8 on sm_90 embedded embedded: it differs\n")
+    assert project.said("forget", "one::width=8") == (0, "forgot one::width=8 on sm_90 embedded embedded: it differs\n")
     assert project.said("status")[0] == 0
     history = project.said("history", "one::width=8")[1]
     assert "gone: forgotten on " in history and "forgotten  width=8" in history and "fail       width=8" in history
