@@ -205,6 +205,25 @@ def hints() -> Iterator[Form]:
     yield Form("discard.global.L2", text, operands("b32", 1), ("u4",), "sm_80", "7.4", threads=32)
 
 
+_POLICIES = (
+    "createpolicy.fractional.L2::evict_first.b64 %v, 0.5", "createpolicy.fractional.L2::evict_last.b64 %v",
+    "createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %v, 0.25",
+    "createpolicy.range.global.L2::evict_last.L2::evict_unchanged.b64 %v, [%base], 4096, 8192",
+)  # fmt: skip
+
+
+def policies() -> Iterator[Form]:
+    """9.7.9.19: a policy is the chip's own; a load by it gives what another load gives."""
+    for text in _POLICIES:
+        lines = f"{element('a0', 16)}\n{text};\nld.global.L2::cache_hint.u32 %d0, [%base], %v;"
+        yield Form(text.partition(" ")[0], lines, (wide(),), ("u4",), "sm_80", "7.4")
+    for opcode, text in (("st", "st.global.L2::cache_hint.u32 [%base], %a0, %v;"),
+                         ("red", "red.global.L2::cache_hint.add.u32 [%base], %a0, %v;"),
+                         ("atom", "atom.global.L2::cache_hint.add.u32 %t, [%base], %a0, %v;")):  # fmt: skip
+        lines = f"{element('d0', 16)}\n{_POLICIES[0]};\n{text}"
+        yield Form(f"{opcode}.global.L2::cache_hint.u32", lines, operands("u32", 1), ("V16",), "sm_80", "7.4")
+
+
 def forms() -> Iterator[Form]:
-    for family in (loads, stores, spaces, moves, addresses, hints):
+    for family in (loads, stores, spaces, moves, addresses, hints, policies):
         yield from family()

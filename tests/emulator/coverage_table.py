@@ -5,12 +5,17 @@ python tests/emulator/coverage_table.py           # write it anew
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from collections import defaultdict
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
 from dsl.emulator.dependence.sources import APPROXIMATE, UNMEASURED
 from dsl.emulator.emit.isa import ROWS, Row
+from dsl.forms import coverage
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "ptx-coverage.md"
@@ -39,7 +44,7 @@ How it is known:
 - **ISA**: the section says every bit.
 - **bound**: the ISA allows an error, and the emulator gives a value inside the bound: [marked outputs](fidelity.md#marked-outputs).
 - **published**: measured on chips by others; the keys are those of `repros/bibliography.toml`.
-- **hardware**: run on a GPU by this project: none yet.
+- **hardware**: forms of it ran on a GPU and agreed with the emulator ([validate.md](validate.md)).
 - **open**: neither says it.
 """
 
@@ -51,8 +56,29 @@ def forms(row: Row) -> str:
     return " ".join(types) + (f"{' and ' if types else ''}{others} modifiers" if others else "")
 
 
-def knowledge(opcode: str, row: Row) -> str:
+def hardware_evidence(root: Path = ROOT) -> dict[int, str]:
+    """id of a row -> `hardware GPU (forms that agree)` for each GPU of validation/*.json that ran forms of it."""
+    evidence: dict[int, list[str]] = defaultdict(list)
+    for path in sorted((root / "validation").glob("*.json")):
+        results = json.loads(path.read_text())
+        status = {row["form"]: row["status"] for row in results["rows"]}
+        for row, forms_of_row in coverage.every_form_by_row().items():
+            ran = [
+                status[form] for form in forms_of_row if status.get(form) in ("agrees", "bounded", "open", "disagrees")
+            ]
+            if ran:
+                agree = len(ran) - ran.count("disagrees")
+                evidence[row].append(f"hardware {results['device']['name']} ({agree} of {len(ran)} forms agree)")
+    return {row: "; ".join(texts) for row, texts in evidence.items()}
+
+
+def knowledge(opcode: str, row: Row, evidence: dict[int, str]) -> str:
     """How the meaning of a row is known."""
+    rule = _rule(opcode, row)
+    return f"{rule}; {evidence[id(row)]}" if id(row) in evidence else rule
+
+
+def _rule(opcode: str, row: Row) -> str:
     if opcode in MATRIX and any(map(TYPES.fullmatch, row.modifiers)):
         eight_bits = f"; 8-bit floats of mma on Hopper open: {UNMEASURED.bound}" if opcode == "mma" else ""
         return f"published xie2025, fasi2021 (f16, bf16, tf32); ISA (integers, f64){eight_bits}"
@@ -63,7 +89,7 @@ def knowledge(opcode: str, row: Row) -> str:
         return f"{exact}bound (.approx): " + ", ".join(f"{kind} {text}" for kind, text in bounds.items())
     if opcode in ("atom", "red") and "f32" in row.modifiers:
         return "ISA; the order of threads is open"
-    return "open: any lane of the mask" if opcode == "elect" else "ISA"
+    return {"elect": "open: any lane of the mask", "activemask": "open: how the warp diverged"}.get(opcode, "ISA")
 
 
 def tests_by_opcode() -> dict[str, list[str]]:
@@ -73,20 +99,20 @@ def tests_by_opcode() -> dict[str, list[str]]:
         (ROOT / "tests" / "emulator").rglob("test_*.py"), key=lambda path: (path.parent.name != "emit", path)
     )
     for path in paths:
-        text = path.read_text() if path.parent.name != "dependence" else ""
+        text = "" if path.parent.name == "dependence" or path.stem == "test_fidelity_page" else path.read_text()
         for opcode in OPCODES:
             if len(table[opcode]) < 3 and re.search(rf"(?<![\w.%]){opcode}(\.[a-z{{]|[\"';])", text):
                 table[opcode].append(path.stem)
     return table
 
 
-def page() -> str:
-    tests = tests_by_opcode()
+def page(root: Path = ROOT) -> str:
+    tests, evidence = tests_by_opcode(), hardware_evidence(root)
     rows = ["| instruction | section | types | known by | tests |", "|---|---|---|---|---|"]
     for opcode in OPCODES:
         for row in ROWS.get(opcode, ()):
             files = ", ".join(tests[opcode]) or "none by name"
-            rows.append(f"| `{opcode}` | {row.section} | {forms(row)} | {knowledge(opcode, row)} | {files} |")
+            rows.append(f"| `{opcode}` | {row.section} | {forms(row)} | {knowledge(opcode, row, evidence)} | {files} |")
     absent = ", ".join(f"`{opcode}`" for opcode in OPCODES if opcode not in ROWS)
     return "\n".join([INTRODUCTION, *rows, "", "## Refused", "", f"No form of these runs: {absent}.", ""])
 
