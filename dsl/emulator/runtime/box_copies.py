@@ -276,6 +276,7 @@ def _copy() -> str:
     chunks = f.cast("trunc", f.lshr(row_bytes, 4, "i64"), "i64", "i32")
     scratch = f.alloca(f"[{CHUNK_BYTES} x i8]", 16)
     fill(f, scratch)
+    is_tf32 = rounds(f)
     with f.for_range(f.cast("trunc", rows, "i64", "i32")) as row:
         rest = wide = f.cast("zext", row, "i32", "i64")
         source, inside = base, "true"
@@ -289,7 +290,7 @@ def _copy() -> str:
             at = f.add(start_bytes, offset, "i64")
             low, high = chunk_bounds(f, at, whole_bytes, inside)
             linear = swizzled(f, f.add(f.add("%smem", f.mul(wide, row_bytes, "i64"), "i64"), offset, "i64"), mask)
-            move_chunk(f, linear, f.add(source, at, "i64"), low, high, scratch)
+            move_chunk(f, linear, f.add(source, at, "i64"), low, high, scratch, is_tf32)
     f.do("ret void")
     return f.function("define void @emu_box_copy(i64 %map, i64 %smem, ptr %coords, i1 %loads, i32 %reduction)")
 
@@ -313,11 +314,15 @@ def fill(f: Builder, scratch: str) -> None:
         f.put(f.op(f"getelementptr i8, ptr {scratch}, i64 {offset}"), half, "i64")
 
 
-def move_chunk(f: Builder, smem: str, tensor: str, low: str, high: str, scratch: str) -> None:
+def rounds(f: Builder) -> str:
+    """Whether what is loaded is rounded to TF32."""
+    return f.cmp("ne", map_field(f, FLAGS_AT, 16, 1), 0, "i64")
+
+
+def move_chunk(f: Builder, smem: str, tensor: str, low: str, high: str, scratch: str, is_tf32: str) -> None:
     """Bytes `low` to `high` of one chunk; the others of shared memory are filled when loading."""
     places = f.cast("inttoptr", smem, "i64", "ptr"), f.cast("inttoptr", tensor, "i64", "ptr")
     size = f.sub(high, low, "i64")
-    is_tf32 = f.cmp("ne", map_field(f, FLAGS_AT, 16, 1), 0, "i64")
     mode = f"i1 %loads, i1 {is_tf32}, i32 %reduction"
     arguments = f"ptr {places[0]}, ptr {places[1]}, i64 {low}, i64 {size}, ptr {scratch}, {mode}"
     f.do(f"call void @move_chunk({arguments})")

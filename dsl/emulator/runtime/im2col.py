@@ -35,6 +35,7 @@ def _pixels() -> str:
     rank = f.add(box_copies.map_field(f, FLAGS_AT, 4, 3), 1, "i64")
     mask, scratch = box_copies.swizzle_mask(f), f.alloca(f"[{CHUNK_BYTES} x i8]", 16)
     box_copies.fill(f, scratch)
+    is_tf32 = box_copies.rounds(f)
     places = _starts(f)
     with f.for_range(f.cast("trunc", box_copies.pixels(f), "i64", "i32")) as pixel:
         inside, source = _pixel(f, places, rank, base)
@@ -47,7 +48,7 @@ def _pixels() -> str:
                 at = f.add(start_bytes, offset, "i64")
                 low, high = box_copies.chunk_bounds(f, at, whole_bytes, inside)
                 linear = box_copies.swizzled(f, f.add(f.add("%smem", wide, "i64"), offset, "i64"), mask)
-                box_copies.move_chunk(f, linear, f.add(source, at, "i64"), low, high, scratch)
+                box_copies.move_chunk(f, linear, f.add(source, at, "i64"), low, high, scratch, is_tf32)
         _step(f, places, rank)
     f.do("ret i1 true")
     arguments = "i64 %map, i64 %smem, ptr %coords, i32 %mode, i32 %reduction, i32 %site, i32 %tid"

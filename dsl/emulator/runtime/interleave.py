@@ -32,6 +32,7 @@ def _slices() -> str:
     whole_bytes = f.mul(f.add(box_copies.last_index(f, 0), 1, "i64"), box_copies.element_bytes(f), "i64")
     scratch = f.alloca(f"[{CHUNK_BYTES} x i8]", 16)
     box_copies.fill(f, scratch)
+    is_tf32 = box_copies.rounds(f)
     box_bytes = f.cast("zext", f.op("call i32 @emu_box_bytes(i64 %map)"), "i32", "i64")
     count = f.cast("trunc", f.op(f"udiv i64 {box_bytes}, {slice_bytes}"), "i64", "i32")
     with f.for_range(count) as number:
@@ -45,7 +46,7 @@ def _slices() -> str:
                 offset = f.shl(f.cast("zext", chunk, "i32", "i64"), 4, "i64")
                 low, high = box_copies.chunk_bounds(f, f.add(at, offset, "i64"), whole_bytes, inside)
                 place = box_copies.swizzled(f, f.add(smem, offset, "i64"), mask)
-                box_copies.move_chunk(f, place, f.add(source, offset, "i64"), low, high, scratch)
+                box_copies.move_chunk(f, place, f.add(source, offset, "i64"), low, high, scratch, is_tf32)
     f.do("ret i1 true")
     arguments = "i64 %map, i64 %smem, ptr %coords, i32 %mode, i32 %reduction, i32 %site, i32 %tid"
     return f.function(f"define i1 @emu_slices(ptr %ctx, {arguments})")
