@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from harness import pending
 from harness.claim.repro_file import EMBEDDED, NVIDIA, Repro, short
 from harness.errors import NoDevice, UsageError
+from harness.run.transport import Progress
 from harness.store import Run, root_of
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ class Session:
     def _notify(self, text: str) -> None:
         if self.live:
             self.live.phase(text)
-        if self.note:
+        if self.note and not (self.live and isinstance(text, Progress)):
             self.note(text)
 
     def close(self) -> None:

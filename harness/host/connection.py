@@ -24,7 +24,7 @@ from harness.host import agent, local_uv, own_wheel
 from harness.host.settings import Settings
 from harness.run import frames, reply
 from harness.run.frames import BadFrame, pack_frame, read_frame
-from harness.run.transport import RESULT_LIMIT_BYTES, SLACK_S, WARM_S, Job, LinkDown
+from harness.run.transport import RESULT_LIMIT_BYTES, SLACK_S, WARM_S, Job, LinkDown, Progress
 from harness.terminal import printable
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ NOISE_BYTES = 64 << 10  # of what a shell's start-up files may print before the 
 MOST_WAITING = 4  # frames that came and were not asked for yet
 MOST_CALL_S = 6 * 3600.0  # for one call, however often the host says that it is at work
 SHOWN_NOTE = 500
+TELL_AFTER_S, TELL_EVERY_S = 2.0, 10.0  # what lasts is told
+PIECE_BYTES = 1 << 20
 MAGIC = b"\0GPU-REPRO\n"
 SASS_TOOLS = ["nvidia-cuda-nvcc>=13.0", "nvidia-cuda-nvdisasm>=13.0"]  # in an environment that we make
 SENT = ("run.frames", "run.supervisor", "host.remote_env", "host.agent")  # in the order in which they need one another
@@ -87,6 +89,33 @@ def _sources() -> list[tuple[str, str]]:
 def _program(hello: dict[str, Any]) -> bytes:
     source = _LOAD.format(bundle=json.dumps({"sources": _sources(), "hello": hello})).encode()
     return str(len(source)).encode() + b"\n" + source
+
+
+Note = Callable[[str], None] | None
+_PHASES = {"job": "starting", "put": "checking what was copied", "device": "asking for its GPU", "doctor": "looking"}
+
+
+class _Clock:
+    """Tells what lasts: after TELL_AFTER_S, and then every TELL_EVERY_S. `text` takes the seconds."""
+
+    def __init__(self, text: Callable[[float], str], name: str, note: Note) -> None:
+        self._text, self._name, self._note = text, name, note
+        self.restart()
+
+    def restart(self) -> None:
+        self._began = time.monotonic()
+        self._next = self._began + TELL_AFTER_S
+
+    def wait_s(self) -> float:
+        """How long until something is to be told."""
+        return max(self._next - time.monotonic(), 0.01)
+
+    def tell(self) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + TELL_EVERY_S
+            if self._note:
+                self._note(Progress(f"{self._name}: {self._text(now - self._began)}"))
 
 
 class Link:
@@ -194,16 +223,30 @@ class Link:
             except (OSError, EOFError):
                 return
 
-    def _send(self, header: dict[str, Any], buffers: Sequence[bytes] = ()) -> None:
+    def _send(self, header: dict[str, Any], buffers: Sequence[bytes] = (), note: Note = None) -> None:
+        pieces = [memoryview(piece).cast("B") for piece in pack_frame(header, buffers)]
+        total, sent = sum(piece.nbytes for piece in pieces), 0
+        clock = _Clock(lambda _: f"copying: {sent >> 20} of {total >> 20} MB", self.name, note)
         with self._sending:
-            for piece in pack_frame(header, buffers):
-                self.channel.sendall(piece)  # pyright: ignore[reportArgumentType] - paramiko takes a memoryview
+            for piece in pieces:
+                for start in range(0, piece.nbytes, PIECE_BYTES):
+                    part = piece[start : start + PIECE_BYTES]
+                    self.channel.sendall(part)  # pyright: ignore[reportArgumentType] - paramiko takes a memoryview
+                    sent += part.nbytes
+                    clock.tell()
 
-    def _answer(self, timeout_s: float) -> tuple[dict[str, Any], list[bytes]]:
-        try:
-            answer = self._answers.get(timeout=timeout_s)
-        except queue.Empty:
-            raise LinkDown(f"no answer within {timeout_s:g} s") from None
+    def _answer(self, timeout_s: float, clock: _Clock | None = None) -> tuple[dict[str, Any], list[bytes]]:
+        end = time.monotonic() + timeout_s
+        while True:
+            left = end - time.monotonic()
+            try:
+                answer = self._answers.get(timeout=max(min(left, clock.wait_s()) if clock else left, 0))
+                break
+            except queue.Empty:
+                if left <= 0:
+                    raise LinkDown(f"no answer within {timeout_s:g} s") from None
+                if clock:
+                    clock.tell()
         if isinstance(answer, str):
             raise LinkDown(answer)
         if answer[0].get("kind") == "down":
@@ -214,23 +257,27 @@ class Link:
         self,
         header: dict[str, Any],
         buffers: Sequence[bytes] = (),
-        note: Callable[[str], None] | None = None,
+        note: Note = None,
         timeout_s: float = CALL_S,
         started_timeout_s: float = 0.0,
     ) -> tuple[dict[str, Any], list[bytes]]:
         """The agent's answer. The time starts anew with each note; from `started` on it is `started_timeout_s`."""
         try:
-            self._send(header, buffers)
+            self._send(header, buffers, note)
         except (OSError, EOFError) as error:
             raise LinkDown(f"the connection was lost: {error or 'nothing is taken'}") from None
+        phase = _PHASES.get(str(header.get("kind")), "at work")
+        clock = _Clock(lambda seconds: f"{phase} ({seconds:.0f} s)", self.name, note)
         end = time.monotonic() + MOST_CALL_S
         while time.monotonic() < end:
-            answer = self._answer(timeout_s)
+            answer = self._answer(timeout_s, clock)
             if answer[0].get("kind") == "note":
                 if note:
                     note(f"{self.name}: {understood(reply.Said, answer[0]).text[:SHOWN_NOTE]}")
+                clock.restart()
             elif answer[0].get("kind") == "started":
-                timeout_s = started_timeout_s
+                timeout_s, phase = started_timeout_s, "running"
+                clock.restart()
             else:
                 return answer
         raise LinkDown(f"no answer within {MOST_CALL_S:g} s")
@@ -317,7 +364,7 @@ class Remote:
         ours = own_wheel.ours()
         if ours.sha256 not in link.packages:
             put = {"kind": "put", "what": "package", "sha256": ours.sha256}
-            link.call(put, [ours.wheel], timeout_s=ENVIRONMENT_S)
+            link.call(put, [ours.wheel], self.note, timeout_s=ENVIRONMENT_S)
             link.packages.add(ours.sha256)
         needs = (own_wheel.needs() if job.compiles else ["numpy"]) + list(job.needs)
         needs += SASS_TOOLS if job.sass and job.compiles and job.device == "cuda" else []
@@ -343,7 +390,7 @@ class Remote:
         if self.note:
             self.note(f"{self.address.alias}: bringing uv ({len(data) >> 20} MB)")
         put = {"kind": "put", "what": "uv", "sha256": hashlib.sha256(data).hexdigest()}
-        link.call(put, [data], timeout_s=ENVIRONMENT_S)
+        link.call(put, [data], self.note, timeout_s=ENVIRONMENT_S)
         link.has_uv = True
 
     def _guard(self, ask: Callable[[Link], Any]) -> Any:

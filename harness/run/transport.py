@@ -25,6 +25,10 @@ WARM_S = 300.0  # for it to import torch and the compiler from a cold disk
 SLACK_S = 20.0  # beyond a job's own timeout, which the supervisor keeps
 
 
+class Progress(str):
+    """What goes on, told now and then while it lasts: a live line shows the newest."""
+
+
 class LinkDown(Exception):
     """No reply came; the text says why. The claim was not judged."""
 

@@ -8,12 +8,15 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from harness import judge
 from harness.host import connection, hosts, own_wheel, remote_env
 from harness.run import frames
+from harness.run.transport import Progress
+from harness.session import Session
 
 ARRAY = "import numpy as np\ndef run():\n    return {'out': np.zeros(1)}"
 SLEEP = """
@@ -434,3 +437,47 @@ def test_infra_in_pytest_is_an_error(on_host, sshd, pytester, repros):
 
 def test_hosts_are_not_asked_before_they_are_needed(on_host):
     assert hosts.resolve("p1").device == "unknown"
+
+
+def test_what_lasts_is_told(on_host, write, monkeypatch):
+    """Past two seconds a person hears what goes on: starting, running; what is told is for a live line too."""
+    monkeypatch.setattr(connection, "TELL_AFTER_S", 0.3)
+    monkeypatch.setattr(connection, "TELL_EVERY_S", 0.5)
+    far = on_host("p1")
+    outcome = far.run(
+        write("import time, numpy as np\ndef run():\n    time.sleep(1.5)\n    return {'out': np.arange(3)}")
+    )
+    assert outcome.kind == "outputs"
+    told = [text for text in far.notes if isinstance(text, Progress)]
+    assert any(text.startswith("p1: running (") and text.endswith(" s)") for text in told), far.notes
+
+
+def test_copying_is_counted(monkeypatch):
+    """A channel that takes a megabyte a second."""
+    now, taken, told = [0.0], [], []
+    monkeypatch.setattr(connection.time, "monotonic", lambda: now[0])
+
+    class Channel:
+        def sendall(self, piece):
+            taken.append(bytes(piece))
+            now[0] += 1.0
+
+    link = object.__new__(connection.Link)
+    link.name, link.channel, link._sending = "p1", Channel(), threading.Lock()
+    data = os.urandom(25 << 20)
+    link._send({"kind": "put"}, [data], told.append)
+    assert b"".join(taken).endswith(data) and max(map(len, taken)) == connection.PIECE_BYTES
+    assert [str(text) for text in told] == [
+        "p1: copying: 1 of 25 MB",
+        "p1: copying: 11 of 25 MB",
+        "p1: copying: 21 of 25 MB",
+    ]
+
+
+def test_a_live_line_takes_progress_alone(tmp_path):
+    said, phases = [], []
+    run = Session(tmp_path, note=said.append)
+    run.live = SimpleNamespace(phase=phases.append)
+    run._notify(Progress("p1: running (2 s)"))
+    run._notify("uv: resolved")
+    assert phases == ["p1: running (2 s)", "uv: resolved"] and said == ["uv: resolved"]
