@@ -153,6 +153,8 @@ class Context(ctypes.Structure):
         ("frame_bytes", _u64),
         # cp.async queues, one a thread: see emit/cp_async.py
         ("queues", _u64),
+        ("mbarrier_log", _u64),  # see runtime/mbarrier_log.py; 0 where the kernel has none
+        ("mbarrier_serial", _u32),
         ("bulk", _u64),  # bulk copies on their way: see bulk.py
         # the checkers; all 0 where nothing is checked. See check/race.py, undefined.py, shadow.py and order.py
         ("race_shift", _u32),  # log2 of the bytes that a cell is for

@@ -22,6 +22,7 @@ from dsl.emulator.runtime import (
     cp_async_queue,
     im2col,
     interleave,
+    mbarrier_log,
     relaunch,
     rounding,
     schedule,
@@ -54,7 +55,7 @@ declare void @free(ptr)
 LIBM = ("exp2f", "log2f", "sinf", "cosf", "tanhf")
 # The runtime in parts, each made when a kernel first needs it: the files, what else it calls, whether it is hot.
 _PARTS = {
-    "blocks": ((bounds, blocks, stop_flag), (), False),
+    "blocks": ((bounds, blocks, mbarrier_log, stop_flag), (), False),
     "clusters": ((clusters,), ("blocks",), False),
     "threads": ((schedule,), ("blocks", "meetings"), True),
     "meetings": ((warp_collectives, barriers, thread_start), ("blocks",), False),

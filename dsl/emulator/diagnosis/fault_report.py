@@ -6,7 +6,7 @@ import ctypes
 from collections import defaultdict
 
 from dsl.emulator import context
-from dsl.emulator.diagnosis import cluster_report
+from dsl.emulator.diagnosis import cluster_report, rings
 from dsl.emulator.emit import mbarrier
 from dsl.emulator.emit.cluster import NOBODY
 from dsl.emulator.faults import Fault
@@ -258,9 +258,12 @@ def _deadlock(launch) -> Fault:
     """Who waits where, and for whom, in each block of the cluster."""
     stopped, slots = launch.slot, [each for each in launch.mates if not cluster_report.is_gone(each)]
     slots.sort(key=lambda each: each.ctx.block)
-    rows = []
+    rows, fixes = [], []
     for launch.slot in slots:
-        rows.append((launch.slot, *_waits(launch)))
+        words, (first, texts) = rings.Words(launch), _waits(launch)
+        waited = _waited_mbarriers(launch)
+        rows.append((launch.slot, first, texts + words.stages(waited)))
+        fixes.append(words.fix(waited))
     launch.slot, first, _ = next((row for row in rows if row[1] is not None), (stopped, 0, []))
     block = tuple(launch.ctx.block_index)
     instr: Instr = launch.code.sites[launch.ctx.wait_site[first]]
@@ -275,16 +278,14 @@ def _deadlock(launch) -> Fault:
     for slot in launch.mates:
         if cluster_report.is_gone(slot):
             lines.append(f"    block {tuple(slot.ctx.block_index)} has exited")
+    lines += [f"fix: {fix}" for fix in fixes if fix][:1]
     text = "\n".join(lines)
     return Fault("deadlock", block, launch.thread_index(first), instr.text, instr.line, place, text)
 
 
 def _waits(launch) -> tuple[int | None, list[str]]:
     """The first thread that waits in the block of `launch.slot`, and what each waits for."""
-    ctx = launch.ctx
-    ready = set(launch.lanes("ready"))
-    polling = ready if ctx.idle >= schedule.LEAST_IDLE - 1 else set(launch.lanes("in_mbarrier")) & ready
-    waiting = launch.lanes("in_warp") + launch.lanes("in_barrier") + sorted(polling)
+    waiting = _waiting(launch)
     groups: dict[tuple, list[int]] = defaultdict(list)
     for thread in sorted(waiting):
         groups[_wait_key(launch, thread)].append(thread)
@@ -295,6 +296,22 @@ def _waits(launch) -> tuple[int | None, list[str]]:
     if exited:
         lines.append(f"    exited: {ranges(exited)}")
     return min(waiting, default=None), lines
+
+
+def _waited_mbarriers(launch) -> dict[int, int]:
+    """Offsets of mbarriers, each with the mask of the warps that wait there."""
+    waited: dict[int, int] = defaultdict(int)
+    for thread in _waiting(launch):
+        kind, _, *where = _wait_key(launch, thread)
+        if kind == "mbarrier":
+            waited[where[0] - launch.ctx.smem] |= 1 << thread // 32
+    return waited
+
+
+def _waiting(launch) -> list[int]:
+    ready = set(launch.lanes("ready"))
+    polling = ready if launch.ctx.idle >= schedule.LEAST_IDLE - 1 else set(launch.lanes("in_mbarrier")) & ready
+    return launch.lanes("in_warp") + launch.lanes("in_barrier") + sorted(polling)
 
 
 def _wait_key(launch, thread: int) -> tuple:
@@ -341,7 +358,8 @@ def _phase(launch, address: int, parity: int) -> list[str]:
     elif left < 0:
         came += f", and {_count(-left)} more than were expected"
     return [f"        for the phase of parity {parity} of the mbarrier at {place} to end: {came},",
-            "        and no thread arrives at the mbarrier any more"]  # fmt: skip
+            "        and no thread arrives at the mbarrier any more",
+            *(f"        ({text})" for text in rings.Words(launch).lacks(address - launch.ctx.smem))]  # fmt: skip
 
 
 def _missing(launch, key, threads, groups, exited) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dsl.emulator import context
+from dsl.emulator.emit import cluster, mbarrier
 from dsl.emulator.emit.memory import nothing
 from dsl.emulator.ptx.syntax import Addr, Vec
+from dsl.emulator.runtime import mbarrier_log
 from dsl.emulator.runtime.bulk_copies import BOX_IN, BOX_OUT, BYTES_IN, BYTES_OUT, REDUCTION_SHIFT
 from dsl.emulator.runtime.bulk_reductions import ALLOWED, OPERATIONS, TYPES, code
 from dsl.emulator.runtime.tensor_map import PIXELS
@@ -33,6 +35,7 @@ def copy(body, instr):
 
 def _begins(body, instr, smem, size_bytes: str, inwards: bool, barrier: str, mask: str) -> None:
     if inwards:
+        mbarrier.note(body, instr, mbarrier_log.COPIES, cluster.generic(body, barrier))
         body.overwritten(instr, body.address(smem), size_bytes, barrier, mask)
     else:
         body.copied_out(instr, body.address(smem), size_bytes)

@@ -13,6 +13,7 @@ from dsl.emulator import context
 from dsl.emulator.builder import set_bits
 from dsl.emulator.emit.memory import host_address, space_of
 from dsl.emulator.ptx.syntax import SINK, Addr, Instr
+from dsl.emulator.runtime import mbarrier_log
 
 _COUNT, _BYTES, _PHASE = 20, 40, 63
 _RELAXED, _SITE = 2, 8  # of what check/cluster_order.py is told
@@ -53,7 +54,10 @@ def barrier(body, instr):
     if "expect_tx" in mods or "complete_tx" in mods:
         address, amount = instr.operands
         how = _RELAXED | body.site(instr) << _SITE  # bytes order nothing
-        update(body, place(body, instr, address), "0", body.read(amount, 32), "complete_tx" in mods, how=how)
+        word_at, amount = place(body, instr, address), body.read(amount, 32)
+        if "expect_tx" in mods:
+            note(body, instr, mbarrier_log.EXPECTS, body.cast("ptrtoint", word_at, "ptr", "i64"), amount)
+        update(body, word_at, "0", amount, "complete_tx" in mods, how=how)
         return _wake(body)
     raise body.refuse(instr, "expected .init, .inval, .arrive, .expect_tx, .complete_tx, .test_wait or .try_wait")
 
@@ -69,6 +73,7 @@ def _init(body, instr) -> None:
     number = body.and_(body.resize(body.read(count, 32), 32, 64), _COUNT_MASK, "i64")
     word = body.or_(number, body.shl(number, _COUNT, "i64"), "i64")
     body.do(f"store i64 {word}, ptr {word_at}, align 8")
+    note(body, instr, mbarrier_log.INITS, body.cast("ptrtoint", word_at, "ptr", "i64"))
     body.ordered(context.ORDER_MB_INIT, body.cast("ptrtoint", word_at, "ptr", "i64"))
 
 
@@ -79,10 +84,20 @@ def _arrive(body, instr) -> None:
     amount = body.read(rest[0], 32) if rest else "1"
     arrivals, n_bytes = ("1", amount) if "expect_tx" in instr.mods else (amount, "0")
     how = _RELAXED * ("relaxed" in instr.mods) | body.site(instr) << _SITE
-    old = update(body, place(body, instr, address), arrivals, n_bytes, False, "arrive_drop" in instr.mods, how)
+    word_at = place(body, instr, address)
+    what = mbarrier_log.ARRIVES | mbarrier_log.EXPECTS * ("expect_tx" in instr.mods)
+    note(body, instr, what, body.cast("ptrtoint", word_at, "ptr", "i64"), n_bytes)
+    old = update(body, word_at, arrivals, n_bytes, False, "arrive_drop" in instr.mods, how)
     _wake(body)
     if state != SINK:
         body.write(state, old, 64)
+
+
+def note(body, instr, what: int, address: str, amount: str = "0") -> None:
+    """What an instruction does at the mbarrier at a host address, for the report of a deadlock."""
+    body.uses.add("mbarrier")
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {what}, i64 {address}, i32 {amount}"
+    body.do(f"call void @emu_note(ptr %ctx, {where})")
 
 
 def _how(body, ended: str, how: int) -> str:
@@ -142,6 +157,8 @@ def _wait(body, instr) -> None:
     body.store("wait_site", str(body.site(instr)), linear)
     body.store("a", body.cast("ptrtoint", word_at, "ptr", "i64"), linear)  # for the report of a deadlock
     body.store("b", body.cast("trunc", asked, "i64", "i32"), linear)
+    passes = body.cast("zext", ended, "i1", "i32")
+    note(body, instr, mbarrier_log.WAITS, body.cast("ptrtoint", word_at, "ptr", "i64"), passes)
     how = _how(body, ended, _RELAXED * ("relaxed" in instr.mods) | body.site(instr) << _SITE)
     body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
     body.write(destination, ended, 1)

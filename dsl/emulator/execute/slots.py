@@ -6,10 +6,11 @@ Slots are kept between launches, so that a small launch maps and clears little.
 from __future__ import annotations
 
 import ctypes
+import itertools
 from typing import Any
 
 from dsl.emulator import context
-from dsl.emulator.runtime import schedule
+from dsl.emulator.runtime import mbarrier_log, schedule
 from dsl.emulator.runtime.bulk_copies import BulkQueue
 from dsl.emulator.runtime.cp_async_queue import Queues
 from dsl.emulator.runtime.memory import Allocation, Window, interval_table
@@ -42,7 +43,7 @@ class Slot:
         self.ctx = context.Context()
         self.address = ctypes.addressof(self.ctx)
         self._window: Window | None = None
-        self._local, self._sites = Buffer(), Buffer()
+        self._local, self._sites, self._mbarriers = Buffer(), Buffer(), Buffer()
         self._queues: Queues | None = None
         self._bulk: BulkQueue | None = None
         self._callback = PRINT_SIGNATURE(self._from_device)
@@ -84,6 +85,9 @@ class Slot:
             if self._queues is None:
                 self._queues = Queues()
             ctx.queues = self._queues.address
+        if "mbarrier" in code.uses:
+            ctx.mbarrier_log = self._mbarriers.of(mbarrier_log.ENTRY_BYTES * (smem_bytes // 8 + 1))
+            ctx.mbarrier_serial = next(_serials)
         if "bulk" in code.uses:
             if self._bulk is None:
                 self._bulk = BulkQueue()
@@ -162,6 +166,7 @@ _windows: list[Window] = []  # of clusters, for the next launches
 _free = ctypes.CDLL(None).free
 _free.argtypes, _free.restype = [ctypes.c_void_p], None
 _kept: list[Slot] = []
+_serials = itertools.cycle(range(1, 1 << 31))  # of launches, in tags of the log of mbarriers
 
 
 def take() -> Slot:

@@ -141,15 +141,17 @@ PAIRS = {
 }  # fmt: skip
 
 
-def outcome(body: str, threads: int, seed: int = 0, checks=("race",)):
+def outcome(body: str, threads: int, seed: int = 0, checks=("race",), cluster: int = 1):
     """The fault of a launch, or None. Lines of gemm.py are those of `body`."""
     lines = [f".loc 1 {i + 1} 1\n{line}" for i, line in enumerate(body.split("\n"))]
     program = emulator.load(HEAD + "\n".join(lines) + "\n ret;\n}")
-    memory, x = emulator.Memory(), np.zeros(1024, np.uint32)
+    raw, memory = np.zeros(1056, np.uint32), emulator.Memory()
+    x = raw[-raw.ctypes.data % 128 // 4 :][:1024]
     memory.register(x.ctypes.data, x.nbytes, "x")
     params = [x.ctypes.data.to_bytes(8, "little")]
     try:
-        emulator.launch(program, "k", (1, 1, 1), (threads, 1, 1), params, memory, checks=checks, seed=seed)
+        shape = (cluster, 1, 1)
+        emulator.launch(program, "k", shape, (threads, 1, 1), params, memory, cluster=shape, checks=checks, seed=seed)
     except emulator.Fault as fault:
         return fault
     return None
@@ -217,3 +219,35 @@ the empty mbarrier (or the barrier) that line 5 comes after""",
 def test_the_text_of_a_finding(name):
     fault = outcome(both(name)[0], PAIRS[name][2])
     assert str(fault) == TEXTS[name]
+
+
+# In a cluster of two blocks: the first one copies to both.
+MEET = "barrier.cluster.arrive; barrier.cluster.wait;"
+BOTH = (
+    "and.pred %p, %lead, %group1; "  # of rank 0, see CLUSTER
+    "@%p cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%s], [%g], 1024, [full], 3;"
+)
+CLUSTER = (
+    f"mov.u32 %r2, %cluster_ctarank; setp.eq.u32 %group1, %r2, 0; @%lead fence.mbarrier_init.release.cluster; {MEET}\n"
+    f"{EXPECT}\n{BOTH}\n"
+)
+LAST = f"{EXPECT}\n{BOTH}\n{FILLED.format(1).replace('W', 'V')} {MEET}"
+ACROSS = {
+    "a multicast of the other block is not waited for": (
+        f"{CLUSTER}@%group1 bra OWN; {{fix}} bra ALL; OWN: {FILLED.format(0).replace('W', 'U')} ALL: {SETS} {FENCE}\n"
+        f"{multiply()}\n{COMMIT} {wait(0)} {FILLED.format(0).replace('W', 'V')} {MEET}",
+        f"|{FILLED.format(0)}", "which the bulk copy at line 3 still writes: nobody has waited for it"),
+    "a multicast into what the other block's wgmma reads": (
+        f"{CLUSTER}{FILLED.format(0)} {SETS} {FENCE}\n{multiply()}\n{COMMIT}\n@%group1 bra OWN; {{fix}} bra ALL; OWN: "
+        f"{wait(0)} ALL: {MEET}\n{LAST}", f"|{wait(0)}", "of block (1, 0, 0), which the wgmma at line 5 still reads"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ACROSS)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_copies_of_other_blocks(name, seed):
+    kernel, fixes, text = ACROSS[name]
+    wrong, right = (kernel.replace("{fix}", fix) for fix in fixes.split("|"))
+    fault = outcome(wrong, 128, seed, cluster=2)
+    assert fault is not None and fault.kind == "race" and text in str(fault), str(fault)
+    assert outcome(right, 128, seed, cluster=2) is None
