@@ -47,6 +47,14 @@ def proposal(array: Array, depends: Sequence[Dependence]) -> str | None:
     return f"rel:{math.ceil(least / scale) * scale:.0e}"
 
 
+def basis(depends: Sequence[Dependence]) -> str:
+    """What a proposal is made of: `twice the documented 2 ulp`. It is no proof: a subtraction makes errors larger."""
+    bounds = list(dict.fromkeys(each.bound for each in depends))
+    if len(depends) == 1:
+        return f"twice the documented {bounds[0]}"
+    return f"twice the sum of documented errors: {', '.join(bounds[:SHOWN])}{' ...' * (len(bounds) > SHOWN)}"
+
+
 def through(depends: Iterable[Dependence], repro: str) -> str:
     """`ex2.approx.ftz.f32 (line 31), lg2.approx.f32 (line 32)`: the instructions; a line of another file with it."""
     places: dict[str, list[str]] = {}
@@ -86,7 +94,7 @@ def notes(case: Case, outcome: Outcome) -> list[str]:
         if array is None or not depends or case.repro.compare.get(name, Rule()).mode != "bits":
             continue
         rule = proposal(array, depends)
-        advice = f"compare with `{rule}` or say " if rule else "say "
+        advice = f"compare with `{rule}` (a proposal: {basis(depends)}) or say " if rule else "say "
         lines.append(
             f"{short(case.repro.path)}: `{name}` depends on {through(depends, case.repro.path.name)}: silicon may "
             f'differ; {advice}`silicon = "{outcome.device.get("gpu_model") or "h100"}"`'

@@ -48,6 +48,13 @@ def test_kinds_and_proposals(dtype, depends, kind, rule):
     assert arithmetic.proposal(array(dtype), depends) == rule
 
 
+def test_a_proposal_says_what_it_is_made_of():
+    assert arithmetic.basis([EX2]) == "twice the documented 2 ulp"
+    assert arithmetic.basis([EX2, EX2, TANH]) == "twice the sum of documented errors: 2 ulp, relative error 2^-11"
+    more = [Dependence("x", f"{count} ulp", relative=0.0) for count in range(5)]
+    assert arithmetic.basis(more) == "twice the sum of documented errors: 0 ulp, 1 ulp, 2 ulp ..."
+
+
 def test_instructions_are_named_with_their_lines():
     elsewhere = Dependence("ex2.approx.ftz.f32", "2 ulp", "helper.py", 5, relative=2**-22)
     nowhere = Dependence("rcp.approx.f32", "1 ulp", None, None, relative=2**-23)
@@ -62,7 +69,7 @@ def test_an_author_is_told_where_bits_are_compared(write):
     assert arithmetic.notes(case, got) == [
         f"{path}: `n` depends on ex2.approx.ftz.f32 (line 31): silicon may differ; say `silicon = \"h100\"`",
         f"{path}: `out` depends on ex2.approx.ftz.f32 (line 31): silicon may differ; "
-        'compare with `ulp:4` or say `silicon = "h100"`',
+        'compare with `ulp:4` (a proposal: twice the documented 2 ulp) or say `silicon = "h100"`',
     ]  # fmt: skip
     (said,) = write(RUN, 'silicon = "h100"').cases()
     assert arithmetic.notes(said, got) == []
@@ -131,7 +138,7 @@ def test_from_a_kernel_to_status(write, tmp_path, monkeypatch, capsys):
     told = capsys.readouterr().out
     for name in ("out", "copied"):
         assert f'repros/one.py: `{name}` depends on ex2.approx.ftz.f32 (line 11): silicon may differ; compare with' \
-            ' `ulp:4` or say `silicon = "h100"`\n' in told  # fmt: skip
+            ' `ulp:4` (a proposal: twice the documented 2 ulp) or say `silicon = "h100"`\n' in told  # fmt: skip
     assert "`twice`" not in told
     assert main(["status"]) == 0
     assert capsys.readouterr().out.splitlines()[3:] == [
