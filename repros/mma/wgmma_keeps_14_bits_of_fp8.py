@@ -9,8 +9,8 @@
 Source: DeepSeek-V3 technical report, section on the precision of accumulation (H800); Xie et al. 2025 say 13 fraction
 bits, which is the same: one bit is in front of them.
 
-Column 0 gives the product 1. Row r has 2**-(6 + r) beside it: down to 2**-13 it is summed, from 2**-14 on it is lost. In
-the row behind them 31 products of 2**-14 are lost one by one, although their sum would not be.
+Column 0 gives the product 1. Row r has 2**-(6 + r) beside it: down to 2**-13 it is summed, from 2**-14 on it is lost.
+In the row behind them 31 products of 2**-14 are lost one by one, although their sum would not be.
 """
 
 import cutlass
