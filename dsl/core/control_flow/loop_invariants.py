@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dsl.core.control_flow import result_names
+from dsl.core.control_flow import register_loops, result_names
 from dsl.core.ir import mlir
 from dsl.core.ir.mlir import Block, Operation, Value
 
@@ -30,6 +30,8 @@ class Loop:
 
     def simplify(self) -> None:
         """Rebuild the loop without the variables that its last block yields as they came."""
+        for name, value in register_loops.annotation(self.operation).items():
+            self.attributes[name] = self.operation.attributes[name] = value
         count = len(self.initial)
         arguments = _carried(self.blocks[-1].arguments, count)
         yielded = _carried(self.terminators[-1].operands, count)

@@ -1,0 +1,70 @@
+"""After tracing: loops that index a register tensor by their variable are unrolled whole.
+
+Registers have no addresses: a tensor lives in them only where each index is a number. LLVM promotes it once the loop is
+unrolled, and would not unroll it for that. What stays a loop keeps the tensor in local memory, which is global memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dsl.core.ir import mlir
+from dsl.core.ir.mlir import Block, Operation, Value
+
+MOST_OPERATIONS = 1 << 14  # of all trips together: above that the code would take long to compile and to fetch
+_ANNOTATION = "llvm.loop_annotation"
+
+
+def annotation(loop: Operation) -> dict:
+    """The attributes that unroll an scf.for of known bounds whose variable indexes a register tensor; none where the
+    author said how to unroll it."""
+    if loop.name != "scf.for" or _ANNOTATION in loop.attributes:
+        return {}
+    trips = _number(loop.operands[1])  # every loop is traced from 0, by 1
+    if trips is None:
+        return {}
+    block = loop.regions[0].blocks[0]
+    if trips * sum(1 for _ in _operations(block)) > MOST_OPERATIONS or not _indexes_registers(block):
+        return {}
+    with mlir.context:
+        return {_ANNOTATION: mlir.ir.Attribute.parse("#llvm.loop_annotation<unroll = <full = true>>")}
+
+
+def _operations(block: Block) -> Iterator[Operation]:
+    """The operations of a block and of all blocks in them, in their order."""
+    for operation in block.operations:
+        yield operation.operation
+        for region in operation.operation.regions:
+            for inner in region.blocks:
+                yield from _operations(inner)
+
+
+def _indexes_registers(block: Block) -> bool:
+    """Whether an address in a register tensor depends on the variable of the loop whose body this is."""
+    dependent = {block.arguments[0]}
+    for operation in _operations(block):
+        operands = list(operation.operands)
+        if any(operand in dependent for operand in operands):
+            dependent.update(operation.results)
+            if operation.name == "llvm.getelementptr" and _is_register(operands[0]):
+                return True
+    return False
+
+
+def _is_register(pointer: Value) -> bool:
+    definition = _definition(pointer)
+    while definition is not None and definition.name in ("llvm.getelementptr", "llvm.addrspacecast"):
+        definition = _definition(definition.operands[0])
+    return definition is not None and definition.name == "llvm.alloca"
+
+
+def _number(value: Value) -> int | None:
+    definition = _definition(value)
+    if definition is None or definition.name != "arith.constant":
+        return None
+    return mlir.ir.IntegerAttr(definition.attributes["value"]).value
+
+
+def _definition(value: Value) -> Operation | None:
+    """The operation that gives a value; None for an argument of a block."""
+    return None if isinstance(value.owner, Block) else value.owner.operation
