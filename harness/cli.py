@@ -134,24 +134,30 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="run one repro and read its verdict", description=_RUN, formatter_class=raw)
     run.add_argument("file", metavar="FILE", help="the repro: a path, a name without .py, or the id of a case")
     run.add_argument(
-        "-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="only this value; repeatable"
+        "-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="run only this value; repeatable"
     )
     run.add_argument(
-        "--host", metavar="HOST", help="embedded (the emulator, default), local (CUDA) or a host of ssh_config"
+        "--host",
+        metavar="HOST",
+        help="run there: embedded (the emulator, default), local (this machine's GPU) or a host of ssh_config",
     )
     _add_settings(run)
     run.add_argument(
         "--compiler",
         action="append",
         metavar="NAME",
-        help="embedded (this project's, default), nvidia, or a release of it: nvidia==4.6.3; repeatable",
+        help="compile with embedded (ours, default), nvidia or a release of it, nvidia==4.6.3; repeatable",
     )
     run.add_argument("--ptx", action="store_true", help="print the PTX of every kernel")
     run.add_argument("--sass", action="store_true", help="print the machine code of every kernel, and record it")
-    run.add_argument("--fresh", action="store_true", help="a new interpreter, instead of a fork of a warm one")
-    run.add_argument("--timeout", type=float, metavar="SECONDS", help="for one case, instead of the repro's own")
     run.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of random numbers, and of the emulator's order of threads"
+        "--fresh", action="store_true", help="start a new interpreter for each case; default: fork a warm one"
+    )
+    run.add_argument(
+        "--timeout", type=float, metavar="SECONDS", help="stop a case after so long; default: the repro's own timeout"
+    )
+    run.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="start random numbers and the emulator's order of threads here"
     )
     run.add_argument("--gpu-model", metavar="NAME", help=findings.GPU_MODEL_HELP)
     run.add_argument("--check", metavar="NAMES", help=findings.CHECKS_HELP)
@@ -183,7 +189,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="a setting of the host"
+        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="change a setting of the host"
     )
     parser.add_argument("--bootstrap", action="store_true", help="bring uv to a host that has none")
 

@@ -134,22 +134,22 @@ def add(commands: argparse._SubParsersAction) -> None:
     _add_goldens(commands)
     status = _add(commands, "status", "what the record says of every claim", _STATUS, _status)
     _names(status)
-    status.add_argument("--all", action="store_true", help="every line, however many")
+    status.add_argument("--all", action="store_true", help="show every line, however many")
     forget = _add(commands, "forget", "put records aside that no repro claims any more", _FORGET, _forget)
     _names(forget)
-    forget.add_argument("--gone", action="store_true", help="all that no repro declares any more")
+    forget.add_argument("--gone", action="store_true", help="forget all that no repro declares any more")
     _places(forget)
     history = _add(commands, "history", "the records of one claim", _HISTORY, _history)
     history.add_argument("claim", metavar="CLAIM", help="its path, its name without .py, or FILE::CASE")
     _places(history)
-    history.add_argument("-n", type=int, default=20, metavar="COUNT", help="how many records (default 20)")
+    history.add_argument("-n", type=int, default=20, metavar="COUNT", help="show at most so many records (default 20)")
     diff = _add(commands, "diff", "what changed between two records", _DIFF, _diff)
     diff.add_argument("a", metavar="A", help="the id of a record, or a claim")
     diff.add_argument("b", metavar="B", nargs="?", help="the id of the other record")
     _places(diff)
     regressions = _add(commands, "regressions", "claims that passed and do not any more", _REGRESSIONS, _regressions)
     _names(regressions)
-    regressions.add_argument("--since", metavar="WHEN", help="only those that began then or later: 7d, 12h, 2026-11-20")
+    regressions.add_argument("--since", metavar="WHEN", help="list those that began then or later: 7d, 12h, 2026-11-20")
     matrix = _add(commands, "matrix", "claims by arch, compiler and host", _MATRIX, _matrix)
     _names(matrix)
     for parser in (status, history, diff, regressions, matrix):
@@ -161,15 +161,17 @@ def _add_goldens(commands: argparse._SubParsersAction) -> None:
     _names(review)
     accept = _add(commands, "accept", "take results as goldens", _ACCEPT, _accept)
     _names(accept)
-    accept.add_argument("--all", action="store_true", help="everything that waits")
-    accept.add_argument("--for-arch", action="store_true", help="as the answer of the result's own arch alone")
-    accept.add_argument("--from-replay", type=Path, metavar="FOLDER", help="what replay.py wrote")
+    accept.add_argument("--all", action="store_true", help="accept everything that waits")
+    accept.add_argument("--for-arch", action="store_true", help="keep it as the answer of its own arch alone")
+    accept.add_argument("--from-replay", type=Path, metavar="FOLDER", help="judge what replay.py wrote")
     accept.add_argument(
-        "--accept-differences", action="store_true", help="of a replay: take the GPU's word against the goldens'"
+        "--accept-differences",
+        action="store_true",
+        help="replace goldens that differ from a replay by what the GPU gave",
     )
     reject = _add(commands, "reject", "forget results that wait", _REJECT, _reject)
     _names(reject)
-    reject.add_argument("--all", action="store_true", help="everything that waits")
+    reject.add_argument("--all", action="store_true", help="forget everything that waits")
     unused = _add(commands, "unused", "goldens that belong to no repro", _UNUSED, _unused)
     unused.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files and folders (default: here)")
     unused.add_argument("--delete", action="store_true", help="delete them")
@@ -189,9 +191,9 @@ def _names(parser: argparse.ArgumentParser) -> None:
 
 
 def _places(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--host", metavar="HOST", help="only what ran there")
-    parser.add_argument("--compiler", metavar="NAME", help="only this compiler's")
-    parser.add_argument("--arch", metavar="SM", help="only on this arch, e.g. sm_90")
+    parser.add_argument("--host", metavar="HOST", help="choose what ran there")
+    parser.add_argument("--compiler", metavar="NAME", help="choose this compiler's")
+    parser.add_argument("--arch", metavar="SM", help="choose this arch, as in sm_90")
 
 
 def _root() -> Path:

@@ -37,36 +37,39 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--gpu-host",
         action="append",
         metavar="HOST",
-        help="where repros run: embedded (the emulator; default), local (this machine's CUDA device) or a host of "
-        "ssh_config; repeatable",
+        help="run repros there: embedded (the emulator; default), local (this machine's GPU) or a host of ssh_config; "
+        "repeatable",
     )
     group.addoption(
         "--gpu-set",
         action="append",
         default=[],
         metavar="HOST.KEY=VALUE",
-        help="a setting of a host over SSH, instead of those in files; repeatable",
+        help="change a setting of a host over SSH; repeatable",
     )
     group.addoption(
         "--compiler",
         action="append",
         metavar="NAME",
-        help="who compiles the repros: embedded (this project, default), nvidia (nvidia-cutlass-dsl as it is installed "
-        "where they run) or a release of it, nvidia==4.6.3, in an environment made for it; repeatable",
+        help="compile repros with embedded (ours, default), nvidia (the nvidia-cutlass-dsl installed where they "
+        "run) or a release of it, nvidia==4.6.3, in an environment made for it; repeatable",
     )
     group.addoption(
         "--release-table", type=Path, metavar="FILE", help="write which claims each compiler of this run keeps"
     )
     group.addoption("--gpu-bootstrap", action="store_true", help="bring uv to hosts that have none")
     group.addoption(
-        "--gpu-timeout", type=float, metavar="SECONDS", help="for one case, instead of the repro's own timeout"
+        "--gpu-timeout",
+        type=float,
+        metavar="SECONDS",
+        help="stop a case after so long; default: the repro's own timeout",
     )
     group.addoption(
         "--gpu-seed",
         type=int,
         default=0,
         metavar="N",
-        help="of random numbers, and of the order in which the emulator runs threads (0: as is fastest)",
+        help="start random numbers and the emulator's order of threads here (default 0: the fastest order)",
     )
     from harness.claim.findings import CHECKS_HELP, GPU_MODEL_HELP
 
@@ -84,7 +87,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="fail a case that has no golden although it agrees with its expected(); so it is where CI is set",
     )
     group.addoption(
-        "--fresh", action="store_true", help="a new interpreter for each case, instead of a fork of a warm one"
+        "--fresh", action="store_true", help="start a new interpreter for each case; default: fork a warm one"
     )
 
 

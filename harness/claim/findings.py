@@ -19,14 +19,12 @@ CHECKED = ("race", "undefined_read", "divergent_barrier")  # a GPU goes on witho
 
 SOUGHT = {"race": "race", "undefined": "undefined_read"}  # what a device looks for where it is asked to: the outcome
 CHECKS_HELP = (
-    "checks that the emulator runs in each kernel: race (accesses that nothing orders), undefined "
+    "run these checks of the emulator in each kernel: race (accesses that nothing orders), undefined "
     "(reads of memory that nobody wrote), both with a comma, all, or none; default: all, but for "
     "repros that say their outputs vary (runs, allowed, undef, poison)"
 )
 
-GPU_MODEL_HELP = (
-    "the GPU whose tensor cores the emulator computes as: h100 (default), a100, l40s ... (or DSL_GPU_MODEL)"
-)
+GPU_MODEL_HELP = "compute as the tensor cores of this GPU do: h100 (default), a100, l40s ... (or DSL_GPU_MODEL)"
 
 
 class BadChecks(Exception):

@@ -120,7 +120,7 @@ def history(data: dict[str, Any]) -> str:
 def _seen(record: dict[str, Any]) -> list[str]:
     """The histogram of a record."""
     runs = sum(count for count, _ in record["seen"])
-    place = (record["case"], "on", record["arch"], record["compiler"], record["host"])
+    place = (name(record["claim"], record["case"]), "on", record["arch"], record["compiler"], record["host"])
     about = " ".join(filter(None, place))
     seed = record["provenance"].get("seed", 0)
     lines = [f"seen in {runs} runs of {record['id']} {about}, seed {seed}"]

@@ -86,7 +86,7 @@ def test_history_shows_the_outcomes_of_the_newest_run_of_a_racy_claim(said, put)
                  allowed={"r": [[0, 1], [1, 0], [1, 1]]})  # fmt: skip
     text = said("history", "vote")[1]
     assert text.endswith(f"""
-seen in 200 runs of {newest} on sm_90 embedded embedded, seed 7
+seen in 200 runs of {newest} vote on sm_90 embedded embedded, seed 7
      150  r = [0, 1]
       48  r = [1, 0]
        2  yet other outcomes
