@@ -142,6 +142,8 @@ class Array:
     # --- elements ---
 
     def __getitem__(self, index: Any) -> Any:
+        if _is_view(index):
+            return self._view(index if isinstance(index, tuple) else (index,))
         start, count = _sliced(index)
         return self._at(start).load(count=count)
 
@@ -205,6 +207,18 @@ class Array:
         """The same shape and strides, from the element at `idx` on."""
         return Array.at(self._at(idx), self.shape, self.strides)
 
+    def _view(self, indices: tuple) -> Array:
+        """The modes of slices, behind integers: `a[i, :]` is a row. Of `start:stop` it begins at start."""
+        if len(indices) > len(self.shape):
+            raise _wrong_rank(len(self.shape), len(indices))
+        place = next(place for place, each in enumerate(indices) if isinstance(each, slice))
+        parts = (*indices[place:], *(slice(None),) * (len(self.shape) - len(indices)))
+        if not all(isinstance(each, slice) for each in parts):
+            raise DSLUserCodeTypeError("an index of a view stands before its slices", fix="a[i, :] is row i")
+        bounds = [_bounds(each, extent) for each, extent in zip(parts, self.shape[place:])]
+        starts = (*indices[:place], *(start for start, _ in bounds))
+        return Array.at(self._at(starts), tuple(extent for _, extent in bounds), self.strides[place:])
+
     def tospace(self, space: AddressSpace) -> Array:
         """The same memory in another address space."""
         return Array.at(self._pointer.tospace(space), self.shape, self.strides, self.align)
@@ -215,11 +229,7 @@ class Array:
             _require_index(index)
             return self._pointer if isinstance(index, int) and index == 0 else RawPointer.of(self._pointer + index)
         if len(index) != len(self.shape):
-            raise DSLUserCodeError(
-                f"index of an Array of {len(self.shape)} modes must have as many parts, got {len(index)}",
-                fix="`a[i]` counts from the first element",
-                id="INDEX_OUT_OF_RANGE",
-            )
+            raise _wrong_rank(len(self.shape), len(index))
         offset: Any = 0
         for each, stride in zip(index, self.strides):
             _require_index(each)
@@ -299,6 +309,30 @@ def _require_index(index: Any) -> None:
         raise DSLUserCodeTypeError(
             f"array index must be an integer, got {type_name(index)}", fix="convert it: Int32(x)"
         )
+
+
+def _wrong_rank(rank: int, count: int) -> DSLUserCodeError:
+    return DSLUserCodeError(
+        f"index of an Array of {rank} modes must have as many parts, got {count}",
+        fix="`a[i]` counts from the first element",
+        id="INDEX_OUT_OF_RANGE",
+    )
+
+
+def _is_view(index: Any) -> bool:
+    """Whether an index is of a part with modes, not of an element or a Vector: a slice lacks a bound, or several."""
+    slices = [each for each in (index if isinstance(index, tuple) else (index,)) if isinstance(each, slice)]
+    return len(slices) > 1 or any(None in (each.start, each.stop) for each in slices)
+
+
+def _bounds(part: slice, extent: Any) -> tuple[Any, Any]:
+    """Where a slice of a view begins, and its extent."""
+    if part.step is not None:
+        raise DSLUserCodeTypeError("a slice of a view has no step", fix="a[i, :] is a row, a[2:, :] has all but two")
+    start = 0 if part.start is None else part.start
+    _require_index(start)
+    stop = extent if part.stop is None else part.stop
+    return start, stop - start
 
 
 def _sliced(index: Any) -> tuple[Any, int | None]:

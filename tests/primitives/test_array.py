@@ -69,6 +69,18 @@ def test_shared_memory_and_registers():
     assert np.array_equal(kernels.run(body, matrix(), threads=8), expected)
 
 
+def test_a_view_has_the_modes_of_its_slices():
+    def body(a, b):
+        row, rest = a[Int32(b[0]), :], a[1:, :]
+        assert (row.shape, row.strides, rest.shape, a[1:3, 2:].shape) == ((8,), (1,), (2, 8), (2, 6))
+        row[3] = rest[1, 0] + a[:2][0, 1]
+        a[0, 2:][0] = a[1:, 4:][1, 1]
+
+    expected = matrix()
+    expected[1, 3], expected[0, 2] = expected[2, 0] + expected[0, 1], expected[2, 5]
+    assert np.array_equal(kernels.run(body, matrix(), np.ones(1, np.int32)), expected)
+
+
 def test_masks():
     def body(a, b):
         mask = Array(Boolean, 4)
@@ -136,6 +148,8 @@ MISTAKES = [
     (lambda a: a[0, 0, 0], "index of an Array of 2 modes must have as many parts, got 3"),
     (lambda a: a[1.5], "array index must be an integer, got Python float"),
     (lambda a: a[0:4:2], "a slice of an Array is `start:count`, with a count known while compiling"),
+    (lambda a: a[:, 0], "an index of a view stands before its slices"),
+    (lambda a: a[:, ::2], "a slice of a view has no step"),
     (lambda a: a + 1, "an Array has no arithmetic"),
     (lambda a: list(a), "an Array is not iterated"),
     (lambda a: len(a), "an Array has no len()"),
