@@ -45,6 +45,12 @@ def _kernel(folder: str, name: str, *arguments: str) -> Program:
     return Program(f"{folder.partition('/')[0]}/{name}", "program", f"{_CUTE}/cute/{folder}/{name}.py", arguments)
 
 
+def _primitives(folder: str, *names: str) -> list[Program]:
+    return [
+        Program(f"primitives/{name}", "program", f"{_CUTE}/experimental/primitives/{folder}{name}.py") for name in names
+    ]
+
+
 _TIMED = ("--iterations", "2", "--warmup_iterations", "1")
 
 PROGRAMS: tuple[Program, ...] = (
@@ -101,5 +107,55 @@ PROGRAMS: tuple[Program, ...] = (
         *_TIMED,
     ),
     _kernel("blackwell/kernel/rmsnorm", "rmsnorm", "--M", "16", "--N", "512"),
+    *_primitives(
+        "",
+        "basic_types",
+        "barrier_cta_red",
+        "barrier_cta_sync",
+        "bar_warp_sync",
+        "elect_sync",
+        "mbarrier",
+        "mbarrier_lifecycle",
+        "async_pipeline",
+        "pipeline_software_fill",
+        "cp_async_shared_global",
+        "cp_async_shared_global_swizzled",
+        "cp_async_mbarrier_arrive_cta",
+        "cp_async_mbarrier_arrive_cluster",
+        "cp_async_bulk",
+        "cp_async_bulk_prefetch",
+        "warp_named_barrier",
+        "vote_sync",
+        "red",
+        "redux_sync",
+        "shfl_sync",
+        "ldmatrix_stmatrix",
+    ),
+    *_primitives(
+        "reduction/", "thread_vector_reduce", "warp_vector_reduce", "block_smem_reduce", "cluster_smem_reduce"
+    ),
+    *_primitives(
+        "tma/",
+        "tma_store",
+        "tma_load_store",
+        "tma_1cta_mbarrier",
+        "tma_pipeline_single_warp",
+        "tma_pipeline_warpspec",
+        "tma_pipeline_pingpong",
+        "tma_pipeline_count2",
+        "tma_swizzle_modes",
+        "tma_tensormap_replace",
+        "tma_load_to_ldmatrix",
+    ),
+    *_primitives(
+        "tutorial/",
+        "01_hello_world",
+        "02_naive_gemm",
+        "03_gemm_tiled_smem",
+        "04_tma_load",
+        "06_softmax",
+        "07_vectorized_array",
+        "09_tma_4d_to_2d",
+    ),
     Program("ampere/memcpy_simt_universal_copy", "program", f"{_CUTE}/cute_ext/ampere/memcpy_simt_universal_copy.py"),
 )
