@@ -68,7 +68,7 @@ class Numeric(metaclass=NumericMeta):
 
     def __init__(self, value: Any):
         if isinstance(value, mlir.Value):
-            self.value, self.owner = value, mlir.current_function()
+            self.value, self.owner = getattr(value, "plain", value), mlir.current_function()
         elif isinstance(value, Numeric):
             self.value, self.owner = value.convert_value(type(self)), mlir.current_function()
             if (
@@ -410,8 +410,10 @@ def numeric(value: Any) -> Numeric | None:
         return value
     if (own := number_rules.current().number) is not None:
         return own(value)
-    dtype = of_python(value)
-    return dtype(value) if dtype else None
+    if (dtype := of_python(value)) is not None:
+        return dtype(value)
+    as_number = getattr(type(value), "as_number", None)  # of ssa_number.SsaNumber
+    return None if as_number is None else as_number(value)
 
 
 def is_dynamic(value: Any) -> bool:

@@ -5,12 +5,15 @@ What a module here does not have may be imported, and is refused where it is use
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from dsl.core import trace as _trace
 from dsl.core.diagnosis.unsupported_names import RefusedWhenUsed as _RefusedWhenUsed
 from dsl.core.ir import builders as _builders
+from dsl.core.number.ssa_number import with_operators as _with_operators
 from dsl.cutlass import stand_ins as _stand_ins
 from dsl.cutlass._mlir.dialects import upstream_only as _upstream_only
 
@@ -39,13 +42,20 @@ _OURS: dict[tuple[str, str], Callable] = {
 
 def _attribute(dialect: str, name: str) -> Any:
     if (dialect, name) in _OURS:
-        return _OURS[dialect, name]
+        return _operating(_OURS[dialect, name])
     try:
-        return _builders.attribute(dialect, name)
+        return _operating(_builders.attribute(dialect, name))
     except AttributeError:
         return _refused(
             dialect, name, "MLIR's own bindings do not have it: call the function of `cute.arch` that it is in"
         )
+
+
+def _operating(builder: Any) -> Any:
+    """A builder whose values have operators; what is none, as it is."""
+    if not isinstance(builder, FunctionType):
+        return builder
+    return functools.wraps(builder)(lambda *arguments, **keywords: _with_operators(builder(*arguments, **keywords)))
 
 
 def _refused(dialect: str, name: str, fix: str) -> _RefusedWhenUsed:
