@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dsl import span
+from dsl.core import trace
 from dsl.core.diagnosis import author_traceback, spelling
 from dsl.core.errors import DSLUserCodeError
 
@@ -127,9 +128,10 @@ def _refused_when_called(name: str, fix: str) -> Callable:
 
 
 class RefusedWhenUsed:
-    """In the place of a name of upstream's that is not here: it may be imported and written in annotations.
+    """In the place of a name of upstream's that is not here: it may be imported, written in annotations, and be a base
+    of a class, of which then no object can be made.
 
-    What else is done with it raises UnsupportedName with the name: a call, an attribute, `isinstance`, a subclass.
+    What else is done with it raises UnsupportedName with the name: a call, an attribute, `isinstance`.
     """
 
     def __init__(self, name: str, fix: str):
@@ -155,4 +157,25 @@ class RefusedWhenUsed:
             raise AttributeError(name)
         self._refuse()
 
-    __call__ = __instancecheck__ = __subclasscheck__ = __mro_entries__ = __iter__ = _refuse
+    __call__ = __instancecheck__ = __subclasscheck__ = __iter__ = _refuse
+
+    def __mro_entries__(self, bases: tuple) -> tuple[type]:
+        """A class in its place, whose subclasses make no objects."""
+        refuse = self._refuse
+        return (type(self._name.rpartition(".")[2], (), {"__new__": lambda cls, *_, **__: refuse()}),)
+
+
+class RefusedDeclaration(RefusedWhenUsed):
+    """A name that programs call, or decorate with, where they declare classes: that may be done, outside of functions
+    that are traced, and gives the same again."""
+
+    @author_traceback.guarded
+    def _declare(self, *_, **__):
+        return self._refuse() if trace.active() else self
+
+    __call__ = _declare
+
+    def __getattr__(self, name: str):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._declare()

@@ -9,6 +9,7 @@ import pytest
 
 import dsl.cutlass
 from dsl.core.diagnosis import python_errors, spelling
+from dsl.core.diagnosis.unsupported_names import RefusedWhenUsed
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.number.dtypes import Int32
 from dsl.cutlass import cute, upstream
@@ -69,7 +70,9 @@ def test_a_name_of_theirs_is_refused_by_name_and_no_other_is_sent_to_their_compi
         assert theirs is not None, spelt
         for name in theirs - set(vars(module)) - {"for_generate", "yield_out", "LayoutEnum", "base_dsl", "cutlass_dsl"}:
             with pytest.raises(AttributeError) as caught:
-                getattr(module, name)
+                later = getattr(module, name)
+                assert isinstance(later, RefusedWhenUsed)
+                later._refuse()
             assert caught.value.id == "UNSUPPORTED_NAME" and NVIDIAS in caught.value.fix
         with pytest.raises(AttributeError) as caught:
             module.quite_another_thing
