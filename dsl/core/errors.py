@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 
 from dsl import span
@@ -11,23 +10,6 @@ from dsl.core.state import this_thread, when_accepted
 from dsl.exceptions import OutcomeError
 from dsl.layout import LayoutError
 from dsl.span import Span
-
-_REPRESENTATIONS = (
-    (re.compile(r"<class '(?:[\w.]+\.)?(\w+)'>"), r"the type \1"),
-    (
-        re.compile(r"<(?:bound method|built-in function|function) ([\w.<>]+)(?: (?:at 0x|of )[^>]*)?>+"),
-        r"function `\1`",
-    ),
-    (re.compile(r"<module '(?:dsl\.)?([\w.]+)'[^>]*>"), r"the module \1"),
-    (re.compile(r"<(?:[\w.<>]+\.)?(\w+) object at 0x[0-9a-f]+>"), r"\1"),
-)
-
-
-def _in_words(message: str) -> str:
-    """`message` with what Python prints of objects as an author knows them: no addresses, no paths."""
-    for pattern, words in _REPRESENTATIONS:
-        message = pattern.sub(words, message)
-    return message
 
 
 class DSLUserCodeError(OutcomeError):
@@ -48,8 +30,6 @@ class DSLUserCodeError(OutcomeError):
         callers: list | None = None,
     ):
         self.callers = callers
-        if "<" in message and (words := _in_words(message)) != message:
-            message = words
         self.id, self.message, self.fix, self.also = id, message, fix, also
         self.place = place or span.here()
         super().__init__(message)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+import types
 from collections.abc import Callable, Iterator, Mapping
 from string import Formatter
 from typing import Any
@@ -10,7 +12,8 @@ from typing import Any
 class Phrase(str):
     """A sentence, or a part of one. As text it is core's own wording: `template` with its `fields`.
 
-    Fields are phrases, types and anything that prints; a field `{name:a}` gets its article. `kind` names the phrase
+    Fields are phrases, types and anything that prints; a field `{name:a}` gets its article, a field `{name!r}` is a
+    value of the author's (`shown`). `kind` names the phrase
     where a language may have a template of its own for it, with the same fields.
     """
 
@@ -34,6 +37,9 @@ def _core_word(part: Any) -> str:
 class _Words(Formatter):
     def __init__(self, word: Callable[[Any], str]):
         self.word = word
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        return shown(value) if conversion == "r" else super().convert_field(value, conversion)
 
     def format_field(self, value: Any, format_spec: str) -> str:
         return with_article(self.word(value)) if format_spec == "a" else self.word(value)
@@ -65,6 +71,29 @@ def with_article(word: str) -> str:
     """A word with its article. An element type is read by its letter: an i32 and an f32, but a u8."""
     is_letter = len(word) > 1 and word[1].isdigit()
     return f"a{'n' if word[:1].lower() in ('aefilmnorsx' if is_letter else 'aeio') and word else ''} {word}"
+
+
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+
+
+def shown(value: Any) -> str:
+    """A value of the author's as an error shows it: as they would write it, or what it is, without addresses."""
+    if type(value) in (tuple, list):
+        inner = ", ".join(map(shown, value)) + "," * (type(value) is tuple and len(value) == 1)
+        return f"({inner})" if type(value) is tuple else f"[{inner}]"
+    if type(value) is dict:
+        return "{" + ", ".join(f"{shown(key)}: {shown(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, type):
+        return f"the type {value.__name__}" if type(value).__repr__ is type.__repr__ else repr(value)
+    if isinstance(value, types.ModuleType):
+        return f"the module {value.__name__.removeprefix('dsl.')}"
+    if isinstance(value, _FUNCTIONS):
+        return f"function `{value.__qualname__}`"
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__name__}.{value.name}"
+    if type(value).__repr__ is object.__repr__:
+        return type(value).__name__
+    return repr(value)
 
 
 # --- parts that many fixes have ---------------------------------------------------------------------------------------

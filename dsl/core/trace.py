@@ -21,7 +21,7 @@ from dsl.core import kernel_parameter, pytree
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, at_author
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Int32, Int64, Numeric, is_dynamic, numeric
-from dsl.core.phrase import Phrase
+from dsl.core.phrase import Phrase, shown
 from dsl.core.state import in_kernel, this_thread
 from dsl.core.syntax.recursion_limit import deep, endless
 from dsl.core.traced_program import Allocation, Kernel, Need, Traced
@@ -343,7 +343,7 @@ def triple(value, what: str) -> list[Numeric]:
     """Three Int32 extents from an int, a dynamic value or a sequence of up to three."""
     values = list(value) if isinstance(value, (tuple, list)) else [value]
     if not 1 <= len(values) <= 3 or any(numeric(v) is None for v in values):
-        raise DSLUserCodeTypeError(f"{what} must be three integers, got {value!r}", fix=f"{what}=(x, y, z)")
+        raise DSLUserCodeTypeError(f"{what} must be three integers, got {shown(value)}", fix=f"{what}=(x, y, z)")
     return [Int32(v) for v in values] + [Int32(1)] * (3 - len(values))
 
 

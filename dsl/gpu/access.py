@@ -11,7 +11,7 @@ from dsl.core.ir import arithmetic, mlir
 from dsl.core.number.dtypes import Boolean, Numeric, NumericMeta, is_dynamic, numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer
-from dsl.core.phrase import Phrase
+from dsl.core.phrase import Phrase, shown
 from dsl.gpu.inline import CONSTRAINTS, ptx, raw_ptx
 
 _SCOPES = (None, "gpu", "cta", "cluster", "sys")
@@ -138,7 +138,8 @@ def _order(
     ):
         if word not in values:
             raise DSLUserCodeValueError(
-                f"{name} of a {what} must be one of {', '.join(values[1:])}, got {word!r}", fix=f'{name}="{values[1]}"'
+                f"{name} of a {what} must be one of {', '.join(values[1:])}, got {shown(word)}",
+                fix=f'{name}="{values[1]}"',
             )
     if sem is not None and scope is None:
         raise DSLUserCodeValueError(f'sem="{sem}" needs the scope of the threads it is for', fix='scope="gpu"')
@@ -163,7 +164,8 @@ def _order(
 def _known(word: str | None, words: dict, name: str) -> str:
     if word not in words:
         raise DSLUserCodeValueError(
-            f"{name} must be one of {', '.join(filter(None, words))}, got {word!r}", fix=f'{name}="{next(iter(words))}"'
+            f"{name} must be one of {', '.join(filter(None, words))}, got {shown(word)}",
+            fix=f'{name}="{next(iter(words))}"',
         )
     return words[word]
 
@@ -197,7 +199,7 @@ def prefetch(
         CacheEvictionPriority.EVICT_NORMAL,
     ):
         raise DSLUserCodeValueError(
-            f"prefetch fills L1 or L2, got {cache_level!r}, {evict_priority}", fix='cache_level="L2"'
+            f"prefetch fills L1 or L2, got {shown(cache_level)}, {evict_priority}", fix='cache_level="L2"'
         )
     priority = "" if evict_priority is None else f"::{evict_priority.name.lower()}"
     space = ".global" if addr.space is AddressSpace.gmem else ""

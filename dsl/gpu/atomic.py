@@ -16,7 +16,7 @@ from dsl.core.number import integer_power
 from dsl.core.number.dtypes import BFloat16, Boolean, Float16, Float32, Int16, Int32, Int64, Numeric, Uint32, numeric
 from dsl.core.number.operators import operate, type_name
 from dsl.core.number.pointer import AddressSpace, Pointer, element_bytes
-from dsl.core.phrase import Phrase
+from dsl.core.phrase import Phrase, shown
 from dsl.gpu.inline import CONSTRAINTS, ptx
 
 # AtomicBinOp of MLIR's llvm dialect: (signed integers, unsigned, floats)
@@ -141,7 +141,7 @@ def _order(sem: str | None, scope: str | None) -> str:
     for word, values, what in ((sem, _SEMS, "sem"), (scope, SCOPES, "scope")):
         if word not in values:
             raise DSLUserCodeValueError(
-                f"{what} must be one of {', '.join(values[1:])}, got {word!r}", fix=f'{what}="{values[1]}"'
+                f"{what} must be one of {', '.join(values[1:])}, got {shown(word)}", fix=f'{what}="{values[1]}"'
             )
     if sem in (None, "relaxed") and scope in (None, "gpu"):
         return ""
@@ -363,6 +363,6 @@ def red(
         )
     if sem not in ("relaxed", "release") or scope not in SCOPES:
         raise DSLUserCodeValueError(
-            f"sem of red must be relaxed or release, got {sem!r}", fix='sem="relaxed", scope="gpu"'
+            f"sem of red must be relaxed or release, got {shown(sem)}", fix='sem="relaxed", scope="gpu"'
         )
     reduce(op, ptr, number.ir(), kind, sem, scope or "gpu")

@@ -8,7 +8,7 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Int32, Int64, Numeric, Uint32, Uint64, numeric
 from dsl.core.number.operators import type_name
-from dsl.core.phrase import Phrase, cast, conversion
+from dsl.core.phrase import Phrase, cast, conversion, shown
 from dsl.gpu import inline
 
 _WIDE = (Int32, Uint32, Int64, Uint64)
@@ -134,7 +134,7 @@ def lop3(a, b, c, lut: int) -> Numeric:
     a = _number("lop3", a, _NARROW)
     if not isinstance(lut, int) or not 0 <= lut < 256:
         raise DSLUserCodeValueError(
-            f"lut must be a static number from 0 to 255, got {lut!r}",
+            f"lut must be a static number from 0 to 255, got {shown(lut)}",
             fix="compute it from 0xF0, 0xCC and 0xAA: `0xF0 & 0xCC` is a & b",
         )
     return inline.ptx(f"lop3.b32 $0, $1, $2, $3, {lut};", type(a), "=r,r,r,r", a, type(a)(b), type(a)(c))
@@ -148,7 +148,7 @@ def shf(a, b, shift, kind: str = "l") -> Numeric:
     a = _number("shf", a, _NARROW)
     if kind not in _SHIFTS:
         raise DSLUserCodeValueError(
-            f"kind must be one of {', '.join(_SHIFTS)}, got {kind!r}", fix="write one of these as a string"
+            f"kind must be one of {', '.join(_SHIFTS)}, got {shown(kind)}", fix="write one of these as a string"
         )
     return _run(f"shf.{_SHIFTS[kind]}.b32", type(a), a, type(a)(b), Uint32(shift))
 

@@ -13,6 +13,7 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic, mlir
 from dsl.core.number import conversion
 from dsl.core.number.dtypes import BFloat16, Float4E2M1FN, Float16, Float32, Int4, Int8, Numeric
+from dsl.core.phrase import shown
 
 
 def _elements(vector: mlir.Value) -> list[mlir.Value]:
@@ -30,7 +31,7 @@ def _vector(elements: list[mlir.Value]) -> mlir.Value:
 def _check(vector: Any, source: type[Numeric], count: int | None, name: str) -> None:
     is_vector = isinstance(vector, mlir.Value) and isinstance(vector.type, mlir.ir.VectorType)
     if not is_vector or vector.type.element_type != source.carrier or count not in (None, vector.type.shape[0]):
-        wanted = f"a vector of {source}" if count is None else f"a vector of {count} {source}"
+        wanted = f"a vector of {source}" if count is None else f"a vector of {shown(count)} {source}"
         raise DSLUserCodeTypeError(
             f"{name} takes {wanted} as an SSA value, got "
             f"{vector.type if isinstance(vector, mlir.Value) else type(vector).__name__}",

@@ -10,7 +10,7 @@ from dsl.core import trace
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int32, Numeric, NumericMeta, is_dynamic, numeric
-from dsl.core.phrase import Phrase
+from dsl.core.phrase import Phrase, shown
 
 _Result = TypeVar("_Result", bound=Numeric)
 
@@ -129,7 +129,8 @@ def _register_of(value: Any) -> Numeric:
     number = numeric(value)
     if number is None or type(number).carrier not in CONSTRAINTS:
         raise DSLUserCodeTypeError(
-            f"PTX text reads registers of 16, 32 and 64 bits, got {value!r}", fix="convert it, for example `Int32(x)`"
+            f"PTX text reads registers of 16, 32 and 64 bits, got {shown(value)}",
+            fix="convert it, for example `Int32(x)`",
         )
     return number
 

@@ -14,7 +14,7 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import BFloat16, Boolean, Float16, Float32, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.number.operators import type_name
-from dsl.core.phrase import Phrase
+from dsl.core.phrase import Phrase, shown
 from dsl.gpu import inline
 from dsl.gpu.math import exp2
 
@@ -91,7 +91,9 @@ def _modifiers(**modifiers: Any) -> str:
 
 def _check_rounding(rnd: Any, roundings: tuple) -> None:
     if rnd not in roundings:
-        raise DSLUserCodeValueError(f"rnd must be one of {', '.join(map(str, roundings))}, got {rnd!r}", fix='rnd="rn"')
+        raise DSLUserCodeValueError(
+            f"rnd must be one of {', '.join(map(str, roundings))}, got {shown(rnd)}", fix='rnd="rn"'
+        )
 
 
 def add_packed_f16x2(a, b, *, rnd: str | None = None, ftz: bool | None = None, sat: bool | None = None, predicate=None):

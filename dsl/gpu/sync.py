@@ -7,7 +7,7 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int32
-from dsl.core.phrase import Phrase
+from dsl.core.phrase import Phrase, shown
 from dsl.gpu.inline import intrinsic, ptx
 
 
@@ -95,7 +95,7 @@ def fence_proxy(kind: str, *, space: str | None = None, use_intrinsic: bool | No
     proxy = _PROXIES.get((kind, space))
     if proxy is None:
         raise DSLUserCodeValueError(
-            f"fence_proxy does not support {kind!r}" + (f" in {space!r}" if space else ""),
+            f"fence_proxy does not support {shown(kind)}" + (f" in {shown(space)}" if space else ""),
             fix=Phrase('cute.arch.fence_proxy("async.shared", space="cta")', "IN_CUTE"),
             id="FENCE_PROXY",
         )

@@ -8,7 +8,7 @@ from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import BFloat16, Boolean, Float16, Float32, Float64, Int32, Int64, Numeric, Uint32, numeric
 from dsl.core.number.operators import type_name
-from dsl.core.phrase import Phrase, cast
+from dsl.core.phrase import Phrase, cast, shown
 from dsl.gpu.inline import intrinsic, ptx
 
 FULL_MASK = 0xFFFFFFFF
@@ -99,7 +99,7 @@ def warp_reduction(value, op: Callable, threads_in_group: int = 32):
     """`op` over the lanes of each group of `threads_in_group` (a power of two), by butterfly shuffles."""
     if not isinstance(threads_in_group, int) or not 1 <= threads_in_group <= 32:
         raise DSLUserCodeTypeError(
-            f"threads_in_group must be 1, 2, 4, 8, 16 or 32, got {threads_in_group!r}",
+            f"threads_in_group must be 1, 2, 4, 8, 16 or 32, got {shown(threads_in_group)}",
             fix="threads_in_group=32 takes the whole warp",
         )
     offset = threads_in_group // 2
@@ -169,6 +169,6 @@ def vote_sync_op(pred, kind: str, mask: int | Numeric = FULL_MASK):
     votes = {"any": vote_any_sync, "all": vote_all_sync, "uni": vote_uni_sync, "ballot": vote_ballot_sync}
     if kind not in votes:
         raise DSLUserCodeTypeError(
-            f"kind must be one of {', '.join(votes)}, got {kind!r}", fix="write one of these as a string"
+            f"kind must be one of {', '.join(votes)}, got {shown(kind)}", fix="write one of these as a string"
         )
     return votes[kind](pred, mask)

@@ -44,8 +44,7 @@ from dsl.quadrants.inlined_function import func, real_func
 from dsl.quadrants.iterate import grouped, ndrange
 from dsl.quadrants.kernel import data_oriented, kernel
 from dsl.quadrants.log import CRITICAL, DEBUG, ERROR, INFO, TRACE, WARN, is_logging_effective, set_logging_level
-from dsl.quadrants.makers import vector_maker as Vector
-from dsl.quadrants.matrix import Matrix
+from dsl.quadrants.makers import Matrix, vector_maker as Vector
 from dsl.quadrants.ndarray import MatrixNdarray, Ndarray, ScalarNdarray, ndarray
 from dsl.quadrants.ops import *  # noqa: F403
 from dsl.quadrants.philox import randn, random

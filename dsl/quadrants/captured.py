@@ -17,6 +17,7 @@ from typing import Any
 from dsl.core import trace
 from dsl.core.errors import warn_at
 from dsl.core.number.dtypes import Numeric
+from dsl.core.phrase import shown
 from dsl.launch.argument.abi import ScalarType
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.annotations import TemplateKind
@@ -83,7 +84,7 @@ class CapturedNumber:
             return [core.constant_of(float(value))]
         if not isinstance(value, int):
             raise TypeError(
-                f"`{self.way.steps[-1][1]}` is {value!r}, but was an integer when the kernel was compiled: "
+                f"`{self.way.steps[-1][1]}` is {shown(value)}, but was an integer when the kernel was compiled: "
                 f"{self.dtype} would truncate it\nfix: keep it an integer, or begin with a float"
             )
         return [core.wrapped(int(value))]
@@ -141,8 +142,8 @@ class Frozen:
             )
         else:
             warn_at(
-                f"`{name}` was {self.first!r} when this kernel was compiled, but is {now!r} now: the kernel "
-                f"still uses {self.first!r}. Pass it as an argument, or decorate the class with "
+                f"`{name}` was {shown(self.first)} when this kernel was compiled, but is {shown(now)} now: the kernel "
+                f"still uses {shown(self.first)}. Pass it as an argument, or decorate the class with "
                 "@qd.data_oriented(template_primitives=False)",
                 UserWarning,
                 self.place,

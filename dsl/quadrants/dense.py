@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from dsl.core.number.dtypes import Int32, Int64, Numeric, is_dynamic
 from dsl.core.number.operators import operate
 from dsl.core.number.pointer import Pointer
+from dsl.core.phrase import shown
 from dsl.quadrants import bounds, dtypes as types, loops, runtime
 from dsl.quadrants.assignable import Element, value_of
 from dsl.quadrants.description import described
@@ -155,7 +156,7 @@ class Dense(Indexed):
         element_type = types.of(dtype)
         if element_type is None:
             raise InvalidType(
-                f"Invalid dtype {dtype!r}: an element type is one of {', '.join(map(str, types.ALL))}",
+                f"Invalid dtype {shown(dtype)}: an element type is one of {', '.join(map(str, types.ALL))}",
                 f"for example qd.{dtype}"
                 if isinstance(dtype, str) and dtype in types.BY_NAME
                 else "for example qd.f32",

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from typing import Any, ClassVar, SupportsFloat
+from typing import Any, SupportsFloat
 
 from dsl.core.number import dtypes
 from dsl.core.number.dtypes import Boolean, Numeric
 from dsl.core.number.float_formats import round_to
 from dsl.core.number_rules import Rules, wider
+from dsl.core.phrase import shown
 from dsl.quadrants.errors import QuadrantsTypeError
 
 # The public names.
@@ -67,10 +68,8 @@ class DataType:
     def bytes(self) -> int:
         return self.core.storage_width // 8
 
-    convert: ClassVar[Callable[[Any, DataType], Any]]  # qd.cast, which is above: it knows vectors and places
-
     def __call__(self, value: Any) -> Any:
-        return DataType.convert(value, self)
+        return _conversion[0](value, self)
 
     def __repr__(self) -> str:
         return self.name
@@ -80,6 +79,15 @@ class DataType:
 
     def __reduce__(self):
         return _named, (self.name,)
+
+
+_conversion: list[Callable[[Any, DataType], Any]] = []
+
+
+def conversion(function: Callable[[Any, DataType], Any]) -> Callable[[Any, DataType], Any]:
+    """Register what a call of an element type does: `function(value, dtype)`, which knows vectors and places."""
+    _conversion[:] = [function]
+    return function
 
 
 def _named(name: str) -> DataType:
@@ -145,7 +153,7 @@ def existing(dtype: Any) -> DataType:
     element = of(dtype)
     if element is None:
         raise QuadrantsTypeError.at(
-            f"{dtype!r} is not an element type",
+            f"{shown(dtype)} is not an element type",
             fix=f"write qd.{dtype}" if isinstance(dtype, str) and dtype in BY_NAME else "for example qd.f32",
         )
     return element

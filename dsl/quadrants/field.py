@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
+from dsl.core.phrase import shown
 from dsl.quadrants import runtime
 from dsl.quadrants.dense import Dense
 from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError, WrongValue
@@ -45,7 +46,9 @@ class MatrixField(Field):
 def _offset(offset: Any) -> tuple[int, ...]:
     parts = tuple(offset) if hasattr(offset, "__iter__") and not isinstance(offset, str) else (offset,)
     if not all(isinstance(part, numbers.Integral) for part in parts):
-        raise QuadrantsTypeError.at(f"an offset is an integer or a tuple of integers, got {offset!r}", "offset=(-4, 0)")
+        raise QuadrantsTypeError.at(
+            f"an offset is an integer or a tuple of integers, got {shown(offset)}", "offset=(-4, 0)"
+        )
     return tuple(map(int, parts))
 
 
@@ -121,7 +124,9 @@ def axes(*x: int) -> Axes:
     """Axes by number, 0 to 11."""
     wrong = next((axis for axis in x if type(axis) is not int or not 0 <= axis < MOST_AXES), None)
     if wrong is not None:
-        raise QuadrantsTypeError.at(f"an axis is a number from 0 to {MOST_AXES - 1}, got {wrong!r}", "qd.axes(0, 1)")
+        raise QuadrantsTypeError.at(
+            f"an axis is a number from 0 to {MOST_AXES - 1}, got {shown(wrong)}", "qd.axes(0, 1)"
+        )
     return Axes(x)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsl.core.phrase import shown
 from dsl.quadrants.errors import WrongValue
 
 TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = LEVELS = ("trace", "debug", "info", "warn", "error", "critical")
@@ -20,5 +21,7 @@ def is_logging_effective(level: str) -> bool:
 
 def _checked(level: str) -> str:
     if level not in LEVELS:
-        raise WrongValue(f"a logging level must be one of {', '.join(LEVELS)}, got {level!r}", 'for example "info"')
+        raise WrongValue(
+            f"a logging level must be one of {', '.join(LEVELS)}, got {shown(level)}", 'for example "info"'
+        )
     return level

@@ -1,11 +1,14 @@
-"""`qd.Vector`, and what `qd.Matrix` makes that is above a matrix: fields and arrays of vectors and matrices."""
+"""`qd.Vector` and `qd.Matrix`: makers of vectors and matrices, and of fields and arrays of them.
+
+The class of the values is matrix.Matrix; `isinstance` of either maker asks for it.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from dsl.quadrants import matrix
 from dsl.quadrants.field import Field, matrix_field
-from dsl.quadrants.matrix import Matrix, Vector
 from dsl.quadrants.ndarray import Ndarray, matrix_ndarray
 from dsl.quadrants.signature import checked
 
@@ -14,8 +17,8 @@ class _VectorMaker:
     """`qd.Vector`: makes matrices of one dimension."""
 
     @checked
-    def __call__(self, arr, dt=None) -> Matrix:
-        return Vector(arr, dt)
+    def __call__(self, arr, dt=None) -> matrix.Matrix:
+        return matrix.Vector(arr, dt)
 
     @staticmethod
     @checked
@@ -38,17 +41,27 @@ class _VectorMaker:
     def ndarray(n, dtype, shape, needs_grad=False) -> Ndarray:
         return matrix_ndarray((n,), dtype, shape)
 
-    zero, one, unit = staticmethod(Matrix.zero), staticmethod(Matrix.one), staticmethod(Matrix.unit)
+    zero = staticmethod(matrix.Matrix.zero)
+    one = staticmethod(matrix.Matrix.one)
+    unit = staticmethod(matrix.Matrix.unit)
 
     def __instancecheck__(self, value: Any) -> bool:
-        return isinstance(value, Matrix)
+        return isinstance(value, matrix.Matrix)
 
 
 vector_maker = _VectorMaker()
 
 
-class _MatrixMaker:
-    """The functions of `qd.Matrix` that make fields and arrays."""
+class _AnyMatrix(type):
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, matrix.Matrix)
+
+
+class Matrix(matrix.Matrix, metaclass=_AnyMatrix):
+    """`qd.Matrix`: makes matrices, and vectors of a list of numbers. Every matrix is an instance of it."""
+
+    def __new__(cls, arr, dt=None) -> matrix.Matrix:
+        return matrix.Matrix(arr, dt)
 
     @staticmethod
     @checked
@@ -71,6 +84,3 @@ class _MatrixMaker:
     @checked
     def ndarray(n, m, dtype, shape, needs_grad=False) -> Ndarray:
         return matrix_ndarray((n, m), dtype, shape)
-
-
-Matrix.field, Matrix.ndarray = _MatrixMaker.field, _MatrixMaker.ndarray

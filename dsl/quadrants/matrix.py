@@ -11,7 +11,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from dsl.core.number.dtypes import Int32, Numeric, is_dynamic
 from dsl.core.number.operators import operate
@@ -29,9 +29,6 @@ class Matrix:
 
     `at`: the place of the entry of a run-time number, where the entries lie in memory.
     """
-
-    field: ClassVar[Callable]  # of dsl.quadrants.makers
-    ndarray: ClassVar[Callable]
 
     def __init__(self, arr, dt: Any = None, *, shape: tuple[int, ...] | None = None, at: Callable | None = None):
         if shape is None:

@@ -61,6 +61,7 @@ def _mapped(function: Callable, x: object, *others: object) -> object:
 # --- types -----------------------------------------------------------------------------------------------------------
 
 
+@types.conversion
 def cast(obj, dtype):
     """`obj` as a `dtype`: floats are truncated to integers, which wrap."""
     element = types.existing(dtype)
@@ -82,9 +83,6 @@ def cast(obj, dtype):
     if not isinstance(obj, Matrix) and isinstance(obj, int) and not isinstance(obj, bool):
         return convert(obj)
     return _mapped(convert, obj)
-
-
-types.DataType.convert = staticmethod(cast)
 
 
 def typed(dtype: types.DataType, arguments: tuple, keywords: dict) -> object:

@@ -12,6 +12,7 @@ from typing import Any
 
 from dsl.core import trace
 from dsl.core.number.dtypes import Float32, Float64, Int32, Int64, Numeric, Uint32, Uint64
+from dsl.core.phrase import shown
 from dsl.gpu import index
 from dsl.quadrants import dtypes as types, ops, runtime
 from dsl.quadrants.assignable import Element, Storage, Variable
@@ -103,7 +104,8 @@ def random(dtype: Any = float):
     element = types.of(dtype)
     if element is None or (element.core.is_integer and element.core.width < 32):
         raise QuadrantsTypeError.at(
-            f"qd.random gives f16, f32, f64, i32, i64, u32 or u64, not {dtype!r}", "take qd.random(qd.i32), and convert"
+            f"qd.random gives f16, f32, f64, i32, i64, u32 or u64, not {shown(dtype)}",
+            "take qd.random(qd.i32), and convert",
         )
     words = _words()
     wide = Uint64(words[0]) << Uint64(32) | Uint64(words[1])
@@ -130,7 +132,7 @@ def randn(dt=None):
         raise QuadrantsRuntimeError("qd.randn works in a kernel or func only", "use numpy.random.standard_normal()")
     element = types.of(dt or float)
     if element is None or not element.core.is_float:
-        raise QuadrantsTypeError.at(f"qd.randn gives f16, f32 or f64, not {dt!r}", "take qd.randn(), and convert")
+        raise QuadrantsTypeError.at(f"qd.randn gives f16, f32 or f64, not {shown(dt)}", "take qd.randn(), and convert")
     core = element.core
     u = core(1.0) - random(element)  # never 0, whose logarithm is infinite
     return ops.sqrt(core(-2.0) * ops.log(u)) * ops.cos(core(2 * math.pi) * random(element))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsl.core.diagnosis.spelling import alike
+from dsl.core.phrase import shown
 from dsl.launch import session
 from dsl.launch.devices.choice import choose
 from dsl.launch.devices.warm_up import ready
@@ -135,13 +136,13 @@ def init(arch: Arch | list | None = None, default_fp=None, default_ip=None, **op
                 f"did you mean `{meant}`?" if meant else "drop it: docs/quadrants.md lists the options",
             )
     if not isinstance(chosen, Arch):
-        raise QuadrantsTypeError.at(f"`arch` is an architecture, got {arch!r}", "arch=qd.cpu, or arch=qd.gpu")
+        raise QuadrantsTypeError.at(f"`arch` is an architecture, got {shown(arch)}", "arch=qd.cpu, or arch=qd.gpu")
     default_ip, default_fp = default_ip or types.i32, default_fp or types.f32
     ip, fp = types.of(default_ip), types.of(default_fp)
     if ip is None or not ip.core.is_integer:
-        raise QuadrantsTypeError.at(f"`default_ip` is an integer type, got {default_ip!r}", "default_ip=qd.i64")
+        raise QuadrantsTypeError.at(f"`default_ip` is an integer type, got {shown(default_ip)}", "default_ip=qd.i64")
     if fp is None or not fp.core.is_float:
-        raise QuadrantsTypeError.at(f"`default_fp` is a type of floats, got {default_fp!r}", "default_fp=qd.f64")
+        raise QuadrantsTypeError.at(f"`default_fp` is a type of floats, got {shown(default_fp)}", "default_fp=qd.f64")
     reset()
     config = Config(chosen, ip, fp, **settings)
     Runtime.config = config

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dsl.core.diagnosis.spelling import alike
+from dsl.core.phrase import shown
 from dsl.quadrants.description import an, described
 from dsl.quadrants.errors import QuadrantsTypeError
 
@@ -104,7 +105,7 @@ def order_of(order: str, rank: int) -> None:
     if not isinstance(order, str) or sorted(order) != sorted(names):
         raise QuadrantsTypeError.at(
             f"the order of a field of {rank} dimension{'s' * (rank != 1)} names each of "
-            f"{', '.join(names)} once, got {order!r}",
+            f"{', '.join(names)} once, got {shown(order)}",
             f'order="{names}"',
         )
 

@@ -6,6 +6,7 @@ import types as python_types
 
 from dsl.core.control_flow import trace_output
 from dsl.core.number.dtypes import Numeric, is_dynamic
+from dsl.core.phrase import shown
 from dsl.quadrants import dtypes as types
 from dsl.quadrants.assignable import Lvalue
 from dsl.quadrants.decorated_function import Function
@@ -94,6 +95,6 @@ def loop_config(
         )
     if block_dim is not None and not (isinstance(block_dim, int) and 1 <= block_dim <= 1024):
         raise QuadrantsTypeError.at(
-            f"block_dim must be from 1 to 1024 threads, got {block_dim!r}", "for example block_dim=128"
+            f"block_dim must be from 1 to 1024 threads, got {shown(block_dim)}", "for example block_dim=128"
         )
     program().config = LoopConfig(block_dim or LoopConfig.block_dim, bool(serialize))

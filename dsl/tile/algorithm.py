@@ -19,6 +19,7 @@ from dsl.core.diagnosis import spelling
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import Numeric
 from dsl.core.number.operators import select
+from dsl.core.phrase import shown
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.coord import idx2crd
 from dsl.layout.int_tuple import divisor_of, flatten_to_tuple, is_constant, text, wrap
@@ -99,7 +100,7 @@ def _over_rest(unroll_factor: int | None, count: Any, at: Callable[[Any], None])
         return
     if type(unroll_factor) is not int or unroll_factor < 1:
         raise DSLUserCodeValueError(
-            f"unroll_factor must be a positive integer, got {unroll_factor!r}", fix="unroll_factor=2, for example"
+            f"unroll_factor must be a positive integer, got {shown(unroll_factor)}", fix="unroll_factor=2, for example"
         )
     _loop(count, at, unroll_factor)
 

@@ -9,6 +9,7 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Numeric
 from dsl.core.number.pointer import Pointer, element_name
+from dsl.core.phrase import shown
 from dsl.gpu.copy import cp_async
 from dsl.layout import Layout, size
 from dsl.tile.constant import Constant
@@ -147,11 +148,12 @@ def make_copy_atom(op: Any, copy_internal_type: type[Numeric], *, num_bits_per_c
     """A copy atom; without `num_bits_per_copy` it moves one element."""
     if not isinstance(op, (VectorOp, MatrixOp)) and not hasattr(op, "atom_of"):
         raise DSLUserCodeTypeError(
-            f"a copy atom takes a copy operation, got {op!r}", fix="cute.nvgpu.CopyUniversalOp() or cpasync.CopyG2SOp()"
+            f"a copy atom takes a copy operation, got {shown(op)}",
+            fix="cute.nvgpu.CopyUniversalOp() or cpasync.CopyG2SOp()",
         )
     if not (isinstance(copy_internal_type, type) and issubclass(copy_internal_type, Numeric)):
         raise DSLUserCodeTypeError(
-            f"a copy atom needs a numeric type, got {copy_internal_type!r}", fix="cutlass.Float32, for example"
+            f"a copy atom needs a numeric type, got {shown(copy_internal_type)}", fix="cutlass.Float32, for example"
         )
     if not isinstance(num_bits_per_copy, int):
         raise DSLUserCodeTypeError(

@@ -9,6 +9,7 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic, mlir
 from dsl.core.number.dtypes import Boolean, Numeric, NumericMeta, numeric
 from dsl.core.number.operators import select, type_name
+from dsl.core.phrase import shown
 from dsl.tile import broadcast
 from dsl.tile.mlir_vector import splat
 from dsl.tile.ssa import TensorSSA, operate, static_shape
@@ -19,7 +20,7 @@ def full(shape: Any, fill_value: Any, dtype: type[Numeric]) -> TensorSSA:
     """A value of static shape with `fill_value`, converted to `dtype`, in every element."""
     if not isinstance(dtype, NumericMeta):
         raise DSLUserCodeTypeError(
-            f"a TensorSSA needs a numeric type, got {dtype!r}", fix="full((2, 4), 0.0, cutlass.Float32)"
+            f"a TensorSSA needs a numeric type, got {shown(dtype)}", fix="full((2, 4), 0.0, cutlass.Float32)"
         )
     if numeric(fill_value) is None:
         raise DSLUserCodeTypeError(

@@ -7,6 +7,7 @@ from typing import Any
 from dsl import layout as layouts
 from dsl.core.errors import DSLUserCodeValueError
 from dsl.core.number.dtypes import Int16, Int32, Numeric, numeric
+from dsl.core.phrase import shown
 from dsl.layout import Layout, LayoutError
 from dsl.layout.int_tuple import flatten_to_tuple, text
 from dsl.tile.index import as_index
@@ -26,7 +27,9 @@ def as_numeric(obj: Any) -> Numeric:
     """A number of the DSL: an int as Int32, a float as Float32, a bool as Boolean. Raises DSLUserCodeValueError."""
     number = numeric(obj)
     if number is None:
-        raise DSLUserCodeValueError(f"number expected, got {obj!r}", fix="give a Python number or one of the DSL's")
+        raise DSLUserCodeValueError(
+            f"number expected, got {shown(obj)}", fix="give a Python number or one of the DSL's"
+        )
     return number
 
 
@@ -53,7 +56,7 @@ def make_layout_image_mask(lay: Layout, coord: Any, mode: int) -> Int16:
     coord, count = as_index(coord), layouts.rank(lay)
     if not isinstance(coord, tuple) or len(coord) != count or not 0 <= mode < count:
         raise LayoutError(
-            f"make_layout_image_mask: mode {mode} and the coordinate {text(coord)} do not fit {lay}",
+            f"make_layout_image_mask: mode {shown(mode)} and the coordinate {text(coord)} do not fit {lay}",
             fix="give a coordinate of every mode, and a mode from 0",
         )
     start = lay.index_of(tuple(0 if k == mode else c for k, c in enumerate(coord)))

@@ -15,6 +15,7 @@ from dsl import layout as lay
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Int32, Numeric
 from dsl.core.number.pointer import AddressSpace, Pointer
+from dsl.core.phrase import shown
 from dsl.gpu import mma
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import text, wrap
@@ -59,13 +60,13 @@ class MatrixOp(Constant):
         name = type(self).__name__
         if not isinstance(self.transpose, bool):
             raise DSLUserCodeError(
-                f"`transpose` of {name} must be True or False, got {self.transpose!r}", fix="transpose=True"
+                f"`transpose` of {name} must be True or False, got {shown(self.transpose)}", fix="transpose=True"
             )
         if self.transpose and not self.can_transpose:
             raise DSLUserCodeError(f"{name} does not transpose", fix="transpose=False")
         if self.num_matrices not in (1, 2, 4):
             raise DSLUserCodeError(
-                f"{name} moves 1, 2 or 4 matrices at once, got {self.num_matrices!r}", fix="num_matrices=4"
+                f"{name} moves 1, 2 or 4 matrices at once, got {shown(self.num_matrices)}", fix="num_matrices=4"
             )
         if self.unpack_bits is not None:
             raise DSLUserCodeError(

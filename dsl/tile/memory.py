@@ -10,6 +10,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeV
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Int8, Numeric
 from dsl.core.number.pointer import AddressSpace, Pointer, natural_alignment, span_bytes
+from dsl.core.phrase import shown
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.tile.struct import Storage, struct
 from dsl.tile.swizzled import swizzled_layout
@@ -73,7 +74,7 @@ class SmemAllocator:
             return self.allocate_array(size_or_type, 1, byte_alignment=byte_alignment)
         if isinstance(size_or_type, bool) or not isinstance(size_or_type, (int, Numeric)):
             raise DSLUserCodeTypeError(
-                f"allocate takes a number of bytes, a struct or a numeric type, got {size_or_type!r}",
+                f"allocate takes a number of bytes, a struct or a numeric type, got {shown(size_or_type)}",
                 fix="allocate(64), or allocate(cutlass.Float32)",
             )
         return self.allocate_array(Int8, size_or_type, byte_alignment=byte_alignment)
@@ -83,7 +84,7 @@ class SmemAllocator:
         _require_type(element_type)
         if not isinstance(num_elems, int) or num_elems < 1:
             raise DSLUserCodeError(
-                f"size of shared memory must be static, got {num_elems!r}",
+                f"size of shared memory must be static, got {shown(num_elems)}",
                 fix="pass the count as cutlass.Constexpr; it must be 1 or more",
             )
         return self._take(element_type, num_elems, byte_alignment)
@@ -108,7 +109,7 @@ class SmemAllocator:
         if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1 or asked & (asked - 1):
             raise DSLUserCodeError(
                 f"alignment of shared memory must be a power of two up to {REGION_ALIGNMENT_BYTES} bytes, got "
-                f"{asked!r}",
+                f"{shown(asked)}",
                 fix="byte_alignment=16, for example",
             )
         alignment_bytes = max(asked, least_alignment_bytes, natural_alignment(dtype))
@@ -145,5 +146,5 @@ def size_in_bytes(dtype: type[Numeric], layout: Layout | ComposedLayout) -> int:
 def _require_type(dtype: Any) -> None:
     if not (isinstance(dtype, type) and issubclass(dtype, Numeric)):
         raise DSLUserCodeTypeError(
-            f"shared memory needs a numeric type, got {dtype!r}", fix="cutlass.Float32, for example"
+            f"shared memory needs a numeric type, got {shown(dtype)}", fix="cutlass.Float32, for example"
         )

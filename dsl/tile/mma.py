@@ -27,6 +27,7 @@ from dsl.core.number.dtypes import (
     numeric,
 )
 from dsl.core.number.operators import type_name
+from dsl.core.phrase import shown
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import text
 from dsl.tile.constant import Constant
@@ -74,11 +75,10 @@ def _shown(choice: Any) -> str:
 def require_one_of(parameter: str, value: Any, choices: tuple, operation: str) -> None:
     """Raise DSLUserCodeError where `value` is none of `choices`."""
     if value not in choices:
-        shown = (
-            getattr(value, "__name__", None) or text(value) if isinstance(value, (int, tuple, type)) else repr(value)
-        )
+        is_plain = isinstance(value, (int, tuple, type))
+        got = getattr(value, "__name__", None) or text(value) if is_plain else shown(value)
         raise DSLUserCodeError(
-            f"{parameter} of {operation} must be {_names(choices)}, got {shown}",
+            f"{parameter} of {operation} must be {_names(choices)}, got {got}",
             fix=f"{parameter}={_names(choices[-1:])}",
         )
 

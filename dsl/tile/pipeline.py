@@ -14,6 +14,7 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import Boolean, Int32
 from dsl.core.number.operators import operate
 from dsl.core.number.pointer import Pointer
+from dsl.core.phrase import shown
 from dsl.gpu import index, warp
 from dsl.layout import Layout
 from dsl.tile import sync
@@ -41,7 +42,8 @@ def make_pipeline_state(type: PipelineUserType, stages: int) -> PipelineState:
     """The state that a side of a pipeline of `stages` begins with."""
     if type not in (PipelineUserType.Producer, PipelineUserType.Consumer):
         raise DSLUserCodeTypeError(
-            f"a pipeline state is a producer's or a consumer's, got {type!r}", fix="pipeline.PipelineUserType.Producer"
+            f"a pipeline state is a producer's or a consumer's, got {shown(type)}",
+            fix="pipeline.PipelineUserType.Producer",
         )
     return PipelineState(stages, Int32(0), Int32(0), Int32(1 if type is PipelineUserType.Producer else 0))
 
@@ -57,7 +59,7 @@ def _barriers(
     """The arrays full and empty, one behind the other."""
     if isinstance(num_stages, bool) or not isinstance(num_stages, int) or num_stages < 1:
         raise DSLUserCodeValueError(
-            f"num_stages must be 1 or more and known while compiling, got {num_stages!r}",
+            f"num_stages must be 1 or more and known while compiling, got {shown(num_stages)}",
             fix="num_stages=2, for example",
         )
     storage = sync.barrier_memory(storage, 2 * num_stages)

@@ -10,6 +10,7 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Numeric, numeric
 from dsl.core.number.operators import type_name
+from dsl.core.phrase import shown
 from dsl.layout.int_tuple import is_weakly_congruent, text
 from dsl.tile.index import as_index
 from dsl.tile.mlir_vector import shuffle, splat
@@ -40,7 +41,7 @@ def reduce(
     """
     if not isinstance(op, ReductionOp):
         raise DSLUserCodeTypeError(
-            f"op of a reduction must be a cute.ReductionOp, got {op!r}", fix="ReductionOp.ADD, MUL, MIN or MAX"
+            f"op of a reduction must be a cute.ReductionOp, got {shown(op)}", fix="ReductionOp.ADD, MUL, MIN or MAX"
         )
     init = numeric(init_val)
     if init is None:

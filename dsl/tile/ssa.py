@@ -17,7 +17,7 @@ from dsl.core.number import conversion
 from dsl.core.number.dtypes import Boolean, Float32, Numeric, NumericMeta, is_dynamic, numeric, promote
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import element_name
-from dsl.core.phrase import Phrase
+from dsl.core.phrase import Phrase, shown
 from dsl.layout import LayoutError
 from dsl.layout.int_tuple import text
 from dsl.layout.layout import check_coord
@@ -191,7 +191,7 @@ class TensorSSA:
         """Every element as `dtype`. An integer becomes the Boolean that is its low bit, as NVIDIA's compiler has it."""
         if not isinstance(dtype, NumericMeta):
             raise DSLUserCodeTypeError(
-                f"`.to()` takes a numeric type, got {dtype!r}", fix="for example `x.to(cutlass.Float32)`"
+                f"`.to()` takes a numeric type, got {shown(dtype)}", fix="for example `x.to(cutlass.Float32)`"
             )
         return self if dtype is self.dtype else TensorSSA(_converted(self, dtype), self.shape, dtype)
 

@@ -16,6 +16,7 @@ from dsl import layout as lay
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError, warn_not_portable
 from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic
 from dsl.core.number.pointer import Pointer
+from dsl.core.phrase import shown
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.tile.swizzled import swizzled_layout
 from dsl.tile.tensor import Tensor, as_layout
@@ -43,7 +44,7 @@ def _static_int(value: Any) -> int | None:
 
 def _pair(item: Any, spelling: str) -> tuple:
     if not isinstance(item, tuple) or len(item) != 2:
-        raise DSLUserCodeTypeError(f"takes two items in brackets, got {item!r}", fix=spelling)
+        raise DSLUserCodeTypeError(f"takes two items in brackets, got {shown(item)}", fix=spelling)
     return item
 
 
@@ -64,7 +65,7 @@ class MemRange:
             )
         if count is None or count < 0:
             raise DSLUserCodeTypeError(
-                f"size of a MemRange must be a static number of elements, got {size!r}",
+                f"size of a MemRange must be a static number of elements, got {shown(size)}",
                 fix="cute.struct.MemRange[cutlass.Float32, 128]",
             )
         return cls(dtype, count)
@@ -99,7 +100,8 @@ class Align:
             )
         if count is None or count < 1 or count & (count - 1):
             raise DSLUserCodeTypeError(
-                f"alignment must be a power of two in bytes, got {align!r}", fix="cute.struct.Align[cutlass.Int32, 16]"
+                f"alignment must be a power of two in bytes, got {shown(align)}",
+                fix="cute.struct.Align[cutlass.Int32, 16]",
             )
         return cls(kind, count)
 
@@ -175,7 +177,7 @@ class struct:
         """The fields of one that lies at `base`. Raises DSLUserCodeTypeError for what is no pointer to bytes."""
         if not isinstance(base, Pointer) or base.dtype.width != 8:
             raise DSLUserCodeTypeError(
-                f"{self.__name__} takes a pointer to bytes, got {base!r}",
+                f"{self.__name__} takes a pointer to bytes, got {shown(base)}",
                 fix=f"`{self.__name__}(cute.recast_ptr(p, dtype=cutlass.Int8))`",
             )
         instance = object.__new__(self._storage)
@@ -364,7 +366,7 @@ class Range:
         moved = self._pointer + (index if static is None else static)
         if moved is NotImplemented:
             raise DSLUserCodeTypeError(
-                f"index of a MemRange must be an integer, got {index!r}", fix="convert it: `cutlass.Int32(i)`"
+                f"index of a MemRange must be an integer, got {shown(index)}", fix="convert it: `cutlass.Int32(i)`"
             )
         return moved
 

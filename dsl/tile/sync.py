@@ -16,6 +16,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeV
 from dsl.core.number.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import Pointer
+from dsl.core.phrase import shown
 from dsl.gpu import copy, index, mbarrier, sync as gpu_sync, warp
 from dsl.layout import shape_of
 from dsl.layout.int_tuple import flatten_to_tuple, join_dynamic, split_dynamic
@@ -304,7 +305,7 @@ def agent_sync(group: Agent, is_relaxed: bool = False) -> None:
         gpu_sync.cluster_wait()
     else:
         raise DSLUserCodeValueError(
-            f"agent_sync synchronizes a block or a cluster, got {group}",
+            f"agent_sync synchronizes a block or a cluster, got {shown(group)}",
             fix="Agent.ThreadBlock; `cute.arch.sync_warp()` joins a warp",
         )
 

@@ -15,6 +15,7 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer, element_name, span_bytes
+from dsl.core.phrase import shown
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.int_tuple import add, divisor_of, join_dynamic, split_dynamic, text
 from dsl.layout.layout import check_coord
@@ -273,7 +274,8 @@ def make_rmem_tensor(layout_or_shape: Any, dtype: type[Numeric]) -> Tensor:
     """A tensor in the registers of this thread, uninitialised; the layout must be static. A Boolean takes a byte."""
     if not (isinstance(dtype, type) and issubclass(dtype, Numeric)):
         raise DSLUserCodeTypeError(
-            f"a register tensor needs a numeric type, got {dtype!r}", fix="make_rmem_tensor(layout, cutlass.Float32)"
+            f"a register tensor needs a numeric type, got {shown(dtype)}",
+            fix="make_rmem_tensor(layout, cutlass.Float32)",
         )
     layout = as_layout(layout_or_shape)
     strided = strided_part(layout)

@@ -10,6 +10,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeV
 from dsl.core.number.dtypes import Boolean, Float32, Int32, Numeric, Uint32, is_dynamic, numeric
 from dsl.core.number.operators import operate
 from dsl.core.number.pointer import Pointer
+from dsl.core.phrase import shown
 from dsl.gpu import atomic, bits, debug, functions, registers, sync, warp
 from dsl.gpu.inline import ptx
 from dsl.tirx import dtypes, ids, operations, warp_shuffles
@@ -158,7 +159,7 @@ _IDENTITY = {
 def _combiner(op: str) -> Callable:
     if op not in _COMBINE:
         raise DSLUserCodeValueError(
-            f"the operation of a reduction must be sum, max or min, got {op!r}",
+            f"the operation of a reduction must be sum, max or min, got {shown(op)}",
             id="REDUCE_OP",
             fix='"sum", "max" or "min"',
         )
@@ -171,7 +172,7 @@ def warp_reduce(value: object, op: str, width: int = 32) -> Numeric:
     combine, number = _combiner(op), _number(f"warp_{op}", value)
     if not isinstance(width, int) or width not in (2, 4, 8, 16, 32):
         raise DSLUserCodeValueError(
-            f"the width of a reduction must be 2, 4, 8, 16 or 32, got {width!r}",
+            f"the width of a reduction must be 2, 4, 8, 16 or 32, got {shown(width)}",
             id="REDUCE_WIDTH",
             fix="width=32, all lanes of the warp",
         )
@@ -188,7 +189,7 @@ def cta_reduce(value: object, op: str, num_warps: int, scratch: object) -> Numer
     """`op` over the `num_warps` warps of the block, through as many elements at `scratch`; every thread has it."""
     if not isinstance(num_warps, int) or not 1 <= num_warps <= 32:
         raise DSLUserCodeValueError(
-            f"a block has 1 to 32 warps, got {num_warps!r}",
+            f"a block has 1 to 32 warps, got {shown(num_warps)}",
             id="REDUCE_WARPS",
             fix="the threads of the block divided by 32",
         )

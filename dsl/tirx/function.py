@@ -10,6 +10,7 @@ from typing import Any
 
 from dsl.core import number_rules, trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.phrase import shown
 from dsl.core.syntax import rewrite
 from dsl.tirx import grammar
 from dsl.tirx.dtypes import DType, find
@@ -240,7 +241,7 @@ class JitFunction:
             if values[name] is not None:
                 raise DSLUserCodeTypeError(
                     f"{self.__name__}.specialize(): optional parameters only accept None, got "
-                    f"{values[name]!r} for `{name}`",
+                    f"{shown(values[name])} for `{name}`",
                     id="SPECIALIZE",
                     fix=f"{name}=None",
                 )

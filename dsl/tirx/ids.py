@@ -14,6 +14,7 @@ from typing import Any
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Numeric, is_dynamic, numeric
+from dsl.core.phrase import shown
 from dsl.core.state import Stack
 from dsl.core.trace import COOPERATIVE, Launch
 from dsl.gpu.inline import register
@@ -250,7 +251,7 @@ def bound(thread: str, extent: Any) -> Numeric:
     """The place on one axis by CUDA's name: `bound("threadIdx.x", 128)`."""
     if thread not in _BOUND:
         raise DSLUserCodeError(
-            f"unknown thread axis {thread!r}" if thread else "the axis is missing",
+            f"unknown thread axis {shown(thread)}" if thread else "the axis is missing",
             fix=f"thread= one of {', '.join(_BOUND)}",
             id="LAUNCH_AXIS",
         )

@@ -11,6 +11,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeV
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import is_dynamic, numeric
 from dsl.core.number.pointer import AddressSpace, Pointer
+from dsl.core.phrase import shown
 from dsl.span import here
 from dsl.tile.memory import region_start
 from dsl.tirx import dtypes
@@ -130,7 +131,7 @@ def alloc_buffer(
     kind = _SCOPES.get(scope)
     if kind is None or kind == "global":
         raise DSLUserCodeError(
-            f"memory of scope {scope!r} is not allocated in a kernel here",
+            f"memory of scope {shown(scope)} is not allocated in a kernel here",
             id="ALLOC",
             fix='scope="local", "shared" or "shared.dyn"',
         )

@@ -6,6 +6,7 @@ from dsl.core.control_flow.statements import while_
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Boolean, Float32, Int32, Uint32, numeric
 from dsl.core.number.pointer import Pointer
+from dsl.core.phrase import shown
 from dsl.gpu import functions, math, mbarrier as gpu_mbarrier, sync, warp
 from dsl.gpu.inline import ptx as _text
 from dsl.tirx.buffer import Buffer
@@ -110,7 +111,7 @@ class _Fence:
     def proxy_async(space: str = "") -> None:
         """Order accesses of the generic and the async proxy."""
         if space not in ("", "global", "shared::cta", "shared::cluster"):
-            raise DSLUserCodeError(f"no proxy fence is of {space!r}", fix='"shared::cta" or "global"', id="FENCE")
+            raise DSLUserCodeError(f"no proxy fence is of {shown(space)}", fix='"shared::cta" or "global"', id="FENCE")
         _text(f"fence.proxy.async{'.' if space else ''}{space};", None, "")
 
 
@@ -122,7 +123,7 @@ def setmaxnreg(inc: bool, reg_count: int) -> None:
     """More or fewer registers a thread of the warpgroup.  PTX ISA: setmaxnreg."""
     if not isinstance(reg_count, int) or reg_count % 8 or not 24 <= reg_count <= 256:
         raise DSLUserCodeError(
-            f"a thread has 24 to 256 registers in steps of 8, got {reg_count!r}",
+            f"a thread has 24 to 256 registers in steps of 8, got {shown(reg_count)}",
             id="SETMAXNREG",
             fix="a multiple of 8: 96, 104, ...",
         )

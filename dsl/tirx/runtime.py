@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.phrase import shown
 from dsl.launch import session
 from dsl.launch.argument import dlpack
 from dsl.tirx import dtypes
@@ -62,7 +63,7 @@ def device(kind: str, index: int = 0) -> Device:
     kind, _, number = kind.partition(":")
     kinds = {"gpu": "cuda", "llvm": "cpu", "cuda": "cuda", "cpu": "cpu"}
     if kind not in kinds:
-        raise DSLUserCodeValueError(f"no device is called {kind!r} here", fix='"cuda" or "cpu"', id="DEVICE")
+        raise DSLUserCodeValueError(f"no device is called {shown(kind)} here", fix='"cuda" or "cpu"', id="DEVICE")
     return Device(kinds[kind], int(number) if number else index)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
+from dsl.core.phrase import shown
 from dsl.core.state import Stack
 
 KINDS = ("cuda", "llvm", "c")
@@ -32,7 +33,7 @@ class Target:
             )
         arch = self.arch
         if arch is not None and not re.fullmatch(r"sm_\d+[af]?", arch):
-            raise DSLUserCodeError(f"unknown CUDA architecture {arch!r}", fix='"sm_90a"', id="TARGET_ARCH")
+            raise DSLUserCodeError(f"unknown CUDA architecture {shown(arch)}", fix='"sm_90a"', id="TARGET_ARCH")
 
     @property
     def kind(self) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import Numeric, Uint32, is_dynamic, numeric
+from dsl.core.phrase import shown
 from dsl.gpu import sync, warp
 from dsl.gpu.registers import activemask
 from dsl.tirx.effects import noted
@@ -26,7 +27,7 @@ __all__ = [
 def tvm_storage_sync(scope: str) -> None:
     """Wait for all threads of the block ("shared"), or of the warp ("warp")."""
     if scope not in ("shared", "shared.dyn", "warp"):
-        raise DSLUserCodeValueError(f"no threads meet over {scope!r}", fix='"shared" or "warp"', id="STORAGE_SYNC")
+        raise DSLUserCodeValueError(f"no threads meet over {shown(scope)}", fix='"shared" or "warp"', id="STORAGE_SYNC")
     (sync.sync_warp if scope == "warp" else sync.sync_threads)()
 
 

@@ -1,7 +1,10 @@
 """Sentences with parts: core's own text, and a language's."""
 
 import ast
+import collections
 import copy
+import enum
+import math
 import re
 from pathlib import Path
 
@@ -9,10 +12,14 @@ import pytest
 
 from dsl.core.number.dtypes import Float32, Int32, Uint8
 from dsl.core.number.operators import type_name
-from dsl.core.phrase import STATIC_PARAMETER, Phrase, cast, conversion, dynamic, kinds, reworded, with_article
+from dsl.core.phrase import STATIC_PARAMETER, Phrase, cast, conversion, dynamic, kinds, reworded, shown, with_article
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = {"DYNAMIC": "{what:a} known at run time only", "CAST": "`T.{dtype}(x)`", "PYTHON_TYPE": "Python's {type}"}
+
+
+class Colour(enum.Enum):
+    RED = 1
 
 
 def words(kind: type) -> str:
@@ -85,3 +92,30 @@ def test_languages_word_the_kinds_that_there_are():
     for module in (wording, error_wording):
         assert set(module._TEMPLATES) - raised == set()
         assert "re" not in vars(module)
+
+
+def local():
+    pass
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (5, "5"),
+        ("a <b>", "'a <b>'"),
+        (None, "None"),
+        ((1,), "(1,)"),
+        ((int, [len]), "(the type int, [function `len`])"),
+        ({"k": local}, "{'k': function `local`}"),
+        (math, "the module math"),
+        (local, "function `local`"),
+        ([].append, "function `list.append`"),
+        (object(), "object"),
+        (collections.OrderedDict, "the type OrderedDict"),
+        (Colour.RED, "Colour.RED"),
+    ],
+    ids=str,
+)
+def test_a_value_of_the_authors_is_shown_without_addresses(value, text):
+    assert shown(value) == text
+    assert Phrase("must be a number, got {got!r}", got=value) == f"must be a number, got {text}"

@@ -1,8 +1,7 @@
 """Every public name of quadrants 1.3.3 may be imported here; those that are not there are refused where they are used.
 
 Modules tested here: dsl/quadrants/experimental.py, dsl/quadrants/lang/_ndrange.py, dsl/quadrants/lang/exception.py,
-dsl/quadrants/lang/impl.py, dsl/quadrants/lang/util.py, dsl/quadrants/types/enums.py,
-dsl/quadrants/types/primitive_types.py.
+dsl/quadrants/lang/impl.py, dsl/quadrants/types/enums.py.
 """
 
 import importlib

@@ -1,7 +1,4 @@
-"""Elements of 4 and 6 bits: NVIDIA's compiler's values, what both refuse, and what is here alone.
-
-Modules tested here: dsl/launch/argument/float8_tensors.py.
-"""
+"""Elements of 4 and 6 bits: NVIDIA's compiler's values, what both refuse, and what is here alone."""
 
 import os
 import re

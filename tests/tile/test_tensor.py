@@ -1,7 +1,4 @@
-"""Tensors: indexing, slices, fragments, coordinates, and what is refused.
-
-Modules tested here: dsl/tile/constant.py, dsl/tile/index.py.
-"""
+"""Tensors: indexing, slices, fragments, coordinates, and what is refused."""
 
 import numpy as np
 import pytest

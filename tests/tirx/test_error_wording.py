@@ -1,6 +1,6 @@
 """Mistakes that authors make in T programs: each is said at their line, with a caret, in their words, with the fix.
 
-Modules tested here: dsl/tirx/expression_errors.py, dsl/tirx/parameters.py.
+Modules tested here: dsl/tirx/expression_errors.py.
 """
 
 from __future__ import annotations

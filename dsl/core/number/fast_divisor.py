@@ -8,7 +8,7 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import Int32, Int64, Numeric, Uint32, is_dynamic, numeric
 from dsl.core.number.operators import truncated_divmod
-from dsl.core.phrase import Phrase, cast
+from dsl.core.phrase import Phrase, cast, shown
 
 
 class FastDivmodDivisor:
@@ -23,7 +23,7 @@ class FastDivmodDivisor:
         number = numeric(divisor)
         if number is None or not number.is_integer:
             raise DSLUserCodeTypeError(
-                f"divisor must be an integer, got {divisor!r}", fix=Phrase("convert it: {cast}", cast=cast(Int32))
+                f"divisor must be an integer, got {shown(divisor)}", fix=Phrase("convert it: {cast}", cast=cast(Int32))
             )
         if not is_dynamic(number) and number.value == 0:
             raise DSLUserCodeValueError("a divisor is not 0", fix="give the number of parts")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic, mlir
 from dsl.core.number.dtypes import Boolean, Int8, Int32, Int64, Numeric, is_dynamic, numeric
-from dsl.core.phrase import Phrase, cast
+from dsl.core.phrase import Phrase, cast, shown
 
 _FAR = 1 << 30  # elements
 _NAMES = {
@@ -376,7 +376,7 @@ def from_address(dtype: type[Numeric], address, space: AddressSpace, alignment_b
         )
     if not isinstance(alignment_bytes, int) or alignment_bytes < 0 or alignment_bytes & (alignment_bytes - 1):
         raise DSLUserCodeTypeError(
-            f"alignment must be a power of two, got {alignment_bytes!r}", fix="write 4, 8, 16, ..."
+            f"alignment must be a power of two, got {shown(alignment_bytes)}", fix="write 4, 8, 16, ..."
         )
     width = Int64 if space in (AddressSpace.generic, AddressSpace.gmem) else Int32
     value = mlir.result("llvm.inttoptr", mlir.ptr(space), width(number).ir())

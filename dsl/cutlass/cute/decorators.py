@@ -8,6 +8,7 @@ from typing import Any, TypeVar, overload
 
 from dsl.core.diagnosis import author_traceback
 from dsl.core.errors import DSLUserCodeError, warn_not_portable
+from dsl.core.phrase import shown
 from dsl.cutlass.grammar import GRAMMAR, Constexpr
 from dsl.launch.call.compiler import Options
 from dsl.launch.call.jit import CompiledFunction, JitFunction, compile_function
@@ -95,7 +96,7 @@ def _option_text(option: object) -> str:
         option = option()
     if not isinstance(option, _Option):
         raise DSLUserCodeError(
-            f"cute.compile[...] takes compile options, got {option!r}",
+            f"cute.compile[...] takes compile options, got {shown(option)}",
             fix='write `cute.compile[cute.KeepPTX, cute.GPUArch("sm_90a")](f, ...)`',
             id="CONFIG_MALFORMED_COMPILE_OPTIONS",
         )

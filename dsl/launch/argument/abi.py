@@ -15,7 +15,7 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import BFloat16, Boolean, Int8, Int16, Int32, Int64, Numeric, Uint8, Uint16, Uint32, Uint64
 from dsl.core.number.float_formats import FORMATS
 from dsl.core.number.pointer import AddressSpace, Pointer, natural_alignment
-from dsl.core.phrase import Phrase
+from dsl.core.phrase import Phrase, shown
 from dsl.launch.argument import dlpack
 from dsl.launch.argument.symbolic_int import SymInt
 from dsl.layout import Layout
@@ -85,7 +85,7 @@ def alignment_of(assumed_align: int | None, dtype: type[Numeric]) -> int:
         return natural_alignment(dtype)
     if not isinstance(assumed_align, int) or assumed_align < 1 or assumed_align & (assumed_align - 1):
         raise DSLUserCodeValueError(
-            f"assumed_align must be a power of two in bytes, got {assumed_align!r}", fix="write 4, 8, 16, ..."
+            f"assumed_align must be a power of two in bytes, got {shown(assumed_align)}", fix="write 4, 8, 16, ..."
         )
     return assumed_align
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import Numeric
 from dsl.core.number.pointer import AddressSpace
+from dsl.core.phrase import shown
 from dsl.launch.argument.abi import StreamType, TensorType, alignment_of
 from dsl.launch.argument.symbolic_int import SymInt
 
@@ -44,7 +45,7 @@ def make_fake_tensor(
     for leaf in shape + stride:
         if isinstance(leaf, bool) or not isinstance(leaf, (int, SymInt)):
             raise DSLUserCodeTypeError(
-                f"an extent or stride must be an int or a sym_int(), got {leaf!r}",
+                f"an extent or stride must be an int or a sym_int(), got {shown(leaf)}",
                 fix="write an int, or sym_int() for one that is known at run time",
             )
     return FakeTensor(TensorType(dtype, shape, stride, alignment_of(assumed_align, dtype), AddressSpace(memspace)))

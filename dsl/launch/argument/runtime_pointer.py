@@ -8,6 +8,7 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import Numeric
 from dsl.core.number.pointer import AddressSpace
+from dsl.core.phrase import shown
 from dsl.launch.argument.abi import PointerType, alignment_of
 
 
@@ -39,7 +40,7 @@ def make_ptr(
         value = ctypes.cast(value, ctypes.c_void_p).value or 0
     if isinstance(value, bool) or not isinstance(value, int):
         raise DSLUserCodeTypeError(
-            f"Expect int or ctypes.POINTER for value but got type(value)={type(value)}",
+            f"Expect int or ctypes.POINTER for value but got type(value)={shown(type(value))}",
             fix="give the address as an int: `tensor.data_ptr()`",
         )
     alignment_bytes = alignment_of(assumed_align, dtype)

@@ -14,6 +14,7 @@ from dsl.core.diagnosis import spelling
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Numeric, is_dynamic
 from dsl.core.number.operators import type_name
+from dsl.core.phrase import shown
 
 KNOWN = (
     "grid",
@@ -71,7 +72,7 @@ def _check_fallback(kernel: str, value: Any) -> None:
     extents = value if isinstance(value, (tuple, list)) else (value,)
     if value is not None and any(type(extent) is not int or extent != 1 for extent in extents):
         raise DSLUserCodeError(
-            f"`fallback_cluster` of the launch of `{kernel}` is {value!r}: a launch has one shape of cluster here",
+            f"`fallback_cluster` of the launch of `{kernel}` is {shown(value)}: a launch has one shape of cluster here",
             fix="leave `fallback_cluster` out",
         )
 

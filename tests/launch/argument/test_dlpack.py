@@ -1,7 +1,4 @@
-"""Tensors of other libraries read through DLPack.
-
-Modules tested here: dsl/launch/argument/foreign_types.py.
-"""
+"""Tensors of other libraries read through DLPack."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,4 @@
-"""Direct calls answered from memory: what is recognised, and that nothing that changed is.
-
-Modules tested here: dsl/launch/call/dependencies.py.
-"""
+"""Direct calls answered from memory: what is recognised, and that nothing that changed is."""
 
 import math
 import types

@@ -1,7 +1,4 @@
-"""The CUDA device against a stand-in for the driver: what it calls, and what it makes of return codes.
-
-Modules tested here: dsl/quadrants/staging.py.
-"""
+"""The CUDA device against a stand-in for the driver: what it calls, and what it makes of return codes."""
 
 import ctypes
 
