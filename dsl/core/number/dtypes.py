@@ -99,7 +99,7 @@ class Numeric(metaclass=NumericMeta):
         return mlir.i8 if cls is Boolean or cls.is_packed else cls.mlir_type
 
     @classmethod
-    def wrap(cls, value):
+    def wrap(cls, value: Any) -> Any:
         """`value` as this type holds it: integers modulo 2**width, floats rounded."""
         raise DSLUserCodeTypeError(
             Phrase("{type} has no values of its own; use one of its concrete types", type=cls),
@@ -251,7 +251,9 @@ class Integer(Numeric):
     is_integer = True
     width = 32
 
-    wrap = classmethod(static_value.of_integer)
+    @classmethod
+    def wrap(cls, value: Any) -> Any:
+        return static_value.of_integer(cls, value)
 
     @classmethod
     def wrapped(cls, value: int) -> int:
@@ -266,7 +268,10 @@ class Float(Numeric):
     is_float = True
     width = 32
 
-    wrap = classmethod(static_value.of_float)  # as it is; `constant_of` rounds it
+    @classmethod
+    def wrap(cls, value: Any) -> Any:
+        """As it is; `constant_of` rounds it."""
+        return static_value.of_float(cls, value)
 
     @classmethod
     def constant_of(cls, value) -> int | float:
