@@ -1,7 +1,4 @@
-"""What operators give, against numpy and the dtypes measured of apache-tvm 0.26.0.
-
-Modules tested here: dsl/tirx/testing.py.
-"""
+"""What operators give, against numpy and the dtypes measured of apache-tvm 0.26.0."""
 
 from __future__ import annotations
 

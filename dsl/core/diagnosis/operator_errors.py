@@ -108,7 +108,8 @@ _ROWS: list[tuple[str, Callable[[re.Match], tuple[str, str]]]] = [
         _row("unpacks {}, which is one value", lambda kind: "assign it to one name"),
     ),
     (
-        r"(?:'(?P<kind>\w+)' object is not iterable|.*argument after \* must be an iterable, not (?P<other>\w+))",
+        r"(?:'(?P<kind>\w+)' object is not iterable"
+        r"|(?:.*argument|Value) after \* must be an iterable, not (?P<other>\w+))",
         lambda match: (
             f"{_word(match['kind'] or match['other'])} is not iterated",
             _NUMBER if _is_number(match["kind"] or match["other"]) else "give a tuple, a list or a range",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import collections
+import itertools
+
 import pytest
 
 from dsl.emulator.runtime import fragments
-from dsl.emulator.runtime.fragments import Mma
+from dsl.emulator.runtime.fragments import BITS, SHAPES, WGMMA_TYPES, Mma, Wgmma, a_element, b_element, c_element
 from tests.emulator.emit.test_warpgroup import a_place, result_place
 
 # The PTX ISA's figures of register fragments of wgmma.m64nNk16, 9.7.15.5.1: for row 0 to 15 of a warp, the thread and
@@ -75,3 +78,45 @@ def test_a_warp_of_mma_has_the_same(nbytes):
     for row, column, thread, element in cells(D_FIGURE):
         if thread < 32 and column < 8:
             assert fragments.c_element(thread, element) == (row, column)
+
+
+# --- every element is held once ---
+
+FORMS = [Mma(*shape, *types) for shape, every in SHAPES.items() for types in every]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_every_element_is_held_once(form):
+    of_a, of_b, of_c = form.registers
+    a, b = collections.Counter(), collections.Counter()
+    for lane in range(32):
+        for register in range(of_a):
+            row, column = a_element(form, lane, register)
+            a.update((row, column + k) for k in range(form.pack))
+        for register in range(of_b):
+            row, column = b_element(form, lane, register)
+            b.update((row + k, column) for k in range(form.pack))
+    c = collections.Counter(c_element(lane, k) for lane in range(32) for k in range(form.m * form.n // 32))
+    for held, rows, columns in ((a, form.m, form.k), (b, form.k, form.n), (c, form.m, form.n)):
+        assert held == collections.Counter(itertools.product(range(rows), range(columns)))
+    assert of_c * (64 if form.c == "f64" else 32) * 32 == form.m * form.n * BITS[form.c]
+
+
+def test_figures_of_the_isa():
+    """m16n8k16, f16: a0..a7 of lane 5 (figure of A); b of lane 5; c0..c3 of lane 31."""
+    form = Mma(16, 8, 16, "f16", "f16", "f32")
+    assert [a_element(form, 5, register) for register in range(4)] == [(1, 2), (9, 2), (1, 10), (9, 10)]
+    assert [b_element(form, 5, register) for register in range(2)] == [(2, 1), (10, 1)]
+    assert [c_element(31, k) for k in range(4)] == [(7, 6), (7, 7), (15, 6), (15, 7)]
+
+
+def test_forms_of_wgmma():
+    """Integer forms have N of 8, 24 and multiples of 16; others every multiple of 8 to 256."""
+    floats = [n for n in range(1, 300) if Wgmma(n, "bf16", "bf16", "f32").exists]
+    assert floats == list(range(8, 257, 8))
+    assert [n for n in floats if not Wgmma(n, "s8", "u8", "s32").exists] == [40, *range(56, 257, 16)]
+    assert not Wgmma(8, "f16", "bf16", "f32").exists
+    assert {types[0]: Wgmma(8, *types).k for types in WGMMA_TYPES} == {
+        "f16": 16, "bf16": 16, "tf32": 8, "e4m3": 32, "e5m2": 32, "s8": 32, "u8": 32, "b1": 256,
+    }  # fmt: skip
+    assert Wgmma(256, "f16", "f16", "f32").registers == 128 and Wgmma(256, "f16", "f16", "f16").registers == 64

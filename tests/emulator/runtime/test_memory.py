@@ -1,52 +1,83 @@
-"""Device allocations: what is registered, and what a report says of an address that no longer is."""
+"""Device allocations: ranges, the table of intervals, and the one nearest to an address."""
 
-from __future__ import annotations
+import ctypes
 
-import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
-from dsl import emulator
-from dsl.emulator.runtime.memory import Allocation
+from dsl.emulator import context
+from dsl.emulator.runtime.memory import Allocation, Memory, Window, interval_table, nearest
 
-KERNEL = """
-.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 p)
-{
-  .reg .b32 %v; .reg .b64 %p;
-  ld.param.u64 %p, [p]; ld.global.b32 %v, [%p]; st.global.b32 [%p], %v;
-  ret;
-}
-"""
+RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20)), max_size=8)
 
 
-def test_an_address_is_remembered_once_all_its_registrations_are_gone():
-    memory = emulator.Memory()
-    memory.register(4096, 64, "first")
-    memory.register(4096, 32, "again")
+def allocations(ranges):
+    return [Allocation(start, size, str(k)) for k, (start, size) in enumerate(ranges)]
+
+
+@given(RANGES)
+def test_the_table_covers_exactly_the_allocated_bytes(ranges):
+    table = list(interval_table(allocations(ranges)))
+    rows = [tuple(table[k : k + 3]) for k in range(0, len(table), 3)]
+    covered = {byte for low, high, _ in rows for byte in range(low, high)}
+    assert covered == {byte for start, size in ranges for byte in range(start, start + size)}
+    assert all(before[1] <= after[0] for before, after in zip(rows, rows[1:]))
+
+
+def test_overlapping_ranges_are_of_both_kinds():
+    own = [Allocation(8, 8, "window", 2)]
+    assert list(interval_table([Allocation(0, 10, "a", 1), Allocation(20, 4, "b", 1)], own)) == [0, 16, 3, 20, 24, 1]
+
+
+@given(RANGES.filter(bool), st.integers(-10, 90))
+def test_the_nearest_allocation(ranges, address):
+    every = sorted(allocations(ranges), key=lambda each: each.address)
+
+    def gap(each):
+        return max(each.address - address, address - each.end + 1, 0)
+
+    best, offset = nearest(every, address)
+    assert gap(best) == min(map(gap, every)) and offset == address - best.address
+    assert nearest([], address) is None
+
+
+def test_registering_is_counted_and_undone():
+    memory = Memory()
+    start = memory.signature
+    memory.register(4096, 16, "a")
+    memory.register(4096, 32, "view of a")
+    memory.register(8192, 0, "nothing")
+    assert [(each.size_bytes, each.label) for each in memory.allocations()] == [(16, "a"), (32, "view of a")]
     memory.unregister(4096)
-    assert memory.freed(4096) is None
+    assert [each.label for each in memory.allocations()] == ["a"] and memory.freed(4096) is None
     memory.unregister(4096)
-    assert memory.freed(4096 + 63) == Allocation(4096, 64, "first")
-    assert memory.freed(4096 + 64) is None and memory.freed(4095) is None
-    memory.register(4128, 64, "later")
-    memory.unregister(4128)
-    assert memory.freed(4140) == Allocation(4128, 64, "later") and memory.freed(4100).label == "first"
+    memory.unregister(4096)  # unknown now
+    assert memory.allocations() == [] and memory.signature == start and memory.freed(4100).label == "a"
+    assert memory.allocations() == [] and memory.freed(4096 + 16) is None
 
 
-def test_a_pointer_to_a_freed_tensor():
-    array, other, memory = np.zeros(64, np.int32), np.zeros(4, np.int32), emulator.Memory()
-    address = array.ctypes.data
-    memory.register(address, array.nbytes, "weights")
-    memory.register(other.ctypes.data, other.nbytes, "other")
-    arguments = emulator.load(KERNEL), "k", (1, 1, 1), (32, 1, 1), [(address + 128).to_bytes(8, "little")], memory
-    emulator.launch(*arguments)
-    memory.unregister(address)
-    with pytest.raises(emulator.Fault) as caught:
-        emulator.launch(*arguments)
-    text = str(caught.value)
-    assert "read of 4 bytes" in text and "; `weights` (256 bytes) was there and is freed" in text
-    assert text.endswith(
-        "fix: keep the tensor until the kernel has run, if it was meant: a pointer alone does not hold it"
-    )
+def test_the_signature_is_that_of_the_ranges_in_any_order():
+    one, two = Memory(), Memory()
+    for memory, order in ((one, (1, 2, 3)), (two, (3, 1, 2))):
+        for k in order:
+            memory.register(4096 * k, 8 * k, "x")
+    assert one.signature == two.signature != Memory().signature
+    assert ctypes.c_int64.from_address(one.addresses[0]).value == one.signature
+
+
+def test_memory_of_its_own_is_aligned_and_given_back_once():
+    memory = Memory()
+    address = memory.alloc(100, "own")
+    assert address % 256 == 0 and [each.label for each in memory.allocations()] == ["own"]
+    ctypes.memset(address, 1, 100)
+    memory.free(address)
+    with pytest.raises(ValueError, match=f"0x{address:x} is not the start of an allocation made here"):
+        memory.free(address)
+
+
+def test_a_window_for_shared_memory_starts_at_4_gib():
+    window = Window(1000)
+    ctypes.memset(window.address, 7, 1000)
+    assert window.address % (1 << 32) == 0 and window.size_bytes == 1000
+    window.close()
+    assert context.GLOBAL  # the kind of what is registered

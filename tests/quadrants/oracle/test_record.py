@@ -4,7 +4,7 @@ A value is compared with its type and every bit, text that is printed character 
 that it has there, or a subclass: its words are our own.
 
 Modules tested here: dsl/quadrants/assignable.py, dsl/quadrants/atomic.py, dsl/quadrants/expression.py,
-dsl/quadrants/grammar.py, dsl/quadrants/hooks.py, dsl/quadrants/math.py, dsl/quadrants/rewrite_expression.py,
+dsl/quadrants/grammar.py, dsl/quadrants/hooks.py, dsl/quadrants/rewrite_expression.py,
 dsl/quadrants/rewrite_statement.py.
 """
 
