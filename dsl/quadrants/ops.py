@@ -273,7 +273,14 @@ def _truncating(name: str, place: int, python: Callable):
     return function
 
 
-raw_div = _truncating("raw_div", 0, lambda a, b: int(a / b) if isinstance(a, int) and isinstance(b, int) else a / b)
+def _raw_quotient(a, b):
+    if not (isinstance(a, int) and isinstance(b, int)):
+        return a / b
+    quotient = builtins.abs(a) // builtins.abs(b)  # exact, past the integers that a float holds too
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+raw_div = _truncating("raw_div", 0, _raw_quotient)
 raw_mod = _truncating("raw_mod", 1, math.fmod)
 
 
