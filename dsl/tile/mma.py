@@ -262,7 +262,7 @@ class MmaAtom(Constant):
             )
         if getattr(field, "value", field) != "accum_c":
             raise DSLUserCodeValueError(
-                f"{method}: the field of a warpgroup's atom must be warpgroup.Field.ACCUMULATE, got {field!r}",
+                f"{method}: the field of a warpgroup's atom must be warpgroup.Field.ACCUMULATE, got {shown(field)}",
                 fix="tiled_mma.set(cute.nvgpu.warpgroup.Field.ACCUMULATE, True)",
             )
 

@@ -23,6 +23,7 @@ from dsl.core.number.dtypes import (
     Uint8,
 )
 from dsl.core.number.operators import type_name
+from dsl.core.phrase import shown
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.tile.constant import Constant
 from dsl.tile.major import OperandMajorMode
@@ -129,7 +130,7 @@ class WarpgroupMmaOp(MmaOperation, Constant):
         shape = self.shape_mnk
         if not isinstance(shape, tuple) or len(shape) not in (2, 3):
             raise DSLUserCodeError(
-                f"instruction_shape of {name} must be (M, N) or (M, N, K), got {shape!r}", fix=f"(64, 128, {k})"
+                f"instruction_shape of {name} must be (M, N) or (M, N, K), got {shown(shape)}", fix=f"(64, 128, {k})"
             )
         if len(shape) == 2:
             object.__setattr__(self, "shape_mnk", shape := (*shape, k))

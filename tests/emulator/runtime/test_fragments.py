@@ -82,10 +82,10 @@ def test_a_warp_of_mma_has_the_same(nbytes):
 
 # --- every element is held once ---
 
-FORMS = [Mma(*shape, *types) for shape, every in SHAPES.items() for types in every]
+EVERY_FORM = [Mma(*shape, *types) for shape, every in SHAPES.items() for types in every]
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+@pytest.mark.parametrize("form", EVERY_FORM, ids=lambda form: form.name)
 def test_every_element_is_held_once(form):
     of_a, of_b, of_c = form.registers
     a, b = collections.Counter(), collections.Counter()
