@@ -114,9 +114,19 @@ def element_iterator(tensor: Tensor, coord: Any) -> Any:
         return tensor.iterator + offset if is_leaf else add(tensor.iterator, offset)
     if not isinstance(tensor.layout, ComposedLayout):
         return moved(tensor, offset, divisor_of(offset))
-    inner, index = tensor.layout.inner, add(tensor.layout.offset, offset)
-    divisor = math.gcd(divisor_of(index), 1 << inner.base) if isinstance(inner, Swizzle) else 1
-    return moved(tensor, inner(index), divisor)
+    inner = tensor.layout.inner
+    if not isinstance(inner, Swizzle):
+        return moved(tensor, inner(add(tensor.layout.offset, offset)), 1)
+    # Whole periods are added behind the swizzle, as a number: elements at one place of theirs share its arithmetic.
+    whole = offset - offset % _period(inner) if isinstance(offset, int) else 0
+    index = add(tensor.layout.offset, offset - whole)
+    at = moved(tensor, inner(index), math.gcd(divisor_of(index), 1 << inner.base))
+    return moved(type(tensor)(at, Layout(1, 0)), whole, whole) if whole else at
+
+
+def _period(swizzle: Swizzle) -> int:
+    """How many elements a swizzle of elements permutes among themselves."""
+    return 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift))
 
 
 def kept_together(layout: ComposedLayout) -> int:
