@@ -9,6 +9,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from dsl.tile.tensor import Tensor
+
 # Implementation modules, whose names their packages have too. Programs import from either.
 IMPLEMENTATIONS = {
     "cutlass.cute": ("algorithm", "atom", "core", "tensor", "tuple"),
@@ -22,6 +24,9 @@ IMPLEMENTATIONS = {
     "cutlass.tensor_utils": ("layout",),
     "cutlass.utils": ("hardware_info", "layout", "smem_allocator", "static_persistent_tile_scheduler"),
 }
+
+# Names that only an implementation module has.
+HIDDEN: dict[str, dict[str, Any]] = {"cutlass.cute.tensor": {"_Tensor": Tensor}}
 
 
 def module(name: str, attribute: Callable[[str], Any], names: Callable[[], list[str]] = list) -> ModuleType:
@@ -50,8 +55,12 @@ def register_implementations() -> None:
             whole.__path__ = []
         for name in inner:
             if f"{whole.__name__}.{name}" not in sys.modules:
-                module(f"{package}.{name}", _of(whole), lambda whole=whole: list(whole.__all__))
+                module(
+                    f"{package}.{name}",
+                    _of(whole, HIDDEN.get(f"{package}.{name}", {})),
+                    lambda whole=whole: list(whole.__all__),
+                )
 
 
-def _of(whole: ModuleType) -> Callable[[str], Any]:
-    return lambda name: getattr(whole, name)
+def _of(whole: ModuleType, hidden: dict[str, Any]) -> Callable[[str], Any]:
+    return lambda name: hidden[name] if name in hidden else getattr(whole, name)

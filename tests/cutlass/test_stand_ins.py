@@ -20,3 +20,10 @@ def test_names_are_the_packages():
     assert core.make_layout is cute.make_layout and dir(core) == sorted(cute.__all__)
     with pytest.raises(AttributeError, match="cutlass.cute has no name `make_layuot`"):
         core.make_layuot
+
+
+def test_a_class_that_only_its_module_has_can_be_patched(monkeypatch):
+    tensor = importlib.import_module("dsl.cutlass.cute.tensor")
+    assert tensor._Tensor is cute.Tensor
+    monkeypatch.setattr(tensor, "_Tensor", int)
+    assert tensor._Tensor is int

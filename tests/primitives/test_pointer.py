@@ -122,3 +122,12 @@ def test_mistakes(mistake, message):
 def test_a_swizzle_that_has_no_name():
     with pytest.raises(Exception, match="swizzle must be one of none, s32b, s64b, s128b, got 'SW128'"):
         Swizzle.from_name("SW128")
+
+
+def test_a_pointer_of_tensors_is_made_of_a_raw_one():
+    def body(a, b):
+        p = cute.make_ptr(Int32, a.data_ptr(2), AddressSpace.gmem)
+        assert p.dtype is Int32 and not isinstance(p, Pointer)
+        p.store(0)
+
+    assert kernels.run(body, numbers(4)).tolist() == [0, 1, 0, 3]

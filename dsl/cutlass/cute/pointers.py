@@ -13,7 +13,9 @@ from dsl.layout import Swizzle
 def make_ptr(
     dtype: type[Numeric], value, mem_space: AddressSpace = AddressSpace.generic, *, assumed_align: int | None = None
 ) -> Pointer:
-    """A pointer at the integer address `value`."""
+    """A pointer at the integer address `value`, or at another pointer's."""
+    if isinstance(value, Pointer):
+        value = value.toint()
     return pointer.from_address(dtype, value, mem_space, assumed_align or 0)
 
 
