@@ -1,5 +1,7 @@
 """Small kernels around one function, whose arrays are numpy's."""
 
+import tempfile
+
 import numpy as np
 
 from dsl.cutlass import Array, Constexpr, cute
@@ -30,5 +32,6 @@ def run(function, a, b=None, threads: int = 1, blocks: int = 1) -> np.ndarray:
 def ptx(function, a=None, threads: int = 32) -> str:
     """The PTX of a kernel that calls `function`, for sm_90a."""
     target = from_dlpack(np.zeros(64, np.int32) if a is None else a)
-    compiled = cute.compile(host, function, threads, 1, target, target, options="--keep-ptx --gpu-arch sm_90a")
-    return compiled.__ptx__
+    with tempfile.TemporaryDirectory() as folder:
+        options = f"--keep-ptx --gpu-arch sm_90a --dump-dir {folder}"
+        return cute.compile(host, function, threads, 1, target, target, options=options).__ptx__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,11 +15,19 @@ _NAME = "cutlass.experimental.task_scheduling"
 _MODULES = ("enums", "memory", "resources", "schedule_builder", "task", "task_manager")
 
 
+@functools.cache
+def _names() -> set[str]:
+    """The names of all its modules: some have others' too."""
+    return set().union(
+        *(_upstream.names(module) or () for module in (_NAME, *(f"{_NAME}.{each}" for each in _MODULES)))
+    )
+
+
 def _attribute(module: str) -> Callable[[str], Any]:
     missing = _refuser(module)
 
     def attribute(name: str) -> Any:
-        if name.startswith("__") or name not in (_upstream.names(module) or ()):
+        if name.startswith("__") or name not in _names():
             return missing(name)
         return _RefusedDeclaration(f"{module}.{name}", "run the file with NVIDIA's compiler")
 
