@@ -24,6 +24,15 @@ def test_the_fix_names_the_phase_or_the_lane(name):
 
 
 TEXTS = {
+    "a multicast to a block that has exited": """\
+EXITED_BLOCK
+    copy of 256 bytes at smem+0x0 of block (1, 0, 0), which has exited
+    in `k`, block (0, 0, 0), thread (0, 0, 0) = warp 0, lane 0
+    PTX line 28: @%q cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \
+[%a], [%x], 256, [%b], 3;
+fix: leave the block out of the multicast's mask, or let no block end before the others have made their last \
+access to its shared memory: barrier.cluster.arrive and .wait at the end of the kernel \
+(cute.arch.cluster_arrive and cluster_wait)""",
     "a multicast that is read before its phase": """\
 RACE
     reads smem+0x0, which the bulk copy at PTX line 23 still writes: nobody has waited for it
