@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from typing import Any, SupportsFloat
+from typing import Any, SupportsFloat, TypeVar
 
 from dsl.core.number import dtypes
 from dsl.core.number.dtypes import Boolean, Numeric
@@ -82,9 +82,10 @@ class DataType:
 
 
 _conversion: list[Callable[[Any, DataType], Any]] = []
+_Function = TypeVar("_Function", bound=Callable)
 
 
-def conversion(function: Callable[[Any, DataType], Any]) -> Callable[[Any, DataType], Any]:
+def conversion(function: _Function) -> _Function:
     """Register what a call of an element type does: `function(value, dtype)`, which knows vectors and places."""
     _conversion[:] = [function]
     return function

@@ -16,6 +16,7 @@ EXPRESSIONS = {
     "(y * 2 + 1) * (x * 2)": (lambda x, y: (y * 2 + 1) * (x * 2), 2),
     "y << 3": (lambda x, y: y << 3, 8),
     "(y << 3) - 2": (lambda x, y: (y << 3) - 2, 8),
+    "(y * 2 + 1) << 2": (lambda x, y: (y * 2 + 1) << 2, 8),
     "y & 12": (lambda x, y: y & 12, 4),
     "y * 12 - x * 8": (lambda x, y: y * 12 - x * 8, 4),
     "x + y": (lambda x, y: x + y, 1),
