@@ -21,8 +21,15 @@ IMPLEMENTATIONS = {
     "cutlass.cute.nvgpu.warpgroup": ("helpers", "mma"),
     "cutlass.pipeline": ("helpers", "sm90"),
     "cutlass.memory": ("smem",),
-    "cutlass.tensor_utils": ("layout",),
-    "cutlass.utils": ("hardware_info", "layout", "smem_allocator", "static_persistent_tile_scheduler"),
+    "cutlass.tensor_utils": ("layout", "tensormap"),
+    "cutlass.utils": (
+        "hardware_info",
+        "layout",
+        "smem_allocator",
+        "static_persistent_tile_scheduler",
+        "grouped_gemm_persistent_tile_scheduler",
+        "tensormap_manager",
+    ),
 }
 
 # Names that only an implementation module has.

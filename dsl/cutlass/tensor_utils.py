@@ -2,7 +2,8 @@
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.tile.major import LayoutEnum
+from dsl.tile.tensor_map_manager import TensorMapManager, TensorMapUpdateMode
 
-__all__ = ["LayoutEnum"]
+__all__ = ["LayoutEnum", "TensorMapManager", "TensorMapUpdateMode"]
 
 __getattr__ = _refuser("cutlass.tensor_utils")

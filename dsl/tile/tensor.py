@@ -48,7 +48,7 @@ class Tensor:
     def element_type(self) -> type[Numeric]:
         return self.pointer().dtype
 
-    dtype = element_type
+    dtype = _dtype = element_type  # programs ask for upstream's private name too
 
     @property
     def memspace(self) -> AddressSpace:

@@ -14,7 +14,7 @@ from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.gpu import tma
 from dsl.gpu.sync import elect_one
-from dsl.layout.int_tuple import wrap
+from dsl.layout.int_tuple import flatten_to_tuple
 from dsl.tile.tensor import Tensor
 from dsl.tile.tma import MAP_BYTES, MOST_MODES, TmaAtom
 from dsl.tile.tma_copy import require_atom
@@ -46,7 +46,7 @@ def copy_tensormap(tma_atom: TmaAtom, tensormap_ptr: Pointer) -> None:
 def update_tma_descriptor(tma_atom: TmaAtom, gmem_tensor: Tensor, tma_desc_ptr: Pointer) -> None:
     """Let the tensor map at `tma_desc_ptr` describe another tensor: its address, extents and strides; in one lane."""
     atom, target = require_atom(tma_atom), _require_map(tma_desc_ptr, "tma_desc_ptr", *_GLOBAL, AddressSpace.smem)
-    shapes, strides = wrap(gmem_tensor.shape), wrap(gmem_tensor.stride)
+    shapes, strides = flatten_to_tuple(gmem_tensor.shape), flatten_to_tuple(gmem_tensor.stride)
     bytes_of = atom.value_type.storage_width // 8
     in_shared = target.space is AddressSpace.smem
     start = Int64(gmem_tensor.pointer().toint())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from dsl.core.number.dtypes import BFloat16, Float16, Float32, Float64, Int32, I
 from dsl.core.number.operators import select, type_name
 from dsl.core.number.pointer import AddressSpace, Pointer, element_name
 from dsl.layout import ComposedLayout, E, Layout, Swizzle
-from dsl.layout.int_tuple import ScaledBasis, flatten_to_tuple, text, wrap
+from dsl.layout.int_tuple import ScaledBasis, flatten_to_tuple, is_constant, text, wrap
 from dsl.tile.tensor import Tensor
 
 MAP_BYTES, MAP_ALIGNMENT_BYTES, MOST_MODES, MOST_BOX = 128, 64, 5, 256
@@ -207,11 +207,11 @@ def make_tiled_tma_atom(
         )
     dtype = internal_type or gmem_tensor.element_type
     _check_gmem(gmem_tensor, dtype)
-    shapes, strides = wrap(gmem_tensor.shape), wrap(gmem_tensor.stride)
-    tile = _tile_of(cta_tiler, len(shapes))
+    shapes, strides = flatten_to_tuple(gmem_tensor.shape), flatten_to_tuple(gmem_tensor.stride)
+    tile = _tile_of(cta_tiler, len(wrap(gmem_tensor.shape)))
     swizzle, slayout = _smem_tile(smem_layout_, tile, dtype)
-    order, box = _box(tile, slayout, swizzle, dtype)
-    order += [mode for mode in range(len(shapes)) if mode not in order]
+    order, box = _box(_tile_basis(gmem_tensor.shape, tile), slayout, swizzle, dtype)
+    order += [mode for mode in range(len(shapes)) if mode not in order and not is_constant(strides[mode], 0)]
     box += [1] * (len(order) - len(box))
     _check_box(gmem_tensor, order, box, dtype)
     described = _describe(
@@ -222,12 +222,8 @@ def make_tiled_tma_atom(
         dtype,
         swizzle,
     )
-    basis = tuple(E(order.index(mode)) for mode in range(len(shapes)))
-    zero = (0,) * len(shapes)
-    if isinstance(gmem_tensor.shape, tuple):
-        coordinates = Tensor(zero, Layout(gmem_tensor.shape, basis))
-    else:
-        coordinates = Tensor(zero, Layout(gmem_tensor.shape, basis[0]))
+    basis = _numbered(gmem_tensor.shape, lambda mode: E(order.index(mode)) if mode in order else 0)
+    coordinates = Tensor((0,) * len(order), Layout(gmem_tensor.shape, basis))
     return TmaInfo(TmaAtom(op, dtype, tuple(box), tuple(order), described), coordinates, smem_layout_)
 
 
@@ -250,10 +246,10 @@ def _check_gmem(tensor: Any, dtype: type[Numeric]) -> None:
             f"internal_type is as wide as the tensor's elements, and {dtype} is not as wide as {tensor.element_type}",
             fix="recast the tensor",
         )
-    shapes = wrap(tensor.shape)
-    if any(isinstance(mode, tuple) for mode in shapes) or len(shapes) > MOST_MODES:
+    modes = sum(not is_constant(stride, 0) for stride in flatten_to_tuple(tensor.stride))
+    if not 1 <= modes <= MOST_MODES:
         raise DSLUserCodeError(
-            f"a tensor for TMA must have 1 to {MOST_MODES} modes, none of them nested, got {text(tensor.shape)}",
+            f"a tensor for TMA must have 1 to {MOST_MODES} modes whose stride is not 0, got {tensor.layout}",
             fix="flatten it, or slice a mode off",
         )
     if tensor.pointer().alignment_bytes % 16:
@@ -304,10 +300,31 @@ def _smem_tile(layout: Any, tile: tuple[int, ...], dtype: type[Numeric]) -> tupl
     return swizzle, Layout(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
 
 
-def _box(tile: tuple[int, ...], slayout: Layout, swizzle: Swizzle, dtype: type[Numeric]) -> tuple[list[int], list[int]]:
-    """The tensor's modes that the box extends along, as they follow one another in shared memory, and how far."""
+def _numbered(shape: Any, function: Callable[[int], Any], first: int = 0) -> Any:
+    """`function` of the number of each leaf of a shape, from left to right."""
+    if not isinstance(shape, tuple):
+        return function(first)
+    values = []
+    for mode in shape:
+        values.append(_numbered(mode, function, first))
+        first += len(flatten_to_tuple(mode))
+    return tuple(values)
+
+
+def _tile_basis(shape: Any, tile: tuple[int, ...]) -> Layout:
+    """The tile's elements as coordinates of the tensor, whose leaves are counted from left to right."""
+    basis = wrap(_numbered(shape, E))
+    modes = [
+        lay.composition(Layout(mode, stride), extent) if isinstance(mode, tuple) else Layout(extent, stride)
+        for mode, stride, extent in zip(wrap(shape), basis, tile)
+    ]
+    return Layout(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
+
+
+def _box(basis: Layout, slayout: Layout, swizzle: Swizzle, dtype: type[Numeric]) -> tuple[list[int], list[int]]:
+    """The tensor's leaves that the box extends along, as they follow one another in shared memory, and how far."""
     inverse = lay.right_inverse(slayout)
-    runs = lay.coalesce(lay.composition(lay.make_identity_layout(tile), inverse))
+    runs = lay.coalesce(lay.composition(basis, inverse))
     order: list[int] = []
     box: list[int] = []
     for extent, stride in zip(flatten_to_tuple(runs.shape), flatten_to_tuple(runs.stride)):
@@ -342,7 +359,7 @@ def _part_of_one_block(box: list[int], blocks: int) -> list[int]:
 
 
 def _check_box(tensor: Tensor, order: list[int], box: list[int], dtype: type[Numeric]) -> None:
-    strides = wrap(tensor.stride)
+    strides = flatten_to_tuple(tensor.stride)
     contiguous = strides[order[0]]
     if not (isinstance(contiguous, int) and contiguous == 1):
         raise DSLUserCodeError(
@@ -364,7 +381,7 @@ def _check_box(tensor: Tensor, order: list[int], box: list[int], dtype: type[Num
         if (
             static_stride is not None
             and static_stride * dtype.storage_width // 8 % 16
-            and wrap(tensor.shape)[mode] != 1
+            and flatten_to_tuple(tensor.shape)[mode] != 1
         ):
             raise DSLUserCodeError(
                 f"stride of mode {mode} of {tensor.layout} must be a multiple of 16 bytes, got "

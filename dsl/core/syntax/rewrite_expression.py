@@ -323,8 +323,10 @@ def is_hook(function: ast.expr) -> bool:
 
 
 def _is_authors_function(value: Any) -> bool:
+    if isinstance(value, type):
+        return value.__module__.partition(".")[0] != "dsl"
     code = getattr(getattr(value, "function", value), "__code__", None)
-    return isinstance(value, type) or (isinstance(code, types.CodeType) and not is_ours(code))
+    return isinstance(code, types.CodeType) and not is_ours(code)
 
 
 def _stays(callee: Any) -> bool:

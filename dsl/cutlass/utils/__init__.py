@@ -6,6 +6,14 @@ from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.cutlass.utils import hopper_helpers, hopper_helpers as sm90, tensor_helpers
 from dsl.launch.argument.float8_tensors import create_cute_tensor_for_fp8, is_fp8_dtype
 from dsl.launch.hardware_info import HardwareInfo
+from dsl.tile.grouped_scheduler import (
+    GroupedGemmGroupSearchState,
+    GroupedGemmTileSchedulerHelper,
+    GroupedWorkTileInfo,
+    GroupSearchResult,
+    StaticPersistentGroupTileScheduler,
+    create_initial_search_state,
+)
 from dsl.tile.hopper import (
     compute_tile_shape_or_override,
     get_smem_layout_atom as sm90_get_smem_layout_atom,
@@ -16,16 +24,24 @@ from dsl.tile.hopper import (
     sm90_get_smem_store_op,
 )
 from dsl.tile.memory import SmemAllocator
+from dsl.tile.tensor_map_manager import TensorMapManager
 from dsl.tile.tile_scheduler import PersistentTileSchedulerParams, StaticPersistentTileScheduler, WorkTileInfo
 
 __all__ = [
+    "GroupSearchResult",
+    "GroupedGemmGroupSearchState",
+    "GroupedGemmTileSchedulerHelper",
+    "GroupedWorkTileInfo",
     "HardwareInfo",
     "PersistentTileSchedulerParams",
     "SmemAllocator",
+    "StaticPersistentGroupTileScheduler",
     "StaticPersistentTileScheduler",
+    "TensorMapManager",
     "WorkTileInfo",
     "compute_tile_shape_or_override",
     "create_cute_tensor_for_fp8",
+    "create_initial_search_state",
     "get_smem_capacity_in_bytes",
     "hopper_helpers",
     "is_fp8_dtype",
@@ -46,5 +62,5 @@ _refused = _refuser("cutlass.utils")
 
 
 def __getattr__(name: str) -> object:
-    """`LayoutEnum` is of `cutlass.tensor_utils`; upstream has it here too, and does not list it."""
-    return _tensor_utils.LayoutEnum if name == "LayoutEnum" else _refused(name)
+    """What is of `cutlass.tensor_utils`; upstream has it here too, and does not list it."""
+    return getattr(_tensor_utils, name) if name in ("LayoutEnum", "TensorMapUpdateMode") else _refused(name)

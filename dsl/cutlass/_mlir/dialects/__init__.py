@@ -13,9 +13,11 @@ from typing import Any
 from dsl.core import trace as _trace
 from dsl.core.diagnosis.unsupported_names import RefusedWhenUsed as _RefusedWhenUsed
 from dsl.core.ir import builders as _builders
+from dsl.core.number.dtypes import numeric as _numeric
 from dsl.core.number.ssa_number import with_operators as _with_operators
 from dsl.cutlass import stand_ins as _stand_ins
 from dsl.cutlass._mlir.dialects import upstream_only as _upstream_only
+from dsl.gpu import functions as _functions
 
 _MLIRS = ("arith", "builtin", "cf", "func", "gpu", "llvm", "math", "nvgpu", "nvvm", "scf", "ub", "vector")
 _NVIDIAS = ("core", "cuda", "cute", "cute_nvgpu", "iket", "lir", "pyir")
@@ -37,6 +39,23 @@ _OURS: dict[tuple[str, str], Callable] = {
     ("nvvm", "AtomicOpKind"): _upstream_only.AtomicOpKind,
     ("nvvm", "MemOrderKind"): _upstream_only.MemOrderKind,
     ("nvvm", "MemScopeKind"): _upstream_only.MemScopeKind,
+}
+
+
+def _elementary(name: str) -> Callable:
+    """A function of `math` that LLVM has no instruction for: the expression of `cute.math` in the op's place."""
+
+    def op(*operands, fastmath=None, results=None, loc=None, ip=None) -> Any:
+        return getattr(_functions, name)(*map(_numeric, operands)).ir()
+
+    op.__name__ = name
+    return op
+
+
+_OURS |= {
+    ("math", name): _elementary(name)
+    for name in "acos acosh asin asinh atan atan2 atanh cbrt cos cosh erf erfc exp expm1 log log10 log1p log2 sin sinh "
+    "tan tanh".split()
 }
 
 
