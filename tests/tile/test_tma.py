@@ -216,7 +216,7 @@ REFUSED = [
         "a box of (8,2) has no parts for the blocks it is multicast to",
     ),
     (GOOD, tiled((8, 16), (16, 1), internal_type=Float32), "Float32 is not as wide as Float16"),
-    (np.zeros((2,) * 6, np.float16), tiled((2,) * 6), "must have 1 to 5 modes, none of them nested"),
+    (np.zeros((2,) * 6, np.float16), tiled((2,) * 6), "must have 1 to 5 modes whose stride is not 0"),
     (
         GOOD,
         lambda t: cpasync.make_tiled_tma_atom(
@@ -237,6 +237,37 @@ def test_what_tma_cannot_do_is_refused(array, call, text):
     with pytest.raises(DSLUserCodeError) as caught:
         make(from_dlpack(array, assumed_align=16), call)
     assert text in str(caught.value) and "test_tma.py" in str(caught.value) and "fix: " in str(caught.value)
+
+
+NESTED = [  # layout, and NVIDIA's tensor of coordinates for tiles of (64, 32)
+    (
+        ((128, 64, ((2, 3), 4)), (64, 1, ((8192, 16384), 49152))),
+        "tensor<(0,0,0,0,0) o (128,64,((2,3),4)):(1@1,1@0,((1@2,1@3),1@4))>",
+    ),
+    (
+        ((128, 64, ((2, 3), 4)), (64, 1, ((0, 16384), 49152))),
+        "tensor<(0,0,0,0) o (128,64,((2,3),4)):(1@1,1@0,((0,1@2),1@3))>",
+    ),
+    (
+        (((64, 2), (32, 2), 5), ((32, 8192), (1, 4096), 65536)),
+        "tensor<(0,0,0,0,0) o ((64,2),(32,2),5):((1@1,1@2),(1@0,1@3),1@4)>",
+    ),
+    (((128, 64, 1), (64, 1, 0)), "tensor<(0,0) o (128,64,1):(1@1,1@0,0)>"),
+]
+
+
+@pytest.mark.parametrize("layout, text", NESTED, ids=range(len(NESTED)))
+def test_coordinates_of_nested_modes(layout, text):
+    """Modes of stride 0 are no dimensions of the tensor map: their coordinate does not count."""
+    kept = []
+
+    def call(tensor):
+        whole = cute.make_tensor(tensor.iterator, cute.make_layout(layout[0], stride=layout[1]))
+        smem = cute.make_composed_layout(cute.make_swizzle(2, 4, 3), 0, cute.make_layout((64, 32), stride=(32, 1)))
+        kept.append(str(cpasync.make_tiled_tma_atom(LOAD, whole, smem, (64, 32)).tma_tensor))
+
+    make(from_dlpack(GOOD, assumed_align=16), call)
+    assert kept == [text]
 
 
 def test_a_tensor_without_a_known_alignment_is_refused():
