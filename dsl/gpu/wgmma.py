@@ -57,7 +57,7 @@ def wgmma(
     _need()
     type_, count = c[0].type, len(c)
     letter = _CONSTRAINTS[type_]
-    inputs = list(a) if isinstance(a, (list, tuple)) else [a]
+    inputs: list[mlir.Value] = [a] if isinstance(a, mlir.Value) else list(a)
     sums = ", ".join(f"${i}" for i in range(count))
     first = 2 * count
     operands = [f"${first + i}" for i in range(len(inputs))]

@@ -87,9 +87,13 @@ class MmaOperation:
     """What every matrix multiply operation has: `shape_mnk`, `thr_id`, `layouts`, the types of its matrices."""
 
     fields: Any = None
-    a_dtype: type[Numeric]
-    b_dtype: type[Numeric]
-    acc_dtype: type[Numeric]
+    shape_mnk: Any
+    thr_id: Any
+    layouts: Any
+    ab_dtype: Any
+    a_dtype: Any
+    b_dtype: Any
+    acc_dtype: Any
 
     def fragment(self, name: str, part: Any) -> Tensor:
         """Registers for A, B or C of a partition, or of a shape."""

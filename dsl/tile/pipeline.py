@@ -226,7 +226,7 @@ class PipelineTmaAsync(PipelineAsync):
             tx_count,
         )
         thread = index.thread_idx()[0] if tidx is None else tidx
-        if sync.blocks_of(cta_layout_vmnk) > 1:
+        if cta_layout_vmnk is not None and sync.blocks_of(cta_layout_vmnk) > 1:
             block, signals = PipelineTmaAsync.init_empty_barrier_arrive_signal(cta_layout_vmnk, thread, mcast_mode_mn)
         else:
             block, signals = None, Boolean(thread % warp.WARP_SIZE == 0)

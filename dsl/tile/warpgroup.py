@@ -152,14 +152,14 @@ class WarpgroupMmaOp(MmaOperation, Constant):
     def layouts(self) -> tuple[Layout, Layout, Layout]:
         """The TV layouts of A, B and C; all threads hold the whole of what is in shared memory."""
         _, n, k = self.shape_mnk
-        in_memory = [Layout((128, (extent, k)), (0, (1, extent))) for extent in (M, n)]
+        a_in_memory, b = (Layout((128, (extent, k)), (0, (1, extent))) for extent in (M, n))
         c = ((2, 2, n // 8), (64, 8, 512)) if n > 8 else ((2, 2), (64, 8))
         sums = Layout(((4, 8, 4), c[0]), ((128, 1, 16), c[1]))
         if self.a_src is OperandSource.SMEM:
-            return (*in_memory, sums)
+            return a_in_memory, b, sums
         packed = 32 // self.a_dtype.width
         a = Layout(((4, 8, 4), (packed, 2, 2)), ((64 * packed, 1, 16), (64, 8, 256 * packed)))
-        return a, in_memory[1], sums
+        return a, b, sums
 
     @property
     def fields(self) -> MmaFields:

@@ -41,7 +41,7 @@ def gemm(atom: MmaAtom, d: Tensor, a: Any, b: Any, c: Tensor) -> None:
 
     Raises DSLUserCodeError where memory, types or shapes do not fit.
     """
-    op = atom.op
+    op: Any = atom.op
     _check_registers(op.acc_dtype, d, "D")
     _check_registers(op.acc_dtype, c, "C")
     if op.a_src is OperandSource.RMEM:
@@ -65,13 +65,13 @@ def gemm(atom: MmaAtom, d: Tensor, a: Any, b: Any, c: Tensor) -> None:
 
 
 def _call(atom: MmaAtom, d: Tensor, a: tuple, b: tuple, c: Tensor, coord: tuple) -> None:
-    op = atom.op
+    op: Any = atom.op
     m, n, k = op.shape_mnk
     types = ".".join(_NAMES[dtype] for dtype in (op.acc_dtype, op.a_dtype, op.b_dtype))
     type_ = mlir.f32 if op.acc_dtype is Float32 else mlir.i32
     count = n // 2 * op.acc_dtype.width // 32
     if op.a_src is OperandSource.RMEM:
-        operand: Any = [read_register(*a, i, mlir.i32) for i in range(4)]
+        operand: Any = [read_register(a[0], a[1], i, mlir.i32) for i in range(4)]
     else:
         operand = element_iterator(*a).ir()
     sums = [read_register(c, coord, i, type_) for i in range(count)]
