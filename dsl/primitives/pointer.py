@@ -229,7 +229,7 @@ class RawPointer(Pointer):
         if alignment is None:
             return self.natural_alignment
         if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
-            raise DSLUserCodeValueError(
+            raise DSLUserCodeTypeError(
                 f"alignment must be a power of two, got {alignment!r}", fix="write 4, 8, 16, ..."
             )
         return alignment
