@@ -41,9 +41,11 @@ class _Finder:
         except ModuleNotFoundError:
             spec = None
         if spec is None:
-            from dsl.core.diagnosis.unsupported_names import unknown_module
+            from dsl.core.diagnosis.unsupported_names import missing_module
 
-            raise unknown_module(fullname)
+            missing_module(fullname)
+            spec = sys.modules[real].__spec__
+        assert spec is not None
         return importlib.util.spec_from_loader(
             fullname, _Loader(real), is_package=spec.submodule_search_locations is not None
         )

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import builtins
+import functools
+import types
 from collections.abc import Callable
 
 from dsl.core.control_flow import expressions as core_expression
@@ -13,7 +15,10 @@ from dsl.core.control_flow.undecorated import Helpers
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn_at
 from dsl.core.number.dtypes import is_dynamic
 from dsl.core.number.operators import type_name
+from dsl.core.state import this_thread
+from dsl.core.syntax.function_source import register_language
 from dsl.core.syntax.rewrite_expression import Grammar
+from dsl.cutlass.preprocessor import preprocessed
 from dsl.gpu.debug import printf
 from dsl.span import author_frame, here, of_frame
 
@@ -38,8 +43,20 @@ def const_expr(expression):
 
 
 def dsl_user_op(function):
-    """`function`, whose `loc` and `ip` stay as they are: places are known without."""
-    return function
+    """`function`, whose `loc` and `ip` stay as they are: places are known without.
+
+    It is rewritten as functions without a decorator are, also where an operator, a property or an installed package
+    calls it.
+    """
+    if not isinstance(function, types.FunctionType):
+        return function
+
+    @functools.wraps(function)
+    def op(*arguments, **keywords):
+        called = _HOOKS.callee(function) if this_thread.functions else function
+        return called(*arguments, **keywords)
+
+    return op
 
 
 def dynamic_expr(expression):
@@ -146,6 +163,7 @@ _WORDS = {
     "formats": (printf,),
     "ambient": ("loc", "ip"),
 }
-GRAMMAR = Grammar(**_WORDS, warns_of_exits=True)
+GRAMMAR = Grammar(**_WORDS, warns_of_exits=True, preprocessed=preprocessed)
 UNDECORATED = Grammar(**_WORDS, by_value=True)
 _HOOKS.callee = Helpers(UNDECORATED).callee
+register_language("cutlass")

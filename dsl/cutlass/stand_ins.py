@@ -1,4 +1,5 @@
-"""Modules of upstream's that are only places of names: an implementation module of its package, a dialect of MLIR."""
+"""Modules of upstream's that are only places of names: an implementation module of its package, a dialect of MLIR,
+and those that are not here at all, which a library may import and not use."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from dsl.core.diagnosis import unsupported_names
+from dsl.cutlass import unsupported, upstream
 from dsl.tile.tensor import Tensor
 
 # Implementation modules, whose names their packages have too. Programs import from either.
@@ -71,3 +74,14 @@ def register_implementations() -> None:
 
 def _of(whole: ModuleType, hidden: dict[str, Any]) -> Callable[[str], Any]:
     return lambda name: hidden[name] if name in hidden else getattr(whole, name)
+
+
+def _missing(name: str) -> bool:
+    """Make upstream's module `name`, whose every name is refused where it is used."""
+    if name not in upstream.modules():
+        return False
+    module(name, lambda asked: unsupported_names.RefusedWhenUsed(f"{name}.{asked}", unsupported.FIX))
+    return True
+
+
+unsupported_names.know_stand_ins(_missing)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dsl.core.diagnosis import spelling, unsupported_names
 from dsl.cutlass import upstream
 
+FIX = "see docs/cute.md for what is, or run the file with NVIDIA's compiler"
+
 
 def module_getattr(module: str, **instead: str) -> Callable:
     """A module's `__getattr__` that refuses names by their upstream spelling,
     those of `instead` where they are called."""
-    return unsupported_names.refuser(
-        module, "see docs/cute.md for what is, or run the file with NVIDIA's compiler", instead, upstream.names
-    )
+    return unsupported_names.refuser(module, FIX, instead, upstream.names)
 
 
 spelling.register_surface("dsl.cutlass")

@@ -136,7 +136,7 @@ class TensorSSA:
 
     # --- elements ---
 
-    def __getitem__(self, coord: Any) -> Any:
+    def __getitem__(self, coord: Any, *, loc=None, ip=None) -> Any:
         """The element at a coordinate, or the elements of the modes where it has None; those coordinates are static."""
         coord = as_index(coord)
         try:

@@ -27,7 +27,12 @@ class TiledCopy(CopyAtom):
     """A copy atom with the layout of threads and values over a tile."""
 
     layout_tv_tiled: Layout
-    tiler_mn: tuple
+    tile_mn: tuple
+
+    @property
+    def tiler_mn(self) -> tuple[Layout, ...]:
+        """The tile as a layout a mode."""
+        return tuple(each if isinstance(each, Layout) else make_layout(each) for each in self.tile_mn)
 
     @property
     def size(self) -> int:
@@ -53,7 +58,7 @@ class TiledCopy(CopyAtom):
         return lay.coalesce(zipped, target_profile=(1, (1, 1)))
 
     def __str__(self) -> str:
-        tiler = ",".join(str(each if isinstance(each, Layout) else make_layout(each)) for each in self.tiler_mn)
+        tiler = ",".join(map(str, self.tiler_mn))
         return "\n".join(
             (
                 "Tiled Copy",
@@ -67,14 +72,14 @@ class TiledCopy(CopyAtom):
     def get_slice(self, thr_idx: Any) -> ThrCopy:
         """The part of thread `thr_idx`."""
         return ThrCopy(
-            self.op, self.value_type, self.num_bits_per_copy, self.layout_tv_tiled, self.tiler_mn, as_index(thr_idx)
+            self.op, self.value_type, self.num_bits_per_copy, self.layout_tv_tiled, self.tile_mn, as_index(thr_idx)
         )
 
     def retile(self, src: Tensor) -> Tensor:
         """A thread's fragment, made for another tiled copy of the same tile, in this one's ((V, rest_v), ...) shape."""
         _check_fragment(src)
         vector = lay.size(src, 0)
-        by_tile = lay.composition(lay.right_inverse(self.layout_tv_tiled), make_layout(_extents(self.tiler_mn)))
+        by_tile = lay.composition(lay.right_inverse(self.layout_tv_tiled), make_layout(_extents(self.tile_mn)))
         order = lay.recast_layout(self.size * vector, 1, by_tile)
         values = lay.zipped_divide(
             lay.logical_product(make_layout(vector), lay.right_inverse(order)), make_layout(self.count)
@@ -103,12 +108,12 @@ class ThrCopy(OneThread, TiledCopy):
             raise DSLUserCodeTypeError(
                 f"{what} takes a tensor, got {type(tensor).__name__}", fix="cute.make_tensor(pointer, layout) makes one"
             )
-        if lay.rank(tensor) < len(self.tiler_mn):
+        if lay.rank(tensor) < len(self.tile_mn):
             raise DSLUserCodeError(
-                f"{what}: the tile has {len(self.tiler_mn)} modes, but the tensor is {text(tensor.shape)}",
+                f"{what}: the tile has {len(self.tile_mn)} modes, but the tensor is {text(tensor.shape)}",
                 fix="give the tensor as many modes as the tile",
             )
-        tiles = lay.zipped_divide(tensor.layout, self.tiler_mn)
+        tiles = lay.zipped_divide(tensor.layout, self.tile_mn)
         parts = tensor.with_layout(lay.composition(tiles, (layout_tv, None)))
         rest = lay.rank(tiles, 1)
         return slice_(parts, ((self.thr_idx, None), (None,) * rest if rest > 1 else None))
@@ -190,12 +195,12 @@ def make_tiled_copy_C(atom: CopyAtom, tiled_mma: TiledMma) -> TiledCopy:
 
 def make_tiled_copy_S(atom: CopyAtom, tiled_copy: TiledCopy) -> TiledCopy:
     """A tiled copy with the threads and values that the source of `tiled_copy` has."""
-    return make_tiled_copy(atom, tiled_copy.layout_src_tv_tiled, tiled_copy.tiler_mn)
+    return make_tiled_copy(atom, tiled_copy.layout_src_tv_tiled, tiled_copy.tile_mn)
 
 
 def make_tiled_copy_D(atom: CopyAtom, tiled_copy: TiledCopy) -> TiledCopy:
     """A tiled copy with the threads and values that the destination of `tiled_copy` has."""
-    return make_tiled_copy(atom, tiled_copy.layout_dst_tv_tiled, tiled_copy.tiler_mn)
+    return make_tiled_copy(atom, tiled_copy.layout_dst_tv_tiled, tiled_copy.tile_mn)
 
 
 def make_tiled_copy_C_atom(atom: CopyAtom, mma: TiledMma) -> TiledCopy:

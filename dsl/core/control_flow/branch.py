@@ -23,7 +23,7 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic, numeric
 from dsl.core.number.operators import operate, type_name
 from dsl.core.phrase import Phrase
-from dsl.core.state import Stack
+from dsl.core.state import Stack, never_runs
 from dsl.core.syntax.early_exits import RETURNED, VALUE
 from dsl.core.unbound import Conflict, Name, Partial, Unbound
 from dsl.span import here
@@ -69,9 +69,10 @@ def _branch(
     """
     heap = Heap((then, orelse), [(name.name, value) for name, value in zip(names, state)])
     ends = is_last and trace.in_entry()
+    known = None if is_dynamic(flag) else flag.value
     arms = [
-        _traced_arm(arm, state, heap, (here(), text), ends, names)
-        for arm, text in zip((then, orelse), reversed(missing))
+        _traced_arm(arm, state, heap, (here(), text), ends, names, known not in (None, side))
+        for side, arm, text in zip((True, False), (then, orelse), reversed(missing))
     ]
     joins = Join(arms, heap)
     if joins.ended and all(arm.ended for arm in arms):
@@ -104,9 +105,11 @@ def _branch(
     return tuple(part.build(values, built) for part in parts)
 
 
-def _traced_arm(function: Callable, state: tuple, heap: Heap, missing: tuple, ends: bool, names: list[Name]) -> Arm:
+def _traced_arm(
+    function: Callable, state: tuple, heap: Heap, missing: tuple, ends: bool, names: list[Name], never: bool
+) -> Arm:
     scratch = Scratch()
-    with mlir.inside(scratch.block):
+    with mlir.inside(scratch.block), never_runs.pushed(never or never_runs.top(False)):
         results = function(*state)
     results_by_name = {name.name: result for name, result in zip(names, results)}
     left = results_by_name.get(RETURNED) is True

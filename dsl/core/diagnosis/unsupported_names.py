@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dis
+import inspect
 import re
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from dsl import span
@@ -30,8 +32,21 @@ class UnknownModule(DSLUserCodeError, ModuleNotFoundError):
     """A module that is imported and not there."""
 
 
-def unknown_module(name: str) -> UnknownModule:
-    """The error of an import of module `name`, which this compiler does not have."""
+_stand_ins: list[Callable[[str], bool]] = []  # what a surface makes in the place of a module that it does not have
+
+
+def know_stand_ins(make: Callable[[str], bool]) -> None:
+    """Let `make(name)` put a module in the place of upstream's module `name`, and say whether it did."""
+    _stand_ins.append(make)
+
+
+def missing_module(name: str) -> None:
+    """Make a stand-in of upstream's module `name`, which this compiler does not have, or raise UnknownModule."""
+    if not any(make(name) for make in _stand_ins):
+        raise _unknown_module(name)
+
+
+def _unknown_module(name: str) -> UnknownModule:
     parent, _, last = name.rpartition(".")
     theirs = spelling.upstream(parent)
     if theirs is None or last in theirs:
@@ -56,7 +71,8 @@ def refuser(
     """A module's `__getattr__` that refuses names by their upstream spelling.
 
     `instead`: names that may be imported and are refused where they are called, each with what to write in its place.
-    `upstream`: the names that upstream's module has, or None where that is not known.
+    `upstream`: the names that upstream's module has, or None where that is not known. A program may import them, and
+    the top level of a library may write them: they are refused where they are used.
     """
 
     @author_traceback.guarded
@@ -66,6 +82,8 @@ def refuser(
         if instead is not None and name in instead:
             return _refused_when_called(f"{module}.{name}", instead[name])
         theirs = upstream(module)
+        if theirs is not None and name in theirs and _is_only_declared():
+            return RefusedWhenUsed(f"{module}.{name}", fix)
         if theirs is None or name in theirs:
             what, id, kind, said = (
                 f"{module}.{name} is not part of this compiler yet",
@@ -107,10 +125,22 @@ def _module_called(name: str) -> Any:
     return sys.modules[f"dsl.{root}{rest and '.'}{rest}"]
 
 
+def _is_only_declared() -> bool:
+    """Whether the author's innermost frame imports a name at its top level, or is the top level of a library."""
+    frame = span.author_frame()
+    if frame is None or frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        return False
+    return frame.f_globals.get("__name__") != "__main__" or _imports(frame)
+
+
+def _imports(frame: FrameType) -> bool:
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
+
+
 def _import_of(name: str) -> span.Span | None:
     """The place of `name` in the `from ... import name` that is running, or None."""
     frame = span.author_frame()
-    if frame is None or dis.opname[frame.f_code.co_code[frame.f_lasti]] != "IMPORT_FROM":
+    if frame is None or not _imports(frame):
         return None
     place = span.of_frame(frame)
     matches = list(re.finditer(rf"\b{re.escape(name)}\b", place.source_line()))
@@ -128,10 +158,10 @@ def _refused_when_called(name: str, fix: str) -> Callable:
 
 
 class RefusedWhenUsed:
-    """In the place of a name of upstream's that is not here: it may be imported, written in annotations, and be a base
-    of a class, of which then no object can be made.
+    """In the place of a name of upstream's that is not here: it may be imported, written and derived from.
 
-    What else is done with it raises UnsupportedName with the name: a call, an attribute, `isinstance`.
+    Nothing is an instance of it. A call raises UnsupportedName with the name, and so does an attribute, but at the top
+    level of a library: that is another name that is not here.
     """
 
     def __init__(self, name: str, fix: str):
@@ -155,14 +185,20 @@ class RefusedWhenUsed:
     def __getattr__(self, name: str):
         if name.startswith("__"):
             raise AttributeError(name)
+        if _is_only_declared():
+            return RefusedWhenUsed(f"{self._name}.{name}", self._fix)
         self._refuse()
 
-    __call__ = __instancecheck__ = __subclasscheck__ = __iter__ = _refuse
+    def __instancecheck__(self, instance: object) -> bool:
+        return False
+
+    __subclasscheck__ = __instancecheck__
 
     def __mro_entries__(self, bases: tuple) -> tuple[type]:
-        """A class in its place, whose subclasses make no objects."""
-        refuse = self._refuse
-        return (type(self._name.rpartition(".")[2], (), {"__new__": lambda cls, *_, **__: refuse()}),)
+        """The base of a class that derives from this: the class is made, and refuses to be called."""
+        return (type(self._name.rpartition(".")[2], (), {"__new__": lambda cls, *_, **__: self._refuse()}),)
+
+    __call__ = __iter__ = _refuse
 
 
 class RefusedDeclaration(RefusedWhenUsed):

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import linecache
 import os
+import re
 import sys
 import types
 import weakref
@@ -158,11 +159,30 @@ def _tree(file: str, text: str) -> ast.Module:
 
 
 def is_authors(file: str) -> bool:
-    """Whether a code object's file is the author's: not of Python's library, of an installed package, or of ours."""
+    """Whether a code object's file is the author's: not of Python's library, of an installed package that imports no
+    language of ours, or of ours."""
     cached = _authors.get(file)
     if cached is None:
-        cached = _authors[file] = not (is_installed_file(file) or is_library_file(file) or is_our_file(file))
+        cached = _authors[file] = not (is_library_file(file) or is_our_file(file)) and (
+            not is_installed_file(file) or _imports_a_language(file)
+        )
     return cached
+
+
+_languages: list[str] = []
+
+
+def register_language(name: str) -> None:
+    """Let the files of installed packages that import `name` be read as the author's own are."""
+    _languages.append(name)
+    _authors.clear()
+
+
+def _imports_a_language(file: str) -> bool:
+    names = "|".join(_languages)
+    return bool(names) and bool(
+        re.search(rf"^\s*(?:import|from)\s+(?:{names})\b", "".join(linecache.getlines(file)), re.M)
+    )
 
 
 _authors: dict[str, bool] = {}

@@ -24,7 +24,7 @@ def rewrite(function: types.FunctionType, grammar: Grammar) -> types.FunctionTyp
 @deep()
 def rewritten_code(function: types.FunctionType, grammar: Grammar) -> types.CodeType:
     """The code object of `function` rewritten. Raises DSLUserCodeError where there is no source to read."""
-    definition = copy_of(find_definition(function))  # the file's tree is shared
+    definition = grammar.preprocessed(copy_of(find_definition(function)))  # the file's tree is shared
     rewriter = (grammar.rewriter or Rewriter)(function.__code__.co_filename, grammar, Resolver(function))
     if isinstance(definition, ast.Lambda):
         lambda_ = rewriter.visit(definition)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import types
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -26,7 +27,8 @@ class Grammar:
     runs. `ambient`: keyword arguments that say where code stands; `loc=loc` is left out but for functions of the
     author's. `warns_of_exits`: an early exit out of a dynamic statement is worth a PortabilityWarning. `by_value`:
     undecorated functions, whose statements are Python's own where they are static. `rewriter`: a subclass of
-    rewrite_statement.Rewriter for statements that only this surface has.
+    rewrite_statement.Rewriter for statements that only this surface has. `preprocessed`: what the author makes of a
+    function's text before.
     """
 
     hooks: Any
@@ -39,6 +41,7 @@ class Grammar:
     warns_of_exits: bool = False
     by_value: bool = False
     rewriter: type[Any] | None = None
+    preprocessed: Callable[[Any], Any] = lambda definition: definition
 
     def is_static(self, callee: Any) -> bool:
         return any(callee is marker for marker in self.static)

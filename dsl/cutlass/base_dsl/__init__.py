@@ -5,16 +5,18 @@ A name of upstream's that is not here may be imported from them, and is refused 
 
 from __future__ import annotations
 
+import sys as _sys
 from typing import Any
 
 from dsl import cutlass as _cutlass
 from dsl.core.diagnosis.unsupported_names import RefusedWhenUsed as _RefusedWhenUsed
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLWarning
-from dsl.cutlass import stand_ins as _stand_ins
+from dsl.cutlass import stand_ins as _stand_ins, unsupported as _unsupported, upstream as _upstream
 from dsl.cutlass.base_dsl import arch, dsl
 from dsl.cutlass.base_dsl.arch import Arch
 from dsl.cutlass.base_dsl.dsl import BaseDSL, CuTeDSL
 from dsl.cutlass.grammar import dsl_user_op
+from dsl.cutlass.preprocessor import DSLPreprocessor as _DSLPreprocessor
 from dsl.exceptions import OutcomeError as DSLBaseError
 from dsl.launch.devices.protocol import DeviceError as DSLCudaRuntimeError
 
@@ -47,7 +49,7 @@ def checkCudaErrors(result: tuple) -> Any:
 
 
 _OURS: dict[str, Any] = {name: globals()[name] for name in __all__}
-_OURS |= {"CuTeDSL": CuTeDSL, "checkCudaErrors": checkCudaErrors}
+_OURS |= {"CuTeDSL": CuTeDSL, "DSLPreprocessor": _DSLPreprocessor, "checkCudaErrors": checkCudaErrors}
 
 
 def attribute(module: str, name: str) -> Any:
@@ -57,30 +59,18 @@ def attribute(module: str, name: str) -> Any:
     public = {**vars(_cutlass.cute.typing), **vars(_cutlass.cute), **vars(_cutlass)}
     if name in public and not name.startswith("_"):
         return public[name]
-    return _RefusedWhenUsed(f"{module}.{name}", "see docs/cute.md for what is, or run the file with NVIDIA's compiler")
-
-
-_MODULES = ("ast_helpers", "common", "compiler", "enums", "env_manager", "export", "jit_executor", "runtime", "typing")
-_INNER = (
-    "_mlir_helpers",
-    "_mlir_helpers.op",
-    "export.external_binary_module",
-    "runtime.cuda",
-    "runtime.jit_arg_adapters",
-    "utils",
-    "utils.logger",
-    "utils.tree_utils",
-)
+    return _RefusedWhenUsed(f"{module}.{name}", _unsupported.FIX)
 
 
 def _names_of(module: str) -> Any:
     return lambda name: attribute(module, name)
 
 
-for _module in (*_MODULES, *_INNER):
-    _stand_in = _stand_ins.module(f"cutlass.base_dsl.{_module}", _names_of(f"cutlass.base_dsl.{_module}"))
-    if "." not in _module:
-        globals()[_module] = _stand_in
+_HERE = "cutlass.base_dsl."
+for _module in sorted(name for name in _upstream.modules() if name.startswith(_HERE)):
+    if _module not in (f"{_HERE}arch", f"{_HERE}dsl"):
+        _parent = _sys.modules[f"dsl.{_module.rpartition('.')[0]}"]
+        setattr(_parent, _module.rpartition(".")[2], _stand_ins.module(_module, _names_of(_module)))
 
 
 def __getattr__(name: str) -> Any:

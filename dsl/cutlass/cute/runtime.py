@@ -10,6 +10,7 @@ from dsl.launch.argument.runtime_tensor import from_dlpack
 __all__ = [
     "AddressSpace",
     "Pointer",
+    "find_runtime_libraries",
     "from_dlpack",
     "make_fake_compact_tensor",
     "make_fake_stream",
@@ -17,6 +18,12 @@ __all__ = [
     "make_ptr",
     "nullptr",
 ]
+
+
+def find_runtime_libraries(*, enable_tvm_ffi: bool = True) -> list[str]:
+    """The libraries that compiled functions need beside them: none."""
+    return []
+
 
 _guard(globals())
 __getattr__ = _refuser("cutlass.cute.runtime")

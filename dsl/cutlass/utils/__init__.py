@@ -1,6 +1,6 @@
 """`cutlass.utils`."""
 
-from dsl.cutlass import tensor_utils as _tensor_utils
+from dsl.cutlass import memory as _memory, tensor_utils as _tensor_utils
 from dsl.cutlass.cute.viz import print_latex, print_latex_tv
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.cutlass.utils import hopper_helpers, hopper_helpers as sm90, tensor_helpers
@@ -59,8 +59,9 @@ __all__ = [
 
 get_smem_capacity_in_bytes = SmemAllocator.capacity_in_bytes
 _refused = _refuser("cutlass.utils")
+_MOVED = {"LayoutEnum": _tensor_utils, "TensorMapUpdateMode": _tensor_utils, "SmemPartition": _memory}
 
 
 def __getattr__(name: str) -> object:
-    """What is of `cutlass.tensor_utils`; upstream has it here too, and does not list it."""
-    return getattr(_tensor_utils, name) if name in ("LayoutEnum", "TensorMapUpdateMode") else _refused(name)
+    """Names that upstream has here too, and does not list, because they are of another module now."""
+    return getattr(_MOVED[name], name) if name in _MOVED else _refused(name)

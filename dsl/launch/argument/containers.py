@@ -17,6 +17,7 @@ from typing import Any
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Numeric, is_dynamic
 from dsl.launch.argument.abi import ArgumentType, Binding, ScalarType
+from dsl.launch.argument.author_objects import has_protocol
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.int_tuple import flatten_to_tuple, transform_leaf
 
@@ -99,13 +100,20 @@ def number_in(annotation: Any) -> Any:
     return numeric_types[0] if len(numeric_types) == 1 else annotation
 
 
-def map_parts(value: Any, function: Callable[[Any, Any], Any], annotation: Any = None) -> Any:
-    """`value` with `function(part, annotation)` in place of everything in it that is no container."""
+def map_parts(value: Any, function: Callable[[Any, Any], Any], annotation: Any, marker: type) -> Any:
+    """`value` with `function(part, annotation)` in place of everything in it that is no container.
+
+    What a field annotates with `marker` stays as it is, and so does an object that says itself what it is made of.
+    """
+    if annotation is marker:
+        return value
     if not is_container(value):
         return function(value, annotation)
+    if has_protocol(value):
+        return value
     parts = parts_of(value)
     pairs = zip(parts.of(value), hints(parts, annotation))
-    return parts.make([map_parts(part, function, hint) for part, hint in pairs])
+    return parts.make([map_parts(part, function, hint, marker) for part, hint in pairs])
 
 
 def hints(parts: Parts, annotation: Any) -> tuple:

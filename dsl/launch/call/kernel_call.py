@@ -53,11 +53,13 @@ class KernelFunction(DecoratedFunction):
             return Static(value)
         check_traced(self.__name__, name, value, annotation)
         value = self.converted(name, value)
-        return containers.map_parts(value, lambda part, hint: self._number(part, hint, name), annotation)
+        return containers.map_parts(
+            value, lambda part, hint: self._number(part, hint, name), annotation, self.static_marker
+        )
 
     def _number(self, value: Any, annotation: Any, name: str) -> Any:
-        """A part of a parameter: a Python number as a number of the DSL, and what a field marks as static as it is."""
-        if annotation is self.static_marker or containers.keeps_ints(annotation):
+        """A part of a parameter: a Python number as a number of the DSL."""
+        if containers.keeps_ints(annotation):
             return value
         if annotation in kinds.FAMILIES:
             annotation = Float32 if annotation is Float and of_python(value) else type(value)

@@ -99,11 +99,12 @@ class AfterImport:
 def _install(torch: ModuleType, device: Memory, capsules_say_cuda: bool) -> Callable[[], None]:
     mapped = _Storages(device, Places(torch))
     patches = contextlib.ExitStack()
-    for owner, name, value in _stand_ins(torch, device, mapped):
+    mode = _mode(torch, mapped)
+    for owner, name, value in _stand_ins(torch, device, mapped, _reentered(torch, mode)):
         _patch(patches, owner, name, value)
     for owner, name, value in _capsules(torch) if capsules_say_cuda else ():
         _patch(patches, owner, name, value)
-    patches.enter_context(_mode(torch, mapped))
+    patches.enter_context(mode)
     patches.callback(mapped.forget_all)
     return patches.close
 
@@ -212,6 +213,69 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
     return Cuda()
 
 
+def _reentered(torch: ModuleType, mode: Any) -> Callable[[], Any]:
+    """What makes `mode` the one again inside a call that went through it: torch suspends it there."""
+
+    def enter() -> Any:
+        return contextlib.nullcontext() if mode in torch.overrides._get_current_function_mode_stack() else mode
+
+    return enter
+
+
+def _library(torch: ModuleType, mapped: _Storages, enter: Callable[[], Any]) -> Callable:
+    """`torch.library.Library.impl`: an op's function for the GPU is called for tensors there, with the mapping."""
+    register = torch.library.Library.impl
+    by_place: dict[tuple[str, str], dict[str, Callable]] = {}
+
+    def impl(self, op_name, fn, dispatch_key="", **options):
+        if dispatch_key not in ("CPU", "CUDA"):
+            return register(self, op_name, fn, dispatch_key, **options)
+        key = self.ns, str(op_name)
+        known = key in by_place
+        by_place.setdefault(key, {})[dispatch_key] = fn
+        return None if known else register(self, op_name, chosen(by_place[key]), "CPU", **options)
+
+    def chosen(functions: dict[str, Callable]) -> Callable:
+        def call(*args, **kwargs):
+            on_gpu = any(map(mapped.holds, _tensors(torch.Tensor, (args, kwargs))))
+            place = "CUDA" if (on_gpu and "CUDA" in functions) or "CPU" not in functions else "CPU"
+            with enter():
+                return functions[place](*args, **kwargs)
+
+        return call
+
+    return impl
+
+
+def _derivatives(torch: ModuleType, mapped: _Storages, enter: Callable[[], Any]) -> Callable:
+    """torch's engine of derivatives: it calls the author's own functions, and what it computes of tensors on the GPU
+    is there too."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    run = torch.autograd.graph._engine_run_backward
+
+    class Computed(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            result = function(*args, **(kwargs or {}))
+            tensors = list(_tensors(torch.Tensor, (args, kwargs)))
+            is_the_engines = isinstance(enter(), contextlib.nullcontext)  # and no call that the mapping looks at
+            if is_the_engines and any(map(mapped.holds, tensors)):
+                own = set(map(_key, tensors))
+                mapped.add_all([each for each in _tensors(torch.Tensor, result) if _key(each) not in own])
+            return result
+
+    def run_backward(outputs, gradients=(), *args, **kwargs):
+        made = [gradient for output, gradient in zip(outputs, gradients) if gradient is not None and holds(output)]
+        mapped.add_all(made)  # the ones that torch itself begins with
+        with enter(), Computed():
+            return run(outputs, gradients, *args, **kwargs)
+
+    def holds(output: Any) -> bool:  # an output may be an edge of the graph
+        return isinstance(output, torch.Tensor) and mapped.holds(output)
+
+    return run_backward
+
+
 def _tensors(tensor_type: type, value: Any) -> Iterator[Any]:
     if isinstance(value, tensor_type):
         yield value
@@ -298,12 +362,18 @@ def _names_cuda(torch: ModuleType, value: Any) -> bool:
     return isinstance(value, torch.device) and value.type == "cuda"
 
 
-def _stand_ins(torch: ModuleType, device: Memory, mapped: _Storages) -> Iterator[tuple[Any, str, Any]]:
+def _stand_ins(
+    torch: ModuleType, device: Memory, mapped: _Storages, enter: Callable[[], Any]
+) -> Iterator[tuple[Any, str, Any]]:
     """What of torch is not asked through a mode: (owner, name, stand-in)."""
     from torch.utils import _device
 
     yield torch, "Generator", _generator(torch)
     yield _device.DeviceContext, "__torch_function__", _default_device(_device, mapped)
+    yield torch.library.Library, "impl", _library(torch, mapped, enter)
+    run_backward = _derivatives(torch, mapped, enter)
+    for owner in (torch.autograd, torch.autograd.graph):
+        yield owner, "_engine_run_backward", run_backward
     stream = _stream(device)
     properties = SimpleNamespace(**PROPERTIES)
     answers = {
@@ -335,8 +405,8 @@ def _stand_ins(torch: ModuleType, device: Memory, mapped: _Storages) -> Iterator
     yield torch.cuda, "synchronize", lambda device_=None: device.sync()
     yield torch.cuda, "manual_seed", torch.default_generator.manual_seed
     yield torch.cuda, "manual_seed_all", _answer("manual_seed_all", None)  # torch.manual_seed seeds the CPU's
-    yield torch.cuda, "Stream", lambda *args, **kwargs: stream
-    yield torch.cuda, "Event", lambda *args, **kwargs: Event()
+    yield torch.cuda, "Stream", type(stream)
+    yield torch.cuda, "Event", Event
     yield torch.cuda, "stream", lambda stream_: contextlib.nullcontext(stream_)
     yield torch.cuda, "device", lambda device_: contextlib.nullcontext(device_)
     for name in ("range_push", "range_pop", "mark"):
@@ -416,7 +486,7 @@ class Event:
 
     cuda_event = 0
 
-    def __init__(self):
+    def __init__(self, *args, **kwargs):
         self.seconds: float | None = None
 
     def record(self, stream: Any = None) -> None:
@@ -443,6 +513,11 @@ def _stream(device: Memory) -> Any:
         """The one stream: everything happens in order."""
 
         cuda_stream = 0
+        one: Stream | None = None
+
+        def __new__(cls, *args, **kwargs):
+            cls.one = cls.one or super().__new__(cls)
+            return cls.one
 
         def synchronize(self) -> None:
             device.sync()

@@ -225,3 +225,43 @@ def test_aligned_memory_grows_as_torch_s_own(registry):
     with pytest.warns(UserWarning, match="was resized"):
         torch.add(torch.ones(5, device="cuda"), 1, out=(out := torch.zeros(2, device="cuda")))
     assert out.tolist() == [2] * 5 and out.data_ptr() % 512 == 0 and out.is_cuda
+
+
+def test_the_authors_derivatives_and_ops_run_with_the_mapping(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(
+        """
+import torch
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        print(x.is_cuda, gradient.is_cuda, torch.zeros(2, device="cuda").is_cuda, gradient.cpu().is_cuda)
+        return gradient * 2
+
+
+@torch.library.custom_op("own::twice", mutates_args=(), device_types="cuda")
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x + torch.ones(3, device="cuda")
+
+
+x = torch.zeros(3, device="cuda", requires_grad=True)
+(Double.apply(x) * 3).sum().backward()
+Double.apply(x).backward(torch.ones(3).cuda())
+y = twice(x.detach())
+print(x.grad.is_cuda, x.grad.tolist(), y.is_cuda, y.tolist(), isinstance(torch.cuda.Stream(), torch.cuda.Stream))
+"""
+    )
+    run = subprocess.run([sys.executable, "-m", "dsl", str(path)], capture_output=True, text=True)
+    assert run.stdout.splitlines() == [
+        "True True True False",
+        "True True True False",
+        "True [8.0, 8.0, 8.0] True [1.0, 1.0, 1.0] True",
+    ], run.stderr

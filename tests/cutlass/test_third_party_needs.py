@@ -1,0 +1,109 @@
+"""What kernel libraries do beside calling public names: patch classes, hand on objects with protocols, import ahead."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dsl.cutlass as cutlass
+from dsl.core.errors import DSLUserCodeError
+from dsl.cutlass import cute
+from dsl.cutlass.cute.runtime import from_dlpack
+
+LIBRARY = """
+from cutlass.cute.nvgpu.tcgen05.mma import CtaGroup
+from cutlass.utils import TmemAllocator
+import cutlass.utils.blockscaled_layout as blockscaled
+import cutlass.base_dsl.tvm_ffi_builder.spec
+
+KINDS = (CtaGroup.ONE, blockscaled.tile_atom)
+
+
+class Allocator(TmemAllocator):
+    def other(self, kind=CtaGroup.TWO):
+        return kind
+
+
+print(CtaGroup, isinstance(3, TmemAllocator))
+for use in (lambda: CtaGroup.ONE, lambda: Allocator(1), lambda: blockscaled.tile_atom()):
+    try:
+        use()
+    except Exception as error:
+        print(error.message)
+"""
+
+
+def test_what_is_not_here_is_imported_and_refused_where_it_is_used(tmp_path):
+    (tmp_path / "library.py").write_text(LIBRARY)
+    (tmp_path / "program.py").write_text("import library\n")
+    run = subprocess.run(
+        [sys.executable, "-m", "dsl", str(tmp_path / "program.py")],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    missing = "is not part of this compiler yet"
+    assert run.stdout.splitlines() == [
+        "<cutlass.cute.nvgpu.tcgen05.mma.CtaGroup, not part of this compiler yet> False",
+        f"cutlass.cute.nvgpu.tcgen05.mma.CtaGroup {missing}",
+        f"cutlass.utils.TmemAllocator {missing}",
+        f"cutlass.utils.blockscaled_layout.tile_atom {missing}",
+    ], run.stderr
+
+
+@dataclass
+class Sizes:
+    n: cutlass.Int32
+    shape: tuple
+
+    def __extract_mlir_values__(self):
+        return cutlass.extract_mlir_values(self.n)
+
+    def __new_from_mlir_values__(self, values):
+        return Sizes(cutlass.new_from_mlir_values(self.n, values), self.shape)
+
+
+@cute.kernel
+def write(out: cute.Tensor, sizes: Sizes):
+    if cutlass.const_expr(cute.size(sizes.shape) == 6):
+        out[0] = sizes.n
+    for k in cutlass.range_constexpr(4):
+        if k < 3:
+            out[k + 1] = out[k] + 1
+
+
+def test_a_protocol_says_what_of_an_object_is_static_and_an_arm_that_never_runs_may_index_outside():
+    @cute.jit
+    def host(out: cute.Tensor, n: cutlass.Int32):
+        write(out, Sizes(n, (2, 3))).launch(grid=1, block=1)
+
+    out = np.zeros(4, np.int32)
+    host(from_dlpack(out), 5)
+    assert out.tolist() == [5, 6, 7, 8]
+
+
+def test_an_index_outside_is_refused_where_it_may_run():
+    @cute.jit
+    def host(out: cute.Tensor, n: cutlass.Int32):
+        if n < 3:
+            out[4] = n
+
+    with pytest.raises(DSLUserCodeError, match="the index 4 is outside"):
+        host(from_dlpack(np.zeros(4, np.int32)), 5)
+
+
+def test_threads_and_tiles_of_a_tiled_copy():
+    seen = []
+
+    @cute.jit
+    def host(n: cutlass.Int32):
+        atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16, num_bits_per_copy=128)
+        threads = cute.make_ordered_layout((16, 8), order=(1, 0))
+        copy = cute.make_tiled_copy_tv(atom, threads, cute.make_layout((1, 8)))
+        seen.append((cute.size(copy), str(copy.tiler_mn[0]), copy.tiler_mn[1].shape))
+
+    host(1)
+    assert seen == [(128, "16:1", 64)]  # measured: NVIDIA's compiler

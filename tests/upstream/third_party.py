@@ -1,0 +1,137 @@
+"""Kernel libraries of other people, unmodified: `python tests/upstream/third_party.py FLASH_ATTENTION [NAME...]`.
+
+FLASH_ATTENTION is a checkout of Dao-AILab/flash-attention; `quack` and `einops` are packages of this environment
+(`uv run --with quack-kernels --with einops`). Each program runs small and compares with torch, in a process of its own.
+Prints a row a program: its name, and `passes` or the first thing in the way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+LIMIT_S = 900
+
+HEAD = """
+import sys, types
+import torch
+import torch.nn.functional as F
+
+def close(got, expected, bound):
+    error = (got.detach().cpu().double() - expected.detach().cpu().double()).abs().max().item()
+    assert error < bound, f"differs from torch by {error}"
+
+def twin(x):
+    return x.detach().cpu().double().requires_grad_()
+
+def compare(got, expected, bound, *pairs):
+    close(got, expected, bound)
+    gradient = torch.randn(got.shape)
+    got.backward(gradient.to(got.dtype).cuda())
+    expected.backward(gradient.double())
+    for x, reference in pairs:
+        close(x.grad, reference.grad, bound * 10)
+
+torch.manual_seed(0)
+"""
+FLASH = """
+library = types.ModuleType("flash_attn")
+library.__path__ = [sys.argv[1] + "/flash_attn"]
+sys.modules["flash_attn"] = library
+from flash_attn.cute.interface import flash_attn_func
+
+def attention(queries, keys, heads, kv_heads, width, causal, backward):
+    shapes = ((queries, heads), (keys, kv_heads), (keys, kv_heads))
+    q, k, v = (
+        torch.randn(1, n, h, width, dtype=torch.float16, device="cuda", requires_grad=backward) for n, h in shapes
+    )
+    out = flash_attn_func(q, k, v, causal=causal)
+    out = out[0] if isinstance(out, tuple) else out
+    Q, K, V = twin(q), twin(k), twin(v)
+    wide = [x.repeat_interleave(heads // kv_heads, 2).transpose(1, 2) for x in (K, V)]
+    mask = torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries) if causal else None
+    expected = F.scaled_dot_product_attention(Q.transpose(1, 2), *wide, attn_mask=mask).transpose(1, 2)
+    if backward:
+        compare(out, expected, 5e-3, (q, Q), (k, K), (v, V))
+    else:
+        close(out, expected, 5e-3)
+"""
+QUACK = "x = torch.randn(8, 256, device='cuda', requires_grad=True)\nX = twin(x)\n"
+SM80 = {"FLASH_ATTENTION_ARCH": "sm_80", "CUTE_DSL_ARCH": "sm_80", "FLASH_ATTENTION_NUM_SMS": "108"}
+SM120 = {"FLASH_ATTENTION_ARCH": "sm_120", "CUTE_DSL_ARCH": "sm_120a", "FLASH_ATTENTION_NUM_SMS": "108"}
+
+PROGRAMS: dict[str, tuple[str, dict[str, str]]] = {
+    "flash_attn forward": (f"{FLASH}attention(64, 64, 2, 2, 64, False, False)", SM80),
+    "flash_attn forward, causal": (f"{FLASH}attention(100, 130, 2, 2, 64, True, False)", SM80),
+    "flash_attn forward, grouped heads": (f"{FLASH}attention(40, 40, 4, 2, 128, False, False)", SM80),
+    "flash_attn backward": (f"{FLASH}attention(64, 64, 2, 2, 64, False, True)", SM120),
+    "quack softmax": (
+        f"{QUACK}from quack.softmax import softmax\ncompare(softmax(x), F.softmax(X, -1), 1e-5, (x, X))",
+        {},
+    ),
+    "quack rmsnorm": (
+        f"{QUACK}w = torch.randn(256, device='cuda', requires_grad=True)\nW = twin(w)\n"
+        "from quack.rmsnorm import rmsnorm\n"
+        "compare(rmsnorm(x, w, eps=1e-6), F.rms_norm(X, (256,), W, 1e-6), 1e-4, (x, X), (w, W))",
+        {},
+    ),
+    "quack layernorm": (
+        f"{QUACK}w = torch.randn(256, device='cuda')\nfrom quack.rmsnorm import layernorm_fwd\n"
+        "close(layernorm_fwd(x.detach(), w), F.layer_norm(X, (256,), twin(w)), 1e-4)",
+        {},
+    ),
+    "quack cross-entropy": (
+        f"{QUACK}t = torch.randint(0, 256, (8,), device='cuda')\nfrom quack.cross_entropy import cross_entropy\n"
+        "compare(cross_entropy(x, t, reduction='mean'), F.cross_entropy(X, t.cpu()), 1e-4, (x, X))",
+        {},
+    ),
+    "quack top-k": (
+        f"{QUACK}from quack.topk import topk\nclose(topk(x.detach(), 8)[0], torch.topk(X, 8)[0], 1e-3)",
+        {},
+    ),
+    "quack gemm": (
+        "from quack.gemm_interface import gemm\na, b = (torch.randn(64, 64, device='cuda').bfloat16() for _ in 'ab')\n"
+        "close(gemm(a, b, tuned=False), a.cpu().double() @ b.cpu().double(), 0.2)",
+        {},
+    ),
+}
+
+
+def outcome(name: str, checkout: Path, compiler: str) -> str:
+    """`passes`, or the first line that says what is in the way."""
+    text, variables = PROGRAMS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "program.py")
+        path.write_text(HEAD + text + "\nprint('it passes')\n")
+        command = [sys.executable, "-m", "dsl", "--compiler", compiler, str(path), "--", str(checkout.resolve())]
+        environment = {**os.environ, **variables, "QUACK_CACHE_DIR": folder}
+        try:
+            run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, env=environment)
+        except subprocess.TimeoutExpired:
+            return f"no end within {LIMIT_S} s"
+    lines = run.stderr.splitlines()
+    if "it passes" in run.stdout:
+        return "passes"
+    return next((line.strip() for line in lines if "^^" in line), lines[-1] if lines else "ended").lstrip("^ ")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--compiler", choices=("embedded", "nvidia"), default="embedded")
+    options = parser.parse_args()
+    failed = 0
+    for name in options.names or PROGRAMS:
+        said = outcome(name, options.checkout, options.compiler)
+        failed += said != "passes"
+        print(f"| {name} | {said} |", flush=True)
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
