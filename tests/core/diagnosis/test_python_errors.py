@@ -14,7 +14,13 @@ from dsl.core.errors import DSLUserCodeError
 from dsl.core.number.dtypes import Int32
 from dsl.cutlass import cute, upstream
 
-LAZY = {"_mlir", "_mlir_helpers", "base_dsl", "cutlass_dsl", "experimental"}  # modules of `cutlass` that are imported when they are asked for
+LAZY = {
+    "_mlir",
+    "_mlir_helpers",
+    "base_dsl",
+    "cutlass_dsl",
+    "experimental",
+}  # modules of `cutlass` that are imported when they are asked for
 NVIDIAS = "run the file with NVIDIA's compiler"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
