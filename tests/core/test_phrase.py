@@ -114,7 +114,6 @@ def local():
         (collections.OrderedDict, "the type OrderedDict"),
         (Colour.RED, "Colour.RED"),
     ],
-    ids=str,
 )
 def test_a_value_of_the_authors_is_shown_without_addresses(value, text):
     assert shown(value) == text

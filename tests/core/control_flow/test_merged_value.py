@@ -47,7 +47,6 @@ def test_python_numbers_are_leaves_of_the_types_that_they_take():
         (Plain(x=3), "object", ["x"], [3], ["v.x"]),
         (Data(4), "object", ["x"], [4], ["v.x"]),
     ],
-    ids=str,
 )
 def test_one_level_of_a_value(value, kind, slots, held, names):
     level = opened(value)

@@ -28,7 +28,7 @@ def named():
 PLAIN = [None, False, True, 0, -1, 0.0, math.nan, "", "x", (), (0,), [], [0], {}, {0: 0}, set(), Colour.RED, Empty()]
 
 
-@pytest.mark.parametrize("value", PLAIN, ids=repr)
+@pytest.mark.parametrize("value", PLAIN)
 def test_what_python_decides_stays_pythons(value):
     assert truth(value) is bool(value) and truth_in_python(value) is bool(value)
 
