@@ -82,7 +82,7 @@ class SsaNumber(mlir.Value):
             if other.type != self.type:
                 raise DSLUserCodeTypeError(
                     f"an operator of two SSA values needs one type, got {self.type} and {other.type}",
-                    fix="make numbers of them: `cutlass.Float32(v) + cutlass.Int32(w)`",
+                    fix="make numbers of them: `Float32(v) + Int32(w)`",
                 )
             side: Any = other.as_number()
         elif isinstance(other, (bool, int, float)):
