@@ -303,7 +303,11 @@ def _wrong_end(case: Case, outcome: Outcome) -> str:
         names = ", ".join(outcome.outputs)
         return f"{says}, but run() returned {names}\nfix: if that is right, remove `outcome` from [tool.repro]"
     if outcome.kind in ("error", "timeout", "crash"):
-        return outcome.text if declared == "outputs" else f"{says}, but:\n{outcome.text}"
+        return (
+            outcome.text or f"{outcome.kind}, and not a word on why"
+            if declared == "outputs"
+            else f"{says}, but:\n{outcome.text}"
+        )
     fix = f'if that is what the claim says, write `outcome = "{outcome.kind}"` in [tool.repro]'
     head = f"{outcome.kind}:" if declared == "outputs" else f"{says}, but it was {outcome.kind}:"
     return f"{head}\n{outcome.text}\n{fix}"
@@ -423,7 +427,8 @@ class _Comparison:
     def no_golden(self) -> Verdict:
         text = text_report.missing_golden(self.trial.case, self.path, self.trial.outcome)
         text = "\n".join([text, *arithmetic.notes(self.trial.case, self.trial.outcome)])
-        return self.trial.verdict("fail", "no golden", text, proposal=self.accepted())
+        proposal = self.accepted() if self.trial.outcome.compiler == EMBEDDED else None  # another's is no golden
+        return self.trial.verdict("fail", "no golden", text, proposal=proposal)
 
     def own_answer(self) -> Verdict:
         note = f"{self.arch} has an answer of its own: {text_report.short(self.path)}"

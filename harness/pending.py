@@ -41,7 +41,11 @@ class Waiting:
 
     @property
     def sidecars(self) -> dict[str, bytes]:
-        return {name: base64.b64decode(data) for name, data in self.table["sidecars"].items()}
+        return _decoded(self.table)
+
+
+def _decoded(table: dict[str, Any]) -> dict[str, bytes]:
+    return {name: base64.b64decode(data) for name, data in table["sidecars"].items()}
 
 
 def folder(root: Path) -> Path:
@@ -152,7 +156,14 @@ _texts = schema.fields(_Texts)
 def _stale(path: Path, table: dict[str, Any], repro: Repro) -> str:
     from harness.comparison import golden
 
-    data = path.read_bytes() if path.exists() else b""
+    try:
+        golden.parse(path, table["golden"].encode(), _decoded(table).__getitem__)
+    except (golden.CorruptGolden, ValueError) as error:
+        return f"it cannot be read: {str(error).partition(chr(10))[0].rpartition('cannot be read: ')[2]}"
+    try:
+        data = golden.content(path)
+    except golden.CorruptGolden as error:
+        return str(error).partition("\n")[0]
     if data == table["golden"].encode():
         return ""  # accepted already, before a crash
     if repro.sha256 != table["repro_sha256"]:

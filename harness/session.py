@@ -243,12 +243,12 @@ class Session:
             return
         from harness.comparison import golden
 
-        for path, text, sidecars in accepted:
-            raw = {name: base64.b64decode(data) for name, data in sidecars.items()}
-            try:
-                golden.write(golden.Pending(path, text, raw))
-            except OSError as error:
-                self.errors.append(f"the golden {short(path)} could not be written: {error}")
+        goldens = [
+            golden.Pending(path, text, {name: base64.b64decode(data) for name, data in sidecars.items()})
+            for path, text, sidecars in accepted
+        ]
+        for path, error in golden.write_all(goldens).items():
+            self.errors.append(f"the golden {short(path)} could not be written: {error}")
         self.unused = {path for path in self.unused if path.exists() and not golden.is_referenced(path)}
 
     def advice(self) -> list[str]:

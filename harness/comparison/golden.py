@@ -25,6 +25,7 @@ import hashlib
 import io
 import json
 import math
+import os
 import re
 import stat
 from collections.abc import Callable, Iterable
@@ -48,6 +49,7 @@ INLINE_LIMIT_BYTES = 4096
 LIMIT_BYTES = 512 << 20  # of a golden, or of a file beside it
 _NPY_HEADER_BYTES = 1 << 14
 _SIDECAR = r"[0-9a-f]{1,64}\.npy"
+_IDENTITY_CHARACTERS, _SHORT_CHARACTERS = 4096, 300
 IDENTITY = {"rejected": ("class", "id", "line_text"), "trap": ("kind",), "deadlock": ("kind",), "fault": ("kind",)}
 IDENTITY |= dict.fromkeys(findings.MEANINGS, ())
 
@@ -72,7 +74,7 @@ class Golden:
     evidence: str = EMULATOR
 
 
-_SHORT = schema.optional(schema.string(300))
+_SHORT = schema.optional(schema.string(_SHORT_CHARACTERS))
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def path_of(case: Case, arch: str | None = None, gpu: str | None = None) -> Path
     shared_path = folder(case.repro.path) / f"{case.name or 'default'}.json"
     names = [arch, *re.findall(r"[a-z0-9]+", (gpu or "").lower())]
     paths = [own_path(shared_path, name) for name in names if name]
-    return next((path for path in paths if path.exists()), shared_path)
+    return next((path for path in paths if os.path.lexists(path)), shared_path)
 
 
 def own_path(general: Path, arch: str) -> Path:
@@ -129,11 +131,11 @@ def arch_of(provenance: dict[str, Any]) -> str:
 
 
 def identity_of(case: Case, outcome: Outcome) -> dict[str, str | None]:
-    """What of an outcome a golden holds it to; empty for arrays."""
+    """What of an outcome a golden holds it to; empty for arrays. Long texts are cut, as in the golden."""
     identity = {key: outcome.detail.get(key) for key in IDENTITY.get(outcome.kind, ())}
     if "line_text" in identity:
         identity["line_text"] = line_text(case.repro, outcome.detail)
-    return identity
+    return {key: text and text[:_IDENTITY_CHARACTERS] for key, text in identity.items()}
 
 
 def line_text(repro: Repro, detail: dict[str, Any]) -> str | None:
@@ -150,12 +152,9 @@ def read(path: Path) -> Golden | None:
     """
     before = b""
     while True:
-        try:
-            data = _bytes(path)
-        except FileNotFoundError:
+        data = content(path)
+        if data is None:
             return None
-        except (OSError, ValueError) as error:
-            raise CorruptGolden(_way_out(path, getattr(error, "strerror", None) or str(error))) from None
         try:
             return parse(path, data, lambda name: _bytes(path.parent / name))
         except CorruptGolden:
@@ -164,14 +163,38 @@ def read(path: Path) -> Golden | None:
             before = data
 
 
+def content(path: Path) -> bytes | None:
+    """The bytes of a golden, None where there is none. Raises CorruptGolden."""
+    try:
+        return _bytes(path)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise CorruptGolden(_way_out(path, getattr(error, "strerror", None) or str(error))) from None
+
+
 def _bytes(path: Path) -> bytes:
-    """The bytes of an ordinary file of a size that a golden has. Raises OSError, ValueError."""
-    about = path.stat()
+    """The bytes of an ordinary file of a size that a golden has. Raises OSError, ValueError, CorruptGolden."""
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        _refuse_broken_link(path)
+        raise
     if not stat.S_ISREG(about.st_mode):
         raise ValueError("it is not a regular file")
     if about.st_size > LIMIT_BYTES:
         raise ValueError(f"it has {about.st_size} bytes, but a golden may have at most {LIMIT_BYTES}")
     return path.read_bytes()
+
+
+def _refuse_broken_link(path: Path) -> None:
+    """Raises CorruptGolden where the file, or a folder above it, is a link to what was not fetched."""
+    link = next((one for one in (path, *path.parents) if one.is_symlink() and not one.exists()), None)
+    if link is not None:
+        raise CorruptGolden(
+            f"the golden {short(path)} cannot be read: {short(link)} is a link to nowhere\n"
+            "fix: fetch it, as with `git annex get` or `dvc pull`"
+        )
 
 
 def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
@@ -183,7 +206,10 @@ def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
             raise ValueError(f"unknown outcome {outcome!r}")
         described = {name: one for name, one in table.get("outputs", {}).items() if not _is_free(one["compare"])}
         outputs = {name: _read_output(one, sidecar) for name, one in described.items()}
-        identity = {key: schema.optional(schema.string(4096))(table.get(key), key) for key in IDENTITY.get(outcome, ())}
+        identity = {
+            key: schema.optional(schema.string(_IDENTITY_CHARACTERS))(table.get(key), key)
+            for key in IDENTITY.get(outcome, ())
+        }
         provenance = dict(table["provenance"])
         schema.fields(Provenance)(provenance, "provenance")
         validated = schema.boolean(table["validated"], "validated")
@@ -254,7 +280,7 @@ def answer(case: Case, pending: Pending | None = None, arch: str | None = None, 
     """The hash of what a case's golden says (or will say, when `pending` is written); None without one."""
     try:
         data = pending.text.encode() if pending else _bytes(path_of(case, arch, gpu))
-    except (OSError, ValueError):
+    except (OSError, ValueError, CorruptGolden):
         return None
     return store.answer_sha256(data)
 
@@ -303,7 +329,10 @@ def _load(data: bytes, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:
         raise ValueError(f"a .npy file of version {version}")
-    said, in_columns, kind = readers[version](file)
+    try:
+        said, in_columns, kind = readers[version](file)
+    except Exception as error:  # it is read as Python, whose parser and tokenizer have errors of their own
+        raise ValueError(f"the header of a .npy file: {type(error).__name__}: {error}") from None
     if said != shape or kind != dtype:
         raise ValueError(f"it holds {kind} {said}")
     flat = np.frombuffer(data, dtype, offset=file.tell(), count=math.prod(shape))
@@ -313,8 +342,9 @@ def _load(data: bytes, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
 def make(case: Case, outcome: Outcome, provenance: dict[str, Any], path: Path | None = None) -> Pending:
     """The files of a golden for `outcome`, at `path` or where the golden is that it is held to.
 
-    It is validated where the provenance names hardware.
+    It is validated where the provenance names hardware. Long texts are cut: what is made can be read again.
     """
+    provenance = {k: v[:_SHORT_CHARACTERS] if isinstance(v, str) else v for k, v in provenance.items()}
     table: dict[str, Any] = {"outcome": outcome.kind, **identity_of(case, outcome)}
     sidecars: dict[str, bytes] = {}
     if outcome.kind == "outputs":
@@ -329,12 +359,15 @@ def make(case: Case, outcome: Outcome, provenance: dict[str, Any], path: Path | 
     table["evidence"] = evidence_of(case.repro.evidence, provenance, validated)
     table |= {"provenance": provenance, "validated": validated}
     path = path or path_of(case, arch_of(provenance), provenance.get("gpu"))
-    return Pending(str(path), _dump(table) + "\n", sidecars)
+    text = _dump(table) + "\n"
+    parse(path, text.encode(), sidecars.__getitem__)
+    return Pending(str(path), text, sidecars)
 
 
 def evidence_of(published: str, provenance: dict[str, Any], validated: bool) -> str:
     """Why to believe an answer: hardware:GPU that gave it, published:KEY, or the emulator alone."""
-    return f"{HARDWARE}{provenance.get('gpu') or provenance.get('uuid')}" if validated else published or EMULATOR
+    evidence = f"{HARDWARE}{provenance.get('gpu') or provenance.get('uuid')}" if validated else published or EMULATOR
+    return evidence[:_SHORT_CHARACTERS]
 
 
 def _describe(
@@ -400,22 +433,46 @@ def _dump(value: Any, indent: str = "") -> str:
 def write(pending: Pending) -> None:
     """Write the sidecars, then the golden, each whole or not at all; then drop sidecars nothing refers to.
 
-    One process of a project at a time: what it drops, another would refer to. Raises OSError.
+    Raises OSError.
     """
+    for error in write_all([pending]).values():
+        raise error
+
+
+def write_all(pending: Iterable[Pending]) -> dict[str, OSError]:
+    """Write goldens; path -> why it could not be written.
+
+    One process of a project at a time: what it drops, another would refer to.
+    """
+    groups: dict[Path, list[Pending]] = {}
+    for one in pending:
+        groups.setdefault(store.root_of(Path(one.path)), []).append(one)
+    failures: dict[str, OSError] = {}
+    for root, group in groups.items():
+        try:
+            with store.alone(root, "goldens"):
+                for one in group:
+                    try:
+                        _write(one, root / store.LOCAL / "tmp")
+                    except OSError as error:
+                        failures[one.path] = error
+        except OSError as error:  # the lock is another's
+            failures |= {one.path: error for one in group}
+    return failures
+
+
+def _write(pending: Pending, temporary: Path) -> None:
     path = Path(pending.path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    root = store.root_of(path)
-    temporary = root / store.LOCAL / "tmp"
-    with store.alone(root, "goldens"):
-        for folder in (path.parent, temporary):
-            store.sweep(folder)
-        for name, data in pending.sidecars.items():
-            if not re.fullmatch(_SIDECAR, name):
-                raise OSError(errno.EINVAL, "no name of a file beside a golden", name)
-            write_atomically(path.parent / name, data, by_way_of=temporary)
-        write_atomically(path, pending.text.encode(), by_way_of=temporary)
-        for orphan in sorted(set(path.parent.glob("*.npy")) - _referenced(path.parent)):
-            orphan.unlink(missing_ok=True)
+    for folder in (path.parent, temporary):
+        store.sweep(folder)
+    for name, data in pending.sidecars.items():
+        if not re.fullmatch(_SIDECAR, name):
+            raise OSError(errno.EINVAL, "no name of a file beside a golden", name)
+        write_atomically(path.parent / name, data, by_way_of=temporary)
+    write_atomically(path, pending.text.encode(), by_way_of=temporary)
+    for orphan in sorted(set(path.parent.glob("*.npy")) - _referenced(path.parent)):
+        orphan.unlink(missing_ok=True)
 
 
 def _referenced(directory: Path) -> set[Path]:
@@ -423,11 +480,11 @@ def _referenced(directory: Path) -> set[Path]:
     names = set()
     for path in directory.glob("*.json"):
         try:
-            outputs = json.loads(path.read_bytes()).get("outputs", {})
+            outputs = json.loads(_bytes(path)).get("outputs", {})
             names |= {
                 directory / one["file"] for one in outputs.values() if re.fullmatch(_SIDECAR, one.get("file") or "")
             }
-        except (ValueError, AttributeError, OSError):
+        except (ValueError, AttributeError, TypeError, OSError, RecursionError, CorruptGolden):
             return set(directory.glob("*.npy"))
     return names
 
@@ -490,5 +547,5 @@ def _folders(root: Path) -> tuple[Path, ...]:
 def _is_golden(path: Path) -> bool:
     try:
         return path.suffix == ".json" and {"outcome", "provenance", "validated"} <= json.loads(_bytes(path)).keys()
-    except (OSError, ValueError, AttributeError, RecursionError):
+    except (OSError, ValueError, AttributeError, RecursionError, CorruptGolden):
         return False

@@ -59,7 +59,7 @@ from harness.records.states import FORGOTTEN, GONE, STALE, Event, Now, newer_cod
 
 __all__ = ["Cell", "Index", "NoRecord", "Record", "as_table", "combine", "golden_folder", "open_index"]
 
-SCHEMA = "5"
+SCHEMA = "6"
 FILE = "index.sqlite"
 TAIL = 64
 CHUNK = 500  # names in one query
@@ -144,7 +144,8 @@ class Index:
         self, row: tuple, source: sources.Source, replaced: str, drivers: dict, kernels: dict, rivals: dict
     ) -> Cell:
         claim, case, arch, compiler, host, hardware, title, summary = row
-        gone = source.gone or replaced
+        is_as_it_ran = source.repro in [e.facts.get("repro_sha256") for e in (summary.last, summary.unjudged) if e]
+        gone = replaced if source.gone == sources.NO_TABLE and is_as_it_ran else source.gone or replaced
         now = Now(gone, source.repro, source.golden, drivers.get(host), *kernels.get(row[:4], ()))
         others = [event for name, event in rivals.get(row[:4], ()) if name != host]
         standing, reason = state(summary, now, others)
@@ -211,7 +212,8 @@ class Index:
         rows = self._read("select * from damage order by 1, 2")
         conflicts = {path: names for path, at in rows if (names := self._conflict(path, at))}
         lines = [f"{path}: a merge conflict of {names}; delete its lines of marks" for path, names in conflicts.items()]
-        lines += [f"{path}: the line at byte {at} is damaged" for path, at in rows if path not in conflicts]
+        others = [(path, at) for path, at in rows if path not in conflicts or not self._is_mark(path, at)]
+        lines += [f"{path}: the line at byte {at} is damaged" for path, at in others]
         cut = self._read("select path, size - offset from file where offset < size order by 1")
         return lines + [f"{path}: the last {left} bytes are not a whole line" for path, left in cut]
 
@@ -223,6 +225,12 @@ class Index:
             text = opens + file.read().decode("utf-8", "replace") if opens == conflict.OPENS else ""
         both = conflict.sides(text)
         return f"{both[0].name} and {both[1].name}, whose records are both read" if both else ""
+
+    def _is_mark(self, path: str, at: int) -> bool:
+        """Whether a line that begins here is one that git put round the sides of a conflict."""
+        with open(self.root / path, "rb") as file:
+            file.seek(at)
+            return file.read(len(conflict.OPENS)).decode("utf-8", "replace") in conflict.MARKS
 
     def count(self) -> int:
         """How many records there are."""

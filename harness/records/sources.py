@@ -19,6 +19,7 @@ from harness.records.states import NO_ARCH, Event, Summary
 
 TABLE = "create table source (path text primary key, size int, mtime_ns int, said text);"
 REPRO_GONE, UNDECLARED = "the repro is gone", "not declared in params"
+NO_TABLE = "the file has no [tool.repro] block any more"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Sources:
             text = self._said(claim, _repro)
             sha256, cases = json.loads(text) if text else (None, None)
             is_undeclared = cases is not None and case not in cases
-            gone = REPRO_GONE if text is None else UNDECLARED if is_undeclared else ""
+            gone = REPRO_GONE if text is None else NO_TABLE if cases == [] else UNDECLARED if is_undeclared else ""
             sources[claim, case, arch] = Source(sha256, golden, gone)
         self._keep()
         return sources
@@ -119,10 +120,10 @@ def _answer(path: Path) -> str | None:
 
 
 def _repro(path: Path) -> str:
-    """The hash of the text and the names of its cases, null where it cannot be read as a repro."""
+    """The hash of the text and the names of its cases: null where it cannot be read, none where it is no repro."""
     data = path.read_bytes()
     try:
-        cases = [case.name for case in read(path).cases()] if is_repro(data) else None
+        cases = [case.name for case in read(path).cases()] if is_repro(data) else []
     except ReproError:
         cases = None
     return json.dumps([hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest(), cases])

@@ -36,10 +36,12 @@ class Event:
     @property
     def speaks(self) -> bool:
         """Whether it says something of the claim: infra and skip do not, nor does an answer nobody judged yet."""
-        return self.verdict in _TICK and (self.verdict, self.reason) not in (
-            ("fail", NO_GOLDEN),
-            ("pass", NOT_ACCEPTED),
-        )
+        return self.verdict in _TICK and not self.is_unjudged
+
+    @property
+    def is_unjudged(self) -> bool:
+        """Whether it ran to the end that the claim says, and waits for a person to accept it."""
+        return (self.verdict, self.reason) in (("fail", NO_GOLDEN), ("pass", NOT_ACCEPTED))
 
     @property
     def holds(self) -> bool:
@@ -54,6 +56,7 @@ class Summary:
     last_good: Event | None = None
     first_bad: Event | None = None  # the first after last_good, or the first of all where none is good
     silent: Event | None = None
+    unjudged: Event | None = None  # the newest that waits for a person, where it is newer than `last`
     passes: int = 0
     fails: int = 0
     mixed: int = 0  # records under the digest of `last` whose verdict is not that of `last`
@@ -80,8 +83,10 @@ def summarise(events: Iterable[Event]) -> Summary:
     forgotten, ordered = (ordered[ends[-1] - 1].date, ordered[ends[-1] :]) if ends else ("", ordered)
     said = [event for event in ordered if event.speaks]
     silent = next((event for event in reversed(ordered) if not event.speaks), None)
+    later = ordered[ordered.index(said[-1]) + 1 :] if said else ordered
+    unjudged = next((event for event in reversed(later) if event.is_unjudged), None)
     if not said:
-        return Summary(silent=silent, forgotten=forgotten)
+        return Summary(silent=silent, unjudged=unjudged, forgotten=forgotten)
     last = said[-1]
     good = next((n for n in reversed(range(len(said))) if said[n].holds), None)
     bad = next((event for event in said[0 if good is None else good + 1 :] if not event.holds), None)
@@ -91,6 +96,7 @@ def summarise(events: Iterable[Event]) -> Summary:
         last_good=None if good is None else said[good],
         first_bad=bad,
         silent=silent,
+        unjudged=unjudged,
         passes=passes,
         fails=len(said) - passes,
         mixed=sum(e.digest == last.digest and e.holds != last.holds for e in said) if last.digest else 0,
@@ -111,6 +117,9 @@ def state(summary: Summary, now: Now, rivals: Sequence[Event] = ()) -> tuple[str
             return UNKNOWN, "never run"
         why = summary.silent.reason or summary.silent.verdict
         return UNKNOWN, f"never judged: {why}"
+    waiting = summary.unjudged
+    if waiting is not None and not last.holds and (not last.digest or waiting.digest != last.digest):
+        return UNKNOWN, f"not judged since {waiting.date[:10]}: {waiting.reason}"
     if summary.mixed:
         total = summary.passes + summary.fails
         return FLAKY, f"the same question got both verdicts: {summary.passes} of {total} runs passed"

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.records.states import Event, Summary
 
-_WITH_FACTS = ("last", "last_good", "first_bad")
+_WITH_FACTS = ("last", "last_good", "first_bad", "unjudged")
 
 
 def write(summary: Summary, facts_of: Callable[[Event], dict[str, Any]]) -> str:

@@ -87,6 +87,10 @@ STALE = {
     "the golden has changed since": lambda project: (project / "repros/goldens/one/default.json").unlink(),
     "its repro is gone": lambda project: (project / "repros/one.py").unlink(),
     "it cannot be read": lambda project: next((project / ".repro/pending").rglob("*.json")).write_text("{"),
+    "the golden repros/goldens/one/default.json cannot be read: it is not a regular file": lambda project: (
+        (project / "repros/goldens/one/default.json").unlink(), (project / "repros/goldens/one/default.json").mkdir()),
+    "it cannot be read: ValueError: unknown outcome": lambda project: next((project / ".repro/pending").rglob("*.json")).write_text(
+        next((project / ".repro/pending").rglob("*.json")).read_text().replace('outcome\\": \\"outputs', 'outcome\\": \\"luck')),
     "hardware gave the golden": lambda project: validate(project / "repros/goldens/one/default.json"),
     "the golden repros/goldens/one/default.json cannot be read: it says that hardware validated it": lambda project: (
         project / "repros/goldens/one/default.json").write_text(

@@ -1,5 +1,6 @@
 """Goldens on disk: what is read is what was written, whole or not at all."""
 
+import hashlib
 import json
 import os
 
@@ -199,3 +200,92 @@ def test_a_merge_conflict_names_both_sides(write, tmp_path, monkeypatch):
         f"    topic: outputs, validated by NVIDIA A100 on 2026-11-20, answer {hashes[1]}",
         "fix: choose a side: `git checkout --ours -- repros/goldens/one/default.json` or `--theirs`, and run it again",
     ]
+
+
+def test_a_link_to_what_was_not_fetched_is_no_missing_golden(write, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (case,) = write(RUN).cases()
+    path = hardware_golden(case)
+    assert golden.read(path).validated
+    path.unlink()
+    assert golden.read(path) is None
+    path.symlink_to("../../annex/nowhere")
+    assert _unfetched(case, path) == "repros/goldens/one/default.json"
+    path.unlink(), path.parent.rmdir()
+    path.parent.symlink_to("nowhere")
+    assert _unfetched(case, path) == "repros/goldens/one"
+
+
+def _unfetched(case, path) -> str:
+    """The link that a reader names."""
+    with pytest.raises(CorruptGolden) as error:
+        golden.read(path)
+    head, fix = str(error.value).splitlines()
+    assert golden.answer(case) is None and fix == "fix: fetch it, as with `git annex get` or `dvc pull`"
+    link = head.removeprefix("the golden repros/goldens/one/default.json cannot be read: ")
+    assert link.endswith(" is a link to nowhere")
+    return link.removesuffix(" is a link to nowhere")
+
+
+def test_the_own_golden_of_an_arch_may_be_a_link_to_nowhere(write):
+    (case,) = write(RUN).cases()
+    own = golden.own_path(hardware_golden(case), "sm_80")
+    own.symlink_to("nowhere")
+    assert path_of(case, "sm_80") == own and path_of(case, "sm_90") != own
+
+
+@pytest.mark.parametrize(
+    "text", ['{"outputs": {"x": {"file": 5}}}', "[" * 100_000, '{"outputs": 5}', '{"outputs": {"x": 5}}']
+)
+def test_a_strange_file_beside_goldens_costs_no_sidecar(write, text):
+    (case,) = write(RUN).cases()
+    big = outcome_of(out=("uint32", np.zeros(5000, np.uint32)))
+    write_golden(make(case, big, {}))
+    path_of(case).with_name("odd.json").write_text(text)
+    write_golden(make(case, outcome_of(out=("uint32", np.ones(5000, np.uint32))), {}))
+    assert len(list(path_of(case).parent.glob("*.npy"))) == 2  # what the odd file names is not known
+
+
+@pytest.mark.parametrize("header", [b"(((", b"{'a\\\n", b"\xff", b"-" * 9000 + b"1"])
+def test_a_strange_npy_header(write, header):
+    (case,) = write(RUN).cases()
+    write_golden(make(case, outcome_of(out=("uint32", np.zeros(5000, np.uint32))), {}))
+    data = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    sha256 = hashlib.sha256(data).hexdigest()
+    table = json.loads(path_of(case).read_text())
+    table["outputs"]["out"] |= {"file": "0.npy", "sha256": sha256}
+    path_of(case).with_name("0.npy").write_bytes(data)
+    path_of(case).write_text(json.dumps(table))
+    with pytest.raises(CorruptGolden, match="cannot be read: ValueError: the header of a .npy file: "):
+        golden.read(path_of(case))
+
+
+def test_what_is_made_can_be_read(write):
+    """Texts are cut to what a reader takes, and an answer that is cut still agrees with itself."""
+    repro = write(RUN + "  # " + "x" * 5000)
+    (case,) = repro.cases()
+    number = repro.text[: repro.text.index("return")].count("\n") + 1
+    outcome = Outcome("rejected", detail={"class": "C", "id": "I", "file": str(repro.path), "line": number})
+    write_golden(make(case, outcome, GPU | {"gpu": "N" * 298, "driver": "5" * 400}))
+    known = golden.read(path_of(case))
+    assert known.identity == golden.identity_of(case, outcome) and len(known.identity["line_text"]) == 4096
+    assert known.evidence == "hardware:" + "N" * 291 and known.provenance["driver"] == "5" * 300
+    with pytest.raises(CorruptGolden, match="compiler must be a table of at most 100"):
+        make(case, outcome, {"compiler": dict.fromkeys(map(str, range(101)))})
+
+
+def test_many_goldens_wait_for_the_lock_once(write, tmp_path, monkeypatch):
+    (tmp_path / "pyproject.toml").write_text("")
+    repro = write(RUN.replace("run()", "run(w)"), "params = { w = [1, 2] }")
+    pending = [make(case, outcome_of(out=("uint32", np.zeros(2, np.uint32))), {}) for case in repro.cases()]
+    with golden.store.alone(tmp_path, "goldens"):
+        monkeypatch.setattr(golden.store, "PATIENCE_S", 0.05)
+        waits = []
+        wait = golden.store._wait_for
+        monkeypatch.setattr(golden.store, "_wait_for", lambda *about: (waits.append(about), wait(*about)))
+        failures = golden.write_all(pending)
+    assert len(waits) == 1 and list(failures) == [one.path for one in pending]
+    assert {str(error) for error in failures.values()} == {
+        "[Errno 110] another process has been writing goldens for 0.05 s"
+    }
+    assert golden.write_all(pending) == {} and len(list(path_of(next(repro.cases())).parent.iterdir())) == 2

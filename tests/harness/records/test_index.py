@@ -102,7 +102,7 @@ def test_what_changes_on_disk_makes_a_pass_stale(root, put):
     assert said(root)[0].state == "validated"  # the answer is the same
     golden.write_text('{"outcome": "trap", "provenance": {}, "validated": true}')
     assert said(root)[0].reason.startswith("the golden changed since")
-    (root / "repros/one.py").write_text("# another\n")
+    (root / "repros/one.py").write_text("# /// script\n# [tool.repro]\n# ///\ndef run(): ...\n")
     assert said(root)[0].reason.startswith("the repro changed since")
     (root / "repros/one.py").unlink()
     with open_index(root) as records:
@@ -256,13 +256,15 @@ def test_a_merge_conflict_in_a_record_is_named_and_both_sides_are_read(root, put
     both = b"<<<<<<< HEAD\n" + one.read_bytes() + b"=======\n" + two.read_bytes() + b">>>>>>> topic\n"
     two.unlink()
     one.write_bytes(both)
+    told = f".repro/records/{one.name}: a merge conflict of HEAD and topic, whose records are both read; "
+    told += "delete its lines of marks"
     with open_index(root) as records:
         assert records.count() == 2
-        (told,) = records.damaged()
-    assert told == (
-        f".repro/records/{one.name}: a merge conflict of HEAD and topic, whose records are both read; "
-        "delete its lines of marks"
-    )
+        assert records.damaged() == [told]
+    one.write_bytes(both + b'{"torn": \n')
+    with open_index(root) as records:
+        damaged = f".repro/records/{one.name}: the line at byte {len(both)} is damaged"
+        assert records.damaged() == [told, damaged]  # another line of that file is named all the same
 
 
 def test_a_file_that_was_rewritten_or_taken_away_is_read_anew(root, put):
@@ -289,7 +291,8 @@ def test_lines_of_the_first_schema_are_read(root):
     folder = root / ".repro/records"
     folder.mkdir(parents=True)
     old = {k: v for k, v in line(1).items() if k not in ("hardware", "asked", "digest", "title", "shapes")}
-    (folder / "2026-01-01-77.jsonl").write_text(json.dumps(old | {"schema": 1}) + "\n")
+    key = {"repro_sha256": hashlib.sha256(b"# a repro\n").hexdigest()}
+    (folder / "2026-01-01-77.jsonl").write_text(json.dumps(old | {"schema": 1, "key": key}) + "\n")
     (cell,) = said(root)
     assert cell.compiler == "embedded" and cell.last.startswith("x")
 
@@ -304,6 +307,7 @@ def test_kept_up_to_date_is_made_anew(tmp_path_factory, history):
     run = store.Run()
     for n, verdict, hardware, case in history:
         one = line(n, case=case, verdict=verdict, hardware=hardware)
+        one["key"] = {"repro_sha256": hashlib.sha256(b"x").hexdigest()}
         run.append(store.folder(root / "repros/one.py", hardware, root), one)
         with open_index(root) as records:
             records.cells()

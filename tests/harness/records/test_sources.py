@@ -145,8 +145,27 @@ def test_files_are_read_again_only_where_they_changed(project, monkeypatch):
         assert records.cells()[0].state == "predicted"
     monkeypatch.undo()
     os.utime(project.path, (1, 1))
-    project.path.write_text("a text that is not a repro")  # what its cases are is not known
+    project.path.write_text(REPRO.format("[8"))  # what its cases are is not known
     assert project.states()["width=8", "sm_90"][0] == "stale"
+
+
+def test_a_file_that_is_no_repro_any_more(project):
+    project.write()
+    project.put("width=8")
+    project.path.write_text('"""It is so."""\ndef run(width): ...\n')
+    gone = "the file has no [tool.repro] block any more"
+    assert project.states() == {("width=8", "sm_90"): ("gone", gone)}
+    assert project.said("status")[0] == 0
+    assert project.said("forget", "--gone") == (0, f"forgot one::width=8 on sm_90 embedded embedded: {gone}\n")
+
+
+def test_a_program_that_never_was_a_repro_is_judged_as_it_ran(project):
+    project.path = project.root / "repros/one.py"
+    project.path.write_text("def run(): ...\n")
+    project.put("")
+    assert project.states() == {("", "sm_90"): ("failing", "it differs")}
+    project.path.write_text("def run(): pass\n")
+    assert project.states()["", "sm_90"][0] == "gone"
 
 
 def test_where_goldens_lie():

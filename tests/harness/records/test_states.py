@@ -29,6 +29,16 @@ TABLE = {  # name: (records, now, rivals) -> (state, words of its reason)
     "emulator passes": ([E(1)], NOW, [], "predicted", "no hardware has run it"),
     "hardware passes": ([E(1, **HW)], NOW, [], "validated", "passed on hardware on 2026-11-01"),
     "infra after a pass": ([E(1, **HW), E(2, "infra", **HW)], NOW, [], "validated", "passed"),
+    "mended, not accepted yet": (
+        [E(1, "fail"), E(2, reason="not accepted yet"), E(3, "infra")], NOW, [],
+        "unknown", "not judged since 2026-11-01: not accepted yet"),
+    "mended after it passed, no golden": (
+        [E(1), E(2, "contradicted"), E(3, "fail", reason="no golden")], NOW, [], "unknown", ": no golden"),
+    "a failure after what nobody judged": (
+        [E(1, reason="not accepted yet"), E(2, "fail")], NOW, [], "failing", "differs"),
+    "the same question, by chance": (
+        [E(1, "fail", digest="d"), E(2, reason="not accepted yet", digest="d")], NOW, [], "failing", "differs"),
+    "a pass, then no golden": ([E(1), E(2, "fail", reason="no golden")], NOW, [], "predicted", ""),
     "skip after a failure": ([E(1, "fail"), E(2, "skip")], NOW, [], "failing", "differs from the golden"),
     "the repro is gone": ([E(1, **HW)], replace(NOW, gone="the repro is gone"), [], "gone", "the repro is gone"),
     "a failure of a case that is gone": ([E(1, "fail")], replace(NOW, gone="not declared"), [], "gone", "not declared"),
