@@ -20,14 +20,23 @@ def annotation(loop: Operation) -> dict:
     author said how to unroll it."""
     if loop.name != "scf.for" or _ANNOTATION in loop.attributes:
         return {}
-    trips = _number(loop.operands[1])  # every loop is traced from 0, by 1
-    if trips is None:
-        return {}
-    block = loop.regions[0].blocks[0]
-    if trips * sum(1 for _ in _operations(block)) > MOST_OPERATIONS or not _indexes_registers(block):
+    trips, block = _number(loop.operands[1]), loop.regions[0].blocks[0]  # every loop is traced from 0, by 1
+    if trips is None or trips * _size(block) > MOST_OPERATIONS or not _indexes_registers(block):
         return {}
     with mlir.context:
         return {_ANNOTATION: mlir.ir.Attribute.parse("#llvm.loop_annotation<unroll = <full = true>>")}
+
+
+def _size(block: Block) -> int:
+    """How many operations a block becomes once the loops in it that are to be unrolled whole are."""
+    size = 0
+    for each in block.operations:
+        operation = each.operation
+        trips = 1
+        if operation.name == "scf.for" and "full = true" in str(operation.attributes.get(_ANNOTATION, "")):
+            trips = _number(operation.operands[1]) or 1
+        size += 1 + trips * sum(_size(inner) for region in operation.regions for inner in region.blocks)
+    return size
 
 
 def _operations(block: Block) -> Iterator[Operation]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dsl.core.trace import COOPERATIVE
-from dsl.launch.devices.protocol import Launch
+from dsl.launch.devices.protocol import INVALID_LAUNCH, DeviceError, Launch
 from dsl.launch.driver import attributes, calls
 from dsl.launch.driver.calls import Int, Long, Pointer, Refused, Text, Unsigned, array, put, put_if, refuse_if
 from dsl.launch.driver.contexts import Contexts
@@ -296,8 +296,13 @@ class KernelCalls(Contexts):
         self.stream(launch.stream)
         kernel = self.handles.get(function, Kernel)
         refuse_if(not all((*launch.grid, *launch.block)))
-        refuse_if(math.prod(launch.block) > attributes.ATTRIBUTES[1])
-        refuse_if(launch.smem_bytes > kernel.dynamic_smem_bytes)
+        if launch.smem_bytes > kernel.dynamic_smem_bytes:
+            raise DeviceError(
+                "CUDA_ERROR_INVALID_VALUE",
+                f"launch of `{kernel.name}`: dynamic shared memory must be at most {kernel.dynamic_smem_bytes} bytes "
+                f"unless the kernel's attribute allows more, got {launch.smem_bytes}",
+                INVALID_LAUNCH,
+            )
         sizes = self.device.param_bytes(kernel.module.program, kernel.name)  # type: ignore[attr-defined]
         refuse_if(sizes and not (arguments or extra))
         params: list[bytes] = []
