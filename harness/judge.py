@@ -383,6 +383,11 @@ class _Comparison:
         return self.known.validated
 
     @property
+    def is_unconfirmed(self) -> bool:
+        """Whether this is hardware, and no hardware gave the golden yet."""
+        return self.is_hardware and not self.is_validated
+
+    @property
     def is_of_one_arch(self) -> bool:
         """Whether the golden is the answer of this architecture alone."""
         return "@" in self.path.name
@@ -416,7 +421,7 @@ class _Comparison:
     def accept(self, note: str) -> Verdict:
         """It passes, and this outcome becomes the golden."""
         notes = [note.format(text_report.short(self.path))]
-        return self.trial.verdict("pass", pending=self.accepted(), notes=notes, validated=self.is_hardware)
+        return self.trial.verdict("pass", pending=self.accepted(self.path), notes=notes, validated=self.is_hardware)
 
     def accept_of_its_own(self) -> Verdict:
         """The golden of the other model stays, and this outcome becomes the answer of this one beside it."""
@@ -466,10 +471,10 @@ _POLICY: tuple[tuple[Callable[[_Comparison], Any], Callable[[_Comparison], Verdi
         lambda c: c.trial.verdict("pass", NOT_ACCEPTED, proposal=c.accepted()),
     ),
     (lambda c: c.is_missing, _Comparison.no_golden),
+    (lambda c: c.agrees and c.is_unconfirmed and c.update, lambda c: c.accept("validated {}")),
+    (lambda c: c.agrees and c.is_unconfirmed, _Comparison.could_validate),
     (lambda c: c.agrees and c.is_of_one_arch, _Comparison.own_answer),
     (lambda c: c.agrees and c.is_validated, lambda c: c.trial.verdict("pass", validated=True)),
-    (lambda c: c.agrees and c.is_hardware and c.update, lambda c: c.accept("validated {}")),
-    (lambda c: c.agrees and c.is_hardware, _Comparison.could_validate),
     (lambda c: c.agrees, lambda c: c.trial.verdict("pass")),
     (lambda c: c.is_validated and not c.is_hardware and not c.elsewhere, _Comparison.contradicted),
     (lambda c: c.update and c.is_of_another_model, _Comparison.accept_of_its_own),

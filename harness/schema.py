@@ -11,6 +11,7 @@ the check of a dataclass whose fields were declared by `must`. Texts come out pr
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import math
 import re
 from collections.abc import Callable
@@ -20,6 +21,8 @@ from harness.terminal import printable
 
 Check = Callable[[Any, str], Any]
 _SHOWN = 60  # characters of a value in a message
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|\+00:00)", re.ASCII)
+_AHEAD = datetime.timedelta(days=2 * 366)  # clocks are wrong, but not by years
 
 
 class Misfit(Exception):
@@ -80,6 +83,22 @@ def real(least: float, most: float) -> Check:
 def boolean(value: Any, place: str) -> bool:
     if not isinstance(value, bool):
         raise misfit(place, "true or false", value)
+    return value
+
+
+def is_moment(text: str) -> bool:
+    """Whether this is a moment in UTC that there was, written as in ISO 8601 with its zone."""
+    if not _MOMENT.fullmatch(text):
+        return False
+    try:
+        return datetime.datetime.fromisoformat(text) - datetime.datetime.now(datetime.UTC) < _AHEAD
+    except ValueError:  # the 99th of a month
+        return False
+
+
+def moment(value: Any, place: str) -> str:
+    if not isinstance(value, str) or not is_moment(value):
+        raise misfit(place, "a time such as 2026-11-20T17:01:00Z, and not years from now", value)
     return value
 
 

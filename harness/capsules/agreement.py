@@ -21,7 +21,7 @@ from harness.errors import UsageError
 
 if TYPE_CHECKING:
     from harness.capsules import replay
-    from harness.capsules.capsule_file import Result
+    from harness.capsules.results import Result
 
 FOLDER, TABLE, FAILING = "validation", "agreement.md", "failing"
 FORMATS = {"f16": (16, 10), "bf16": (16, 7), "f32": (32, 23), "f64": (64, 52)}  # bits, fraction bits

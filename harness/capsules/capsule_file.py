@@ -7,27 +7,26 @@ runs each repro here once more, its kernels giving what they gave on that GPU, a
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import importlib.resources
 import json
 import os
 import tempfile
 import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import judge, schema, store
+from harness import judge, store
 from harness.capsules import agreement, replay
+from harness.capsules.results import Refused, Result, folder_of, outside, read as read_results, unpack
 from harness.claim import case_id, findings
-from harness.claim.repro_file import Case, Repro, is_repro, read, short
+from harness.claim.repro_file import Case, Repro, ReproError, is_repro, read, short
 from harness.comparison import golden, observed
-from harness.errors import UsageError
 from harness.host import hosts
 from harness.records import history, index, moved
+from harness.records.states import FORGOTTEN
 from harness.reporting import text_report
-from harness.run import reply
+from harness.run import hardware
 from harness.run.result import Outcome
 
 if TYPE_CHECKING:
@@ -35,13 +34,8 @@ if TYPE_CHECKING:
 
 DEFAULT_ARCH = "sm_80"
 RECORDED = ("outputs", "trap", "deadlock", findings.FAULT, *findings.MEANINGS)
-KEPT_CAPSULE = replay.KEPT_CAPSULE
 AGAIN = "--again"  # behind the name of a case's second recording, over other contents of new memory
 _DATE = (1980, 1, 1, 0, 0, 0)  # zip members carry none: equal recordings are equal files
-
-
-class Refused(UsageError):
-    """It cannot be done; the text says why and what to do."""
 
 
 def find(paths: Iterable[Path], keyword: str = "") -> list[Case]:
@@ -217,96 +211,7 @@ def _record(
     }, ""
 
 
-@dataclasses.dataclass(frozen=True)
-class Replayed:
-    """What a folder of results says of one case, and is not trusted."""
-
-    name: str = schema.must(schema.string(1000))
-    repro_sha256: str = schema.must(schema.string(64, reply.SHA256, "a sha256"))
-    device: reply.Device = schema.must(schema.fields(reply.Device))
-    date: str = schema.must(schema.string(40, r"\d{4}-\d\d-\d\dT[\d:.]+Z", "a time such as 2026-11-20T17:01:00Z"))
-    result: dict[str, Any] = schema.must(schema.table(lambda value, place: value, 100))
-
-
-@dataclasses.dataclass(frozen=True)
-class _Kernel:
-    name: str = schema.must(schema.string(reply.MOST_NAME))
-    arch: str = schema.must(schema.string(8, reply.ARCH, "an arch such as sm_90a"))
-    ptx_sha256: str = schema.must(schema.string(64, reply.SHA256, "a sha256"))
-
-
-@dataclasses.dataclass(frozen=True)
-class Recorded:
-    """What a capsule that came back says of one case, and is not trusted either."""
-
-    repro: str = schema.must(schema.string(1000))
-    case: str = schema.must(schema.string(1000))
-    repro_sha256: str = schema.must(schema.string(64, reply.SHA256, "a sha256"))
-    arch: str = schema.must(schema.string(8, reply.ARCH, "an arch such as sm_90a"))
-    kernels: list[_Kernel] = schema.must(schema.many(schema.fields(_Kernel), 10_000))
-    versions: dict[str, str] = schema.must(schema.table(schema.string(100), 100))
-
-
 # --- results of a replay ---------------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass
-class Result:
-    """What a GPU did with one case of a capsule."""
-
-    case: dict[str, Any]
-    device: dict[str, Any]
-    date: str
-    result: dict[str, Any]
-    data: bytes
-
-
-def results_folder(path: Path, folder: Path) -> Path:
-    """A folder of results as it is; the one file of `repro validate` unpacked into `folder`. Raises Refused."""
-    if not path.is_file():
-        return path
-    try:
-        with zipfile.ZipFile(path) as file:
-            for name in file.namelist():
-                if "/" in name or "\\" in name or not name.endswith((".json", ".bin", KEPT_CAPSULE)):
-                    raise Refused(f"{short(path)} is not a file of results: it has a {name}")
-                (folder / name).write_bytes(file.read(name))
-    except (OSError, zipfile.BadZipFile, EOFError, ValueError, zlib.error, NotImplementedError) as error:
-        raise Refused(f"{short(path)} is not a file of results, or only part of one: {error}") from None
-    return folder
-
-
-def results(out: Path) -> tuple[replay.Capsule, list[Result]]:
-    """The capsule and the results in a folder that replay.py wrote. Raises Refused."""
-    kept = out / KEPT_CAPSULE
-    if not kept.exists():
-        raise Refused(f"{short(out)} is not a folder that replay.py wrote: it has no {KEPT_CAPSULE}")
-    try:
-        capsule = replay.Capsule(str(kept))
-    except replay.BadCapsule as error:
-        raise Refused(str(error)) from None
-    cases = {case["name"]: case for case in capsule.cases}
-    replayed = [_result(path, cases) for path in sorted(out.glob("*.json"))]
-    if not replayed:
-        raise Refused(f"{short(out)} holds no results")
-    return capsule, replayed
-
-
-def _result(path: Path, cases: dict[str, dict[str, Any]]) -> Result:
-    try:
-        table = json.loads(path.read_bytes())
-        data = path.with_suffix(".bin").read_bytes() if path.with_suffix(".bin").exists() else b""
-        if hashlib.sha256(data).hexdigest() != table["data_sha256"]:
-            raise ValueError("its data file does not have the sha256 it names")
-        said = schema.fields(Replayed)(table, "")
-        case = cases[said.name]
-        schema.fields(Recorded)(case, "capsule")
-        if case["repro_sha256"] != said.repro_sha256:
-            raise ValueError("it belongs to another capsule than the one in its folder")
-        device = {key: value for key, value in dataclasses.asdict(said.device).items() if value is not None}
-        return Result(case, device, said.date, said.result, data)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, schema.Misfit) as error:
-        raise Refused(f"{short(path)} is not a result of a replay, or is damaged: {error}") from None
 
 
 def accept(out: Path, root: Path, accept_differences: bool, say: Callable[[str], None]) -> dict[str, list[str]]:
@@ -318,7 +223,7 @@ def accept(out: Path, root: Path, accept_differences: bool, say: Callable[[str],
     if judge.in_ci():
         raise Refused("goldens are not accepted where CI is set: accept them by hand, and commit them")
     with tempfile.TemporaryDirectory(prefix="results-") as folder:
-        capsule, replayed = results(results_folder(out, Path(folder)))
+        capsule, replayed = read_results(folder_of(out, Path(folder)))
         forms = [one for one in replayed if "form" in one.case]
         sorted_by = agreement.accept(capsule, forms, root, say)
         rest = [one for one in replayed if "form" not in one.case]
@@ -362,49 +267,82 @@ def _accept(
 ) -> tuple[str, str]:
     """`both`: a case's result, and that over other contents of new memory where it has one."""
     one = both[0]
-    path = _now(root, one.case)
-    if path is None:
-        return "stale", f"stale: {one.case['repro']} is gone"
-    repro = read(path.resolve())
-    case = next((case for case in repro.cases() if case.name == one.case["case"]), None)
+    try:
+        path = _now(root, one.case)
+        if path is None:
+            return "stale", f"stale: {one.case['repro']} is gone"
+        repro = read(path.resolve())
+        case = next((case for case in repro.cases() if case.name == one.case["case"]), None)
+    except (ReproError, OSError) as error:
+        return "stale", f"stale: {one.case['repro']} cannot be read: {error}"
     if repro.sha256 != one.case["repro_sha256"] or case is None:
         return "stale", f"stale: {one.case['repro']} has changed since it was recorded; record and replay it anew"
+    host = hosts.Host("replay", "cuda", device_facts=one.device)
+    says_nothing = _says_nothing(both, repro, host)
+    if says_nothing:
+        return "skipped", says_nothing
+    try:
+        outcome = _played(capsule, both, case, host, transport)
+        silent = _not_of_the_claim(one, repro, outcome)
+        return silent or _judged(case, host, outcome, one, root, accept_differences, _relabel(outcome, one, capsule))
+    except (replay.BadCapsule, UnicodeDecodeError) as error:
+        return "skipped", f"not judged: {one.case['name']}.json is not a result of a replay: {error}"
+
+
+def _says_nothing(both: list[Result], repro: Repro, host: hosts.Host) -> str:
+    """Why these results say nothing of the claim, before they are played back; or ''."""
     unseen = findings.unseen(repro.outcome, is_hardware=True)
     if unseen:
-        return "skipped", f"not judged: {unseen}"
+        return f"not judged: {unseen}"
     for each in both[: 1 + repro.poison]:
         if each is None:
-            return "skipped", "not replayed: its second run, over other contents of new memory, is not there"
-        if each.result["outcome"] in ("skipped", "error", "crash"):
-            return "skipped", f"not replayed: {each.result.get('text')}"
-    host = hosts.Host("replay", "cuda", device_facts=one.device)
+            return "not replayed: its second run, over other contents of new memory, is not there"
+        ended = each.result["outcome"]
+        is_slow = ended == "deadlock" and not findings.fits(repro.outcome, ended)  # than the limit, for all we know
+        if is_slow or ended in ("skipped", "error", "crash"):
+            return f"not replayed: {each.result.get('text', ended)}"
+    facts = host.device_facts
+    lacks = hardware.missing(facts | {"device": facts["kind"], "gpu": facts["name"]})
     if not host.is_hardware:
-        return "skipped", f"not accepted: {host.describe()}"
+        return f"not accepted: {host.describe()}"
+    return f"not accepted: its result {lacks}" if lacks else ""
 
-    def played(fill: int | None) -> Outcome:
-        each = both[fill == observed.POISON[1]]
+
+def _played(capsule: replay.Capsule, both: list[Result], case: Case, host: hosts.Host, transport: Transport) -> Outcome:
+    """The outcome of the repro whose kernels do what they did on the GPU. Raises replay.BadCapsule."""
+
+    def once(fill: int | None) -> Outcome:
         with tempfile.TemporaryDirectory(prefix="playback-") as folder:
-            try:
-                _unpack(capsule, each, Path(folder))
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
-                raise Refused(f"{each.case['name']}.json is not a result of a replay: {error!r}") from None
+            unpack(capsule, both[fill == observed.POISON[1]], Path(folder))
             return judge.run(transport, case, dataclasses.replace(host, device=f"playback:{folder}"), fill=fill)
 
-    outcome = observed.settle(case, played)
-    diverged = outcome.text.partition("REPLAY_DIVERGED: ")[2] if outcome.kind == "error" else ""
-    if diverged:
-        return "diverged", f"diverged: {diverged.partition('(raised inside')[0].strip()}"
-    outside = _outside(one)
-    if outside and outcome.kind == "outputs" and repro.outcome in (findings.FAULT, "out_of_bounds"):
-        return (
-            "skipped",
-            f"not judged: the GPU wrote outside of {outside}, as the claim says; it faults only outside of its pages",
-        )
-    notes = _relabel(outcome, one, capsule)
+    return observed.settle(case, once)
+
+
+def _not_of_the_claim(one: Result, repro: Repro, outcome: Outcome) -> tuple[str, str] | None:
+    """What to say of an outcome that says nothing of the claim."""
+    for name, status in (("REPLAY_DIVERGED", "diverged"), ("REPLAY_DAMAGED", "skipped")):
+        why = outcome.text.partition(f"{name}: ")[2] if outcome.kind == "error" else ""
+        if why:
+            no_result = f"not judged: {one.case['name']}.json is not a result of a replay"
+            said = "diverged" if status == "diverged" else no_result
+            return status, f"{said}: {why.partition('(raised inside')[0].strip()}"
+    around = outside(one)
+    if around and outcome.kind == "outputs" and repro.outcome in (findings.FAULT, "out_of_bounds"):
+        why = f"the GPU wrote outside of {around}, as the claim says; it faults only outside of its pages"
+        return "skipped", f"not judged: {why}"
+    return None
+
+
+def _judged(
+    case: Case, host: hosts.Host, outcome: Outcome, one: Result, root: Path, accept_differences: bool, notes: list[str]
+) -> tuple[str, str]:
+    """Judge an outcome, record it where it is new, and write its golden."""
     verdict = judge.judge(case, host, outcome, root)
     may_differ = ("no golden", "differs from the golden") if accept_differences else ("no golden",)
     if verdict.status in ("pass", "skip") or verdict.reason in may_differ:
         verdict = judge.judge(case, host, outcome, root, update=True)
+    verdict.record |= {"date": store.moment(), "replayed": one.date}
     before = _record_of(root, verdict)
     if before is not None:
         notes.append(f"this replay was accepted before: record {before} of {one.date}")
@@ -412,22 +350,27 @@ def _accept(
         history.append(history.folder(case.repro.path, True, root), verdict.record, history.blobs(outcome))
     if verdict.pending:
         golden.write(verdict.pending)
-    if verdict.status in ("pass", "skip"):
-        if before is not None:
-            return "accepted before", "; ".join(notes)
-        return "validated", "; ".join(["validated by " + host.describe(), *notes])
-    what = "disagreement" if verdict.reason.startswith("differs") else "failed"
-    return what, "\n".join([f"{what}: {verdict.reason}", *map("    {}".format, verdict.text.splitlines()), *notes])
+    if verdict.status not in ("pass", "skip"):
+        what = "disagreement" if verdict.reason.startswith("differs") else "failed"
+        return what, "\n".join([f"{what}: {verdict.reason}", *map("    {}".format, verdict.text.splitlines()), *notes])
+    if before is not None:
+        return "accepted before", "; ".join(notes)
+    if not verdict.validated:
+        return "skipped", "; ".join([f"not validated: {verdict.text or verdict.reason}", *notes])
+    return "validated", "; ".join(["validated by " + host.describe(), *notes])
 
 
 def _record_of(root: Path, verdict: judge.Verdict) -> str | None:
-    """The id of an earlier record that says of the same replay what this verdict does: one of the same moment."""
+    """The id of an earlier record that says the same of this replay, unless it was forgotten since."""
     line = verdict.record
     with index.open_index(root) as records:
-        earlier = records.records(line["repro"], line["case"], host="replay", since=line["date"])
-    about = (line["date"], line["device"].get("name"), line["key"]["repro_sha256"], verdict.status)
+        earlier = records.records(line["repro"], line["case"], host="replay")
+    about = (line["replayed"], line["device"].get("name"), line["key"]["repro_sha256"], verdict.status)
     for one in earlier:
-        if (one.date, one.provenance.get("gpu"), one.provenance.get("repro_sha256"), one.verdict) == about:
+        if one.verdict == FORGOTTEN:
+            return None
+        when = one.line.get("replayed") or one.date
+        if (when, one.provenance.get("gpu"), one.provenance.get("repro_sha256"), one.verdict) == about:
             return one.id
     return None
 
@@ -439,9 +382,9 @@ def _relabel(outcome: Outcome, one: Result, capsule: replay.Capsule) -> list[str
     then = {kernel["name"]: kernel["ptx_sha256"] for kernel in one.case["kernels"]}
     if now != then:
         notes.append("the compiler makes other PTX by now; the golden names the PTX that was replayed")
-    outside = _outside(one)
-    if outside:
-        notes.append(f"the GPU wrote outside of {outside}")
+    around = outside(one)
+    if around:
+        notes.append(f"the GPU wrote outside of {around}")
     ptx_hashes = {line["ptx"] for line in one.case["launches"]}
     kernels = [
         kernel
@@ -452,39 +395,3 @@ def _relabel(outcome: Outcome, one: Result, capsule: replay.Capsule) -> list[str
     outcome.facts = about | {"kernels": kernels if now != then else outcome.kernels}
     outcome.versions = dict(one.case["versions"])
     return notes
-
-
-def _outside(one: Result) -> str:
-    """The memory around which the GPU wrote, by its labels; or ''."""
-    labels = [label for launch in one.result["launches"] for label in launch.get("wrote_outside", ())]
-    return ", ".join(dict.fromkeys(labels))
-
-
-def _unpack(capsule: replay.Capsule, one: Result, folder: Path) -> None:
-    """The folder that dsl's playback device reads: the recording, and the replay's rows with their bytes in files."""
-    for name in _blobs(one.case["launches"]):
-        (folder / name).write_bytes(capsule.blob(name))
-    (folder / "launches.jsonl").write_text("".join(json.dumps(line) + "\n" for line in one.case["launches"]))
-    launches = []
-    for launch in one.result["launches"]:
-        changes = {region: [_row(row, one.data, folder) for row in rows] for region, rows in launch["changes"].items()}
-        launches.append({"changes": changes, "as_predicted": launch["as_predicted"]})
-    table = one.result | {"launches": launches, "device": one.device, "arch": one.case["arch"]}
-    (folder / "result.json").write_text(json.dumps(table))
-
-
-def _blobs(launches: list[dict[str, Any]]) -> Iterator[str]:
-    for line in launches:
-        for rows in line["writes"].values():
-            for row in rows:
-                yield from (row[key] for key in ("bytes", "mask") if key in row)
-
-
-def _row(row: dict[str, Any], data: bytes, folder: Path) -> dict[str, Any]:
-    hashes = {"at": row["at"], "size": row["size"]}
-    for key, size in (("bytes", row["size"]), ("mask", -(-row["size"] // 8))):
-        if key in row:
-            piece = data[row[key] : row[key] + size]
-            hashes[key] = hashlib.sha256(piece).hexdigest()
-            (folder / hashes[key]).write_bytes(piece)
-    return hashes

@@ -9,8 +9,8 @@ process, which is given up after a failure or a hang, so that no case sees anoth
 `NAME.json` (the GPU, the outcome, what each launch changed) and `NAME.bin` (those bytes), and a copy of the capsule.
 Run again with the same folder, it goes on where it was stopped. What `repro validate` wrote also packs the folder into
 one file, FOLDER.zip.
-Exit status: 0 every case was replayed (a fault is a result), 1 some were not, 2 no such capsule or a folder of another
-one, 3 no GPU.
+Exit status: 0 every case was replayed (a fault is a result), 1 some were not, 2 no such capsule, or a folder of another
+one or one that takes no files, 3 no GPU.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+import zlib
 from typing import Any
 
 try:
@@ -61,6 +62,7 @@ START_S = 120.0  # for a child to import and to make a context
 USAGE, NO_GPU = 2, 3
 KEPT_CAPSULE = "replayed.capsule"
 FINAL = ("ran", "fault", "trap", "deadlock", "skipped")  # outcomes that a run which goes on does not repeat
+TIMEOUT = "REPLAY_TIMEOUT"  # of these only those of a predicted deadlock are final
 FORMS_A_LINE = 100
 
 
@@ -86,6 +88,13 @@ class Capsule:
             if self.index["schema"] != SCHEMA:
                 raise BadCapsule(f"{path} has schema {self.index['schema']}, but this script reads {SCHEMA}")
             self.cases = self.index["cases"]
+            if not isinstance(self.cases, list):
+                raise ValueError("its cases are no list")
+            for case in self.cases:
+                if not re.fullmatch(r"[^/\0]+", case["name"]) or not isinstance(case["launches"], list):
+                    raise ValueError("a case of it has no name, or no launches")
+            if len({case["name"] for case in self.cases}) < len(self.cases):
+                raise ValueError("two cases of it have one name")
         except (OSError, zipfile.BadZipFile, EOFError, ValueError, KeyError, TypeError) as error:
             text = error.strerror if isinstance(error, OSError) else str(error)
             raise BadCapsule(f"{path} is not a capsule, or only part of one: {text}") from None
@@ -100,7 +109,10 @@ class Capsule:
             raise BadCapsule(f"{path} is damaged: {damaged} does not have its checksum")
 
     def blob(self, name: str) -> bytes:
-        data = self.zip.read(f"blobs/{name}")
+        try:
+            data = self.zip.read(f"blobs/{name}")
+        except (KeyError, zipfile.BadZipFile, zlib.error) as error:
+            raise BadCapsule(f"the capsule is damaged: {error}") from None
         if hashlib.sha256(data).hexdigest() != name:
             raise BadCapsule(f"the capsule is damaged: blobs/{name} has another sha256")
         return data
@@ -431,9 +443,18 @@ def sha256(data: Any) -> str:
 def write(path: str, data: bytes) -> None:
     """Write a file whole or not at all."""
     part = f"{path}.{os.getpid()}.part"
-    with open(part, "wb") as file:
-        file.write(data)
-    os.replace(part, path)
+    try:
+        with open(part, "wb") as file:
+            file.write(data)
+        os.replace(part, path)
+    except OSError:
+        if os.path.exists(part):
+            os.unlink(part)
+        raise
+
+
+def not_written(out: str, error: OSError) -> str:
+    return f"cannot write into {out}: {error.strerror or error}"
 
 
 def write_result(out: str, case: dict[str, Any], device: dict[str, Any], result: dict[str, Any], data: bytes) -> None:
@@ -445,7 +466,20 @@ def write_result(out: str, case: dict[str, Any], device: dict[str, Any], result:
     write(os.path.join(out, case["name"] + ".json"), text.encode() + b"\n")
 
 
-def finished(out: str, capsule: Capsule) -> dict[int, dict[str, Any]]:
+def limit_s(case: dict[str, Any], timeout_s: float) -> float:
+    """How long a case may take: its time, and that of its memory."""
+    moved = sum(about["size_bytes"] for line in case["launches"] for about in line["regions"].values())
+    return timeout_s + moved // BYTES_A_SECOND
+
+
+def is_final(case: dict[str, Any], result: dict[str, Any], timeout_s: float) -> bool:
+    """Whether a run which goes on need not repeat this: a timeout may be that of a slow GPU."""
+    if result.get("name") == TIMEOUT:
+        return case["predicted"] == "deadlock" and result.get("limit_s", 0) >= limit_s(case, timeout_s)
+    return result["outcome"] in FINAL
+
+
+def finished(out: str, capsule: Capsule, timeout_s: float = 0) -> dict[int, dict[str, Any]]:
     """By number: the results that are whole and final in a folder of this capsule."""
     results = {}
     for number, case in enumerate(capsule.cases):
@@ -454,7 +488,7 @@ def finished(out: str, capsule: Capsule) -> dict[int, dict[str, Any]]:
                 table = json.loads(file.read())
             with open(os.path.join(out, case["name"] + ".bin"), "rb") as file:
                 is_whole = sha256(file.read()) == table["data_sha256"]
-            if is_whole and table["result"]["outcome"] in FINAL:
+            if is_whole and is_final(case, table["result"], timeout_s):
                 results[number] = table
         except (OSError, ValueError, KeyError, TypeError):
             continue
@@ -496,7 +530,11 @@ def child(capsule: Capsule, out: str, numbers: list[int], pipe: int) -> int:
         os.write(pipe, f"start {number}\n".encode())
         replay = Replay(capsule, capsule.cases[number], gpu)
         result = replay.run()
-        write_result(out, capsule.cases[number], device, result, bytes(replay.data))
+        try:
+            write_result(out, capsule.cases[number], device, result, bytes(replay.data))
+        except OSError as error:
+            print(f"replay: {not_written(out, error)}", file=sys.stderr)
+            return USAGE
         os.write(pipe, f"done {number} {result['outcome']}\n".encode())
         if result["outcome"] not in ("ran", "skipped"):
             return 0  # the context may be lost: the next case gets another process
@@ -562,19 +600,18 @@ class Children:
             if timed_out or sys.exc_info()[0]:
                 process.kill()
             process.wait()
-        if running is not None:
-            text = f"did not end within {self.limit_s(running):g} s" if timed_out else f"it died: {process.returncode}"
+        if running is not None and process.returncode != USAGE:
+            limit = self.limit_s(running)
+            text = f"did not end within {limit:g} s" if timed_out else f"it died: {process.returncode}"
             ended = {"outcome": "deadlock" if timed_out else "crash", "kind": "deadlock" if timed_out else None}
-            result = ended | {"name": "REPLAY_TIMEOUT" if timed_out else "REPLAY_CRASH", "text": text, "launches": []}
+            result = ended | {"name": TIMEOUT if timed_out else "REPLAY_CRASH", "text": text, "launches": []}
+            result |= {"limit_s": limit} if timed_out else {}
             write_result(self.out, self.capsule.cases[running], self.device, result, b"")
             self.end(running, result["outcome"])
         return process.returncode
 
     def limit_s(self, number: int) -> float:
-        """How long a case may take: its time, and that of its memory."""
-        launches = self.capsule.cases[number]["launches"]
-        moved = sum(about["size_bytes"] for line in launches for about in line["regions"].values())
-        return self.timeout_s + moved // BYTES_A_SECOND
+        return limit_s(self.capsule.cases[number], self.timeout_s)
 
     def end(self, number: int, outcome: str) -> None:
         self.outcomes[number] = outcome
@@ -617,13 +654,17 @@ def main(argv: list[str] | None = None) -> int:
     children = Children(capsule, options.capsule, options.out, timeout_s)
     status = 0
     try:
-        status = children.run(numbers, finished(options.out, capsule))
-    except KeyboardInterrupt:
-        print("replay: stopped; run the same command again to go on", file=sys.stderr)
-        status = 130
-    if status in (0, 130) and children.outcomes:
-        results = pack(options.out) if capsule.index.get("one_file") else options.out
-        summarize(children, results)
+        try:
+            status = children.run(numbers, finished(options.out, capsule, timeout_s))
+        except KeyboardInterrupt:
+            print("replay: stopped; run the same command again to go on", file=sys.stderr)
+            status = 130
+        if status in (0, 130) and children.outcomes:
+            results = pack(options.out) if capsule.index.get("one_file") else options.out
+            summarize(children, results)
+    except OSError as error:
+        print(f"replay: {not_written(options.out, error)}", file=sys.stderr)
+        return USAGE
     return status or int(any(word in children.outcomes.values() for word in ("crash", "error", "skipped")))
 
 

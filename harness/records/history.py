@@ -18,6 +18,7 @@ ptxas       the version that made the SASS                     no_sass   why the
 differences what was not as it should be, element by element   histogram [{count, outputs}] of a case run often
 allowed     output -> the values that the repro allows it, or null
 durations   seconds of each phase                              date      UTC, ISO 8601, to the microsecond
+replayed    of a replay: when the GPU ran it; `date` is when it was accepted here
 """
 
 from __future__ import annotations

@@ -7,7 +7,20 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from harness.schema import boolean, either, fields, integer, many, must, optional, real, string, table
+from harness.schema import (
+    boolean,
+    either,
+    fields,
+    integer,
+    is_moment,
+    many,
+    moment,
+    must,
+    optional,
+    real,
+    string,
+    table,
+)
 
 _MOST = 1000
 _WORDS = optional(string(1 << 16))
@@ -17,7 +30,6 @@ _SCALAR = either(
 _HASHES = optional(table(string(64, r"[0-9A-Za-z]*", "a sha256"), 10 * _MOST))
 _FACTS = optional(table(_SCALAR, _MOST))
 _BELOW = r"(?!/)(?!(?:[^\0]*/)?\.\.(?:/|\Z))[^\0]+"
-_DATE = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?"
 
 
 @dataclass(frozen=True)
@@ -76,7 +88,7 @@ class Line:
 
     repro: str = must(string(4096, _BELOW, "a path below the project's root"))
     verdict: str = must(string(20))
-    date: str = must(string(40, _DATE, "a time such as 2026-11-20T17:01:00Z"))
+    date: str = must(moment)
     id: str | None = must(optional(string(100, r"[\w-]+", "letters, digits and -")), None)
     case: str | None = must(optional(string(1000, r"[^/\0]*", "the name of a case")), None)
     reason: str | None = must(_WORDS, None)
@@ -125,9 +137,9 @@ _DEVICE = ("kind", "arch", "gpu_model", "name", "driver", "uuid")
 _EMPTY: dict[str, Any] = {}
 _EXACT = {"arithmetic": "exact"}
 _NONE: tuple[Any, ...] = (None, [])
-_is_below, _is_date, _is_id, _is_case, _is_arch, _is_hash = (
+_is_below, _is_id, _is_case, _is_arch, _is_hash = (
     re.compile(pattern, re.ASCII).fullmatch
-    for pattern in (_BELOW, _DATE, r"[\w-]{1,100}", r"[^/\0]{0,1000}", r"[\w.-]{0,40}", r"[0-9A-Za-z]{0,64}")
+    for pattern in (_BELOW, r"[\w-]{1,100}", r"[^/\0]{0,1000}", r"[\w.-]{0,40}", r"[0-9A-Za-z]{0,64}")
 )
 
 
@@ -147,7 +159,7 @@ def plain(line: dict[str, Any], length: int) -> bool:
     return bool(
         repro and len(repro) <= 4096 and _is_below(repro)
         and verdict and len(verdict) <= 20
-        and date and len(date) <= 40 and _is_date(date)
+        and date and is_moment(date)
         and (name is None or _is_id(name))
         and (case is None or _is_case(case))
         and _IS_TEXT(map(type, map(device.get, _DEVICE)))

@@ -42,10 +42,14 @@ def name(claim: str, case: str) -> str:
 
 
 def age(date: str | None) -> str:
-    """`3 days ago`"""
+    """`3 days ago`, of any text."""
     if not date:
         return "never"
-    then = datetime.datetime.fromisoformat(date.replace("Z", "+00:00"))
+    try:
+        then = datetime.datetime.fromisoformat(date)
+    except ValueError:
+        return f"at {date}"
+    then = then if then.tzinfo else then.replace(tzinfo=datetime.UTC)
     hours = int((datetime.datetime.now(datetime.UTC) - then).total_seconds() // 3600)
     return f"{hours // 24} days ago" if hours >= 48 else f"{hours} hours ago" if hours > 0 else "within the hour"
 

@@ -1,5 +1,7 @@
 """Two archs that answer a claim differently: the difference is told, and each keeps the answer that is its own."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -70,6 +72,23 @@ def test_an_answer_of_its_own(run, capsys):
     run.case.repro.path.unlink()
     run.case.repro.path.with_name("two.py").write_text(run.case.repro.text)
     assert main(["unused"]) == 1 and "default@sm_80.json" in capsys.readouterr().out
+
+
+def test_hardware_validates_the_answer_of_its_own_that_an_emulator_gave(run):
+    run("p1", 1, update=True)
+    run("embedded", 1, update=True)
+    own = golden.own_path(golden.path_of(run.case), "sm_80")
+    table = json.loads(golden.path_of(run.case).read_text())
+    made = table["provenance"] | {"device": "emulator", "gpu": None, "driver": None, "arch": "sm_80"}
+    own.write_text(json.dumps(table | {"validated": False, "evidence": "emulator", "provenance": made}))
+    before = run("old", 1)
+    assert (before.status, before.validated) == ("pass", False)
+    assert before.notes == ["hardware agrees with the prediction: --update-goldens makes it validated"]
+    accepted = run("old", 1, update=True)
+    assert (accepted.status, accepted.validated) == ("pass", True)
+    assert accepted.notes == ["validated repros/goldens/one/default@sm_80.json"]
+    assert golden.read(own).validated and golden.read(own).provenance["gpu"] == "A100"
+    assert golden.read(golden.path_of(run.case)).provenance["gpu"] == "H100"
 
 
 def test_another_answer_makes_only_its_own_arch_stale(run):

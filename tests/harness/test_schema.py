@@ -5,7 +5,22 @@ from dataclasses import dataclass
 
 import pytest
 
-from harness.schema import Misfit, boolean, either, fields, integer, many, must, one_of, optional, real, string, table
+from harness.schema import (
+    Misfit,
+    boolean,
+    either,
+    fields,
+    integer,
+    is_moment,
+    many,
+    moment,
+    must,
+    one_of,
+    optional,
+    real,
+    string,
+    table,
+)
 
 WRONG = [
     (integer(1, 9), 10, "x must be a whole number from 1 to 9, got 10"),
@@ -23,6 +38,7 @@ WRONG = [
     (table(boolean, 1), {"a": True, "b": True}, "x must be a table of at most 1, got a table of 2"),
     (table(boolean, 2), {"a": 0}, "x.a must be true or false, got 0"),
     (optional(integer(0, 1)), "0", "x must be a whole number from 0 to 1, got '0'"),
+    (moment, 5, "x must be a time such as 2026-11-20T17:01:00Z, and not years from now, got 5"),
     (either(boolean, integer(5, 6), called="a flag, or 5"), 4, "x must be a flag, or 5, got 4"),
 ]
 
@@ -32,6 +48,24 @@ def test_what_does_not_fit_is_said(check, value, text):
     with pytest.raises(Misfit) as error:
         check(value, "x")
     assert str(error.value) == text
+
+
+@pytest.mark.parametrize(
+    "text, is_one",
+    [
+        ("2026-11-20T17:01:00Z", True),
+        ("2026-11-20T17:01:00.123456Z", True),
+        ("2026-11-20T17:01:00+00:00", True),
+        ("2026-11-20T17:01:00", False),
+        ("2026-11-20T17:01:00+02:00", False),
+        ("2026-11-31T17:01:00Z", False),
+        ("2026-11-20T24:61:00Z", False),
+        ("2999-11-20T17:01:00Z", False),
+        ("2026-11-20T17:01:00Z\n", False),
+    ],
+)
+def test_a_moment_is_one_that_there_was(text, is_one):
+    assert is_moment(text) is is_one
 
 
 def test_what_fits_comes_through():

@@ -39,6 +39,21 @@ class Playback(Emulated):
         return ptx
 
     def launch(self, program: str, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
+        try:
+            self._launch(entry, launch, params)
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            MemoryError,
+            OSError,
+            TypeError,
+            ValueError,
+            struct.error,
+        ) as error:
+            raise DeviceError("REPLAY_DAMAGED", f"launch {self._next} cannot be played back: {error!r}") from error
+
+    def _launch(self, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
         line = self._line(entry, launch, params)
         addresses = self._find(line, params)
         self._check_host_writes(line, addresses)
@@ -122,6 +137,8 @@ class Playback(Emulated):
 
     def _apply(self, contents: np.ndarray, rows: list[dict]) -> None:
         for row in rows:
+            if not 0 <= row["at"] <= row["at"] + row["size"] <= contents.size:
+                raise ValueError(f"bytes {row['at']} to {row['at'] + row['size']} of a region of {contents.size}")
             part = contents[row["at"] : row["at"] + row["size"]]
             if "fill" in row:
                 part[:] = row["fill"]

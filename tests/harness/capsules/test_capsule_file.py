@@ -312,11 +312,63 @@ def test_a_gpu_that_disagrees_is_listed_and_believed_only_when_asked(project, re
     assert golden.read(path).validated and golden.read(path).outputs["x"].raw[0] == 0x3F800040
 
 
+def only(out: Path, to: Path, name: str, **changes) -> Path:
+    """A folder of results with those of one case, changed."""
+    shutil.copytree(out, to, ignore=lambda _, names: [n for n in names if n.endswith(".json") and n != f"{name}.json"])
+    table = json.loads((to / f"{name}.json").read_text())
+    (to / f"{name}.json").write_text(json.dumps(table | changes))
+    return to
+
+
+def test_a_timeout_says_nothing_of_a_claim_of_no_deadlock(project, results, tmp_path):
+    ended = json.loads((results[0] / "hangs.json").read_text())["result"]
+    assert (ended["name"], ended["limit_s"]) == (replay.TIMEOUT, 4.0)
+    found, said = accepted(project, only(results[0], tmp_path / "out", "adds", result=ended))
+    assert found == {"skipped": ["adds"]} and said["adds"] == "not replayed: did not end within 4 s"
+    assert not (project / "repros/records").exists()
+
+
+def test_a_replay_that_is_accepted_after_its_claim_was_forgotten_counts(project, results, tmp_path, capsys):
+    """Whatever the clock of the GPU's machine said."""
+    out = only(results[0], tmp_path / "out", "adds", date="2026-01-01T00:00:00Z")
+    assert accepted(project, out)[0] == {"validated": ["adds"]}
+    assert cli.main(["forget", "adds", "--host", "replay"]) == 0
+    capsys.readouterr()
+    assert accepted(project, out)[0] == {"validated": ["adds"]}
+    assert accepted(project, out)[0] == {"accepted before": ["adds"]}
+    cli.main(["status"])
+    assert ": 1 validated\n" in capsys.readouterr().out
+    records = [json.loads(line) for file in (project / "repros/records").glob("*.jsonl") for line in open(file)]
+    passes = [record for record in records if record["verdict"] == "pass"]
+    assert [one["replayed"] for one in passes] == ["2026-01-01T00:00:00Z"] * 2
+    assert all(one["date"] > "2026-01-02" for one in passes)
+
+
+@pytest.mark.parametrize(
+    "predicted, limit_s, is_final", [("outputs", 60, False), ("deadlock", 5, False), ("deadlock", 10, True)]
+)
+def test_only_a_timeout_that_was_predicted_and_no_shorter_is_final(predicted, limit_s, is_final):
+    case = {"predicted": predicted, "launches": [{"regions": {"0": {"size_bytes": 1000}}}]}
+    result = {"outcome": "deadlock", "name": replay.TIMEOUT, "limit_s": limit_s}
+    assert replay.is_final(case, result, 10) is is_final
+    assert replay.is_final(case, {"outcome": "deadlock", "name": "CUDA_ERROR_LAUNCH_TIMEOUT"}, 10)
+
+
+def test_a_disk_that_takes_nothing_is_one_sentence(project, stand_in, tmp_path):
+    out = tmp_path / "out"
+    (out / "adds.json").mkdir(parents=True)  # a file cannot take its place
+    status, lines = replayed(stand_in, project / "all.capsule", out, "-k", "adds")
+    assert (status, lines) == (2, ["replay: cannot write into OUT: Is a directory"])
+    assert sorted(path.name for path in out.iterdir()) == ["adds.bin", "adds.json", "replayed.capsule"]
+
+
 def test_a_stale_capsule_is_refused_by_name(project, results):
     (project / "repros" / "adds.py").write_text(text_of(ADDS + "\n# changed", ""))
     (project / "repros" / "outside.py").unlink()
+    (project / "repros" / "often.py").write_text(text_of(ADDS, "run = 3"))
     found, said = accepted(project, results[0])
-    assert found["stale"] == ["adds", "outside"]
+    assert found["stale"] == ["adds", "often", "outside"]
+    assert said["often"].startswith("stale: repros/often.py cannot be read: repros/often.py:3:3: UNKNOWN_KEY\n")
     assert said["adds"] == "stale: repros/adds.py has changed since it was recorded; record and replay it anew"
     assert said["outside"] == "stale: repros/outside.py is gone"
     assert not (project / "repros/goldens/adds").exists()

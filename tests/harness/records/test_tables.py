@@ -20,6 +20,8 @@ def test_ages():
         "within the hour", "47 hours ago", "2 days ago",
     ]  # fmt: skip
     assert tables.age(None) == "never"
+    assert tables.age("9999-99-99T99:99:99Z") == "at 9999-99-99T99:99:99Z"
+    assert tables.age("2026-11-20T00:00:00") == tables.age("2026-11-20T00:00:00Z")
 
 
 def test_a_matrix_has_a_letter_a_state():

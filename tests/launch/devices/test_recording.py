@@ -151,6 +151,23 @@ def test_playback_gives_the_same_at_other_addresses(recorded):
         assert (got == wanted).all()
 
 
+@pytest.mark.parametrize(
+    "changes, why",
+    [
+        ({"0": [{"at": -5, "size": 4, "fill": 0}]}, "ValueError('bytes -5 to -1 of a region of "),
+        ({"0": [{"at": 0, "size": 1 << 60, "fill": 0}]}, f"ValueError('bytes 0 to {1 << 60} of a region of "),
+        ({"0": [{"at": 0, "size": 4}]}, "KeyError('bytes')"),
+        ({"77": []}, "KeyError('77')"),
+    ],
+)
+def test_a_damaged_result_is_no_outcome_of_the_program(recorded, changes, why):
+    device = played(recorded[0], launches=[{"changes": changes, "as_predicted": True}] * 2)
+    with pytest.raises(DeviceError) as caught:
+        device_run(device, shift=5)
+    assert str(caught.value).startswith(f"REPLAY_DAMAGED: launch 1 cannot be played back: {why}")
+    assert caught.value.repro_outcome is None
+
+
 def test_noise_that_looks_like_a_pointer_is_kept_as_it_is(tmp_path):
     """Memory nobody wrote may hold old addresses: they lead elsewhere, or nowhere, in the next run."""
 

@@ -1,0 +1,132 @@
+"""Results of a replay come from elsewhere: what is no result is refused by name before any of it is judged."""
+
+import copy
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from harness.capsules import replay, results
+
+SHA = "0" * 64
+LAUNCH = {
+    "ptx": SHA, "entry": "adds", "grid": [1, 1, 1], "block": [32, 1, 1], "cluster": [1, 1, 1], "smem_bytes": 0,
+    "flags": 0, "params": [{"bytes": "00" * 8, "pointers": [[0, 0, 0]]}],
+    "regions": {"0": {"size_bytes": 16, "residue": 0, "label": "x"}}, "pointers": [], "tensor_maps": [],
+    "writes": {"0": [{"at": 0, "size": 16, "fill": 0}]},
+}  # fmt: skip
+CASE = {
+    "name": "adds", "repro": "repros/adds.py", "case": "", "claim": "It is so.", "repro_sha256": SHA, "arch": "sm_80",
+    "predicted": "outputs", "outputs": [], "compiler": {"name": "embedded"}, "versions": {"python": "3.11.7"},
+    "kernels": [{"name": "adds", "arch": "sm_80", "ptx_sha256": SHA}], "launches": [LAUNCH],
+}  # fmt: skip
+DATA = bytes(range(5))
+CHANGE = {"at": 12, "size": 4, "bytes": 0, "mask": 4}
+RESULT = {
+    "schema": 1, "name": "adds", "repro": "repros/adds.py", "case": "", "repro_sha256": SHA,
+    "device": {"kind": "cuda", "name": "NVIDIA H100", "driver": "570.1", "cuda": "13.0", "arch": "sm_90"},
+    "date": "2026-11-20T17:01:00Z", "data_sha256": hashlib.sha256(DATA).hexdigest(),
+    "result": {
+        "outcome": "ran", "launches": [{"changes": {"0": [CHANGE]}, "as_predicted": True, "wrote_outside": []}],
+    },
+}  # fmt: skip
+LAUNCHED = ("result", "launches", 0)
+CHANGED = (*LAUNCHED, "changes", "0", 0)
+HOSTILE = [  # of a result: where, what, what is said
+    (("result", "outcome"), "banana", "result.outcome must be one of ran, fault, trap, deadlock, skipped, error, crash, got 'banana'"),
+    (("result", "outcome"), [1], "result.outcome must be one of ran, fault, trap, deadlock, skipped, error, crash, got a list of 1"),
+    (("result", "outcome"), "fault", "it has 1 launches of 1, and its outcome is fault"),
+    (("result", "launches"), [], "it has 0 launches of 1, and its outcome is ran"),
+    (("result",), {"launches": []}, "result.outcome is missing"),
+    (("device", "kind"), "emulator", "device.kind must be one of cuda, got 'emulator'"),
+    (("device", "name"), "", "device.name must be the name of a GPU, got ''"),
+    (("device", "driver"), None, "device.driver must be a version, got nothing"),
+    (("device",), {"kind": "cuda", "name": "H100", "driver": "1"}, "device.arch is missing"),
+    (("date",), "9999-99-99T99:99:99Z", "date must be a time such as 2026-11-20T17:01:00Z, and not years from now, got '9999-99-99T99:99:99Z'"),
+    (("name",), "other", "the capsule in its folder has no such case"),
+    (("data_sha256",), SHA, "its data file does not have the sha256 it names"),
+    ((*LAUNCHED, "wrote_outside"), 1, "result.launches[0].wrote_outside must be a list of at most 100000, got 1"),
+    ((*LAUNCHED, "wrote_outside"), [1], "result.launches[0].wrote_outside[0] must be a text of at most 1000 characters, got 1"),
+    ((*LAUNCHED, "changes"), {"77": []}, "it names region 77, which its launch does not reach"),
+    ((*CHANGED, "size"), 5, "it names bytes 12 to 17 of region 0, which has 16"),
+    ((*CHANGED, "size"), 1 << 60, f"it names bytes 12 to {12 + (1 << 60)} of region 0, which has 16"),
+    ((*CHANGED, "at"), -5, "result.launches[0].changes.0[0].at must be a whole number from 0 to 4611686018427387904, got -5"),
+    ((*CHANGED, "bytes"), 2, "it names byte 6 of a data file of 5"),
+    ((*CHANGED, "mask"), 5, "it names byte 6 of a data file of 5"),
+]  # fmt: skip
+DAMAGED = [  # of the capsule's case
+    (("compiler",), 5, "capsule.compiler must be a table of at most 100, got 5"),
+    (("launches", 0), {k: v for k, v in LAUNCH.items() if k != "ptx"}, "capsule.launches[0].ptx is missing"),
+    (("launches", 0, "regions"), {}, "the capsule names region 0, which its launch does not reach"),
+    (("launches", 0, "writes", "0", 0), {"at": 0, "size": 1}, "the capsule writes region 0 with no bytes"),
+    (("launches", 0, "writes", "0", 0, "size"), 17, "the capsule names bytes 0 to 17 of region 0, which has 16"),
+    (("launches", 0, "pointers"), [[0, 9, 0, 0]], "the capsule names bytes 9 to 17 of region 0, which has 16"),
+    (("launches", 0, "params", 0, "bytes"), "00", "the capsule has a pointer behind the end of its parameter"),
+    (("kernels",), [{}], "capsule.kernels[0].name is missing"),
+]  # fmt: skip
+
+
+def changed(table: dict, place: tuple, value: object) -> dict:
+    table = copy.deepcopy(table)
+    part = table
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = value
+    return table
+
+
+def written(out: Path, result: dict = RESULT, cases: object = (CASE,)) -> Path:
+    with zipfile.ZipFile(out / results.KEPT_CAPSULE, "w") as file:
+        file.writestr("capsule.json", json.dumps({"schema": replay.SCHEMA, "cases": cases}))
+    (out / "adds.bin").write_bytes(DATA)
+    (out / "adds.json").write_text(json.dumps(result))
+    return out
+
+
+def refusal(out: Path) -> str:
+    with pytest.raises(results.Refused) as caught:
+        results.read(out)
+    return str(caught.value).partition("/adds.json is not a result of a replay, or is damaged: ")[2] or str(
+        caught.value
+    )
+
+
+def test_a_result_is_read(tmp_path):
+    _, (one,) = results.read(written(tmp_path))
+    assert one.case == CASE and one.device == RESULT["device"] and one.data == DATA and one.date == RESULT["date"]
+    assert one.result == RESULT["result"] and results.outside(one) == ""
+    outside = changed(RESULT, (*LAUNCHED, "wrote_outside"), ["x", "y", "x"])
+    assert results.outside(results.read(written(tmp_path, outside))[1][0]) == "x, y"
+
+
+@pytest.mark.parametrize("place, value, text", HOSTILE, ids=[str(row[:2])[:60] for row in HOSTILE])
+def test_what_is_no_result_is_refused(tmp_path, place, value, text):
+    assert refusal(written(tmp_path, changed(RESULT, place, value))) == text
+
+
+@pytest.mark.parametrize("place, value, text", DAMAGED, ids=[str(row[:2])[:60] for row in DAMAGED])
+def test_what_is_no_case_of_a_capsule_is_refused(tmp_path, place, value, text):
+    assert refusal(written(tmp_path, cases=[changed(CASE, place, value)])) == text
+
+
+@pytest.mark.parametrize("cases", [5, ["x"], [{}], [CASE | {"name": "../x"}], [CASE | {"name": [1]}], [CASE, CASE]])
+def test_a_capsule_without_cases_of_a_name_is_refused(tmp_path, cases):
+    path = str(tmp_path / results.KEPT_CAPSULE)
+    assert f"{path} is not a capsule, or only part of one: " in refusal(written(tmp_path, cases=cases))
+
+
+def test_what_the_playback_device_reads(tmp_path):
+    capsule, (one,) = results.read(written(tmp_path))
+    folder = tmp_path / "playback"
+    folder.mkdir()
+    results.unpack(capsule, one, folder)
+    table = json.loads((folder / "result.json").read_text())
+    (row,) = table["launches"][0]["changes"]["0"]
+    assert (row["at"], row["size"], table["arch"]) == (12, 4, "sm_80")
+    assert [(folder / row[key]).read_bytes() for key in ("bytes", "mask")] == [DATA[:4], DATA[4:]]
+    assert json.loads((folder / "launches.jsonl").read_text()) == LAUNCH
+    one.case["launches"][0]["writes"]["0"] = [{"at": 0, "size": 16, "bytes": SHA}]
+    with pytest.raises(replay.BadCapsule, match="^the capsule is damaged: .*There is no item named 'blobs/0000"):
+        results.unpack(capsule, one, folder)
