@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness import cli
-from harness.capsules import capsule_file, validation
+from harness.capsules import capsule_file, results, validation
 from harness.claim.repro_file import read
 from harness.comparison import golden
 
@@ -88,13 +88,13 @@ def start(project, stand_in, tmp_path):
     return start
 
 
-def accepted(project: Path, results: Path, folder: Path, monkeypatch, capsys) -> tuple[int, list[str], Path]:
+def accepted(project: Path, out: Path, folder: Path, monkeypatch, capsys) -> tuple[int, list[str], Path]:
     """Exit status and lines of `repro accept --from-replay`, in a copy of the project."""
     root = folder / "copy"
     shutil.copytree(project, root)
     monkeypatch.chdir(root)
     monkeypatch.delenv("CI", raising=False)
-    status = cli.main(["accept", "--from-replay", str(results)])
+    status = cli.main(["accept", "--from-replay", str(out)])
     return status, capsys.readouterr().out.splitlines(), root
 
 
@@ -204,8 +204,8 @@ def test_a_file_of_results_writes_nothing_elsewhere(tmp_path, name):
     with zipfile.ZipFile(tmp_path / "out.zip", "w") as file:
         file.writestr(name, b"x")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(capsule_file.Refused, match="is not a file of results: it has a "):
-        capsule_file.results_folder(tmp_path / "out.zip", tmp_path / "folder")
+    with pytest.raises(results.Refused, match="is not a file of results: it has a "):
+        results.folder_of(tmp_path / "out.zip", tmp_path / "folder")
     assert not list((tmp_path / "folder").iterdir())
 
 

@@ -122,7 +122,7 @@ def test_forget_appends_a_line_and_what_comes_later_counts(project):
     assert project.said("status")[0] == 0
     history = project.said("history", "one::width=8")[1]
     assert "gone: forgotten on " in history and "forgotten  width=8" in history and "fail       width=8" in history
-    project.put("width=8", date="2100-01-01T00:00:00Z")
+    project.put("width=8", date=store.moment())
     assert project.states()["width=8", "sm_90"] == ("failing", "it differs")
     assert project.said("forget")[0] == 2
 
