@@ -59,12 +59,15 @@ def _place(root: Path, golden: Path) -> Path | None:
         return None  # a repro outside of the project
 
 
-def propose(root: Path, data: dict[str, Any], record: str) -> None:
-    """Keep the result of a verdict (session.as_data) under the id of its record. Raises OSError."""
+def propose(root: Path, data: dict[str, Any], record: str) -> bool:
+    """Keep the result of a verdict (session.as_data) under the id of its record; not of a repro outside of the project.
+
+    Whether it was kept. Raises OSError.
+    """
     golden, text, sidecars = data["proposal"]
     path = _place(root, Path(golden))
     if path is None:
-        return
+        return False
     table = {
         "schema": SCHEMA,
         "repro": data["record"]["repro"],
@@ -80,6 +83,7 @@ def propose(root: Path, data: dict[str, Any], record: str) -> None:
     }
     store.make_folder(path.parent)
     store.write_atomically(path, json.dumps(table).encode())
+    return True
 
 
 def withdraw(root: Path, data: dict[str, Any]) -> None:

@@ -55,6 +55,7 @@ class Session:
         self.record_run = Run()
         self.waiting = 0  # results for `repro review`
         self.not_accepted: set[Path] = set()  # repros that agree with expected() and have no golden
+        self.outside: set[Path] = set()  # repros of no project, whose results nothing keeps
         self.live: Any = None  # progress.Live, where there is one to tell
         self._host_names = tuple(dict.fromkeys(host_names)) or ("embedded",)
         self._hosts: list[Host] | None = None
@@ -205,8 +206,9 @@ class Session:
             return
         root = root_of(Path(data["repro"]))
         if data["proposal"]:
-            pending.propose(root, data, record)
-            if data["record"]["verdict"] == "pass":
+            if not pending.propose(root, data, record):
+                self.outside.add(Path(data["repro"]))
+            elif data["record"]["verdict"] == "pass":
                 self.not_accepted.add(Path(data["repro"]))
             else:
                 self.waiting += 1
@@ -252,9 +254,14 @@ class Session:
         self.unused = {path for path in self.unused if path.exists() and not golden.is_referenced(path)}
 
     def advice(self) -> list[str]:
-        """What to do about repros that agree with expected() and have no golden, a line a file."""
+        """What to do about results that nobody accepted: of repros that agree with expected(), or lie in no project."""
         names = [short(path) for path in sorted(self.not_accepted)]
-        return [f"{one} agrees with expected(), not accepted yet: `repro accept {shlex.quote(one)}`" for one in names]
+        lines = [f"{one} agrees with expected(), not accepted yet: `repro accept {shlex.quote(one)}`" for one in names]
+        return lines + [
+            f"{short(path)} lies in no project, so its result is not kept for `repro accept`\n"
+            "fix: put a pyproject.toml into its folder or above it, or accept it with --update-goldens"
+            for path in sorted(self.outside)
+        ]
 
     def write_table(self, path: Path) -> None:
         """Write what each compiler of this run makes of each claim, as Markdown."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_CASE = re.compile(r"[A-Za-z_]\w*=(?!=)")
-_FILE_AND_CASE = re.compile(r"(\S+) ([A-Za-z_]\w*=(?!=)\S*)")  # with a space between them
+_CASE = re.compile(r"[^\W\d]\w*=(?!=)")
+_FILE_AND_CASE = re.compile(r"(\S+) ([^\W\d]\w*=(?!=)\S*)")  # with a space between them
 _COMPILER = re.compile(r"(::[\w.@+-]+) (embedded|nvidia)(?:==([\w.]+))?(?=::|$)")
 _PARAMETER = re.compile(r"(\w+)=([\w.+-]+),?")
 

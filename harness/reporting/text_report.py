@@ -15,6 +15,7 @@ from harness.comparison.compare import Difference
 from harness.comparison.golden import Golden
 from harness.host.hosts import Host
 from harness.run.result import Array, Outcome
+from harness.store import root_of
 
 if TYPE_CHECKING:
     from harness.judge import Verdict
@@ -139,6 +140,9 @@ def brief(outcome: Outcome) -> str:
 
 
 def accept_advice(case: Case) -> str:
+    path = case.repro.path.resolve()
+    if not path.is_relative_to(root_of(path).resolve()):
+        return "run again with --update-goldens (it lies in no project: nothing is kept for `repro accept`)"
     name = case_id.name(short(case.repro.path), case.name)
     return f"accept it with `repro accept {shlex.quote(name)}`, or run again with --update-goldens"
 
@@ -149,7 +153,10 @@ def missing_golden(case: Case, path: Path, outcome: Outcome) -> str:
     lines += [f"    {name}: {preview(array)}" for name, array in outcome.outputs.items()]
     if outcome.kind != "outputs":
         lines += ["    " + line for line in f"{outcome.kind}: {outcome.text}".split("\n")]
-    lines.append(f"fix: if that is what the claim says, {accept_advice(case)}")
+    if outcome.compiler == EMBEDDED:
+        lines.append(f"fix: if that is what the claim says, {accept_advice(case)}")
+    else:
+        lines.append("fix: run it with `--compiler embedded` first: a golden is what this project's compiler gives")
     before, now = golden.before_a_move(case.repro.path), golden.folder(case.repro.path)
     if before:
         move = shlex.join(["git", "mv", short(before), short(now)])

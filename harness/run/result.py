@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -44,10 +45,10 @@ FROM_OUTSIDE = {  # signals that a program does not get by its own doing
 }
 _AGAIN = "run it again; where memory is short, with fewer cases at once (pytest -n)"
 SHOWN_STDERR = 2000
-_OURS = re.compile(
-    r'File "(<frozen |[^"]*/harness/run/(runner|supervisor)\.py"'
-    r'|[^"]*/dsl/(emulator|launch|core|lower)/|[^"]*/threading\.py")'
-)
+_RUNNER = re.compile(r'File "([^"]*/)harness/run/(?:runner|supervisor)\.py"')
+_NOBODYS = re.compile(r'File "(<frozen |[^"]*/lib/python3\.\d+/threading\.py")')
+_COMPILER = ("dsl/emulator/", "dsl/launch/", "dsl/core/", "dsl/lower/")
+_ROOT = f"{Path(__file__).parents[2]}/"
 _NO_FRAMES = "(most recent call first):"  # of a thread that runs nothing of the author's
 
 DTYPES = {
@@ -283,8 +284,10 @@ def _array(described: reply.Described, data: bytes) -> Array:
 def author_frames(fault: str) -> str:
     """Python's fault report without the frames of the harness, in the order of the call: innermost first."""
     kept = []
+    roots = {_ROOT, *_RUNNER.findall(fault)}  # a report from elsewhere says itself where our package is
+    ours = tuple(f'File "{root}{name}' for root in roots for name in (*_COMPILER, "harness/run/"))
     for line in fault.splitlines():
-        if _OURS.search(line):
+        if line.lstrip().startswith(ours) or _NOBODYS.search(line):
             continue
         if line.startswith("Extension modules:") or 'File "<string>", line 1 in <module>' in line:
             continue

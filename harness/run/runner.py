@@ -126,7 +126,9 @@ def run_job(job: dict[str, Any], result_fd: int, fault_fd: int) -> NoReturn:
         header, buffers = _run(job, result_fd)
     except TimeIsOver as stop:
         os.write(fault_fd, _where(stop).encode("utf-8", "replace"))
-        os._exit(0)
+        signal.signal(frames.STOP_SIGNAL, signal.SIG_DFL)
+        os.kill(os.getpid(), frames.STOP_SIGNAL)  # it may be the repro's own, and then this is how it ended
+        os._exit(frames.FAILED)
     signal.signal(frames.STOP_SIGNAL, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -70,6 +70,18 @@ def test_its_result_is_compared_with_the_golden_of_ours(write, tmp_path):
     assert text.endswith(f"again: uv run repro run {text_report.short(case.repro.path)} --compiler nvidia")
 
 
+def test_an_answer_of_nvidias_compiler_waits_for_nobody(write, tmp_path):
+    (tmp_path / "pyproject.toml").write_text("")
+    (case,) = write(RUN).cases()
+    for compiler, waits in ((NVIDIA, False), (EMBEDDED, True)):
+        verdict = judge.judge(case, HOST, outputs(1, compiler), tmp_path)
+        assert (verdict.reason, verdict.proposal is not None) == ("no golden", waits)
+        assert ("accept it with `repro accept " in verdict.text, "`--compiler embedded`" in verdict.text) == (
+            waits,
+            not waits,
+        )
+
+
 def test_a_rejection_is_the_same_by_its_id_alone(write, tmp_path):
     (case,) = write(RUN, 'outcome = "rejected"').cases()
     ours = {"class": "DSLUserCodeTypeError", "id": "TYPE_UNSTABLE_JOIN", "file": str(case.repro.path), "line": 1}

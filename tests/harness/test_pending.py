@@ -188,3 +188,17 @@ def test_what_was_accepted_before_a_crash_is_accepted_again(write, project, said
     assert one.stale == ""
     pending.accept(project, one, store.Run())
     assert pending.waiting(project) == [] and golden_of(project)["validated"] is False
+
+
+def test_a_repro_of_no_project_is_told_that_nothing_waits(write, project, said, tmp_path_factory):
+    write(VALUE % 2 + "\ndef expected(): return run()")
+    path = tmp_path_factory.mktemp("elsewhere") / "one.py"
+    (project / "repros/one.py").rename(path)
+    status, text = said("run", str(path))
+    assert status == 0 and "not accepted yet: `repro accept" not in text
+    assert text.endswith(
+        f"{path} lies in no project, so its result is not kept for `repro accept`\n"
+        "fix: put a pyproject.toml into its folder or above it, or accept it with --update-goldens\n"
+    )
+    assert said("review") == (0, "nothing waits\n")
+    assert said("run", str(path), "--update-goldens")[0] == 0 and (path.parent / "goldens/one/default.json").exists()

@@ -26,6 +26,9 @@ def test_parts(text):
 
 def test_a_name_is_read_again():
     assert parse(name("repros/a.py", "width=8")) == CaseId("repros/a.py", case="width=8")
+    assert parse(name("repros/a.py", "äb=2,_c=1")) == CaseId("repros/a.py", case="äb=2,_c=1")
+    assert parse("repros/a.py äb=2") == CaseId("repros/a.py", case="äb=2")
+    assert keyword("a.py::p1::äb=2") == "a.py::p1::äb:2:" and parse("a.py::2b=1").case is None
     assert parse(name("repros/a.py", "")) == CaseId("repros/a.py")
 
 

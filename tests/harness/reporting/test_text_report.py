@@ -1,7 +1,10 @@
 """CHECK lines, lanes, and what a person reads of them."""
 
+from pathlib import Path
+
 import numpy as np
 
+import dsl
 from harness import judge
 from harness.claim import check_lines
 from harness.claim.rule import Rule
@@ -121,6 +124,18 @@ def test_text_of_a_repro_is_made_printable():
     fault = "Fatal Python error: Aborted\n\nThread 0x7f (most recent call first):\n"
     fault += '  File "/a/harness/run/runner.py", line 1 in x\n'
     assert author_frames(fault) == "Fatal Python error: Aborted\n\n(most recent call first):"
+
+
+def test_frames_of_the_author_are_kept_whatever_the_folder_is_called():
+    def report(*paths):
+        return "(most recent call first):\n" + "\n".join(f'  File "{path}", line 1 in x' for path in paths)
+
+    mine = ["/home/me/dsl/core/one.py", "/home/me/threading.py", "/home/me/harness/run/two.py"]
+    ours = ["/usr/lib/python3.11/threading.py", "/venv/dsl/core/a.py", "/venv/dsl/emulator/b.py"]
+    ours += ["/venv/harness/run/repeat.py", "/venv/harness/run/runner.py", "<frozen runpy>"]
+    assert author_frames(report(*mine, *ours)) == report(*mine)
+    root = Path(dsl.__file__).parents[1]  # of a report that is cut before the frames of the runner
+    assert author_frames(report(*mine, root / "dsl/launch/a.py")) == report(*mine)
 
 
 def reply(**changes):

@@ -68,6 +68,14 @@ def test_segfault(outcome_of, fresh):
     assert "runner.py" not in outcome.text and "supervisor.py" not in outcome.text
 
 
+def test_an_alarm_of_its_own_is_said(outcome_of):
+    body = "import signal\ndef run():\n    signal.alarm(1)\n    while True:\n        pass"
+    outcome = outcome_of(body)
+    assert (outcome.kind, outcome.detail) == ("crash", {"signal": "SIGALRM"})
+    assert outcome.text.startswith("the repro's process died of SIGALRM\n(most recent call first):\n")
+    assert 'one.py", line ' in outcome.text
+
+
 def test_timeout_says_where_it_was(outcome_of):
     outcome = outcome_of("def run():\n    while True:\n        pass", "timeout = 0.5")
     assert outcome.kind == "timeout"
