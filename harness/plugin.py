@@ -99,8 +99,10 @@ def pytest_configure(config: pytest.Config) -> None:
     option = config.option
     option.keyword = case_id.keyword(option.keyword or "")
     ids = _ids(config)
+    if not hasattr(option, "gpu_default_host"):  # a worker of xdist has it from the controller
+        option.gpu_default_host = None if option.gpu_host else "embedded"  # of arguments that name no host
     if not option.gpu_host:
-        named = dict.fromkeys(one.host for one in ids.values() if one.host)
+        named = dict.fromkeys((ids[text].host if text in ids else None) or "embedded" for text in config.args)
         option.gpu_host = [] if set(named) <= {"embedded"} else list(named)
     if not option.compiler:
         option.compiler = list(dict.fromkeys(one.compiler for one in ids.values() if one.compiler))
@@ -129,12 +131,17 @@ def _ids(config: pytest.Config) -> dict[str, CaseId]:
 def _name_hosts(config: pytest.Config, ids: dict[str, CaseId], session: Session) -> None:
     """Make each id what items are called in this run: on every host that it may mean."""
     args = []
+    default = config.option.gpu_default_host
     for text in config.args:
         one = ids.get(text)
+        if one and one.host:
+            path = (config.invocation_params.dir / one.file).resolve()
+            session.named_hosts.setdefault(path, set()).add(one.host)
         if one is None or not (one.host or one.case):
             args.append(text)
             continue
-        hosts = [h for h in session.hosts() if one.host in (None, h.name) and one.compiler in (None, h.compiler)]
+        host_name = one.host or default
+        hosts = [h for h in session.hosts() if host_name in (None, h.name) and one.compiler in (None, h.compiler)]
         tail = [one.case] if one.case else []
         args += ["::".join([one.file, session.name_of(host), *tail]) for host in hosts] or [text]
     config.args = args
@@ -235,7 +242,11 @@ class ReproFile(pytest.File):
         session = self.config.stash[_SESSION]
         session.repros[self.path] = None
         self.repro = session.repros[self.path] = read(self.path)
+        default = self.config.option.gpu_default_host
+        mine = {default} | session.named_hosts.get(self.path.resolve(), set())
         for host in session.hosts():
+            if default and host.name not in mine:
+                continue
             name = session.name_of(host)
             if self.repro.params:
                 yield HostCollector.from_parent(self, name=name, host=host)

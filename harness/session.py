@@ -48,6 +48,7 @@ class Session:
         self.compilers = tuple(dict.fromkeys([compiler] if isinstance(compiler, str) else compiler)) or (EMBEDDED,)
         self._host_settings = host_settings  # HOST.KEY=VALUE; `*` stands for every host that was named
         self.repros: dict[Path, Repro | None] = {}  # None where the file cannot be a repro
+        self.named_hosts: dict[Path, set[str]] = {}  # hosts that arguments name with a repro file
         self.narrowed: set[Path] = set()  # repro files some of whose cases were deselected
         self.unused: set[Path] = set()
         self.errors: list[str] = []

@@ -12,6 +12,7 @@ import uuid
 import pytest
 
 from harness.cli import main
+from harness.host.hosts import Host
 from tests.harness.conftest import validate
 
 TWICE = """
@@ -477,3 +478,18 @@ def test_a_new_repro_that_agrees_with_expected_is_one_line(pytester, repros, cap
     assert "2 claims on emulator only: predicted, not validated" in result.stdout.str()
     repros(one=(TWICE.replace("* 2", "* 3") + EXPECTED, WIDTHS))
     pytester.runpytest_inprocess("repros/one.py").assert_outcomes(failed=2)
+
+
+def test_a_host_in_an_id_is_that_arguments_alone(pytester, repros, monkeypatch):
+    repros(one=(TWICE, WIDTHS), two=(TWICE, WIDTHS))
+    monkeypatch.setattr("harness.host.hosts.resolve", lambda name, *_: Host(name, "emulator"))
+    on_p1, rest = "repros/one.py::p1::width=8", ("repros/two.py", "repros/one.py::width=16")
+    listed = pytester.runpytest_inprocess(on_p1, *rest, "--collect-only", "-q").stdout.lines
+    assert sorted(line for line in listed if "::" in line) == [
+        "repros/one.py::embedded::width=16",
+        on_p1,
+        "repros/two.py::embedded::width=16",
+        "repros/two.py::embedded::width=8",
+    ]
+    listed = pytester.runpytest_inprocess("repros/two.py", "--gpu-host", "p1", "--collect-only", "-q").stdout.lines
+    assert [line for line in listed if "::" in line] == ["repros/two.py::p1::width=8", "repros/two.py::p1::width=16"]
