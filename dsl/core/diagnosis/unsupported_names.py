@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dis
+import importlib
+import importlib.util
 import inspect
 import re
 import sys
@@ -81,6 +83,9 @@ def refuser(
             raise AttributeError(name)
         if instead is not None and name in instead:
             return _refused_when_called(f"{module}.{name}", instead[name])
+        package = _module_called(module)
+        if hasattr(package, "__path__") and importlib.util.find_spec(f"{package.__name__}.{name}") is not None:
+            return importlib.import_module(f"{package.__name__}.{name}")  # a module that nobody imported yet
         theirs = upstream(module)
         if theirs is not None and name in theirs and _is_only_declared():
             return RefusedWhenUsed(f"{module}.{name}", fix)

@@ -76,6 +76,8 @@ def test_a_name_of_theirs_is_refused_by_name_and_no_other_is_sent_to_their_compi
         theirs = upstream.names(spelt)
         assert theirs is not None, spelt
         for name in theirs - set(vars(module)) - {"for_generate", "yield_out", "LayoutEnum", *LAZY}:
+            if isinstance(getattr(module, name, None), types.ModuleType):
+                continue  # one that is imported when it is asked for
             with pytest.raises(AttributeError) as caught:
                 later = getattr(module, name)
                 assert isinstance(later, RefusedWhenUsed)
