@@ -157,7 +157,7 @@ class Words:
         pairs = [pair for row in self.pipelines for pair in zip(*row)]
         texts += [self._fix_of_parity(*pair, waited.get(pair[0].offset, 0)) for pair in pairs]
         texts += map(_fix_of_count, those)
-        texts += [_fix_of_empty(empty) for _, empty in pairs if empty.offset in waited]
+        texts += [_fix_of_empty(full, empty) for full, empty in pairs if empty.offset in waited]
         texts += [_fix_of_full(full) for full, _ in pairs if full.offset in waited]
         return next(filter(None, texts), None)
 
@@ -221,10 +221,12 @@ def _fix_of_count(one: Barrier) -> str | None:
     )
 
 
-def _fix_of_empty(one: Barrier) -> str | None:
-    if not one.missing_warps or not one.state.pending:
+def _fix_of_empty(full: Barrier, one: Barrier) -> str | None:
+    is_filled = _is_full([full]) and full.state.parity != one.state.parity
+    readers = one.missing_warps or (full.noted["waiters"] if is_filled and not one.usual else 0)
+    if not readers or not one.state.pending:
         return None
-    who = warps(one.missing_warps)
+    who = warps(readers)
     return f"let {who} arrive at the empty mbarrier {one.name} when the stage is read (`pipeline.consumer_release`)"
 
 

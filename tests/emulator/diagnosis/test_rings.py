@@ -67,6 +67,22 @@ ring.py:2:1: DEADLOCK
         stage 0: filled: 63 of 64 arrivals at the empty one; full in parity 1, empty in parity 0
         stage 1: filled: 63 of 64 arrivals at the empty one; full in parity 1, empty in parity 0
 fix: init the mbarrier smem+0x410 with 63 arrivals, or let each of the 64 that it counts arrive"""),
+    "readers that give nothing back": ({"GIVES": "setp.eq.u32 %p, %t, 999; @%p"}, """\
+ring.py:2:1: DEADLOCK
+    no thread can continue in block (0, 0, 0) of `k`
+    warps 0-1 wait at `mbarrier.try_wait.parity.shared.b64 %p, [%fu], %ph;` (ring.py:2), PTX line 16
+        for the phase of parity 1 of the mbarrier at smem+0x400 to end: 0 of 1 arrivals have come,
+        and no thread arrives at the mbarrier any more
+    warp 2 lane 0 waits at `mbarrier.try_wait.parity.shared.b64 %p, [%fu+16], %ph;` (ring.py:8), PTX line 28
+        for the phase of parity 0 of the mbarrier at smem+0x410 to end: 0 of 64 arrivals have come,
+        and no thread arrives at the mbarrier any more
+    exited: warp 2 lanes 1-31
+    the pipeline of 2 stages, full at smem+0x400, empty at smem+0x410:
+        stage 0: filled, warps 0-1 to give it back: 0 of 64 arrivals at the empty one; full in parity 1, empty \
+in parity 0
+        stage 1: filled, warps 0-1 to give it back: 0 of 64 arrivals at the empty one; full in parity 1, empty \
+in parity 0
+fix: let warps 0-1 arrive at the empty mbarrier smem+0x410 when the stage is read (`pipeline.consumer_release`)"""),
     "a warp that gives the second stage not back": (
         {"GIVES": "setp.eq.u32 %p, %i, 0; setp.eq.or.u32 %p, %w, 0, %p; @%p"}, """\
 ring.py:2:1: DEADLOCK
