@@ -14,6 +14,7 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Numeric, is_dynamic, numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer, natural_alignment
+from dsl.core.phrase import shown
 from dsl.gpu.debug import printf
 from dsl.layout import Layout
 from dsl.primitives.pointer import RawPointer
@@ -297,7 +298,7 @@ def _extents(shape: Any, space: AddressSpace) -> tuple[int, ...]:
     numbers = [numeric(extent) for extent in extents]
     if any(number is None or is_dynamic(number) or not number.is_integer or number.value < 1 for number in numbers):
         raise DSLUserCodeTypeError(
-            f"shape of an Array must be positive integers known while compiling, got {shape!r}",
+            f"shape of an Array must be positive integers known while compiling, got {shown(shape)}",
             fix="pass it as cutlass.Constexpr",
         )
     return tuple(int(number.value) for number in numbers if number is not None)

@@ -7,6 +7,7 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeValueError
 from dsl.core.number.dtypes import Boolean, Int32
 from dsl.core.number.pointer import AddressSpace
+from dsl.core.phrase import shown
 from dsl.gpu import launch_control, sync
 from dsl.gpu.inline import intrinsic
 from dsl.primitives.enums import BarrierRedux, GridDepAction, MemScope, Proxy, SetMaxRegisterAction, SharedSpace
@@ -20,7 +21,9 @@ def _checked(barrier_id: Any, thread_count: Any = None) -> tuple[Int32, ...]:
         (thread_count, lambda n: n > 0 and n % 32 == 0, "number of threads at a barrier must be a multiple of 32"),
     ):
         if type(value) is int and not holds(value):
-            raise DSLUserCodeValueError(f"{what}, got {value}", fix="barrier 0 of all threads: `barrier_cta_sync(0)`")
+            raise DSLUserCodeValueError(
+                f"{what}, got {shown(value)}", fix="barrier 0 of all threads: `barrier_cta_sync(0)`"
+            )
     return (Int32(barrier_id),) if thread_count is None else (Int32(barrier_id), Int32(thread_count))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeValueError
 from dsl.core.number.dtypes import Int16, Int32, Int64
 from dsl.core.number.pointer import AddressSpace
+from dsl.core.phrase import shown
 from dsl.gpu import copy
 from dsl.primitives.enums import (
     CpReduceOp,
@@ -50,7 +51,7 @@ cp_async_bulk_wait_group = copy.cp_async_bulk_wait_group
 def _size(size: Any) -> Int32:
     """A number of bytes, a multiple of 16."""
     if isinstance(size, int) and (size <= 0 or size % 16):
-        raise DSLUserCodeValueError(f"size of a bulk copy must be a multiple of 16 bytes, got {size}")
+        raise DSLUserCodeValueError(f"size of a bulk copy must be a multiple of 16 bytes, got {shown(size)}")
     return Int32(size)
 
 

@@ -9,6 +9,7 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import Int32, numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace
+from dsl.core.phrase import shown
 from dsl.gpu import mma
 from dsl.primitives.enums import LoadShape, LoadSrcFormat, MMALayout, StoreShape
 from dsl.primitives.operands import needs_blackwell, pointer, static, word
@@ -35,7 +36,7 @@ def ldmatrix(ptr: Any, num: int, layout: Any, *, shape: Any = None, src_format: 
     _only_8x8("ldmatrix", shape, LoadShape, src_format)
     count = static(num, "number of matrices")
     if count not in (1, 2, 4):
-        raise DSLUserCodeValueError(f"ldmatrix loads 1, 2 or 4 matrices, got {count}", fix="num=4")
+        raise DSLUserCodeValueError(f"ldmatrix loads 1, 2 or 4 matrices, got {shown(count)}", fix="num=4")
     values = mma.ldmatrix(pointer(ptr, AddressSpace.smem), count, _transposed(layout))
     registers = [Int32(value) for value in values]
     return registers[0] if count == 1 else Vector.from_elements(registers, Int32)

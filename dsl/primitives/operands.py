@@ -10,6 +10,7 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace
+from dsl.core.phrase import shown
 from dsl.gpu.inline import CONSTRAINTS, ptx
 from dsl.primitives.pointer import RawPointer, raw
 
@@ -53,7 +54,7 @@ def word(value: Any, known: Any, what: str) -> str:
     values = [each.value for each in known]
     if text not in values:
         raise DSLUserCodeValueError(
-            f"{what} must be one of {', '.join(map(str, values))}, got {value!r}",
+            f"{what} must be one of {', '.join(map(str, values))}, got {shown(value)}",
             fix=f"prims.{known.__name__}.{list(known)[0].name}",
         )
     return text

@@ -13,7 +13,7 @@ from dsl.core.ir import arithmetic, mlir
 from dsl.core.number.dtypes import Boolean, Int8, Int32, Integer, Numeric, NumericMeta, is_dynamic
 from dsl.core.number.operators import operate, type_name
 from dsl.core.number.pointer import AddressSpace, Pointer, from_address, natural_alignment
-from dsl.core.phrase import Phrase
+from dsl.core.phrase import Phrase, shown
 from dsl.layout import Swizzle
 from dsl.primitives.vector import Vector, full
 from dsl.tile.ssa import TensorSSA, from_memory, in_memory
@@ -230,7 +230,7 @@ class RawPointer(Pointer):
             return self.natural_alignment
         if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
             raise DSLUserCodeTypeError(
-                f"alignment must be a power of two, got {alignment!r}", fix="write 4, 8, 16, ..."
+                f"alignment must be a power of two, got {shown(alignment)}", fix="write 4, 8, 16, ..."
             )
         return alignment
 
@@ -275,7 +275,7 @@ def _attributes(
         attributes["nontemporal"] = mlir.unit_attr()
     word = getattr(ordering, "value", ordering)
     if word not in _ORDERINGS:
-        raise DSLUserCodeValueError(f"ordering must be one of {', '.join(_ORDERINGS)}, got {word!r}")
+        raise DSLUserCodeValueError(f"ordering must be one of {', '.join(_ORDERINGS)}, got {shown(word)}")
     if word != "not_atomic":
         attributes["ordering"] = mlir.int_attr(_ORDERINGS[word])
         if syncscope is not None:

@@ -29,6 +29,7 @@ from dsl.core.number.dtypes import (
     numeric,
 )
 from dsl.core.number.operators import select, type_name
+from dsl.core.phrase import shown
 from dsl.layout import Layout
 from dsl.primitives.operands import needs_blackwell, refuse
 from dsl.primitives.pointer import RawPointer
@@ -241,7 +242,9 @@ def _checked_box(box: Sequence, rank: int, dtype: type[Numeric], swizzle: Tensor
     for each in box:
         number = numeric(each)
         if number is None or is_dynamic(number) or not 1 <= int(number.value) <= MOST_BOX:
-            raise DSLUserCodeValueError(f"an extent of a box must be 1-{MOST_BOX}, known while compiling, got {each!r}")
+            raise DSLUserCodeValueError(
+                f"an extent of a box must be 1-{MOST_BOX}, known while compiling, got {shown(each)}"
+            )
         extents.append(int(number.value))
     row_bytes = extents[0] * dtype.storage_width // 8
     span = 16 << swizzle if swizzle else 0

@@ -14,7 +14,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeV
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int32, Numeric, NumericMeta, is_dynamic, numeric
 from dsl.core.number.operators import operate as operate_numbers, type_name
-from dsl.core.phrase import Phrase
+from dsl.core.phrase import Phrase, shown
 from dsl.gpu.debug import printf
 from dsl.tile import ssa
 from dsl.tile.mlir_vector import shuffle, splat
@@ -180,7 +180,7 @@ class Vector:
         """
         if op not in _REDUCTIONS:
             raise DSLUserCodeValueError(
-                f"reduction must be one of {', '.join(_REDUCTIONS)}, got {op!r}", fix='v.reduce("add")'
+                f"reduction must be one of {', '.join(_REDUCTIONS)}, got {shown(op)}", fix='v.reduce("add")'
             )
         if dim is None:
             return _reduced(self.flat, op, acc)
@@ -339,7 +339,7 @@ def _static_shape(shape: Any) -> tuple[int, ...]:
     extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if not extents or not all(isinstance(extent, int) and extent > 0 for extent in extents):
         raise DSLUserCodeTypeError(
-            f"shape of a Vector must be positive integers, got {shape!r}", fix="(4,), for example"
+            f"shape of a Vector must be positive integers, got {shown(shape)}", fix="(4,), for example"
         )
     return extents
 

@@ -14,6 +14,7 @@ from dsl import layout as lay
 from dsl.core.control_flow.expressions import min_
 from dsl.core.errors import DSLUserCodeValueError
 from dsl.core.number.dtypes import Boolean, Int32
+from dsl.core.phrase import shown
 from dsl.layout import Layout
 from dsl.layout.int_tuple import join_dynamic, split_dynamic
 from dsl.tile.index import as_index
@@ -45,6 +46,14 @@ class PersistentTileSchedulerParams:
     def __init__(
         self, problem_shape_ntile_mnl: Any, cluster_shape_mnk: Any, swizzle_size: int = 1, raster_along_m: bool = True
     ):
+        for name, shape in (
+            ("problem_shape_ntile_mnl", problem_shape_ntile_mnl),
+            ("cluster_shape_mnk", cluster_shape_mnk),
+        ):
+            if not isinstance(as_index(shape), tuple) or lay.rank(as_index(shape)) != 3:
+                raise DSLUserCodeValueError(
+                    f"{name} of a tile scheduler must have three extents, got {shown(shape)}", fix=f"{name}=(2, 1, 1)"
+                )
         if lay.size(as_index(cluster_shape_mnk)[2]) != 1:
             raise DSLUserCodeValueError(
                 f"a cluster of a tile scheduler must have one block along K, got {cluster_shape_mnk}",

@@ -160,6 +160,7 @@ def targets() -> list[tuple[str, object, bool]]:
                 callable(value)
                 and id(value) not in seen
                 and not isinstance(value, enum.EnumType)
+                and not str(getattr(value, "__module__", "")).startswith(("typing", "collections"))  # Python's own
                 and not (isinstance(value, type) and issubclass(value, BaseException))
             ):
                 seen.add(id(value))

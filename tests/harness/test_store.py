@@ -163,7 +163,7 @@ def test_two_checkouts_merge(tmp_path, needs):
     one, two = tmp_path / "one", tmp_path / "two"
     (one / "repros").mkdir(parents=True)
     (one / "pyproject.toml").write_text("")
-    (one / "repros/one.py").write_text("x")
+    (one / "repros/one.py").write_text("# /// script\n# dependencies = []\n# [tool.repro]\n# ///\n")
     git(one, "init", "-q", "-b", "main")
     git(one, "add", ".")
     git(one, "commit", "-qm", "first")

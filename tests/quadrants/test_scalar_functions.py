@@ -3,7 +3,7 @@
 import pytest
 
 from dsl.core.number.dtypes import Float32, Int32
-from dsl.quadrants import scalar_functions
+from dsl.quadrants import dtypes, scalar_functions
 from dsl.quadrants.errors import QuadrantsTypeError
 
 
@@ -17,7 +17,8 @@ def test_numbers_known_while_compiling_are_computed():
     assert type(largest) is Int32 and largest.value == 3
 
 
-def test_operands_are_converted_or_refused():
+def test_operands_are_converted_or_refused(monkeypatch):
+    monkeypatch.setattr(dtypes.Defaults, "fp", dtypes.f32)
     assert type(scalar_functions.float_of(3, "sin")) is Float32
     assert scalar_functions.integer_of(3, "logical_not").value == 3
     with pytest.raises(QuadrantsTypeError, match="sin takes numbers, got a string"):

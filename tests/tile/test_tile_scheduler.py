@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from dsl.core.errors import DSLUserCodeValueError
 from dsl.tile.tile_scheduler import PersistentTileSchedulerParams
 
 PROGRAM = Path(__file__).with_name("scheduler_program.py")
@@ -27,3 +30,9 @@ def test_what_a_scheduler_cannot_cover_is_refused(refused):
     message = "a cluster of a tile scheduler must have one block along K, got (1, 1, 2)"
     assert refused(deep) == (message, "cluster_shape_mnk=(2, 1, 1), for example")
     assert refused(none) == ("swizzle_size must be 1 or more, got 0", "swizzle_size=1")
+
+
+@pytest.mark.parametrize("arguments", [((1, 2), (1, 1, 1)), ((1, 2, 3), (1,)), (4, (1, 1, 1))])
+def test_a_scheduler_needs_three_extents(arguments):
+    with pytest.raises(DSLUserCodeValueError, match=r"of a tile scheduler must have three extents, got "):
+        PersistentTileSchedulerParams(*arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable as _Callable
 
 
 class Arch(enum.Enum):
@@ -66,7 +66,7 @@ class Arch(enum.Enum):
         return self.name
 
     @classmethod
-    def filter(cls, criterion: Callable[[Arch], bool]) -> list[Arch]:
+    def filter(cls, criterion: _Callable[[Arch], bool]) -> list[Arch]:
         """Those of which `criterion` is true."""
         return [arch for arch in cls if criterion(arch)]
 

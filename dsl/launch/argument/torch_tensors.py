@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import Numeric
+from dsl.core.phrase import shown
 from dsl.launch.argument.foreign_types import torch_dtype
 from dsl.launch.argument.runtime_tensor import RuntimeTensor, from_dlpack
 
@@ -76,12 +77,12 @@ def create_and_permute_torch_tensor(
     config_class = _CONFIGS.get(init_type)
     if config_class is None:
         raise DSLUserCodeTypeError(
-            f"init_type must be a TensorInitType, got {init_type!r}", fix="TensorInitType.RANDOM"
+            f"init_type must be a TensorInitType, got {shown(init_type)}", fix="TensorInitType.RANDOM"
         )
     config = config_class() if init_config is None else init_config
     if init_type is not TensorInitType.SKIP and not isinstance(config, config_class):
         raise DSLUserCodeValueError(
-            f"init_config of {init_type.name} must be a {config_class.__name__}, got {config!r}",
+            f"init_config of {init_type.name} must be a {config_class.__name__}, got {shown(config)}",
             fix=f"init_config={config_class.__name__}()",
         )
     if init_type is TensorInitType.RANDOM:
