@@ -261,7 +261,7 @@ def show(one: Waiting) -> str:
 def unused(root: Path, paths: Iterable[Path]) -> list[Path]:
     """Goldens below these folders (or of these repro files) that belong to no case of a repro. Raises UsageError."""
     from harness.claim.repro_file import is_repro
-    from harness.comparison import golden
+    from harness.comparison import golden, unused_goldens
 
     repros, broken, folders = [], [], []
     for path in paths:
@@ -275,7 +275,7 @@ def unused(root: Path, paths: Iterable[Path]) -> list[Path]:
                     repros.append(read(file.resolve()))
             except (ReproError, OSError):
                 broken.append(file.resolve())
-    left = golden.unused(repros, broken, folders)
+    left = unused_goldens.unused(repros, broken, folders)
     if folders:
         return left
     mine = {golden.folder(repro.path) for repro in repros}

@@ -224,13 +224,13 @@ class Session:
         paths = [path.resolve() for path in whole]
         if not self.repros or not paths:
             return []
-        from harness.comparison import golden
+        from harness.comparison import golden, unused_goldens
 
         inside = {p: r for p, r in self.repros.items() if any(p.resolve().is_relative_to(path) for path in paths)}
         complete = {p: r for p, r in inside.items() if r and p not in self.narrowed}
         left_out = {file for parent in {p.parent for p in inside} for file in parent.glob("*.py")} - complete.keys()
         folders = [path for path in paths if path.is_dir()]
-        unused = golden.unused(complete.values(), left_out, folders)
+        unused = unused_goldens.unused(complete.values(), left_out, folders)
         mine = {golden.folder(path) for path in complete}
         return [
             path for path in unused
@@ -244,7 +244,7 @@ class Session:
             if accepted:
                 self.errors.append(f"the run was interrupted: none of {len(accepted)} accepted goldens was written")
             return
-        from harness.comparison import golden
+        from harness.comparison import golden, unused_goldens
 
         goldens = [
             golden.Pending(path, text, {name: base64.b64decode(data) for name, data in sidecars.items()})
@@ -252,7 +252,7 @@ class Session:
         ]
         for path, error in golden.write_all(goldens).items():
             self.errors.append(f"the golden {short(path)} could not be written: {error}")
-        self.unused = {path for path in self.unused if path.exists() and not golden.is_referenced(path)}
+        self.unused = {path for path in self.unused if path.exists() and not unused_goldens.is_referenced(path)}
 
     def advice(self) -> list[str]:
         """What to do about results that nobody accepted: of repros that agree with expected(), or lie in no project."""

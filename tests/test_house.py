@@ -346,6 +346,7 @@ LAZY = {
         "harness.claim.repro_file",
         "harness.comparison.compare",
         "harness.comparison.golden",
+        "harness.comparison.unused_goldens",
         "harness.judge",
         "harness.reporting.text_report",
         "harness.run.result",
@@ -366,6 +367,7 @@ LAZY = {
     "harness/session.py": (
         "harness.claim.findings",
         "harness.comparison.golden",
+        "harness.comparison.unused_goldens",
         "harness.host.hosts",
         "harness.host.releases",
         "harness.host.settings",

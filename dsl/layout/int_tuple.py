@@ -41,10 +41,10 @@ def is_static(x: Any) -> bool:
 
 
 def shape_of(x: Any) -> IntTuple:
-    """The shape of a layout or tensor; an int tuple is its own shape."""
+    """The shape of a layout or tensor; an int tuple is its own shape, and of a tiled copy it is its threads."""
     if isinstance(x, (int, tuple)) or x is None:
         return x
-    return getattr(x, "shape", x)
+    return x.shape if hasattr(x, "shape") else getattr(x, "size", x)
 
 
 # --- leaves ---------------------------------------------------------------------------------------------------------

@@ -274,8 +274,6 @@ def rank(x: Any, mode: Mode = ()) -> int:
 
 def size(x: Any, mode: Mode = ()) -> Any:
     """The number of coordinates of a shape, layout or tensor, or of one of its modes; the threads of a tiled copy."""
-    if not hasattr(x, "shape") and isinstance(threads := getattr(x, "size", None), int):
-        return threads
     return product(_mode_shape(x, mode))
 
 

@@ -57,6 +57,11 @@ class Swizzle:
         return key
 
     @property
+    def period(self) -> int:
+        """How many indices it permutes among themselves, a power of two."""
+        return 1 << (self.base + self.bits + abs(self.shift))
+
+    @property
     def num_bits(self) -> int:
         return self.bits
 

@@ -16,7 +16,7 @@ from dsl.core.number.pointer import AddressSpace, Pointer, element_bytes
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.layout.coord import crd2idx, idx2crd
 from dsl.layout.int_tuple import add, divisor_of, flatten_to_tuple, text
-from dsl.tile.swizzled import period_bytes, swizzled_layout
+from dsl.tile.swizzled import swizzled_layout
 
 if TYPE_CHECKING:
     from dsl.tile.tensor import Tensor
@@ -75,9 +75,8 @@ def _map_congruent(coord: Any, f: Any) -> Any:
     return tuple(_map_congruent(c, f) for c in coord) if isinstance(coord, tuple) else f(coord)
 
 
-def moved(tensor: Tensor, offset: Any, divisor: int) -> Pointer:
+def moved(start: Pointer, offset: Any, divisor: int) -> Pointer:
     """The pointer `offset` elements on, a multiple of `divisor`; it keeps of the alignment what that allows."""
-    start = tensor.pointer()
     if start.dtype.is_packed:
         return start.moved_bits(offset, divisor=divisor)
     at = start + offset
@@ -94,7 +93,7 @@ def in_memory(tensor: Tensor) -> Tensor:
     if not isinstance(start, Pointer) or start.swizzle is None:
         return tensor
     layout = swizzled_layout(tensor.layout, start.dtype, start.swizzle)
-    period = period_bytes(start.swizzle)
+    period = start.swizzle.period
     plain = start.swizzled(None)
     if plain.alignment_bytes % period == 0:
         return type(tensor)(plain, layout)
@@ -113,20 +112,15 @@ def element_iterator(tensor: Tensor, coord: Any) -> Any:
         is_leaf = getattr(type(tensor.iterator), "is_leaf", False)
         return tensor.iterator + offset if is_leaf else add(tensor.iterator, offset)
     if not isinstance(tensor.layout, ComposedLayout):
-        return moved(tensor, offset, divisor_of(offset))
+        return moved(tensor.pointer(), offset, divisor_of(offset))
     inner = tensor.layout.inner
     if not isinstance(inner, Swizzle):
-        return moved(tensor, inner(add(tensor.layout.offset, offset)), 1)
+        return moved(tensor.pointer(), inner(add(tensor.layout.offset, offset)), 1)
     # Whole periods are added behind the swizzle, as a number: elements at one place of theirs share its arithmetic.
-    whole = offset - offset % _period(inner) if isinstance(offset, int) else 0
+    whole = offset - offset % inner.period if isinstance(offset, int) else 0
     index = add(tensor.layout.offset, offset - whole)
-    at = moved(tensor, inner(index), math.gcd(divisor_of(index), 1 << inner.base))
-    return moved(type(tensor)(at, Layout(1, 0)), whole, whole) if whole else at
-
-
-def _period(swizzle: Swizzle) -> int:
-    """How many elements a swizzle of elements permutes among themselves."""
-    return 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift))
+    at = moved(tensor.pointer(), inner(index), math.gcd(divisor_of(index), 1 << inner.base))
+    return moved(at, whole, whole) if whole else at
 
 
 def kept_together(layout: ComposedLayout) -> int:

@@ -8,11 +8,6 @@ from dsl.core.number.pointer import element_bytes
 from dsl.layout import ComposedLayout, Layout, Swizzle
 
 
-def period_bytes(swizzle: Swizzle) -> int:
-    """The bytes that a swizzle of byte addresses permutes among themselves, a power of two."""
-    return 1 << (swizzle.base + swizzle.bits + abs(swizzle.shift))
-
-
 def swizzled_layout(layout: Layout | ComposedLayout, dtype: type[Numeric], swizzle: Swizzle) -> ComposedLayout:
     """`layout` of elements of `dtype` with a swizzle of byte addresses behind it, in memory aligned to its period.
 

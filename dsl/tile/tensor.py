@@ -233,7 +233,7 @@ def move_iterator(tensor: Tensor, coord: Any, layout: Layout) -> Tensor:
     if isinstance(tensor.layout, ComposedLayout):
         composed = tensor.layout
         return Tensor(tensor.iterator, ComposedLayout(composed.inner, add(composed.offset, offset), layout))
-    return Tensor(moved(tensor, offset, divisor_of(offset)), layout)
+    return Tensor(moved(tensor.pointer(), offset, divisor_of(offset)), layout)
 
 
 def slice_tensor(tensor: Tensor, coord: Any) -> Tensor:

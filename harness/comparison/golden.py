@@ -20,7 +20,6 @@ Files are written whole or not at all: a temporary file, fsync, rename.
 from __future__ import annotations
 
 import errno
-import functools
 import hashlib
 import io
 import json
@@ -156,7 +155,7 @@ def read(path: Path) -> Golden | None:
         if data is None:
             return None
         try:
-            return parse(path, data, lambda name: _bytes(path.parent / name))
+            return parse(path, data, lambda name: file_bytes(path.parent / name))
         except CorruptGolden:
             if data == before:
                 raise
@@ -166,14 +165,14 @@ def read(path: Path) -> Golden | None:
 def content(path: Path) -> bytes | None:
     """The bytes of a golden, None where there is none. Raises CorruptGolden."""
     try:
-        return _bytes(path)
+        return file_bytes(path)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise CorruptGolden(_way_out(path, getattr(error, "strerror", None) or str(error))) from None
 
 
-def _bytes(path: Path) -> bytes:
+def file_bytes(path: Path) -> bytes:
     """The bytes of an ordinary file of a size that a golden has. Raises OSError, ValueError, CorruptGolden."""
     try:
         about = path.stat()
@@ -279,7 +278,7 @@ def _refuse_contradictions(validated: bool, evidence: str, provenance: dict[str,
 def answer(case: Case, pending: Pending | None = None, arch: str | None = None, gpu: str | None = None) -> str | None:
     """The hash of what a case's golden says (or will say, when `pending` is written); None without one."""
     try:
-        data = pending.text.encode() if pending else _bytes(path_of(case, arch, gpu))
+        data = pending.text.encode() if pending else file_bytes(path_of(case, arch, gpu))
     except (OSError, ValueError, CorruptGolden):
         return None
     return store.answer_sha256(data)
@@ -471,81 +470,19 @@ def _write(pending: Pending, temporary: Path) -> None:
             raise OSError(errno.EINVAL, "no name of a file beside a golden", name)
         write_atomically(path.parent / name, data, by_way_of=temporary)
     write_atomically(path, pending.text.encode(), by_way_of=temporary)
-    for orphan in sorted(set(path.parent.glob("*.npy")) - _referenced(path.parent)):
+    for orphan in sorted(set(path.parent.glob("*.npy")) - sidecars_of(path.parent)):
         orphan.unlink(missing_ok=True)
 
 
-def _referenced(directory: Path) -> set[Path]:
+def sidecars_of(directory: Path) -> set[Path]:
     """The sidecars that the goldens of a folder name; all of them where one cannot be read."""
     names = set()
     for path in directory.glob("*.json"):
         try:
-            outputs = json.loads(_bytes(path)).get("outputs", {})
+            outputs = json.loads(file_bytes(path)).get("outputs", {})
             names |= {
                 directory / one["file"] for one in outputs.values() if re.fullmatch(_SIDECAR, one.get("file") or "")
             }
         except (ValueError, AttributeError, TypeError, OSError, RecursionError, CorruptGolden):
             return set(directory.glob("*.npy"))
     return names
-
-
-def _general(path: Path) -> Path:
-    """The golden of all archs beside which one of a single arch lies; another path as it is."""
-    return path.with_name(path.stem.partition("@")[0] + ".json") if path.suffix == ".json" else path
-
-
-def is_referenced(path: Path) -> bool:
-    """Whether a golden beside this sidecar names it."""
-    return path.suffix == ".npy" and path in _referenced(path.parent)
-
-
-def unused(repros: Iterable[Repro], broken: Iterable[Path] = (), folders: Iterable[Path] = ()) -> list[Path]:
-    """Golden files beside these repros, and below these folders, that belong to no case.
-
-    Those of `broken` repro files are left alone.
-    """
-    used: set[Path] = set()
-    parents: set[Path] = set()
-    for repro in repros:
-        parents.add(repro.path.parent)
-        used |= {path_of(case) for case in repro.cases()} | _referenced(folder(repro.path))
-    spared = {folder(path) for path in broken}
-    paths = []
-    for parent in parents:
-        for directory in sorted((parent / "goldens").glob("*")):
-            if directory in spared:
-                continue
-            files = sorted(directory.iterdir()) if directory.is_dir() else [directory]
-            paths += [path for path in files if _general(path) not in used and path.suffix in (".json", ".npy")]
-    empty = {above for top in folders for above in store.walk(top.resolve())} - parents
-    return paths + [path for above in sorted(empty) for path in _left_behind(above)]
-
-
-def _left_behind(above: Path, name: str = "*") -> list[Path]:
-    """Goldens in a folder whose repro is not beside them."""
-    paths = []
-    for directory in sorted((above / "goldens").glob(f"{name}/")):
-        if not (above / f"{directory.name}.py").exists():
-            files = sorted(path for path in directory.iterdir() if path.suffix in (".json", ".npy"))
-            paths += files if any(_is_golden(path) for path in files) else []  # else they are somebody else's
-    return paths
-
-
-def before_a_move(repro: Path) -> Path | None:
-    """The folder of goldens that a repro of this name left behind elsewhere in the project, if there is one."""
-    old_folders = [
-        path.parent for above in _folders(store.root_of(repro)) for path in _left_behind(above, repro.stem)[:1]
-    ]
-    return old_folders[0] if len(old_folders) == 1 else None
-
-
-@functools.cache
-def _folders(root: Path) -> tuple[Path, ...]:
-    return tuple(store.walk(root))
-
-
-def _is_golden(path: Path) -> bool:
-    try:
-        return path.suffix == ".json" and {"outcome", "provenance", "validated"} <= json.loads(_bytes(path)).keys()
-    except (OSError, ValueError, AttributeError, RecursionError, CorruptGolden):
-        return False

@@ -13,6 +13,7 @@ from harness.claim.repro_file import EMBEDDED, Case, label, short
 from harness.comparison import golden
 from harness.comparison.compare import Difference
 from harness.comparison.golden import Golden
+from harness.comparison.unused_goldens import before_a_move
 from harness.host.hosts import Host
 from harness.run.result import Array, Outcome
 from harness.store import root_of
@@ -157,7 +158,7 @@ def missing_golden(case: Case, path: Path, outcome: Outcome) -> str:
         lines.append(f"fix: if that is what the claim says, {accept_advice(case)}")
     else:
         lines.append("fix: run it with `--compiler embedded` first: a golden is what this project's compiler gives")
-    before, now = golden.before_a_move(case.repro.path), golden.folder(case.repro.path)
+    before, now = before_a_move(case.repro.path), golden.folder(case.repro.path)
     if before:
         move = shlex.join(["git", "mv", short(before), short(now)])
         lines.append(f"{short(before)} holds goldens whose repro is not beside them")

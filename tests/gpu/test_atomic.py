@@ -7,24 +7,12 @@ from hypothesis import given, settings, strategies as st
 import dsl.cutlass as cutlass
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
-from dsl.launch import session
+from tests.one_block import run
 
 arch = cute.arch
 
 
-@pytest.fixture(autouse=True)
-def emulator():
-    yield session.start("emulator")
-    session.stop()
-
-
-def run(kernel, *arrays, threads=1, options=""):
-    @cute.jit
-    def host(*tensors):
-        kernel(*tensors).launch(grid=(1, 1, 1), block=(threads, 1, 1))
-
-    arguments = [from_dlpack(array) for array in arrays]
-    cute.compile(host, *arguments, options=options)(*arguments)
+pytestmark = pytest.mark.usefixtures("emulator")
 
 
 ORDERS = [{}, {"scope": "cta"}, {"sem": "acq_rel", "scope": "sys"}, {"sem": "release"}]

@@ -6,15 +6,11 @@ import pytest
 from dsl.cutlass import Boolean, Constexpr, Int32, Int64, cute
 from dsl.cutlass.cute import arch
 from dsl.cutlass.cute.runtime import from_dlpack
-from dsl.launch import session
 
 LANES = 32
 
 
-@pytest.fixture(autouse=True)
-def emulator():
-    yield session.start("emulator")
-    session.stop()
+pytestmark = pytest.mark.usefixtures("emulator")
 
 
 @cute.kernel

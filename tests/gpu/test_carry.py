@@ -6,15 +6,11 @@ from hypothesis import given, settings, strategies as st
 
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
-from dsl.launch import session
 
 arch = cute.arch
 
 
-@pytest.fixture(autouse=True)
-def emulator():
-    yield session.start("emulator")
-    session.stop()
+pytestmark = pytest.mark.usefixtures("emulator")
 
 
 WORD = st.integers(0, 2**32 - 1)

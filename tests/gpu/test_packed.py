@@ -5,25 +5,12 @@ import pytest
 
 import dsl.cutlass as cutlass
 from dsl.cutlass import cute
-from dsl.cutlass.cute.runtime import from_dlpack
-from dsl.launch import session
+from tests.one_block import run
 
 arch = cute.arch
 
 
-@pytest.fixture(autouse=True)
-def emulator():
-    yield session.start("emulator")
-    session.stop()
-
-
-def run(kernel, *arrays, threads=1, options=""):
-    @cute.jit
-    def host(*tensors):
-        kernel(*tensors).launch(grid=(1, 1, 1), block=(threads, 1, 1))
-
-    arguments = [from_dlpack(array) for array in arrays]
-    cute.compile(host, *arguments, options=options)(*arguments)
+pytestmark = pytest.mark.usefixtures("emulator")
 
 
 def halves_of(words: np.ndarray, dtype) -> np.ndarray:

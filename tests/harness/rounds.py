@@ -19,7 +19,7 @@ import numpy as np
 
 from harness import session
 from harness.claim import repro_file
-from harness.comparison import golden
+from harness.comparison import golden, unused_goldens
 from harness.host.hosts import Host
 from harness.judge import judge
 from harness.records.index import open_index
@@ -62,7 +62,7 @@ class Project:
         with open_index(self.root) as records:
             count, damaged = records.count(), len(records.damaged())
         folder = golden.folder(self.cases[0].repro.path)
-        unused = [path.name for path in golden.unused([self.cases[0].repro])]
+        unused = [path.name for path in unused_goldens.unused([self.cases[0].repro])]
         files = [path.name for path in folder.parent.rglob("*") if path.suffix == ".tmp"]
         return {"goldens": self.numbers(), "records": count, "damaged": damaged, "unused": unused, "temporary": files}
 

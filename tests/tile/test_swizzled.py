@@ -7,14 +7,14 @@ import pytest
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.number.dtypes import Float6E2M3FN, Float16, Float32, Uint8
 from dsl.layout import Layout, Swizzle
-from dsl.tile.swizzled import period_bytes, swizzled_layout
+from dsl.tile.swizzled import swizzled_layout
 
 SWIZZLES = [Swizzle(bits, base, shift) for bits, base, shift in itertools.product((1, 2, 3), (4, 5), (3, 4))]
 
 
 @pytest.mark.parametrize("swizzle", SWIZZLES)
 def test_a_swizzle_permutes_its_period_and_repeats(swizzle):
-    period = period_bytes(swizzle)
+    period = swizzle.period
     image = [swizzle(address) for address in range(period)]
     assert sorted(image) == list(range(period)) and image != list(range(period))
     assert [swizzle(address + period) for address in range(period)] == [address + period for address in image]

@@ -138,9 +138,8 @@ def _aligned(offset: int, align: int) -> int:
 
 def _places(module: Module, entry: Function, offsets: dict[str, int], core: TensorCore) -> Places:
     """Offsets of parameters, shared, local and module variables for one entry."""
-    owners = module, *module.functions.values()
-    constants = [v for owner in owners for v in owner.variables.values() if v.space == "const"]
-    const_bytes = max((offsets[v.name] + v.size for v in constants), default=0)
+    constants = (each for each in variables_of(module) if each.space == "const")
+    const_bytes = max((offsets[each.name] + each.size for each in constants), default=0)
     places = Places(tensor_core=core, const_bytes=const_bytes)
     for param in entry.params:
         places.param_bytes = _aligned(places.param_bytes, max(param.align, 1))

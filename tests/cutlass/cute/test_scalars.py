@@ -11,9 +11,9 @@ import pytest
 
 import dsl.cutlass as cutlass
 from dsl.cutlass import cute
-from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.launch import session
 from tests import fork_server
+from tests.one_block import run
 
 PROGRAM = Path(__file__).with_name("scalar_program.py")
 TABLE = Path(__file__).with_name("scalar_table.txt")  # python -m dsl --compiler nvidia scalar_program.py > it
@@ -36,15 +36,6 @@ def test_values_are_upstreams():
     theirs = TABLE.read_text()
     assert len(theirs.splitlines()) == 11
     assert output_of() == theirs
-
-
-def run(kernel, *arrays, threads=1, options=""):
-    @cute.jit
-    def host(*tensors):
-        kernel(*tensors).launch(grid=(1, 1, 1), block=(threads, 1, 1))
-
-    arguments = [from_dlpack(array) for array in arrays]
-    cute.compile(host, *arguments, options=options)(*arguments)
 
 
 x = cutlass.Int32

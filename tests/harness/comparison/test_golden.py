@@ -110,23 +110,6 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monke
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["x.json"]
 
 
-def test_unused(write, tmp_path):
-    one, two = write(RUN, name="one"), write(RUN.replace("run()", "run(w)"), "params = { w = [1] }", "two")
-    for case in [*one.cases(), *two.cases()]:
-        write_golden(make(case, outcome_of(out=("uint32", np.zeros(5000, np.uint32))), {}))
-    goldens = tmp_path / "repros/goldens"
-    assert golden.unused([one, two]) == []
-    (goldens / "two/w=2.json").write_text("{}")
-    (goldens / "one/0123.npy").write_text("")
-    (goldens / "gone").mkdir()
-    (goldens / "gone/default.json").write_text("{}")
-    names = [str(path.relative_to(goldens)) for path in golden.unused([one, two])]
-    assert names == ["gone/default.json", "one/0123.npy", "two/w=2.json"]
-    assert golden.unused([two], broken=[tmp_path / "repros/one.py", tmp_path / "repros/gone.py"]) == [
-        goldens / "two/w=2.json"
-    ]
-
-
 GPU = {"host": "p1", "device": "cuda", "gpu": "NVIDIA H100", "driver": "570.1", "arch": "sm_90", "date": "2026-11-20"}
 
 
