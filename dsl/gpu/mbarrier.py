@@ -21,7 +21,7 @@ _AGAIN_NS = 10_000_000  # how long the hardware may suspend a waiting thread
 MOST_ARRIVALS, MOST_BYTES = (1 << 20) - 1, (1 << 20) - 1  # of a phase.  PTX ISA: mbarrier object
 
 
-def address_of(barrier: Pointer) -> mlir.Value:
+def address_of(barrier: Any) -> mlir.Value:
     """The address of an mbarrier. Raises DSLUserCodeTypeError for another value."""
     if not isinstance(barrier, Pointer):
         raise DSLUserCodeTypeError(

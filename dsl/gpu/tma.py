@@ -1,8 +1,10 @@
 """Copies of boxes of tensors, and of bytes, between global and shared memory.
 PTX ISA: cp.async.bulk, cp.async.bulk.tensor.
 
-`tensor_map`: a pointer to 128 bytes that the host made; `coords`:
-an Int32 a dimension, that of contiguous elements first.
+Operands are addresses, as values or numbers: `smem` and `barrier` in shared memory (of a copy to another block, that
+block's), `tensor_map` of 128 bytes. `coords`: an Int32 a dimension, that of contiguous elements first. `policy`: of
+the L2 cache, an Int64. `mask`, a bit a block: it goes to the same place of these blocks of the cluster, and completes
+at their barriers.
 """
 
 from __future__ import annotations
@@ -13,8 +15,6 @@ from typing import Any
 from dsl.core import trace
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Int16, Int32, Int64
-from dsl.core.number.pointer import Pointer
-from dsl.gpu import mbarrier
 from dsl.gpu.inline import ptx
 
 
@@ -39,42 +39,41 @@ def _issue(name: str, target: str, operands: list, constraints: str, coords: Seq
     )
 
 
+def _blocks(mask: Any) -> list:
+    return [] if mask is None else [(".multicast::cluster", "h", Int16(mask))]
+
+
 def _hint(policy: Any) -> list:
     return [] if policy is None else [(".L2::cache_hint", "l", Int64(policy))]
 
 
 def load_box(
-    smem: Pointer, tensor_map: mlir.Value, coords: Sequence[Any], barrier: Pointer, policy=None, mask=None
+    smem: Any, tensor_map: Any, coords: Sequence[Any], barrier: Any, policy: Any = None, mask: Any = None
 ) -> None:
-    """Copy a box into shared memory; its bytes complete at `barrier`. `policy`: of the L2 cache, an Int64.
-
-    With `mask`, a bit a block, it goes to the same place of these blocks of the cluster, and completes at their
-    barriers.
-    """
-    blocks = [] if mask is None else [(".multicast::cluster", "h", Int16(mask))]
+    """Copy a box into shared memory; its bytes complete at `barrier`."""
     _issue(
         f"cp.async.bulk.tensor.{len(coords)}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
         "[$0], [$1, {coords}], [$2]",
-        [smem.address, tensor_map, mbarrier.address_of(barrier)],
+        [smem, tensor_map, barrier],
         "r,l,r",
         coords,
-        blocks + _hint(policy),
+        _blocks(mask) + _hint(policy),
     )
 
 
-def store_box(tensor_map: mlir.Value, coords: Sequence[Any], smem: Pointer, policy=None) -> None:
+def store_box(tensor_map: Any, coords: Sequence[Any], smem: Any, policy: Any = None) -> None:
     """Copy a box out of shared memory; part of this thread's open bulk group."""
     _issue(
         f"cp.async.bulk.tensor.{len(coords)}d.global.shared::cta.tile.bulk_group",
         "[$0, {coords}], [$1]",
-        [tensor_map, smem.address],
+        [tensor_map, smem],
         "l,r",
         coords,
         _hint(policy),
     )
 
 
-def reduce_box(tensor_map: mlir.Value, coords: Sequence[Any], smem: Pointer, operation: str, policy=None) -> None:
+def reduce_box(tensor_map: Any, coords: Sequence[Any], smem: Any, operation: str, policy: Any = None) -> None:
     """Reduce a box of shared memory into global memory; part of this thread's open bulk group.
 
     `operation`: add, min, max, inc, dec, and, or, xor.  PTX ISA: cp.reduce.async.bulk.tensor.
@@ -82,8 +81,20 @@ def reduce_box(tensor_map: mlir.Value, coords: Sequence[Any], smem: Pointer, ope
     _issue(
         f"cp.reduce.async.bulk.tensor.{len(coords)}d.global.shared::cta.{operation}.tile.bulk_group",
         "[$0, {coords}], [$1]",
-        [tensor_map, smem.address],
+        [tensor_map, smem],
         "l,r",
+        coords,
+        _hint(policy),
+    )
+
+
+def prefetch_box(tensor_map: Any, coords: Sequence[Any], policy: Any = None) -> None:
+    """Bring a box of a tensor into the L2 cache.  PTX ISA: cp.async.bulk.prefetch.tensor."""
+    _issue(
+        f"cp.async.bulk.prefetch.tensor.{len(coords)}d.L2.global.tile",
+        "[$0, {coords}]",
+        [tensor_map],
+        "l",
         coords,
         _hint(policy),
     )
@@ -132,26 +143,25 @@ def prefetch_map(tensor_map: mlir.Value) -> None:
     ptx("prefetch.tensormap [$0];", None, "l", tensor_map)
 
 
-def load_bytes(smem: Pointer, source: Pointer, n_bytes: int, barrier: Pointer) -> None:
+def load_bytes(smem: Any, source: Any, n_bytes: Any, barrier: Any, policy: Any = None, mask: Any = None) -> None:
     """Copy `n_bytes`, a multiple of 16, into shared memory; they complete at `barrier`."""
-    ptx(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], $2, [$3];",
-        None,
+    _issue(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
+        "[$0], [$1], $2, [$3]",
+        [smem, source, Int32(n_bytes), barrier],
         "r,l,r,r",
-        smem.address,
-        source.address,
-        Int32(n_bytes),
-        mbarrier.address_of(barrier),
+        (),
+        _blocks(mask) + _hint(policy),
     )
 
 
-def store_bytes(target: Pointer, smem: Pointer, n_bytes: int) -> None:
+def store_bytes(target: Any, smem: Any, n_bytes: Any, policy: Any = None) -> None:
     """Copy `n_bytes`, a multiple of 16, out of shared memory; part of this thread's open bulk group."""
-    ptx(
-        "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2;",
-        None,
+    _issue(
+        "cp.async.bulk.global.shared::cta.bulk_group",
+        "[$0], [$1], $2",
+        [target, smem, Int32(n_bytes)],
         "l,r,r",
-        target.address,
-        smem.address,
-        Int32(n_bytes),
+        (),
+        _hint(policy),
     )

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from dsl.core.errors import DSLUserCodeValueError
-from dsl.core.number.dtypes import Int16, Int32, Int64
+from dsl.core.number.dtypes import Int32, Int64
 from dsl.core.number.pointer import AddressSpace
 from dsl.core.phrase import shown
-from dsl.gpu import copy
+from dsl.gpu import copy, tma
 from dsl.primitives.enums import (
     CpReduceOp,
     CpReduceType,
@@ -59,14 +59,8 @@ def cp_async_bulk_shared_cluster_global(
     dst_mem: Any, src_mem: Any, mbar: Any, size: Any, *, multicast_mask: Any = None, l2_cache_hint: Any = None
 ) -> None:
     """Copy `size` bytes global -> shared, also to the blocks of `multicast_mask`; they complete at `mbar`."""
-    hinted, last, policy = hint(l2_cache_hint, 4 + (multicast_mask is not None))
-    cast = ".multicast::cluster" if multicast_mask is not None else ""
-    blocks = [] if multicast_mask is None else [Int16(multicast_mask)]
-    run(
-        f"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{cast}{hinted} [$0], [$1], $2, [$3]"
-        f"{', $4' if cast else ''}{last};",
-        None, shared(dst_mem), pointer(src_mem, _GMEM).toint(), _size(size), shared(mbar), *blocks, *policy,
-    )  # fmt: skip
+    source = pointer(src_mem, _GMEM).toint()
+    tma.load_bytes(shared(dst_mem), source, _size(size), shared(mbar), l2_cache_hint, multicast_mask)
 
 
 def cp_async_bulk_global_shared_cta(
@@ -75,11 +69,8 @@ def cp_async_bulk_global_shared_cta(
     """Copy `size` bytes shared -> global; part of this thread's open bulk group."""
     if byte_mask is not None:
         raise needs_blackwell("a bulk copy with a byte_mask")
-    hinted, last, policy = hint(l2_cache_hint, 3)
-    run(
-        f"cp.async.bulk.global.shared::cta.bulk_group{hinted} [$0], [$1], $2{last};",
-        None, pointer(dst_mem, _GMEM).toint(), pointer(src_mem, _SMEM).toint(), _size(size), *policy,
-    )  # fmt: skip
+    source = pointer(src_mem, _SMEM).toint()
+    tma.store_bytes(pointer(dst_mem, _GMEM).toint(), source, _size(size), l2_cache_hint)
 
 
 def cp_async_bulk_shared_cluster_shared_cta(dst_mem: Any, src_mem: Any, mbar: Any, size: Any) -> None:
@@ -120,11 +111,10 @@ def _map(tma_descriptor: Any) -> Int64:
     return Int64(pointer(tma_descriptor).tospace(AddressSpace.generic).toint())
 
 
-def _coordinates(coordinates: Sequence[Any], first: int) -> tuple[str, list[Int32]]:
+def _coordinates(coordinates: Any) -> Sequence[Any]:
     if not isinstance(coordinates, (tuple, list)) or not 1 <= len(coordinates) <= 5:
         raise DSLUserCodeValueError("coordinates of a box must be 1 to 5 numbers, that of contiguous elements first")
-    numbers = ", ".join(f"${first + place}" for place in range(len(coordinates)))
-    return f"{{{numbers}}}", [Int32(each) for each in coordinates]
+    return coordinates
 
 
 def _tiled(mode: Any, known: Any, offsets: Any = None) -> None:
@@ -133,25 +123,13 @@ def _tiled(mode: Any, known: Any, offsets: Any = None) -> None:
         raise refuse(f"a copy of a box in mode {getattr(mode, 'value', mode) or 'im2col'}")
 
 
-def _load_box(dst: Any, tma: Any, coordinates: Sequence[Any], mbar: Any, to: str, blocks: list, policy: Any) -> None:
-    count = len(coordinates)
-    text, numbers = _coordinates(coordinates, 3)
-    hinted, last, policies = hint(policy, 3 + count + len(blocks))
-    cast = ".multicast::cluster" if blocks else ""
-    run(
-        f"cp.async.bulk.tensor.{count}d.{to}.global.tile.mbarrier::complete_tx::bytes{cast}{hinted} "
-        f"[$0], [$1, {text}], [$2]{f', ${3 + count}' if blocks else ''}{last};",
-        None, shared(dst), _map(tma), shared(mbar), *numbers, *blocks, *policies,
-    )  # fmt: skip
-
-
 def cp_async_bulk_tensor_shared_cta_global(
     dst_mem: Any, tma_descriptor: Any, coordinates: Sequence[Any], mbar: Any, im2col_offsets: Any = None, *,
     l2_cache_hint: Any = None, mode: Any = None,
 ) -> None:  # fmt: skip
     """Copy a box into this block's shared memory; its bytes complete at `mbar`."""
     _tiled(mode, TMALoadMode, im2col_offsets)
-    _load_box(dst_mem, tma_descriptor, coordinates, mbar, "shared::cluster", [], l2_cache_hint)
+    tma.load_box(shared(dst_mem), _map(tma_descriptor), _coordinates(coordinates), shared(mbar), l2_cache_hint)
 
 
 def cp_async_bulk_tensor_shared_cluster_global(
@@ -162,8 +140,8 @@ def cp_async_bulk_tensor_shared_cluster_global(
     _tiled(mode, TMALoadMode, im2col_offsets)
     if group is not None:
         raise needs_blackwell("a copy for a group of two blocks")
-    blocks = [] if multicast_mask is None else [Int16(multicast_mask)]
-    _load_box(dst_mem, tma_descriptor, coordinates, mbar, "shared::cluster", blocks, l2_cache_hint)
+    at, barrier = _coordinates(coordinates), shared(mbar)
+    tma.load_box(shared(dst_mem), _map(tma_descriptor), at, barrier, l2_cache_hint, multicast_mask)
 
 
 def cp_async_bulk_tensor_global_shared_cta(
@@ -171,7 +149,8 @@ def cp_async_bulk_tensor_global_shared_cta(
 ) -> None:
     """Copy a box out of shared memory; part of this thread's open bulk group."""
     _tiled(mode, TMAStoreMode)
-    _store_box("cp.async", "", tma_descriptor, src_mem, coordinates, l2_cache_hint)
+    source = pointer(src_mem, _SMEM).toint()
+    tma.store_box(_map(tma_descriptor), _coordinates(coordinates), source, l2_cache_hint)
 
 
 def cp_async_bulk_tensor_reduce(
@@ -181,17 +160,8 @@ def cp_async_bulk_tensor_reduce(
     """Combine a box of shared memory into the tensor; part of this thread's open bulk group."""
     _tiled(mode, TMAStoreMode)
     name = word(red_kind, TMARedux, "red_kind")
-    _store_box("cp.reduce.async", f".{name}", tma_descriptor, src_mem, coordinates, l2_cache_hint)
-
-
-def _store_box(name: str, op: str, tma: Any, src: Any, coordinates: Sequence[Any], policy: Any) -> None:
-    text, numbers = _coordinates(coordinates, 2)
-    hinted, last, policies = hint(policy, 2 + len(coordinates))
-    run(
-        f"{name}.bulk.tensor.{len(coordinates)}d.global.shared::cta{op}.tile.bulk_group{hinted} "
-        f"[$0, {text}], [$1]{last};",
-        None, _map(tma), pointer(src, _SMEM).toint(), *numbers, *policies,
-    )  # fmt: skip
+    source = pointer(src_mem, _SMEM).toint()
+    tma.reduce_box(_map(tma_descriptor), _coordinates(coordinates), source, name, l2_cache_hint)
 
 
 def cp_async_bulk_tensor_prefetch(
@@ -200,12 +170,7 @@ def cp_async_bulk_tensor_prefetch(
 ) -> None:  # fmt: skip
     """Bring a box of the tensor into the L2 cache."""
     _tiled(mode, TMALoadMode, im2col_offsets)
-    text, numbers = _coordinates(coordinates, 1)
-    hinted, last, policies = hint(l2_cache_hint, 1 + len(coordinates))
-    run(
-        f"cp.async.bulk.prefetch.tensor.{len(coordinates)}d.L2.global.tile{hinted} [$0, {text}]{last};",
-        None, _map(tma_descriptor), *numbers, *policies,
-    )  # fmt: skip
+    tma.prefetch_box(_map(tma_descriptor), _coordinates(coordinates), l2_cache_hint)
 
 
 _FIELD_TYPES = {"global_address": ("b64", Int64), "global_stride": ("b64", Int64)}

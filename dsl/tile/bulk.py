@@ -14,7 +14,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer, element_name
-from dsl.gpu import tma
+from dsl.gpu import mbarrier, tma
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import text, wrap
 from dsl.tile.constant import Constant
@@ -116,9 +116,9 @@ def copy_runs(atom: BulkAtom, src: Tensor, dst: Tensor, mbar_ptr: Pointer | None
     for start in range(0, lay.size(src), count):
         source, target = element_iterator(src, start), element_iterator(dst, start)
         if atom.op.loads:
-            tma.load_bytes(target, source, n_bytes, mbar_ptr)
+            tma.load_bytes(target.address, source.address, n_bytes, mbarrier.address_of(mbar_ptr))
         else:
-            tma.store_bytes(target, source, n_bytes)
+            tma.store_bytes(target.address, source.address, n_bytes)
 
 
 def _check_side(side: str, tensor: Any, space: AddressSpace, atom: BulkAtom) -> None:

@@ -46,23 +46,20 @@ class PersistentTileSchedulerParams:
     def __init__(
         self, problem_shape_ntile_mnl: Any, cluster_shape_mnk: Any, swizzle_size: int = 1, raster_along_m: bool = True
     ):
-        for name, shape in (
-            ("problem_shape_ntile_mnl", problem_shape_ntile_mnl),
-            ("cluster_shape_mnk", cluster_shape_mnk),
-        ):
-            if not isinstance(as_index(shape), tuple) or lay.rank(as_index(shape)) != 3:
+        problem, cluster = as_index(problem_shape_ntile_mnl), as_index(cluster_shape_mnk)
+        for name, shape in (("problem_shape_ntile_mnl", problem), ("cluster_shape_mnk", cluster)):
+            if not isinstance(shape, tuple) or len(shape) != 3:
                 raise DSLUserCodeValueError(
                     f"{name} of a tile scheduler must have three extents, got {shown(shape)}", fix=f"{name}=(2, 1, 1)"
                 )
-        if lay.size(as_index(cluster_shape_mnk)[2]) != 1:
+        if lay.size(cluster[2]) != 1:
             raise DSLUserCodeValueError(
                 f"a cluster of a tile scheduler must have one block along K, got {cluster_shape_mnk}",
                 fix="cluster_shape_mnk=(2, 1, 1), for example",
             )
         if not isinstance(swizzle_size, int) or swizzle_size < 1:
             raise DSLUserCodeValueError(f"swizzle_size must be 1 or more, got {swizzle_size}", fix="swizzle_size=1")
-        self.problem_shape_ntile_mnl = as_index(problem_shape_ntile_mnl)
-        self.cluster_shape_mnk = as_index(cluster_shape_mnk)
+        self.problem_shape_ntile_mnl, self.cluster_shape_mnk = problem, cluster
         self.swizzle_size, self.raster_along_m = swizzle_size, raster_along_m
 
     def __flatten__(self) -> tuple[tuple, Any]:

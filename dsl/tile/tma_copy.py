@@ -16,7 +16,7 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Int16
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer
-from dsl.gpu import tma
+from dsl.gpu import mbarrier, tma
 from dsl.gpu.sync import elect_one
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import flatten_to_tuple, text, wrap
@@ -132,12 +132,13 @@ def copy_boxes(
         at, place = flatten_to_tuple(element_iterator(coords, coord)), element_iterator(smem, coord)
         with elect_one() if atom.op.elects else contextlib.nullcontext():
             if atom.op.loads:
-                tma.load_box(place, descriptor, at, tma_bar_ptr, cache_policy, mask)
+                barrier = mbarrier.address_of(tma_bar_ptr)
+                tma.load_box(place.address, descriptor, at, barrier, cache_policy, mask)
             elif isinstance(atom.op, CopyReduceBulkTensorTileS2GOp):
                 kind = str(getattr(atom.op.reduction_kind, "name", atom.op.reduction_kind)).lower()
-                tma.reduce_box(descriptor, at, place, kind, cache_policy)
+                tma.reduce_box(descriptor, at, place.address, kind, cache_policy)
             else:
-                tma.store_box(descriptor, at, place, cache_policy)
+                tma.store_box(descriptor, at, place.address, cache_policy)
 
 
 def _check_sides(atom: TmaAtom, coords: Any, smem: Any) -> None:
