@@ -11,7 +11,7 @@ from tests import fork_server
 
 ROOT = Path(__file__).parents[2]
 REPROS = [repro_file.read(path) for path in sorted(ROOT.joinpath("repros").rglob("*.py"))]
-REJECTED = [one for one in REPROS if one.nvidia and one.nvidia.rejected]
+REJECTED = [one for one in REPROS if (other := one.nvidia.of(None)) and other.rejected]
 WITHOUT_ID = {"name 'x' is not defined": "SCOPE_UNBOUND_NAME"}
 # NVIDIA's compiles their functions; what it refuses is what Python does around them.
 IN_PYTHON = {"jit_function_returns_numbers_to_python"}
@@ -44,7 +44,7 @@ def ids() -> dict[str, str]:
 
 @pytest.mark.parametrize("one", REJECTED, ids=lambda one: one.path.stem)
 def test_is_refused_under_its_id(one, ids):
-    name = one.nvidia.rejected
+    name = one.nvidia.of(None).rejected
     assert re.fullmatch(r"[A-Z][A-Z_]+", name) or name in WITHOUT_ID
     expected = "ran" if one.path.stem in IN_PYTHON else WITHOUT_ID.get(name, name)
     assert ids[one.path.stem] == expected

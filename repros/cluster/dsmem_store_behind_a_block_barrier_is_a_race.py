@@ -1,0 +1,45 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["nvidia-cutlass-dsl", "torch"]
+# [tool.repro]
+# arch = "sm_90"
+# outcome = "race"
+# ///
+"""A barrier of the block does not order what another block stores in its shared memory: that needs the cluster's.
+Source: PTX ISA, bar.sync (threads of the block); barrier.cluster; memory consistency model.
+"""
+
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass.cute.runtime import from_dlpack
+
+
+@cute.kernel
+def kernel(out: cute.Tensor):
+    thread, _, _ = cute.arch.thread_idx()
+    rank = cute.arch.block_idx_in_cluster()
+    words = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Int32, cute.make_layout(32), 128)
+    words[thread] = -1
+    cute.arch.cluster_arrive()
+    cute.arch.cluster_wait()
+    cute.arch.map_dsmem_ptr(words.iterator + thread, rank ^ 1).store(100 * rank + thread)
+    cute.arch.sync_threads()
+    out[rank, thread] = words[thread]
+    cute.arch.cluster_arrive()
+    cute.arch.cluster_wait()
+
+
+@cute.jit
+def host(out: cute.Tensor):
+    kernel(out).launch(grid=(2, 1, 1), block=(32, 1, 1), cluster=(2, 1, 1))
+
+
+def run():
+    out = torch.full((2, 32), -99, dtype=torch.int32, device="cuda")
+    host(from_dlpack(out))
+    return {"out": out}
+
+
+if __name__ == "__main__":
+    print(run())
