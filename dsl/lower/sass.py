@@ -63,6 +63,14 @@ def assemble(ptx: str, arch: str = "sm_90a", options: Sequence[str] = ()) -> byt
         return Path(folder, "kernel.cubin").read_bytes()
 
 
+def assemble_verbose(ptx: str, arch: str) -> tuple[bytes, str]:
+    """The cubin, and what ptxas says of registers, stack and spills. Raises as `assemble` does."""
+    with tempfile.TemporaryDirectory(prefix="dsl-ptxas-") as folder:
+        Path(folder, "kernel.ptx").write_text(ptx)
+        log = _run(folder, "ptxas", f"-arch={arch}", "-v", "kernel.ptx", "-o", "kernel.cubin")
+        return Path(folder, "kernel.cubin").read_bytes(), log
+
+
 def disassemble(cubin: bytes, options: Sequence[str] | None = None) -> str:
     """SASS text of every kernel in `cubin`; the author's `options` replace ours. Raises ToolMissing, ToolRejected."""
     with tempfile.TemporaryDirectory(prefix="dsl-nvdisasm-") as folder:
@@ -75,4 +83,4 @@ def _run(folder: str, tool: str, *arguments: str) -> str:
     done = subprocess.run([find(tool), *arguments], cwd=folder, capture_output=True, text=True)
     if done.returncode:
         raise ToolRejected(tool, (done.stderr + done.stdout).strip())
-    return done.stdout
+    return done.stdout + (done.stderr if "-v" in arguments else "")

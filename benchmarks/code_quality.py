@@ -1,0 +1,220 @@
+"""Machine code of the same kernels from two compilers, side by side: registers, stack, spills and instructions.
+
+    uv run --with quack-kernels --with einops python benchmarks/code_quality.py [--cutlass FOLDER]
+        [--flash-attention FOLDER] [--keep FOLDER] [--only NAME] [--markdown]
+
+Each kernel is compiled by this compiler and by nvidia-cutlass-dsl, unmodified and without a GPU, and the PTX of both
+goes through one ptxas. The kernels of code_quality_kernels.py need nothing; NVIDIA's examples need a checkout of
+NVIDIA/cutlass, flash-attention one of Dao-AILab/flash-attention. `--keep` holds the PTX; NVIDIA's is not made again.
+
+`loop` are the instructions of the innermost loop with the most mma instructions (where there are none, with the most
+instructions). `worse` names what is above NVIDIA's by more than 3 %, registers by more than 4, bytes at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from dsl.lower import sass
+from dsl.lower.code_figures import Figures, figures
+
+ROOT = Path(__file__).resolve().parents[1]
+COMPILERS = ("embedded", "nvidia")
+BOTH, SM_80, SM_90A = ("sm_80", "sm_90a"), ("sm_80",), ("sm_90a",)
+
+# Compiles the programs it is told, each in a child that ends with its first compile.
+DRIVER = """
+import json, os, runpy, sys, types
+import torch
+import cutlass.cute as cute
+
+class CompileOnly:
+    def __init__(self, real, file):
+        self.real, self.file = real, file
+    def __getitem__(self, options):
+        return CompileOnly(self.real[options], self.file)
+    def __getattr__(self, name):
+        return getattr(self.real, name)
+    def __call__(self, *arguments, **options):
+        compiled = self.real(*arguments, **options)
+        with open(self.file, "w") as stream:
+            stream.write(compiled.__ptx__)
+        sys.stdout.flush()
+        os._exit(0)
+
+for path, arguments, file in json.loads(sys.argv[1]):
+    sys.stdout.flush()
+    child = os.fork()
+    if not child:
+        cute.compile = CompileOnly(cute.compile, file)
+        sys.argv = [path, *arguments]
+        sys.path.insert(0, os.path.dirname(path))
+        runpy.run_path(path, run_name="__main__")
+        os._exit(3)
+    os.waitpid(child, 0)
+"""
+
+FLASH = """
+import sys, types, torch
+folder, queries, width, causal = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "causal"
+library = types.ModuleType("flash_attn")
+library.__path__ = [folder + "/flash_attn"]
+sys.modules["flash_attn"] = library
+from flash_attn.cute.interface import flash_attn_func
+q, k, v = (torch.randn(1, queries, 2, width, dtype=torch.float16, device="cuda") for _ in "qkv")
+flash_attn_func(q, k, v, causal=causal)
+"""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A program whose first cute.compile is the kernel; `checkout` is the option that it needs, or empty."""
+
+    name: str
+    path: str
+    arguments: tuple[str, ...]
+    targets: tuple[str, ...]
+    checkout: str = ""
+
+
+def _own(name: str) -> Kernel:
+    return Kernel(name, str(ROOT / "benchmarks/code_quality_kernels.py"), (name,), BOTH)
+
+
+def _example(path: str, targets: tuple[str, ...], *arguments: str) -> Kernel:
+    return Kernel(Path(path).stem, f"examples/python/CuTeDSL/cute/{path}.py", arguments, targets, "cutlass")
+
+
+KERNELS = (
+    *map(_own, ("row_sums", "softmax", "transpose", "stencil")),
+    _example("ampere/kernel/elementwise/elementwise_add", BOTH, "--M", "256", "--N", "256"),
+    _example("ampere/kernel/dense_gemm/sgemm", BOTH, "--mnk", "128,128,32"),
+    _example("ampere/kernel/dense_gemm/tensorop_gemm", BOTH, "--mnkl", "128,128,64,1"),
+    _example(
+        "ampere/kernel/attention/flash_attention_v2",
+        BOTH,
+        *("--batch_size", "1", "--seqlen_q", "128", "--seqlen_k", "128", "--num_head", "1"),
+    ),
+    _example("hopper/kernel/dense_gemm/dense_gemm", SM_90A, "--mnkl", "128,128,128,1", "--tile_shape_mn", "64,64"),
+    _example("hopper/kernel/attention/fmha", SM_90A, "--q_shape", "1,128,1,64", "--k_shape", "1,128,1,64"),
+    Kernel("flash-attention forward", "", ("64", "64", "full"), SM_80, "flash_attention"),
+    Kernel("flash-attention forward, causal", "", ("128", "128", "causal"), SM_80, "flash_attention"),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cutlass", type=Path, help="a checkout of NVIDIA/cutlass")
+    parser.add_argument("--flash-attention", type=Path, help="a checkout of Dao-AILab/flash-attention")
+    parser.add_argument("--keep", type=Path, help="a folder for the PTX; NVIDIA's that lies there is not made again")
+    parser.add_argument("--only", default="", help="kernels with this in their name")
+    parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
+    options = parser.parse_args()
+    chosen = [k for k in KERNELS if options.only in k.name and (not k.checkout or getattr(options, k.checkout))]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = (options.keep or Path(scratch)).resolve()
+        folder.mkdir(exist_ok=True)
+        for compiler in COMPILERS:
+            for target in BOTH:
+                _compile([k for k in chosen if target in k.targets], compiler, target, folder, options)
+        _print(chosen, folder, options.markdown)
+
+
+def ptx_file(folder: Path, kernel: Kernel, compiler: str, target: str) -> Path:
+    return folder / f"{kernel.name.replace(' ', '_').replace(',', '')}.{target}.{compiler}.ptx"
+
+
+def _compile(kernels: list[Kernel], compiler: str, target: str, folder: Path, options: argparse.Namespace) -> None:
+    """The PTX of every kernel, in one process that imported the compiler once."""
+    jobs = []
+    for kernel in kernels:
+        file = ptx_file(folder, kernel, compiler, target)
+        if compiler == "nvidia" and file.exists():
+            continue
+        file.unlink(missing_ok=True)
+        base = getattr(options, kernel.checkout).resolve() if kernel.checkout else Path("/")
+        if kernel.checkout == "flash_attention":
+            program = folder / "flash.py"
+            program.write_text(FLASH)
+            jobs.append((str(program), (str(base), *kernel.arguments), str(file)))
+        else:
+            jobs.append((str(base / kernel.path), kernel.arguments, str(file)))
+    if not jobs:
+        return
+    driver = folder / "driver.py"
+    driver.write_text(DRIVER)
+    environment = os.environ | {
+        "CUTE_DSL_ARCH": target,
+        "FLASH_ATTENTION_ARCH": target,
+        "FLASH_ATTENTION_NUM_SMS": "108",
+        "CUTE_DSL_KEEP": "ptx",
+        "CUTE_DSL_DISABLE_FILE_CACHING": "1",
+        "OMP_NUM_THREADS": "1",
+        "QUACK_CACHE_DIR": str(folder / "quack"),
+        "PYTHONPATH": str(ROOT),
+    }
+    command = [sys.executable, "-m", "dsl", "--device", "emulator", "--no-cache", "--compiler", compiler]
+    with tempfile.TemporaryDirectory() as scratch:  # where CUTE_DSL_KEEP writes
+        command += [str(driver), "--", json.dumps(jobs)]
+        run = subprocess.run(command, env=environment, cwd=scratch, capture_output=True, text=True)
+    if missing := [file for _, _, file in jobs if not os.path.exists(file)]:
+        sys.exit(f"{compiler} made no {', '.join(missing)}\n{run.stdout[-4000:]}{run.stderr[-8000:]}")
+
+
+def _figures(ptx: str, target: str) -> Figures:
+    cubin, log = sass.assemble_verbose(ptx, target)
+    return figures(log, sass.disassemble(cubin))
+
+
+COLUMNS = ("registers", "stack", "spills", "instructions", "loop", "mma", "memory")
+
+
+def _row(each: Figures) -> tuple[int, ...]:
+    memory = sum(each.memory.values())
+    return (each.registers, each.stack_bytes, each.spill_bytes, each.instructions, each.loop, each.matrix, memory)
+
+
+def worse(ours: Figures, theirs: Figures) -> list[str]:
+    """The columns in which ours is above the bar."""
+    slack = {"registers": 4, "stack": 0, "spills": 0}
+    return [
+        name
+        for name, mine, other in zip(COLUMNS, _row(ours), _row(theirs))
+        if mine > other + slack.get(name, other * 0.03)
+    ]
+
+
+def _widths(ours: Figures, theirs: Figures) -> str:
+    """The memory instructions that differ in number, as `LDG.128 4/8`."""
+    kinds = sorted({*ours.memory, *theirs.memory})
+    return ", ".join(f"{k} {ours.memory[k]}/{theirs.memory[k]}" for k in kinds if ours.memory[k] != theirs.memory[k])
+
+
+def _print(chosen: list[Kernel], folder: Path, markdown: bool) -> None:
+    heads = ("kernel", "target", *COLUMNS, "worse", "memory that differs")
+    rows = []
+    for kernel in chosen:
+        for target in kernel.targets:
+            ours, theirs = (_figures(ptx_file(folder, kernel, c, target).read_text(), target) for c in COMPILERS)
+            pairs = [f"{mine} / {other}" for mine, other in zip(_row(ours), _row(theirs))]
+            cells = (*pairs, ", ".join(worse(ours, theirs)), _widths(ours, theirs))
+            rows.append((kernel.name, target, *cells))
+    print(f"ours / NVIDIA's, ptxas {sass.version('ptxas')}\n")
+    if markdown:
+        print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
+        print("\n".join("| " + " | ".join(row) + " |" for row in rows))
+        return
+    widths = [max(len(row[column]) for row in (heads, *rows)) for column in range(len(heads))]
+    for row in (heads, *rows):
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
+if __name__ == "__main__":
+    main()
