@@ -6,7 +6,7 @@ import functools
 import numpy as np
 import pytest
 
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.number.dtypes import Int32
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
@@ -103,10 +103,3 @@ def test_self_is_static_in_a_dataclass_too():
     assert Adder(3).add(2) == (8, True)
     assert Adder(4).add(2) == (10, True)
     assert cute.compile(Adder(3).add, 1)(3) == (12, True)
-
-
-def test_exporting_is_refused_by_name():
-    compiled = cute.compile(cute.jit(plain), 1)
-    assert not hasattr(compiled, "export_to_c")
-    with pytest.raises(DSLUserCodeError, match="export_to_c is not part of this compiler yet"):
-        compiled.export_to_c("host.o", function_name="host")

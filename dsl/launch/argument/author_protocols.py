@@ -11,6 +11,7 @@ from dsl.core.number.dtypes import Numeric
 from dsl.core.number.pointer import Pointer
 from dsl.launch.argument import abi, kinds
 from dsl.launch.argument.author_objects import Slot
+from dsl.launch.argument.fake_arguments import FakeStream, FakeTensor
 from dsl.launch.argument.runtime_pointer import RuntimePointer
 from dsl.launch.argument.runtime_tensor import RuntimeTensor
 from dsl.layout import ComposedLayout, Layout
@@ -22,10 +23,39 @@ def _slots(value: Any) -> list[Slot]:
     type_ = kinds.type_of(value)
     if type_ is None:
         raise DSLUserCodeTypeError(f"a {type(value).__name__} has no values that a call could bring")
-    numbers, letters = type_.read(value, abi.Binding("an object's own values")), type_.slot_formats()
+    letters = type_.slot_formats()
+    is_fake = isinstance(value, (FakeTensor, FakeStream))  # it has types only, and no call brings it
+    numbers = [0] * len(letters) if is_fake else type_.read(value, abi.Binding("an object's own values"))
     if isinstance(type_, abi.ScalarType):
         return [Slot(letters, numbers[0], type_.dtype.mlir_type)]
     return [Slot(letter, number, trace.SLOT_TYPES[letter]) for letter, number in zip(letters, numbers)]
+
+
+def _is_traced(value: Any) -> bool:
+    return trace.active() and not hasattr(value, "argument_type")
+
+
+def get_mlir_types(value: Any) -> list:
+    """The type of each value that a number, pointer, tensor or object with a protocol is made of, in order; of a tuple
+    or list those of its parts."""
+    own = getattr(value, "__get_mlir_types__", None)
+    if own is not None and not isinstance(value, Numeric):
+        return own()
+    if isinstance(value, (tuple, list)):
+        return [type_ for part in value for type_ in get_mlir_types(part)]
+    if _is_traced(value):
+        return [leaf.ir_type() for leaf in pytree.flatten(value, promote=False)[0]]
+    return _types(value)
+
+
+def get_c_pointers(value: Any) -> list:
+    """What stands for the C pointer to each of these values, before a call; of a tuple or list those of its parts."""
+    own = getattr(value, "__c_pointers__", None)
+    if own is not None:
+        return own()
+    if isinstance(value, (tuple, list)):
+        return [pointer for part in value for pointer in get_c_pointers(part)]
+    return _slots(value)
 
 
 def extract_mlir_values(value: Any) -> list:

@@ -12,6 +12,7 @@ import functools
 import sys
 from typing import Any
 
+from dsl.core.diagnosis import author_traceback
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.launch import session
 from dsl.launch.argument import dlpack
@@ -23,12 +24,17 @@ from dsl.lower.host import native
 _CAREFUL = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32)
 
 
+def library_file() -> str:
+    """Where TVM FFI's own library is. Raises ImportError without apache-tvm-ffi."""
+    import tvm_ffi.libinfo
+
+    return tvm_ffi.libinfo.find_libtvm_ffi()
+
+
 @functools.cache
 def _library() -> ctypes.CDLL:
     """TVM FFI's own library."""
-    import tvm_ffi.libinfo
-
-    library = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
+    library = ctypes.CDLL(library_file())
     library.TVMFFIErrorSetRaisedFromCStr.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
     library.TVMFFIErrorSetRaisedFromCStr.restype = None
     library.TVMFFIEnvGetStream.restype = ctypes.c_void_p
@@ -241,6 +247,14 @@ def function_class(base: type) -> type:
             if quick is None and self._machine.prepare(session.current() if self.compiled.launches else None):
                 self._quick = self._machine_call
             return returned
+
+        @author_traceback.guarded
+        def export_to_c(self, object_file_path: str, function_name: str = "main") -> None:
+            """Write an object for `load_module(..., enable_tvm_ffi=True)`: docs/export.md. Raises NotExported."""
+            from dsl.launch.export import object_file
+
+            traced, code = self.compiled.traced, self.compiled.code
+            object_file.export_packed(self.arguments, traced, code.arch, code.ptx, object_file_path, function_name)
 
         def settle(self) -> None:
             self._machine.settle()

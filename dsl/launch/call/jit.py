@@ -15,7 +15,6 @@ from typing import Any
 
 from dsl.core import trace
 from dsl.core.diagnosis import author_traceback
-from dsl.core.diagnosis.unsupported_names import UnsupportedName
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.number.operators import type_name
 from dsl.launch import session
@@ -163,13 +162,14 @@ class CompiledFunction:
         """What nvdisasm shows of that, where compiled with --keep-sass."""
         return self.compiled.kept.sass if self.compiled.options.keep_sass else None
 
-    @property
-    def export_to_c(self):
-        """Upstream's export as an object file: refused."""
-        raise UnsupportedName(
-            "export_to_c is not part of this compiler yet",
-            id="UNSUPPORTED_NAME",
-            fix="compile where the function is called; compiled code is kept on disk (docs/caching.md)",
+    @author_traceback.guarded
+    def export_to_c(self, file_path: str, file_name: str, function_prefix: str | None = None) -> None:
+        """Write `file_path`/`file_name`.o and .h: docs/export.md. Raises NotExported for what C cannot call."""
+        from dsl.launch.export import object_file
+
+        code = self.compiled.code
+        object_file.export(
+            self.arguments, self.compiled.traced, code.arch, code.ptx, file_path, file_name, function_prefix
         )
 
     @property

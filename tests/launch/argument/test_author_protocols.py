@@ -12,6 +12,25 @@ def emulator():
     session.stop()
 
 
+def test_types_and_pointers_are_asked_by_functions():
+    from dsl.cutlass.base_dsl.typing import get_c_pointers, get_mlir_types
+
+    from dsl.cutlass.cute.runtime import make_fake_compact_tensor
+
+    fake = make_fake_compact_tensor(Float32, (cute.sym_int(), 8))
+    given = (Int32(3), (Float32(0.5), fake))
+    assert [str(type_) for type_ in get_mlir_types(given)] == ["i32", "f32", "!llvm.ptr<1>", "i32", "i64"]
+    assert [slot.number for slot in get_c_pointers(given)[:2]] == [3, 0.5]
+    assert len(get_c_pointers(given)) == len(get_mlir_types(given))
+
+    @cute.jit
+    def program(n: Int32, x: Float32):
+        assert [str(type_) for type_ in get_mlir_types([n, (x, n)])] == ["i32", "f32", "i32"]
+        return n + 1
+
+    assert program(2, 0.5) == 3
+
+
 def test_types_of_values_are_asked_as_upstream_spells_it():
     class Pair:
         def __init__(self, a, b):
