@@ -12,6 +12,7 @@ number meanwhile, a count that the threads that come make up.  PTX ISA: barrier,
 from __future__ import annotations
 
 import functools
+import operator
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from dsl.analysis.thread_values import WARP, ThreadValues, mask_of, may_be_false
 from dsl.span import Span
 
 _BLOCK_BARRIER = re.compile(r"nvvm\.barrier(?:\.cta\.(?:sync|red\.\w+)(?:\.aligned)?\.all|0)")
+_ARRIVES = re.compile(r"bar(?:rier)?(?:\.cta)?\.arrive")
 _COUNTED = re.compile(r"nvvm\.barrier\.cta\.(?:sync|arrive)(?:\.aligned)?\.count")
 _OF_WARP = re.compile(r"nvvm\.(bar\.warp\.sync|shfl\.sync\.\w+|vote\.\w+\.sync|redux\.sync\.\w+|match\.\w+\.sync)")
 _MATRIX = re.compile(r"nvvm\.(mma\.m|ldmatrix\.|stmatrix\.)")  # of the whole warp
@@ -69,6 +71,13 @@ class _Site:
     kind: str
     masks: list[int]
     condition: tuple[Span | None, str]
+    is_in_loop: bool
+
+    @property
+    def arrives_only(self) -> bool:
+        """Whether a thread goes on from here without waiting, and may come to the same barrier again."""
+        text = self.op.callee or self.op.attributes.get("asm_string", "")
+        return _ARRIVES.search(text) is not None
 
 
 def check(mlir_text: str, block: Sequence[int] | None = None, name: str | None = None) -> Finding | None:
@@ -133,18 +142,19 @@ class _Walk:
     def __init__(self, values: ThreadValues):
         self.values, self.every = values, (1 << values.size) - 1
         self.sites: list[_Site] = []
+        self.loops = 0  # around the op that is looked at
 
     def block(self, block: Block, masks: list[int], why: tuple[Span | None, str]) -> None:
         """`masks`: alternatives of who runs the block; `why`: the condition nearest to it that kept some out."""
         for op in block.ops:
             if op.name == "scf.if":
                 self._if(op, masks, why)
-            elif op.name == "scf.for":
-                self._for(op, masks, why)
-            elif op.name == "scf.while":
-                self._while(op, masks, why)
+            elif op.name in ("scf.for", "scf.while"):
+                self.loops += 1
+                (self._for if op.name == "scf.for" else self._while)(op, masks, why)
+                self.loops -= 1
             elif kind := _kind(op):
-                self.sites.append(_Site(op, kind, masks, why))
+                self.sites.append(_Site(op, kind, masks, why, self.loops > 0))
 
     def _if(self, op: Op, masks: list[int], why: tuple) -> None:
         condition = self.values.of(op.operands[0])
@@ -304,6 +314,11 @@ def _count(mask: int) -> int:
     return mask.bit_count()
 
 
+def _warps(mask: int) -> int:
+    """How many warps have a thread in it."""
+    return sum(mask >> warp & 0xFFFFFFFF != 0 for warp in range(0, mask.bit_length(), WARP))
+
+
 def _finding(site: _Site, walk: _Walk, kernel: Op) -> Finding | None:
     """The finding at a site, None where divergence is not certain."""
     word, _, rest = site.kind.partition(" ")
@@ -342,14 +357,22 @@ def _at_block_barrier(site: _Site, walk: _Walk) -> tuple[str, str] | None:
 
 
 def _at_counted(site: _Site, walk: _Walk) -> tuple[str, str] | None:
+    """A warp that only arrives may arrive again elsewhere: it counts once at each such place, and in a loop no number
+    is known."""
     count = int(site.kind.split()[2])
     number = site.kind.split()[1]
-    come = 0
+    come = waiting = warps = 0
     for other in walk.sites:
         if other.kind.split()[:2] in (["count", number], ["count", "?"], ["block", number], ["block", "?"]):
-            for mask in other.masks:
-                come |= mask
-    warps = sum(1 for warp in range(-(-walk.values.size // WARP)) if come >> warp * WARP & 0xFFFFFFFF)
+            reached = functools.reduce(operator.or_, other.masks, 0)
+            come |= reached
+            if not other.arrives_only:
+                waiting |= reached
+            elif reached and other.is_in_loop:
+                return None
+            else:
+                warps += _warps(reached)
+    warps += _warps(waiting)
     if warps * WARP >= count or not any(site.masks):
         return None
     return (

@@ -2,6 +2,7 @@
 
 import importlib as _importlib
 
+from dsl.core.control_flow.callbacks import if_generate
 from dsl.core.control_flow.expressions import all_, any_, every as and_, max_ as max, min_ as min, not_, some as or_
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.number.dtypes import Uint128, dtype, numeric as as_numeric
@@ -62,6 +63,7 @@ __all__ = [
     "full",
     "full_like",
     "grid_constant",
+    "if_generate",
     "inttoptr",
     "make_array_view",
     "max",

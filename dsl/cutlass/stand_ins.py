@@ -12,6 +12,8 @@ from typing import Any
 
 from dsl.core.diagnosis import unsupported_names
 from dsl.cutlass import unsupported, upstream
+from dsl.tile.constant import CopyOp
+from dsl.tile.mma import MmaOperation
 from dsl.tile.tensor import Tensor
 
 # Implementation modules, whose names their packages have too. Programs import from either.
@@ -36,7 +38,10 @@ IMPLEMENTATIONS = {
 }
 
 # Names that only an implementation module has.
-HIDDEN: dict[str, dict[str, Any]] = {"cutlass.cute.tensor": {"_Tensor": Tensor}}
+HIDDEN: dict[str, dict[str, Any]] = {
+    "cutlass.cute.atom": {"CopyOp": CopyOp, "MmaOp": MmaOperation},
+    "cutlass.cute.tensor": {"_Tensor": Tensor},
+}
 
 
 def module(name: str, attribute: Callable[[str], Any], names: Callable[[], list[str]] = list) -> ModuleType:

@@ -55,10 +55,11 @@ declare void @free(ptr)
 LIBM = ("exp2f", "log2f", "sinf", "cosf", "tanhf")
 # The runtime in parts, each made when a kernel first needs it: the files, what else it calls, whether it is hot.
 _PARTS = {
-    "blocks": ((bounds, blocks, mbarrier_log, stop_flag), (), False),
+    "blocks": ((bounds, blocks, stop_flag), (), False),
     "clusters": ((clusters,), ("blocks",), False),
     "threads": ((schedule,), ("blocks", "meetings"), True),
     "meetings": ((warp_collectives, barriers, thread_start), ("blocks",), False),
+    "mbarriers": ((mbarrier_log,), (), True),
     "queues": ((cp_async_queue,), (), False),
     "bulk": (
         (async_stores, box_copies, bulk_copies, bulk_reductions, im2col, interleave, tensor_map_fields),

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Int32, numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace
 from dsl.core.phrase import shown
-from dsl.gpu import mma
-from dsl.primitives.enums import LoadShape, LoadSrcFormat, MMALayout, StoreShape
+from dsl.gpu import mma, wgmma
+from dsl.primitives.enums import LoadShape, LoadSrcFormat, MMAB1Op, MMAIntOverflow, MMALayout, MMAType, StoreShape
 from dsl.primitives.operands import needs_blackwell, pointer, static, word
 from dsl.primitives.vector import Vector
 
@@ -62,3 +63,83 @@ def _registers(sources: Any) -> Sequence[Int32]:
         if number is None or type(number).width != 32:
             raise DSLUserCodeTypeError(f"stmatrix stores registers of 32 bits, got {type_name(each)}", fix="Int32(x)")
     return [Int32(each) for each in registers]
+
+
+def wgmma_fence_aligned() -> None:
+    """Order the products of a warpgroup behind it after accesses of the registers they use.  PTX ISA: wgmma.fence."""
+    wgmma.fence()
+
+
+def wgmma_commit_group_sync_aligned() -> None:
+    """Close a group of the products so far.  PTX ISA: wgmma.commit_group."""
+    wgmma.commit_group()
+
+
+def wgmma_wait_group_sync_aligned(group: int) -> None:
+    """Wait until at most `group` (static, not negative) of the latest groups are on their way.
+    PTX ISA: wgmma.wait_group."""
+    if isinstance(group, int) and group < 0:
+        raise DSLUserCodeValueError(
+            f"the number of groups that may be on their way is not negative, got {group}", fix="0 waits for all of them"
+        )
+    wgmma.wait_group(group)
+
+
+def _element(registers: Sequence[mlir.Value]) -> str:
+    """PTX's type of the elements in an operand. Raises DSLUserCodeValueError where i32 could be several."""
+    found = {"vector<2xf16>": "f16", "f64": "f64"}.get(str(registers[0].type)) if registers else None
+    if found is None:
+        raise DSLUserCodeValueError(
+            "the type of A and B is not known by their registers", fix="multiplicand_a_ptx_type=MMAType.BF16, ..."
+        )
+    return found
+
+
+def mma_sync(
+    res: mlir.Type,
+    shape: Sequence[int] | dict[str, int],
+    layout_a: Any,
+    layout_b: Any,
+    operand_a: Sequence[mlir.Value],
+    operand_b: Sequence[mlir.Value],
+    operand_c: Sequence[mlir.Value],
+    *,
+    b1_op: Any = None,
+    int_overflow_behavior: Any = None,
+    multiplicand_a_ptx_type: Any = None,
+    multiplicand_b_ptx_type: Any = None,
+) -> mlir.Value:
+    """D = A * B + C of a warp: a struct of type `res`, D's registers. Every thread of the warp must execute it.
+
+    `shape` is (m, n, k); operands are registers, SSA values: `vector<2xf16>`, i32, f32 or f64. PTX's types of A and B
+    are needed where i32 could be several. Raises DSLUserCodeValueError for what PTX does not have.  PTX ISA: mma.
+    """
+    m, n, k = (shape["m"], shape["n"], shape["k"]) if isinstance(shape, dict) else shape
+    attributes = {
+        "shape": f"#nvvm.shape<m = {m}, n = {n}, k = {k}>",
+        "layoutA": f"#nvvm.mma_layout<{word(layout_a, MMALayout, 'layout_a')}>",
+        "layoutB": f"#nvvm.mma_layout<{word(layout_b, MMALayout, 'layout_b')}>",
+    }
+    multiplicand_a_ptx_type = multiplicand_a_ptx_type or _element(operand_a)
+    multiplicand_b_ptx_type = multiplicand_b_ptx_type or _element(operand_b)
+    for name, value, words, parameter in (
+        ("b1Op: mma_b1op", b1_op, MMAB1Op, "b1_op"),
+        ("intOverflowBehavior: mma_int_overflow", int_overflow_behavior, MMAIntOverflow, "int_overflow_behavior"),
+        ("multiplicandAPtxType: mma_type", multiplicand_a_ptx_type, MMAType, "multiplicand_a_ptx_type"),
+        ("multiplicandBPtxType: mma_type", multiplicand_b_ptx_type, MMAType, "multiplicand_b_ptx_type"),
+    ):
+        if value is not None:
+            attribute, _, kind = name.partition(": ")
+            attributes[attribute] = f"#nvvm.{kind}<{word(value, words, parameter)}>"
+    operands = [list(operand_a), list(operand_b), list(operand_c)]
+    sizes = ", ".join(str(len(each)) for each in operands)
+    attributes["operandSegmentSizes"] = f"array<i32: {sizes}>"
+    operation = mlir.op(
+        "nvvm.mma.sync", [res], [each for part in operands for each in part], mlir.parsed_attributes(attributes)
+    )
+    try:
+        operation.verify()
+    except mlir.ir.MLIRError as error:
+        what = str(error).rpartition("op ")[2].partition("\n")[0]
+        raise DSLUserCodeValueError(f"there is no such product: {what}", fix="PTX ISA, mma: shapes and types") from None
+    return operation.results[0]

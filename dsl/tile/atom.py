@@ -12,7 +12,7 @@ from dsl.core.number.pointer import Pointer, element_name
 from dsl.core.phrase import shown
 from dsl.gpu.copy import cp_async
 from dsl.layout import Layout, size
-from dsl.tile.constant import Constant
+from dsl.tile.constant import Constant, CopyOp
 from dsl.tile.matrix_copy import MatrixOp
 from dsl.tile.vector import load_vector, store_vector
 
@@ -27,7 +27,7 @@ class LoadCacheMode(enum.Enum):
     NONE = "cv"
 
 
-class VectorOp(Constant):
+class VectorOp(CopyOp, Constant):
     """A copy of contiguous elements by one thread."""
 
     thr_id = Layout(1, 0)

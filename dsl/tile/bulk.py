@@ -17,7 +17,7 @@ from dsl.core.number.pointer import AddressSpace, Pointer, element_name
 from dsl.gpu import mbarrier, tma
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import text, wrap
-from dsl.tile.constant import Constant
+from dsl.tile.constant import Constant, CopyOp
 from dsl.tile.element_address import element_iterator, static_size
 from dsl.tile.modes import group_modes
 from dsl.tile.tensor import Tensor
@@ -26,7 +26,7 @@ LEAST_BITS = 128
 
 
 @dataclass(frozen=True)
-class CopyBulkG2SOp:
+class CopyBulkG2SOp(CopyOp):
     """cp.async.bulk from global to shared memory; its bytes complete at an mbarrier."""
 
     loads = True
@@ -36,7 +36,7 @@ class CopyBulkG2SOp:
 
 
 @dataclass(frozen=True)
-class CopyBulkS2GOp:
+class CopyBulkS2GOp(CopyOp):
     """cp.async.bulk from shared to global memory, in a bulk group."""
 
     loads = False

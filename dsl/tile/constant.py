@@ -24,6 +24,12 @@ class Constant:
         return type(self).__name__
 
 
+class CopyOp:
+    """What every copy operation is an instance of: `cute.atom.CopyOp`."""
+
+    __slots__ = ()
+
+
 class OneThread:
     """A constant's view of thread `thr_idx`, which may be dynamic; a frozen dataclass's first base."""
 

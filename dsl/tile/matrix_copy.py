@@ -19,7 +19,7 @@ from dsl.core.phrase import shown
 from dsl.gpu import mma
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import text, wrap
-from dsl.tile.constant import Constant
+from dsl.tile.constant import Constant, CopyOp
 from dsl.tile.element_address import element_iterator, static_size
 from dsl.tile.registers import read_register, write_register
 from dsl.tile.tensor import Tensor
@@ -44,7 +44,7 @@ _TRANSPOSED = {
 
 
 @dataclass(frozen=True)
-class MatrixOp(Constant):
+class MatrixOp(CopyOp, Constant):
     """What ldmatrix and stmatrix have in common: `num_matrices` (1, 2, 4) 8x8 matrices of 16-bit elements at once."""
 
     transpose: bool = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dsl.core import pytree
@@ -205,15 +206,18 @@ class MbarrierArray:
         return mbarrier.MOST_ARRIVALS
 
 
+@dataclass(frozen=True, eq=False)
 class NamedBarrier:
     """One of the block's 16 barriers, for `num_threads`, a multiple of 32.  PTX ISA: bar.
 
     All threads that arrive and all that wait count. Raises DSLUserCodeValueError for a barrier that is not there.
     """
 
-    def __init__(self, barrier_id: int | Int32, num_threads: int | Int32):
-        self.barrier_id, self.num_threads = barrier_id, num_threads
-        number = getattr(numeric(barrier_id), "value", None)
+    barrier_id: int | Int32
+    num_threads: int | Int32
+
+    def __post_init__(self) -> None:
+        number = getattr(numeric(self.barrier_id), "value", None)
         if isinstance(number, int) and not 0 <= number < NAMED_BARRIERS:
             raise DSLUserCodeValueError(
                 f"barrier id must be 0-{NAMED_BARRIERS - 1}, got {number}",

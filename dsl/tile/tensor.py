@@ -12,12 +12,12 @@ from dsl import layout as lay
 from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn_not_portable
 from dsl.core.ir import mlir
-from dsl.core.number.dtypes import Boolean, Numeric
+from dsl.core.number.dtypes import Boolean, Numeric, of_python
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer, element_name, span_bytes
 from dsl.core.phrase import shown
 from dsl.core.state import never_runs
-from dsl.layout import ComposedLayout, Layout, LayoutError
+from dsl.layout import ComposedLayout, Layout, LayoutError, Swizzle
 from dsl.layout.int_tuple import add, divisor_of, join_dynamic, split_dynamic, text
 from dsl.layout.layout import check_coord
 from dsl.tile import transfer
@@ -136,7 +136,8 @@ class Tensor:
         coord = _checked(coord, self)
         if not lay.has_none(coord):
             element = _as_element(value, self.element_type)
-            if isinstance(value, Numeric) and not _is_stored_upstream(type(value), self.element_type):
+            stored = type(value) if isinstance(value, Numeric) else of_python(value)
+            if stored is not None and not _is_stored_upstream(stored, self.element_type):
                 warn_not_portable(
                     f"{type_name(value)} is stored in a tensor of {self.element_type.__name__}",
                     fix=f"convert it: .to(cutlass.{self.element_type.__name__})",
@@ -244,8 +245,21 @@ def slice_tensor(tensor: Tensor, coord: Any) -> Tensor:
 
 
 def domain_offset(coord: Any, tensor: Tensor) -> Tensor:
-    """The tensor whose coordinate 0 is `coord` of `tensor`, with the same layout."""
-    return move_iterator(tensor, as_index(coord), strided_part(tensor.layout))
+    """The tensor whose coordinate 0 is `coord` of `tensor`, with the same layout.
+
+    Warns where a swizzle of the layout goes on from inside its period: NVIDIA's compiler begins a new one there.
+    """
+    result = move_iterator(tensor, as_index(coord), strided_part(tensor.layout))
+    if isinstance(result.layout, ComposedLayout) and isinstance(result.layout.inner, Swizzle):
+        swizzle, offset = result.layout.inner, result.layout.offset
+        known = offset if isinstance(offset, int) else divisor_of(offset)
+        if swizzle.bits and known % swizzle.period:
+            warn_not_portable(
+                f"domain_offset of {tensor.layout} goes on inside the {swizzle.period} elements of its swizzle",
+                does="swizzles anew from there, and reads other elements",
+                fix="give the pointer the swizzle: recast_ptr(pointer, swizzle), over the layout without it",
+            )
+    return result
 
 
 # --- making ---------------------------------------------------------------------------------------------------------

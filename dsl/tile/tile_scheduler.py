@@ -77,12 +77,14 @@ class PersistentTileSchedulerParams:
 
     @property
     def problem_layout_ncluster_mnl(self) -> Layout:
-        """(clusters along M, N, L) -> the number of a cluster; a swizzled mode is a whole multiple of the swizzle."""
+        """(clusters along M, N, L) -> the number of a cluster; a swizzled mode is a whole multiple of the swizzle.
+
+        Without a swizzle it is that along M in every case, as in NVIDIA's class; `cluster_at` goes the chosen way.
+        """
         m, n, l = lay.ceil_div(self.problem_shape_ntile_mnl, (*self.cluster_shape_mn, 1))  # noqa: E741
         size = self.swizzle_size
         if size == 1:
-            order = (0, 1, 2) if self.raster_along_m else (1, 0, 2)
-            return lay.make_ordered_layout((m, n, l), order)
+            return lay.make_layout((m, n, l))
         outer, inner = (m, n) if self.raster_along_m else (n, m)
         rounds = lay.ceil_div(inner, size)
         swizzled: Any = ((size, rounds), (1, outer * size))
@@ -90,6 +92,16 @@ class PersistentTileSchedulerParams:
         modes = (plain, swizzled) if self.raster_along_m else (swizzled, plain)
         shape, stride = zip(*modes)
         return Layout((*shape, l), (*stride, outer * size * rounds))
+
+    def cluster_at(self, number: Any) -> tuple:
+        """(m, n, l) of a cluster by its number. After the last one l goes on, but with a swizzle starts again."""
+        layout = self.problem_layout_ncluster_mnl
+        if self.swizzle_size > 1:
+            return layout.get_flat_coord(number)
+        m, n, _ = layout.shape
+        if self.raster_along_m:
+            return number % m, number // m % n, number // (m * n)
+        return number // n % m, number % n, number // (m * n)
 
     def get_grid_shape(self, max_active_clusters: Any) -> tuple:
         """The grid: at most `max_active_clusters` clusters, one behind the other in z."""
@@ -133,8 +145,7 @@ class StaticPersistentTileScheduler(Carried):
 
     def get_current_work(self) -> WorkTileInfo:
         """The tile that this block is at."""
-        layout = self.params.problem_layout_ncluster_mnl
-        cluster = layout.get_flat_coord(self._current_work_linear_idx)
+        cluster = self.params.cluster_at(self._current_work_linear_idx)
         tile = (
             *(
                 at * extent + own
@@ -142,7 +153,7 @@ class StaticPersistentTileScheduler(Carried):
             ),
             cluster[2],
         )
-        valid = Boolean(self._current_work_linear_idx < lay.size(layout))
+        valid = Boolean(self._current_work_linear_idx < lay.size(self.params.problem_layout_ncluster_mnl))
         return WorkTileInfo(tuple(Int32(index) for index in tile), valid)
 
     initial_work_tile_info = get_current_work

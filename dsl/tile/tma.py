@@ -22,6 +22,7 @@ from dsl.core.number.operators import select, type_name
 from dsl.core.number.pointer import AddressSpace, Pointer, element_name
 from dsl.layout import ComposedLayout, E, Layout, Swizzle
 from dsl.layout.int_tuple import ScaledBasis, flatten_to_tuple, is_constant, text, wrap
+from dsl.tile.constant import CopyOp
 from dsl.tile.tensor import Tensor
 
 MAP_BYTES, MAP_ALIGNMENT_BYTES, MOST_MODES, MOST_BOX = 128, 64, 5, 256
@@ -31,7 +32,7 @@ _CODES = {Float16: 6, Float32: 7, TFloat32: 7, Float64: 9, BFloat16: 10}
 _INTEGER_CODES = {8: 0, 16: 1, 32: 2, 64: 4}
 
 
-class TmaOp:
+class TmaOp(CopyOp):
     """A copy of boxes. `multicasts`: one copy writes to several blocks of a cluster. One lane of the warp issues it
     where it `elects`."""
 

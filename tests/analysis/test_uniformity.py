@@ -225,6 +225,15 @@ def one_warp_arrives_and_another_waits(a: cute.Tensor, n: Int32, k: Constexpr):
         cute.arch.barrier_arrive(barrier_id=2, number_of_threads=k)
 
 
+@pair(128, 96)
+@cute.kernel
+def a_warp_arrives_and_then_waits_itself(a: cute.Tensor, n: Int32, k: Constexpr):
+    tx, _, _ = cute.arch.thread_idx()
+    cute.arch.barrier_arrive(barrier_id=2, number_of_threads=k)
+    if tx < 32:
+        cute.arch.barrier(barrier_id=2, number_of_threads=k)
+
+
 @pair(1, 2)
 @cute.kernel
 def every_other_thread(a: cute.Tensor, n: Int32, k: Constexpr):

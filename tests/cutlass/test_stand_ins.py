@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from dsl.cutlass import cute, stand_ins, upstream
+from dsl.cutlass import Float32, cute, stand_ins, upstream
 
 NAMES = [f"{package}.{name}" for package, inner in stand_ins.IMPLEMENTATIONS.items() for name in inner]
 
@@ -20,6 +20,19 @@ def test_names_are_the_packages():
     assert core.make_layout is cute.make_layout and dir(core) == sorted(cute.__all__)
     with pytest.raises(AttributeError, match="cutlass.cute has no name `make_layuot`"):
         core.make_layuot
+
+
+def test_operations_of_every_kind_are_those_of_the_atom_module():
+    atom, cpasync = importlib.import_module("dsl.cutlass.cute.atom"), cute.nvgpu.cpasync
+    assert atom.CopyOp is cpasync.CopyOp
+    operations = (
+        cute.nvgpu.CopyUniversalOp(),
+        cpasync.CopyG2SOp(),
+        cpasync.CopyBulkG2SOp(),
+        cute.nvgpu.warp.LdMatrix8x8x16bOp(),
+    )
+    assert all(isinstance(op, atom.CopyOp) for op in (*operations, cpasync.CopyBulkTensorTileS2GOp()))
+    assert isinstance(cute.nvgpu.MmaUniversalOp(Float32), atom.MmaOp) and not isinstance(atom, atom.MmaOp)
 
 
 def test_a_class_that_only_its_module_has_can_be_patched(monkeypatch):

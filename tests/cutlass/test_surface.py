@@ -73,3 +73,18 @@ def test_a_missing_name_is_refused_by_name():
     with pytest.raises(AttributeError, match="cutlass.cute.nvgpu.tcgen05 is not part of this compiler yet"):
         cute.nvgpu.tcgen05
     assert not hasattr(cute.nvgpu, "tcgen05")
+
+
+@pytest.mark.parametrize(
+    "module, name",
+    [
+        ("cutlass.cute.nvgpu", "tcgen05"),
+        ("cutlass.cute.arch", "alloc_tmem"),
+        ("cutlass.cute.arch", "fence_view_async_tmem_load"),
+        ("cutlass.pipeline", "PipelineUmmaAsync"),
+        ("cutlass.utils", "TmemAllocator"),
+    ],
+)
+def test_blackwell_is_refused_by_name(module, name):
+    with pytest.raises(AttributeError, match=f"{module}.{name} is not part of this compiler yet"):
+        getattr(MODULES[module], name)

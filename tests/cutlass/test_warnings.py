@@ -181,8 +181,8 @@ print(cute.size(tile))
 
 
 def test_elements_of_another_type(tmp_path):
-    """NVIDIA's compiler stores numbers of the same kind that are no wider, Booleans in integers,
-    and Python's numbers."""
+    """NVIDIA's compiler stores numbers of the same kind that are no wider, and Booleans in integers. A Python number is
+    an Int32, a Float32 or a Boolean there."""
     assert told_by(
         """\
 @cute.jit
@@ -194,6 +194,7 @@ def f(n: Int32, x: Float32):
     floats = cute.make_rmem_tensor(2, cutlass.Float32)
     floats[0] = halves[0]
     floats[1] = n
+    floats[0] = 5
     words = cute.make_rmem_tensor(2, cutlass.Uint32)
     words[0] = n
     words[1] = n > 2
@@ -206,7 +207,13 @@ f(1, 2.0)
         tmp_path,
     ) == [
         f"{line}: {stored} is stored in a tensor of {element}: NVIDIA's compiler rejects that"
-        for line, stored, element in ((9, "Float32", "Float16"), (12, "Int32", "Float32"), (16, "Int64", "Uint32"))
+        for line, stored, element in (
+            (7, "Python float", "Float16"),
+            (9, "Float32", "Float16"),
+            (12, "Int32", "Float32"),
+            (13, "Python int", "Float32"),
+            (17, "Int64", "Uint32"),
+        )
     ]
 
 

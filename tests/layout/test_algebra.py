@@ -7,7 +7,8 @@ from dsl import layout as lay
 from dsl.layout import LayoutError, make_layout
 from tests.layout import random_layouts as rnd
 
-settings.register_profile("quick", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+UNCHECKED = [HealthCheck.filter_too_much, HealthCheck.too_slow]
+settings.register_profile("quick", max_examples=40, deadline=None, suppress_health_check=UNCHECKED)
 settings.load_profile("quick")
 
 

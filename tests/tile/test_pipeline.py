@@ -1,6 +1,7 @@
 """cutlass.pipeline: NVIDIA's values, the law of pipeline states, its PTX operation by operation,
 deadlocks and refusals."""
 
+import dataclasses
 import re
 import tempfile
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from dsl.core.errors import DSLUserCodeError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeValueError
 from dsl.cutlass import Constexpr, Int32, Int64, const_expr, cute, memory, pipeline
 from dsl.cutlass.pipeline import Agent, CooperativeGroup, PipelineUserType
 from dsl.emulator import Fault
@@ -299,3 +300,14 @@ def test_what_has_no_meaning_is_refused(run, body, text):
 def test_a_handle_of_another_pipeline(run):
     with pytest.raises(DSLUserCodeError, match="the handle is of another pipeline"):
         run(two_pipelines, np.zeros(1, np.int32))
+
+
+def test_a_named_barrier_may_be_derived_from_as_a_dataclass():
+    @dataclasses.dataclass(frozen=True)
+    class Indexed(pipeline.NamedBarrier):
+        def of(self, index):
+            return self.barrier_id + index
+
+    assert Indexed(barrier_id=2, num_threads=64).of(1) == 3
+    with pytest.raises(DSLUserCodeValueError, match="barrier id must be 0-15, got 16"):
+        Indexed(16, 64)

@@ -1,10 +1,13 @@
 """Tensors: indexing, slices, fragments, coordinates, and what is refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import dsl.cutlass as cutlass
 from dsl.cutlass import cute
+from dsl.cutlass.cute.runtime import from_dlpack
 
 ROWS, COLUMNS = 8, 4
 
@@ -112,6 +115,35 @@ def test_coordinate_tensors_follow_tiles(run):
     run(kernel, out, 2, threads=16)
     tid = np.arange(16)
     assert (out == np.stack([8 + tid % 4, 4 + tid // 4], axis=1)).all()
+
+
+def test_an_offset_inside_a_swizzle_of_the_layout_is_told():
+    """NVIDIA's compiler moves the pointer to the element and swizzles from there: measured at (3, 24), and at (4, 24)
+    of 8 rows of 64, which is (4, 40) there."""
+
+    @cute.kernel
+    def kernel(out: cute.Tensor, row: cutlass.Constexpr):
+        raw = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Int16, cute.make_layout(1024), 1024)
+        swizzled = cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, cute.make_layout((16, 64), stride=(64, 1)))
+        tensor = cute.make_tensor(raw.iterator, swizzled)
+        for i in range(cute.size(tensor)):
+            tensor[i] = cutlass.Int16(i)
+        moved = cute.domain_offset((row, 0), tensor)
+        for i in range(4):
+            out[i] = cutlass.Int32(moved[i, i])
+
+    @cute.jit
+    def host(out: cute.Tensor, row: cutlass.Constexpr):
+        kernel(out, row).launch(grid=1, block=1)
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for row, count in ((8, 0), (3, 1)):
+            out = np.zeros(4, np.int32)
+            host(from_dlpack(out), row)
+            assert out.tolist() == [row + 17 * i for i in range(4)]
+            assert len(told) == count
+    assert "goes on inside the 512 elements of its swizzle: NVIDIA's compiler swizzles anew" in str(told[0].message)
 
 
 def test_domain_offset_and_recast(run, matrix):

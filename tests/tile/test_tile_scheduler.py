@@ -16,6 +16,20 @@ def test_tiles_are_upstreams(both):
     assert theirs.output.count("\n") == 86 and ours.output == theirs.output
 
 
+def test_the_layout_of_clusters_goes_along_m_and_the_scheduler_its_way():
+    """Also after the last tile, where l goes on, but with a swizzle starts again: measured with NVIDIA's compiler."""
+    along_n = PersistentTileSchedulerParams((3, 2, 2), (1, 1, 1), 1, False)
+    assert str(along_n.problem_layout_ncluster_mnl) == "(3,2,2):(1,3,6)"
+    assert [along_n.cluster_at(i) for i in (0, 1, 2, 6, 11, 12, 18)] == [
+        (0, 0, 0), (0, 1, 0), (1, 0, 0), (0, 0, 1), (2, 1, 1), (0, 0, 2), (0, 0, 3),
+    ]  # fmt: skip
+    along_m = PersistentTileSchedulerParams((3, 2, 2), (1, 1, 1))
+    assert [along_m.cluster_at(i) for i in (1, 3, 11, 14)] == [(1, 0, 0), (0, 1, 0), (2, 1, 1), (2, 0, 2)]
+    swizzled = PersistentTileSchedulerParams((3, 5, 1), (1, 1, 1), 2)
+    assert str(swizzled.problem_layout_ncluster_mnl) == "(3,(2,3),1):(2,(1,6),18)"
+    assert [swizzled.cluster_at(i) for i in (0, 17, 18)] == [(0, 0, 0), (2, 5, 0), (0, 0, 0)]
+
+
 def test_what_a_scheduler_cannot_cover_is_refused(refused):
     from dsl.cutlass import cute
 

@@ -1,5 +1,5 @@
-"""Run NVIDIA's Hopper programs, compiled by NVIDIA's own compiler, on the embedded device: under three schedules, and
-with the checks for races; print the outcomes as the table of docs/conformance.md.
+"""Run NVIDIA's Hopper programs, compiled by NVIDIA's own compiler or by ours, on the embedded device: under three
+schedules, and with the checks for races; print the outcomes as the tables of docs/conformance.md.
 
 NVIDIA/cutlass is not part of this repository: clone it and name its folder. Each program checks itself against torch.
 """
@@ -28,6 +28,7 @@ examples:
   uv run python tests/upstream/hopper.py cutlass               the whole table, about an hour
   uv run python tests/upstream/hopper.py cutlass dense_gemm    programs whose name has this in it
   uv run python tests/upstream/hopper.py cutlass fmha --only race --verbose
+  uv run python tests/upstream/hopper.py cutlass --compiler embedded --only "seed 1"
 exit status: 0 all passed or ended as is known, 1 some did not, 2 wrong usage
 """
 PASSES = {
@@ -136,7 +137,7 @@ class Outcome:
     output: str
 
 
-def run(folder: Path, program: Program, options: tuple[str, ...], limit_s: float) -> Outcome:
+def run(folder: Path, program: Program, options: tuple[str, ...], limit_s: float, compiler: str = "nvidia") -> Outcome:
     """Run a program once, with these options of `python -m dsl`."""
     path = folder / "examples/python/CuTeDSL" / program.path
     start = time.monotonic()
@@ -144,7 +145,7 @@ def run(folder: Path, program: Program, options: tuple[str, ...], limit_s: float
         argv = [path, "--", *shlex.split(program.arguments)]
         if path.suffix == ".ipynb":
             argv = [Path(__file__).with_name("drive_notebook.py"), path, Path(scratch) / "cells.jsonl"]
-        command = ["-W", "ignore", "-m", "dsl", "--compiler", "nvidia", "--device", "emulator", *options, *argv]
+        command = ["-W", "ignore", "-m", "dsl", "--compiler", compiler, "--device", "emulator", *options, *argv]
         try:
             done = fork_server.run(command, cwd=scratch, timeout=limit_s)
             output, verdict = done.stdout + done.stderr, verdict_of(done.returncode, done.stdout + done.stderr)
@@ -173,6 +174,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, help="a clone of https://github.com/NVIDIA/cutlass")
     parser.add_argument("names", nargs="*", metavar="NAME", help="run programs with this in their name; default: all")
     parser.add_argument("--only", choices=list(PASSES), action="append", help="run this pass; may be repeated")
+    parser.add_argument("--compiler", choices=("nvidia", "embedded"), default="nvidia", help="default: nvidia")
     parser.add_argument("--limit", type=float, default=600, metavar="SECONDS", help="of one pass; default: 600")
     parser.add_argument("--verbose", action="store_true", help="show the whole output of what does not pass")
     options = parser.parse_args(arguments)
@@ -188,7 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         print(f"| `{program.label}` |", end="", flush=True)
         for name in passes:
-            outcome = run(folder, program, PASSES[name], options.limit)
+            outcome = run(folder, program, PASSES[name], options.limit, options.compiler)
             print(f" {outcome.verdict} |", end="", flush=True)
             print(f"{program.name}, {name}: {outcome.verdict}, {outcome.seconds:.1f} s", file=sys.stderr)
             if outcome.verdict not in ("passed", *program.known):

@@ -62,12 +62,16 @@ def attention(queries, keys, heads, kv_heads, width, causal, backward):
 """
 QUACK = "x = torch.randn(8, 256, device='cuda', requires_grad=True)\nX = twin(x)\n"
 SM80 = {"FLASH_ATTENTION_ARCH": "sm_80", "CUTE_DSL_ARCH": "sm_80", "FLASH_ATTENTION_NUM_SMS": "108"}
+SM90 = {"FLASH_ATTENTION_ARCH": "sm_90", "CUTE_DSL_ARCH": "sm_90a", "FLASH_ATTENTION_NUM_SMS": "132"}
 SM120 = {"FLASH_ATTENTION_ARCH": "sm_120", "CUTE_DSL_ARCH": "sm_120a", "FLASH_ATTENTION_NUM_SMS": "108"}
 
 PROGRAMS: dict[str, tuple[str, dict[str, str]]] = {
     "flash_attn forward": (f"{FLASH}attention(64, 64, 2, 2, 64, False, False)", SM80),
     "flash_attn forward, causal": (f"{FLASH}attention(100, 130, 2, 2, 64, True, False)", SM80),
     "flash_attn forward, grouped heads": (f"{FLASH}attention(40, 40, 4, 2, 128, False, False)", SM80),
+    "flash_attn forward, sm_90": (f"{FLASH}attention(64, 64, 2, 2, 64, False, False)", SM90),
+    "flash_attn forward, sm_90, causal": (f"{FLASH}attention(100, 130, 2, 2, 64, True, False)", SM90),
+    "flash_attn backward, sm_90": (f"{FLASH}attention(64, 64, 2, 2, 64, False, True)", SM90),
     "flash_attn backward": (f"{FLASH}attention(64, 64, 2, 2, 64, False, True)", SM120),
     "quack softmax": (
         f"{QUACK}from quack.softmax import softmax\ncompare(softmax(x), F.softmax(X, -1), 1e-5, (x, X))",

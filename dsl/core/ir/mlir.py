@@ -280,6 +280,12 @@ def appending() -> Iterator[None]:
         yield
 
 
+def parsed_attributes(texts: dict[str, str]) -> dict:
+    """Attributes of their texts in MLIR's syntax."""
+    with context:
+        return {name: ir.Attribute.parse(text) for name, text in texts.items()}
+
+
 def result(name: str, type_: Type, *operands: Value, **attributes) -> Value:
     """The one result of a new op."""
     return op(name, [type_], operands, attributes or None).results[0]

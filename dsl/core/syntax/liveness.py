@@ -37,8 +37,10 @@ class Flow:
     kept: set[str] = field(default_factory=set)  # read by functions and lambdas, who knows when
 
     def carries(self, name: str) -> bool:
-        """Whether `name`, which the statement assigns, comes in or goes out."""
-        return name in self.defined or name in self.first or self.needs(name)
+        """Whether `name`, which the statement assigns, comes in or goes out. `_` holds what nobody wants: it does so
+        only where it is read."""
+        was_there = name in self.defined and name != "_"
+        return was_there or name in self.first or self.needs(name)
 
     def needs(self, name: str) -> bool:
         return name in self.after or name in self.left or name in self.again or name in self.kept

@@ -18,6 +18,7 @@ from dsl.cutlass.base_dsl.dsl import BaseDSL, CuTeDSL
 from dsl.cutlass.grammar import dsl_user_op
 from dsl.cutlass.preprocessor import DSLPreprocessor as _DSLPreprocessor
 from dsl.exceptions import OutcomeError as DSLBaseError
+from dsl.launch.argument import author_protocols as _author_protocols
 from dsl.launch.devices.protocol import DeviceError as DSLCudaRuntimeError
 
 __all__ = [
@@ -49,6 +50,7 @@ def checkCudaErrors(result: tuple) -> Any:
 
 
 _OURS: dict[str, Any] = {name: globals()[name] for name in __all__}
+_OURS |= {"get_mlir_types": _author_protocols.get_mlir_types, "get_c_pointers": _author_protocols.get_c_pointers}
 _OURS |= {"CuTeDSL": CuTeDSL, "DSLPreprocessor": _DSLPreprocessor, "checkCudaErrors": checkCudaErrors}
 
 

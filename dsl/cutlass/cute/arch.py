@@ -1,5 +1,6 @@
 """`cutlass.cute.arch`: instructions under upstream's names."""
 
+from dsl.core.control_flow.callbacks import if_generate
 from dsl.core.number.operators import maximum as _maximum
 from dsl.cutlass.cute import scalars as _scalars
 from dsl.cutlass.unsupported import module_getattr as _refuser
@@ -27,6 +28,7 @@ from dsl.gpu.copy import (
     cp_async_commit_group,
     cp_async_wait_group,
 )
+from dsl.gpu.dsmem import map_dsmem_ptr, store_async_dsmem
 from dsl.gpu.index import (
     block_dim,
     block_idx,
@@ -173,6 +175,7 @@ __all__ = [
     "griddepcontrol_launch_dependents",
     "griddepcontrol_wait",
     "gridid",
+    "if_generate",
     "lane_idx",
     "lanemask_eq",
     "lanemask_ge",
@@ -183,6 +186,7 @@ __all__ = [
     "lop3",
     "mad24",
     "make_warp_uniform",
+    "map_dsmem_ptr",
     "match_sync",
     "mbarrier_arrive",
     "mbarrier_arrive_and_expect_tx",
@@ -211,6 +215,7 @@ __all__ = [
     "shuffle_sync_op",
     "shuffle_sync_up",
     "smid",
+    "store_async_dsmem",
     "sub_sat_int",
     "sync_threads",
     "sync_warp",

@@ -150,7 +150,14 @@ from dsl.primitives.enums import (
     WgmmaSwizzle,
     WGMMAType,
 )
-from dsl.primitives.matrices import ldmatrix, stmatrix
+from dsl.primitives.matrices import (
+    ldmatrix,
+    mma_sync,
+    stmatrix,
+    wgmma_commit_group_sync_aligned,
+    wgmma_fence_aligned,
+    wgmma_wait_group_sync_aligned,
+)
 from dsl.primitives.mbarrier import (
     cp_async_mbarrier_arrive,
     fence_mbarrier_init,
@@ -330,6 +337,7 @@ __all__ = [
     "mbarrier_wait",
     "mbarrier_wait_parity",
     "memory_barrier",
+    "mma_sync",
     "nanosleep",
     "prefetch_l1",
     "prefetch_l2",
@@ -345,6 +353,9 @@ __all__ = [
     "store_ext",
     "tensormap_replace",
     "vote_sync",
+    "wgmma_commit_group_sync_aligned",
+    "wgmma_fence_aligned",
+    "wgmma_wait_group_sync_aligned",
 ]
 
 _NAME = "cutlass.experimental.primitives"

@@ -96,8 +96,8 @@ def _arrive(body, instr) -> None:
 def note(body, instr, what: int, address: str, amount: str = "0") -> None:
     """What an instruction does at the mbarrier at a host address, for the report of a deadlock."""
     body.uses.add("mbarrier")
-    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {what}, i64 {address}, i32 {amount}"
-    body.do(f"call void @emu_note(ptr %ctx, {where})")
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i64 {address}, i32 {amount}"
+    body.do(f"call void @emu_note_{what}(ptr %ctx, {where})")
 
 
 def _how(body, ended: str, how: int) -> str:

@@ -118,6 +118,7 @@ class Compiler:
             ) from error
         parts = ["blocks"] + (["threads", "meetings"] if thread.coroutine else [])
         parts += ["queues"] if "cp.async" in thread.uses else []
+        parts += ["mbarriers"] if "mbarrier" in thread.uses else []
         parts += ["bulk"] if "bulk" in thread.uses else []
         parts += ["clusters"] if "cluster" in thread.uses else []
         parts += ["wgmma"] if "wgmma" in thread.uses else []

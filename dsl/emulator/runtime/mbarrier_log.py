@@ -12,9 +12,11 @@ import numpy as np
 
 from dsl.emulator.builder import Builder, mates
 
-SIGNATURES = {"emu_note": "void (ptr, i32, i32, i32, i64, i32)"}
 # What is noted, as bits; COPIES: a copy begins that will signal it.
 INITS, ARRIVES, EXPECTS, WAITS, COPIES = 1, 2, 4, 8, 16
+# A function for each that an instruction does: these run at every arrival and at every look at an mbarrier.
+_NOTED = (INITS, ARRIVES, EXPECTS, ARRIVES | EXPECTS, WAITS, COPIES)
+SIGNATURES = {f"emu_note_{what}": "void (ptr, i32, i32, i64, i32)" for what in _NOTED}
 # An entry: i64 tag, then i32 each. Masks are of warps, and of ranks of other blocks of the cluster; sites are + 1.
 FIELDS = ("waiters", "wait_site", "arrivers", "arrive_site", "now", "peers", "peers_now", "parity", "expect_site",
           "expected", "copy_site", "ended", "passed_new")  # fmt: skip
@@ -23,7 +25,7 @@ ENTRY_BYTES = 64
 
 def functions() -> list[str]:
     """The IR text."""
-    return [_note()]
+    return [_note(what) for what in _NOTED]
 
 
 def _part(f: Builder, entry: str, name: str) -> str:
@@ -36,8 +38,8 @@ def tag(f: Builder, slot: str) -> str:
     return f.or_(f.shl(f.cast("zext", f.load("mbarrier_serial", of=slot), "i32", "i64"), 32, "i64"), block, "i64")
 
 
-def _note() -> str:
-    """Thread %tid does %what at the mbarrier at a host address; `amount`: bytes it expects, 1 where a wait passes."""
+def _note(what: int) -> str:
+    """Thread %tid does this at the mbarrier at a host address; `amount`: bytes it expects, 1 where a wait passes."""
     f = Builder()
     with mates(f, "%ctx") as slot:
         offset = f.sub("%address", f.load("smem", of=slot), "i64")
@@ -45,22 +47,19 @@ def _note() -> str:
         inside = f.cmp("ult", offset, f.load("smem_bytes", of=slot), "i64")
         with f.if_(f.and_(inside, f.cmp("ne", log, 0, "i64"), "i1")):
             start = f.add(log, f.mul(f.lshr(offset, 3, "i64"), ENTRY_BYTES, "i64"), "i64")
-            _write(f, f.cast("inttoptr", start, "i64", "ptr"), slot)
+            _write(f, f.cast("inttoptr", start, "i64", "ptr"), slot, what)
             f.do("ret void")
             f.start(f.fresh("dead"))
     f.do("ret void")
-    arguments = "i32 %tid, i32 %site, i32 %what, i64 %address, i32 %amount"
-    return f.function(f"define void @emu_note(ptr %ctx, {arguments})")
+    arguments = "i32 %tid, i32 %site, i64 %address, i32 %amount"
+    return f.function(f"define void @emu_note_{what}(ptr %ctx, {arguments})")
 
 
-def _write(f: Builder, entry: str, slot: str) -> None:
+def _write(f: Builder, entry: str, slot: str, what: int) -> None:
     number = f.add("%site", 1)
     own = f.cmp("eq", slot, "%ctx", "ptr")
     warp = f.select(own, f.shl(1, f.lshr("%tid", 5)), 0)
     peer = f.select(own, 0, f.shl(1, f.load("cluster_rank")))
-
-    def does(what: int) -> str:
-        return f.cmp("ne", f.and_("%what", what), 0)
 
     def put(name: str, value: str) -> None:
         f.put(_part(f, entry, name), value)
@@ -69,31 +68,31 @@ def _write(f: Builder, entry: str, slot: str) -> None:
         place = _part(f, entry, name)
         f.put(place, f.or_(f.get(place), mask))
 
-    with f.if_(does(INITS)):
+    if what & INITS:
         f.do(f"call void @llvm.memset.p0.i64(ptr {entry}, i8 0, i64 {ENTRY_BYTES}, i1 false)")
         f.put(entry, tag(f, slot), "i64")
     word = f.get(f.cast("inttoptr", "%address", "i64", "ptr"), "i64")
     parity = f.cast("trunc", f.lshr(word, 63, "i64"), "i64", "i32")
     mark("ended", parity)  # that of a new mbarrier is 0
-    changes = f.cmp("ne", parity, f.get(_part(f, entry, "parity")))
-    with f.if_(f.and_(changes, does(ARRIVES | EXPECTS), "i1")):
-        for name, value in (("parity", parity), ("now", "0"), ("peers_now", "0"), ("expected", "0")):
-            put(name, value)
-    with f.if_(does(ARRIVES)):
+    if what & (ARRIVES | EXPECTS):
+        with f.if_(f.cmp("ne", parity, f.get(_part(f, entry, "parity")))):
+            for name, value in (("parity", parity), ("now", "0"), ("peers_now", "0"), ("expected", "0")):
+                put(name, value)
+    if what & ARRIVES:
         for name, mask in (("arrivers", warp), ("now", warp), ("peers", peer), ("peers_now", peer)):
             mark(name, mask)
         put("arrive_site", number)
-    with f.if_(does(EXPECTS)):
+    if what & EXPECTS:
         put("expect_site", number)
         place = _part(f, entry, "expected")
         f.put(place, f.add(f.get(place), "%amount"))
-    with f.if_(does(WAITS)):
+    if what & WAITS:
         mark("waiters", warp)
         put("wait_site", number)
         new = f.cmp("eq", f.get(_part(f, entry, "ended")), 0)
         passes_new = f.and_(f.and_(new, f.cmp("eq", parity, 0), "i1"), f.cmp("ne", "%amount", 0), "i1")
         mark("passed_new", f.cast("zext", passes_new, "i1", "i32"))
-    with f.if_(does(COPIES)):
+    if what & COPIES:
         put("copy_site", number)
 
 

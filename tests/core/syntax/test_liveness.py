@@ -47,3 +47,8 @@ def test_a_read_is_proven_where_every_path_has_assigned():
     source = "if p:\n  a = 1\n  b = 1\nelse:\n  a = 2\nc = a\nd = b"
     _, read_a, read_b = analysed(source, "p")
     assert vars(read_a.value)["proven"] is True and vars(read_b.value)["proven"] is False
+
+
+def test_a_name_for_what_nobody_wants_is_no_state_of_a_loop():
+    loop = analysed("_ = p\nwhile p:\n  a, _ = b\n  c = a", "p b c _ a")[1]
+    assert not flow_at(loop).carries("_") and flow_at(loop).carries("c")
