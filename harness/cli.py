@@ -19,12 +19,13 @@ from harness import commands as record_commands
 from harness.claim import case_id, findings
 from harness.claim.repro_file import Case, Repro, ReproError, Value, is_repro, label, read, short
 from harness.errors import NoDevice, UsageError
+from harness.fleet import command as fleet_command
 from harness.session import Session, as_data
 from harness.terminal import say
 
 if TYPE_CHECKING:
     from harness.host.hosts import Host
-    from harness.judge import Verdict
+    from harness.verdict import Verdict
 
 HOLDS, FAILS, USAGE, NOT_RUN = 0, 1, 2, 3
 
@@ -37,11 +38,13 @@ What does this GPU language feature really do? Write the question as one small f
   pytest repros                            all of them, judged against their goldens
   pytest repros --gpu-host p1              the same on the host p1 of ssh_config
   repro doctor p1                          what that host has and lacks
+  repro hosts                              pools, GPUs, and who holds what
   repro capsule repros -o all.capsule      all of them as one file for a GPU without a connection
   repro validate -o validate.pyz           all of them and all instruction forms, for a person with any GPU
   repro review; repro accept my_question   results that nobody judged yet; take one as its golden
   repro report -o record.html              all of it as one page: matrix, histories, what changed
   repro status                             what the record says of every claim; also history, diff, regressions, matrix
+  repro compare nvidia==4.6.3 nvidia==4.8.1   what changed between two compilers, drivers, GPUs or commits
 """
 
 _RUN = """\
@@ -108,7 +111,7 @@ the docstring's first line is the claim, run() returns named arrays, expected() 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
-    arguments = _parser().parse_args(argv)
+    arguments = _parsed(argv)
     try:
         status = arguments.command(arguments)
         sys.stdout.flush()
@@ -127,6 +130,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
+def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments; names of claims may also stand behind options."""
+    parser = _parser()
+    arguments, left = parser.parse_known_args(argv)
+    if left and (not hasattr(arguments, "names") or any(text.startswith("-") for text in left)):
+        parser.error(f"unrecognized arguments: {' '.join(left)}")
+    if left:
+        arguments.names += left
+    return arguments
+
+
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser("repro", description=_ABOUT, formatter_class=raw)
@@ -139,7 +153,14 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--host",
         metavar="HOST",
-        help="run there: embedded (the emulator, default), local (this machine's GPU) or a host of ssh_config",
+        help="run there: embedded (the emulator, default), local (this machine's GPU), a host of ssh_config, GPUs of "
+        "one (p1:0-7), or a pool of pyproject.toml (pool:NAME)",
+    )
+    run.add_argument(
+        "--busy",
+        choices=("wait", "share", "skip"),
+        default="wait",
+        help="a GPU that another run holds: wait for it (default), share it, or skip it and use the others",
     )
     _add_settings(run)
     run.add_argument(
@@ -165,13 +186,14 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--full-trace", action="store_true", help="show frames inside the compiler in tracebacks")
     run.set_defaults(command=_run)
     doctor = commands.add_parser("doctor", help="what a host has and lacks", description=_DOCTOR, formatter_class=raw)
-    doctor.add_argument("host", metavar="HOST", help="embedded, local or a host of ssh_config")
+    doctor.add_argument("host", metavar="HOST", help="embedded, local, a host of ssh_config, or a pool")
     doctor.add_argument("--fix", action="store_true", help="remove what earlier runs left there")
     doctor.add_argument(
         "--prune", type=float, metavar="DAYS", help="remove environments that nobody used for so many days"
     )
     _add_settings(doctor)
     doctor.set_defaults(command=_doctor)
+    fleet_command.add(commands)
     _add_capsules(commands)
     _add_validate(commands)
     record_commands.add(commands)
@@ -318,10 +340,12 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
 
     root, settings = history.root_of(cases[0].repro.path), _settings(arguments)
     about = arguments.compiler or (), arguments.seed, arguments.sass, arguments.check, arguments.gpu_model
-    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note, *about)
+    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note, *about, arguments.busy)
     worst = HOLDS
     try:
-        for host, case in itertools.product(session.hosts(), cases):
+        every = list(itertools.product(session.hosts(), cases))
+        session.begin([(case, host) for host, case in every], arguments.timeout, arguments.fresh)
+        for host, case in every:
             host, outcome = session.run(case, host, arguments.timeout, arguments.fresh)
             verdict = judge.judge(case, host, outcome, session.root, arguments.update_goldens)
             session.take(as_data(verdict, case.repro.path, host.is_hardware, host.compiler))
@@ -394,9 +418,9 @@ def _doctor(arguments: argparse.Namespace) -> int:
     root = history.root_of(Path.cwd() / "pyproject.toml")
     session = Session(root, [arguments.host], False, _settings(arguments), _note)
     prune_s = None if arguments.prune is None else arguments.prune * 86400
-    text, is_ready = doctor.report(session.hosts()[0], arguments.fix, prune_s)
-    say(text)
-    return HOLDS if is_ready else NOT_RUN
+    reports = [doctor.report(host, arguments.fix, prune_s) for host in session.machines()]
+    say("\n\n".join(text for text, _ in reports))
+    return HOLDS if all(is_ready for _, is_ready in reports) else NOT_RUN
 
 
 def _new(arguments: argparse.Namespace) -> int:

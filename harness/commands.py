@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness import store
+from harness import compare_command, store
 from harness.claim.repro_file import short
 from harness.errors import UsageError
 from harness.terminal import say
@@ -20,7 +21,11 @@ _REVIEW = """\
 Show what the last runs gave that nobody accepted: new results and those that differ from their golden, lane by lane.
 A run leaves them when it fails for that reason alone (never under CI); the golden itself stays as it was.
 
+At a terminal it asks about each, a key an answer: a accept, f accept for its own arch alone, r reject, s skip,
+l show the elements that differ lane by lane, q quit. Where the input is no terminal it shows all and asks nothing.
+
   repro review                          everything that waits
+  repro review --list                   show it and ask nothing
   repro review shuffle_width            of one repro: its path, or its name without .py
   repro review shuffle_width::width=8   one case
   repro accept shuffle_width            take it as the golden            repro reject shuffle_width   forget it
@@ -147,6 +152,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     diff.add_argument("a", metavar="A", help="the id of a record, or a claim")
     diff.add_argument("b", metavar="B", nargs="?", help="the id of the other record")
     _places(diff)
+    compare_command.add(functools.partial(_add, commands), _places)
     regressions = _add(commands, "regressions", "claims that passed and do not any more", _REGRESSIONS, _regressions)
     _names(regressions)
     regressions.add_argument("--since", metavar="WHEN", help="list those that began then or later: 7d, 12h, 2026-11-20")
@@ -159,6 +165,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 def _add_goldens(commands: argparse._SubParsersAction) -> None:
     review = _add(commands, "review", "show results that nobody accepted yet", _REVIEW, _review)
     _names(review)
+    review.add_argument("--list", action="store_true", help="show what waits and ask nothing, also at a terminal")
     accept = _add(commands, "accept", "take results as goldens", _ACCEPT, _accept)
     _names(accept)
     accept.add_argument("--all", action="store_true", help="accept everything that waits")
@@ -208,9 +215,12 @@ def _say(data: Any, text: str, arguments: argparse.Namespace) -> None:
 
 
 def _review(arguments: argparse.Namespace) -> int:
-    from harness import pending
+    from harness import pending, review
 
     waiting = pending.waiting(_root(), arguments.names)
+    if waiting and review.is_possible() and not arguments.list:
+        pending.refuse_in_ci("review")
+        return FAILS if review.review(_root(), waiting, review.pressed_key) else HOLDS
     for one in waiting:
         say(pending.show(one) + "\n")
     if not waiting:

@@ -8,47 +8,28 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from harness.claim import check_lines, findings
-from harness.claim.repro_file import NVIDIA, Case, Otherwise
+from harness.claim.expectation import Otherwise
+from harness.claim.repro_file import NVIDIA, Case
 from harness.comparison import arithmetic, compare, golden, observed
+from harness.golden_policy import against_golden
 from harness.host import releases
 from harness.host.hosts import Host
 from harness.records import history
-from harness.records.states import NOT_ACCEPTED
+from harness.records.states import NO_GOLDEN
 from harness.reporting import text_report
 from harness.run import result
 from harness.run.result import EMBEDDED, Outcome
 from harness.run.transport import Job, LinkDown, Transport
+from harness.verdict import Trial, Verdict, gpu_of, in_ci
+
+__all__ = ["Verdict", "in_ci", "judge", "run"]
 
 REPLAYED_RUNS = 200  # of a case that is recorded, and then replayed, more often
-SHARED_IDENTITY = ("id", "kind")  # what two compilers call alike; the class and the line are each one's own
-
-
-@dataclass
-class Verdict:
-    """What is said about one case.
-
-    status: pass | fail | contradicted (an emulator disagrees with hardware) | infra | skip. `reason` is a few words on
-    why it is not pass.
-    """
-
-    status: str
-    reason: str
-    text: str
-    outcome: Outcome
-    record: dict[str, Any]
-    notes: list[str] = field(default_factory=list)
-    pending: golden.Pending | None = None  # accepted, to be written
-    proposal: golden.Pending | None = None  # not accepted: for a person to review
-    validated: bool = False
-    differences: list[compare.Difference] = field(default_factory=list)
-    evidence: str = ""  # why to believe the golden's answer; '' where there is none
+EXPECTED, UNEXPECTED = "expected failure", "unexpected pass"  # reasons of verdicts where `nvidia` says something
 
 
 def run(
@@ -115,7 +96,7 @@ def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = F
     A case without a golden passes where expected() gives all of its outputs, unless `strict` or in CI.
     """
     verdict = _weigh(case, host, outcome, update, strict or in_ci())
-    arch, gpu = golden.arch_of(outcome.device), _gpu(host, outcome)
+    arch, gpu = golden.arch_of(outcome.device), gpu_of(host, outcome)
     said = golden.answer(case, verdict.pending, arch, gpu)
     where = functools.partial(text_report.lane_of, outcome=outcome)
     own = golden.path_of(case, arch, gpu).name
@@ -128,71 +109,78 @@ def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = F
     return verdict
 
 
-def _gpu(host: Host, outcome: Outcome) -> str | None:
-    """The GPU's name, on hardware."""
-    return (outcome.device.get("name") or host.device_facts.get("name")) if host.is_hardware else None
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """What is judged. `other`: what the repro says of the compiler that made this outcome."""
-
-    case: Case
-    host: Host
-    outcome: Outcome
-    update: bool
-    strict: bool
-    other: Otherwise
-
-    def verdict(self, status: str, reason: str = "", text: str = "", **more: Any) -> Verdict:
-        return Verdict(status, reason, text, self.outcome, {}, **more)
-
-    @property
-    def has_outputs(self) -> bool:
-        return self.outcome.kind == "outputs"
-
-    @property
-    def is_expected(self) -> bool:
-        """Whether expected() gives every output that a golden would hold."""
-        rules = self.case.repro.compare
-        held = {name for name in self.outcome.outputs if not (name in rules and rules[name].is_free)}
-        return bool(held) and held <= self.outcome.expected.keys() and self.outcome.compiler == EMBEDDED
-
-    @property
-    def no_sass(self) -> dict | None:
-        """Why there is no machine code to check, where there is something to check."""
-        return self.outcome.detail.get("no_sass") if self.case.checks("SASS") else None
-
-    @property
-    def may_lack_sass(self) -> bool:
-        return self.no_sass is not None and self.no_sass["missing"] and not in_ci()
-
-
 def _weigh(case: Case, host: Host, outcome: Outcome, update: bool, strict: bool) -> Verdict:
-    trial = _Trial(case, host, outcome, update, strict, _otherwise(case, outcome))
+    other = case.repro.nvidia.of(_release(host, outcome)) if outcome.compiler == NVIDIA else None
+    trial = Trial(case, host, outcome, update, strict, other)
+    if other is None or outcome.kind in ("infra", "skipped"):
+        return _against_claim(trial)
+    return _against_expectation(trial, other)
+
+
+def _release(host: Host, outcome: Outcome) -> str | None:
+    """Which release of the compiler it was: as it said, or as it was asked for."""
+    return (outcome.facts.get("compiler") or {}).get("version") or releases.split(host.compiler)[1] or None
+
+
+def _against_claim(trial: Trial) -> Verdict:
+    """The verdict on the claim alone, but for outputs that the repro says are other."""
     for check in _CHECKS:
         verdict = check(trial)
         if verdict is not None:
             return verdict
-    verdict = _against_golden(trial)
+    verdict = against_golden(trial)
     if verdict.status == "pass" and trial.has_outputs:
-        verdict.notes += observed.notes(case, outcome) + arithmetic.notes(case, outcome)
+        verdict.notes += observed.notes(trial.case, trial.outcome) + arithmetic.notes(trial.case, trial.outcome)
     if verdict.status == "pass" and trial.no_sass:
         verdict.status, verdict.reason, verdict.text = "skip", "no SASS", f"CHECK-SASS: {trial.no_sass['text']}"
     return verdict
 
 
+# --- what the repro expects of another compiler ------------------------------------------------------------------
+
+
+def _against_expectation(trial: Trial, other: Otherwise) -> Verdict:
+    """The verdict where the repro says that the claim does not hold under this release.
+
+    As it says: pass, and an expected failure. As the claim says after all: an unexpected pass, which fails.
+    """
+    problem, verdict = "", trial.verdict("pass")
+    if other.rejected is not None:
+        problem = _keeps_rejecting(other, trial.outcome)
+    elif other.outputs:
+        problem = _other_values(other, trial.outcome)
+        verdict = _against_claim(trial) if not problem else verdict
+    claim = _against_claim(dataclasses.replace(trial, other=None)) if other.xfail or problem else verdict
+    if other.xfail and (claim.status, claim.reason) == ("fail", NO_GOLDEN):
+        return claim  # nobody judged it yet
+    if claim.status == "pass" and (other.xfail or problem):
+        return trial.verdict("fail", UNEXPECTED, _unexpected(trial, other))
+    if problem:
+        return trial.verdict("fail", "not what `nvidia` says", problem)
+    if verdict.status == "pass":
+        verdict.reason, verdict.expected = EXPECTED, str(other)
+        verdict.notes.append(f"{trial.case.repro.path.name}: expected of NVIDIA's compiler: {other}")
+    return verdict
+
+
+def _unexpected(trial: Trial, other: Otherwise) -> str:
+    release = _release(trial.host, trial.outcome)
+    fix = f'leave release {release} out of "{other.releases}"' if other.releases else "remove `nvidia`"
+    only = f', or write `nvidia = {{ "<{release}" = ... }}` where it is true of earlier releases' * (not other.releases)
+    return f"[tool.repro] says `{other}`, but release {release} does as the claim says\nfix: {fix}{only}"
+
+
 # --- before the golden ------------------------------------------------------------------------------------------
 
 
-def _could_not_run(trial: _Trial) -> Verdict | None:
+def _could_not_run(trial: Trial) -> Verdict | None:
     if trial.outcome.kind != "infra":
         return None
     text = f"the repro could not be run on {trial.host.name}: {trial.outcome.text}"
     return trial.verdict("infra", "could not be run", text)
 
 
-def _was_skipped(trial: _Trial) -> Verdict | None:
+def _was_skipped(trial: Trial) -> Verdict | None:
     if trial.outcome.kind != "skipped":
         return None
     repro = trial.case.repro
@@ -205,14 +193,7 @@ def _was_skipped(trial: _Trial) -> Verdict | None:
     return trial.verdict("skip", reason, trial.outcome.text)
 
 
-def _is_rejected_by_nvidia(trial: _Trial) -> Verdict | None:
-    if trial.other.rejected is None:
-        return None
-    text = _keeps_rejecting(trial.other.rejected, trial.outcome)
-    return trial.verdict("fail", "not what `nvidia` says", text) if text else trial.verdict("pass")
-
-
-def _ends_otherwise(trial: _Trial) -> Verdict | None:
+def _ends_otherwise(trial: Trial) -> Verdict | None:
     text = _wrong_end(trial.case, trial.outcome)
     if not text:
         return None
@@ -220,7 +201,7 @@ def _ends_otherwise(trial: _Trial) -> Verdict | None:
     return trial.verdict("fail", reason, text)
 
 
-def _names_unknown_output(trial: _Trial) -> Verdict | None:
+def _names_unknown_output(trial: Trial) -> Verdict | None:
     outputs = trial.outcome.outputs
     unknown = sorted(set(trial.case.repro.compare) - set(outputs)) if trial.has_outputs else []
     if not unknown:
@@ -229,8 +210,8 @@ def _names_unknown_output(trial: _Trial) -> Verdict | None:
     return trial.verdict("fail", "unknown output", text)
 
 
-def _is_observed_wrong(trial: _Trial) -> Verdict | None:
-    seen = observed.wrong(trial.case, trial.outcome) if trial.has_outputs and not trial.other.outputs else None
+def _is_observed_wrong(trial: Trial) -> Verdict | None:
+    seen = observed.wrong(trial.case, trial.outcome) if trial.has_outputs and not trial.other_outputs else None
     if not seen:
         return None
     reason, text, differences = seen
@@ -238,17 +219,12 @@ def _is_observed_wrong(trial: _Trial) -> Verdict | None:
     return trial.verdict("fail", reason, text, differences=differences)
 
 
-def _has_other_values(trial: _Trial) -> Verdict | None:
-    text = _other_values(trial.other, trial.outcome)
-    return trial.verdict("fail", "not what `nvidia` says", text) if text else None
-
-
-def _differs_from_expected(trial: _Trial) -> Verdict | None:
+def _differs_from_expected(trial: Trial) -> Verdict | None:
     case, outcome = trial.case, trial.outcome
     only_masks = set(case.repro.mask.values()) - set(outcome.outputs)
-    left_out = only_masks | set(trial.other.outputs)
+    left_out = only_masks | set(trial.other_outputs)
     expected = {name: array for name, array in outcome.expected.items() if name not in left_out}
-    rules, masks = dict(case.repro.compare), _masks(case, outcome)
+    rules, masks = dict(case.repro.compare), observed.masks(case, outcome) if trial.has_outputs else {}
     differences = compare.differences(expected, outcome.outputs, rules, "expected()", partial=True, masks=masks)
     if not differences:
         return None
@@ -256,12 +232,12 @@ def _differs_from_expected(trial: _Trial) -> Verdict | None:
     return trial.verdict("fail", "differs from expected()", text, differences=differences)
 
 
-def _fails_ptx_lines(trial: _Trial) -> Verdict | None:
+def _fails_ptx_lines(trial: Trial) -> Verdict | None:
     text = check_lines.failure(trial.case, trial.outcome.kernels, "PTX")
     return trial.verdict("fail", "CHECK-PTX", text) if text else None
 
 
-def _fails_sass_lines(trial: _Trial) -> Verdict | None:
+def _fails_sass_lines(trial: Trial) -> Verdict | None:
     if trial.may_lack_sass:
         return None
     no_sass = trial.no_sass
@@ -270,27 +246,16 @@ def _fails_sass_lines(trial: _Trial) -> Verdict | None:
 
 
 # The first that has something to say decides.
-_CHECKS: tuple[Callable[[_Trial], Verdict | None], ...] = (
+_CHECKS: tuple[Callable[[Trial], Verdict | None], ...] = (
     _could_not_run,
     _was_skipped,
-    _is_rejected_by_nvidia,
     _ends_otherwise,
     _names_unknown_output,
     _is_observed_wrong,
-    _has_other_values,
     _differs_from_expected,
     _fails_ptx_lines,
     _fails_sass_lines,
 )
-
-
-def _masks(case: Case, outcome: Outcome) -> dict[str, Any]:
-    return observed.masks(case, outcome) if outcome.kind == "outputs" else {}
-
-
-def in_ci() -> bool:
-    """Whether this runs in continuous integration, where nothing is accepted and no tool may be missing."""
-    return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 def _wrong_end(case: Case, outcome: Outcome) -> str:
@@ -313,18 +278,13 @@ def _wrong_end(case: Case, outcome: Outcome) -> str:
     return f"{head}\n{outcome.text}\n{fix}"
 
 
-def _otherwise(case: Case, outcome: Outcome) -> Otherwise:
-    """What the repro says of the compiler that made this outcome."""
-    return (case.repro.nvidia if outcome.compiler == NVIDIA else None) or Otherwise()
-
-
-def _keeps_rejecting(name: str, outcome: Outcome) -> str:
+def _keeps_rejecting(other: Otherwise, outcome: Outcome) -> str:
     """What to say where the compiler does not reject the program with this id, or words of its message; or ''."""
-    code = outcome.detail.get("id")
+    code, name = outcome.detail.get("id"), other.rejected or ""
     if outcome.kind == "rejected" and (code == name if code else name in outcome.text):
         return ""
     got = f"rejected it with {code or 'no id'}" if outcome.kind == "rejected" else f"gave {outcome.kind}"
-    text = f'[tool.repro] says `nvidia = {{ rejected = "{name}" }}`, but it {got}\n{outcome.text}'.rstrip()
+    text = f"[tool.repro] says `{other}`, but it {got}\n{outcome.text}".rstrip()
     return text + "\nfix: write what it does now, or remove `nvidia` where it does what the claim says"
 
 
@@ -338,178 +298,3 @@ def _other_values(other: Otherwise, outcome: Outcome) -> str:
                 "fix: write what it is now, or remove `nvidia` where it is what the claim says"
             )
     return ""
-
-
-# --- the golden ------------------------------------------------------------------------------------------
-
-
-class _Comparison:
-    """A declared case and its golden. `known`: the golden, None where there is none; `problem`: why it cannot be read;
-    `differs`: how the outcome differs, or '', and `differences`, in which elements."""
-
-    def __init__(self, trial: _Trial):
-        case, outcome = trial.case, trial.outcome
-        self.trial, self.arch = trial, golden.arch_of(outcome.device)
-        self.path = golden.path_of(case, self.arch, _gpu(trial.host, outcome))
-        self.known: Any = None  # the golden.Golden where there is one
-        self.problem, self.differs = "", ""
-        self.differences: list[compare.Difference] = []
-        try:
-            self.known = golden.read(self.path)
-        except golden.CorruptGolden as error:
-            self.problem = str(error)
-        if self.known is not None:
-            self.differs, self.differences = _differs(case, self.known, outcome)
-
-    @property
-    def is_missing(self) -> bool:
-        return self.known is None
-
-    @property
-    def agrees(self) -> bool:
-        return not self.differs
-
-    @property
-    def update(self) -> bool:
-        return self.trial.update
-
-    @property
-    def is_hardware(self) -> bool:
-        return self.trial.host.is_hardware
-
-    @property
-    def is_validated(self) -> bool:
-        """Whether hardware gave the golden."""
-        return self.known.validated
-
-    @property
-    def is_unconfirmed(self) -> bool:
-        """Whether this is hardware, and no hardware gave the golden yet."""
-        return self.is_hardware and not self.is_validated
-
-    @property
-    def is_of_one_arch(self) -> bool:
-        """Whether the golden is the answer of this architecture alone."""
-        return "@" in self.path.name
-
-    @property
-    def elsewhere(self) -> str:
-        """The architecture that gave the golden, where it is another than this device's; or ''."""
-        gave = golden.arch_of(self.known.provenance)
-        return gave if self.arch and gave != self.arch else ""
-
-    @property
-    def is_of_another_model(self) -> bool:
-        """Whether an emulator that computes as one GPU model meets the golden of one that computes as another."""
-        named = [name for name in (self.arch, self.elsewhere) if not name.startswith("sm_")] if self.elsewhere else []
-        return bool(named) and not self.is_hardware
-
-    def accepted(self, path: Path | None = None) -> golden.Pending:
-        trial = self.trial
-        provenance = history.provenance(trial.case, trial.host, trial.outcome)
-        return golden.make(trial.case, trial.outcome, provenance, path)
-
-    def evidence(self, verdict: Verdict) -> str:
-        """Why to believe the golden that there is, or will be when the verdict's is written."""
-        if verdict.pending:
-            provenance = history.provenance(self.trial.case, self.trial.host, self.trial.outcome)
-            return golden.evidence_of(self.trial.case.repro.evidence, provenance, self.is_hardware)
-        if self.known is None:
-            return ""
-        return self.known.evidence if self.is_validated else self.trial.case.repro.evidence or self.known.evidence
-
-    def accept(self, note: str) -> Verdict:
-        """It passes, and this outcome becomes the golden."""
-        notes = [note.format(text_report.short(self.path))]
-        return self.trial.verdict("pass", pending=self.accepted(self.path), notes=notes, validated=self.is_hardware)
-
-    def accept_of_its_own(self) -> Verdict:
-        """The golden of the other model stays, and this outcome becomes the answer of this one beside it."""
-        path = golden.own_path(self.path, self.arch)
-        notes = [f"accepted {text_report.short(path)}: {self.elsewhere} has another answer"]
-        return self.trial.verdict("pass", pending=self.accepted(path), notes=notes)
-
-    def no_golden(self) -> Verdict:
-        text = text_report.missing_golden(self.trial.case, self.path, self.trial.outcome)
-        text = "\n".join([text, *arithmetic.notes(self.trial.case, self.trial.outcome)])
-        proposal = self.accepted() if self.trial.outcome.compiler == EMBEDDED else None  # another's is no golden
-        return self.trial.verdict("fail", "no golden", text, proposal=proposal)
-
-    def own_answer(self) -> Verdict:
-        note = f"{self.arch} has an answer of its own: {text_report.short(self.path)}"
-        return self.trial.verdict("pass", notes=[note], validated=self.is_validated)
-
-    def could_validate(self) -> Verdict:
-        note = "hardware agrees with the prediction: --update-goldens makes it validated"
-        return self.trial.verdict("pass", notes=[note])
-
-    def contradicted(self) -> Verdict:
-        text = text_report.contradicted(self.differs, self.path, self.known)
-        return self.trial.verdict("contradicted", "hardware gave the golden", text, differences=self.differences)
-
-    def other(self) -> Verdict:
-        case, outcome, elsewhere = self.trial.case, self.trial.outcome, self.elsewhere
-        reason = "differs from the golden"
-        text = text_report.differs_from_golden(
-            case, self.differs, self.path, self.known, self.is_hardware, outcome.compiler
-        )
-        proposal = None
-        if outcome.compiler == EMBEDDED:
-            proposal = self.accepted()
-            if elsewhere:
-                reason = f"differs from the golden of {elsewhere}"
-                text = f"{text}\n{text_report.other_arch(case, elsewhere, self.arch)}"
-        return self.trial.verdict("fail", reason, text, proposal=proposal, differences=self.differences)
-
-
-# The policy: the first row that holds decides. Only hardware changes what hardware gave.
-_POLICY: tuple[tuple[Callable[[_Comparison], Any], Callable[[_Comparison], Verdict]], ...] = (
-    (lambda c: c.problem, lambda c: c.trial.verdict("fail", "corrupt golden", c.problem)),
-    (lambda c: c.is_missing and c.update, lambda c: c.accept("accepted {}")),
-    (
-        lambda c: c.is_missing and c.trial.is_expected and not c.trial.strict,
-        lambda c: c.trial.verdict("pass", NOT_ACCEPTED, proposal=c.accepted()),
-    ),
-    (lambda c: c.is_missing, _Comparison.no_golden),
-    (lambda c: c.agrees and c.is_unconfirmed and c.update, lambda c: c.accept("validated {}")),
-    (lambda c: c.agrees and c.is_unconfirmed, _Comparison.could_validate),
-    (lambda c: c.agrees and c.is_of_one_arch, _Comparison.own_answer),
-    (lambda c: c.agrees and c.is_validated, lambda c: c.trial.verdict("pass", validated=True)),
-    (lambda c: c.agrees, lambda c: c.trial.verdict("pass")),
-    (lambda c: c.is_validated and not c.is_hardware and not c.elsewhere, _Comparison.contradicted),
-    (lambda c: c.update and c.is_of_another_model, _Comparison.accept_of_its_own),
-    (lambda c: c.update and (c.is_hardware or not c.is_validated), lambda c: c.accept("accepted {} anew")),
-    (lambda c: True, _Comparison.other),
-)
-
-
-def _against_golden(trial: _Trial) -> Verdict:
-    case = trial.case
-    if not case.is_declared and case.repro.has_expected and trial.has_outputs:
-        return trial.verdict("pass", notes=[f"{case.name} is not declared in params: judged by expected() alone"])
-    if not case.is_declared:
-        text = f"{case.name} is not declared in params, and there is no expected() to judge it by"
-        return trial.verdict("fail", "nothing to judge by", text)
-    compared = _Comparison(trial)
-    verdict = next(verdict(compared) for holds, verdict in _POLICY if holds(compared))
-    verdict.evidence = compared.evidence(verdict)
-    return verdict
-
-
-def _differs(case: Case, expected: golden.Golden, outcome: Outcome) -> tuple[str, list[compare.Difference]]:
-    """How the outcome differs from the golden, or '', and which elements do."""
-    if expected.outcome != outcome.kind:
-        return f"the golden holds {expected.outcome}; this run gave {outcome.kind}\n{outcome.text}".rstrip(), []
-    identity = golden.identity_of(case, outcome)
-    if outcome.compiler != text_report.compiler_of(expected):
-        identity = {key: identity[key] for key in identity if key in SHARED_IDENTITY}
-    changed = [key for key in identity if identity[key] != expected.identity.get(key)]
-    if changed:
-        rows = [f"    {key}: expected {expected.identity.get(key)!r}, got {identity[key]!r}" for key in changed]
-        return "\n".join([f"the program is {outcome.kind}, but not as the golden says", *rows, outcome.text]), []
-    rules = dict(case.repro.compare)
-    left_out = {name for name, rule in rules.items() if rule.is_free} | set(_otherwise(case, outcome).outputs)
-    got = {name: array for name, array in outcome.outputs.items() if name not in left_out}
-    golden_outputs = {name: array for name, array in expected.outputs.items() if name not in left_out}
-    differences = compare.differences(golden_outputs, got, rules, "the golden", masks=_masks(case, outcome))
-    return text_report.differences(differences, outcome), differences

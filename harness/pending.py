@@ -13,12 +13,17 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness import schema, store
 from harness.claim import case_id
 from harness.claim.repro_file import Repro, ReproError, read, short
 from harness.errors import UsageError
+
+if TYPE_CHECKING:
+    from harness.comparison.compare import Difference
+    from harness.comparison.golden import Golden
+    from harness.run.result import Outcome
 
 SCHEMA = 1
 _HARDWARE_WINS = "hardware gave the golden, and the emulator never replaces it"
@@ -185,7 +190,7 @@ def _stale(path: Path, table: dict[str, Any], repro: Repro) -> str:
 
 def refuse_in_ci(command: str) -> None:
     """Raises UsageError where CI is set."""
-    from harness.judge import in_ci
+    from harness.verdict import in_ci
 
     if in_ci():
         raise UsageError(f"`repro {command}` is refused where CI is set: decide by hand, and commit the goldens")
@@ -229,20 +234,16 @@ def discard(root: Path, one: Waiting) -> None:
 
 
 def show(one: Waiting) -> str:
-    """What would change, lane by lane."""
-    from harness.comparison import compare, golden
+    """What would change, with the first elements that differ."""
+    from harness.comparison import golden
     from harness.reporting import text_report
-    from harness.run.result import Outcome
 
     head = f"{one.name}\n    record {one.table.get('record', '?')}, golden {short(one.golden)}"
     if one.stale:
         return f"{head}\n    stale: {one.stale}"
     assert one.repro is not None  # what has none is stale
-    new = golden.parse(one.path, one.table["golden"].encode(), one.sidecars.__getitem__)
-    outcome = Outcome(new.outcome, outputs=new.outputs)
-    outcome.facts = {"kernels": [{"launches": one.table.get("launches", [])}]}
+    new, old = _proposed(one), golden.read(one.golden)
     lines = [head, f"    claim: {one.repro.claim}", f"    new:    {text_report.made_by(new)}"]
-    old = golden.read(one.golden)
     if old is None:
         lines += [f"    {name}: {text_report.preview(array)}" for name, array in new.outputs.items()]
         lines += [f"    {key}: {value}" for key, value in new.identity.items()]
@@ -253,9 +254,45 @@ def show(one: Waiting) -> str:
         changed = [key for key in was | is_now if was.get(key) != is_now.get(key)]
         lines += [f"    {key}: {was.get(key)!r} becomes {is_now.get(key)!r}" for key in changed]
     if old.outcome == new.outcome == "outputs":
-        differences = compare.differences(old.outputs, new.outputs, dict(one.repro.compare), "the golden")
-        lines.append(text_report.differences(differences, outcome) or "    no output differs")
+        differing = _differing(one, old, new)
+        lines.append(text_report.differences(differing, _as_outcome(one, new)) or "    no output differs")
     return "\n".join(lines)
+
+
+def lanes(one: Waiting) -> list[str]:
+    """Every element that differs from the golden, a line each, with its lane; without a golden every element."""
+    from harness.comparison import golden
+    from harness.reporting import text_report
+
+    if one.stale:
+        return []
+    new, old = _proposed(one), golden.read(one.golden)
+    outcome = _as_outcome(one, new)
+    if old is None or not old.outcome == new.outcome == "outputs":
+        return [row for name, array in new.outputs.items() for row in text_report.elements(name, array, outcome)]
+    return [row for differing in _differing(one, old, new) for row in text_report.rows_of(differing, outcome)]
+
+
+def _proposed(one: Waiting) -> Golden:
+    from harness.comparison import golden
+
+    return golden.parse(one.path, one.table["golden"].encode(), one.sidecars.__getitem__)
+
+
+def _as_outcome(one: Waiting, new: Golden) -> Outcome:
+    """The result as the reports know it: its outputs, and the launches that say which lane wrote what."""
+    from harness.run.result import Outcome
+
+    outcome = Outcome(new.outcome, outputs=new.outputs)
+    outcome.facts = {"kernels": [{"launches": one.table.get("launches", [])}]}
+    return outcome
+
+
+def _differing(one: Waiting, old: Golden, new: Golden) -> list[Difference]:
+    from harness.comparison import compare
+
+    assert one.repro is not None
+    return compare.differences(old.outputs, new.outputs, dict(one.repro.compare), "the golden")
 
 
 def unused(root: Path, paths: Iterable[Path]) -> list[Path]:

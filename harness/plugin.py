@@ -19,9 +19,9 @@ from harness.terminal import printable
 if TYPE_CHECKING:
     from harness.claim.repro_file import Case, Repro
     from harness.host.hosts import Host
-    from harness.judge import Verdict
     from harness.run.progress import Live
     from harness.session import Session
+    from harness.verdict import Verdict
 
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
 _NOT_READ: pytest.StashKey[int] = pytest.StashKey()
@@ -37,8 +37,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--gpu-host",
         action="append",
         metavar="HOST",
-        help="run repros there: embedded (the emulator; default), local (this machine's GPU) or a host of ssh_config; "
-        "repeatable",
+        help="run repros there: embedded (the emulator; default), local (this machine's GPU), a host of ssh_config, "
+        "GPUs of one (p1:0-7), or a pool of pyproject.toml (pool:NAME), over whose GPUs they are spread; repeatable: "
+        "everything on each",
+    )
+    group.addoption(
+        "--gpu-busy",
+        choices=("wait", "share", "skip"),
+        default="wait",
+        help="a GPU that another run holds: wait for it (default), share it, or skip it and use the others",
     )
     group.addoption(
         "--gpu-set",
@@ -112,7 +119,10 @@ def pytest_configure(config: pytest.Config) -> None:
         root = root_of(config.rootpath / "_")  # pytest takes the folder that was named where nothing configures it
         compilers, seed, sass = option.compiler or (), option.gpu_seed, option.gpu_sass
         about = compilers, seed, sass, option.gpu_check, option.gpu_model
-        session = Session(root, option.gpu_host or (), update, settings, note, *about)
+        door = getattr(config, "workerinput", {}).get("gpu_repro_door")
+        width = lambda: len(getattr(option, "tx", None) or ()) or 1  # noqa: E731 - known only after this hook
+        more = option.gpu_busy, width, (door[0], bytes.fromhex(door[1])) if door else None
+        session = Session(root, option.gpu_host or (), update, settings, note, *about, *more)
     except UsageError as error:
         raise pytest.UsageError(printable(str(error))) from None
     config.stash[_SESSION] = session
@@ -136,7 +146,7 @@ def _name_hosts(config: pytest.Config, ids: dict[str, CaseId], session: Session)
         one = ids.get(text)
         if one and one.host:
             path = (config.invocation_params.dir / one.file).resolve()
-            session.named_hosts.setdefault(path, set()).add(one.host)
+            session.named_hosts.setdefault(path, {}).setdefault(one.host, set()).add(one.case)
         if one is None or not (one.host or one.case):
             args.append(text)
             continue
@@ -177,8 +187,10 @@ class _Controller:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         if self.session.is_case(nodeid):
             if self.live is None:
-                self.live = self.session.live = _live(self.config)
-            if self.live:
+                self.live = self.session.live = _live(self.config, self.session)
+            if self.live and self.session.is_far(nodeid):
+                self.live.watch()  # its slot is shown when it begins there
+            elif self.live:
                 self.live.start(nodeid)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
@@ -191,7 +203,7 @@ class _Controller:
             self.session.take(data)
 
 
-def _live(config: pytest.Config) -> Live | None:
+def _live(config: pytest.Config, session: Session) -> Live | None:
     """The lines of what runs, unless the output is cut short (-q) or is not captured (-s)."""
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None or config.option.verbose < 0 or config.option.capture == "no":
@@ -203,6 +215,7 @@ def _live(config: pytest.Config) -> Live | None:
     except (AttributeError, OSError, ValueError):
         return None
     live = Live(fd, os.isatty(fd))
+    live.queues = session.queues
     terminal._tw._file = Through(terminal._tw._file, live)
     config.add_cleanup(lambda: os.close(fd))
     config.add_cleanup(live.close)  # the last that is added is the first to run
@@ -243,7 +256,7 @@ class ReproFile(pytest.File):
         session.repros[self.path] = None
         self.repro = session.repros[self.path] = read(self.path)
         default = self.config.option.gpu_default_host
-        mine = {default} | session.named_hosts.get(self.path.resolve(), set())
+        mine = {default, *session.named_hosts.get(self.path.resolve(), ())}
         for host in session.hosts():
             if default and host.name not in mine:
                 continue
@@ -272,7 +285,18 @@ class HostCollector(pytest.Collector):
     def collect(self) -> Iterator[pytest.Item]:
         repro: Any = self.parent
         for case in repro.repro.cases():
+            if not self._is_asked(case):
+                continue
             yield ReproItem.from_parent(self, name=case.name, host=self.host, case=case)
+
+    def _is_asked(self, case: Case) -> bool:
+        """Whether the case is to run here: on a host that only ids name, those that they name. A folder beside them
+        that holds the file means the default host."""
+        default = self.config.option.gpu_default_host
+        if default is None or self.host.name == default:
+            return True
+        named = self.config.stash[_SESSION].named_hosts.get(self.path.resolve(), {}).get(self.host.name, set())
+        return None in named or case.name in named
 
 
 class ReproItem(pytest.Item):
@@ -291,6 +315,9 @@ class ReproItem(pytest.Item):
         from harness.reporting import text_report as report
 
         option, session = self.config.option, self.config.stash[_SESSION]
+        if not session.has_begun:
+            items = [item for item in self.session.items if isinstance(item, ReproItem)]
+            session.begin([(item.case, item.host) for item in items], option.gpu_timeout, option.fresh)
         self.host, outcome = session.run(self.case, self.host, option.gpu_timeout, option.fresh)
         root = store.root_of(self.path)
         verdict = judge.judge(self.case, self.host, outcome, root, option.update_goldens, option.gpu_strict)
@@ -328,14 +355,20 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Gener
 
         host = cast(Any, item).host
         report.gpu_repro = as_data(verdict, item.path, host.is_hardware, host.compiler)
+        if verdict.expected:
+            report.wasxfail = printable(verdict.expected)  # what `-rx` lists
     return report
 
 
 def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
-    """A case that could not be run is an error, not a failed claim."""
+    """A case that could not be run is an error, not a failed claim; what the repro expects to fail is no pass."""
     data = getattr(report, "gpu_repro", None)
     if data and report.failed and data["record"]["verdict"] == "infra":
         return "error", "E", "INFRA"
+    if data and report.failed and data["record"]["reason"] == "unexpected pass":
+        return "failed", "X", "XPASS"
+    if data and report.passed and data["expected"]:
+        return "xfailed", "x", "XFAIL"
     return None
 
 
@@ -397,6 +430,14 @@ def _whole(config: pytest.Config) -> list[Path]:
     if any(config.getoption(name, default=None) for name in ("lf", "ignore", "ignore_glob")):
         return []
     return [path for path in (config.invocation_params.dir / arg for arg in config.args) if path.exists()]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """A worker of xdist asks this process, which holds the connections."""
+    door = node.config.stash[_SESSION].open_door()
+    if door:
+        node.workerinput["gpu_repro_door"] = (door[0], door[1].hex())
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -17,10 +17,13 @@ from harness.store import Run, root_of
 
 if TYPE_CHECKING:
     from harness.claim.repro_file import Case
+    from harness.fleet.door import Door, Visitor
+    from harness.fleet.fleet import Fleet, Request
+    from harness.fleet.targets import Target
     from harness.host.hosts import Host
-    from harness.judge import Verdict
     from harness.run.result import Outcome
     from harness.run.transport import Transport
+    from harness.verdict import Verdict
 
 SHOWN_NOTES = 20
 
@@ -40,7 +43,14 @@ class Session:
         sass: bool = False,
         checks: str | None = None,
         gpu_model: str | None = None,
+        busy: str = "wait",
+        width: Callable[[], int] = lambda: 1,
+        door: tuple[str, bytes] | None = None,
     ) -> None:
+        """`busy`: what to do about a GPU that another run holds. `width`: cases at once on a host without a GPU.
+
+        `door`: where the fleet of another process is to be had.
+        """
         self.root, self.update, self.note, self.seed, self.sass = root, update, note, seed, sass
         self.checks, self.gpu_model = checks, gpu_model
         if checks is not None:
@@ -48,7 +58,9 @@ class Session:
         self.compilers = tuple(dict.fromkeys([compiler] if isinstance(compiler, str) else compiler)) or (EMBEDDED,)
         self._host_settings = host_settings  # HOST.KEY=VALUE; `*` stands for every host that was named
         self.repros: dict[Path, Repro | None] = {}  # None where the file cannot be a repro
-        self.named_hosts: dict[Path, set[str]] = {}  # hosts that arguments name with a repro file
+        self.named_hosts: dict[
+            Path, dict[str, set[str | None]]
+        ] = {}  # by repro file: host -> cases that ids name, None: all
         self.narrowed: set[Path] = set()  # repro files some of whose cases were deselected
         self.unused: set[Path] = set()
         self.errors: list[str] = []
@@ -61,7 +73,13 @@ class Session:
         self._host_names = tuple(dict.fromkeys(host_names)) or ("embedded",)
         self._hosts: list[Host] | None = None
         self._transports: dict[tuple[str, str], Transport] = {}  # by the names of host and compiler
-        self._probed: dict[str, Host] = {}
+        self._busy, self._width, self._door_of_another = busy, width, door
+        self._targets: list[Target] | None = None
+        self._members: dict[str, Host] = {}  # hosts over SSH, by name
+        self._fleet: Fleet | Visitor | None = None
+        self._door: Door | None = None
+        self.has_begun = False
+        self._awaited: Request | None = None
         if update:
             self._refuse_in_ci()
         if self.compilers != (EMBEDDED,):
@@ -78,7 +96,7 @@ class Session:
             raise UsageError(str(error)) from None
 
     def _refuse_in_ci(self) -> None:
-        from harness.judge import in_ci
+        from harness.verdict import in_ci
 
         if in_ci():
             raise UsageError("--update-goldens is refused where CI is set: accept goldens by hand, and commit them")
@@ -114,17 +132,20 @@ class Session:
         if self._hosts is None:
             from harness.host import hosts, settings
 
+            targets = self.targets()
+            names = dict.fromkeys(member.host for target in targets for member in target.members)
             options = [
                 text.replace("*", name, 1) if text.startswith("*.") else text
                 for text in self._host_settings
-                for name in (self._host_names if text.startswith("*.") else ("",))
+                for name in (names if text.startswith("*.") else ("",))
             ]
             try:
                 settings_by_host = settings.load(self.root, options)
-                resolved = [hosts.resolve(name, settings_by_host, self._notify) for name in self._host_names]
+                resolved = {name: hosts.resolve(name, settings_by_host, self.notify) for name in names}
                 if self.gpu_model:
-                    resolved = [replace(host, gpu_model=self.gpu_model) for host in resolved]
-                self._hosts = [hosts.under(host, name, self._notify) for name in self.compilers for host in resolved]
+                    resolved = {name: replace(host, gpu_model=self.gpu_model) for name, host in resolved.items()}
+                self._members = resolved
+                self._hosts = [self._under(target, compiler) for compiler in self.compilers for target in targets]
             except settings.BadSettings as error:
                 raise UsageError(str(error)) from None
             except hosts.NoDevice as error:
@@ -133,8 +154,42 @@ class Session:
                 raise UsageError(str(error)) from None
         return self._hosts
 
+    def targets(self) -> list[Target]:
+        """What the names of hosts stand for. Raises UsageError."""
+        if self._targets is None:
+            from harness.fleet import targets
+            from harness.host import settings
+
+            try:
+                has_pool = any(name.startswith(targets.PREFIX_POOL) for name in self._host_names)
+                pools = settings.pools(self.root) if has_pool else {}
+                found = list(dict.fromkeys(targets.parse(name, pools) for name in self._host_names))
+                targets.refuse_twins(found)
+            except (settings.BadSettings, targets.BadTarget) as error:
+                raise UsageError(str(error)) from None
+            self._targets = found
+        return self._targets
+
+    def _under(self, target: Target, compiler: str) -> Host:
+        """What stands for the target in this run, with this compiler. Raises HostError."""
+        from harness.host import hosts
+
+        under = [hosts.under(self._members[member.host], compiler, self.notify) for member in target.members]
+        return replace(under[0], name=target.name, settings=hosts.Settings()) if target.is_pool else under[0]
+
+    def machines(self) -> list[Host]:
+        """The hosts themselves, also those of a pool, each once. Raises as `hosts`."""
+        self.hosts()
+        return list(self._members.values())
+
+    def _far(self) -> dict[str, Target]:
+        """The targets that are not this machine, by name."""
+        return {target.name: target for target in self.targets() if not target.is_here}
+
     def describe_hosts(self) -> str:
-        hosts = ", ".join(dict.fromkeys(host.describe() for host in self.hosts()))
+        far = self._far()
+        shown = (far[host.name].describe() if host.name in far else host.describe() for host in self.hosts())
+        hosts = ", ".join(dict.fromkeys(shown))
         named = "compilers" if len(self.compilers) > 1 else "compiler"
         return f"gpu-repro: {hosts}" + (
             f"; {named} {', '.join(self.compilers)}" if self.compilers != (EMBEDDED,) else ""
@@ -146,7 +201,15 @@ class Session:
 
     def is_case(self, nodeid: str) -> bool:
         """Whether pytest calls a case so: `repros/one.py::p1`, `repros/one.py::p1 nvidia==4.6.3::width=8`."""
-        return nodeid.partition("::")[2].partition("::")[0].partition(" ")[0] in self._host_names
+        return self._target_of(nodeid) in {target.name for target in self.targets()}
+
+    def is_far(self, nodeid: str) -> bool:
+        """Whether the case runs in a slot of a host over SSH, which is then shown."""
+        return self._target_of(nodeid) in self._far()
+
+    @staticmethod
+    def _target_of(nodeid: str) -> str:
+        return nodeid.partition("::")[2].partition("::")[0].partition(" ")[0]
 
     def transport(self, host: Host) -> Transport:
         place = (host.name, host.compiler)
@@ -158,31 +221,94 @@ class Session:
 
     def run(self, case: Case, host: Host, timeout_s: float | None, fresh: bool) -> tuple[Host, Outcome]:
         """Run a case on the host, and say what the host turned out to be."""
+        if host.name in self._far():
+            return self._run_far(case, host, timeout_s, fresh)
         from harness import judge
-        from harness.host import hosts
+
+        return host, judge.run(
+            self.transport(host), case, host, timeout_s, fresh, host.compiler, self.seed, sass=self.sass,
+            checks=self.checks,
+        )  # fmt: skip
+
+    def begin(self, cases: Iterable[tuple[Case, Host]], timeout_s: float | None, fresh: bool) -> None:
+        """Hand out the cases that run elsewhere, before the first outcome is asked for."""
+        self.has_begun, far = True, self._far()
+        requests = [self._request(case, host, timeout_s, fresh) for case, host in cases if host.name in far]
+        if requests:
+            self._get_fleet().submit(requests)
+
+    def _request(self, case: Case, host: Host, timeout_s: float | None, fresh: bool) -> Request:
+        from harness.fleet.fleet import Request
+
+        key = f"{host.name} {host.compiler} {case.repro.path}::{case.name}"
+        return Request(key, host.name, case, host.compiler, self.compilers.index(host.compiler), timeout_s, fresh)
+
+    def _run_far(self, case: Case, host: Host, timeout_s: float | None, fresh: bool) -> tuple[Host, Outcome]:
         from harness.run import result
         from harness.run.transport import LinkDown
 
-        transport = self.transport(host)
+        self._awaited = self._request(case, host, timeout_s, fresh)
         try:
-            if host.name not in self._probed:
-                self._probed[host.name] = hosts.probed(host, transport)
+            ran = self._get_fleet().run(self._awaited)
         except LinkDown as error:
             return host, result.infra(str(error))
-        probed = self._probed[host.name]
-        host = replace(host, device=probed.device, device_facts=probed.device_facts)
-        return host, judge.run(
-            transport, case, host, timeout_s, fresh, host.compiler, self.seed, sass=self.sass, checks=self.checks
-        )
+        finally:
+            self._awaited = None
+        if ran.host:
+            host = replace(host, name=ran.host, device=ran.device, device_facts=dict(ran.device_facts or {}))
+        return host, ran.outcome
 
-    def _notify(self, text: str) -> None:
+    def _get_fleet(self) -> Fleet | Visitor:
+        if self._fleet is None:
+            from harness.fleet import door, events, fleet
+
+            self.hosts()
+            if self._door_of_another:
+                self._fleet = door.Visitor(*self._door_of_another)
+            else:
+                plan = fleet.Plan(self.root, self.seed, self.sass, self.checks, self.gpu_model, self._busy)
+                targets = list(self._far().values())
+                self._fleet = fleet.Fleet(plan, targets, self._members, events.Shown(self), self._width)
+        return self._fleet
+
+    def open_door(self) -> tuple[str, bytes] | None:
+        """Where processes of this run find its fleet; None where every case runs here."""
+        if not self._far():
+            return None
+        if self._door is None:
+            from harness.fleet.door import Door
+
+            fleet: Any = self._get_fleet()
+            self._door = Door(fleet)
+        return self._door.address, self._door.key
+
+    def queues(self) -> list[str]:
+        """`pool:h100: 12 of 200 done, 8 running, 180 waiting`, of each target with more than one case."""
+        lines = []
+        for name, engine in getattr(self._fleet, "engines", dict)().items():
+            counts, awaited = engine.counts(), self._awaited
+            total = counts["done"] + counts["running"] + counts["waiting"]
+            if total > 1:
+                slots = "1 slot" if counts["slots"] == 1 else f"{counts['slots']} slots"
+                line = f"{name}: {counts['done']} of {total} done, {counts['running']} running in {slots}, "
+                line += f"{counts['waiting']} waiting"
+                ahead = engine.ahead(awaited.key) if awaited and awaited.target == name else None
+                lines.append(line + (f", {ahead} of them before the next result" if ahead else ""))
+        return lines
+
+    def notify(self, text: str) -> None:
         if self.live:
             self.live.phase(text)
         if self.note and not (self.live and isinstance(text, Progress)):
             self.note(text)
 
     def close(self) -> None:
-        """End every supervisor."""
+        """End every supervisor, here and on every host."""
+        if self._door:
+            self._door.close()
+        fleet, self._fleet, self._door = self._fleet, None, None
+        if fleet:
+            fleet.close()
         while self._transports:
             self._transports.popitem()[1].close()
 
@@ -201,7 +327,7 @@ class Session:
 
     def wait(self, data: dict[str, Any], record: str) -> None:
         """Keep what nobody judged yet for `repro review`; what passed waits no longer. Raises OSError."""
-        from harness.judge import in_ci
+        from harness.verdict import in_ci
 
         if in_ci():
             return
@@ -312,6 +438,7 @@ def as_data(verdict: Verdict, repro: Path, is_hardware: bool, compiler: str = EM
         "compiler": compiler,
         "brief": text_report.brief(verdict.outcome),
         "validated": verdict.validated,
+        "expected": verdict.expected,
         "notes": verdict.notes,
         "golden": _files(verdict.pending),
         "proposal": _files(verdict.proposal),

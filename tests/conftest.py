@@ -9,6 +9,7 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from harness.judge import in_ci
 from tests import second_opinion, slow
@@ -18,6 +19,10 @@ from tests.slow import (  # noqa: F401
     pytest_report_header,
     pytest_xdist_make_scheduler,
 )
+
+# A slow machine is no failure.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 
 def pytest_configure(config):

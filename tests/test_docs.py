@@ -101,6 +101,86 @@ def _nameless(line: str) -> str:
     return re.sub(r"%[\w#:]+", "%", re.sub(r" loc\(.*", "", line)).strip()
 
 
+# --- the nightly recipe ---
+
+
+def file_of(page: str, name: str) -> str:
+    """A block that says which file it is."""
+    blocks = [text for _, text in BLOCK.findall((DOCS / page).read_text()) if f"# file: {name}\n" in text]
+    assert len(blocks) == 1, name
+    return blocks[0]
+
+
+CLAIM = """# /// script
+# dependencies = ["numpy"]
+# [tool.repro]
+# ///
+\"\"\"It is so.\"\"\"
+import numpy as np
+def run():
+    return {"out": np.int32(VALUE)}
+"""
+
+
+@pytest.fixture
+def nightly(tmp_path):
+    """`nightly("embedded")`: what the recipe's script ends with and prints, in a project with one accepted claim."""
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'kestrel'\n")
+    (tmp_path / "repros").mkdir()
+    (tmp_path / "bin").mkdir()
+    # `uv run` in an environment that exists already
+    (tmp_path / "bin/uv").write_text(f'#!/bin/sh\nshift\nexec {Path(sys.executable).parent}/"$@"\n')
+    (tmp_path / "nightly.sh").write_text(file_of("continuous.md", "nightly.sh"))
+    for name in ("bin/uv", "nightly.sh"):
+        (tmp_path / name).chmod(0o755)
+    env = {key: value for key, value in os.environ.items() if key not in ("CI", "PYTEST_CURRENT_TEST")}
+    env["PATH"] = f"{tmp_path / 'bin'}:{env['PATH']}"
+
+    def nightly(*arguments: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [tmp_path / "nightly.sh", *arguments], env=env, capture_output=True, text=True, timeout=300
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    return nightly
+
+
+@pytest.mark.slow
+def test_a_night_fails_on_regressions_only(nightly, tmp_path):
+    claim = tmp_path / "repros/answer.py"
+    claim.write_text(CLAIM.replace("VALUE", "42"))
+    assert nightly("embedded", "--update-goldens")[0] == 0
+    assert "<title>kestrel</title>" in (tmp_path / "public/index.html").read_text()
+    (tmp_path / "repros/never.py").write_text(
+        CLAIM.replace("VALUE", "42") + "def expected():\n    return {'out': np.int32(1)}\n"
+    )
+    status, text = nightly()
+    assert status == 0 and "1 failed, 1 passed" in text and text.endswith("no regression\n"), text
+    claim.write_text(CLAIM.replace("VALUE", "43"))
+    status, text = nightly("embedded")
+    assert status == 1 and "regressed: answer on any embedded embedded\n" in text and "look: repro diff " in text, text
+
+
+@pytest.mark.slow
+def test_a_night_in_which_nothing_ran_is_no_good_night(nightly, tmp_path):
+    assert nightly("nowhere")[0] == 4  # no such host
+    (tmp_path / "repros/answer.py").write_text(
+        CLAIM.replace('"numpy"', '"numpy", "no-such-package-at-all"').replace("VALUE", "no")
+    )
+    assert nightly("embedded", "-k", "nothing")[0] == 5  # no case
+
+
+def test_scripts_of_the_nightly_recipe_can_be_read(tmp_path):
+    for name in ("nightly.sh", "nightly.sbatch"):
+        text = file_of("continuous.md", name)
+        assert subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True).stderr == ""
+        assert "./nightly.sh local" in text or "repro regressions" in text
+    workflow = file_of("continuous.md", ".github/workflows/nightly.yml")
+    yaml = pytest.importorskip("yaml")
+    steps = yaml.safe_load(workflow)["jobs"]["repros"]["steps"]
+    assert [step["run"] for step in steps if "run" in step][:2] == ["uv sync --locked", "./nightly.sh local"]
+
+
 def test_links_between_pages_hold():
     root = DOCS.parent
     pages = [*DOCS.rglob("*.md"), *root.glob("*.md"), *(root / "benchmarks").glob("*.md")]

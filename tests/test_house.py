@@ -98,9 +98,11 @@ FLOORS = {
         ),
         ("numpy", "torch"),
     ),
+    "dsl/launch/export": (("dsl.launch.argument", "dsl.launch.export", "dsl.lower", "dsl.core"), ()),
     "dsl/launch/call": (
         (
             *(
+                "dsl.launch.export",
                 "dsl.launch.disk_cache",
                 "dsl.launch.machine_code",
                 "dsl.launch.session",
@@ -127,7 +129,7 @@ FLOORS = {
     "harness/terminal.py": ((), ()),
     "harness/schema.py": (("harness.terminal",), ()),
     "harness/store.py": ((), ()),
-    "harness/claim": (("harness.claim", "harness.schema", "harness.store"), ("filecheck",)),
+    "harness/claim": (("harness.claim", "harness.schema", "harness.store"), ("filecheck", "packaging")),
     "harness/run": (_RUN, ("numpy",)),
     "harness/run/runner.py": (("harness.run", "dsl.alias"), ("numpy", "torch")),
     "harness/run/frames.py": ((), ()),
@@ -137,10 +139,21 @@ FLOORS = {
     ),
     "harness/run/gpu_lock.py": ((), ()),
     "harness/host": ((*_RUN, "harness.host"), ("fabric", "paramiko")),
-    "harness/host/agent.py": (("harness.run.frames", "harness.run.supervisor", "harness.host.remote_env"), ()),
-    "harness/host/remote_env.py": ((), ()),
+    "harness/host/agent.py": (
+        (
+            "harness.run.frames",
+            "harness.run.gpu_lock",
+            "harness.run.supervisor",
+            "harness.host.remote_env",
+            "harness.host.supplies",
+        ),
+        (),
+    ),
+    "harness/host/remote_env.py": (("harness.host.supplies",), ()),
+    "harness/host/supplies.py": ((), ()),
+    "harness/fleet": ((*_RECORDS, "harness.fleet", "harness.judge"), ()),
     "harness/comparison": ((*_RUN, "harness.comparison"), ("numpy",)),
-    "harness/records": (_RECORDS, ("numpy",)),
+    "harness/records": (_RECORDS, ("numpy", "packaging")),
     "harness/reporting": ((*_RECORDS, "harness.reporting"), ("numpy",)),
     "harness/capsules": (("harness",), ("numpy",)),
     "harness/capsules/replay.py": ((), ("numpy", "cuda")),
@@ -166,7 +179,7 @@ EXCEPTIONS = {
     "dsl/launch/nvidia/tensors.py": ((), ("cutlass",)),
     "dsl/core/ir/mlir.py": ((), tuple(BINDINGS)),
     "harness/capsules/capsule_file.py": ((), ("_pytest",)),
-    "harness/reporting/text_report.py": (("harness.judge.Verdict",), ()),  # a type only
+    "harness/reporting/text_report.py": (("harness.verdict.Verdict",), ()),  # a type only
 }
 
 
@@ -299,7 +312,14 @@ LAZY = {
     ),
     "dsl/emulator/execute/program.py": ("dsl.emulator.execute.compilation", "dsl.emulator.ptx.parse"),
     "dsl/launch/argument/abi.py": ("dsl.tile.tensor",),
-    "dsl/launch/call/jit.py": ("dsl.launch.call.ffi_function", "dsl.launch.call.readable_text"),
+    "dsl/cutlass/cute/runtime.py": ("dsl.launch.call.ffi_function",),
+    "dsl/launch/call/exported.py": ("dsl.launch.call.ffi_function",),
+    "dsl/launch/call/ffi_function.py": ("dsl.launch.export.object_file",),
+    "dsl/launch/call/jit.py": (
+        "dsl.launch.call.ffi_function",
+        "dsl.launch.call.readable_text",
+        "dsl.launch.export.object_file",
+    ),
     "dsl/launch/devices/choice.py": (
         "dsl.launch.devices.cuda",
         "dsl.launch.devices.emulated",
@@ -335,21 +355,42 @@ LAZY = {
     "harness/commands.py": (
         "harness.capsules.capsule_file",
         "harness.pending",
+        "harness.review",
         "harness.records.differ",
         "harness.records.index",
         "harness.records.query",
         "harness.records.tables",
     ),
+    "harness/fleet/command.py": (
+        "harness.fleet.listing",
+        "harness.fleet.targets",
+        "harness.host.hosts",
+        "harness.host.settings",
+    ),
     "harness/host/connection.py": ("harness.host.ssh",),
-    "harness/host/hosts.py": ("harness.host.connection", "harness.host.releases", "harness.host.ssh"),
+    "harness/compare_command.py": (
+        "harness.missing_runs",
+        "harness.records.changes",
+        "harness.records.index",
+        "harness.records.query",
+        "harness.records.sides",
+        "harness.records.tables",
+    ),
+    "harness/missing_runs.py": ("harness.judge",),
+    "harness/host/hosts.py": (
+        "harness.host.connection",
+        "harness.host.releases",
+        "harness.host.slurm",
+        "harness.host.ssh",
+    ),
     "harness/pending.py": (
         "harness.claim.repro_file",
         "harness.comparison.compare",
         "harness.comparison.golden",
         "harness.comparison.unused_goldens",
-        "harness.judge",
         "harness.reporting.text_report",
         "harness.run.result",
+        "harness.verdict",
     ),
     "harness/plugin.py": (
         "harness.claim.findings",
@@ -368,6 +409,10 @@ LAZY = {
         "harness.claim.findings",
         "harness.comparison.golden",
         "harness.comparison.unused_goldens",
+        "harness.fleet.door",
+        "harness.fleet.events",
+        "harness.fleet.fleet",
+        "harness.fleet.targets",
         "harness.host.hosts",
         "harness.host.releases",
         "harness.host.settings",
@@ -377,6 +422,7 @@ LAZY = {
         "harness.reporting.text_report",
         "harness.run.result",
         "harness.run.transport",
+        "harness.verdict",
     ),
 }
 

@@ -227,6 +227,8 @@ def _result(path: Path, cases: dict[str, dict[str, Any]]) -> Result:
         for launch in recorded.launches:
             _check_recorded(launch)
         _check_launches(said.result, recorded.launches, len(data))
+        if "form" not in case:  # of an instruction form that is as predicted the changes are left out
+            _check_predicted(said.result, case["launches"])
         device = {key: value for key, value in dataclasses.asdict(said.device).items() if value is not None}
         ended = {key: value for key, value in table["result"].items() if key in _ENDED and value is not None}
         case = case | {"versions": recorded.versions, "compiler": recorded.compiler}
@@ -268,6 +270,15 @@ def _check_launches(ended: _Ended, recorded: list[_Launch], data_bytes: int) -> 
                 ends = [row.bytes + row.size] + ([] if row.mask is None else [row.mask - (-row.size // 8)])
                 if max(ends) > data_bytes:
                     raise ValueError(f"it names byte {max(ends)} of a data file of {data_bytes}")
+
+
+def _check_predicted(ended: _Ended, recorded: list[dict[str, Any]]) -> None:
+    """Whether a launch that says it is as predicted changed what was predicted. Raises ValueError."""
+    for number, (launch, line) in enumerate(zip(ended.launches, recorded, strict=False), 1):
+        predicted = {str(region) for region, rows in (line.get("predicted") or {}).items() if rows}
+        left = sorted(predicted - {region for region, rows in launch.changes.items() if rows})
+        if launch.as_predicted and left:
+            raise ValueError(f"launch {number} is said to be as predicted, but changed nothing of region {left[0]}")
 
 
 def _check_place(whose: str, at: int, size: int, region: str, launch: _Launch) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 _CASE = re.compile(r"[^\W\d]\w*=(?!=)")
 _FILE_AND_CASE = re.compile(r"(\S+) ([^\W\d]\w*=(?!=)\S*)")  # with a space between them
-_COMPILER = re.compile(r"(::[\w.@+-]+) (embedded|nvidia)(?:==([\w.]+))?(?=::|$)")
+_COMPILER = re.compile(r"(::[\w.@+-]+(?::[\w.@+-]+)?) (embedded|nvidia)(?:==([\w.]+))?(?=::|$)")
 _PARAMETER = re.compile(r"(\w+)=([\w.+-]+),?")
 
 

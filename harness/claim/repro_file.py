@@ -13,7 +13,7 @@ Nothing here imports the file, a compiler or numpy; reading one repro costs abou
     # poison = true                   run it twice over different contents of new memory: what differs was not written
     # outcome = "rejected"            the claim is an outcome without arrays: rejected | trap | deadlock, or what a
     #                                 checker finds: out_of_bounds | misaligned | race ... (findings.py); fault: any
-    # nvidia = { rejected = "ID" }    NVIDIA's compiler refuses the program; or { outputs = { out = [1] } }: differs
+    # nvidia = { rejected = "ID" }    NVIDIA's compiler refuses the program; or { "<4.7" = { ... } }: expectation.py
     # silicon = "h100"                the bits are this GPU's: on another one the case is skipped
     # evidence = "published:KEY"      expected() has values that were published; bibliography.toml has the KEY
     # timeout = 20                    seconds for one case (default 60)
@@ -38,7 +38,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-from harness.claim import findings, output_rules
+from harness.claim import expectation, findings, output_rules
+from harness.claim.expectation import Expectations
 from harness.claim.rule import Rule
 
 KNOWN_KEYS = {
@@ -47,7 +48,10 @@ KNOWN_KEYS = {
     "compare": 'a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "set" | "pred:NAME" | "undef" }',
     "evidence": 'where the values of expected() were published: "published:KEY", a KEY of bibliography.toml',
     "mask": 'a table of output name to the boolean array that says where it counts: { out = "valid" }',
-    "nvidia": 'where NVIDIA\'s compiler ends otherwise: { rejected = "its id" } or { outputs = { out = [1, 2] } }',
+    "nvidia": (
+        'where NVIDIA\'s compiler ends otherwise: { rejected = "its id" }, { outputs = { out = [1, 2] } } or '
+        '{ xfail = "why" }; of some releases: { "<4.7" = { rejected = "its id" } }'
+    ),
     "outcome": (
         'the outcome of the claim: "outputs" (the default) | "rejected" | "trap" | '
         '"deadlock" | "fault", or a fault by its name, as in "misaligned"'
@@ -86,18 +90,6 @@ class ReproError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Otherwise:
-    """How a program ends under another compiler than ours, where that is not what the claim says.
-
-    rejected: the diagnostic's id, or words of the message where it has no id; None where it compiles. outputs: nested
-    lists of the values of those outputs that differ.
-    """
-
-    rejected: str | None = None
-    outputs: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Check:
     """One CHECK line. `when` maps parameter names to the labels for which it holds."""
 
@@ -124,7 +116,7 @@ class Repro:
     has_expected: bool
     needs: tuple[str, ...] = ()
     requires_python: str = ">=3.11"
-    nvidia: Otherwise | None = None
+    nvidia: Expectations = field(default_factory=Expectations)
     allowed: Mapping[str, list[Any]] = field(default_factory=dict)
     mask: Mapping[str, str] = field(default_factory=dict)
     runs: int = 1
@@ -226,7 +218,7 @@ def read(path: Path) -> Repro:
         has_expected=any(isinstance(n, ast.FunctionDef) and n.name == "expected" for n in tree.body),
         needs=source.needs(),
         requires_python=source.requires_python(),
-        nvidia=source.nvidia(table),
+        nvidia=expectation.read(source, table),
         **output_rules.read(source, table, tree),
     )
     return repro
@@ -381,22 +373,6 @@ class _Source:
             fix = f"write {KNOWN_KEYS['outcome']}; the faults are {faults}"
             self.key_error("outcome", "BAD_OUTCOME", f"is {outcome!r}", fix)
         return outcome
-
-    def nvidia(self, table: dict[str, Any]) -> Otherwise | None:
-        one = table.get("nvidia")
-        if one is None:
-            return None
-        fix = 'write { rejected = "UNSUP_EARLY_EXIT" }, or { outputs = { out = [1, 2] } } with the values that differ'
-        if not isinstance(one, dict) or len(one) != 1 or next(iter(one)) not in ("rejected", "outputs"):
-            self.key_error("nvidia", "BAD_NVIDIA", "says neither of `rejected` and `outputs`", fix)
-        rejected, outputs = one.get("rejected"), one.get("outputs", {})
-        if "rejected" in one and not (isinstance(rejected, str) and rejected):
-            self.key_error("nvidia", "BAD_NVIDIA", f"has rejected = {rejected!r}, which is not a diagnostic id", fix)
-        if "outputs" in one and not (isinstance(outputs, dict) and outputs):
-            self.key_error("nvidia", "BAD_NVIDIA", "has `outputs` that name none", fix)
-        if outputs and table.get("outcome", "outputs") != "outputs":
-            self.key_error("nvidia", "BAD_NVIDIA", "has `outputs`, but the claim is an outcome without any", fix)
-        return Otherwise(rejected, outputs)
 
     def timeout_s(self, table: dict[str, Any]) -> float:
         timeout = table.get("timeout", DEFAULT_TIMEOUT_S)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.claim import case_id
 from harness.claim.repro_file import Case
 from harness.claim.rule import Rule
 from harness.comparison.compare import Difference
@@ -73,7 +74,11 @@ def wrong(case: Case, outcome: Outcome) -> tuple[str, str, list[Difference]] | N
             if rule.mode == "pred" and not (one.preds[name].raw != 0).all():
                 return _refused(name, rule, array, one.preds[name])
     if outcome.uncounted:
-        return "too many outcomes", f"run() gave {SHOWN_OUTCOMES} and more different outcomes\n{_table(outcome)}", []
+        return (
+            "too many outcomes",
+            f"run() gave {SHOWN_OUTCOMES} and more different outcomes\n{_table(case, outcome)}",
+            [],
+        )
     for other in outcome.others:
         differing = _unlike(case, outcome.outputs, other.outputs, counts, "another run of the same program")
         if differing:
@@ -117,7 +122,7 @@ def _not_allowed(case: Case, outcome: Outcome, name: str, array: Array, count: i
     allowed = ", ".join(map(str, case.repro.allowed[name]))
     of = f" in {count} of {runs(outcome)} runs" if runs(outcome) > 1 else ""
     text = f"`{name}` is {array.values().tolist()}{of}; allowed are {allowed}"
-    return text + (f"\n{_table(outcome)}" if runs(outcome) > 1 else "")
+    return text + (f"\n{_table(case, outcome)}" if runs(outcome) > 1 else "")
 
 
 def _refused(name: str, rule: Rule, array: Array, said: Array) -> tuple[str, str, list[Difference]]:
@@ -150,22 +155,26 @@ def _values(outputs: dict[str, Array]) -> dict[str, Any]:
     return {n: a.values().tolist() if a.raw.size <= 64 else f"{a.dtype.name} {a.shape}" for n, a in outputs.items()}
 
 
-def _table(outcome: Outcome) -> str:
+def _name(case: Case) -> str:
+    return case_id.name(case.repro.path.stem, case.name)
+
+
+def _table(case: Case, outcome: Outcome) -> str:
     seen = histogram(outcome) or []
     lines = [f"    {one['count']:8} {one['outputs']}" for one in seen[:SHOWN_OUTCOMES]]
-    return "\n".join([f"seen in {runs(outcome)} runs:", *lines])
+    return "\n".join([f"{_name(case)}, seen in {runs(outcome)} runs:", *lines])
 
 
 def notes(case: Case, outcome: Outcome) -> list[str]:
     """What is worth telling of an outcome that is as it should be."""
     tables = []
     if runs(outcome) > 1:
-        tables.append(_table(outcome))
+        tables.append(_table(case, outcome))
         for name, values in case.repro.allowed.items():
             arrays = [one.outputs[name] for one in (outcome, *outcome.others) if name in one.outputs]
             unseen = [str(value) for value in values if not any(_is(array, value) for array in arrays)]
             if unseen:
-                tables.append(f"`{name}`: allowed, but never seen: {', '.join(unseen)}")
+                tables.append(f"{_name(case)}, `{name}`: allowed, but never seen: {', '.join(unseen)}")
     for name, rule in case.repro.compare.items():
         if rule.mode == "undef" and name in outcome.refilled:
             a, b = outcome.outputs[name], outcome.refilled[name]

@@ -3,9 +3,10 @@
 Its source comes over the connection (see `remote.py`), so nothing is installed for it: standard library only, and
 Python 3.8, which is older than what repros need. It starts a supervisor for each environment and passes frames on.
 
-Frames (see `frames.py`) come in on stdin and go out on stdout. In: `ping`, and one call at a time. Out: `hello`
-once, `pong`, any number of `note` (text for a person) and `started`, and the answer to a call: `reply`, or `down`,
-whose text says why the host could not do it. Where nothing came in for `lease_s` seconds, or stdin ends, everything
+Frames (see `frames.py`) come in on stdin and go out on stdout. In: `ping`, and calls, each with its number and its
+lane. Out: `hello` once, `pong`, and of each call, with its number, any number of `note` (text for a person) and
+`started`, then the answer: `reply`, or `down`, whose text says why the host could not do it. A lane does one thing at a
+time, lanes work side by side: one for each GPU. Where nothing came in for `lease_s` seconds, or stdin ends, everything
 below this process is killed.
 """
 
@@ -28,21 +29,26 @@ import time
 import traceback
 from typing import Any
 
-from harness.host import remote_env
-from harness.host.remote_env import Refused
+from harness.host import remote_env, supplies
+from harness.host.supplies import Refused, Unreachable
+from harness.run import gpu_lock
 from harness.run.frames import BadFrame, read_exactly, read_frame, write_frame
-from harness.run.supervisor import kill_descendants
+from harness.run.supervisor import descendants, kill_descendants
 
-PROTOCOL = 1
+PROTOCOL = 2
+HELLO = 0  # the number of the call that nobody made
 RUN_MARK = "GPU_REPRO_RUN"  # in the environment of everything a run starts
+LANE_MARK = "GPU_REPRO_LANE"  # and of everything a supervisor does
+KEPT_SUPERVISORS = 2  # of a lane; each may hold 1 GB
 PUT_LIMIT_BYTES = 256 << 20
 _SWEEP_AFTER_S = 60.0  # a run's folder without its lock is left over, unless it is this young
 _SAID_BYTES = 4000
+_END_S = 5.0
 _PR_SET_CHILD_SUBREAPER = 36
 
 
 class Agent:
-    """Serves one client. The main thread reads; one worker thread does what is asked, in order."""
+    """Serves one client. The main thread reads; a thread for each lane does what is asked of it, in order."""
 
     def __init__(self, calls_fd: int, answers_fd: int, hello: dict[str, Any]) -> None:
         self.calls_fd, self.answers_fd, self.hello = calls_fd, answers_fd, hello
@@ -50,10 +56,10 @@ class Agent:
         self.cache = remote_env.folder(hello["cache"])
         self.run_folder = os.path.join(self.cache, "runs", self.run_id)
         self.lock = -1
-        self.calls: queue.Queue = queue.Queue()
+        self.lanes: dict[str, Lane] = {}
+        self.preparing = threading.Lock()  # one environment at a time: others would only wait for its lock
         self.writing = threading.Lock()
         self.leaving = threading.Event()
-        self.supervisors: dict[str, Supervisor] = {}
 
     def serve(self) -> None:
         """Answer until stdin ends or the lease does."""
@@ -66,18 +72,18 @@ class Agent:
             self.lock = make_run_folder(self.run_folder)
             sweep(self.cache, self.run_id)
         except OSError as error:
-            self.send({"kind": "down", "text": error_text(error)})
+            self.send({"kind": "down", "text": error_text(error), "call": HELLO})
             self.leave()
         self.send(
             {
                 "kind": "hello",
+                "call": HELLO,
                 "protocol": PROTOCOL,
                 "python": sys.version.split()[0],
                 "machine": os.uname().machine,
                 "packages": remote_env.packages(self.cache),
             }
         )
-        threading.Thread(target=self.work, daemon=True).start()
         try:
             while True:
                 frame = read_frame(self.read, PUT_LIMIT_BYTES)
@@ -86,7 +92,7 @@ class Agent:
                 if frame[0].get("kind") == "ping":
                     self.pong()
                 else:
-                    self.calls.put(frame)
+                    self.lane(str(frame[0].get("lane", ""))).calls.put(frame)
         except (BadFrame, OSError):
             pass  # the client is gone, or is none
         self.leave()
@@ -106,18 +112,28 @@ class Agent:
 
     def send(self, header: dict[str, Any], buffers: Any = ()) -> None:
         with self.writing:
-            write_frame(self.answers_fd, header, buffers)
+            self.write(header, buffers)
+
+    def write(self, header: dict[str, Any], buffers: Any = ()) -> None:
+        """A frame; an end of line behind it makes a program that passes on whole lines pass it on."""
+        write_frame(self.answers_fd, header, buffers)
+        if self.hello.get("lines"):
+            os.write(self.answers_fd, b"\n")
 
     def pong(self) -> None:
         """Tell that this process lives; an answer that is being written tells as much."""
         if self.writing.acquire(blocking=False):
             try:
-                write_frame(self.answers_fd, {"kind": "pong"})
+                self.write({"kind": "pong"})
             finally:
                 self.writing.release()
 
-    def note(self, text: str) -> None:
-        self.send({"kind": "note", "text": text})
+    def lane(self, name: str) -> Lane:
+        """The lane of this name, whose thread starts when it is first named."""
+        if name not in self.lanes:
+            self.lanes[name] = Lane(self, len(self.lanes))
+            threading.Thread(target=self.lanes[name].work, daemon=True).start()
+        return self.lanes[name]
 
     def leave(self) -> None:
         """Kill everything below, remove the run's folder, end."""
@@ -126,23 +142,42 @@ class Agent:
         shutil.rmtree(self.run_folder, ignore_errors=True)
         os._exit(0)
 
+
+class Lane:
+    """What happens one after another: a GPU, or what is asked of the host itself."""
+
+    def __init__(self, agent: Agent, number: int) -> None:
+        self.agent, self.cache, self.number = agent, agent.cache, number
+        self.calls: queue.Queue = queue.Queue()
+        self.call: Any = None  # the number of the one that is answered now
+        self.supervisors: dict[str, Supervisor] = {}  # by environment, the last used last
+        self.made = 0
+
+    def send(self, header: dict[str, Any], buffers: Any = ()) -> None:
+        self.agent.send(dict(header, call=self.call), buffers)
+
+    def note(self, text: str) -> None:
+        self.send({"kind": "note", "text": text})
+
     def work(self) -> None:
-        while not self.leaving.is_set():
+        while not self.agent.leaving.is_set():
             header, buffers = self.calls.get()
+            self.call = header.get("call")
             try:
                 answer: Any = getattr(self, "do_" + str(header.get("kind")))(header, buffers)
             except (Refused, BadFrame, OSError) as error:
-                answer = {"kind": "down", "text": error_text(error)}, []
+                offline = isinstance(error, Unreachable)
+                answer = {"kind": "down", "text": error_text(error), "offline": offline}, []
             except BaseException:
                 answer = {"kind": "down", "text": "the agent failed:\n" + traceback.format_exc()[-_SAID_BYTES:]}, []
-            if not self.leaving.is_set():
+            if not self.agent.leaving.is_set():
                 try:
                     self.send(*answer)
                 except OSError:
-                    self.leave()
+                    self.agent.leave()
 
     def do_device(self, header: dict, buffers: list) -> tuple[dict, list]:
-        """Run the probe of the CUDA device; what it found, or why there is none."""
+        """Run the probe of the CUDA devices; what it found and who holds them, or why there are none."""
         argv = [sys.executable, "-I", "-c", header["probe"]]
         environment = dict(os.environ, **header["variables"])
         try:
@@ -153,14 +188,45 @@ class Agent:
         except subprocess.TimeoutExpired:
             raise Refused("the CUDA driver did not answer within %g s" % header["timeout_s"]) from None
         said = (done.stderr.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
-        facts = json.loads(done.stdout.decode()) if done.returncode == 0 else None
-        return {"kind": "reply", "facts": facts, "why": said}, []
+        gpus = json.loads(done.stdout.decode()) if done.returncode == 0 else []
+        holders = [gpu_lock.holder(gpu["uuid"]) for gpu in gpus]
+        return {"kind": "reply", "gpus": gpus, "holders": holders, "why": said}, []
 
     def do_put(self, header: dict, buffers: list) -> tuple[dict, list]:
-        """Keep a package, or uv itself, under its hash."""
-        keep = remote_env.keep_uv if header["what"] == "uv" else remote_env.keep_package
-        keep(self.cache, header["sha256"], buffers[0])
+        """Keep our package under its hash, or uv, which came in pieces."""
+        if header["what"] == "uv":
+            with open(supplies.use(self.cache, header["sha256"], "uv"), "rb") as file:
+                remote_env.keep_uv(self.cache, header["sha256"], file.read())
+            shutil.rmtree(os.path.dirname(file.name))
+        else:
+            remote_env.keep_package(self.cache, header["sha256"], buffers[0])
         return {"kind": "reply"}, []
+
+    def do_stored(self, header: dict, buffers: list) -> tuple[dict, list]:
+        """How many bytes of some files are here."""
+        return {"kind": "reply", "sizes": supplies.stored(self.cache, header["files"])}, []
+
+    def do_piece(self, header: dict, buffers: list) -> tuple[dict, list]:
+        """Keep a piece of a file."""
+        about = header["sha256"], header["name"], header["offset"], header["total"]
+        return {"kind": "reply", "sizes": [supplies.append(self.cache, *about, buffers[0])]}, []
+
+    def do_equipment(self, header: dict, buffers: list) -> tuple[dict, list]:
+        """What is here of what an environment is made with."""
+        environment = header["environment"]
+        uv, variables = remote_env.find_uv(self.cache), environment["variables"]
+        wanted = environment.get("python") if environment["kind"] == "managed" else None
+        python, version = supplies.find_python(uv, wanted, variables) if wanted else ("", "")
+        return {
+            "kind": "reply",
+            "is_made": environment["kind"] == "managed" and remote_env.is_made(environment, self.cache),
+            "uv": uv,
+            "python": python,
+            "python_version": version,
+            "machine": os.uname().machine,
+            "libc": supplies.libc(),
+            "no_way_out": supplies.no_way_out(variables),
+        }, []
 
     def do_uv(self, header: dict, buffers: list) -> tuple[dict, list]:
         """Where uv is, or None."""
@@ -169,13 +235,9 @@ class Agent:
 
     def do_job(self, header: dict, buffers: list) -> tuple[dict, list]:
         """Run a job in its environment, and pass on what the supervisor says."""
-        key = json.dumps(header["environment"], sort_keys=True)
-        if key not in self.supervisors:
-            command = remote_env.prepare(header["environment"], self.cache, header["package"], self.note)
-            self.supervisors[key] = Supervisor(command, self.run_folder)
-        supervisor = self.supervisors[key]
+        supervisor = self.supervisor(header)
         try:
-            supervisor.start(self.hello["protocol"])
+            supervisor.start(self.agent.hello["protocol"])
             self.send({"kind": "started"})
             write_frame(supervisor.stdin, header["job"])
             while True:
@@ -185,20 +247,37 @@ class Agent:
                 self.send(*frame)
         except (BadFrame, OSError) as error:
             said = supervisor.last_words()
-            self.supervisors.clear()
-            kill_descendants()
+            while self.supervisors:
+                self.supervisors.popitem()[1].end()
             raise Refused("%s%s" % (error_text(error), said)) from None
+
+    def supervisor(self, header: dict) -> Supervisor:
+        """That of the environment; of those not used for long one ends."""
+        key = json.dumps(header["environment"], sort_keys=True)
+        supervisor = self.supervisors.pop(key, None)
+        if supervisor is None:
+            while len(self.supervisors) >= KEPT_SUPERVISORS:
+                self.supervisors.pop(next(iter(self.supervisors))).end()
+            with self.agent.preparing:
+                about = header["environment"], self.cache, header["package"], self.note
+                command = remote_env.prepare(*about, header.get("brought"))
+            self.made += 1
+            mark = "%s/%d/%d" % (self.agent.run_id, self.number, self.made)
+            supervisor = Supervisor(command, self.agent.run_folder, mark)
+        self.supervisors[key] = supervisor
+        return supervisor
 
     def do_doctor(self, header: dict, buffers: list) -> tuple[dict, list]:
         """What is on this host; with `fix`, what was left over is removed."""
-        return {"kind": "reply", "found": doctor(self.cache, self.run_id, header["fix"], header["prune_s"])}, []
+        found = doctor(self.cache, self.agent.run_id, header["fix"], header["prune_s"])
+        return {"kind": "reply", "found": found}, []
 
 
 class Supervisor:
     """A supervisor in one environment, started when a job first needs it."""
 
-    def __init__(self, command: remote_env.Command, run_folder: str) -> None:
-        self.command, self.run_folder = command, run_folder
+    def __init__(self, command: remote_env.Command, run_folder: str, mark: str) -> None:
+        self.command, self.run_folder, self.mark = command, run_folder, mark
         self.process: Any = None
         self.errors: Any = None
 
@@ -211,6 +290,7 @@ class Supervisor:
             return
         self.errors = tempfile.TemporaryFile(dir=self.run_folder)
         variables = dict(os.environ, TMPDIR=self.run_folder, **self.command.variables)
+        variables[LANE_MARK] = self.mark
         for name in ("PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH"):
             variables.pop(name, None)
         self.process = subprocess.Popen(
@@ -242,6 +322,42 @@ class Supervisor:
         self.errors.seek(0)
         text = self.errors.read()[-_SAID_BYTES:].decode("utf-8", "replace").strip()
         return "%s:\n%s" % (ended, text) if text else ended
+
+    def end(self) -> None:
+        """Kill it and what it started, also what left it; what other lanes run goes on."""
+        if self.process is None:
+            return
+        mark = ("%s=%s\0" % (LANE_MARK, self.mark)).encode()
+        end = time.monotonic() + _END_S
+        while time.monotonic() < end:
+            alive = [pid for pid in descendants() if mark in environ(pid)]
+            if self.process.poll() is None:
+                alive.append(self.process.pid)
+            if not alive:
+                break
+            for pid in alive:
+                kill(pid)
+            time.sleep(0.002)
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.errors.close()
+
+
+def environ(pid: int) -> bytes:
+    """The environment a process began with; nothing of one that is gone, or a zombie."""
+    try:
+        with open("/proc/%d/environ" % pid, "rb") as file:
+            return file.read() + b"\0"
+    except OSError:
+        return b""
+
+
+def kill(pid: int) -> None:
+    """Kill a process that may be gone."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except OSError:
+        pass
 
 
 def error_text(error: BaseException) -> str:
@@ -295,9 +411,8 @@ def marked(runs: list[str]) -> dict[int, str]:
     for entry in os.listdir("/proc"):
         try:
             if entry.isdigit() and int(entry) != os.getpid():
-                with open("/proc/%s/environ" % entry, "rb") as file:
-                    environ = file.read() + b"\0"
-                if any(mark in environ for mark in marks):
+                variables = environ(int(entry))
+                if any(mark in variables for mark in marks):
                     with open("/proc/%s/cmdline" % entry, "rb") as file:
                         commands[int(entry)] = file.read().replace(b"\0", b" ").decode("utf-8", "replace").strip()
         except OSError:

@@ -1,30 +1,30 @@
-"""Running on a host over SSH: one connection and one agent for each host and process.
+"""Running on a host over SSH: one connection and one agent for each host, whatever runs there at once.
 
 The agent's source goes over the connection's stdin, so that nothing is installed for it. A thread here reads what the
 agent says and another shows it that this process lives; each side gives up when it hears nothing from the other.
+Calls have numbers, and an answer has that of its call; a call names its lane, and each lane does one thing at a time.
 """
 
 from __future__ import annotations
 
-import hashlib
+import itertools
 import json
-import os
 import queue
 import secrets
 import shlex
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from harness.host import agent, local_uv, own_wheel
+from harness.host import agent, offline, own_wheel, releases, wheels
 from harness.host.settings import Settings
 from harness.run import frames, reply
 from harness.run.frames import BadFrame, pack_frame, read_frame
-from harness.run.transport import RESULT_LIMIT_BYTES, SLACK_S, WARM_S, Job, LinkDown, Progress
+from harness.run.transport import RESULT_LIMIT_BYTES, SLACK_S, WARM_S, Declined, Job, LinkDown, Progress
 from harness.terminal import printable
 
 if TYPE_CHECKING:
@@ -45,8 +45,16 @@ SHOWN_NOTE = 500
 TELL_AFTER_S, TELL_EVERY_S = 2.0, 10.0  # what lasts is told
 PIECE_BYTES = 1 << 20
 MAGIC = b"\0GPU-REPRO\n"
+HELLO = 0  # the number of the call that nobody made
 SASS_TOOLS = ["nvidia-cuda-nvcc>=13.0", "nvidia-cuda-nvdisasm>=13.0"]  # in an environment that we make
-SENT = ("run.frames", "run.supervisor", "host.remote_env", "host.agent")  # in the order in which they need one another
+SENT = (
+    "run.frames",
+    "run.gpu_lock",
+    "run.supervisor",
+    "host.supplies",
+    "host.remote_env",
+    "host.agent",
+)  # in the order in which they need one another
 
 # What the shell there is told: find a Python, and let it read its program. Data never goes this way.
 _READ = (
@@ -118,18 +126,59 @@ class _Clock:
                 self._note(Progress(f"{self._name}: {self._text(now - self._began)}"))
 
 
-class Link:
-    """A connection with an agent at its end. Raises LinkDown from every method but `close`."""
+class _Talk:
+    """What is told of one call while it lasts."""
 
-    def __init__(self, address: Address, settings: Settings) -> None:
+    def __init__(self, header: dict[str, Any], name: str, note: Note) -> None:
+        self.is_running = False
+        self._name, self._note, self._phase = name, note, _PHASES.get(str(header.get("kind")), "at work")
+        self.clock = _Clock(lambda seconds: f"{self._phase} ({seconds:.0f} s)", name, note)
+
+    def tell(self, text: str) -> None:
+        if self._note:
+            self._note(f"{self._name}: {text}")
+        self.clock.restart()
+
+    def start(self) -> None:
+        """The repro's process is there."""
+        self.is_running, self._phase = True, "running"
+        self.clock.restart()
+
+
+class Way(Protocol):
+    """How to come to where the agent runs, where that is not the host of the address itself."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def command(self) -> str:
+        """What starts the agent's Python."""
+        ...
+
+    def connect(self) -> tuple[Any, Any]:
+        """A connection, and the process it goes through or None. Raises LinkDown."""
+        ...
+
+
+class Link:
+    """A connection with an agent at its end. Raises LinkDown from every method but `close`.
+
+    What comes by a `way` comes in whole lines, so that a frame has an end of line behind it.
+    """
+
+    def __init__(self, address: Address, settings: Settings, way: Way | None = None) -> None:
         from harness.host import ssh
 
         try:
-            self.connection, self.gateway = ssh.connect(address)
+            self.connection, self.gateway = way.connect() if way else ssh.connect(address)
         except ssh.CannotConnect as error:
             raise LinkDown(str(error)) from None
-        self.name = address.alias
-        self._answers: queue.Queue[tuple[dict[str, Any], list[bytes]] | str] = queue.Queue(MOST_WAITING)
+        self.name, self._command = (way.name, way.command) if way else (address.alias, BOOT)
+        self._in_lines = way is not None
+        self._answers: dict[int, queue.Queue[tuple[dict[str, Any], list[bytes]] | str]] = {}  # of calls in progress
+        self._numbers, self._last_word = itertools.count(1), ""
+        self._answering = threading.Lock()
         self._sending = threading.Lock()
         self._closed = threading.Event()  # by this side
         self._ended = threading.Event()  # nothing more will come
@@ -147,18 +196,22 @@ class Link:
             transport: Any = self.connection.transport
             self.channel = transport.open_session(timeout=HELLO_S)
             self.channel.settimeout(HELLO_S)
-            self.channel.exec_command(BOOT)
+            self.channel.exec_command(self._command)
             self._skip_noise()
             hello = {"protocol": frames.PROTOCOL, "lease_s": LEASE_S, "cache": settings.cache}
+            hello["lines"] = self._in_lines
             self.channel.sendall(_program(hello | {"run": f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"}))
         except (OSError, EOFError, paramiko.SSHException) as error:
             raise LinkDown(f"the agent did not start: {error or type(error).__name__}") from None
         self.channel.settimeout(DEAD_S)
         self._ended.clear()
+        greeting = self._expect(HELLO)
         threading.Thread(target=self._listen, daemon=True).start()
         threading.Thread(target=self._beat, daemon=True).start()
-        self.hello = understood(reply.Hello, self._answer(HELLO_S)[0])
+        self.hello = understood(reply.Hello, self._answer(greeting, HELLO_S)[0])
+        self._forget(HELLO)
         self.packages, self.has_uv = set(self.hello.packages), False
+        self.equipped: dict[str, Any] = {}  # by environment: of what it is made there, where nothing is to be copied
         if self.hello.protocol != agent.PROTOCOL:
             theirs = self.hello.protocol
             raise LinkDown(f"the agent there speaks protocol {theirs}, but this machine speaks {agent.PROTOCOL}")
@@ -185,26 +238,52 @@ class Link:
         """In a thread: take frames off the channel until it ends, or nothing came for DEAD_S."""
         try:
             while frame := read_frame(self._read, RESULT_LIMIT_BYTES):
+                if self._in_lines:
+                    self._read(1)
                 if frame[0].get("kind") != "pong":
-                    self._offer(frame)
+                    self._offer(frame[0].get("call"), frame)
             said = printable(self._stderr().decode("utf-8", "replace")).strip()
-            self._offer("the connection was lost" + (f"; the host said:\n{said}" if said else ""))
+            self._end("the connection was lost" + (f"; the host said:\n{said}" if said else ""))
         except BadFrame as error:
-            self._offer(f"the agent sent an invalid frame: {printable(str(error))}")
+            self._end(f"the agent sent an invalid frame: {printable(str(error))}")
         except TimeoutError:
-            self._offer(f"the connection was lost: nothing arrived for {DEAD_S:g} s")
+            self._end(f"the connection was lost: nothing arrived for {DEAD_S:g} s")
         except (OSError, EOFError) as error:
-            self._offer(f"the connection was lost: {error}")
+            self._end(f"the connection was lost: {error}")
         finally:
             self._ended.set()
 
-    def _offer(self, answer: tuple[dict[str, Any], list[bytes]] | str) -> None:
+    def _offer(self, number: Any, answer: tuple[dict[str, Any], list[bytes]] | str) -> None:
         """Hand over what came; where nobody takes it nothing more is read, so that a flood stays with the host."""
         while not self._closed.is_set():
+            with self._answering:
+                answers = self._answers.get(number) if type(number) is int else None
+            if answers is None:
+                return  # of a call that was given up, or of none
             try:
-                return self._answers.put(answer, timeout=0.5)
+                return answers.put(answer, timeout=0.5)
             except queue.Full:
                 continue
+
+    def _end(self, why: str) -> None:
+        """Nothing more will come: tell every call, also those to come."""
+        with self._answering:
+            self._last_word = why
+            numbers = list(self._answers)
+        for number in numbers:
+            self._offer(number, why)
+
+    def _expect(self, number: int) -> queue.Queue[tuple[dict[str, Any], list[bytes]] | str]:
+        """Where the answers to a call will be."""
+        with self._answering:
+            answers = self._answers[number] = queue.Queue(MOST_WAITING)
+            if self._last_word:
+                answers.put(self._last_word)
+        return answers
+
+    def _forget(self, number: int) -> None:
+        with self._answering:
+            self._answers.pop(number, None)
 
     def _read(self, count: int) -> bytes:
         pieces = []
@@ -235,12 +314,14 @@ class Link:
                     sent += part.nbytes
                     clock.tell()
 
-    def _answer(self, timeout_s: float, clock: _Clock | None = None) -> tuple[dict[str, Any], list[bytes]]:
+    def _answer(
+        self, answers: queue.Queue, timeout_s: float, clock: _Clock | None = None
+    ) -> tuple[dict[str, Any], list[bytes]]:
         end = time.monotonic() + timeout_s
         while True:
             left = end - time.monotonic()
             try:
-                answer = self._answers.get(timeout=max(min(left, clock.wait_s()) if clock else left, 0))
+                answer = answers.get(timeout=max(min(left, clock.wait_s()) if clock else left, 0))
                 break
             except queue.Empty:
                 if left <= 0:
@@ -250,7 +331,8 @@ class Link:
         if isinstance(answer, str):
             raise LinkDown(answer)
         if answer[0].get("kind") == "down":
-            raise Declined(understood(reply.Said, answer[0]).text)
+            said = understood(reply.Said, answer[0])
+            raise (Offline if said.offline else Declined)(said.text)
         return answer
 
     def call(
@@ -262,22 +344,33 @@ class Link:
         started_timeout_s: float = 0.0,
     ) -> tuple[dict[str, Any], list[bytes]]:
         """The agent's answer. The time starts anew with each note; from `started` on it is `started_timeout_s`."""
+        number = next(self._numbers)
+        answers = self._expect(number)
+        name = str(header.get("lane") or self.name)
         try:
-            self._send(header, buffers, note)
+            self._send(header | {"call": number}, buffers, note)
+            return self._converse(answers, _Talk(header, name, note), timeout_s, started_timeout_s)
         except (OSError, EOFError) as error:
             raise LinkDown(f"the connection was lost: {error or 'nothing is taken'}") from None
-        phase = _PHASES.get(str(header.get("kind")), "at work")
-        clock = _Clock(lambda seconds: f"{phase} ({seconds:.0f} s)", self.name, note)
+        finally:
+            self._forget(number)
+
+    def _converse(
+        self, answers: queue.Queue, talk: _Talk, timeout_s: float, started_timeout_s: float
+    ) -> tuple[dict[str, Any], list[bytes]]:
+        """Tell what the agent tells, until it answers."""
         end = time.monotonic() + MOST_CALL_S
         while time.monotonic() < end:
-            answer = self._answer(timeout_s, clock)
+            try:
+                answer = self._answer(answers, timeout_s, talk.clock)
+            except Declined as error:
+                error.started = talk.is_running
+                raise
             if answer[0].get("kind") == "note":
-                if note:
-                    note(f"{self.name}: {understood(reply.Said, answer[0]).text[:SHOWN_NOTE]}")
-                clock.restart()
+                talk.tell(understood(reply.Said, answer[0]).text[:SHOWN_NOTE])
             elif answer[0].get("kind") == "started":
-                timeout_s, phase = started_timeout_s, "running"
-                clock.restart()
+                timeout_s = started_timeout_s
+                talk.start()
             else:
                 return answer
         raise LinkDown(f"no answer within {MOST_CALL_S:g} s")
@@ -296,8 +389,8 @@ class Link:
             self.gateway.close()
 
 
-class Declined(LinkDown):
-    """The agent answered that the host cannot do it; the connection is sound."""
+class Offline(Declined):
+    """The host has no way to a package index; the text says why."""
 
 
 def understood(cls: type[T], header: dict[str, Any]) -> T:
@@ -311,38 +404,60 @@ def understood(cls: type[T], header: dict[str, Any]) -> T:
 class Remote:
     """A transport to one host over SSH. It connects when first used; what refused once is not asked again."""
 
-    def __init__(self, address: Address, settings: Settings, note: Callable[[str], None] | None = None) -> None:
-        self.address, self.settings, self.note = address, settings, note
+    def __init__(self, address: Address, settings: Settings, note: Note = None, way: Way | None = None) -> None:
+        self.address, self.settings, self.note, self._way = address, settings, note, way
         self._link: Link | None = None
         self._refusal = ""
+        self._opening, self._bringing = threading.Lock(), threading.Lock()
+        self.is_offline = settings.offline is True
 
     def open(self) -> Link:
         """The link, made anew after it was lost. Raises LinkDown."""
-        if self._refusal:
-            raise LinkDown(self._refusal)
-        if self._link is None:
-            try:
-                self._link = Link(self.address, self.settings)
-            except LinkDown as error:
-                self._refusal = str(error)
-                raise
-        return self._link
+        with self._opening:
+            if self._refusal:
+                raise LinkDown(self._refusal)
+            if self._link is None:
+                try:
+                    self._link = Link(self.address, self.settings, self._way)
+                except LinkDown as error:
+                    self._refusal = str(error)
+                    raise
+            return self._link
+
+    def end(self) -> None:
+        """Close it for good: what is asked from now on is refused."""
+        self._refusal = self._refusal or "the run was ended"
+        self.close()
+
+    def lane(self, name: str, variables: Mapping[str, str]) -> Lane:
+        """A transport over this connection for one thing at a time, beside those of other lanes."""
+        return Lane(self, name, variables)
 
     def device(self, probe: str, timeout_s: float) -> tuple[dict[str, Any] | None, str]:
         """What the probe says of the host's CUDA device, or None and why there is none. Raises LinkDown."""
-        call = {"kind": "device", "probe": probe, "timeout_s": timeout_s, "variables": self.settings.variables}
+        rows, why = self.devices(probe, timeout_s, self.settings.variables)
+        return (rows[0][0], "") if rows else (None, why)
+
+    def devices(
+        self, probe: str, timeout_s: float, variables: Mapping[str, str]
+    ) -> tuple[list[tuple[dict[str, Any], reply.Holder | None]], str]:
+        """Every CUDA device there and who holds its lock, or nothing and why. Raises LinkDown."""
+        call = {"kind": "device", "probe": probe, "timeout_s": timeout_s, "variables": dict(variables)}
         probed = self._guard(lambda link: understood(reply.Probed, link.call(call, timeout_s=timeout_s + SLACK_S)[0]))
-        facts = probed.facts
-        if facts is None:
-            return None, probed.why
-        if not (facts.name and facts.arch and facts.driver):
-            lacks = next(key for key in ("name", "arch", "driver") if not getattr(facts, key))
-            raise LinkDown(f"what {self.address.alias} answered of its GPU is broken: it has no {lacks}")
         about = ("name", "arch", "driver", "uuid")
-        return {key: value for key in about if (value := getattr(facts, key))}, ""
+        for facts in probed.gpus:
+            lacks = next((key for key in about[:3] if not getattr(facts, key)), None)
+            if lacks:
+                raise LinkDown(f"what {self.address.alias} answered of its GPU is broken: it has no {lacks}")
+        rows = [{key: value for key in about if (value := getattr(facts, key))} for facts in probed.gpus]
+        return list(zip(rows, probed.holders, strict=False)), probed.why
 
     def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
-        return self._guard(lambda link: self._run(link, job))
+        return self._guard(lambda link: self._run(link, job, self.address.alias, {}))
+
+    def run_in_lane(self, job: Job, lane: str, variables: Mapping[str, str]) -> tuple[dict[str, Any], list[bytes]]:
+        """As `run`, beside what other lanes do, with more environment variables. Raises LinkDown."""
+        return self._guard(lambda link: self._run(link, job, lane, variables))
 
     def doctor(self, fix: bool, prune_s: float | None = None) -> reply.Found:
         """What is on the host; with `fix`, what runs left there is removed; environments unused for `prune_s` are too.
@@ -360,37 +475,84 @@ class Remote:
 
         return self._guard(ask)
 
-    def _run(self, link: Link, job: Job) -> tuple[dict[str, Any], list[bytes]]:
-        ours = own_wheel.ours()
-        if ours.sha256 not in link.packages:
-            put = {"kind": "put", "what": "package", "sha256": ours.sha256}
-            link.call(put, [ours.wheel], self.note, timeout_s=ENVIRONMENT_S)
-            link.packages.add(ours.sha256)
+    def lacks(self, has_gpu: bool) -> offline.Lack | None:
+        """What would be copied for repros that compile; None where the host fetches it itself. Raises LinkDown."""
+        needs = own_wheel.needs() + (SASS_TOOLS if has_gpu else [])
+        environment = self.settings.environment(needs, ">=3.11")
+        if self.settings.offline is False or environment["kind"] == "python":
+            return None
+
+        def ask(link: Link) -> offline.Lack | None:
+            try:
+                return offline.lack(link, environment, self.settings.python_archive, self.is_offline)
+            except reply.Misfit as error:
+                raise LinkDown(f"what the host answered is broken: {error}") from None
+
+        return self._guard(ask)
+
+    def _run(self, link: Link, job: Job, lane: str, variables: Mapping[str, str]) -> tuple[dict[str, Any], list[bytes]]:
+        with self._bringing:
+            ours = own_wheel.ours()
+            if ours.sha256 not in link.packages:
+                put = {"kind": "put", "what": "package", "sha256": ours.sha256}
+                link.call(put, [ours.wheel], self.note, timeout_s=ENVIRONMENT_S)
+                link.packages.add(ours.sha256)
         needs = (own_wheel.needs() if job.compiles else ["numpy"]) + list(job.needs)
         needs += SASS_TOOLS if job.sass and job.compiles and job.device == "cuda" else []
         environment = self.settings.environment(needs, job.requires_python)
+        environment["variables"] |= variables
         if self.settings.bootstrap and environment["kind"] != "python":
-            self._bring_uv(link)
-        call = {"kind": "job", "environment": environment, "package": ours.sha256, "job": asdict(job)}
+            with self._bringing:
+                self._bring_uv(link)
+        call = {"kind": "job", "lane": lane, "environment": environment, "package": ours.sha256, "job": asdict(job)}
         warm_s = WARM_S if job.warm and not job.fresh else 0.0
         run_s = job.timeout_s + warm_s + SLACK_S
-        return link.call(call, note=self.note, timeout_s=ENVIRONMENT_S, started_timeout_s=run_s)
+
+        def ask() -> tuple[dict[str, Any], list[bytes]]:
+            with self._bringing:
+                call["brought"] = self._equip(link, environment)
+            return link.call(call, note=self.note, timeout_s=ENVIRONMENT_S, started_timeout_s=run_s)
+
+        try:
+            return ask()
+        except Offline as error:
+            if self.is_offline or self.settings.offline is False:
+                raise
+            self.is_offline = True
+            self._tell(f"{self.address.alias} has no internet ({error}): what it needs is fetched here and copied")
+            return ask()
+
+    def _tell(self, text: str) -> None:
+        if self.note:
+            self.note(text)
+
+    def _equip(self, link: Link, environment: dict[str, Any]) -> dict[str, Any] | None:
+        """Bring a host without internet what this environment lacks, and say of what it is to be made."""
+        if not self.is_offline or environment["kind"] == "python":
+            return None
+        key = json.dumps({**environment, "variables": {}}, sort_keys=True)
+        cache = str(releases.cache_folder())
+        try:
+            if key in link.equipped:
+                return link.equipped[key]
+            brought = offline.equip(link, environment, self.settings.python_archive, cache, self._tell)
+        except (offline.CannotBring, OSError) as error:
+            raise Declined(f"{self.address.alias} has no internet, and it cannot be equipped: {error}") from None
+        except reply.Misfit as error:
+            raise LinkDown(f"what the host answered is broken: {error}") from None
+        link.equipped[key] = brought
+        return brought
 
     def _bring_uv(self, link: Link) -> None:
         """Give a host without uv this machine's, once."""
         if link.has_uv or understood(reply.Uv, link.call({"kind": "uv"})[0]).uv:
             link.has_uv = True
             return
-        if link.hello.machine != os.uname().machine:
-            raise Declined(f"its processor is {link.hello.machine}: this machine's uv does not run there")
         try:
-            data = local_uv.program().read_bytes()
-        except local_uv.NoUv as error:
-            raise Declined(f"the host has no uv, and this machine has none to copy there: {error}") from None
-        if self.note:
-            self.note(f"{self.address.alias}: bringing uv ({len(data) >> 20} MB)")
-        put = {"kind": "put", "what": "uv", "sha256": hashlib.sha256(data).hexdigest()}
-        link.call(put, [data], self.note, timeout_s=ENVIRONMENT_S)
+            offline.check_machine(link.hello.machine)
+            offline.bring(link, offline.Plan(wheels.own_file(wheels.uv_program(), "uv"), None, "", []), "", self._tell)
+        except offline.CannotBring as error:
+            raise Declined(f"{self.address.alias} has no uv, and none can be copied there: {error}") from None
         link.has_uv = True
 
     def _guard(self, ask: Callable[[Link], Any]) -> Any:
@@ -401,10 +563,28 @@ class Remote:
         except Declined:
             raise
         except BaseException:
-            self.close()
+            self._drop(link)
             raise
 
     def close(self) -> None:
-        link, self._link = self._link, None
+        self._drop(self._link)
+
+    def _drop(self, link: Link | None) -> None:
+        """Close this link; another that was made meanwhile stays."""
+        if self._link is link:
+            self._link = None
         if link is not None:
             link.close()
+
+
+class Lane:
+    """A transport to one lane of a host. The connection is its host's, and stays when it is closed."""
+
+    def __init__(self, remote: Remote, name: str, variables: Mapping[str, str]) -> None:
+        self.remote, self.name, self.variables = remote, name, variables
+
+    def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
+        return self.remote.run_in_lane(job, self.name, self.variables)
+
+    def close(self) -> None:
+        """Nothing of its own is open."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from harness.host import hosts, own_wheel, releases, remote_env
+from harness.host import hosts, offline, own_wheel, releases, remote_env
 from harness.host.hosts import Host
 from harness.host.settings import Settings
 from harness.run import reply
@@ -26,6 +26,7 @@ def examine(host: Host, fix: bool, prune_s: float | None = None) -> tuple[list[s
         connect_s = time.monotonic() - started
         answer = transport.doctor(fix, prune_s)
         facts, why = transport.device(hosts._PROBE, hosts.PROBE_TIMEOUT_S)
+        lack = transport.lacks(bool(facts) and host.settings.device != "emulator")
     finally:
         transport.close()
     lines = [
@@ -35,13 +36,25 @@ def examine(host: Host, fix: bool, prune_s: float | None = None) -> tuple[list[s
         *(f"                       {one}" for one in answer.broken),
         f"  device               {_device(host.settings, facts, why)}",
         f"  runs in              {_place(host.settings)}",
+        *_internet(lack),
         f"  kept in              {answer.cache}: {len(answer.environments)} environments, "
         f"{answer.packages} packages, {answer.free_bytes / 1e9:.0f} GB free",
     ]
     lines += _environments(answer.environments, answer.pruned)
     lines.append(f"  left over            {_left(answer, fix)}")
     lines += [f"    process {pid}: {line[:100]}" for pid, line in answer.left_processes]
-    return lines, _wrong(host, answer, facts, why, fix)
+    return lines, _wrong(host, answer, facts, why, fix, lack)
+
+
+def _internet(lack: offline.Lack | None) -> list[str]:
+    """What a host without internet lacks, and how it comes there."""
+    if lack is None:
+        return []
+    lines = [f"  internet             none: {lack.reason}"]
+    if not lack.trouble:
+        text = f"{lack.text}: the first run copies it from here" if lack.text else "nothing"
+        lines.append(f"  missing              {text}")
+    return lines
 
 
 def _here(prune_s: float | None) -> list[str]:
@@ -101,14 +114,18 @@ def _left(answer: reply.Found, fix: bool) -> str:
     return f"{runs} runs and {processes} processes" + (", now removed" if fix else "")
 
 
-def _wrong(host: Host, answer: reply.Found, facts: dict[str, Any] | None, why: str, fix: bool) -> list[str]:
+def _wrong(
+    host: Host, answer: reply.Found, facts: dict[str, Any] | None, why: str, fix: bool, lack: offline.Lack | None
+) -> list[str]:
     wrong, settings = [], host.settings
+    if lack and lack.trouble:
+        wrong.append(f"what it needs cannot be brought from here: {lack.trouble}")
     if not answer.uv and not settings.python and answer.broken:
         wrong.append(
             f"the uv there does not run\nfix: `repro doctor {host.name} --fix --bootstrap` removes one that was brought"
             ", and brings this machine's; one of the host's own is mended or removed there"
         )
-    elif not answer.uv and not settings.python and not settings.bootstrap:
+    elif not (answer.uv or settings.python or settings.bootstrap or lack):
         wrong.append(
             "there is no uv\nfix: --gpu-bootstrap, or `bootstrap = true` in its settings, brings this machine's uv "
             "into the cache there"

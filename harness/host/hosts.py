@@ -17,7 +17,7 @@ from typing import Any
 from harness.claim.repro_file import DEFAULT_GPU_MODEL, EMBEDDED
 from harness.host.settings import Settings
 from harness.run import hardware
-from harness.run.transport import LinkDown, Local, Transport
+from harness.run.transport import Local, Transport
 
 PROBE_TIMEOUT_S = 60
 
@@ -38,7 +38,7 @@ class Host:
 
     `device_facts` (name, driver, arch, uuid) are what a probe found, empty for the emulator.
 
-    The device of a host over SSH is "unknown" until a repro first needs the host: see `probed`.
+    The device of a host over SSH is "unknown" until a repro first needs the host: see fleet/ssh_slots.py.
     """
 
     name: str
@@ -98,9 +98,11 @@ def resolve(
     """The host called `name`; `note` takes what is worth telling while it works. Raises HostError (NoDevice)."""
     if name in _HOSTS:
         return _HOSTS[name](note)
-    from harness.host import ssh
+    from harness.host import slurm, ssh
 
     settings = settings or {}
+    if slurm.is_target(name):
+        return Host(name, "unknown", slurm.not_alone, slurm.settings_of(name, settings))
     chosen = settings.get(name, Settings())
     try:
         address = ssh.lookup(name)
@@ -140,19 +142,6 @@ def _over_ssh(address: Any, settings: Settings, note: Callable[[str], None] | No
     return Host(address.alias, "unknown", lambda: Remote(address, settings, note), settings)
 
 
-def probed(host: Host, transport: Any) -> Host:
-    """The host with the device it has: its GPU, or where there is none the emulator. Raises LinkDown."""
-    if host.device != "unknown":
-        return host
-    if host.settings.device == "emulator":
-        transport.open()
-        return replace(host, device="emulator")
-    facts, why = transport.device(_PROBE, PROBE_TIMEOUT_S)
-    if facts is None and host.settings.device == "cuda":
-        raise LinkDown(f"{host.name} has no CUDA device that can be used: {why}")
-    return replace(host, device="cuda", device_facts=facts) if facts else replace(host, device="emulator")
-
-
 def _embedded(note: Callable[[str], None] | None = None) -> Host:
     return Host("embedded", "emulator")
 
@@ -169,7 +158,7 @@ def _local(note: Callable[[str], None] | None = None) -> Host:
             f"host local: this machine has no CUDA device that can be used: {why}\n"
             "run on the emulator with --gpu-host embedded (the default)"
         )
-    return Host("local", "cuda", lambda: Local(note), device_facts=json.loads(done.stdout))
+    return Host("local", "cuda", lambda: Local(note), device_facts=json.loads(done.stdout)[0])
 
 
 _HOSTS = {"embedded": _embedded, "local": _local}
@@ -186,23 +175,26 @@ def call(name, *arguments):
     if code:
         sys.exit(f"{name} answers CUDA error {code}")
 call("cuInit", 0)
-count, device, major, minor, version = (ctypes.c_int() for _ in range(5))
+count, version = ctypes.c_int(), ctypes.c_int()
 call("cuDeviceGetCount", ctypes.byref(count))
 if not count.value:
     sys.exit("the driver sees no device")
-call("cuDeviceGet", ctypes.byref(device), 0)
-name = ctypes.create_string_buffer(256)
-call("cuDeviceGetName", name, 256, device)
-call("cuDeviceGetAttribute", ctypes.byref(major), 75, device)
-call("cuDeviceGetAttribute", ctypes.byref(minor), 76, device)
 call("cuDriverGetVersion", ctypes.byref(version))
-uuid = (ctypes.c_ubyte * 16)()
-call("cuDeviceGetUuid", ctypes.byref(uuid), device)
 try:
     with open("/sys/module/nvidia/version") as file:
         driver = file.read().strip()
 except OSError:
     driver = f"CUDA {version.value // 1000}.{version.value % 1000 // 10}"
-arch = f"sm_{major.value}{minor.value}"
-print(json.dumps({"name": name.value.decode(), "arch": arch, "driver": driver, "uuid": bytes(uuid).hex()}))
+gpus = []
+for number in range(count.value):
+    device, major, minor = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    call("cuDeviceGet", ctypes.byref(device), number)
+    name, uuid = ctypes.create_string_buffer(256), (ctypes.c_ubyte * 16)()
+    call("cuDeviceGetName", name, 256, device)
+    call("cuDeviceGetAttribute", ctypes.byref(major), 75, device)
+    call("cuDeviceGetAttribute", ctypes.byref(minor), 76, device)
+    call("cuDeviceGetUuid", ctypes.byref(uuid), device)
+    arch = f"sm_{major.value}{minor.value}"
+    gpus.append({"name": name.value.decode(), "arch": arch, "driver": driver, "uuid": bytes(uuid).hex()})
+print(json.dumps(gpus))
 """

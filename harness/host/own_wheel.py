@@ -14,7 +14,14 @@ from pathlib import Path
 
 DISTRIBUTION = "gpu-repro"
 PACKAGES = ("dsl", "harness")
-HERE_ONLY = ("fabric", "paramiko", "pytest", "pytest-xdist", "filecheck")  # what only the machine that judges needs
+HERE_ONLY = (
+    "fabric",
+    "paramiko",
+    "pytest",
+    "pytest-xdist",
+    "filecheck",
+    "packaging",
+)  # what only the machine that judges needs
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 

@@ -24,6 +24,9 @@ import zipfile
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from harness.host import supplies
+from harness.host.supplies import Refused, Unreachable
+
 _KEEP_PACKAGES_S = 7 * 86400.0
 _NOTE_EVERY_S = 10.0
 _SAID_BYTES = 4000
@@ -31,10 +34,6 @@ KEEP_UNUSED_S = 30 * 86400.0
 _KEEP_RECENT_S = 86400.0
 KEPT_ENVIRONMENTS = 16
 _READY = "gpu-repro.json"  # in an environment that is whole
-
-
-class Refused(Exception):
-    """The host cannot do it; the text says why and what to do."""
 
 
 class Command(NamedTuple):
@@ -176,8 +175,14 @@ def uv_version(uv: str) -> str:
     return uv_trouble(uv) or _asked[uv].replace("uv ", "", 1)
 
 
-def prepare(environment: dict, cache: str, package: str, note: Callable[[str], None]) -> Command:
-    """Make the environment where it is not there, and say how to start its Python. Raises Refused, OSError."""
+def prepare(
+    environment: dict, cache: str, package: str, note: Callable[[str], None], brought: dict | None = None
+) -> Command:
+    """Make the environment where it is not there, and say how to start its Python. Raises Refused, OSError.
+
+    `brought` is what was copied here for it (see `offline.py`); without it uv asks the package index, and Unreachable
+    is raised where nothing leads there.
+    """
     path = os.path.join(cache, "packages", package)
     try:
         os.utime(path)
@@ -189,10 +194,11 @@ def prepare(environment: dict, cache: str, package: str, note: Callable[[str], N
         return _interpreter(environment["python"], variables)
     uv = find_uv(cache)
     if uv is None:
-        raise Refused(NO_UV)
+        why = supplies.no_way_out(variables)
+        raise Unreachable(why) if why else Refused(NO_UV)
     if kind == "project":
         return _project(uv, environment["workdir"], cache, variables)
-    return _managed(uv, environment, cache, variables, note)
+    return _managed(uv, environment, cache, variables, note, brought)
 
 
 NO_UV = (
@@ -234,7 +240,14 @@ def environment_name(environment: dict) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:24]
 
 
-def _managed(uv: str, environment: dict, cache: str, variables: dict, note: Callable[[str], None]) -> Command:
+def is_made(environment: dict, cache: str) -> bool:
+    """Whether the environment is there, whole."""
+    return os.path.exists(os.path.join(cache, "envs", environment_name(environment), _READY))
+
+
+def _managed(
+    uv: str, environment: dict, cache: str, variables: dict, note: Callable[[str], None], brought: dict | None
+) -> Command:
     """The environment for these needs: made once, under a lock, and whole only with its marker."""
     top = os.path.join(cache, "envs")
     os.makedirs(top, exist_ok=True)
@@ -247,7 +260,10 @@ def _managed(uv: str, environment: dict, cache: str, variables: dict, note: Call
             shutil.rmtree(path, ignore_errors=True)
             prune(cache, note=note)
             try:
-                _make(uv, environment, path, python, note)
+                if brought:
+                    _make_of(brought, uv, environment, cache, path, note)
+                else:
+                    _make(uv, environment, path, python, note)
             except BaseException:
                 shutil.rmtree(path, ignore_errors=True)
                 raise
@@ -274,6 +290,7 @@ def prune(cache: str, unused_s: float = KEEP_UNUSED_S, most: int = KEPT_ENVIRONM
                 gone.append(one["name"])
                 if note:
                     note("removed the environment %s, last used %d days ago" % (one["name"], old_s // 86400))
+    supplies.prune(cache, unused_s)
     return gone
 
 
@@ -308,7 +325,9 @@ def _wait_for(lock: int, note: Callable[[str], None]) -> None:
 def _make(uv: str, environment: dict, path: str, python: str, note: Callable[[str], None]) -> None:
     needs = environment["requires"]
     note("making an environment with %s" % ", ".join(needs))
-    variables = environment["variables"]
+    variables = dict(environment["variables"])
+    if supplies.no_way_out(variables):
+        variables["UV_HTTP_RETRIES"] = "0"  # an index of a file of settings may answer yet
     _uv([uv, "venv", "--quiet", "--no-project", "--python", environment["python"], path], "", variables, note)
     index = environment["torch_index"]
     option = [] if not index else ["--index", index] if "://" in index else ["--torch-backend", index]
@@ -316,6 +335,20 @@ def _make(uv: str, environment: dict, path: str, python: str, note: Callable[[st
     argv = [uv, "pip", "install", "--python", python, *option, "-r", "-"]
     started = time.monotonic()
     _uv(argv, "\n".join(needs) + "\n", variables, note)
+    note("the environment is made, in %.1f s" % (time.monotonic() - started))
+
+
+def _make_of(brought: dict, uv: str, environment: dict, cache: str, path: str, note: Callable[[str], None]) -> None:
+    """Make the environment of files that were copied here: nothing is asked of a network."""
+    note("making an environment with %s, of what was copied here" % ", ".join(environment["requires"]))
+    variables, python = environment["variables"], brought["python"]
+    if isinstance(python, list):
+        note("unpacking %s" % python[1])
+        python = supplies.unpack_python(cache, *python)
+    started = time.monotonic()
+    _uv([uv, "venv", "--quiet", "--no-project", "--offline", "--python", python, path], "", variables, note)
+    argv = [uv, "pip", "install", "--offline", "--no-index", "--no-deps", "--compile-bytecode", "--python"]
+    _uv([*argv, path, "-r", "-"], supplies.install_list(cache, brought["wheels"]), variables, note)
     note("the environment is made, in %.1f s" % (time.monotonic() - started))
 
 
@@ -340,6 +373,9 @@ def _uv(argv: list, text: str, variables: dict, note: Callable[[str], None]) -> 
         text = "\n".join(said)[-_SAID_BYTES:]
         if "No space left on device" in text:
             raise Refused("the disk there is full: uv could not make the environment")
+        why = supplies.unreachable(text, variables)
+        if why:
+            raise Unreachable(why)
         raise Refused("uv could not make the environment (`%s`):\n%s" % (" ".join(argv[1:3]), text))
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import os
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,11 +23,23 @@ MEANINGS = {
     "python": "an interpreter on the host to run with, instead of an environment of ours",
     "torch_index": 'where the environment gets torch: a backend of uv ("cu126", "cpu", "auto") or the URL of an index',
     "bootstrap": "true: bring uv to a host that has none",
+    "offline": "true: packages, uv, Python are fetched here and copied; false: never; without it, where needed",
+    "python_archive": "for an offline host without a Python: an archive with one, a path or a URL here",
     "device": '"emulator" or "cuda", instead of the GPU where there is one',
     "gpu": "the number of the GPU to use there (CUDA_VISIBLE_DEVICES)",
+    "slots": "how many cases run at once there where it has no GPU",
     "cache": "the folder for what we keep on the host (default ~/.cache/gpu-repro)",
+    "slurm": "of slurm targets: the alias of a login node; without it, this machine is one",
+    "gres": "of slurm targets: passed to sbatch as it is, where the target names none",
+    "constraint": "of slurm targets: passed to sbatch as it is",
+    "time": "of slurm targets: passed to sbatch as it is",
+    "account": "of slurm targets: passed to sbatch as it is",
+    "array": "of slurm targets: so many jobs at once, at most (default 1)",
     "env": "a table of environment variables for repros and for uv",
 }
+
+
+MOST_SLOTS = 64
 
 
 class BadSettings(Exception):
@@ -41,9 +54,18 @@ class Settings:
     python: str | None = None
     torch_index: str | None = None
     bootstrap: bool = False
+    offline: bool | None = None
+    python_archive: str | None = None
     device: str | None = None
     gpu: int | None = None
+    slots: int | None = None
     cache: str = "~/.cache/gpu-repro"
+    slurm: str | None = None
+    gres: str | None = None
+    constraint: str | None = None
+    time: str | None = None
+    account: str | None = None
+    array: int | None = None
     env: Mapping[str, str] = dataclasses.field(default_factory=dict)
     is_listed: bool = False  # by a file, which makes the name a host's; an option does not
 
@@ -64,7 +86,7 @@ class Settings:
         return table | {"kind": "managed", "requires": requires, "python": python, "torch_index": self.torch_index}
 
 
-_TYPES = {"bootstrap": bool, "gpu": int, "env": dict}
+_TYPES = {"bootstrap": bool, "offline": bool, "gpu": int, "slots": int, "array": int, "env": dict}
 
 
 def user_file() -> Path:
@@ -76,7 +98,7 @@ def load(root: Path, options: Sequence[str] = ()) -> dict[str, Settings]:
     """The settings of every host that is named. `options` are `HOST.KEY=VALUE`. Raises BadSettings."""
     values_by_host: dict[str, dict[str, Any]] = {}
     project = root / "pyproject.toml"
-    for path, table in ((user_file(), _read(user_file())), (project, _project_table(project))):
+    for path, table in ((user_file(), _read(user_file())), (project, _project_table(project, "hosts"))):
         for host, values in table.items():
             if not isinstance(values, dict):
                 raise BadSettings(f"{path}: {host} = {values!r} is not a host: write a table [{host}]")
@@ -108,14 +130,30 @@ def _read(path: Path) -> dict[str, Any]:
         raise BadSettings(f"{path}: {error}") from None
 
 
-def _project_table(path: Path) -> dict[str, Any]:
+def pools(root: Path) -> dict[str, tuple[str, ...]]:
+    """The pools of the project, each with its hosts as they are written. Raises BadSettings."""
+    path, found = root / "pyproject.toml", {}
+    for name, table in _project_table(path, "pools").items():
+        where = f"{path}: [tool.repro.pools.{name}]"
+        hosts = table.get("hosts") if isinstance(table, dict) else None
+        if not isinstance(table, dict) or table.keys() - {"hosts"}:
+            other = next((key for key in table if key != "hosts"), "") if isinstance(table, dict) else ""
+            what = f"`{other}` is not a setting of a pool" if other else "it is not a table"
+            raise BadSettings(f'{where}: {what}\nfix: a pool has hosts = ["p1:0-7", "p2:0-7"]')
+        if not isinstance(hosts, list) or not hosts or not all(isinstance(one, str) for one in hosts):
+            raise BadSettings(f'{where}: `hosts` = {hosts!r}\nfix: it is a list of hosts, as in ["p1:0-7", "p2:0-7"]')
+        found[name] = tuple(hosts)
+    return found
+
+
+def _project_table(path: Path, last: str) -> dict[str, Any]:
     table: Any = _read(path)
-    for key in ("tool", "repro", "hosts"):
+    for key in ("tool", "repro", last):
         table = table.get(key, {})
         if not isinstance(table, dict):
-            raise BadSettings(f"{path}: `{key}` of [tool.repro.hosts] is not a table")
+            raise BadSettings(f"{path}: `{key}` of [tool.repro.{last}] is not a table")
         if key == "repro":
-            unknown = sorted(table.keys() - {"hosts"})
+            unknown = sorted(table.keys() - {"hosts", "pools"})
             if unknown:
                 what = f"`{unknown[0]}` is not a setting of a project"
                 raise BadSettings(f"{path}: [tool.repro]: {what}\nfix: write a host's as [tool.repro.hosts.NAME]")
@@ -125,20 +163,23 @@ def _project_table(path: Path) -> dict[str, Any]:
 def _check(where: str, key: str, value: Any) -> None:
     if key not in MEANINGS:
         near = difflib.get_close_matches(key, MEANINGS, 1)
-        keys = "\n".join(f"    {name:11} {meaning}" for name, meaning in MEANINGS.items())
+        keys = "\n".join(f"    {name:14} {meaning}" for name, meaning in MEANINGS.items())
         fix = f"write `{near[0]}`; " if near else ""
         raise BadSettings(f"{where}: `{key}` is not a setting\nfix: {fix}the settings of a host are\n{keys}")
     wanted = _TYPES.get(key, str)
     bad_table = wanted is dict and isinstance(value, dict) and not all(isinstance(v, str) for v in value.values())
-    if type(value) is not wanted or bad_table or (key == "device" and value not in ("emulator", "cuda")):
+    bad_device = key == "device" and value not in ("emulator", "cuda")
+    most = {"slots": MOST_SLOTS, "array": sys.maxsize}.get(key)
+    bad_count = most is not None and isinstance(value, int) and not 1 <= value <= most
+    if type(value) is not wanted or bad_table or bad_device or bad_count:
         raise BadSettings(f"{where}: `{key}` = {value!r}\nfix: it is {MEANINGS[key]}")
 
 
 def _value(key: str, text: str) -> Any:
     """What an option's text stands for."""
-    if key == "bootstrap" and text in ("true", "false"):
+    if _TYPES.get(key) is bool and text in ("true", "false"):
         return text == "true"
-    if key == "gpu" and text.isdigit():
+    if _TYPES.get(key) is int and text.isdigit():
         return int(text)
     if key == "env":
         name, _, value = text.partition("=")

@@ -10,7 +10,7 @@ from typing import Any
 
 from harness import store
 from harness.claim.repro_file import DEFAULT_GPU_MODEL
-from harness.records import lines
+from harness.records import answers, lines
 from harness.records.states import FORGOTTEN, NO_ARCH, combined
 from harness.run.hardware import is_stand_in
 from harness.schema import Misfit
@@ -175,6 +175,7 @@ def provenance(line: dict[str, Any]) -> dict[str, Any]:
         "golden": line.get("golden"),
         "bundle_sha256": line.get("bundle_sha256"),
         "lock_sha256": line.get("lock_sha256"),
+        "commit": line.get("commit"),
         "compiler": compiler.get("name"),
         "compiler_version": compiler.get("version"),
         **{f"compiler.{k}": v for k, v in sorted(compiler.items()) if k not in ("name", "version")},
@@ -213,7 +214,8 @@ def row(path: str, at: int, length: int, line: dict[str, Any] | None) -> tuple[A
     place = column(line)
     cell = map(place.__getitem__, CELL)
     about = (line["verdict"], line.get("reason") or "", line["date"], line.get("digest") or "", line.get("title") or "")
-    return (store.line_id(line), path, at, length, *cell, line_is_hardware(line), *about)
+    hardware = line_is_hardware(line)
+    return (store.line_id(line), path, at, length, *cell, hardware, *about, *answers.of(line, hardware))
 
 
 def marks(line: dict[str, Any]) -> list[str]:

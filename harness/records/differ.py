@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from harness.records import answers
 from harness.records.index import Index, Record, as_table
 
 GROUPS = {  # group: the fields in it; cheapest to change first
@@ -34,12 +35,18 @@ def compare(index: Index, a: Record, b: Record, others: Iterable[Record] | None 
     """Everything that differs between two records, as plain data. `others` of the case may tell: all, if not given."""
     fields = differing_fields(a, b)
     groups = differing_groups(a, b)
-    suspects, cause = _suspects(a, b, groups)
+    unrelated = _unrelated(a, b)
+    suspects, cause = _suspects(a, b, groups) if not unrelated else ([], f"none to look for: {unrelated}")
+    answered = answers.of_record(a), answers.of_record(b)
+    kinds = answers.how(*answered)
     if others is None:
         others = index.records(a.claim, a.case) if len(suspects) > 1 else ()
     return {
         "a": as_table(a),
         "b": as_table(b),
+        "unrelated": unrelated,
+        "kinds": kinds,
+        "says": answers.says(*answered, kinds),
         "fields": fields,
         "outputs": _outputs(a, b),
         "differences": [d | {"letter": letter} for letter, one in (("A", a), ("B", b)) for d in one.differences],
@@ -50,6 +57,15 @@ def compare(index: Index, a: Record, b: Record, others: Iterable[Record] | None 
         "known": _known(others, a, b, suspects) if len(suspects) > 1 else [],
         "runs": _runs(a, b, suspects),
     }  # fmt: skip
+
+
+def _unrelated(a: Record, b: Record) -> str:
+    """Why two records answer different questions, or ''."""
+    if a.claim != b.claim:
+        return f"A is a record of {a.claim}, B one of {b.claim}, another claim"
+    if a.case != b.case:
+        return f"A is a record of {a.case or 'no parameters'}, B one of {b.case or 'no parameters'}, another case"
+    return ""
 
 
 def differing_fields(a: Record, b: Record) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ digest      of the question: repro, case, golden, bundle, lock, compiler, versio
             get different verdicts are flaky
 repro, case, title, host, hardware, device, asked (the compiler as it was asked for), compiler, versions
 bundle_sha256, lock_sha256, golden_sha256 (of what the golden says), seed
+commit      of the project, `-dirty` where files that git knows had changed; null outside of git
 verdict     pass | fail | contradicted | infra | skip          reason    a few words, '' for pass
 outcome     see result.Outcome                                 detail    class, id, line; kind
 outputs     name -> sha256 of the raw bytes                    shapes    name -> [dtype, shape]
@@ -37,6 +38,7 @@ from harness.claim.repro_file import EMBEDDED, Case
 from harness.comparison import arithmetic, observed
 from harness.comparison.compare import Difference
 from harness.host.hosts import Host
+from harness.records import checkout
 from harness.run.result import Outcome
 from harness.store import (
     Run,
@@ -107,6 +109,7 @@ def record(
         "key": key,
         "digest": digest,
         **about,
+        "commit": checkout.commit(root),
         "title": case.repro.claim,
         "host": host.name,
         "hardware": host.is_hardware,

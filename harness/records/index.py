@@ -38,7 +38,8 @@ from typing import Any
 
 from harness import store
 from harness.comparison import conflict
-from harness.records import places, sources, summary_text
+from harness.records import answers, places, sources, summary_text
+from harness.records.answers import Answer
 from harness.records.cells import (
     CELL,
     Cell,
@@ -59,7 +60,7 @@ from harness.records.states import FORGOTTEN, GONE, STALE, Event, Now, newer_cod
 
 __all__ = ["Cell", "Index", "NoRecord", "Record", "as_table", "combine", "golden_folder", "open_index"]
 
-SCHEMA = "6"
+SCHEMA = "7"
 FILE = "index.sqlite"
 TAIL = 64
 CHUNK = 500  # names in one query
@@ -73,10 +74,11 @@ create table meta (key text primary key, value text);
 create table file (path text primary key, size int, mtime_ns int, offset int, tail text);
 create table damage (path text, offset int);
 create table record (id text primary key, path text, offset int, length int, claim text, case_name text, arch text,
-    compiler text, host text, hardware int, verdict text, reason text, date text, digest text, title text, said text);
+    compiler text, host text, hardware int, verdict text, reason text, date text, digest text, title text,
+    ANSWER, said text);
 create table cell (claim text, case_name text, arch text, compiler text, host text, hardware int, title text,
     summary text, primary key (claim, case_name, arch, compiler, host));
-"""
+""".replace("ANSWER", answers.TABLE)
 )
 
 
@@ -206,6 +208,24 @@ class Index:
         """Every record in short, oldest first: claim, case, arch, compiler, host, id, date, verdict, reason, digest."""
         sql = f"select {', '.join(CELL)}, id, date, verdict, reason, digest from record order by date, id"
         return [row for row in self._read(sql) if row[7] != FORGOTTEN]
+
+    def answers(self, where: str, values: Iterable[Any]) -> list[Answer]:
+        """What records answered that fit an SQL condition over the table `record`, oldest first."""
+        sql = f"select {', '.join(answers.READ)} from record where {where} order by date, id"
+        return [*map(Answer._make, self._read(sql, values))]
+
+    def last_seconds(self) -> dict[tuple[str, str], float]:
+        """(claim, case) -> how long its process ran in the newest record of a verdict."""
+        sql = (
+            "select path, offset, length, claim, case_name, max(date) from record "
+            "where verdict in ('pass', 'fail', 'contradicted') group by claim, case_name"
+        )
+        seconds = {}
+        for path, offset, length, claim, case, _ in self._read(sql):
+            took = (self._line(path, offset, length).get("durations") or {}).get("run_s")
+            if isinstance(took, int | float):
+                seconds[claim, case] = float(took)
+        return seconds
 
     def damaged(self) -> list[str]:
         """`FILE:OFFSET` of each line that cannot be read, and each last line that was cut off."""
@@ -429,7 +449,9 @@ class Index:
                     self._db.execute("insert into damage values (?, ?)", [path, at])
             row = [path, max(size, end), mtime_ns, end, self._tail(path, end)]
             self._db.execute("insert or replace into file values (?, ?, ?, ?, ?)", row)
-            self._db.executemany(f"insert or ignore into record values ({', '.join('?' * 16)})", rows)
+            self._db.executemany(
+                f"insert or ignore into record values ({', '.join('?' * (16 + len(answers.COLUMNS)))})", rows
+            )
             touched |= {row[4:9] for row in rows}
         self._db.execute("create index if not exists record_cell on record (" + ", ".join(CELL) + ", date)")
         self._db.execute("create index if not exists record_date on record (date)")

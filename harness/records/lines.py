@@ -110,6 +110,7 @@ class Line:
     evidence: str | None = must(_WORDS, None)
     bundle_sha256: str | None = must(_WORDS, None)
     lock_sha256: str | None = must(_WORDS, None)
+    commit: str | None = must(_WORDS, None)
     ptxas: str | None = must(_WORDS, None)
     no_sass: str | None = must(_WORDS, None)
     seed: Any = must(_SCALAR, None)
@@ -127,7 +128,7 @@ check = fields(Line)
 # --- most lines, quickly ---------------------------------------------------------------------------------------------
 
 _SHORT = 5000  # bytes: in such a line no words are too long, and no table or list is
-_TEXTS = ("repro", "verdict", "date", "id", "case", "reason", "digest", "title", "host", "asked", "outcome",
+_TEXTS = ("repro", "verdict", "date", "id", "case", "reason", "digest", "title", "host", "asked", "outcome", "commit",
           "golden_sha256", "golden", "evidence", "bundle_sha256", "lock_sha256", "ptxas", "no_sass")  # fmt: skip
 _TABLES = ("key", "compiler", "versions", "detail", "kernels", "sass", "outputs", "shapes", "durations", "device")
 _IS_TEXT, _IS_TABLE = {str, type(None)}.issuperset, {dict, type(None)}.issuperset

@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.claim import bibliography, case_id
 from harness.errors import UsageError
-from harness.records import states
+from harness.records import answers, states
 from harness.records.cells import forgetting
 from harness.records.index import Cell, Index, Record, as_table, combine
 
@@ -170,7 +170,10 @@ def regressions(index: Index, since: str | None, names: Sequence[str] = ()) -> l
         if date >= after or not date:
             good = index.record(cell.last_good) if cell.last_good else None
             changed = changes(good, first) if good and first else []
-            rows.append(as_table(cell) | {"first_bad_date": date or None, "changed": changed})
+            both = (answers.of_record(good), answers.of_record(first)) if good and first else None
+            kinds = answers.how(*both) if both else []
+            said = {"kinds": kinds, "says": answers.says(*both, kinds) if both else ""}
+            rows.append(as_table(cell) | {"first_bad_date": date or None, "changed": changed, **said})
     return sorted(rows, key=lambda one: one["first_bad_date"] or "", reverse=True)
 
 

@@ -182,7 +182,9 @@ def differing(good: Mapping[str, Any], bad: Mapping[str, Any]) -> list[str]:
     if not all(any(key.startswith("sass.") for key in facts) for facts in (good, bad)):
         names = {key for key in names if not key.startswith("sass.") and key not in ("ptxas", "no_sass")}
     return sorted(
-        key for key in names if key not in ("date", "arithmetic", "evidence") and good.get(key) != bad.get(key)
+        key
+        for key in names
+        if key not in ("date", "arithmetic", "evidence", "commit") and good.get(key) != bad.get(key)
     )
 
 

@@ -9,9 +9,11 @@ from typing import Any
 
 from harness.claim import case_id
 from harness.records import states
+from harness.records.answers import CODE
 
 WIDTH = 110
 SHOWN_DIFFS = 5
+SHOWN_CHANGES, SHOWN_MISSING = 40, 8
 GLYPHS = {
     states.VALIDATED: "V",
     states.PREDICTED: "p",
@@ -139,9 +141,79 @@ def regressions(rows: list[dict[str, Any]]) -> str:
         place = f"{one['arch']} {one['compiler']} {one['host']}"
         lines.append(f"{one['state']}: {name(one['claim'], one['case'])} on {place}")
         lines.append(f"    {one['reason']}")
+        lines += [f"    {one['says']}"] if one["says"] else []
         if one["last_good"] and one["first_bad"]:
             lines.append(f"    look: repro diff {one['last_good']} {one['first_bad']}")
     return "\n".join(lines)
+
+
+def comparison(data: dict[str, Any], every: bool) -> str:
+    """What `repro compare` prints; with `every`, changes of machine code alone are listed too."""
+    lines = []
+    for letter in ("a", "b"):
+        side = data[letter]
+        days = f", {side['first'][:10]} to {side['last'][:10]}" if side["first"] else ""
+        about = f"{_count(side['records'], 'records')} of {_count(side['cases'], 'cases')}{days}"
+        lines.append(f"{letter.upper()}  {side['side']}: {about}")
+    counts = [f"{count} in {kind}" for kind, count in data["counts"].items()]
+    lines.append(
+        f"{data['compared']} compared: {data['same']} the same" + (f"; changed: {', '.join(counts)}" * bool(counts))
+    )
+    shown = [row for row in data["changes"] if every or row["kinds"][0] not in CODE]
+    limit = len(shown) if every else SHOWN_CHANGES
+    for row in shown[:limit]:
+        lines += ["", *_change(row)]
+    left = [f"{len(shown) - limit} more changes: --all"] if len(shown) > limit else []
+    left += [f"{data['earlier']} changes began before --since"] if data["earlier"] else []
+    only_code = len(data["changes"]) - len(shown)
+    left += [f"{_count(only_code, 'claims')} changed in machine code alone: --all lists them"] if only_code else []
+    lines += ["", *left] if left else []
+    return "\n".join(lines + _missing(data, every))
+
+
+def _change(row: dict[str, Any]) -> list[str]:
+    a, b = row["a"], row["b"]
+    since = f"since {row['since'][:10]}" + (f", first by {row['since_release']}" if row["since_release"] else "")
+    lines = [f"{row['kinds'][0]}: {name(row['claim'], row['case'])} on {_where(a, b)}"]
+    lines += [f"    {row['says']}", f"    {since}; A last seen {a['date'][:10]}"]
+    return [*lines, f"    look: repro diff {a['id']} {b['id']}"]
+
+
+def _where(a: dict[str, Any], b: dict[str, Any]) -> str:
+    """Where both ran, and what of that is not the same: `sm_90 p1 (NVIDIA H100, driver 570 -> 580)`."""
+
+    def both(key: str) -> str:
+        values = [str(one[key]) for one in (a, b) if one[key]]
+        return " -> ".join(dict.fromkeys(values))
+
+    driver = f"driver {both('driver')}" if both("driver") else ""
+    device = ", ".join(filter(None, (both("gpu"), driver)))
+    compiled = [f"{one['compiler']} {one['version'] or ''}".strip() for one in (a, b)]
+    compiled = [
+        one["compiler"] if "==" in one["compiler"] else text for one, text in zip((a, b), compiled, strict=True)
+    ]
+    by = " -> ".join(dict.fromkeys(compiled))
+    return f"{both('arch')} {both('host')}" + (f" ({device})" if device else "") + f" by {by}"
+
+
+def _missing(data: dict[str, Any], every: bool) -> list[str]:
+    """What one side lacks."""
+    if not data["missing"]:
+        return []
+    runs = [one for one in data["missing"] if one["host"]]
+    lines = ["", f"not compared: {_count(len(data['missing']), 'runs')} missing"]
+    lines[-1] += (
+        f", {len(data['missing']) - len(runs)} of them where no known host is"
+        if len(runs) < len(data["missing"])
+        else ""
+    )
+    rows = [
+        (name(one["claim"], one["case"]), one["side"], one["host"] or "-", one["compiler"] or "-", one["why"])
+        for one in data["missing"]
+    ]
+    limit = len(rows) if every else SHOWN_MISSING
+    lines += table([("claim", "side", "host", "compiler", "why"), *rows[:limit]])
+    return lines + ([f"    ... and {len(rows) - limit} more: --all"] if len(rows) > limit else [])
 
 
 def matrix(data: dict[str, Any]) -> str:
@@ -171,6 +243,7 @@ def diff(data: dict[str, Any]) -> str:
         when = one["date"][:19].replace("T", " ")
         claim = name(one["claim"], one["case"])
         lines.append(f"{letter}  {one['id']}  {when}  {one['verdict']}{why}  {claim}  {place}")
+    lines.append(f"unrelated: {data['unrelated']}" if data["unrelated"] else f"changed: {data['says']}")
     rows = [("field", "A", "B")]
     rows += [(one["field"], _shown(one["a"]), _shown(one["b"])) for one in data["fields"]]
     lines += ["", *(table(rows) if len(rows) > 1 else ["    every recorded field is the same"])]

@@ -51,13 +51,14 @@
       row.classList.toggle("first", fits && row.parentElement !== group);
       if (fits) { group = row.parentElement; shown += 1; }
     });
+    const narrowed = words.length || wanted.length;
     let folder = null;
     for (const body of document.querySelectorAll(".matrix tbody")) {  // a folder without rows that fit goes too
-      if (body.classList.contains("folder")) { folder = body; folder.hidden = true; }
-      else if (folder && !body.querySelector("tr:not([hidden])")) continue;
-      else if (folder) folder.hidden = false;
+      if (body.classList.contains("folder")) { folder = body; folder.hidden = true; continue; }
+      const fits = body.querySelector("tr:not([hidden])");
+      if (folder && fits) folder.hidden = false;
+      body.hidden = Boolean(folder && !narrowed && folder.querySelector("button").ariaExpanded === "false");
     }
-    const narrowed = words.length || wanted.length;
     byId("found").textContent = narrowed ? `${shown} of ${counted(rows.length, "claim")}` : "";
     byId("clear").hidden = !narrowed;
     rove(links().find((link) => link.tabIndex === 0) || links()[0]);
@@ -95,22 +96,37 @@
   }
   byId("filter").hidden = byId("hint").hidden = false;
 
+  // --- folders fold; a filter shows what fits in folded ones too -----------------------------------------------------
+  const folds = [...document.querySelectorAll(".folder button")];
+  function fold(buttons, open) {
+    for (const button of buttons) button.ariaExpanded = String(open);
+    filter();
+    byId("fold").textContent = folds.some((one) => one.ariaExpanded === "true") ? "Fold all" : "Unfold all";
+  }
+  for (const button of folds) {
+    button.disabled = false;
+    button.addEventListener("click", () => fold([button], button.ariaExpanded === "false"));
+  }
+  byId("fold").hidden = !folds.length;
+  byId("fold").addEventListener("click", () => fold(folds, !folds.some((one) => one.ariaExpanded === "true")));
+
   // --- one stop for Tab in the matrix; arrows, Home and End move in it ----------------------------------------------
-  const links = () => rows.filter((row) => !row.hidden).flatMap((row) => [...row.querySelectorAll("td a")]);
+  const visible = (row) => !row.hidden && !row.parentElement.hidden;
+  const links = () => rows.filter(visible).flatMap((row) => [...row.querySelectorAll("td a")]);
   let roving = null;
   function rove(link) {
     if (roving) roving.tabIndex = -1;
     roving = link || null;
     if (roving) roving.tabIndex = 0;
   }
-  for (const row of rows) for (const link of row.querySelectorAll("td a")) link.tabIndex = -1;
+  for (const link of document.querySelectorAll(".matrix tr a")) link.tabIndex = -1;
 
   // The link of the next cell that has one from (row, column) on by these steps.
   function next(row, column, down, right) {
-    const seen = rows.filter((one) => !one.hidden);
+    const seen = rows.filter(visible);
     let at = seen.indexOf(row) + down;
     let across = column + right;
-    while (at >= 0 && at < seen.length && across >= 1 && across < seen[at].cells.length) {
+    while (at >= 0 && at < seen.length && across >= 0 && across < seen[at].cells.length) {
       const link = seen[at].cells[across].querySelector("a");
       if (link) return link;
       at += down;
@@ -120,7 +136,7 @@
   }
   const STEPS = {ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1]};
   byId("matrix").addEventListener("keydown", (event) => {
-    const cell = event.target.closest("td");
+    const cell = event.target.closest("td, th[scope=row]");
     if (!cell || event.ctrlKey || event.altKey || event.metaKey) return;
     const row = cell.parentElement;
     let link = null;
@@ -135,14 +151,15 @@
   function keepClear(link) {
     const frame = byId("matrix");
     const box = frame.getBoundingClientRect();
-    const mine = link.closest("td").getBoundingClientRect();
+    const mine = link.closest("td, th").getBoundingClientRect();
     const top = box.top + frame.querySelector("thead").offsetHeight;
     const left = box.left + link.closest("tr").cells[0].offsetWidth;
     if (mine.top < top) frame.scrollTop -= top - mine.top;
-    if (mine.left < left) frame.scrollLeft -= left - mine.left;
+    if (mine.right > box.right) frame.scrollLeft += mine.right - box.right;
+    if (mine.left < left && link.closest("td")) frame.scrollLeft -= left - mine.left;
   }
   byId("matrix").addEventListener("focusin", (event) => {
-    if (event.target.matches("td a")) rove(event.target);
+    if (event.target.matches("tr a")) rove(event.target);
   });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("input, select")) return;
@@ -156,6 +173,13 @@
     back.addEventListener("click", (event) => { event.preventDefault(); leave(); });
     byId("cell").replaceChildren(back, ...drawCell(report, columns, cell, say));
     document.title = `${cell.state}: ${report.claims[cell.claim][0]} (${title})`;
+  }
+
+  function showClaim(path) {
+    const back = make("a", {href: "#", class: "back"}, "← Matrix");
+    back.addEventListener("click", (event) => { event.preventDefault(); leave(); });
+    byId("cell").replaceChildren(back, ...drawClaim(report, columns, path));
+    document.title = `${path.split("/").pop()} (${title})`;
   }
 
   function leave() {
@@ -172,7 +196,7 @@
       byId("skip").textContent = "Skip to the matrix";
       document.title = title;
       if (name.startsWith("?") || from === "") filterFrom(name.startsWith("?") ? name.slice(1) : "");
-      const all = from ? [...document.querySelectorAll(".matrix td a")] : [];
+      const all = from ? [...document.querySelectorAll(".matrix tbody a")] : [];
       const link = all.find((one) => one.getAttribute("href") === `#${from}`);
       if (link) { rove(link); link.focus(); keepClear(link); }
       return;
@@ -185,14 +209,16 @@
       return;
     }
     if (location.hash.slice(1) !== name) return;
-    const place = Object.hasOwn(report.cells, name) ? name : movedTo(name);
-    const cell = place ? report.cells[place] : null;
+    const claim = claimOf(name);
+    const place = claim || Object.hasOwn(report.cells, name) ? name : movedTo(name);
+    const cell = !claim && place ? report.cells[place] : null;
     opened = place || name;
     if (cell && place !== name) history.replaceState(history.state, "", "#" + place);
     byId("overview").hidden = true;
     byId("cell").hidden = false;
     byId("skip").textContent = "Skip to the cell";
-    if (cell) show(cell);
+    if (claim) showClaim(claim);
+    else if (cell) show(cell);
     else {
       byId("cell").replaceChildren(make("a", {href: "#", class: "back"}, "← Matrix"),
         make("h2", {id: "cell-title", tabindex: "-1"}, "This report has no such cell"),
@@ -200,6 +226,15 @@
     }
     scrollTo(0, 0);
     byId("cell-title").focus({preventScroll: true});
+  }
+  // The repro whose page this is: `/repros/shuffle.py`, or the only one of that name where it moved since; or "".
+  function claimOf(name) {
+    const path = decoded(name.slice(1));
+    if (name.includes("@") || !path.endsWith(".py")) return "";
+    const paths = [...new Set(report.claims.map(([, repro]) => repro))];
+    const stem = path.split("/").pop();
+    const fits = paths.includes(path) ? [path] : paths.filter((one) => one.split("/").pop() === stem);
+    return fits.length === 1 ? fits[0] : "";
   }
   // The only cell of a repro of this name, where the link is older than its folder.
   function movedTo(name) {

@@ -34,7 +34,7 @@ SHOWN_HISTORY = 40  # stretches of equal runs, the newest
 
 def render(report: Report) -> str:
     """The file's text. 300 claims x 12 columns: see benchmarks/report.py."""
-    style, drawing, script = _ours("page.css"), _ours("page_cell.js"), _ours("page.js")
+    style, drawing, script = _ours("page.css"), _ours("page_cell.js") + _ours("page_claim.js"), _ours("page.js")
     claims = dict(enumerate(report.claims))
     fragments = {
         (cell.claim, cell.column): fragment(claims[cell.claim], report.columns[cell.column]) for cell in report.cells
@@ -175,9 +175,10 @@ def _attention(report: Report, fragments: dict[tuple[int, int], str]) -> str:
 def _wrong(report: Report, cell: Cell, link: str) -> str:
     claim, column = report.claims[cell.claim], report.columns[cell.column]
     where = escape(" · ".join((column.arch, column.host, column.compiler)))
+    place = f'<span class="where"><span class="file">{escape(claim.repro)}</span> {where}</span>'
     return (
         f'<li>{_badge(cell.state)} <a href="#{link}"><bdi>{prose(claim.text)}</bdi> {_case(claim)}</a>'
-        f'<span class="where">{where}</span> <span class="why"><bdi>{prose(cell.reason)}</bdi></span></li>\n'
+        f'{place} <span class="why"><bdi>{prose(cell.reason)}</bdi></span></li>\n'
     )
 
 
@@ -234,7 +235,8 @@ def _folder_header(folder: str, count: int, states: Counter[str], columns: int) 
         for state in STATES
         if states[state]
     )
-    name = f"<bdi class=file>{escape(folder or '.')}</bdi> <span class=where>{claims}</span>"
+    fold = f"<button type=button aria-expanded=true disabled><bdi class=file>{escape(folder or '.')}</bdi></button>"
+    name = f"{fold} <span class=where>{claims}</span>"
     return f"<tbody class=folder><tr><th scope=rowgroup colspan={columns}><div>{name} {badges}</div></th></tr></tbody>"
 
 
@@ -245,7 +247,8 @@ def _head(columns: tuple[Column, ...]) -> str:
     )
     hosts = "".join(
         f"<th scope=col><bdi>{escape(column.host)}</bdi><span>{'hardware' if column.hardware else 'emulator: predicts'}"
-        f"</span><span><span class=unseen>compiled </span>by <bdi>{escape(column.compiler)}</bdi></span></th>"
+        f"</span><span><span class=unseen>compiled </span>by <bdi>{escape(column.compiler)}</bdi>"
+        f"{_axis(' ', column.release)}</span>{_about_column(column)}</th>"
         for column in columns
     )
     return (
@@ -254,9 +257,27 @@ def _head(columns: tuple[Column, ...]) -> str:
     )
 
 
+def _axis(before: str, text: str) -> str:
+    return f"{before}<bdi>{escape(text)}</bdi>" if text else ""
+
+
+def _about_column(column: Column) -> str:
+    """The GPU, the driver, and from when to when there are runs, a line each."""
+    lines = [_axis("", column.gpu), _axis("driver ", column.driver)]
+    if column.first:
+        days = dict.fromkeys((_day(column.first), _day(column.last)))
+        lines.append(" to ".join(f'<time datetime="{day}">{day}</time>' for day in days))
+    return "".join(f"<span>{line}</span>" for line in lines if line)
+
+
+def claim_fragment(claim: Claim) -> str:
+    """The permalink of a repro's page, with all of its cells."""
+    return "/" + "/".join(_quoted(part) for part in claim.repro.split("/"))
+
+
 def _row_header(claim: Claim) -> str:
     return (
-        f"<th scope=row><bdi class=claim>{prose(claim.text)}</bdi>"
+        f'<th scope=row><a href="#{claim_fragment(claim)}"><bdi class=claim>{prose(claim.text)}</bdi></a>'
         f"<span class=file>{escape(claim.repro)}</span> {_case(claim)}</th>"
     )
 
@@ -267,9 +288,13 @@ def _cell(cell: Cell | None, link: str, newest: str) -> str:
     symbol = STATES[cell.state][0]
     old = age(cell.validated, newest)
     when = f'<time datetime="{_day(cell.validated)}">{old}</time>' if old else ""
+    seen = f"seen {cell.first} to {cell.last}, so since {cell.changed}" if cell.first else ""
+    if seen and cell.state in ATTENTION:
+        when = f'<time datetime="{escape(cell.changed)}">since {escape(cell.changed)}</time>'
+    told = f' title="{escape(seen)}"' if seen else ""
     sure = f" <span class=leeway>{cell.arithmetic}</span>" if cell.arithmetic in ("bounded", "open") else ""
     shown = f"<span aria-hidden=true>{symbol}</span> {cell.state}"
-    return f'<td class={cell.state}><a href="#{link}">{shown}</a>{sure}{when}</td>'
+    return f'<td class={cell.state}{told}><a href="#{link}">{shown}</a>{sure}{when}</td>'
 
 
 # --- the pages of the cells, as data -----------------------------------------------------------------------------
@@ -333,6 +358,9 @@ def _page(cell: Cell, report: Report, pools: _Pools) -> dict[str, Any]:
         "bad": pools.run(cell.bad),
         "validated": visible(cell.validated),
         "age": age(cell.validated, report.newest),
+        "first": visible(cell.first),
+        "last": visible(cell.last),
+        "changed": visible(cell.changed),
         "history": stretches[-SHOWN_HISTORY:],
         "earlier": max(len(stretches) - SHOWN_HISTORY, 0),
         "runs": max(cell.runs, len(cell.history)),

@@ -46,12 +46,15 @@ function drawCell(report, columns, cell, say) {
     const days = cell.age === "today" ? "on the day of the newest run" : `${cell.age} before the newest run`;
     const validated = cell.validated ? ["Last validated by hardware here ", moment(cell.validated), `, ${days}.`]
       : ["Hardware has never passed it here."];
+    const seen = cell.first
+      ? [make("p", {class: "sub"}, `First seen ${cell.first}, last seen ${cell.last}; it ends so since ${cell.changed}.`)]
+      : [];
     const only = "This column is an emulator's: what it says is a prediction, not a validation.";
     const [symbol, meaning] = report.states[cell.state];
     return make("div", {class: `verdict ${cell.state}`},
       make("span", {class: `state ${cell.state}`}, make("span", {"aria-hidden": "true"}, symbol), ` ${cell.state}`),
       ": ", prose(T(cell.reason) || meaning),
-      make("p", {class: "sub"}, ...validated), cell.hardware ? null : make("p", {}, only));
+      make("p", {class: "sub"}, ...validated), ...seen, cell.hardware ? null : make("p", {}, only));
   }
 
   function command(text) {
@@ -236,7 +239,8 @@ function drawCell(report, columns, cell, say) {
   const where = columns[cell.column].join(" · ");
   return [
     make("h2", {id: "cell-title", tabindex: "-1"}, prose(claim)),
-    make("p", {class: "sub"}, make("span", {class: "mono"}, repro), " ", make("code", {}, name), " · ", bdi(where)),
+    make("p", {class: "sub"},
+      make("a", {href: "#/" + repro.split("/").map(encodeURIComponent).join("/"), class: "mono"}, repro), " ", make("code", {}, name), " · ", bdi(where)),
     verdict(),
     ...(cell.rerun ? [heading("Run it again"), command(cell.rerun)] : []),
     ...outputs(), ...seen(), ...cause(), ...provenance(), ...code(), ...past(),

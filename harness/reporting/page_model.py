@@ -31,12 +31,21 @@ class Claim:
 
 @dataclass(frozen=True)
 class Column:
-    """One column: where and by whom claims are judged. `hardware` is false for emulators, which only predict."""
+    """One column: where and by whom claims are judged. `hardware` is false for emulators, which only predict.
+
+    gpu, driver and release (of the compiler): of its newest run, '' where they are not known. first, last: the dates
+    of its first and of its newest run.
+    """
 
     arch: str
     host: str
     compiler: str
     hardware: bool
+    gpu: str = ""
+    driver: str = ""
+    release: str = ""
+    first: str = ""
+    last: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,6 +98,7 @@ class Cell:
     newest: the newest run that says something. base: what it is held against, called `base_name`: the last good run
     or, where the emulator and hardware disagree, the other side's newest. bad: the first that failed after the last
     good one.
+    first, last, changed: the days of its first and newest run, and of the first run that ended as the newest does.
     history: oldest first; the newest of `runs` in all where it was cut.
     validated: the date of the last run that passed on hardware here, or ''.
     cause: what may have changed the verdict, in a sentence. known: what records already say of it.
@@ -118,6 +128,9 @@ class Cell:
     seen: tuple[tuple[int, str], ...] = ()
     arithmetic: str = ""
     evidence: str = ""
+    first: str = ""
+    last: str = ""
+    changed: str = ""
 
 
 @dataclass(frozen=True)

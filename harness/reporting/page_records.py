@@ -37,18 +37,50 @@ def collect(index: Index, names: Sequence[str] = ()) -> Report:
     return Report(
         title_of(index.root),
         tuple(Claim(claim, case, titles.get(claim) or _sentence(index.root / claim)) for claim, case in rows),
-        tuple(Column(*place, place in hardware) for place in columns),
+        tuple(_described(place, place in hardware, cells, records, past) for place in columns),
         tuple(
             replace(
                 _cell(index, cell, rivals.get(cell), records, of_case[cell.claim, cell.case]),
                 claim=row_of[cell.claim, cell.case],
                 column=column_of[_column(cell)],
-                history=tuple(past[cell.claim, cell.case, cell.arch, cell.compiler, cell.host][-SHOWN_PAST:]),
-                runs=len(past[cell.claim, cell.case, cell.arch, cell.compiler, cell.host]),
+                history=tuple(past[_place_of(cell)][-SHOWN_PAST:]),
+                runs=len(past[_place_of(cell)]),
+                **_days(past[_place_of(cell)]),
             )
             for cell in cells
         ),
     )
+
+
+def _place_of(cell: Indexed) -> tuple[str, ...]:
+    return cell.claim, cell.case, cell.arch, cell.compiler, cell.host
+
+
+def _described(
+    place: tuple[str, str, str], is_hardware: bool, cells: Sequence[Indexed], records: dict[str, Record],
+    past: dict[tuple[str, ...], list[Past]],
+) -> Column:  # fmt: skip
+    """A column with the GPU, the driver and the release of its newest run, and the days from its first to that."""
+    mine = [cell for cell in cells if _column(cell) == place]
+    known = [records[cell.last] for cell in mine if cell.last in records]
+    facts = max(known, key=lambda one: (one.date, one.id)).provenance if known else {}
+    dates = [run.date for cell in mine for run in past[_place_of(cell)]]
+    release = "" if "==" in place[2] else str(facts.get("compiler_version") or "")
+    gpu, driver = (str(facts.get(name) or "") for name in ("gpu", "driver"))
+    return Column(*place, is_hardware, gpu, driver, release, min(dates, default="")[:10], max(dates, default="")[:10])
+
+
+def _days(past: Sequence[Past]) -> dict[str, str]:
+    """When a cell was first and last seen, and since when it ends as it does now."""
+    if not past:
+        return {}
+    said = [run for run in past if run.verdict in ("pass", "fail", "contradicted")] or list(past)
+    since = said[-1]
+    for run in reversed(said):
+        if run.verdict != since.verdict:
+            break
+        since = run
+    return {"first": past[0].date[:10], "last": past[-1].date[:10], "changed": since.date[:10]}
 
 
 def title_of(root: Path) -> str:

@@ -19,7 +19,7 @@ from harness.run.result import Array, Outcome
 from harness.store import root_of
 
 if TYPE_CHECKING:
-    from harness.judge import Verdict
+    from harness.verdict import Verdict
 
 SHOWN_DIFFERENCES = 16
 SHOWN_BRIEF = 100
@@ -52,6 +52,26 @@ def _difference(one: Difference, outcome: Outcome) -> str:
     if left > 0:
         lines.append(f"    ... and {left} more")
     return "\n".join([one.message, *lines])
+
+
+def rows_of(one: Difference, outcome: Outcome) -> list[str]:
+    """Every element of an output that differs: name, index, lane, both values."""
+    if one.indices is None or one.expected is None or one.got is None:
+        return [f"    {one.message}"]
+    expected, got = one.expected, one.got
+    places = [(flat, f"    {one.output}{_place(flat, got.shape, outcome)}") for flat in one.indices]
+    return [f"{place}  {element(expected, flat)}  ->  {element(got, flat)}" for flat, place in places]
+
+
+def elements(name: str, array: Array, outcome: Outcome) -> list[str]:
+    """Every element of an output: name, index, lane, value."""
+    return [f"    {name}{_place(flat, array.shape, outcome)}  {element(array, flat)}" for flat in range(array.raw.size)]
+
+
+def _place(flat: int, shape: tuple[int, ...], outcome: Outcome) -> str:
+    index = tuple(int(i) for i in np.unravel_index(flat, shape))
+    lane = lane_of(index, shape, outcome)
+    return f"[{', '.join(map(str, index))}]" + (f"  {lane}" if lane else "")
 
 
 def element(array: Array, flat: int) -> str:
@@ -124,6 +144,7 @@ def verdict(case: Case, host: Host, verdict: Verdict) -> str:
         return f"{name}\n{failure(case, host, verdict)}"
     state = "validated by hardware" if verdict.validated else "predicted, not validated"
     state = "agrees with expected(), not accepted yet" if verdict.proposal else state
+    state = f"expected to fail, and does: {verdict.expected}" if verdict.expected else state
     lines = [name, f"pass: {state}", *_about(case, host, verdict)]
     lines += [f"    {output}: {preview(array)}" for output, array in verdict.outcome.outputs.items()]
     if verdict.outcome.kind != "outputs":

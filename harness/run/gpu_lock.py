@@ -1,23 +1,32 @@
 """One run at a time on a GPU, also between users: a lock in /tmp that ends with the process that holds it.
 
-Runs beside the repro: standard library only.
+Beside the lock the holder writes a note of itself, UUID.PID, which counts while that process holds the lock. Runs
+beside the repro: standard library only, and Python 3.8.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+import pwd
 import time
 from collections.abc import Callable
+from typing import Any
 
 FOLDER = "/tmp/gpu-repro-locks"
 PATIENCE_S = 600.0
 _LOOK_S = 0.05
 _NOTE_EVERY_S = 10.0
+_NOTE_BYTES = 4096
 
 
 class Busy(Exception):
-    """Another run held the GPU all the while; the text says which."""
+    """Another run held the GPU all the while; the text says which, and `holder` says it alone."""
+
+    def __init__(self, text: str, holder: str) -> None:
+        super().__init__(text)
+        self.holder = holder
 
 
 def take(uuid: str, waiting: Callable[[str], None], alive: Callable[[], None], patience_s: float = PATIENCE_S) -> int:
@@ -30,13 +39,14 @@ def take(uuid: str, waiting: Callable[[str], None], alive: Callable[[], None], p
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _sign(uuid)
             return fd
         except BlockingIOError:
             waited = time.monotonic() - began
         if waited > patience_s:
-            text = f"the GPU was not free within {patience_s:g} s: {_holder(fd)}"
+            who = _holder(fd)
             os.close(fd)
-            raise Busy(text)
+            raise Busy(f"the GPU was not free within {patience_s:g} s: {who}", who)
         if waited - told >= _NOTE_EVERY_S:
             waiting(f"waiting for the GPU: {_holder(fd)}")
             told = waited
@@ -57,12 +67,87 @@ def _open(path: str) -> int:
         return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
 
 
+def release(fd: int, uuid: str) -> None:
+    """Let go of the lock."""
+    try:
+        os.unlink(_note_of(uuid, os.getpid()))
+    except OSError:
+        pass
+    os.close(fd)
+
+
+def holder(uuid: str) -> Any:
+    """Who holds the lock: {pid, user, since, run}, or None. `since`: seconds since 1970, 0 where nobody wrote it."""
+    try:
+        fd = os.open(os.path.join(FOLDER, uuid), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        pid = _pid(fd)
+    finally:
+        os.close(fd)
+    if pid is None:
+        return None
+    said: Any = {}
+    try:
+        with open(_note_of(uuid, pid)) as file:
+            said = json.loads(file.read(_NOTE_BYTES))
+    except (OSError, ValueError):
+        pass  # of an older version, or of a process in another container
+    since = said.get("since") if isinstance(said, dict) else None
+    run = said.get("run") if isinstance(said, dict) else None
+    return {"pid": pid, "user": _user(pid), "since": since if isinstance(since, float) else 0.0, "run": str(run or "")}
+
+
+def _user(pid: int) -> str:
+    try:
+        uid = os.stat(f"/proc/{pid}").st_uid
+    except OSError:
+        return ""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _note_of(uuid: str, pid: int) -> str:
+    return os.path.join(FOLDER, f"{uuid}.{pid}")
+
+
+def _sign(uuid: str) -> None:
+    """Write who holds the lock from now on, and take away the notes of this user's processes that are gone."""
+    for name in os.listdir(FOLDER):
+        owner, dot, pid = name.rpartition(".")
+        if dot and owner == uuid and pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
+            try:
+                os.unlink(os.path.join(FOLDER, name))
+            except OSError:
+                pass  # another user's
+    path = _note_of(uuid, os.getpid())
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    except OSError:
+        return  # a full disk: the lock is held all the same
+    with open(fd, "w") as file:
+        json.dump({"since": time.time(), "run": os.environ.get("GPU_REPRO_RUN", "")}, file)
+
+
 def _holder(fd: int) -> str:
     """`process 1234 has it`, by the kernel's table of locks."""
+    pid = _pid(fd)
+    return "another run has it" if pid is None else f"process {pid} has it"
+
+
+def _pid(fd: int) -> Any:
+    """The process that holds the lock, or None."""
     inode = os.fstat(fd).st_ino
     with open("/proc/locks") as file:
         for line in file:
             fields = line.split()
             if fields[1] == "FLOCK" and fields[5].rpartition(":")[2] == str(inode):
-                return f"process {fields[4]} has it"
-    return "another run has it"
+                return int(fields[4])
+    return None

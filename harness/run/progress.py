@@ -26,29 +26,42 @@ class Live:
     def __init__(self, fd: int, is_terminal: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._fd, self._is_terminal, self._clock = fd, is_terminal, clock
         self._lock = threading.RLock()
-        self._slots: list[list[Any] | None] = []  # [name, phase, since, told at] of each; None: free
+        self._slots: list[list[Any] | None] = []  # [name, phase, since, told at, slot's name] of each; None: free
+        self.queues: Callable[[], list[str]] = list  # lines on what waits
+        self._queues_told = clock()
         self._column = 0  # where the cursor stands in what pytest prints
         self._drawn = 0  # lines that stand below it
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def start(self, name: str) -> None:
-        """A case begins in a free slot."""
+    def start(self, name: str, slot: str = "") -> None:
+        """A case begins in a free slot, or in the one of this name."""
         with self._lock:
             if None not in self._slots:
                 self._slots.append(None)
             now = self._clock()
-            self._slots[self._slots.index(None)] = [name, "", now, now]
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._tick, name="progress", daemon=True)
-                self._thread.start()
+            self._slots[self._slots.index(None)] = [name, "", now, now, slot]
+            self._begin()
             self._draw()
 
+    def watch(self) -> None:
+        """Show the queues from now on, also while no slot works."""
+        with self._lock:
+            self._begin()
+
+    def _begin(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._tick, name="progress", daemon=True)
+            self._thread.start()
+
     def phase(self, text: str) -> None:
-        """What the case that began last is at."""
+        """What the case in the slot is at that `text` begins with, or else the case that began last."""
         with self._lock:
             running = [slot for slot in self._slots if slot]
-            if running:
+            named = [slot for slot in running if slot[4] and text.startswith(f"{slot[4]}: ")]
+            if named:
+                named[0][1] = text.removeprefix(f"{named[0][4]}: ")
+            elif running:
                 max(running, key=lambda slot: slot[2])[1] = text
             self._draw()
 
@@ -97,7 +110,8 @@ class Live:
             return
         self._clear()
         width, height = self._size()
-        lines = [self._line(slot)[: width - 1] for slot in self._slots if slot][: height - 2]
+        lines = [self._line(slot)[: width - 1] for slot in self._slots if slot]
+        lines = [*(one_line(text)[: width - 1] for text in self.queues()), *lines][: height - 2]
         if lines and not self._end.is_set():
             column = min(self._column % width, self._column and width - 1)
             back = f"\x1b[{len(lines)}A\r" + (f"\x1b[{column}C" if column else "")
@@ -110,11 +124,18 @@ class Live:
         for slot in self._slots:
             if slot and now - slot[3] >= PLAIN_S:
                 slot[3] = now
-                self._put(("\n" if self._column else "") + self._line(slot) + "\n")
-                self._column = 0
+                self._put_line(self._line(slot))
+        if now - self._queues_told >= PLAIN_S:
+            self._queues_told = now
+            for text in self.queues():
+                self._put_line(one_line(text))
+
+    def _put_line(self, text: str) -> None:
+        self._put(("\n" if self._column else "") + text + "\n")
+        self._column = 0
 
     def _line(self, slot: list[Any]) -> str:
-        name, phase, since, _ = slot
+        name, phase, since, *_ = slot
         return one_line(f"{self._clock() - since:6.0f} s  {name}" + (f"  {phase}" if phase else ""))
 
     def _size(self) -> tuple[int, int]:

@@ -55,6 +55,7 @@ MOST_DEPENDENCES = 10_000
 MOST_RUNS = 10**9
 MOST_SECONDS = 1e9
 MOST_BYTES = 1 << 62
+MOST_GPUS = 1024  # of a host
 
 _NAME, _SHORT, _PROSE = string(MOST_NAME), string(300), string(MOST_TEXT)
 _SCALAR = either(
@@ -223,6 +224,7 @@ class Said:
 
     kind: str = must(string(20))
     text: str = must(_PROSE, "")
+    offline: bool = must(boolean, False)  # "down": because no package index can be reached from there
 
 
 @dataclass(frozen=True)
@@ -235,10 +237,21 @@ class Hello:
 
 
 @dataclass(frozen=True)
-class Probed:
-    """The CUDA device there, or why there is none."""
+class Holder:
+    """Who holds a GPU's lock. `since`: in seconds since 1970, 0 where it is not known; `run`: the id of a run."""
 
-    facts: Device | None = must(optional(fields(Device)), None)
+    pid: int = must(integer(0, 1 << 31))
+    user: str = must(_SHORT, "")
+    since: float = must(real(0, 1e12), 0.0)
+    run: str = must(_SHORT, "")
+
+
+@dataclass(frozen=True)
+class Probed:
+    """The CUDA devices there and who holds the lock of each, or why there are none."""
+
+    gpus: list[Device] = must(many(fields(Device), MOST_GPUS), list)
+    holders: list[Holder | None] = must(many(optional(fields(Holder)), MOST_GPUS), list)
     why: str = must(_PROSE, "")
 
 
@@ -248,6 +261,26 @@ class Uv:
 
     uv: str | None = must(optional(string(MOST_NAME)), None)
     broken: list[str] = must(many(_PROSE, 100), list)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """How many bytes of each file are there."""
+
+    sizes: list[int] = must(many(integer(0, MOST_BYTES), 100_000))
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """What there is of what an environment is made with."""
+
+    is_made: bool = must(boolean)
+    machine: str = must(_SHORT)
+    libc: str = must(_SHORT, "")
+    uv: str | None = must(optional(string(MOST_NAME)), None)
+    python: str = must(string(MOST_NAME), "")
+    python_version: str = must(string(30, r"(\d+(\.\w+)*\+?)?", "a version"), "")
+    no_way_out: str = must(_PROSE, "")
 
 
 @dataclass(frozen=True)

@@ -145,32 +145,34 @@ class Supervisor:
                 runner.warm(job["warm"], job["compiler"], job["device"])
             warm_s = time.monotonic() - started
             try:
-                self.gpu_fd = self._take_gpu(job["gpu"])
+                self.gpu_fd = self._take_gpu(job["gpu"], job["gpu_patience_s"])
             except (gpu_lock.Busy, OSError) as error:
-                write_frame(self.replies_fd, {"kind": "busy", "text": str(error)})
+                about = {"locked": isinstance(error, gpu_lock.Busy), "holder": getattr(error, "holder", "")}
+                write_frame(self.replies_fd, {"kind": "busy", "text": str(error), **about})
                 continue
             try:
                 header, buffers = self.run(job, runner.run_job)
             except OSError as error:  # no more processes, files or memory
                 header, buffers = {"kind": "busy", "text": f"no process could be started: {error}", "durations": {}}, []
             if self.gpu_fd >= 0:
-                os.close(self.gpu_fd)
+                gpu_lock.release(self.gpu_fd, job["gpu"])
             header["durations"]["warm_s"] = round(warm_s, 4)
             write_frame(self.replies_fd, header, buffers)
         self.leave()
 
-    def _take_gpu(self, uuid: str) -> int:
+    def _take_gpu(self, uuid: str, patience_s: float) -> int:
         """Wait for the GPU's lock, telling so; leave when the client is gone. -1 where there is no GPU to lock."""
         from harness.run import gpu_lock
 
         def waiting(text: str) -> None:
-            write_frame(self.replies_fd, {"kind": "note", "text": text})
+            if patience_s >= gpu_lock.PATIENCE_S:  # who asks for less tells it
+                write_frame(self.replies_fd, {"kind": "note", "text": text})
 
         def alive() -> None:
             if select.select([self.jobs_fd], [], [], 0)[0]:
                 self.leave()
 
-        return gpu_lock.take(uuid, waiting, alive) if uuid else -1
+        return gpu_lock.take(uuid, waiting, alive, patience_s) if uuid else -1
 
     def run(self, job: dict[str, Any], body: Callable[[dict, int, int], None]) -> tuple[dict[str, Any], list[bytes]]:
         """Run one job in a child, and reply with its result frame, what it printed and how it ended."""

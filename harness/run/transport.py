@@ -33,6 +33,12 @@ class LinkDown(Exception):
     """No reply came; the text says why. The claim was not judged."""
 
 
+class Declined(LinkDown):
+    """The host answered that it cannot do it; the way there is sound. `started`: the repro's process was there."""
+
+    started = False
+
+
 @dataclass(frozen=True)
 class Job:
     """One case to run. `warm` names modules worth importing before the fork; `fresh` execs a new interpreter."""
@@ -49,6 +55,7 @@ class Job:
     needs: tuple[str, ...] = ()  # requirements of the repro's own, for an environment made for it
     requires_python: str = ">=3.11"
     gpu: str = ""  # whose lock to hold meanwhile
+    gpu_patience_s: float = 600.0  # for it; the reply `busy` with `locked` says that it was not to be had
     runs: int = 1  # how often run() is called
     preds: Mapping[str, str] = field(default_factory=dict)  # output -> the function that judges it
     fill: int | None = None  # the byte that torch.empty and numpy.empty give; None: whatever is there

@@ -138,7 +138,7 @@ class Sshd:
 
     PROGRAM = "/usr/sbin/sshd"  # sshd insists on being started by its full path
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, home: Path | None = None, aliases: tuple[str, ...] = ("p1",)) -> None:
         self.folder = folder
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -160,10 +160,12 @@ class Sshd:
             PermitRootLogin prohibit-password
             MaxStartups 100:30:200
         """
-        (folder / "sshd_config").write_text(textwrap.dedent(lines))
+        more = f"SetEnv HOME={home}\n" if home else ""
+        (folder / "sshd_config").write_text(textwrap.dedent(lines) + more)
         self.known_hosts = folder / "known_hosts"
         self.know(self.known_hosts, "host")
-        self.alias("p1")
+        for name in aliases:
+            self.alias(name)
         if os.getuid() == 0:
             Path("/run/sshd").mkdir(exist_ok=True)
         subprocess.run([self.PROGRAM, "-f", folder / "sshd_config", "-E", folder / "log"], check=True)
@@ -243,7 +245,7 @@ def uv(*arguments: object) -> None:
     subprocess.run([os.environ.get("UV") or "uv", *map(str, arguments)], check=True)
 
 
-def wait_until(condition, patience_s: float = 15.0) -> None:
+def wait_until(condition, patience_s: float = 60.0) -> None:
     end = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < end, "it did not come about"
@@ -260,6 +262,74 @@ def sshd(needs):
     yield daemon
     daemon.stop()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+GPUS = FAKE_DRIVER.replace("*n = 1;", "*n = GPUS;").replace("memset(u, 7, 16);", "memset(u, HOST, 15); u[15] = d;")
+
+
+class TwoHosts:
+    """p1 and p2: two real sshds on two ports with two homes, each with GPUs of a stand-in for the driver's library.
+
+    The hosts' settings are in the user's file below `config`; both aliases are in one ssh_config.
+    """
+
+    def __init__(self, folder: Path, gpus: int = 4) -> None:
+        self.config, self.sshds = folder / "config", {}
+        tables = []
+        for number, name in enumerate(("p1", "p2"), 1):
+            top = folder / name
+            (top / "home").mkdir(parents=True)
+            self.sshds[name] = Sshd(top, top / "home", (name,))
+            source, library = top / "cuda.c", top / "libcuda.so.1"
+            source.write_text(GPUS.replace("GPUS", str(gpus)).replace("HOST", str(number)))
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+            # bytecode where the tests' own is, for these hosts start many interpreters
+            env = {"LD_LIBRARY_PATH": str(top), "PYTHONPYCACHEPREFIX": sys.pycache_prefix or str(folder / "bytecode")}
+            items = ", ".join(f'{key} = "{value}"' for key, value in env.items())
+            tables.append(f'[{name}]\npython = "{sys.executable}"\nenv = {{ {items} }}\n')
+        (self.config / "gpu-repro").mkdir(parents=True)
+        (self.config / "gpu-repro/hosts.toml").write_text("\n".join(tables))
+        self.ssh_config = folder / "ssh_config"
+        self.ssh_config.write_text("".join((sshd.folder / "ssh_config").read_text() for sshd in self.sshds.values()))
+
+    def environment(self) -> dict[str, str]:
+        """Variables for a client of theirs."""
+        return {"GPU_REPRO_SSH_CONFIG": str(self.ssh_config), "XDG_CONFIG_HOME": str(self.config)}
+
+    def processes(self) -> list[str]:
+        return [line for sshd in self.sshds.values() for line in sshd.processes()]
+
+    def agents(self) -> dict[str, int]:
+        """How many agents live on each."""
+        return {name: len(sshd.agents()) for name, sshd in self.sshds.items()}
+
+    def logins(self) -> dict[str, int]:
+        """How many connections each has accepted so far."""
+        return {n: (s.folder / "log").read_text().count("Accepted publickey") for n, s in self.sshds.items()}
+
+    def stop(self) -> None:
+        for sshd in self.sshds.values():
+            sshd.stop()
+
+
+@pytest.fixture(scope="session")
+def two_hosts_running(needs, bytecode):
+    needs(Sshd.PROGRAM, "openssh-server")
+    folder = Path(tempfile.mkdtemp(prefix="gpu-repro-hosts-"))
+    folder.chmod(0o755)
+    hosts = TwoHosts(folder)
+    yield hosts
+    hosts.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def two_hosts(two_hosts_running, monkeypatch):
+    """Two hosts with four GPUs each; afterwards nothing may be left running there."""
+    for name, value in two_hosts_running.environment().items():
+        monkeypatch.setenv(name, value)
+    yield two_hosts_running
+    wait_until(lambda: not two_hosts_running.processes())
 
 
 @pytest.fixture

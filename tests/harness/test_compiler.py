@@ -104,7 +104,34 @@ def test_a_program_it_rejects_and_ours_runs(write, tmp_path):
     assert other.text.startswith(
         says + "rejected it with OTHER\nerror\nfix: write what it does now, or remove `nvidia`"
     )
-    assert judge.judge(case, HOST, outputs(1, NVIDIA), tmp_path).text.startswith(says + "gave outputs\nfix: ")
+    after_all = judge.judge(case, HOST, outputs(1, NVIDIA), tmp_path)
+    assert (after_all.status, after_all.reason) == ("fail", "unexpected pass")
+    assert after_all.text.startswith(
+        says.removesuffix("it ") + "release 4.8.1 does as the claim says\nfix: remove `nvidia`, "
+    )
+    assert judge.judge(case, HOST, outputs(2, NVIDIA), tmp_path).text.startswith(says + "gave outputs\nfix: ")
+
+
+def test_releases_have_expectations_of_their_own(write, tmp_path):
+    (case,) = write(RUN, 'nvidia = { "<4.7" = { rejected = "E1" }, ">=4.7,<4.8" = { xfail = "wrong" } }').cases()
+    accept(case, outputs(1, EMBEDDED))
+
+    def judged(outcome: Outcome, release: str) -> judge.Verdict:
+        outcome.facts["compiler"] = NVIDIA | {"version": release}
+        return judge.judge(case, HOST, outcome, tmp_path)
+
+    old = judged(rejected(NVIDIA, id="E1"), "4.6.3")
+    assert (old.status, old.reason) == ("pass", "expected failure")
+    assert old.expected == 'nvidia = { "<4.7" = { rejected = "E1" } }'
+    assert old.record["reason"] == "expected failure"
+    wrong = judged(outputs(2, NVIDIA), "4.7.0")
+    assert (wrong.status, wrong.expected) == ("pass", 'nvidia = { ">=4.7,<4.8" = { xfail = "wrong" } }')
+    right = judged(outputs(1, NVIDIA), "4.7.0")
+    assert (right.status, right.reason, right.text) == (
+        "fail", "unexpected pass", '[tool.repro] says `nvidia = { ">=4.7,<4.8" = { xfail = "wrong" } }`, but release '
+        '4.7.0 does as the claim says\nfix: leave release 4.7.0 out of ">=4.7,<4.8"')  # fmt: skip
+    assert (judged(outputs(1, NVIDIA), "4.8.1").status, judged(outputs(2, NVIDIA), "4.8.1").status) == ("pass", "fail")
+    assert judged(rejected(NVIDIA, id="E1"), "4.8.1").status == "fail"
 
 
 def test_a_rejection_without_an_id_is_known_by_its_words(write, tmp_path):
@@ -133,8 +160,10 @@ def test_values_that_differ_under_it(write, tmp_path):
     assert judged(2, EMBEDDED).reason == "differs from expected()"
     assert judged(2, NVIDIA).status == "pass"
     same = judged(1, NVIDIA)
-    assert same.reason == "not what `nvidia` says"
-    assert "under NVIDIA's compiler `out` is [2, 2, 2, 2], but it is [1, 1, 1, 1]\nfix: " in same.text
+    assert same.reason == "unexpected pass"
+    neither = judged(3, NVIDIA)
+    assert neither.reason == "not what `nvidia` says"
+    assert "under NVIDIA's compiler `out` is [2, 2, 2, 2], but it is [3, 3, 3, 3]\nfix: " in neither.text
     other = Array(DTYPES["int32"], np.zeros(4, np.uint32))
     assert judged(2, NVIDIA, other=other).reason == "differs from the golden"
 

@@ -491,5 +491,8 @@ def test_a_host_in_an_id_is_that_arguments_alone(pytester, repros, monkeypatch):
         "repros/two.py::embedded::width=16",
         "repros/two.py::embedded::width=8",
     ]
+    listed = pytester.runpytest_inprocess("repros", on_p1, "--collect-only", "-q").stdout.lines  # a folder beside it
+    everywhere = [f"repros/{name}.py::embedded::width={width}" for name in ("one", "two") for width in (16, 8)]
+    assert sorted({line for line in listed if "::" in line}) == sorted([*everywhere, on_p1])
     listed = pytester.runpytest_inprocess("repros/two.py", "--gpu-host", "p1", "--collect-only", "-q").stdout.lines
     assert [line for line in listed if "::" in line] == ["repros/two.py::p1::width=8", "repros/two.py::p1::width=16"]

@@ -56,6 +56,7 @@ HOSTILE = [  # of a result: where, what, what is said
     ((*CHANGED, "bytes"), 2, "it names byte 6 of a data file of 5"),
     ((*CHANGED, "mask"), 5, "it names byte 6 of a data file of 5"),
 ]  # fmt: skip
+PREDICTED = {**CASE, "launches": [{**LAUNCH, "predicted": {"0": [{"at": 12, "size": 4, "bytes": SHA}]}}]}
 DAMAGED = [  # of the capsule's case
     (("compiler",), 5, "capsule.compiler must be a table of at most 100, got 5"),
     (("launches", 0), {k: v for k, v in LAUNCH.items() if k != "ptx"}, "capsule.launches[0].ptx is missing"),
@@ -109,6 +110,15 @@ def test_what_is_no_result_is_refused(tmp_path, place, value, text):
 @pytest.mark.parametrize("place, value, text", DAMAGED, ids=[str(row[:2])[:60] for row in DAMAGED])
 def test_what_is_no_case_of_a_capsule_is_refused(tmp_path, place, value, text):
     assert refusal(written(tmp_path, cases=[changed(CASE, place, value)])) == text
+
+
+def test_a_launch_that_changed_nothing_is_not_as_predicted(tmp_path):
+    results.read(written(tmp_path, cases=[PREDICTED]))
+    believed = changed(RESULT, (*LAUNCHED, "changes"), {})
+    said = "launch 1 is said to be as predicted, but changed nothing of region 0"
+    assert refusal(written(tmp_path, believed, [PREDICTED])) == said
+    results.read(written(tmp_path, changed(believed, (*LAUNCHED, "as_predicted"), False), [PREDICTED]))
+    results.read(written(tmp_path, believed))  # nothing was predicted
 
 
 @pytest.mark.parametrize("cases", [5, ["x"], [{}], [CASE | {"name": "../x"}], [CASE | {"name": [1]}], [CASE, CASE]])

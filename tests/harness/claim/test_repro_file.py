@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from harness.claim.repro_file import Otherwise, ReproError, is_repro, read
+from harness.claim.expectation import Otherwise
+from harness.claim.repro_file import ReproError, is_repro, read
 from harness.claim.rule import Rule
 
 GOOD = '''# /// script
@@ -63,11 +64,11 @@ def test_reads_everything(path):
 
 def test_reads_what_nvidias_compiler_does_otherwise(path):
     path.write_text(GOOD)
-    assert read(path).nvidia is None
+    assert not read(path).nvidia
     path.write_text(GOOD.replace("timeout = 2", 'nvidia = { rejected = "UNSUP_EARLY_EXIT" }'))
-    assert read(path).nvidia == Otherwise("UNSUP_EARLY_EXIT", {})
+    assert read(path).nvidia.of("4.7.1") == Otherwise("UNSUP_EARLY_EXIT")
     path.write_text(GOOD.replace("timeout = 2", "nvidia = { outputs = { out = [1, 2] } }"))
-    assert read(path).nvidia == Otherwise(None, {"out": [1, 2]})
+    assert read(path).nvidia.of(None) == Otherwise(outputs={"out": [1, 2]})
     text = GOOD.replace("timeout = 2", 'outcome = "trap"\n# nvidia = { outputs = { out = [1, 2] } }')
     assert "has `outputs`, but the claim is an outcome without any" in complaint(path, text)
 
@@ -103,7 +104,7 @@ fix: write `arch`; the keys of [tool.repro] are
     compare  a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "set" | "pred:NAME" | "undef" }
     evidence where the values of expected() were published: "published:KEY", a KEY of bibliography.toml
     mask     a table of output name to the boolean array that says where it counts: { out = "valid" }
-    nvidia   where NVIDIA's compiler ends otherwise: { rejected = "its id" } or { outputs = { out = [1, 2] } }
+    nvidia   where NVIDIA's compiler ends otherwise: { rejected = "its id" }, { outputs = { out = [1, 2] } } or { xfail = "why" }; of some releases: { "<4.7" = { rejected = "its id" } }
     outcome  the outcome of the claim: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault", or a \
 fault by its name, as in "misaligned"
     params   a table of parameter name to list of values: { width = [8, 16, 32] }
@@ -165,22 +166,22 @@ fix: write seconds, more than 0 and at most 86400""",
         ("timeout = 2", 'nvidia = "rejected"'),
         """q.py:7:3: BAD_NVIDIA
     # nvidia = "rejected"
-      ^^^^^^ says neither of `rejected` and `outputs`
-fix: write { rejected = "UNSUP_EARLY_EXIT" }, or { outputs = { out = [1, 2] } } with the values that differ""",
+      ^^^^^^ says none of `rejected`, `outputs` and `xfail`
+fix: write { rejected = "UNSUP_EARLY_EXIT" }, { outputs = { out = [1, 2] } } with the values that differ, or { xfail = "why" }; or one of them for some releases: { "<4.7" = { rejected = "ID" }, ">=4.7" = "passes" }""",
     ),
     "no nvidia id": (
         ("timeout = 2", "nvidia = { rejected = true }"),
         """q.py:7:3: BAD_NVIDIA
     # nvidia = { rejected = true }
       ^^^^^^ has rejected = True, which is not a diagnostic id
-fix: write { rejected = "UNSUP_EARLY_EXIT" }, or { outputs = { out = [1, 2] } } with the values that differ""",
+fix: write { rejected = "UNSUP_EARLY_EXIT" }, { outputs = { out = [1, 2] } } with the values that differ, or { xfail = "why" }; or one of them for some releases: { "<4.7" = { rejected = "ID" }, ">=4.7" = "passes" }""",
     ),
     "no nvidia outputs": (
         ("timeout = 2", "nvidia = { outputs = {} }"),
         """q.py:7:3: BAD_NVIDIA
     # nvidia = { outputs = {} }
       ^^^^^^ has `outputs` that name none
-fix: write { rejected = "UNSUP_EARLY_EXIT" }, or { outputs = { out = [1, 2] } } with the values that differ""",
+fix: write { rejected = "UNSUP_EARLY_EXIT" }, { outputs = { out = [1, 2] } } with the values that differ, or { xfail = "why" }; or one of them for some releases: { "<4.7" = { rejected = "ID" }, ">=4.7" = "passes" }""",
     ),
     "syntax error": (
         ("def run(width, relu, *, more=3):", "def run(width, relu"),

@@ -44,8 +44,8 @@ def test_allowed_outcomes_are_counted(said):
     assert status == 0
     counts = [{"count": 75, "outputs": {"r": [0, 1]}}, {"count": 25, "outputs": {"r": [1, 0]}}]
     assert line["histogram"] == counts
-    assert "seen in 100 runs:\n          75 {'r': [0, 1]}\n          25 {'r': [1, 0]}" in text
-    assert "`r`: allowed, but never seen: [1, 1]" in text
+    assert "one, seen in 100 runs:\n          75 {'r': [0, 1]}\n          25 {'r': [1, 0]}" in text
+    assert "one, `r`: allowed, but never seen: [1, 1]" in text
 
 
 def test_one_run_in_a_hundred_that_is_not_allowed_fails(said):

@@ -34,6 +34,8 @@ WRONG = {
     "[p1]\nbootstrap = 1": "{user}: p1: `bootstrap` = 1\nfix: it is true: bring uv to a host that has none",
     "[p1]\ndevice = 'gpu'": '{user}: p1: `device` = \'gpu\'\nfix: it is "emulator" or "cuda"',
     "[p1]\nenv = { A = 1 }": "{user}: p1: `env` = {'A': 1}\nfix: it is a table of environment variables",
+    "[p1]\nslots = 0": "{user}: p1: `slots` = 0\nfix: it is how many cases run at once there where it has no GPU",
+    "[p1]\narray = -1": "{user}: p1: `array` = -1\nfix: it is of slurm targets: so many jobs at once, at most (default 1)",
     "p1 = 'box'": "{user}: p1 = 'box' is not a host: write a table [p1]",
     "[p1]\npython = 'a'\nworkdir = 'b'": "host p1 has both `python` and `workdir`: keep one",
     "[p1": "{user}: ",

@@ -1,62 +1,15 @@
 """What the record answers: status, history, diff, regressions, matrix, as text and as data."""
 
 import datetime
-import hashlib
 import json
 
 import pytest
 
 from harness import store
 from harness.cli import main
+from tests.harness.records.conftest import PTX
 
-TEXT = b"# a repro\n"
-PTX = ".version 8.0\n.target sm_90\nld.global.u32 %r1;\nadd.s32 %r2, %r1, 1;\nst.global.u32 %r2;\n"
-
-
-@pytest.fixture(autouse=True)
-def root(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("CI", raising=False)
-    (tmp_path / "pyproject.toml").write_text("")
-    (tmp_path / "repros").mkdir()
-    for name in ("shfl_width", "zfill", "vote"):
-        (tmp_path / f"repros/{name}.py").write_bytes(TEXT)
-    return tmp_path
-
-
-@pytest.fixture
-def put(root):
-    """`put("shfl_width", "pass", day, ...)`: append a record; returns its id."""
-    run = store.Run()
-
-    def put(name: str, verdict: str, day: int, hardware: bool = False, ptx: str = PTX, **more) -> str:
-        device = {"kind": "cuda", "name": "NVIDIA H100", "arch": "sm_90", "driver": more.pop("driver", "570")}
-        compiler = {"name": more.get("asked", "embedded"), "version": more.pop("version", "0.1.0")}
-        versions = {"numpy": more.pop("numpy", "2.4.6"), "python": "3.11.7"}
-        line = {
-            "schema": 2, "key": {"repro_sha256": hashlib.sha256(TEXT).hexdigest()}, "repro": f"repros/{name}.py",
-            "case": "", "host": "p1" if hardware else "embedded", "hardware": hardware, "asked": "embedded",
-            "device": device if hardware else {"kind": "emulator", "arch": "sm_90a"}, "compiler": compiler,
-            "versions": versions, "verdict": verdict, "reason": "" if verdict == "pass" else "differs from the golden",
-            "outcome": "outputs", "outputs": {"out": "a" * 64 if verdict == "pass" else "b" * 64},
-            "kernels": {"k": store.sha256(ptx)}, "differences": [], "title": "It is so.",
-            "digest": f"{name}{day}{more}", "date": f"2026-11-{day:02}T12:00:00.000000Z",
-        } | more  # fmt: skip
-        folder = store.folder(root / line["repro"], hardware, root)
-        store.keep_text(folder, store.sha256(ptx) + ".ptx", ptx)
-        return run.append(folder, line)["id"]
-
-    return put
-
-
-@pytest.fixture
-def said(capsys):
-    def said(*argv: str) -> tuple[int, str]:
-        status = main(argv)
-        found = capsys.readouterr()
-        return status, found.out + found.err
-
-    return said
+pytestmark = pytest.mark.usefixtures("root")
 
 
 def data(said, *argv):
@@ -239,6 +192,25 @@ def test_diff_refuses_what_it_cannot_find(put, said):
     assert said("diff", "nope", "nope")[0] == 2
 
 
+def test_diff_of_records_of_two_claims_says_so(put, said):
+    a, b = put("zfill", "pass", 1), put("vote", "fail", 2, version="0.2.0")
+    text = said("diff", a, b)[1]
+    why = "A is a record of repros/zfill.py, B one of repros/vote.py, another claim"
+    assert f"\nunrelated: {why}\n" in text and text.endswith(f"\ncause: none to look for: {why}\n")
+    wide, narrow = put("zfill", "pass", 3, case="width=8"), put("zfill", "fail", 4, case="width=16")
+    found = data(said, "diff", wide, narrow)
+    assert found["unrelated"] == "A is a record of width=8, B one of width=16, another case"
+    assert (found["suspects"], found["runs"], found["known"]) == ([], [], [])
+
+
+def test_diff_and_regressions_tell_changes_in_the_words_of_compare(put, said):
+    a, b = put("zfill", "pass", 1), put("zfill", "fail", 2, version="0.2.0")
+    change = "pass -> fail: differs from the golden; other values"
+    assert f"\nchanged: {change}\n" in said("diff", a, b)[1]
+    assert f"\n    {change}\n" in said("regressions")[1]
+    assert data(said, "regressions")[0]["kinds"] == ["verdict", "values"]
+
+
 def test_regressions_since(put, said):
     today = datetime.datetime.now(datetime.UTC)
     old = put("vote", "pass", 1)
@@ -268,7 +240,7 @@ def test_matrix(put, said):
     assert [column["host"] for column in found["columns"]] == ["embedded", "p1"]
 
 
-@pytest.mark.parametrize("command", ["review", "accept", "reject", "unused", "status", "history", "diff",
+@pytest.mark.parametrize("command", ["review", "accept", "reject", "unused", "status", "history", "diff", "compare",
                                      "regressions", "matrix"])  # fmt: skip
 def test_help_teaches(capsys, command):
     with pytest.raises(SystemExit) as left:

@@ -152,6 +152,7 @@ REGRESSED = Cell(
     "uv run repro run repros/shuffle.py -p 'width=8' --host p1", "only the driver differs", ("77-1 passed",),
     (("uv run repro run repros/shuffle.py --host p2", "whether the driver is the cause"),),
     ((150, f"r = [0, 1] {HOSTILE}"), (50, "r = [1, 0]"), (0, "r = [1, 1]  (allowed)")),
+    first="2026-11-01", last="2026-11-20", changed="2026-11-20",
 )  # fmt: skip
 
 
@@ -165,7 +166,7 @@ def made():
     )
     columns = (
         Column("sm_90", "embedded", "embedded", False),
-        Column("sm_90", "p1", "embedded", True),
+        Column("sm_90", "p1", "embedded", True, "NVIDIA H200", "580.65", "0.1.0", "2026-11-01", "2026-11-20"),
         Column("sm_100", "b200", "nvidia==4.6.3", True),
     )
     cells = [Cell(row, 0, "predicted", "no hardware has run it", GOOD, GOOD, rerun="uv run repro run x.py")
@@ -303,6 +304,80 @@ def test_every_thing_is_reached_by_keys(opened):
     browser.press("Escape")
     browser.until("document.activeElement.closest('td')")
     assert browser.focus() == "▼ regressed" and browser.ask("document.title") == "gpu-repro"
+
+
+@pytest.fixture(params=[1280, 390])
+def wide(request, chromium):
+    """The browser's window, as wide as a desk's and as a telephone's."""
+    size = {"width": request.param, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    chromium.call("Emulation.setDeviceMetricsOverride", **size)
+    yield request.param
+    chromium.call("Emulation.clearDeviceMetricsOverride")
+
+
+# How far what has the focus sticks out of the window: left, right, above, below.
+OUTSIDE = """(() => { const box = document.activeElement.getBoundingClientRect();
+    return [-box.left, box.right - innerWidth, -box.top, box.bottom - innerHeight].map((far) => Math.max(far, 0)); })()"""
+
+
+def test_search_and_arrows_lead_to_a_cell_and_to_its_claim(opened, wide):
+    browser = opened()
+    browser.press("/")
+    assert browser.ask("document.activeElement.id") == "query"
+    browser.type("shuffle")
+    assert browser.ask(SHOWN) == [0] and "1 of 4 claims" in browser.seen()
+    browser.press("Tab")  # the button that clears
+    browser.press("Tab")
+    assert browser.focus() == "◇ predicted"
+    browser.press("ArrowRight")
+    assert (browser.focus(), browser.ask(OUTSIDE)) == ("▼ regressed", [0, 0, 0, 0])
+    browser.press("Enter")
+    browser.until("document.activeElement.id === 'cell-title'")
+    assert browser.ask("location.hash") == LINK and "it ends so since 2026-11-20" in browser.seen()
+    browser.press("Escape")
+    browser.until("document.activeElement.closest('td')")
+    assert browser.ask("location.hash") == "#?q=shuffle" and browser.ask(SHOWN) == [0]
+    for _ in range(2):
+        browser.press("ArrowLeft")
+    assert browser.focus().startswith("A shuffle stays in its segment.")
+    browser.press("Enter")
+    browser.until("document.activeElement.id === 'cell-title'")
+    assert browser.ask("location.hash") == "#/repros/shuffle.py" and "2026-11-01 to 2026-11-20" in browser.seen()
+    browser.press("Escape")
+    browser.until("document.activeElement.closest('th')")
+    assert browser.ask("document.documentElement.scrollWidth") == wide
+
+
+def test_the_page_of_a_claim_has_a_strip_for_each_cell(opened, wide):
+    browser = opened("#/repros/shuffle.py")
+    browser.until("document.querySelector('.timeline')")
+    assert browser.ask("[...document.querySelectorAll('.timeline')].map((one) => one.childElementCount)") == [0, 2]
+    rects = browser.ask("[...document.querySelectorAll('.timeline rect')].map((one) => [one.getAttribute('class'), "
+                        "Number(one.getAttribute('x')), one.textContent])")  # fmt: skip
+    assert [row[0] for row in rects] == ["pass", "fail"] and rects[0][1] == 0 < rects[1][1]
+    assert rects[0][2] == "2026-11-01: pass, 1 run" and rects[1][2].startswith("2026-11-20: fail: ")
+    heard = nodes(browser)
+    images = [name for role, name in heard if role == "image"]
+    assert images[0] == "History of sm_90 · embedded · embedded width=8: none"
+    assert images[1].startswith("History of sm_90 · p1 · embedded width=8: 2026-11-01: pass, 1 run; 2026-11-20: fail: ")
+    assert "2026-11-01 to 2026-11-20" in browser.seen() and "changed 2026-11-20" in browser.seen()
+    browser.ask("document.querySelector('.claims a.regressed').click()")
+    browser.until("document.querySelector('.verdict')")
+    assert browser.ask("location.hash") == LINK
+    assert browser.ask("document.documentElement.scrollWidth") == wide
+
+
+def test_columns_and_the_list_of_what_is_wrong_say_where_and_when(opened):
+    browser = opened()
+    heads = browser.ask(
+        "[...document.querySelectorAll('.hosts th')].map((one) => [...one.children].map((part) => part.textContent))"
+    )
+    assert heads[1] == ["p1", "hardware", "compiled by embedded 0.1.0", "NVIDIA H200", "driver 580.65",
+                        "2026-11-01 to 2026-11-20"]  # fmt: skip
+    assert "repros/shuffle.py sm_90 · p1 · embedded" in browser.ask("document.querySelector('.attention').innerText")
+    cell = "document.querySelector('td.regressed')"
+    assert browser.ask(f"{cell}.title") == "seen 2026-11-01 to 2026-11-20, so since 2026-11-20"
+    assert browser.ask(f"{cell}.innerText").split("\n")[-1] == "since 2026-11-20"
 
 
 def test_the_skip_link_leads_to_the_matrix(opened):
@@ -463,6 +538,31 @@ def test_folders_have_a_header_that_goes_when_nothing_in_them_fits(in_folders):
     browser.type("loop ends")
     assert [text.split()[0] for text in browser.ask(headers)] == ["repros/loops"]
     assert "2 of 4 claims" in browser.seen()
+
+
+def test_folders_fold_and_a_search_looks_into_folded_ones(in_folders, wide):
+    browser = in_folders()
+    shown = "[...document.querySelectorAll('.matrix tbody:not(.folder) tr')].filter((row) => row.offsetParent).length"
+    assert browser.ask(shown) == 4
+    browser.ask("document.querySelector('.folder button').focus()")
+    browser.press("Enter")
+    assert browser.ask("document.activeElement.ariaExpanded") == "false" and browser.ask(shown) == 2
+    assert "repros/warp 2 claims" in browser.ask("document.querySelector('.folder').textContent")
+    browser.press("/")
+    browser.type("vote")
+    assert browser.ask(shown) == 1
+    browser.ask("document.querySelector('#clear').click()")
+    assert browser.ask(shown) == 2
+    browser.ask("document.querySelector('#fold').click()")
+    assert browser.ask(shown) == 0 and "Unfold all" in browser.seen()
+    browser.ask("document.querySelector('#fold').click()")
+    assert browser.ask(shown) == 4
+
+
+def test_a_link_of_before_a_repro_moved_opens_its_claim(in_folders):
+    browser = in_folders("#/repros/shuffle.py")
+    browser.until("document.querySelector('.timeline')")
+    assert "repros/warp/shuffle.py · 2 cells" in browser.seen()
 
 
 def test_a_link_of_before_a_repro_moved_opens_its_cell(in_folders):

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -45,6 +46,7 @@ def test_one_at_a_time_and_it_is_told(holder):
     notes = []
     with pytest.raises(gpu_lock.Busy) as error:
         gpu_lock.take("7", notes.append, lambda: None, patience_s=0.1)
+    assert error.value.holder == f"process {holder.pid} has it"
     assert str(error.value) == f"the GPU was not free within 0.1 s: process {holder.pid} has it"
     assert notes == [f"waiting for the GPU: process {holder.pid} has it"]
     os.close(gpu_lock.take("8", notes.append, lambda: None))
@@ -54,6 +56,21 @@ def test_one_at_a_time_and_it_is_told(holder):
 def test_it_ends_with_its_holder(holder):
     os.kill(holder.pid, signal.SIGKILL)
     os.close(gpu_lock.take("7", print, lambda: None, patience_s=10))
+
+
+def test_who_holds_it(holder, folder):
+    found = gpu_lock.holder("7")
+    assert found["pid"] == holder.pid and found["user"] and 0 < found["since"] <= time.time()
+    (note,) = folder.glob("7.*")
+    note.unlink()
+    assert gpu_lock.holder("7") == found | {"since": 0.0, "run": ""}
+    note.write_text("[" * 9)
+    assert gpu_lock.holder("7")["since"] == 0.0
+    holder.kill()
+    holder.wait()
+    assert gpu_lock.holder("7") is None and gpu_lock.holder("8") is None
+    gpu_lock.release(gpu_lock.take("7", print, lambda: None), "7")
+    assert [path.name for path in folder.iterdir()] == ["7"]
 
 
 def test_a_link_is_not_followed(folder, tmp_path):

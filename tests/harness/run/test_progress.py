@@ -132,3 +132,24 @@ def test_lines_fit_the_terminal_and_slots_are_taken_again(tmp_path):
     assert screen.text() == "dots .." and live._thread is not None and not live._thread.is_alive()
     for fd in (ours, theirs):
         os.close(fd)
+
+
+def test_what_is_said_of_a_slot_stands_in_its_line_and_queues_above(tmp_path):
+    now = [0.0]
+    path = tmp_path / "out"
+    with open(path, "w") as file:
+        live = Live(file.fileno(), False, lambda: now[0])
+        live.queues = lambda: ["pool:h100: 1 of 9 done, 2 running in 2 slots, 6 waiting"]
+        live.watch()
+        for slot in ("p1:1", "p1:10"):
+            live.start(f"{slot}  one.py", slot)
+        live.phase("p1:1: uv is at work")
+        live.phase("p1:10: running (4 s)")
+        now[0] = PLAIN_S + 1
+        live.phase("p1:1: running (2 s)")
+        live.close()
+    assert path.read_text().splitlines() == [
+        "    31 s  p1:1  one.py  running (2 s)",
+        "    31 s  p1:10  one.py  running (4 s)",
+        "pool:h100: 1 of 9 done, 2 running in 2 slots, 6 waiting",
+    ]

@@ -1,0 +1,206 @@
+"""Slots of a Slurm cluster: one for each GPU of each allocation that it lends to this run.
+
+An allocation is used for many cases. What takes it back (a time limit, a preemption) takes the slot back: the case runs
+again in another, for which a new job is submitted.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+from harness.fleet.slots import Desk, Recalled, Slot
+from harness.host import hosts
+from harness.host.connection import Lane, Remote
+from harness.host.hosts import Host
+from harness.host.login import Login
+from harness.host.slurm import BEAT_S, NOT_SHARED, Cluster, IntoJob, Job as SlurmJob, problems, wanted
+from harness.run.transport import Declined, Job, LinkDown, Progress
+
+POLL_S = 1.0
+MOST_RESUBMITTED = 8
+_SETTLE_S = 15.0  # for Slurm to say how a job ended
+
+
+class SlurmPartition:
+    """A provider of slots: see slots.Provider. `host` has the settings, and its name is that of the target."""
+
+    def __init__(self, target: str, host: Host) -> None:
+        self.name, self.host = target, host
+        self.login = Login(host.settings.slurm or "")
+        self.cluster = Cluster(self.login, wanted(target, host.settings), host.settings.cache)
+        self._closed = threading.Event()
+        self._lock = threading.Lock()
+        self._remotes: list[Remote] = []
+        self._slots: dict[str, list[Slot]] = {}  # by job
+        self._attached: set[str] = set()
+        self._ended: dict[str, SlurmJob] = {}
+        self._resubmitted = 0
+        self._failure = ""
+
+    def open(self, desk: Desk) -> None:
+        try:
+            self.cluster.open()
+            asked = self.cluster.asked
+            self.cluster.submit(max(1, min(asked.array, math.ceil(desk.unfinished() / asked.gpus))))
+            self._follow(desk)
+        except LinkDown as error:
+            if not self._closed.is_set():
+                self._end()
+                raise LinkDown(f"{self.name}: {error}") from None
+
+    def _follow(self, desk: Desk) -> None:
+        """Attend to the jobs until the end. Raises LinkDown where there are none any more."""
+        beat_at = 0.0
+        while not self._closed.is_set():
+            if time.monotonic() >= beat_at:
+                beat_at = time.monotonic() + BEAT_S
+                self.cluster.beat()
+            rows = self.cluster.jobs()
+            if self._failure:
+                raise LinkDown(self._failure)
+            why = problems(rows)
+            if why:
+                raise LinkDown(why)
+            again = [self._attend(row, desk) for row in rows]
+            if not rows:
+                raise LinkDown("Slurm knows the jobs of this run no more")
+            if not any(again) and all(row.id in self._ended for row in rows):
+                raise LinkDown(f"{why_ended(rows[-1])}, and no other is asked for")
+            self._tell(rows, desk)
+            self._closed.wait(POLL_S)
+
+    def _attend(self, row: SlurmJob, desk: Desk) -> bool:
+        """A job that began to run is used; one that ended is replaced where there is work for another: then True."""
+        if row.is_running and row.id not in self._attached:
+            self._attached.add(row.id)
+            threading.Thread(target=self._attach, args=(row, desk), daemon=True).start()
+        if row.is_queued or row.is_running or row.is_ending or row.id in self._ended:
+            return False
+        self._ended[row.id] = row
+        if self.cluster.exit_status(row.id) == NOT_SHARED:
+            raise LinkDown(self.cluster.not_shared(row))
+        is_needed = bool(row.ended_because and desk.unfinished() and self._resubmitted < MOST_RESUBMITTED)
+        if is_needed:
+            self._resubmitted += 1
+            desk.note(f"{self.name}: {why_ended(row)}; another is asked for")
+            self.cluster.submit(1)
+        for slot in self._slots.pop(row.id, ()):
+            desk.withdraw(slot)
+        return is_needed
+
+    def _attach(self, row: SlurmJob, desk: Desk) -> None:
+        """In a thread: connect to the allocation, and offer its GPUs."""
+        try:
+            gpus = self.cluster.lent(row.id)
+            way = IntoJob(self.login, self.cluster, row.id, f"{self.host.name}/{row.id}")
+            remote = Remote(self.login.address(self.host.name), self.host.settings, desk.note, way)
+            with self._lock:
+                self._remotes.append(remote)
+            for number, host in enumerate(self._probed(remote, row, gpus)):
+                slot = self._slot(row, remote, f"{way.name}.{number}", host, gpus[number])
+                if self._closed.is_set():
+                    return
+                self._slots.setdefault(row.id, []).append(slot)
+                desk.offer(slot)
+        except LinkDown as error:
+            if not self.ended(row.id) and not self._closed.is_set():
+                self._failure = f"job {row.id} on {row.node}: {error}"
+
+    def _slot(self, row: SlurmJob, remote: Remote, name: str, host: Host, gpu: str) -> Slot:
+        lane = remote.lane(name, {"CUDA_VISIBLE_DEVICES": gpu} if gpu else {})
+        return Slot(name, f"Slurm job {row.id}", host, Lent(self, row.id, lane), lambda: self._revive(row, remote))
+
+    def _probed(self, remote: Remote, row: SlurmJob, gpus: list[str]) -> list[Host]:
+        """What each GPU of the allocation is. Raises LinkDown."""
+        emulated = [replace(self.host, device="emulator", device_facts={})] * len(gpus)
+        if self.host.settings.device == "emulator":
+            remote.open()
+            return emulated
+        visible = {**self.host.settings.env, "CUDA_VISIBLE_DEVICES": ",".join(gpus)}
+        rows, why = remote.devices(hosts._PROBE, hosts.PROBE_TIMEOUT_S, visible)
+        if not rows and self.host.settings.device == "cuda":
+            raise LinkDown(f"{row.node} has no CUDA device that can be used: {why}")
+        if rows and len(rows) != len(gpus):
+            raise LinkDown(f"{row.node} shows {len(rows)} GPUs, but Slurm lent {len(gpus)}")
+        return [replace(self.host, device="cuda", device_facts=facts) for facts, _ in rows] or emulated
+
+    def _revive(self, row: SlurmJob, remote: Remote) -> None:
+        """Raises LinkDown where the job is gone."""
+        ended = self.ended(row.id)
+        if ended:
+            raise LinkDown(ended)
+        remote.open()
+
+    def _tell(self, rows: list[SlurmJob], desk: Desk) -> None:
+        """What is waited for, where nothing runs yet."""
+        waiting = [row for row in rows if row.is_queued]
+        if waiting and not any(row.is_running for row in rows):
+            ahead = self.cluster.ahead(waiting[0])
+            place = "" if ahead is None else f", {ahead} before it"
+            desk.note(Progress(f"{self.name}: job {waiting[0].id} waits{place}: Slurm says {waiting[0].reason}"))
+
+    def ended(self, job: str) -> str:
+        """Why an allocation is gone, '' while it is there. Waits for Slurm to make up its mind."""
+        end = time.monotonic() + _SETTLE_S
+        while not self._closed.is_set():
+            try:
+                row = next((row for row in self.cluster.jobs() if row.id == job), None)
+            except LinkDown:
+                return ""
+            if row is None:
+                return f"Slurm job {job} is gone"
+            if row.is_running:
+                return ""
+            if not row.is_ending or time.monotonic() > end:
+                return why_ended(row)
+            self._closed.wait(0.2)
+        return "the run was ended"
+
+    def close(self) -> None:
+        """Cancel the jobs, whatever runs in them."""
+        if not self._closed.is_set():
+            self._closed.set()
+            self._end()
+
+    def _end(self) -> None:
+        try:
+            self.cluster.cancel()
+        except LinkDown:
+            pass  # the keeper cancels them when it is closed, and their lease ends
+        with self._lock:
+            remotes, self._remotes = self._remotes, []
+        for remote in remotes:
+            remote.end()
+        self.cluster.close()
+
+
+class Lent:
+    """The transport of one slot: what a job that was taken back broke is told as that."""
+
+    def __init__(self, partition: SlurmPartition, job: str, lane: Lane) -> None:
+        self._partition, self._job, self._lane = partition, job, lane
+
+    def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
+        try:
+            return self._lane.run(job)
+        except Declined:
+            raise
+        except LinkDown as error:
+            ended = self._partition.ended(self._job)
+            if ended:
+                raise Recalled(f"{self._partition.name}: {ended}") from None
+            raise error from None
+
+    def close(self) -> None:
+        self._lane.close()
+
+
+def why_ended(row: SlurmJob) -> str:
+    """`job 12 on gpu07: it was preempted (PREEMPTED)`"""
+    words = row.ended_because or f"it ended as {row.state}"
+    reason = f", {row.reason}" if row.reason not in ("None", "") else ""
+    return f"job {row.id}{f' on {row.node}' if row.node else ''}: {words} ({row.state}{reason})"

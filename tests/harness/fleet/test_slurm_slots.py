@@ -1,0 +1,172 @@
+"""Cases in allocations of a real Slurm of one node with two fake GPUs."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import judge
+from harness.fleet.engine import Engine, Events, Task
+from harness.fleet.slurm_slots import SlurmPartition
+from harness.host.hosts import Host
+from harness.host.settings import Settings
+from tests.harness.fleet import slurm_cluster
+
+WHERE = """
+import numpy as np, os
+def run(case):
+    print(os.environ["SLURM_JOB_ID"], os.environ["CUDA_VISIBLE_DEVICES"])
+    return {"out": np.array(case)}
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    lacks = slurm_cluster.missing()
+    if lacks or os.getuid() != 0:
+        pytest.skip(f"there is no {lacks[0]}: {slurm_cluster.INSTALL}" if lacks else "only root can start a Slurm")
+    folder = Path(tempfile.mkdtemp(prefix="gpu-repro-slurm-"))
+    folder.chmod(0o755)
+    one = slurm_cluster.Cluster(folder)
+    yield one
+    one.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+class Notes(Events):
+    def __init__(self):
+        self.notes, self.used = [], []
+
+    def note(self, text):
+        self.notes.append(text)
+
+    def end(self, task, slot):
+        self.used.append(slot.name)
+
+
+@pytest.fixture
+def on_slurm(cluster, tmp_path, monkeypatch):
+    """Run cases of a repro: `on_slurm("slurm:gpu:gpu:2", repro)` gives outcomes and events."""
+    monkeypatch.setenv("SLURM_CONF", cluster.variables["SLURM_CONF"])
+    engines = []
+
+    def start(target, repro, **settings):
+        chosen = {"python": sys.executable, "cache": str(tmp_path / "cache"), "device": "emulator"} | settings
+        host = Host(":".join(target.split(":")[:2]), "unknown", settings=Settings(**chosen))
+        events = Notes()
+        engine = Engine([SlurmPartition(target, host)], events)
+        engines.append(engine)
+
+        def work(case):
+            return lambda slot, transport: judge.run(transport, case, slot.host, None, False, "embedded", 0)
+
+        engine.submit([Task(case.name, work(case)) for case in repro.cases()])
+        return engine, events
+
+    def on_slurm(target, repro, **settings):
+        engine, events = start(target, repro, **settings)
+        return [engine.wait(case.name) for case in repro.cases()], events
+
+    on_slurm.start = start
+    yield on_slurm
+    for engine in engines:
+        engine.close()
+    end = time.monotonic() + 20
+    while cluster.jobs() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert cluster.jobs() == []
+
+
+def test_an_allocation_of_two_gpus_is_used_for_many_cases(on_slurm, write):
+    tasks, events = on_slurm("slurm:gpu:gpu:2", write(WHERE, "params = { case = [1, 2, 3, 4, 5] }"))
+    outcomes = [task.result for task in tasks]
+    assert [one.kind for one in outcomes] == ["outputs"] * 5, [
+        (one.text, task.unrun) for one, task in zip(outcomes, tasks)
+    ]
+    said = {one.stdout.strip() for one in outcomes}
+    assert len({line.split()[0] for line in said}) == 1 and {line.split()[1] for line in said} <= {"0", "1"}
+    (job,) = {line.split()[0] for line in said}
+    assert set(events.used) <= {f"slurm:gpu/{job}.0", f"slurm:gpu/{job}.1"}
+
+
+@pytest.mark.slow
+def test_a_job_that_is_preempted_is_asked_for_again(on_slurm, write, cluster, tmp_path):
+    """The case that ran is no verdict, and runs in the next job."""
+    body = WHERE.replace(
+        "    print", f"    open({str(tmp_path / 'began')!r}, 'a').write('x')\n    import time; time.sleep(4)\n    print"
+    )
+    repro = write(body.replace("run(case)", "run(case=1)"))
+    engine, events = on_slurm.start("slurm:gpu:gpu:2", repro)
+    end = time.monotonic() + 120
+    while not (tmp_path / "began").exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    cluster.run("sbatch", "--partition=urgent", "--gres=gpu:2", "--output=/dev/null", "--wrap=sleep 3")
+    task = engine.wait(next(repro.cases()).name)
+    assert task.result.kind == "outputs", (task.result.text, events.notes)
+    assert (tmp_path / "began").read_text() == "xx"
+    (said,) = [note for note in events.notes if "another is asked for" in note]
+    assert said.startswith("slurm:gpu:gpu:2: job ") and "it was preempted (PREEMPTED" in said
+
+
+@pytest.mark.parametrize(
+    ("target", "settings", "text"),
+    [
+        ("slurm:nope", {}, "sbatch on this machine refused: sbatch: error: invalid partition specified: nope\n"),
+        ("slurm:gpu:tpu:1", {}, "sbatch: error: Invalid generic resource (gres) specification\n"),
+        ("slurm:short", {"time": "100"}, " would wait for ever: Slurm says PartitionTimeLimit\nfix: ask for less time"),
+    ],
+)
+def test_what_slurm_refuses_is_told_in_its_own_words(on_slurm, write, target, settings, text):
+    (task,), _ = on_slurm(target, write(WHERE.replace("run(case)", "run(case=1)")), **settings)
+    assert task.unrun.startswith(f"{target}: ") and text in task.unrun and "\nfix: " in task.unrun, task.unrun
+
+
+def test_a_machine_without_slurm(on_slurm, write, tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    for name in ("sh", "mkdir", "rm", "cat"):
+        (tmp_path / "bin" / name).symlink_to(str(shutil.which(name)))
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path / "bin"))
+        (task,), _ = on_slurm("slurm:gpu", write(WHERE.replace("run(case)", "run(case=1)")))
+    assert task.unrun.startswith("slurm:gpu: there is no sbatch on this machine: "), task.unrun
+    assert task.unrun.endswith(
+        'fix: name a login node of the cluster, by `slurm = "ALIAS"`, whose shells have Slurm on PATH'
+    )
+
+
+@pytest.mark.slow
+def test_nothing_stays_where_this_side_is_killed(cluster, sshd, write, tmp_path):
+    """By `repro run`, over a login node, with kill -9 while a case runs."""
+    sshd.key("login")
+    conf = cluster.variables["SLURM_CONF"]
+    sshd.authorize("login", f'command="env SLURM_CONF={conf} sh -c \\"$SSH_ORIGINAL_COMMAND\\""')
+    sshd.alias("login", "login")
+    began = tmp_path / "began"
+    sleep = f"    open({str(began)!r}, 'w').close()\n    import time; time.sleep(300)\n    print"
+    repro = write(WHERE.replace("    print", sleep).replace("run(case)", "run(case=1)"))
+    argv = ["run", str(repro.path), "--host", "slurm:gpu:gpu:1"]
+    settings = {"slurm": "login", "python": sys.executable, "cache": tmp_path / "cache", "device": "emulator"}
+    argv += [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    root = str(Path(__file__).parents[3])
+    variables = {**os.environ, "GPU_REPRO_SSH_CONFIG": str(sshd.folder / "ssh_config"), "PYTHONPATH": root}
+    variables |= {"XDG_CONFIG_HOME": str(tmp_path), "SLURM_CONF": "/nowhere"}
+    start = "import sys; from harness.cli import main; sys.exit(main(sys.argv[1:]))"
+    with open(tmp_path / "said", "w") as said:
+        process = subprocess.Popen([sys.executable, "-c", start, *argv], env=variables, stdout=said, stderr=said)
+        end = time.monotonic() + 120
+        while not began.exists() and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.1)
+        assert began.exists(), (tmp_path / "said").read_text()
+        assert cluster.jobs() == ["RUNNING"]
+        process.kill()
+        process.wait()
+    end = time.monotonic() + 60
+    while (cluster.jobs() or sshd.processes()) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert cluster.jobs() == sshd.processes() == []
+    assert list((tmp_path / "cache/slurm").iterdir()) == list((tmp_path / "cache/runs").iterdir()) == []

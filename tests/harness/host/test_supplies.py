@@ -1,0 +1,67 @@
+"""What a host keeps of what was copied to it, and whether it has a way out."""
+
+import hashlib
+import os
+import socket
+
+import pytest
+
+from harness.host import supplies
+
+HASH = hashlib.sha256(b"hello").hexdigest()
+
+
+def test_pieces_make_a_file_that_is_whole_or_not_there(tmp_path):
+    cache = str(tmp_path)
+    assert supplies.stored(cache, [[HASH, "x"]]) == [0]
+    assert supplies.append(cache, HASH, "x", 0, 5, b"he") == 2
+    assert supplies.append(cache, HASH, "x", 0, 5, b"he") == 2  # another brings the same: not taken twice
+    with pytest.raises(supplies.Refused, match="x was not copied to this host"):
+        supplies.use(cache, HASH, "x")
+    assert supplies.append(cache, HASH, "x", 2, 5, b"llo") == 5
+    assert supplies.stored(cache, [[HASH, "x"]]) == [5] and supplies.append(cache, HASH, "x", 2, 5, b"?") == 5
+    assert supplies.install_list(cache, [[HASH, "x"]]) == f"x @ file://{tmp_path}/files/{HASH}/x\n"
+
+
+@pytest.mark.parametrize(("sha256", "name"), [(HASH, "../x"), (HASH, ""), (HASH, "a/b"), (HASH, ".x"), ("..", "x")])
+def test_names_that_are_no_files(tmp_path, sha256, name):
+    with pytest.raises(supplies.Refused, match="^no file is called "):
+        supplies.append(str(tmp_path), sha256, name, 0, 1, b"1")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_archive(tmp_path):
+    supplies.append(str(tmp_path), HASH, "python.tar.gz", 0, 5, b"hello")
+    with pytest.raises(supplies.Refused, match=r"^python\.tar\.gz is not an archive: "):
+        supplies.unpack_python(str(tmp_path), HASH, "python.tar.gz")
+    assert not list((tmp_path / "pythons").iterdir())
+
+
+def test_an_interpreter_stays_while_an_environment_has_it(tmp_path):
+    for name in ("used", "unused"):
+        (tmp_path / "pythons" / name / "bin").mkdir(parents=True)
+    (tmp_path / "pythons/used/bin/python3").write_text("")
+    (tmp_path / "envs/one/bin").mkdir(parents=True)
+    (tmp_path / "envs/one/bin/python").symlink_to(tmp_path / "pythons/used/bin/python3")
+    supplies.append(str(tmp_path), HASH, "x", 0, 5, b"hello")
+    supplies.prune(str(tmp_path), 3600.0)
+    assert len(list(tmp_path.glob("*/*"))) == 4
+    supplies.prune(str(tmp_path), 0.0)
+    assert sorted(path.name for path in tmp_path.glob("*/*")) == ["one", "used"]
+
+
+def test_a_way_out(monkeypatch):
+    for name in list(os.environ):
+        if "proxy" in name.lower() or name.startswith("UV_"):
+            monkeypatch.delenv(name)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        open_port = server.getsockname()[1]
+        assert supplies.no_way_out({"UV_INDEX_URL": f"http://127.0.0.1:{open_port}/simple"}) == ""
+        assert supplies.no_way_out({"HTTPS_PROXY": f"http://127.0.0.1:{open_port}"}) == ""
+    closed = {"https_proxy": f"127.0.0.1:{open_port}"}
+    assert supplies.no_way_out(closed) == f"its proxy 127.0.0.1:{open_port} cannot be reached: Connection refused"
+    assert supplies.no_way_out(closed | {"UV_OFFLINE": "1"}) == "UV_OFFLINE is set there"
+    assert supplies.no_way_out(closed | {"UV_DEFAULT_INDEX": "file:///wheels/simple"}) == ""
+    said = "error: Failed to fetch\n  cause: client error (Connect)"
+    assert supplies.unreachable(said, closed) == supplies.no_way_out(closed)
+    assert supplies.unreachable("error: No solution found", closed) == ""

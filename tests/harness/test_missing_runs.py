@@ -1,0 +1,50 @@
+"""Runs that a comparison lacks: made, recorded and then part of the answer; what cannot be run is said. With harness/compare_command.py."""
+
+import json
+
+from harness import missing_runs
+from harness.cli import main
+
+REPRO = '''# /// script
+# dependencies = ["numpy"]
+# [tool.repro]
+# params = { width = [8, 16] }
+# ///
+"""It is so."""
+import numpy as np
+def run(width):
+    return {"out": np.arange(width)}
+def expected(width):
+    return {"out": np.arange(width)}
+'''
+
+
+def test_what_is_missing_is_counted_run_and_compared(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CI", raising=False)
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "repros").mkdir()
+    (tmp_path / "repros/count.py").write_text(REPRO)
+    assert main(["run", "repros/count.py", "-p", "width=8"]) == 0
+    capsys.readouterr()
+    # The other side is not to be had here: its runs are counted, tried and said; those of ours are made.
+    status = main(["compare", "embedded", "nvidia==0.0.1", "count::width=8", "--no-run"])
+    found = capsys.readouterr()
+    assert status == 0 and found.out.endswith(
+        "\n0 compared: 0 the same\n\nnot compared: 1 run missing\n"
+        "    claim           side           host      compiler       why\n"
+        "    count::width=8  nvidia==0.0.1  embedded  nvidia==0.0.1  only embedded has a record\n"
+    )
+    assert main(["compare", "host=embedded", "host=nowhere", "repros/count.py"]) == 3
+    found = capsys.readouterr()
+    assert found.err.startswith("3 runs are missing (--no-run leaves them out):\n    2 by embedded on nowhere\n")
+    assert "    1 by embedded on embedded\n" in found.err
+    assert "pass: not accepted yet  repros/count.py::width=16  embedded embedded\n" in found.err
+    assert "not run: 2 runs on nowhere by embedded: unknown host 'nowhere': the hosts are " in found.err
+    main(["history", "count", "--json"])
+    assert len(json.loads(capsys.readouterr().out)["records"]) == 2
+
+
+def test_only_what_has_a_place_can_be_run():
+    rows = [{"host": "p1", "compiler": "embedded"}, {"host": None, "compiler": None}]
+    assert missing_runs.runnable(rows) == rows[:1]
