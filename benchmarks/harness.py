@@ -2,6 +2,9 @@
 
     uv run python benchmarks/harness.py            all of it
     uv run python benchmarks/harness.py --quick    without the suite in repros/
+    uv run python benchmarks/harness.py --fleet    200 cases that sleep 1 s on two hosts of four GPUs; collecting
+
+The GPUs of --fleet are a stand-in for the driver's library (needs a C compiler).
 
 The far side runs this interpreter, so that both sides do the same work. Bytecode is written on both sides.
 """
@@ -11,6 +14,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import resource
 import shutil
 import signal
 import statistics
@@ -26,6 +30,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # not this folder, in which this file hides the package
 REPEATS = 7
 CASES = 40
+SLEEPERS = 200
+REPROS = 1000
 ARRAY = "import numpy as np\ndef run():\n    return {'out': np.arange(1024)}"
 SLEEP = "import subprocess, time\ndef run():\n    subprocess.Popen(['setsid', 'sleep', '995'])\n    time.sleep(99)"
 
@@ -42,17 +48,19 @@ CONNECT = """
 import sys, time
 began = time.perf_counter()
 from harness.host import hosts, settings
+from harness.fleet import ssh_slots, targets
 host = hosts.resolve("p1", settings.load(__import__("pathlib").Path(sys.argv[1])))
-transport = host.connect()
-transport.open()
+provider = ssh_slots.SshHost(targets.member("p1"), host.connect(), host)
+provider.remote.open()
 connected = time.perf_counter() - began
-host = hosts.probed(host, transport)
+(slot,) = provider.slots()
+transport, host = slot.transport, slot.host
 from harness.claim.repro_file import read
 from harness import judge
 outcome = judge.run(transport, next(read(__import__("pathlib").Path(sys.argv[1]) / "repros/one.py").cases()), host)
 assert outcome.kind == "outputs", outcome
 print(connected, time.perf_counter() - began)
-transport.close()
+provider.close()
 """
 
 
@@ -111,6 +119,80 @@ def interrupted(project: Path, processes: Callable[[], list[str]]) -> float:
     return took
 
 
+def fleet(tests: Any) -> None:
+    """200 cases that sleep, in one slot and in eight; connections; collecting."""
+    folder = Path(tempfile.mkdtemp(prefix="gpu-repro-benchmark-"))
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    project = folder / "project"
+    (project / "repros").mkdir(parents=True)
+    (project / "pyproject.toml").write_text('[tool.repro.pools.both]\nhosts = ["p1:0-3", "p2:0-3"]\n')
+    body = "import time, numpy as np\ndef run(n):\n    time.sleep(SECONDS)\n    return {'out': np.zeros(1)}"
+    for name, seconds in (("sleep", 1.0), ("warm", 0.3)):
+        text = tests.repro_text(body.replace("SECONDS", str(seconds)), f"params = {{ n = {list(range(SLEEPERS))} }}")
+        (project / f"repros/{name}.py").write_text(text)
+    hosts = tests.TwoHosts(folder, gpus=4)
+    os.environ |= hosts.environment()
+    try:
+        one, _ = slept(project, "p1:0", 1)
+        logins = hosts.logins()
+        eight, slots = slept(project, "pool:both", 8)
+        opened = {name: count - logins[name] for name, count in hosts.logins().items()}
+    finally:
+        hosts.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+    more = one / SLEEPERS - 1, eight * slots / SLEEPERS - 1
+    print(f"{f'{SLEEPERS} cases that sleep 1 s, in one slot':56} {one:.1f} s, {more[0]:.3f} s a case more")
+    print(f"{'the same over 2 hosts x 4 slots':56} {eight:.1f} s, {more[1]:.3f} s a case more   (wanted: under 0.06 s)")
+    print(f"{'times faster than one slot':56} {one / eight:.2f}   (wanted: at least 7)")
+    print(f"{'connections':56} {opened}   (wanted: one a host)")
+    print(f"{f'collecting {REPROS} repros, CPU seconds':56} {collecting():.2f}   (wanted: under 1)")
+
+
+def slept(project: Path, name: str, slots: int) -> tuple[float, int]:
+    """Seconds for the sleeping cases on a target once its slots are warm, and how many slots took part."""
+    from harness.claim.repro_file import read
+    from harness.session import Session
+
+    session = Session(project, [name])
+    (host,) = session.hosts()
+
+    def run(file: str, count: int) -> set[str]:
+        cases = list(read(project / f"repros/{file}.py").cases())[:count]
+        session.begin([(case, host) for case in cases], None, False)
+        done = [session.run(case, host, None, False) for case in cases]
+        assert all(outcome.kind == "outputs" for _, outcome in done), done[0][1].text
+        return {str(where.device_facts["uuid"]) for where, _ in done}
+
+    try:
+        while len(run("warm", 4 * slots)) < slots:
+            pass  # a slot had no case yet
+        began = time.perf_counter()
+        used = run("sleep", SLEEPERS)
+        return time.perf_counter() - began, len(used)
+    finally:
+        session.close()
+
+
+def collecting() -> float:
+    """CPU seconds that pytest takes more to collect REPROS files than to collect one."""
+    text = loopback().repro_text(ARRAY)
+    took = []
+    for count in (1, REPROS):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "repros").mkdir()
+            for number in range(count):
+                (Path(folder) / f"repros/claim_{number}.py").write_text(text)
+            argv = [sys.executable, "-m", "pytest", "repros", "--collect-only", "-q", "-p", "no:cacheprovider"]
+            samples = []
+            for _ in range(3):
+                began = resource.getrusage(resource.RUSAGE_CHILDREN)
+                subprocess.run(argv, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+                ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+                samples.append(ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime)
+            took.append(min(samples))
+    return took[1] - took[0]
+
+
 def show(what: str, seconds: list[float], limit_s: float | None = None) -> None:
     middle, worst = statistics.median(seconds), max(seconds)
     limit = f"   (wanted: under {limit_s:g} s)" if limit_s else ""
@@ -120,8 +202,11 @@ def show(what: str, seconds: list[float], limit_s: float | None = None) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="without the suite in repros/")
-    quick = parser.parse_args().quick
-    tests = loopback()
+    parser.add_argument("--fleet", action="store_true", help="only what several hosts and GPUs are for")
+    arguments = parser.parse_args()
+    quick, tests = arguments.quick, loopback()
+    if arguments.fleet:
+        return fleet(tests)
     folder = Path(tempfile.mkdtemp(prefix="gpu-repro-benchmark-"))
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ |= {"GPU_REPRO_SSH_CONFIG": str(folder / "ssh_config"), "XDG_CONFIG_HOME": str(folder / "config")}

@@ -119,7 +119,8 @@ def measure(root: Path, runs: int) -> None:
     (root / ".repro/index.sqlite").stat()
     size = sum(path.stat().st_size for path in root.rglob("*.jsonl")) / 1e6
     print(f"    {size:.0f} MB of records, index {(root / '.repro/index.sqlite').stat().st_size / 1e6:.0f} MB")
-    for name in ("status", "matrix", "regressions", "history claim_0001"):
+    compare = "compare host=p1 host=p2 --no-run"
+    for name in ("status", "matrix", "regressions", "history claim_0001", compare):
         show(f"repro {name}", runs, lambda name=name: command(root, [*repro, *name.split()]))
     show("repro status after one more record", runs, lambda: after_one_more(root, repro))
     none = root / "none"
