@@ -1,6 +1,6 @@
 """The process at the other end of an SSH connection: it answers this machine's calls and ends with it.
 
-Its source comes over the connection (see `remote.py`), so nothing is installed for it: standard library only, and
+Its source comes over the connection (see `agent_start.py`), so nothing is installed for it: standard library only, and
 Python 3.8, which is older than what repros need. It starts a supervisor for each environment and passes frames on.
 
 Frames (see `frames.py`) come in on stdin and go out on stdout. In: `ping`, and calls, each with its number and its
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import json
 import os
 import queue
@@ -30,6 +29,7 @@ import traceback
 from typing import Any
 
 from harness.host import remote_env, supplies
+from harness.host.run_folders import RUN_MARK, environ, left_over, make_run_folder, marked, sweep
 from harness.host.supplies import Refused, Unreachable
 from harness.run import gpu_lock
 from harness.run.frames import BadFrame, read_exactly, read_frame, write_frame
@@ -37,11 +37,9 @@ from harness.run.supervisor import descendants, kill_descendants
 
 PROTOCOL = 2
 HELLO = 0  # the number of the call that nobody made
-RUN_MARK = "GPU_REPRO_RUN"  # in the environment of everything a run starts
 LANE_MARK = "GPU_REPRO_LANE"  # and of everything a supervisor does
 KEPT_SUPERVISORS = 2  # of a lane; each may hold 1 GB
 PUT_LIMIT_BYTES = 256 << 20
-_SWEEP_AFTER_S = 60.0  # a run's folder without its lock is left over, unless it is this young
 _SAID_BYTES = 4000
 _END_S = 5.0
 _PR_SET_CHILD_SUBREAPER = 36
@@ -343,15 +341,6 @@ class Supervisor:
         self.errors.close()
 
 
-def environ(pid: int) -> bytes:
-    """The environment a process began with; nothing of one that is gone, or a zombie."""
-    try:
-        with open("/proc/%d/environ" % pid, "rb") as file:
-            return file.read() + b"\0"
-    except OSError:
-        return b""
-
-
 def kill(pid: int) -> None:
     """Kill a process that may be gone."""
     try:
@@ -365,71 +354,6 @@ def error_text(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "the disk there is full: %s" % (error.filename or error.strerror)
     return str(error)
-
-
-def make_run_folder(path: str) -> int:
-    """Make the folder of a run, for this user only; the descriptor returned holds its lock."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    os.mkdir(path, 0o700)
-    lock = _open_lock(path)
-    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    with open(os.path.join(path, "about.json"), "w") as file:
-        json.dump({"pid": os.getpid(), "since": time.time()}, file)
-    return lock
-
-
-def _open_lock(path: str) -> int:
-    """The lock of a run's folder; open to write, which NFS wants for a lock."""
-    return os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-
-
-def left_over(cache: str, own: str, older_than_s: float) -> list[str]:
-    """Ids of runs whose agent is gone and whose folder is not."""
-    names, top = [], os.path.join(cache, "runs")
-    for name in sorted(os.listdir(top)) if os.path.isdir(top) else []:
-        path = os.path.join(top, name)
-        try:
-            if name == own or time.time() - os.stat(path).st_mtime < older_than_s:
-                continue
-            fd = _open_lock(path)
-        except OSError:
-            continue
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            names.append(name)
-        except OSError:
-            pass  # its agent lives
-        finally:
-            os.close(fd)
-    return names
-
-
-def marked(runs: list[str]) -> dict[int, str]:
-    """Processes of these runs: pid to command line."""
-    marks = [("%s=%s\0" % (RUN_MARK, run)).encode() for run in runs]
-    commands = {}
-    for entry in os.listdir("/proc"):
-        try:
-            if entry.isdigit() and int(entry) != os.getpid():
-                variables = environ(int(entry))
-                if any(mark in variables for mark in marks):
-                    with open("/proc/%s/cmdline" % entry, "rb") as file:
-                        commands[int(entry)] = file.read().replace(b"\0", b" ").decode("utf-8", "replace").strip()
-        except OSError:
-            continue
-    return commands
-
-
-def sweep(cache: str, own: str, older_than_s: float = _SWEEP_AFTER_S) -> None:
-    """Remove what runs left that ended without cleaning up: processes, then folders."""
-    runs = left_over(cache, own, older_than_s)
-    for pid in marked(runs) if runs else ():
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except OSError:
-            pass
-    for run in runs:
-        shutil.rmtree(os.path.join(cache, "runs", run), ignore_errors=True)
 
 
 def doctor(cache: str, own: str, fix: bool, prune_s: float | None = None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.host.connection import BOOT
+from harness.host.agent_start import BOOT
 from harness.host.login import Login, Said
 from harness.host.settings import Settings
 from harness.run.transport import LinkDown
@@ -268,7 +268,7 @@ def _words(said: Said) -> str:
 
 @dataclass(frozen=True)
 class IntoJob:
-    """A way to the agent in an allocation: see connection.Way."""
+    """A way to the agent in an allocation: see link.Way."""
 
     login: Login
     cluster: Cluster

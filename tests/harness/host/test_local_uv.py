@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.host import connection, doctor, local_uv
+from harness.host import agent_start, doctor, local_uv
 
 SHIM = '#!/bin/sh\nset -e\nexec "{real}" "$@"\n'
 ELSEWHERE = '#!/usr/bin/env bash\nexec "/no/such/pyenv/libexec/pyenv" exec uv "$@"\n'
@@ -62,11 +62,11 @@ def test_behind_a_shim_is_uv_itself(real, only, tmp_path):
 
 def test_a_broken_uv_there_is_found_and_mended(real, only, on_host, sshd, monkeypatch):
     """As when a shim was copied: it is not taken for uv, the doctor says so, and --fix --bootstrap brings uv."""
-    sources = dict(connection._sources())
+    sources = dict(agent_start.sources())
     old = "places: list = ["
     assert old in sources["host.remote_env"]
     sources["host.remote_env"] = sources["host.remote_env"].replace(old, f"{old}lambda: cached_uv(cache)] or [")
-    monkeypatch.setattr(connection, "_sources", lambda: list(sources.items()))
+    monkeypatch.setattr(agent_start, "sources", lambda: list(sources.items()))
     cache = sshd.folder / "broken-uv"
     (cache / "bin").mkdir(parents=True)
     (cache / "bin/uv").write_text(ELSEWHERE)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness import cli
-from harness.host import connection, own_wheel, remote_env
+from harness.host import agent_start, own_wheel, remote_env
 
 HARNESS = Path(own_wheel.__file__).parents[1]
 
@@ -42,7 +42,7 @@ def test_what_the_host_needs():
     assert {"numpy", "torch", "llvmlite"} <= set(names) and not {"pytest", "fabric", "filecheck"} & set(names)
 
 
-@pytest.mark.parametrize("name", connection.SENT)
+@pytest.mark.parametrize("name", agent_start.SENT)
 def test_the_agent_is_python_3_8(name):
     tree = ast.parse((HARNESS / f"{name.replace('.', '/')}.py").read_text(), feature_version=(3, 8))
     found = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}

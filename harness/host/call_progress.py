@@ -1,0 +1,55 @@
+"""What is told of a call while it lasts: past two seconds, and then every ten."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from harness.run.transport import Progress
+
+TELL_AFTER_S, TELL_EVERY_S = 2.0, 10.0
+Note = Callable[[str], None] | None
+_PHASES = {"job": "starting", "put": "checking what was copied", "device": "asking for its GPU", "doctor": "looking"}
+
+
+class Clock:
+    """Tells what lasts: after TELL_AFTER_S, and then every TELL_EVERY_S. `text` takes the seconds."""
+
+    def __init__(self, text: Callable[[float], str], name: str, note: Note) -> None:
+        self._text, self._name, self._note = text, name, note
+        self.restart()
+
+    def restart(self) -> None:
+        self._began = time.monotonic()
+        self._next = self._began + TELL_AFTER_S
+
+    def wait_s(self) -> float:
+        """How long until something is to be told."""
+        return max(self._next - time.monotonic(), 0.01)
+
+    def tell(self) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + TELL_EVERY_S
+            if self._note:
+                self._note(Progress(f"{self._name}: {self._text(now - self._began)}"))
+
+
+class Talk:
+    """What is told of one call while it lasts."""
+
+    def __init__(self, header: dict[str, Any], name: str, note: Note) -> None:
+        self.is_running = False
+        self._name, self._note, self._phase = name, note, _PHASES.get(str(header.get("kind")), "at work")
+        self.clock = Clock(lambda seconds: f"{self._phase} ({seconds:.0f} s)", name, note)
+
+    def tell(self, text: str) -> None:
+        if self._note:
+            self._note(f"{self._name}: {text}")
+        self.clock.restart()
+
+    def start(self) -> None:
+        """The repro's process is there."""
+        self.is_running, self._phase = True, "running"
+        self.clock.restart()
