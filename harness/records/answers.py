@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 COLUMNS = ("gpu", "driver", "version", "commit_id", "text", "outcome", "diagnostic", "given", "ptx", "sass")
 TABLE = ", ".join(f"{name} text" for name in COLUMNS)
 READ = ("claim", "case_name", "arch", "compiler", "host", "id", "date", "verdict", "reason", *COLUMNS)
+SAME = ("claim", "case_name", "arch", "compiler", "host", "version", "text", "verdict", "reason", "outcome",
+        "diagnostic", "given")  # fmt: skip  # in records of one answer
 KINDS = ("verdict", "outcome", "diagnostic", "values", "SASS", "PTX")  # of changes, the gravest first
 CODE = ("SASS", "PTX")
 _MARK = 16  # characters
@@ -48,6 +50,11 @@ class Answer(NamedTuple):
     @property
     def is_judged(self) -> bool:
         return not Event(self.id, self.date, self.verdict, self.reason).is_unjudged
+
+    @property
+    def stamp(self) -> str:
+        """Stamps put records in their order."""
+        return f"{self.date} {self.id}"
 
     @property
     def said(self) -> tuple[str | None, ...]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
@@ -22,7 +23,7 @@ from harness.records.sides import FREE, Side
 
 _SPEAKS = "verdict in ('pass', 'fail', 'contradicted')"
 _AXES = ("arch", "compiler", "host")
-Key = tuple[str, ...]
+Key = tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
@@ -55,22 +56,22 @@ def compare(
     """
     place = place or Place()
     cases = {(cell.claim, cell.case) for cell in cells}
-    answers = [[one for one in _of(index, side, place) if one[:2] in cases] for side in (a, b)]
+    answers = [[one for one in index.answers(*_of(side, place)) if one[:2] in cases] for side in (a, b)]
     pairs, alone = pair_up(answers[0], answers[1], a.kind)
     rows, counts = [], {str(kind): 0 for kind in KINDS}
-    for one, other, later in pairs:
-        kinds = how(one, other)
+    for pair in pairs:
+        kinds = how(pair.a, pair.b)
         for kind in kinds[:1]:
             counts[kind] += 1
         if kinds:
-            rows.append(_row(one, other, later, kinds))
+            rows.append(_row(pair, kinds, _since(index, b, place, pair)))
     behaviour = [row for row in rows if row["kinds"][0] not in CODE]
     if a.kind == sides.COMPILER:
         _name_releases(index, a, b, behaviour)
     rows.sort(key=lambda row: (KINDS.index(row["kinds"][0]), row["claim"], row["case"]))
     return {
-        "a": _side(a, answers[0]),
-        "b": _side(b, answers[1]),
+        "a": _side(index, a, place, cases),
+        "b": _side(index, b, place, cases),
         "compared": len(pairs),
         "same": len(pairs) - len(rows),
         "counts": {kind: count for kind, count in counts.items() if count},
@@ -80,43 +81,50 @@ def compare(
     }
 
 
-def _of(index: Index, side: Side, place: Place) -> list[Answer]:
+def _of(side: Side, place: Place) -> tuple[str, list[str]]:
+    """The records of a side that speak of a claim, as a condition over the index."""
     condition, values = side.where()
     more, others = place.where()
-    return index.answers(f"{condition} and {_SPEAKS}{more}", [*values, *others])
+    return f"{condition} and {_SPEAKS}{more}", [*values, *others]
 
 
 # --- which answers belong together -----------------------------------------------------------------------------------
 
 
-def pair_up(
-    a: Sequence[Answer], b: Sequence[Answer], kind: str
-) -> tuple[list[tuple[Answer, Answer, list[Answer]]], tuple[list[Answer], list[Answer]]]:
-    """The newest two of each place that has both, with all that B said there, oldest first; and those left alone."""
-    pairs, left = [], (_grouped(a, frozenset()), _grouped(b, frozenset()))
+class Pair(NamedTuple):
+    """The newest answers of both sides to one text; `later`: the newest of each answer that B gave there."""
+
+    a: Answer
+    b: Answer
+    later: list[Answer]
+    free: frozenset[str]  # the axes in which they may differ
+
+
+def pair_up(a: Sequence[Answer], b: Sequence[Answer], kind: str) -> tuple[list[Pair], tuple[list[Answer], ...]]:
+    """The pairs of places that both sides have an answer to, and the newest of each that is left alone."""
+    pairs, left = [], (a, b)
     for free in FREE[kind]:
-        groups = [_grouped((one for group in side.values() for one in group), free) for side in left]
-        alone: tuple[dict[Key, list[Answer]], dict[Key, list[Answer]]] = ({}, {})
+        groups = [_grouped(side, free) for side in left]
+        alone: tuple[list[Answer], list[Answer]] = [], []
         for key in groups[0].keys() | groups[1].keys():
-            both = [sorted(group.get(key, ()), key=lambda one: (one.date, one.id)) for group in groups]
+            both = [group.get(key, []) for group in groups]
             found = _newest(both[0], both[1], kind == "commit") if all(both) else None
             if found:
-                pairs.append((*found, both[1]))
+                pairs.append(Pair(*found, both[1], free))
                 continue
             for side, group in zip(alone, both, strict=True):
-                side.update(_grouped(group, frozenset()))
+                side += group
         left = alone
-    return sorted(pairs, key=lambda one: one[1][:5]), (
-        [g[-1] for g in left[0].values()],
-        [g[-1] for g in left[1].values()],
-    )
+    newest = tuple([group[-1] for group in _grouped(side, frozenset()).values()] for side in left)
+    return sorted(pairs, key=lambda pair: pair.b[:5]), newest
 
 
 def _grouped(answers: Iterable[Answer], free: Collection[str]) -> dict[Key, list[Answer]]:
+    """Answers by their place but for the axes that are free, oldest first."""
+    key = itemgetter(0, 1, *(2 + n for n, axis in enumerate(_AXES) if axis not in free))
     groups: dict[Key, list[Answer]] = defaultdict(list)
-    numbers = [0, 1, *(2 + n for n, axis in enumerate(_AXES) if axis not in free)]
-    for one in answers:
-        groups[tuple(str(one[n]) for n in numbers)].append(one)
+    for one in sorted(answers, key=lambda one: one.stamp):
+        groups[key(one)].append(one)
     return groups
 
 
@@ -131,23 +139,29 @@ def _newest(a: list[Answer], b: list[Answer], any_text: bool) -> tuple[Answer, A
 # --- what changed, and since when ------------------------------------------------------------------------------------
 
 
-def _row(a: Answer, b: Answer, later: list[Answer], kinds: list[str]) -> dict[str, Any]:
-    """One change. `since`: when B's answer was first given without another one after it."""
-    since = b.date
-    for one in reversed(later):
-        if one.text != b.text or one.said != b.said:
-            break
-        since = one.date
+def _row(pair: Pair, kinds: list[str], since: str) -> dict[str, Any]:
+    """One change."""
     return {
-        "claim": b.claim,
-        "case": b.case,
+        "claim": pair.b.claim,
+        "case": pair.b.case,
         "kinds": kinds,
-        "a": a._asdict(),
-        "b": b._asdict(),
-        "says": says(a, b, kinds),
+        "a": pair.a._asdict(),
+        "b": pair.b._asdict(),
+        "says": says(pair.a, pair.b, kinds),
         "since": since,
         "since_release": None,
     }
+
+
+def _since(index: Index, side: Side, place: Place, pair: Pair) -> str:
+    """When B's answer to this text was first given without another one after it."""
+    b = pair.b
+    other = max((one.stamp for one in pair.later if one.text == b.text and one.said != b.said), default="")
+    condition, values = _of(side, place)
+    fixed = [("claim", b.claim), ("case_name", b.case), ("text", b.text)]
+    fixed += [(axis, getattr(b, axis)) for axis in _AXES if axis not in pair.free]
+    where = " and ".join([*(f"{name} is ?" for name, _ in fixed), condition])
+    return index.first_after(other, where, [*(value for _, value in fixed), *values]) or b.date
 
 
 def _name_releases(index: Index, a: Side, b: Side, rows: list[dict[str, Any]]) -> None:
@@ -157,18 +171,24 @@ def _name_releases(index: Index, a: Side, b: Side, rows: list[dict[str, Any]]) -
         return
     is_upwards, (low, high) = low < high, sorted((low, high))
     name = b.value.partition("==")[0]
+    newest: dict[Key, dict[Version, Answer]] = defaultdict(dict)
+    for one in index.answers(f"(compiler = ? or compiler like ?) and {_SPEAKS}", [name, f"{name}==%"]):
+        version = _release(one)
+        if version and low <= version <= high:
+            newest[_question(one)][version] = one
     for row in rows:
         end = Answer(*row["b"].values())
-        where = f"claim = ? and case_name = ? and arch = ? and compiler like ? and host = ? and text is ? and {_SPEAKS}"
-        values = [end.claim, end.case, end.arch, f"{name}%", end.host, end.text]
-        newest = {_release(one): one for one in index.answers(where, values)}
-        known = sorted((version for version in newest if version and low <= version <= high), reverse=is_upwards)
-        first = None
-        for version in known:
-            if newest[version].said != end.said:
+        releases, first = newest[_question(end)], None
+        for version in sorted(releases, reverse=is_upwards):
+            if releases[version].said != end.said:
                 break
             first = version
         row["since_release"] = f"{name}=={first}" if first else None
+
+
+def _question(one: Answer) -> Key:
+    """What two releases are asked."""
+    return one.claim, one.case, one.arch, one.host, one.text
 
 
 def _release(one: Answer) -> Version | None:
@@ -185,29 +205,31 @@ def _version(compiler: str) -> Version | None:
 # --- what is not known -----------------------------------------------------------------------------------------------
 
 
-def _side(side: Side, answers: list[Answer]) -> dict[str, Any]:
-    dates = [one.date for one in answers]
+def _side(index: Index, side: Side, place: Place, cases: set[tuple[str, str]]) -> dict[str, Any]:
+    spans = [span for case, span in index.spans(*_of(side, place)).items() if case in cases]
     return {
         "side": side.text,
-        "records": len(answers),
-        "cases": len({one[:2] for one in answers}),
-        "first": min(dates, default=None),
-        "last": max(dates, default=None),
+        "records": sum(count for count, _, _ in spans),
+        "cases": len(spans),
+        "first": min((first for _, first, _ in spans), default=None),
+        "last": max((last for _, _, last in spans), default=None),
     }
 
 
 def _missing(
-    index: Index, a: Side, b: Side, alone: tuple[list[Answer], list[Answer]], cases: set[tuple[str, str]],
+    index: Index, a: Side, b: Side, alone: Sequence[list[Answer]], cases: set[tuple[str, str]],
     answers: list[list[Answer]], place: Place,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The runs that would complete the comparison. `host` and `compiler`: where, None where nobody knows how."""
     rows = []
+    skipped = {side: _skipped(index, side) for side in (a, b)}
     for side, other, known in ((b, a, alone[0]), (a, b, alone[1])):
+        if not known:
+            continue
         runs = _runs_of(index, side)
-        skipped = _skipped(index, side)
         for one in known:
             host, compiler = runs(one.host, one.compiler)
-            if (one.claim, one.case, compiler, host) not in skipped:
+            if (one.claim, one.case, compiler, host) not in skipped[side]:
                 rows.append(
                     _run(one.claim, one.case, one.arch, side, host, compiler, f"only {other.text} has a record")
                 )
@@ -215,11 +237,11 @@ def _missing(
         hosts = sorted({one.host for group in answers for one in group} | ({place.host} if place.host else set()))
         known = {one[:2] for group in answers for one in group}
         for side in (a, b):
-            runs, skipped = _runs_of(index, side), _skipped(index, side)
+            runs = _runs_of(index, side)
             for claim, case in sorted(cases - known):
                 for host in hosts or ["embedded"]:
                     host, compiler = runs(host, place.compiler or "embedded")
-                    if (claim, case, compiler, host) not in skipped:
+                    if (claim, case, compiler, host) not in skipped[side]:
                         rows.append(_run(claim, case, "", side, host, compiler, "neither side has a record"))
     return list({(r["claim"], r["case"], r["side"], r["host"], r["compiler"]): r for r in rows}.values())
 
@@ -256,5 +278,5 @@ def _hosts_with(index: Index, side: Side) -> list[str]:
     """The hosts whose newest record has this GPU, arch or driver."""
     condition, values = side.where()
     hosts = {one.host: one.id for one in index.answers(f"{condition} and {_SPEAKS}", values)}
-    newest = f"id = (select id from record where host = ? and {_SPEAKS} order by date desc, id desc limit 1)"
-    return sorted(host for host, name in hosts.items() if index.answers(newest, [host])[0].id == name)
+    newest = {one.host: one.id for one in index.answers(_SPEAKS, [])}
+    return sorted(host for host, name in hosts.items() if newest[host] == name)

@@ -65,6 +65,7 @@ FILE = "index.sqlite"
 TAIL = 64
 CHUNK = 500  # names in one query
 _LINE = "path, offset, length, id, claim"
+STAMP = "date || ' ' || id"  # puts records in their order
 PATIENCE_S = 20.0  # for other processes to close the file
 _TABLES = (
     places.TABLE
@@ -210,9 +211,24 @@ class Index:
         return [row for row in self._read(sql) if row[7] != FORGOTTEN]
 
     def answers(self, where: str, values: Iterable[Any]) -> list[Answer]:
-        """What records answered that fit an SQL condition over the table `record`, oldest first."""
-        sql = f"select {', '.join(answers.READ)} from record where {where} order by date, id"
-        return [*map(Answer._make, self._read(sql, values))]
+        """Of records that fit an SQL condition over the table `record`, the newest of each answer, oldest first.
+
+        An answer is what answers.SAME says. SQLite takes the other columns from the row that has the greatest stamp.
+        """
+        read = ", ".join(answers.READ)
+        sql = (
+            f"select {read}, max({STAMP}) from record where {where} group by {', '.join(answers.SAME)} order by {STAMP}"
+        )
+        return [Answer._make(row[:-1]) for row in self._read(sql, values)]
+
+    def spans(self, where: str, values: Iterable[Any]) -> dict[tuple[str, str], tuple[int, str, str]]:
+        """(claim, case) -> how many records fit an SQL condition, and the dates of the first and the last."""
+        sql = f"select claim, case_name, count(*), min(date), max(date) from record where {where} group by 1, 2"
+        return {row[:2]: row[2:] for row in self._read(sql, values)}
+
+    def first_after(self, stamp: str, where: str, values: Iterable[Any]) -> str | None:
+        """The date of the first record after this stamp (answers.Answer.stamp) that fits an SQL condition."""
+        return self._read(f"select min(date) from record where {where} and {STAMP} > ?", [*values, stamp])[0][0]
 
     def last_seconds(self) -> dict[tuple[str, str], float]:
         """(claim, case) -> how long its process ran in the newest record of a verdict."""

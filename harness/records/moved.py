@@ -33,7 +33,7 @@ def follow(marks: Mapping[str, Iterable[str]], root: Path) -> dict[str, str]:
 
     `marks`: for each path that records name, the claim's sentences and the sha256 sums of its text that they know.
     """
-    gone = [path for path in marks if not os.path.isfile(root / path)]
+    gone = [path for path in marks if not os.path.isfile(f"{root}/{path}")]
     names = by_name(root) if gone else {}
     moves = {}
     for path in gone:

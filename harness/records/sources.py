@@ -58,16 +58,15 @@ class Sources:
 
     def _said(self, path: str, of: Callable[[Path], str | None]) -> str | None:
         if path not in self._seen:
-            file = self._root / path
             try:
-                about = os.stat(file)
+                about = os.stat(f"{self._root}/{path}")
                 if not stat.S_ISREG(about.st_mode):
                     raise OSError(errno.EINVAL, "it is not a regular file")
                 stamp = (about.st_size, about.st_mtime_ns)
                 if path in self._kept and self._kept[path][:2] == stamp:
                     self._seen[path] = self._kept[path][2]
                 else:
-                    self._seen[path] = of(file)
+                    self._seen[path] = of(self._root / path)
                     self._new[path] = (*stamp, self._seen[path])
             except OSError:
                 self._seen[path] = None

@@ -61,15 +61,13 @@ def descendants() -> list[int]:
 def kill_descendants(patience_s: float = 5.0) -> None:
     """Kill and reap everything below this process, also what changed its session or forks meanwhile."""
     end = time.monotonic() + patience_s
-    while (pids := descendants()) and time.monotonic() < end:
-        for pid in pids:
+    while _has_children() and time.monotonic() < end:
+        for pid in descendants():
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
         time.sleep(0.002)
-        while _reap_any():
-            pass
 
 
 def _killed_for_memory() -> int:
@@ -81,11 +79,14 @@ def _killed_for_memory() -> int:
         return 0
 
 
-def _reap_any() -> bool:
+def _has_children() -> bool:
+    """Whether anything is left below this process, after those that ended are reaped: what loses its parent is ours."""
     try:
-        return os.waitpid(-1, os.WNOHANG)[0] != 0
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
     except ChildProcessError:
         return False
+    return True
 
 
 class _Stream:
