@@ -31,6 +31,7 @@ from types import ModuleType
 from typing import Any, NoReturn, cast
 
 import numpy as np
+import numpy.random  # here, and so before the fork: each job seeds it
 
 from harness.run import environment, frames, repeat
 from harness.run.exception_protocol import is_missing, outcome_of
