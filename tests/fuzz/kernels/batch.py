@@ -1,0 +1,36 @@
+"""Runs generated programs, one after another, in the compiler of this process: `batch.py FOLDER PROGRAM ...`
+
+Writes what `run()` of each returns to FOLDER/NAME.npz, or its error to FOLDER/NAME.txt. No program runs behind a kernel
+that failed.
+"""
+
+import importlib.util
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+
+def load(path: Path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def main(folder: Path, paths: list[Path]) -> None:
+    warnings.simplefilter("ignore")
+    for path in paths:
+        try:
+            arrays = load(path).run()
+        except Exception as error:
+            (folder / f"{path.stem}.txt").write_text(f"{getattr(error, 'id', None) or type(error).__name__}: {error}")
+            if "Cuda" in type(error).__name__ or type(error).__name__ == "Fault":
+                return
+            continue
+        np.savez(folder / f"{path.stem}.npz", **arrays)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), list(map(Path, sys.argv[2:])))

@@ -1,0 +1,29 @@
+"""Differences that are known: what NVIDIA's compiler does by design, with the text that tells it."""
+
+from __future__ import annotations
+
+import re
+
+# (how answers differ, what its text has, what the program has, a name for the counts)
+KNOWN = (
+    (
+        "nvidia refuses",
+        r"expects operand a with element type [su]i8, but get i8|type mismatch, store i8 to U?[Ii]nt8",
+        r"MmaI8Op.*RMEM",
+        "A of bytes in registers",  # a fragment of Int8 is i8 there, and the product takes si8 or ui8
+    ),
+    (
+        "nvidia differs",
+        r"out\[",
+        r"# Rows are padded to whole tiles",
+        "a padded row",  # modes whose strides follow one another are one: what lies outside a row is its padding
+    ),
+)
+
+
+def explanation(program: str, kind: str, detail: str) -> str | None:
+    """The name of a known difference, or None."""
+    for differs, text, has, name in KNOWN:
+        if differs == kind and re.search(text, detail, re.S) and re.search(has, program, re.S):
+            return name
+    return None
