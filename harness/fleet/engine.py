@@ -233,7 +233,7 @@ class Engine:
             self._put_back(task)
         elif isinstance(failure, Recalled):
             task.recalls += 1
-            self._retire(slot, str(failure), task)
+            self._retire(slot, str(failure), is_told=True)
             self._put_back(task, result if task.recalls >= MOST_RECALLS else None)
         else:
             task.losses += 1
@@ -277,13 +277,13 @@ class Engine:
                 self._give_up()
                 self._changed.notify_all()
 
-    def _retire(self, slot: Slot, why: str, task: Task | None = None) -> None:
-        """Hand the slot no more cases, and say so where others go on."""
+    def _retire(self, slot: Slot, why: str, is_told: bool = False) -> None:
+        """Hand the slot no more cases, and say so where others go on and its provider does not."""
         with self._changed:
             self._failures[slot.name] = why
             self._drop(slot)
             others = bool(self._slots) or self._coming
-        if others:
+        if others and not is_told:
             self._tell(why)
 
     def _drop(self, slot: Slot) -> None:

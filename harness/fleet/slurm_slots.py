@@ -17,10 +17,21 @@ from harness.host import hosts
 from harness.host.connection import Lane, Remote
 from harness.host.hosts import Host
 from harness.host.login import Login
-from harness.host.slurm import BEAT_S, NOT_SHARED, Cluster, IntoJob, Job as SlurmJob, problems, wanted
+from harness.host.slurm import (
+    BEAT_S,
+    NOT_SHARED,
+    Cluster,
+    ControllerAway,
+    IntoJob,
+    Job as SlurmJob,
+    is_away,
+    problems,
+    wanted,
+)
 from harness.run.transport import Declined, Job, LinkDown, Progress
 
-POLL_S = 1.0
+POLL_S, MOST_POLL_S = 1.0, 10.0  # often where something happens
+AWAY_S = 600.0  # for Slurm's controller to come back
 MOST_RESUBMITTED = 8
 _SETTLE_S = 15.0  # for Slurm to say how a job ended
 
@@ -38,7 +49,7 @@ class SlurmPartition:
         self._slots: dict[str, list[Slot]] = {}  # by job
         self._attached: set[str] = set()
         self._ended: dict[str, SlurmJob] = {}
-        self._resubmitted = 0
+        self._resubmitted = self._owed = 0
         self._failure = ""
 
     def open(self, desk: Desk) -> None:
@@ -54,43 +65,70 @@ class SlurmPartition:
 
     def _follow(self, desk: Desk) -> None:
         """Attend to the jobs until the end. Raises LinkDown where there are none any more."""
-        beat_at = 0.0
+        threading.Thread(target=self._beat, daemon=True).start()
+        seen, seen_at, away_at = [], time.monotonic(), 0.0
         while not self._closed.is_set():
-            if time.monotonic() >= beat_at:
-                beat_at = time.monotonic() + BEAT_S
-                self.cluster.beat()
-            rows = self.cluster.jobs()
+            try:
+                rows = self.cluster.jobs()
+                if away_at:
+                    desk.note(f"{self.name}: Slurm's controller answers again")
+                away_at = 0.0
+                self._attend_all(rows, desk)
+            except ControllerAway as error:
+                if not away_at:
+                    away_at = time.monotonic()
+                    desk.note(f"{self.name}: Slurm's controller does not answer; jobs that run go on")
+                if time.monotonic() - away_at > AWAY_S:
+                    raise LinkDown(f"{error}, for {AWAY_S / 60:g} minutes") from None
+                rows = seen
             if self._failure:
                 raise LinkDown(self._failure)
-            why = problems(rows)
-            if why:
-                raise LinkDown(why)
-            again = [self._attend(row, desk) for row in rows]
-            if not rows:
-                raise LinkDown("Slurm knows the jobs of this run no more")
-            if not any(again) and all(row.id in self._ended for row in rows):
-                raise LinkDown(f"{why_ended(rows[-1])}, and no other is asked for")
-            self._tell(rows, desk)
-            self._closed.wait(POLL_S)
+            if rows != seen:
+                seen, seen_at = rows, time.monotonic()
+            self._closed.wait(min(max((time.monotonic() - seen_at) / 10, POLL_S), MOST_POLL_S))
 
-    def _attend(self, row: SlurmJob, desk: Desk) -> bool:
-        """A job that began to run is used; one that ended is replaced where there is work for another: then True."""
+    def _beat(self) -> None:
+        """In a thread: show the jobs that this run lives, however long Slurm takes to answer."""
+        try:
+            while not self._closed.wait(BEAT_S):
+                self.cluster.beat()
+        except LinkDown as error:
+            self._failure = self._failure or str(error)
+
+    def _attend_all(self, rows: list[SlurmJob], desk: Desk) -> None:
+        """Raises LinkDown where nothing will ever run, ControllerAway."""
+        why = problems(rows)
+        if why:
+            raise LinkDown(why)
+        for row in rows:
+            self._attend(row, desk)
+        if not rows:
+            raise LinkDown("Slurm knows the jobs of this run no more")
+        if not self._owed and all(row.id in self._ended for row in rows):
+            raise LinkDown(f"{rows[-1].end}, and no other is asked for{rows[-1].advice}")
+        while self._owed:
+            self.cluster.submit(1)
+            self._owed -= 1
+        self._tell(rows, desk)
+
+    def _attend(self, row: SlurmJob, desk: Desk) -> None:
+        """A job that began to run is used; for one that ended another is owed where there is work for it."""
         if row.is_running and row.id not in self._attached:
             self._attached.add(row.id)
             threading.Thread(target=self._attach, args=(row, desk), daemon=True).start()
         if row.is_queued or row.is_running or row.is_ending or row.id in self._ended:
-            return False
+            return
         self._ended[row.id] = row
         if self.cluster.exit_status(row.id) == NOT_SHARED:
             raise LinkDown(self.cluster.not_shared(row))
-        is_needed = bool(row.ended_because and desk.unfinished() and self._resubmitted < MOST_RESUBMITTED)
-        if is_needed:
+        if row.ended_because and desk.unfinished() and self._resubmitted < MOST_RESUBMITTED:
             self._resubmitted += 1
-            desk.note(f"{self.name}: {why_ended(row)}; another is asked for")
-            self.cluster.submit(1)
+            self._owed += 1
+            desk.note(f"{self.name}: {row.end}; another is asked for")
+        else:
+            desk.note(f"{self.name}: {row.end}")
         for slot in self._slots.pop(row.id, ()):
             desk.withdraw(slot)
-        return is_needed
 
     def _attach(self, row: SlurmJob, desk: Desk) -> None:
         """In a thread: connect to the allocation, and offer its GPUs."""
@@ -107,7 +145,9 @@ class SlurmPartition:
                 self._slots.setdefault(row.id, []).append(slot)
                 desk.offer(slot)
         except LinkDown as error:
-            if not self.ended(row.id) and not self._closed.is_set():
+            if is_away(str(error)):
+                self._attached.discard(row.id)  # which is tried again
+            elif not self.ended(row.id) and not self._closed.is_set():
                 self._failure = f"job {row.id} on {row.node}: {error}"
 
     def _slot(self, row: SlurmJob, remote: Remote, name: str, host: Host, gpu: str) -> Slot:
@@ -139,9 +179,7 @@ class SlurmPartition:
         """What is waited for, where nothing runs yet."""
         waiting = [row for row in rows if row.is_queued]
         if waiting and not any(row.is_running for row in rows):
-            ahead = self.cluster.ahead(waiting[0])
-            place = "" if ahead is None else f", {ahead} before it"
-            desk.note(Progress(f"{self.name}: job {waiting[0].id} waits{place}: Slurm says {waiting[0].reason}"))
+            desk.note(Progress(f"{self.name}: {self.cluster.waiting(waiting[0])}"))
 
     def ended(self, job: str) -> str:
         """Why an allocation is gone, '' while it is there. Waits for Slurm to make up its mind."""
@@ -156,7 +194,7 @@ class SlurmPartition:
             if row.is_running:
                 return ""
             if not row.is_ending or time.monotonic() > end:
-                return why_ended(row)
+                return row.end + row.advice
             self._closed.wait(0.2)
         return "the run was ended"
 
@@ -197,10 +235,3 @@ class Lent:
 
     def close(self) -> None:
         self._lane.close()
-
-
-def why_ended(row: SlurmJob) -> str:
-    """`job 12 on gpu07: it was preempted (PREEMPTED)`"""
-    words = row.ended_because or f"it ended as {row.state}"
-    reason = f", {row.reason}" if row.reason not in ("None", "") else ""
-    return f"job {row.id}{f' on {row.node}' if row.node else ''}: {words} ({row.state}{reason})"

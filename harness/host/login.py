@@ -34,6 +34,7 @@ class Login:
 
     def __init__(self, alias: str) -> None:
         self.alias = alias
+        self.before: list[str] = []  # of every command, as in `env PATH=...`
         self._lock = threading.Lock()
         self._connection: Any = None
         self._gateway: Any = None
@@ -72,7 +73,7 @@ class Login:
         try:
             channel = connection.transport.open_session(timeout=ANSWER_S)
             channel.settimeout(ANSWER_S)
-            channel.exec_command("exec " + shlex.join(argv))
+            channel.exec_command("exec " + shlex.join([*self.before, *argv]))
             return channel
         except (OSError, EOFError) as error:
             raise LinkDown(f"{self.where}: the connection was lost: {error}") from None

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import os
+import shlex
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -34,6 +35,7 @@ MEANINGS = {
     "constraint": "of slurm targets: passed to sbatch as it is",
     "time": "of slurm targets: passed to sbatch as it is",
     "account": "of slurm targets: passed to sbatch as it is",
+    "sbatch": 'of slurm targets: more options of sbatch, as in ["--mem=64G", "--qos=high"]',
     "array": "of slurm targets: so many jobs at once, at most (default 1)",
     "env": "a table of environment variables for repros and for uv",
 }
@@ -65,6 +67,7 @@ class Settings:
     constraint: str | None = None
     time: str | None = None
     account: str | None = None
+    sbatch: Sequence[str] = ()
     array: int | None = None
     env: Mapping[str, str] = dataclasses.field(default_factory=dict)
     is_listed: bool = False  # by a file, which makes the name a host's; an option does not
@@ -86,7 +89,7 @@ class Settings:
         return table | {"kind": "managed", "requires": requires, "python": python, "torch_index": self.torch_index}
 
 
-_TYPES = {"bootstrap": bool, "offline": bool, "gpu": int, "slots": int, "array": int, "env": dict}
+_TYPES = {"bootstrap": bool, "offline": bool, "gpu": int, "slots": int, "array": int, "sbatch": list, "env": dict}
 
 
 def user_file() -> Path:
@@ -168,10 +171,11 @@ def _check(where: str, key: str, value: Any) -> None:
         raise BadSettings(f"{where}: `{key}` is not a setting\nfix: {fix}the settings of a host are\n{keys}")
     wanted = _TYPES.get(key, str)
     bad_table = wanted is dict and isinstance(value, dict) and not all(isinstance(v, str) for v in value.values())
+    bad_list = wanted is list and isinstance(value, list) and not all(str(v).startswith("-") for v in value)
     bad_device = key == "device" and value not in ("emulator", "cuda")
     most = {"slots": MOST_SLOTS, "array": sys.maxsize}.get(key)
     bad_count = most is not None and isinstance(value, int) and not 1 <= value <= most
-    if type(value) is not wanted or bad_table or bad_device or bad_count:
+    if type(value) is not wanted or bad_table or bad_list or bad_device or bad_count:
         raise BadSettings(f"{where}: `{key}` = {value!r}\nfix: it is {MEANINGS[key]}")
 
 
@@ -181,6 +185,8 @@ def _value(key: str, text: str) -> Any:
         return text == "true"
     if _TYPES.get(key) is int and text.isdigit():
         return int(text)
+    if _TYPES.get(key) is list:
+        return shlex.split(text)
     if key == "env":
         name, _, value = text.partition("=")
         return {name: value}

@@ -35,6 +35,12 @@ _LENT_NO_MORE = {
     "REVOKED": "it was revoked",
     "BOOT_FAIL": "its node did not start",
 }
+_TO_BLAME = {"OUT_OF_MEMORY": "it used more memory than it asked for", "FAILED": "its script failed"}
+_USED_UP = {
+    "TIMEOUT": "where one case needs longer than the limit, ask for more, by `time`",
+    "OUT_OF_MEMORY": 'ask for more memory, by `sbatch = ["--mem=64G"]`',
+}
+_AWAY = ("unable to contact slurm controller", "socket timed out on send/recv")
 # Reasons for which a job waits for ever, and what to do.
 _NEVER = {
     "PartitionTimeLimit": "ask for less time than the partition allows, by `time`",
@@ -54,6 +60,7 @@ _NEVER = {
     "QOSMaxGRESPerJob": "the quality of service allows fewer GPUs a job: ask for less, by `gres`",
 }
 _ADVICE = (
+    ("slurm controller", "Slurm's controller must answer there: see `scontrol ping`"),
     ("partition", "name one of them: {partitions}"),
     ("account", "name an account of yours, by `account`: see `sacctmgr show associations user=$USER`"),
     ("gres", "ask for what the nodes have: {gres}"),
@@ -62,6 +69,11 @@ _ADVICE = (
     ("time", "write `time` as Slurm takes it: minutes, or 1-12:30:00"),
 )
 
+_LOGIN_SHELL = (
+    'for s in "$SHELL" bash sh; do '
+    """"$s" -lc 'command -v sbatch > /dev/null && echo "<$PATH|$SLURM_CONF>"' < /dev/null 2> /dev/null && exit; """
+    "done; exit 1"
+)
 _KEEPER = (
     'd={folder}; mkdir -p "$d" && cd "$d" && echo 0 > beat && echo "at $(pwd)" || exit 1; '
     'while read -r n; do echo "$n" > beat; done; cd /; scancel --quiet --name={name}; rm -rf "$d"'
@@ -87,6 +99,7 @@ class Wanted:
     constraint: str = ""
     time: str = ""
     account: str = ""
+    more: tuple[str, ...] = ()  # options of sbatch
     array: int = 1  # jobs at once, at most
 
     @property
@@ -97,7 +110,7 @@ class Wanted:
 
     def options(self) -> list[str]:
         named = {name: getattr(self, name) for name in ("partition", "gres", "constraint", "time", "account")}
-        return [f"--{name}={value}" for name, value in named.items() if value]
+        return [*(f"--{name}={value}" for name, value in named.items() if value), *self.more]
 
 
 def wanted(target: str, settings: Settings) -> Wanted:
@@ -109,6 +122,7 @@ def wanted(target: str, settings: Settings) -> Wanted:
         partition,
         gres or settings.gres or "",
         *(one or "" for one in chosen),
+        more=tuple(settings.sbatch),
         array=min(settings.array or 1, MOST_ARRAY),
     )
 
@@ -140,9 +154,25 @@ class Job:
         return _LENT_NO_MORE.get(self.state, "")
 
     @property
+    def end(self) -> str:
+        """`job 12 on gpu07: it was preempted (PREEMPTED)`"""
+        words = self.ended_because or _TO_BLAME.get(self.state) or f"it ended as {self.state}"
+        reason = f", {self.reason}" if self.reason not in ("None", "", self.state) else ""
+        return f"job {self.id}{f' on {self.node}' if self.node else ''}: {words} ({self.state}{reason})"
+
+    @property
+    def advice(self) -> str:
+        """What to do where it was not lent enough; ''."""
+        return f"\nfix: {_USED_UP[self.state]}" if self.state in _USED_UP else ""
+
+    @property
     def never(self) -> str:
         """What to do where it would wait for ever; ''."""
         return _NEVER.get(self.reason, "") if self.is_queued else ""
+
+
+class ControllerAway(LinkDown):
+    """Slurm's controller does not answer; jobs that run go on."""
 
 
 class Cluster:
@@ -156,6 +186,7 @@ class Cluster:
 
     def open(self) -> None:
         """Start the keeper, which makes the folder that the jobs look at."""
+        self._find_slurm()
         top = self._cache.rstrip("/")
         folder = '"$HOME"' + shlex.quote(top[1:]) if top == "~" or top.startswith("~/") else shlex.quote(top)
         script = _KEEPER.format(folder=f"{folder}/slurm/{self.name}", name=self.name)
@@ -171,6 +202,15 @@ class Cluster:
         except OSError as error:
             raise LinkDown(f"{self.login.where} did not answer: {error}") from None
         self._folder = said.decode("utf-8", "replace").strip().removeprefix("at ")
+
+    def _find_slurm(self) -> None:
+        """Where a plain shell there lacks Slurm's programs, take PATH and SLURM_CONF of a login shell."""
+        if self.login.run(["sh", "-c", "command -v sbatch"]).status == 0:
+            return
+        found = re.search(r"<([^|>\n]+)\|([^|>\n]*)>", self.login.run(["sh", "-c", _LOGIN_SHELL]).out)
+        if found:
+            conf = [f"SLURM_CONF={found[2]}"] if found[2] else []
+            self.login.before = ["env", f"PATH={found[1]}", *conf]
 
     def beat(self) -> None:
         """Tell the jobs that this run lives."""
@@ -197,9 +237,16 @@ class Cluster:
         argv = ["squeue", "-h", "-r", "-t", "all", f"--name={self.name}", "-o", "%i|%A|%T|%r|%N"]
         said = self.login.run(argv)
         if said.status != 0:
-            raise LinkDown(self._refused(argv[0], said))
+            raise (ControllerAway if is_away(said.errors) else LinkDown)(self._refused(argv[0], said))
         rows = [line.split("|") for line in said.out.splitlines() if line.count("|") == 4]
         return [Job(row[1] if row[2] not in _QUEUED else row[0], *row[2:]) for row in rows]
+
+    def waiting(self, job: Job) -> str:
+        """`job 4711 waits, 3 before it: Slurm says Resources`"""
+        ahead, reason = self.ahead(job), "" if job.reason in ("None", "") else f": Slurm says {job.reason}"
+        place = "" if ahead is None else ", the first in its queue" if ahead == 0 else f", {ahead} before it"
+        lacks = self._sinfo("%N is %t (%E)", "-R") if "DOWN, DRAINED" in reason or "NotAvail" in reason else ""
+        return f"job {job.id} waits{place}{reason}{f'; {lacks}' if lacks else ''}"
 
     def ahead(self, job: Job) -> int | None:
         """How many jobs of the partition are before it in the queue."""
@@ -254,12 +301,16 @@ class Cluster:
             )
         fix = next((text for word, text in _ADVICE if word in words.lower()), "")
         if fix:
-            fix = "\nfix: " + fix.format(partitions=self._sinfo("%R"), gres=self._sinfo("%R %G"))
+            none = "sinfo names none"
+            fix = "\nfix: " + fix.format(
+                partitions=self._sinfo("%R") or none if "{partitions" in fix else "",
+                gres=self._sinfo("%R %G") or none if "{gres" in fix else "",
+            )
         return f"{program} on {self.login.where} refused: {words}{fix}"
 
-    def _sinfo(self, columns: str) -> str:
-        said = self.login.run(["sinfo", "-h", "-o", columns])
-        return ", ".join(dict.fromkeys(line.strip() for line in said.out.splitlines())) or "sinfo names none"
+    def _sinfo(self, columns: str, *options: str) -> str:
+        said = self.login.run(["sinfo", "-h", *options, "-o", columns])
+        return ", ".join(dict.fromkeys(line.strip() for line in said.out.splitlines()))
 
 
 def _words(said: Said) -> str:
@@ -277,10 +328,17 @@ class IntoJob:
 
     @property
     def command(self) -> str:
-        return "exec " + shlex.join(self.cluster.step(self.job)) + " " + BOOT.removeprefix("exec ")
+        return (
+            "exec " + shlex.join([*self.login.before, *self.cluster.step(self.job)]) + " " + BOOT.removeprefix("exec ")
+        )
 
     def connect(self) -> tuple[Any, Any]:
         return self.login.connect()
+
+
+def is_away(said: str) -> bool:
+    """Whether Slurm's programs say that its controller does not answer."""
+    return any(words in said.lower() for words in _AWAY)
 
 
 def is_target(name: str) -> bool:

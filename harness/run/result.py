@@ -43,7 +43,10 @@ FROM_OUTSIDE = {  # signals that a program does not get by its own doing
     "SIGXFSZ": "it reached a limit on the size of files (`ulimit -f`)",
     "SIGPWR": "the power fails",
 }
-_AGAIN = "run it again; where memory is short, with fewer cases at once (pytest -n)"
+_AGAIN = (
+    "run it again; where memory is short, with fewer cases at once (pytest -n), or in a job of Slurm with more, by "
+    '`sbatch = ["--mem=64G"]`'
+)
 SHOWN_STDERR = 2000
 _RUNNER = re.compile(r'File "([^"]*/)harness/run/(?:runner|supervisor)\.py"')
 _NOBODYS = re.compile(r'File "(<frozen |[^"]*/lib/python3\.\d+/threading\.py")')

@@ -39,7 +39,7 @@ MpiDefault=none
 KillWait=1
 CompleteWait=0
 GresTypes=gpu
-NodeName={name} NodeAddr=127.0.0.1 CPUs=2 Gres=gpu:fake:2 State=UNKNOWN
+NodeName={name} NodeAddr=127.0.0.1 CPUs=2 Gres=gpu:fake:2 Features=fast State=UNKNOWN
 PartitionName=gpu Nodes={name} Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
 PartitionName=urgent Nodes={name} PriorityTier=10 PreemptMode=OFF State=UP OverSubscribe=FORCE:8
 PartitionName=short Nodes={name} MaxTime=1 State=UP OverSubscribe=FORCE:8
@@ -47,10 +47,11 @@ PartitionName=short Nodes={name} MaxTime=1 State=UP OverSubscribe=FORCE:8
 
 
 class Cluster:
-    """`variables` lead Slurm's programs to it."""
+    """`variables` lead Slurm's programs to it. What is in `login_only` its node does not see."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.variables = folder, {"SLURM_CONF": str(folder / "slurm.conf")}
+        self._path = os.environ["PATH"]
         for name in ("state", "spool"):
             (folder / name).mkdir()
         for name in ("g0", "g1"):  # must be devices: a plain file is none, and CUDA_VISIBLE_DEVICES stays empty
@@ -59,10 +60,25 @@ class Cluster:
         (folder / "slurm.conf").write_text(CONF.format(name=name, folder=folder, ctld=_port(), slurmd=_port()))
         (folder / "gres.conf").write_text(f"NodeName={name} Name=gpu Type=fake File={folder}/g[0-1]\n")
         self._start_munge()
-        for program in ("slurmctld", "slurmd"):
-            conf = self.folder / "slurm.conf"
-            subprocess.run([f"/usr/sbin/{program}", "-f", conf], check=True, env=self._environment())
+        self.login_only = folder / "login_only"
+        self.login_only.mkdir()
+        self.start_controller()
+        node = f"mount -t tmpfs tmpfs {self.login_only} && exec /usr/sbin/slurmd -f {folder}/slurm.conf"
+        subprocess.run(["unshare", "--mount", "sh", "-c", node], check=True, env=self._environment())
         self._wait(lambda: self.run("sinfo", "-h", "-o", "%T").startswith("idle"))
+
+    def start_controller(self) -> None:
+        conf = self.folder / "slurm.conf"
+        subprocess.run(["/usr/sbin/slurmctld", "-f", conf], check=True, env=self._environment())
+
+    def stop_controller(self) -> None:
+        pid = int((self.folder / "slurmctld.pid").read_text())
+        os.kill(pid, signal.SIGTERM)
+        self._wait(lambda: not Path(f"/proc/{pid}").exists())
+
+    def set_node(self, *changes: str) -> None:
+        """As in `set_node("state=drain", "reason=disk")`."""
+        self.run("scontrol", "update", f"nodename={socket.gethostname().partition('.')[0]}", *changes)
 
     def _start_munge(self) -> None:
         key = self.folder / "munge.key"
@@ -73,7 +89,7 @@ class Cluster:
         subprocess.run(["/usr/sbin/munged", "--force", f"--key-file={key}", *options], check=True, capture_output=True)
 
     def _environment(self) -> dict[str, str]:
-        return {**os.environ, **self.variables}
+        return {**os.environ, **self.variables, "PATH": self._path}
 
     def run(self, *argv: str) -> str:
         """What a program of Slurm's prints."""

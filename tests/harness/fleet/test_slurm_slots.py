@@ -1,7 +1,9 @@
 """Cases in allocations of a real Slurm of one node with two fake GPUs."""
 
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +17,7 @@ from harness.fleet.engine import Engine, Events, Task
 from harness.fleet.slurm_slots import SlurmPartition
 from harness.host.hosts import Host
 from harness.host.settings import Settings
+from tests.harness.conftest import wait_until
 from tests.harness.fleet import slurm_cluster
 
 WHERE = """
@@ -113,6 +116,83 @@ def test_a_job_that_is_preempted_is_asked_for_again(on_slurm, write, cluster, tm
     assert said.startswith("slurm:gpu:gpu:2: job ") and "it was preempted (PREEMPTED" in said
 
 
+@pytest.mark.slow
+def test_a_job_that_reaches_its_time_limit_is_asked_for_again(on_slurm, write, tmp_path):
+    body = WHERE.replace("    print", f"    began = open({str(tmp_path / 'began')!r}, 'a')\n    BEGIN\n    print")
+    body = body.replace("BEGIN", "if not began.tell(): began.write('x'); began.close(); import time; time.sleep(300)")
+    body = body.replace("run(case)", "run(case=1)").replace('os.environ["CUDA_VISIBLE_DEVICES"]', "0")
+    (task,), events = on_slurm("slurm:gpu", write(body, "timeout = 290"), time="1")
+    assert task.result.kind == "outputs", (task.result.text, events.notes)
+    (said,) = [note for note in events.notes if "another is asked for" in note]
+    assert re.fullmatch(
+        r"slurm:gpu: job \d+ on \w+: its time limit was reached \(TIMEOUT, TimeLimit\); another is asked for", said
+    ), said
+
+
+@pytest.mark.slow
+def test_an_array_of_jobs_as_it_was_asked_for(on_slurm, write, cluster, tmp_path):
+    """Two jobs side by side, with all that the settings say; Slurm is asked what it understood."""
+    meet = f"    open({str(tmp_path)!r} + f'/at{{case}}', 'w').close()\n    import time\n    END\n    print"
+    meet = meet.replace(
+        "END", f"while not all(os.path.exists({str(tmp_path)!r} + f'/at{{n}}') for n in (1, 2)): time.sleep(0.1)"
+    )
+    repro = write(WHERE.replace("    print", meet), "params = { case = [1, 2] }")
+    settings = {"array": 8, "constraint": "fast", "time": "7", "sbatch": ["--comment=a b", "--nice=3"]}
+    tasks, events = on_slurm("slurm:gpu:gpu:fake:1", repro, **settings)
+    assert [task.result.kind for task in tasks] == ["outputs"] * 2, ([task.unrun for task in tasks], events.notes)
+    jobs = [task.result.stdout.split()[0] for task in tasks]
+    assert len(set(jobs)) == 2
+    shown = cluster.run("scontrol", "show", "job", jobs[0])
+    for text in (
+        "Partition=gpu",
+        "Features=fast",
+        "TimeLimit=00:07:00",
+        "Comment=a b",
+        "Nice=3",
+        "ArrayTaskId=",
+        "gpu:fake:1",
+    ):
+        assert text in shown, shown
+
+
+@pytest.mark.slow
+def test_a_job_that_waits_says_for_what_and_the_controller_may_go_meanwhile(on_slurm, write, cluster, tmp_path):
+    body = WHERE.replace("    print", f"    while not os.path.exists({str(tmp_path / 'go')!r}): pass\n    print")
+    cluster.set_node("state=drain", "reason=new disk")
+    try:
+        engine, events = on_slurm.start("slurm:gpu:gpu:1", repro := write(body.replace("run(case)", "run(case=1)")))
+        wait_until(lambda: any("Slurm says Nodes" in note for note in events.notes))
+    finally:
+        cluster.set_node("state=resume")
+    (said,) = {note for note in events.notes if "Slurm says Nodes" in note}
+    assert re.fullmatch(
+        r"slurm:gpu:gpu:1: job \d+ waits, the first in its queue: Slurm says Nodes required for job are DOWN, DRAINED "
+        r"or reserved for jobs in higher priority partitions; \w+ is drain \(new disk\)",
+        said,
+    ), said
+    wait_until(lambda: engine.counts()["running"])
+    cluster.stop_controller()
+    try:
+        wait_until(lambda: any("does not answer" in note for note in events.notes))
+        (tmp_path / "go").touch()
+        task = engine.wait(next(repro.cases()).name)
+    finally:
+        cluster.start_controller()
+    assert task.result.kind == "outputs", task.result.text
+    assert "slurm:gpu:gpu:1: Slurm's controller does not answer; jobs that run go on" in events.notes
+
+
+@pytest.mark.slow
+def test_a_folder_that_the_nodes_do_not_see(on_slurm, write, cluster):
+    repro = write(WHERE.replace("run(case)", "run(case=1)"))
+    (task,), _ = on_slurm("slurm:gpu", repro, cache=str(cluster.login_only / "cache"))
+    assert re.fullmatch(
+        rf"slurm:gpu: job \d+ does not see {cluster.login_only}/cache/slurm/gpu-repro-\w+ of this machine: login node and "
+        r"compute nodes must share a home\nfix: name a folder that they share, by `cache`",
+        task.unrun,
+    ), task.unrun
+
+
 @pytest.mark.parametrize(
     ("target", "settings", "text"),
     [
@@ -126,13 +206,25 @@ def test_what_slurm_refuses_is_told_in_its_own_words(on_slurm, write, target, se
     assert task.unrun.startswith(f"{target}: ") and text in task.unrun and "\nfix: " in task.unrun, task.unrun
 
 
-def test_a_machine_without_slurm(on_slurm, write, tmp_path, monkeypatch):
-    (tmp_path / "bin").mkdir()
-    for name in ("sh", "mkdir", "rm", "cat"):
-        (tmp_path / "bin" / name).symlink_to(str(shutil.which(name)))
-    with monkeypatch.context() as patch:
-        patch.setenv("PATH", str(tmp_path / "bin"))
-        (task,), _ = on_slurm("slurm:gpu", write(WHERE.replace("run(case)", "run(case=1)")))
+@pytest.fixture
+def bare_shell(tmp_path, monkeypatch):
+    """No program of Slurm on PATH; a login shell's PATH is what is given."""
+
+    def bare_shell(path: str) -> None:
+        (tmp_path / "bin").mkdir()
+        for name in ("sh", "env", "mkdir", "rm", "cat"):
+            (tmp_path / "bin" / name).symlink_to(str(shutil.which(name)))
+        (tmp_path / ".profile").write_text(f"echo Welcome\nPATH={path}\n")
+        monkeypatch.setenv("HOME", str(tmp_path))
+        monkeypatch.setenv("SHELL", "/bin/sh")
+        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+    return bare_shell
+
+
+def test_a_machine_without_slurm(on_slurm, write, bare_shell):
+    bare_shell("/nowhere")
+    (task,), _ = on_slurm("slurm:gpu", write(WHERE.replace("run(case)", "run(case=1)")))
     assert task.unrun.startswith("slurm:gpu: there is no sbatch on this machine: "), task.unrun
     assert task.unrun.endswith(
         'fix: name a login node of the cluster, by `slurm = "ALIAS"`, whose shells have Slurm on PATH'
@@ -140,17 +232,26 @@ def test_a_machine_without_slurm(on_slurm, write, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_nothing_stays_where_this_side_is_killed(cluster, sshd, write, tmp_path):
-    """By `repro run`, over a login node, with kill -9 while a case runs."""
-    sshd.key("login")
+def test_slurm_on_the_path_of_a_login_shell_alone(on_slurm, write, bare_shell):
+    """As where it comes by a module or /etc/profile.d."""
+    bare_shell(os.environ["PATH"])
+    (task,), _ = on_slurm("slurm:gpu:gpu:1", write(WHERE.replace("run(case)", "run(case=1)")))
+    assert task.result and task.result.kind == "outputs", task.unrun or task.result.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_stays_where_this_side_ends(cluster, sshd, write, tmp_path, way):
+    """By `repro run`, over a login node, with kill -9 or Ctrl-C while a case runs."""
+    sshd.key(login := f"login{way}")
     conf = cluster.variables["SLURM_CONF"]
-    sshd.authorize("login", f'command="env SLURM_CONF={conf} sh -c \\"$SSH_ORIGINAL_COMMAND\\""')
-    sshd.alias("login", "login")
+    sshd.authorize(login, f'command="env SLURM_CONF={conf} sh -c \\"$SSH_ORIGINAL_COMMAND\\""')
+    sshd.alias(login, login)
     began = tmp_path / "began"
     sleep = f"    open({str(began)!r}, 'w').close()\n    import time; time.sleep(300)\n    print"
     repro = write(WHERE.replace("    print", sleep).replace("run(case)", "run(case=1)"))
     argv = ["run", str(repro.path), "--host", "slurm:gpu:gpu:1"]
-    settings = {"slurm": "login", "python": sys.executable, "cache": tmp_path / "cache", "device": "emulator"}
+    settings = {"slurm": login, "python": sys.executable, "cache": tmp_path / "cache", "device": "emulator"}
     argv += [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
     root = str(Path(__file__).parents[3])
     variables = {**os.environ, "GPU_REPRO_SSH_CONFIG": str(sshd.folder / "ssh_config"), "PYTHONPATH": root}
@@ -163,8 +264,8 @@ def test_nothing_stays_where_this_side_is_killed(cluster, sshd, write, tmp_path)
             time.sleep(0.1)
         assert began.exists(), (tmp_path / "said").read_text()
         assert cluster.jobs() == ["RUNNING"]
-        process.kill()
-        process.wait()
+        process.send_signal(way)
+        assert process.wait(60) == (130 if way == signal.SIGINT else -way)
     end = time.monotonic() + 60
     while (cluster.jobs() or sshd.processes()) and time.monotonic() < end:
         time.sleep(0.1)

@@ -12,6 +12,7 @@ from harness.host.slurm import Job, Wanted
     [
         ("slurm:gpu", {}, ["--partition=gpu"]),
         ("slurm:gpu:gpu:h100:4", {"gres": "gpu:1"}, ["--partition=gpu", "--gres=gpu:h100:4"]),
+        ("slurm:a", {"sbatch": ["--mem=64G", "--qos=x"]}, ["--partition=a", "--mem=64G", "--qos=x"]),
         ("slurm:a", {"gres": "gpu:2"}, ["--partition=a", "--gres=gpu:2"]),
         ("slurm:a", {"constraint": "x&y", "time": "1-0", "account": "z"}, "--partition=a --constraint=x&y --time=1-0 --account=z".split()),
     ],
@@ -40,3 +41,12 @@ def test_jobs_that_would_wait_for_ever():
     )
     assert slurm.problems([later]) == slurm.problems([]) == slurm.problems([never, later]) == ""
     assert Job("6", "PREEMPTED", "None", "n1").ended_because == "it was preempted"
+
+
+def test_how_a_job_ended_and_what_to_do():
+    memory, limit = Job("7", "OUT_OF_MEMORY", "OutOfMemory", "n1"), Job("8", "TIMEOUT", "TimeLimit", "n1")
+    assert memory.end == "job 7 on n1: it used more memory than it asked for (OUT_OF_MEMORY, OutOfMemory)"
+    assert memory.advice == '\nfix: ask for more memory, by `sbatch = ["--mem=64G"]`' and not memory.ended_because
+    assert limit.end == "job 8 on n1: its time limit was reached (TIMEOUT, TimeLimit)"
+    assert limit.advice == "\nfix: where one case needs longer than the limit, ask for more, by `time`"
+    assert Job("9", "NODE_FAIL", "None", "").end == "job 9: its node failed (NODE_FAIL)"
