@@ -61,6 +61,7 @@ class KernelTrace:
     module: mlir.Module
     entry: mlir.Block
     smem_bytes: int = 0
+    smem_gaps: list[tuple[int, int]] = field(default_factory=list)  # bytes that an alignment has left: start and end
     allocations: list[Allocation] = field(default_factory=list)
     loops: list[Loop | Copied] = field(default_factory=list)
     scratches: list[mlir.Operation] = field(default_factory=list)  # regions traced before their op exists

@@ -1,8 +1,8 @@
 """`cutlass.memory`."""
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.tile.memory import SmemAllocator
+from dsl.tile.memory import SmemAllocator, SmemPartition
 
-__all__ = ["SmemAllocator"]
+__all__ = ["SmemAllocator", "SmemPartition"]
 
 __getattr__ = _refuser("cutlass.memory")

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from dsl.core.diagnosis import unsupported_names
-from dsl.cutlass import unsupported, upstream
+from dsl.cutlass import earlier_releases, unsupported, upstream
 from dsl.tile.constant import CopyOp
 from dsl.tile.mma import MmaOperation
 from dsl.tile.tensor import Tensor
@@ -82,7 +82,11 @@ def _of(whole: ModuleType, hidden: dict[str, Any]) -> Callable[[str], Any]:
 
 
 def _missing(name: str) -> bool:
-    """Make upstream's module `name`, whose every name is refused where it is used."""
+    """Make upstream's module `name`, whose every name is refused where it is used; or find it where it is now."""
+    for old, now in earlier_releases.MODULES.items():
+        if name == old or name.startswith(f"{old}."):
+            sys.modules[f"dsl.{name}"] = importlib.import_module(f"dsl.{now}{name.removeprefix(old)}")
+            return True
     if name not in upstream.modules():
         return False
     module(name, lambda asked: unsupported_names.RefusedWhenUsed(f"{name}.{asked}", unsupported.FIX))

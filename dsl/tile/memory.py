@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 from dsl import layout as lay
@@ -43,6 +44,13 @@ def region_start() -> mlir.Value:
     return mlir.result("llvm.mlir.addressof", mlir.ptr(AddressSpace.smem), global_name=mlir.symbol_attr(REGION))
 
 
+class SmemPartition(enum.IntEnum):
+    """Whom shared memory is for: the kernel's author, or a library beside him."""
+
+    RESERVED = 0
+    USER = 1
+
+
 class SmemAllocator:
     """Hands out the kernel's shared memory; the launch asks for as many bytes as were handed out.
 
@@ -62,24 +70,33 @@ class SmemAllocator:
             )
         return CAPACITY_BYTES[name]
 
-    def allocate(self, size_or_type: Any, byte_alignment: int = 1) -> Pointer | Storage:
+    def allocate(
+        self, size_or_type: Any, byte_alignment: int = 1, *, partition: SmemPartition = SmemPartition.USER
+    ) -> Pointer | Storage:
         """A struct or union in shared memory; or a pointer to one element of a numeric type, or to bytes (of Int8)."""
         if isinstance(size_or_type, struct):
             if size_or_type.size_in_bytes() == 0:
                 raise DSLUserCodeValueError(f"`{size_or_type.__name__}` takes no bytes", fix="give its ranges elements")
             return size_or_type(
-                self._take(Int8, size_or_type.size_in_bytes(), byte_alignment, size_or_type.__alignof__())
+                self._take(Int8, size_or_type.size_in_bytes(), byte_alignment, partition, size_or_type.__alignof__())
             )
         if isinstance(size_or_type, type) and issubclass(size_or_type, Numeric):
-            return self.allocate_array(size_or_type, 1, byte_alignment=byte_alignment)
+            return self.allocate_array(size_or_type, 1, byte_alignment=byte_alignment, partition=partition)
         if isinstance(size_or_type, bool) or not isinstance(size_or_type, (int, Numeric)):
             raise DSLUserCodeTypeError(
                 f"allocate takes a number of bytes, a struct or a numeric type, got {shown(size_or_type)}",
                 fix="allocate(64), or allocate(cutlass.Float32)",
             )
-        return self.allocate_array(Int8, size_or_type, byte_alignment=byte_alignment)
+        return self.allocate_array(Int8, size_or_type, byte_alignment=byte_alignment, partition=partition)
 
-    def allocate_array(self, element_type: type[Numeric], num_elems: int = 1, *, byte_alignment: int = 1) -> Pointer:
+    def allocate_array(
+        self,
+        element_type: type[Numeric],
+        num_elems: int = 1,
+        *,
+        byte_alignment: int = 1,
+        partition: SmemPartition = SmemPartition.USER,
+    ) -> Pointer:
         """A pointer to `num_elems` elements."""
         _require_type(element_type)
         if not isinstance(num_elems, int) or num_elems < 1:
@@ -87,10 +104,16 @@ class SmemAllocator:
                 f"size of shared memory must be static, got {shown(num_elems)}",
                 fix="pass the count as cutlass.Constexpr; it must be 1 or more",
             )
-        return self._take(element_type, num_elems, byte_alignment)
+        return self._take(element_type, num_elems, byte_alignment, partition)
 
     def allocate_tensor(
-        self, element_type: type[Numeric], layout: Any, byte_alignment: int = 1, swizzle: Swizzle | None = None
+        self,
+        element_type: type[Numeric],
+        layout: Any,
+        byte_alignment: int = 1,
+        swizzle: Swizzle | None = None,
+        *,
+        partition: SmemPartition = SmemPartition.USER,
     ) -> Tensor:
         """A tensor of a static layout; `swizzle` permutes its byte addresses, a composed layout its elements."""
         _require_type(element_type)
@@ -100,11 +123,18 @@ class SmemAllocator:
                 f"layout of shared memory must be static, got {layout}", fix="make its shape and strides static"
             )
         if swizzle is None:
-            return Tensor(self._take(element_type, lay.storage_elements(layout), byte_alignment), layout)
+            return Tensor(self._take(element_type, lay.storage_elements(layout), byte_alignment, partition), layout)
         count = lay.storage_elements(swizzled_layout(layout, element_type, swizzle))
-        return Tensor(self._take(element_type, count, byte_alignment).swizzled(swizzle), layout)
+        return Tensor(self._take(element_type, count, byte_alignment, partition).swizzled(swizzle), layout)
 
-    def _take(self, dtype: type[Numeric], count: int, alignment_bytes: int, least_alignment_bytes: int = 1) -> Pointer:
+    def _take(
+        self,
+        dtype: type[Numeric],
+        count: int,
+        alignment_bytes: int,
+        partition: SmemPartition,
+        least_alignment_bytes: int = 1,
+    ) -> Pointer:
         asked = alignment_bytes
         if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1 or asked & (asked - 1):
             raise DSLUserCodeError(
@@ -119,11 +149,28 @@ class SmemAllocator:
                 f"{alignment_bytes}",
                 fix="byte_alignment=16, for example",
             )
-        kernel = trace.kernel()
-        start_bytes = -(-kernel.smem_bytes // alignment_bytes) * alignment_bytes
-        kernel.allocated(start_bytes + span_bytes(dtype, count))
+        start_bytes = _place(trace.kernel(), span_bytes(dtype, count), alignment_bytes, SmemPartition(partition))
         address = mlir.gep(region_start(), mlir.i8, start_bytes)
         return Pointer(dtype, address, AddressSpace.smem, alignment_bytes)
+
+
+def _place(kernel: trace.KernelTrace, size_bytes: int, alignment_bytes: int, partition: SmemPartition) -> int:
+    """Where `size_bytes` go: behind all others, or, reserved ones, into a gap that an alignment has left before."""
+    if partition == SmemPartition.RESERVED:
+        for i, (start_bytes, end_bytes) in enumerate(kernel.smem_gaps):
+            aligned = _aligned(start_bytes, alignment_bytes)
+            if aligned + size_bytes <= end_bytes:
+                kernel.smem_gaps[i] = (aligned + size_bytes, end_bytes)
+                return aligned
+    aligned = _aligned(kernel.smem_bytes, alignment_bytes)
+    if aligned > kernel.smem_bytes:
+        kernel.smem_gaps.append((kernel.smem_bytes, aligned))
+    kernel.allocated(aligned + size_bytes)
+    return aligned
+
+
+def _aligned(offset_bytes: int, alignment_bytes: int) -> int:
+    return -(-offset_bytes // alignment_bytes) * alignment_bytes
 
 
 def get_dyn_smem(element_type: type[Numeric], alignment: int | None = None) -> Pointer:

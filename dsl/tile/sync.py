@@ -21,7 +21,7 @@ from dsl.core.phrase import shown
 from dsl.gpu import copy, index, mbarrier, sync as gpu_sync, warp
 from dsl.layout import shape_of
 from dsl.layout.int_tuple import flatten_to_tuple, join_dynamic, split_dynamic
-from dsl.tile.memory import SmemAllocator
+from dsl.tile.memory import SmemAllocator, SmemPartition
 
 NAMED_BARRIERS = 16
 _REFUSED = "see docs/pipelines.md for what is"
@@ -340,7 +340,7 @@ def pipeline_init_wait(cluster_shape_mn=None) -> None:
 def barrier_memory(storage: Pointer | None, count: int) -> Pointer:
     """`storage`, or new shared memory for `count` mbarriers. Raises DSLUserCodeTypeError for what is no pointer."""
     if storage is None:
-        return SmemAllocator().allocate_array(Int64, count)
+        return SmemAllocator().allocate_array(Int64, count, partition=SmemPartition.RESERVED)
     if not isinstance(storage, Pointer):
         raise DSLUserCodeTypeError(
             f"barrier_storage must be a pointer to shared memory for mbarriers, got {type_name(storage)}",

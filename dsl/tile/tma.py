@@ -209,9 +209,9 @@ def make_tiled_tma_atom(
     dtype = internal_type or gmem_tensor.element_type
     _check_gmem(gmem_tensor, dtype)
     shapes, strides = flatten_to_tuple(gmem_tensor.shape), flatten_to_tuple(gmem_tensor.stride)
-    tile = _tile_of(cta_tiler, len(wrap(gmem_tensor.shape)))
-    swizzle, slayout = _smem_tile(smem_layout_, tile, dtype)
-    order, box = _box(_tile_basis(gmem_tensor.shape, tile), slayout, swizzle, dtype)
+    basis = _tile_basis(gmem_tensor.shape, cta_tiler)
+    swizzle, slayout = _smem_tile(smem_layout_, tuple(lay.size(mode) for mode in wrap(basis.shape)), dtype)
+    order, box = _box(basis, slayout, swizzle, dtype)
     order += [mode for mode in range(len(shapes)) if mode not in order and not is_constant(strides[mode], 0)]
     box += [1] * (len(order) - len(box))
     _check_box(gmem_tensor, order, box, dtype)
@@ -262,18 +262,60 @@ def _check_gmem(tensor: Any, dtype: type[Numeric]) -> None:
         )
 
 
-def _tile_of(tiler: Any, modes: int) -> tuple[int, ...]:
-    tile = wrap(tiler)
-    if (
-        not all(isinstance(extent, int) and not isinstance(extent, bool) and extent > 0 for extent in tile)
-        or len(tile) > modes
+def _tile_basis(shape: Any, tiler: Any) -> Layout:
+    """The tile's elements as coordinates of the tensor, whose leaves are counted from left to right.
+
+    A tiler has an extent or a layout for each mode, or it is the layout of the tile's coordinates itself.
+    """
+    if isinstance(tiler, Layout):
+        return _counted_basis(shape, tiler)
+    extents = wrap(tiler)
+    if not all(map(_is_extent, extents)) or len(extents) > len(wrap(shape)):
+        raise _wrong_tiler(shape, tiler)
+    modes = [
+        lay.composition(Layout(mode, stride), extent)
+        if isinstance(mode, tuple) or isinstance(extent, Layout)
+        else Layout(extent, stride)
+        for mode, stride, extent in zip(wrap(shape), wrap(_numbered(shape, E)), extents)
+    ]
+    return Layout(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
+
+
+def _counted_basis(shape: Any, coordinates: Layout) -> Layout:
+    """A layout of coordinates, whose leaves are counted as `_numbered` does and not named by their way down."""
+    paths = list(_paths(shape))
+    strides = flatten_to_tuple(coordinates.stride)
+    named = [not is_constant(stride, 0) for stride in strides]  # an extent of 1 has the stride 0
+    if not lay.is_static(coordinates) or not all(
+        not has_name or (isinstance(stride, ScaledBasis) and stride.mode in paths)
+        for stride, has_name in zip(strides, named)
     ):
-        raise DSLUserCodeError(
-            f"tiler of a TMA atom must have a static extent for each of the tensor's {modes} modes, or the "
-            f"first of them, got {text(tiler)}",
-            fix="cta_tiler=(128, 64), for example",
-        )
-    return tile
+        raise _wrong_tiler(shape, coordinates)
+    counted = iter(
+        [E(paths.index(stride.mode)) * stride.value if has_name else 0 for stride, has_name in zip(strides, named)]
+    )
+    return Layout(coordinates.shape, _numbered(coordinates.shape, lambda _: next(counted)))
+
+
+def _paths(shape: Any, above: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """The way down to each leaf of a shape."""
+    if not isinstance(shape, tuple):
+        yield above or (0,)
+        return
+    for i, mode in enumerate(shape):
+        yield from _paths(mode, (*above, i))
+
+
+def _is_extent(item: Any) -> bool:
+    return lay.is_static(item) if isinstance(item, Layout) else type(item) is int and item > 0
+
+
+def _wrong_tiler(shape: Any, tiler: Any) -> DSLUserCodeError:
+    return DSLUserCodeError(
+        f"tiler of a TMA atom must have a static extent for each of the tensor's {len(wrap(shape))} modes, or the "
+        f"first of them, got {tiler if isinstance(tiler, Layout) else text(tiler)}",
+        fix="cta_tiler=(128, 64), for example",
+    )
 
 
 def _smem_tile(layout: Any, tile: tuple[int, ...], dtype: type[Numeric]) -> tuple[Swizzle, Layout]:
@@ -310,16 +352,6 @@ def _numbered(shape: Any, function: Callable[[int], Any], first: int = 0) -> Any
         values.append(_numbered(mode, function, first))
         first += len(flatten_to_tuple(mode))
     return tuple(values)
-
-
-def _tile_basis(shape: Any, tile: tuple[int, ...]) -> Layout:
-    """The tile's elements as coordinates of the tensor, whose leaves are counted from left to right."""
-    basis = wrap(_numbered(shape, E))
-    modes = [
-        lay.composition(Layout(mode, stride), extent) if isinstance(mode, tuple) else Layout(extent, stride)
-        for mode, stride, extent in zip(wrap(shape), basis, tile)
-    ]
-    return Layout(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
 
 
 def _box(basis: Layout, slayout: Layout, swizzle: Swizzle, dtype: type[Numeric]) -> tuple[list[int], list[int]]:

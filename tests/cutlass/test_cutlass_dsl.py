@@ -51,7 +51,7 @@ def kernel(t: cute.Tensor, out: cute.Tensor):
     if i < 4:
         first, second = swapped(t[i], exp2(t[i]))
         t[i] = Float32(nvvm.fmax(first.ir_value(), (second - 3.0).ir_value()))
-        nvvm.atomicrmw(op=nvvm.AtomicOpKind.ADD, ptr=out.iterator.llvm_ptr, a=Int32(i + 1).ir_value())
+        nvvm.atomicrmw(op=nvvm.AtomicOpKind.ADD, ptr=out.iterator.to_llvm_ptr(), a=Int32(i + 1).ir_value())
         lane = nvvm.read_ptx_sreg_laneid(T.i32())
         out[1 + i] = Int32(arith.addi(lane, Int32(3).ir_value()))
         out[5 + i] = Int32(llvm.bitcast(ir.IntegerType.get_signless(32), t[i].ir_value()))

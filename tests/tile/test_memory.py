@@ -25,6 +25,30 @@ def test_allocations_do_not_overlap_and_are_aligned(run, emulator):
     assert emulator.facts()["kernels"][0]["launches"][0]["smem_bytes"] == 128 + 32
 
 
+def test_reserved_memory_goes_where_an_alignment_has_left_some(run, emulator):
+    reserved = cutlass.memory.SmemPartition.RESERVED
+
+    @cute.kernel
+    def kernel(out: cute.Tensor):
+        smem = cutlass.memory.SmemAllocator()
+        start = smem.allocate(4)
+        tile = smem.allocate_tensor(cutlass.Float16, cute.make_layout((8, 64)), 1024)
+        places = [
+            smem.allocate_array(cutlass.Int64, 3, partition=reserved),
+            smem.allocate_tensor(cutlass.Int8, cute.make_layout(1000), partition=reserved).iterator,
+            smem.allocate(cutlass.Int64, partition=reserved),
+            smem.allocate(8, partition=reserved),
+            tile.iterator,
+        ]
+        for i in cutlass.range_constexpr(5):
+            out[i] = places[i].toint() - start.toint()
+
+    out = np.zeros(5, np.int32)
+    run(kernel, out, threads=1)
+    assert list(out) == [8, 2048, 32, 40, 1024]
+    assert emulator.facts()["kernels"][0]["launches"][0]["smem_bytes"] == 2048 + 1000
+
+
 def test_shared_memory_is_shared(run):
     @cute.kernel
     def kernel(out: cute.Tensor):

@@ -227,6 +227,11 @@ REFUSED = [
         ),
         "swizzle of TMA must be S<1,4,3>, S<2,4,3> or S<3,4,3>, counted in bytes, got S<3,3,3>",
     ),
+    (
+        GOOD,
+        tiled((8, 16), (16, 1), cute.make_layout((8, 16))),
+        "the tensor's 2 modes, or the first of them, got (8,16):(1,8)",
+    ),
     (GOOD, lambda t: cpasync.prefetch_descriptor(3), "this takes a TMA atom, got Python int"),
     (GOOD, lambda t: cpasync.CopyBulkTensor2DGather4G2SOp, "CopyBulkTensor2DGather4G2SOp is not part of this compiler"),
 ]
@@ -258,16 +263,20 @@ NESTED = [  # layout, and NVIDIA's tensor of coordinates for tiles of (64, 32)
 
 @pytest.mark.parametrize("layout, text", NESTED, ids=range(len(NESTED)))
 def test_coordinates_of_nested_modes(layout, text):
-    """Modes of stride 0 are no dimensions of the tensor map: their coordinate does not count."""
+    """Modes of stride 0 are no dimensions of the tensor map: their coordinate does not count. A tiler may be extents,
+    layouts, or the layout of the tile's coordinates."""
     kept = []
 
     def call(tensor):
         whole = cute.make_tensor(tensor.iterator, cute.make_layout(layout[0], stride=layout[1]))
         smem = cute.make_composed_layout(cute.make_swizzle(2, 4, 3), 0, cute.make_layout((64, 32), stride=(32, 1)))
-        kept.append(str(cpasync.make_tiled_tma_atom(LOAD, whole, smem, (64, 32)).tma_tensor))
+        coordinates = cute.composition(cute.make_identity_layout(whole.shape), (64, 32))
+        for tiler in (64, 32), (cute.make_layout(64), cute.make_layout(32)), coordinates:
+            made = cpasync.make_tiled_tma_atom(LOAD, whole, smem, tiler)
+            kept.append((str(made.tma_tensor), made.atom.box, made.atom.modes))
 
     make(from_dlpack(GOOD, assumed_align=16), call)
-    assert kept == [text]
+    assert kept[0][0] == text and kept[1:] == kept[:1] * 2
 
 
 def test_a_tensor_without_a_known_alignment_is_refused():

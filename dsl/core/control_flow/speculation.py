@@ -14,7 +14,7 @@ from dsl.core.ir.mlir import Operation
 from dsl.core.state import Stack, this_thread, when_accepted
 from dsl.span import Span
 
-_LISTS = ("pending", "failures", "allocations", "ended")  # of the function being traced, beside its loops
+_LISTS = ("pending", "failures", "allocations", "smem_gaps", "ended")  # of the function being traced, beside its loops
 
 
 def first_time(file: str, name: str) -> bool:

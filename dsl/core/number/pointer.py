@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic, mlir
@@ -36,6 +36,25 @@ class AddressSpace(enum.IntEnum):
 
     def __format__(self, spec: str) -> str:
         return format(self.name, spec)
+
+
+class SwizzleType(NamedTuple):
+    """The swizzle of a pointer's byte addresses; `num_bits` is 0 where it has none."""
+
+    num_bits: int = 0
+    num_base: int = 4
+    num_shift: int = 3
+
+
+class PointerType(str):
+    """The text of a pointer's type, of which libraries ask the swizzle."""
+
+    swizzle_type = SwizzleType()
+
+    def with_swizzle(self, swizzle: Any) -> PointerType:
+        if swizzle:
+            self.swizzle_type = SwizzleType(swizzle.bits, swizzle.base, swizzle.shift)
+        return self
 
 
 class Pointer:
@@ -97,10 +116,11 @@ class Pointer:
         return mlir.ptr(self.space)
 
     @property
-    def type(self) -> str:
-        """The type as text: element type, memory, alignment and swizzle."""
+    def type(self) -> PointerType:
+        """The type as text: element type, memory, alignment and swizzle; `type.swizzle_type` is the swizzle."""
         swizzle = f", {self.swizzle}" if self.swizzle else ""
-        return f"!cute.ptr<{element_name(self.dtype)}, {self.space_name}, align<{self.alignment_bytes}>{swizzle}>"
+        text = f"!cute.ptr<{element_name(self.dtype)}, {self.space_name}, align<{self.alignment_bytes}>{swizzle}>"
+        return PointerType(text).with_swizzle(self.swizzle)
 
     @property
     def space_name(self) -> str:
@@ -270,6 +290,10 @@ class Pointer:
     @property
     def llvm_ptr(self) -> mlir.Value:
         """The SSA value, for ops that the author makes."""
+        return self.address
+
+    def to_llvm_ptr(self, *, loc=None, ip=None) -> mlir.Value:
+        """`llvm_ptr`, as libraries ask for it. `loc` and `ip` are upstream's, and known without."""
         return self.address
 
     def toint(self, *, loc=None, ip=None) -> Int64:

@@ -11,6 +11,7 @@ from typing import Any
 from dsl import cutlass as _cutlass
 from dsl.core.diagnosis.unsupported_names import RefusedWhenUsed as _RefusedWhenUsed
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLWarning
+from dsl.core.number.dtypes import Numeric as _Numeric
 from dsl.cutlass import stand_ins as _stand_ins, unsupported as _unsupported, upstream as _upstream
 from dsl.cutlass.base_dsl import arch, dsl
 from dsl.cutlass.base_dsl.arch import Arch
@@ -51,6 +52,7 @@ def checkCudaErrors(result: tuple) -> Any:
 
 _OURS: dict[str, Any] = {name: globals()[name] for name in __all__}
 _OURS |= {"get_mlir_types": _author_protocols.get_mlir_types, "get_c_pointers": _author_protocols.get_c_pointers}
+_OURS |= {"JitArgument": _author_protocols.JitArgument, "DynamicExpression": _author_protocols.DynamicExpression}
 _OURS |= {"CuTeDSL": CuTeDSL, "DSLPreprocessor": _DSLPreprocessor, "checkCudaErrors": checkCudaErrors}
 
 
@@ -73,6 +75,10 @@ for _module in sorted(name for name in _upstream.modules() if name.startswith(_H
     if _module not in (f"{_HERE}arch", f"{_HERE}dsl"):
         _parent = _sys.modules[f"dsl.{_module.rpartition('.')[0]}"]
         setattr(_parent, _module.rpartition(".")[2], _stand_ins.module(_module, _names_of(_module)))
+
+_sys.modules[f"dsl.{_HERE}typing"].__STR_TO_DTYPE__ = {  # a private name, which programs read types by
+    _name: _type for _name, _type in vars(_cutlass).items() if isinstance(_type, type) and issubclass(_type, _Numeric)
+}
 
 
 def __getattr__(name: str) -> Any:

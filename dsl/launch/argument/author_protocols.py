@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from dsl.core import pytree, trace
 from dsl.core.errors import DSLUserCodeTypeError
@@ -16,6 +16,26 @@ from dsl.launch.argument.runtime_pointer import RuntimePointer
 from dsl.launch.argument.runtime_tensor import RuntimeTensor
 from dsl.layout import ComposedLayout, Layout
 from dsl.tile.tensor import Tensor
+
+
+@runtime_checkable
+class JitArgument(Protocol):
+    """What an object has that a call passes as numbers: an author's class may derive from it, and `isinstance` asks."""
+
+    def __c_pointers__(self) -> list: ...
+
+    def __get_mlir_types__(self) -> list: ...
+
+    def __new_from_mlir_values__(self, values: list) -> Any: ...
+
+
+@runtime_checkable
+class DynamicExpression(Protocol):
+    """What an object has that is made of SSA values in a traced function."""
+
+    def __extract_mlir_values__(self) -> list: ...
+
+    def __new_from_mlir_values__(self, values: list) -> Any: ...
 
 
 def _slots(value: Any) -> list[Slot]:

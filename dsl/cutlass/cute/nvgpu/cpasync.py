@@ -22,6 +22,8 @@ from dsl.tile.tma import (
 )
 from dsl.tile.tma_copy import create_tma_multicast_mask, prefetch_descriptor, tma_partition
 
+ReductionOp = ReductionKind  # both names are upstream's
+
 __all__ = [
     "CopyBulkG2SOp",
     "CopyBulkS2GOp",
@@ -33,6 +35,7 @@ __all__ = [
     "CopyReduceBulkTensorTileS2GOp",
     "LoadCacheMode",
     "ReductionKind",
+    "ReductionOp",
     "TmaInfo",
     "copy_tensormap",
     "cp_fence_tma_desc_release",

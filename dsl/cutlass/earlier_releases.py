@@ -1,0 +1,54 @@
+"""Names that earlier releases of NVIDIA's package have and 4.8.1 does not.
+
+Programs in the wild have them. They work here, with a warning that tells the name of today.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from dsl.core.errors import warn_not_portable
+from dsl.core.number.dtypes import Numeric
+from dsl.tile.tensor import Tensor, make_rmem_tensor
+
+
+def make_fragment(layout_or_shape: Any, dtype: type[Numeric]) -> Tensor:
+    """`make_rmem_tensor`, by its earlier name."""
+    _warn("cute.make_fragment", "cute.make_rmem_tensor")
+    return make_rmem_tensor(layout_or_shape, dtype)
+
+
+ProxyKind = enum.StrEnum(
+    "ProxyKind", {"alias": "alias", "async_": "async", "async_global": "async.global", "async_shared": "async.shared"}
+)
+SharedSpace = enum.StrEnum("SharedSpace", {"shared_cta": "cta", "shared_cluster": "cluster"})
+
+_FUNCTIONS = {"cutlass.cute": {"make_fragment": make_fragment}}
+# Each with what to write in its place.
+_ENUMERATIONS: dict[str, dict[str, tuple[Any, str]]] = {
+    "cutlass.cute.arch": {
+        "ProxyKind": (ProxyKind, 'the proxy as text: "async.shared"'),
+        "SharedSpace": (SharedSpace, 'the space as text: "cta" or "cluster"'),
+    }
+}
+
+# Modules that have moved.
+MODULES = {"cutlass.base_dsl._mlir_helpers": "cutlass._mlir_helpers"}
+
+
+def find(module: str, name: str) -> Any:
+    """What `name` is in an earlier release's `module`, or None.
+
+    An enumeration is warned of where it is named, and a function where it is called: whoever rewrites the author's
+    text looks up what is called.
+    """
+    if name in _ENUMERATIONS.get(module, {}):
+        value, now = _ENUMERATIONS[module][name]
+        _warn(f"{module.removeprefix('cutlass.')}.{name}", now)
+        return value
+    return _FUNCTIONS.get(module, {}).get(name)
+
+
+def _warn(name: str, now: str) -> None:
+    warn_not_portable(f"`{name}` is a name of earlier releases", fix=f"write {now}")
