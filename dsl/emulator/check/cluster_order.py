@@ -222,8 +222,8 @@ class ClusterOrder:
         elif block == slot.block:
             sees = thread == one.thread or slot.seen(thread)[one.thread] >= one.label
         else:
-            clocks = (each.get(block) for each in slot.visible(thread))
-            sees = any(labels is not None and labels[one.thread] >= one.label for labels in clocks)
+            labels = slot.abroad(thread).labels(block)
+            sees = labels is not None and bool(labels[one.thread] >= one.label)
         if sees:
             one.seen_by.add((slot.block, thread))
         return sees

@@ -18,7 +18,9 @@ stretch in which a thread learnt one knows it too.
 from __future__ import annotations
 
 import ctypes
+from bisect import bisect_right
 from collections import deque
+from operator import itemgetter
 
 import numpy as np
 
@@ -42,6 +44,21 @@ class Place:
         self.near: dict[int, dict] = {}
         self.far: dict = {}
         self.version = 0
+
+
+class SeenAbroad:
+    """What a thread knows of other blocks: clocks, and for each block the last labels that one of them has."""
+
+    def __init__(self, clocks: list[dict]) -> None:
+        self.clocks = clocks
+        self._labels: dict[int, np.ndarray | None] = {}
+
+    def labels(self, block: int) -> np.ndarray | None:
+        """By thread of the block; None where nothing is known of it."""
+        if block not in self._labels:
+            rows = [clocks[block] for clocks in self.clocks if block in clocks]
+            self._labels[block] = np.maximum.reduce(rows) if rows else None
+        return self._labels[block]
 
 
 class Slot:
@@ -69,6 +86,7 @@ class Slot:
         self.learnt: tuple[dict, dict] = {}, {}  # what was learnt last, and what of it is about other blocks
         self.arrived: dict[int, np.ndarray] = {}
         self.common: dict = {}  # what all threads know of other blocks
+        self.seen_abroad: dict[int, SeenAbroad] = {}  # by thread, until it learns more
         self.visitors: dict[tuple[int, int], tuple] = {}  # (block, thread) -> its last access to this shared memory
         self.releases: dict[int, int] = {}  # by thread: its arrivals at mbarriers
         self.last_wait: dict[int, Mbarrier] = {}  # by thread: where it last waited for a phase
@@ -91,23 +109,39 @@ class Slot:
         for thread in threads:
             self.labels[thread] = self.ctx.now
 
-    def visible(self, thread: int) -> list[dict]:
-        """What this thread knows of other blocks."""
+    def abroad(self, thread: int) -> SeenAbroad:
+        """What this thread knows of other blocks.
+
+        It changes where the thread learns something, where an epoch begins and where all learn together: what another
+        thread learns later has a label that this one has not seen.
+        """
         epoch = self.ctx.epoch
         if epoch != self.folded:
             self._fold(epoch)
-        row, clocks = self.known[thread], {id(self.common): self.common} if self.common else {}
+        seen = self.seen_abroad.get(thread)
+        if seen is None:
+            seen = self.seen_abroad[thread] = SeenAbroad(self._visible(thread))
+        return seen
+
+    def forget(self, threads: list[int]) -> None:
+        """These threads know more of their block now, and with it of others."""
+        for thread in threads:
+            self.seen_abroad.pop(thread, None)
+
+    def _visible(self, thread: int) -> list[dict]:
+        clocks = {id(self.common): self.common} if self.common else {}
+        known = self.known[thread].tolist()
         for other, rows in self.facts.items():
-            label, latest = rows[-1]
-            if other != thread and label > row[other]:
-                latest = next((facts for label, facts in reversed(rows) if label <= row[other]), None)
-            if latest is not None:
-                clocks[id(latest)] = latest
+            # its facts have rising labels
+            seen = len(rows) if other == thread else bisect_right(rows, known[other], key=itemgetter(0))
+            if seen:
+                clocks[id(rows[seen - 1][1])] = rows[seen - 1][1]
         return list(clocks.values())
 
     def _fold(self, epoch: int) -> None:
         """All threads know what one of them learnt before the epoch began."""
         self.folded = epoch
+        self.seen_abroad.clear()
         for thread, rows in list(self.facts.items()):
             before = [clocks for label, clocks in rows if label < epoch]
             if before:
@@ -119,7 +153,7 @@ class Slot:
     def clock(self, thread: int) -> dict:
         """All that a release of this thread makes known."""
         times: dict = {}
-        for clocks in self.visible(thread):
+        for clocks in self.abroad(thread).clocks:
             times = joined(times, clocks)
         return times | {self.block: self.seen(thread)}
 
@@ -129,6 +163,7 @@ class Slot:
         if own is not None:
             np.maximum(self.known[thread], own, out=self.known[thread])
         self.step(thread)
+        self.forget([thread])
         if clocks is not self.learnt[0]:
             self.learnt = clocks, {block: labels for block, labels in clocks.items() if block != self.block}
         rest = self.learnt[1]
@@ -140,6 +175,7 @@ class Slot:
     def learn_together(self, clocks: dict) -> None:
         """All threads have seen all that `clocks` say of other blocks."""
         self.common = later(clocks, self.common)
+        self.seen_abroad.clear()
         self.facts = {
             thread: rows for thread, rows in self.facts.items() if later(self.common, rows[-1][1]) is not self.common
         }
@@ -230,6 +266,7 @@ class Order:
         if more is not None:
             together = np.maximum(together, more)
         slot.known[threads] = together
+        slot.forget(threads)
         slot.step(*threads)
 
     # ** tensor maps that kernels change
@@ -309,10 +346,8 @@ class Order:
         block, first, label, mask = where >> 5, 32 * (where & 31), what >> 32, what & 0xFFFFFFFF
         if label == 0xFFFFFFFF:
             return mask
-        for clocks in slot.visible(thread):
-            labels = clocks.get(block)
-            if labels is not None:
-                for lane in range(32):
-                    if mask >> lane & 1 and labels[first + lane] >= label:
-                        mask &= ~(1 << lane)
-        return mask
+        labels = slot.abroad(thread).labels(block)
+        if labels is None:
+            return mask
+        ended = np.packbits(labels[first : first + 32] >= label, bitorder="little")
+        return mask & ~int.from_bytes(ended.tobytes(), "little")

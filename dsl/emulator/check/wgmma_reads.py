@@ -177,7 +177,8 @@ class WgmmaReads:
             own = group.waited[thread - group.first] if group.first <= thread < group.first + 128 else 0
             clocks = [who.seen(thread)]
         else:
-            own, clocks = 0, [each[self.slot.block] for each in who.visible(thread) if self.slot.block in each]
+            labels = who.abroad(thread).labels(self.slot.block)
+            own, clocks = 0, [] if labels is None else [labels]
         part = slice(group.first, group.first + 128)
         if own or any(((group.waited != 0) & (seen[part] >= group.waited)).any() for seen in clocks):
             return 1
@@ -193,15 +194,12 @@ class WgmmaReads:
             return 0
         lanes = [first + lane for lane in range(32) if mask >> lane & 1]
         warps = range(thread & ~127, (thread & ~127) + 128, 32)
-        return all(
-            any(
-                (clocks[block][lanes] >= label).all()
-                for member in range(warp, warp + 32)
-                for clocks in self.slot.visible(member)
-                if block in clocks
-            )
-            for warp in warps
-        )
+
+        def has_one(warp: int) -> bool:
+            known = (self.slot.abroad(member).labels(block) for member in range(warp, warp + 32))
+            return any(labels is not None and (labels[lanes] >= label).all() for labels in known)
+
+        return all(has_one(warp) for warp in warps)
 
     def fenced(self, thread: int) -> None:
         """fence.proxy.async: what the thread has seen, the async proxy sees."""

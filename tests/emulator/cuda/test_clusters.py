@@ -125,9 +125,23 @@ PROGRAMS = [histogram, total, ring, pass_on, transpose, softmax, pipeline, broad
 NAMES = {"total": "sum"}
 
 
-@pytest.mark.parametrize("checks", [(), ("race", "undefined")], ids=["", "checked"])
-@pytest.mark.parametrize("seed", [0, 1, 2])
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.__name__)
+CHECKS = {"": (), "checked": ("race", "undefined")}
+# Each program in three schedules, with checks and without; a product takes seconds to check.
+RUNS = [
+    pytest.param(
+        program,
+        seed,
+        checks,
+        id=f"{program.__name__}-{seed}-{name}",
+        marks=[pytest.mark.slow] if program is matmul and seed and checks else [],
+    )
+    for name, checks in CHECKS.items()
+    for seed in range(3)
+    for program in PROGRAMS
+]
+
+
+@pytest.mark.parametrize("program, seed, checks", RUNS)
 def test_a_program_computes_what_numpy_does(machine, ptx, program, seed, checks):
     """Checked, it has no findings."""
     launch, arguments, expected = program()
