@@ -36,7 +36,8 @@ PENDING = -1  # the label of a copy that was not waited for
 
 def functions() -> list[str]:
     """The IR text."""
-    return [_is_mate(), _cell(), _entry(), _seen(), _touch(), _race(), _landed(), _order(), _order_barrier(), _free()]
+    kept = [_is_mate(), _cell(), _entry(), _seen(), _touch(), _race(), _keep_landed(), _landed()]
+    return [*kept, _order(), _order_barrier(), _free()]
 
 
 def _is_mate() -> str:
@@ -362,25 +363,57 @@ def _race() -> str:
 
 
 def _landed() -> str:
-    """The copy of a thread to or from `address` was waited for: it is an access of now."""
+    """The copy of a thread to or from `address` was waited for: it is an access of now. Copies of other lanes of its
+    warp, which share an entry with it while they are on their way, are not."""
     f = Builder()
     first = f.op("call ptr @cell(ptr %ctx, i64 %address)")
     f.return_if(f.cmp("eq", first, "null", "ptr"), "void")
     shift = f.load("race_shift")
-    label = f.op("call i32 @label(ptr %ctx, i32 %tid)")
+    label, bit = f.op("call i32 @label(ptr %ctx, i32 %tid)"), f.shl(1, f.and_("%tid", 31))
     place = f.or_(f.shl(f.load("block"), 5, "i64"), f.cast("zext", f.lshr("%tid", 5), "i32", "i64"), "i64")
     with f.for_range(f.op(f"lshr i32 %size, {shift}")) as i:
-        step = f.mul(f.cast("zext", i, "i32", "i64"), CELL_BYTES, "i64")
-        cell = f.op(f"getelementptr i8, ptr {first}, i64 {step}")
+        step = f.cast("zext", i, "i32", "i64")
+        cell = f.op(f"getelementptr i8, ptr {first}, i64 {f.mul(step, CELL_BYTES, 'i64')}")
         with f.for_range(f.get(cell)) as number:
             entry = f.op(f"call ptr @entry(ptr %ctx, ptr {cell}, i32 {number})")
-            meta, label_at = f.get(entry, "i64"), f.op(f"getelementptr i8, ptr {entry}, i64 8")
+            meta = f.get(entry, "i64")
+            label_at, lanes_at = (f.op(f"getelementptr i8, ptr {entry}, i64 {n}") for n in (8, 12))
             same = f.cmp("eq", f.and_(meta, PLACE_MASK, "i64"), place, "i64")
-            with f.if_(f.and_(same, f.cmp("eq", f.get(label_at), PENDING), "i1")):
-                f.put(entry, f.and_(meta, ~(ASYNC << KIND_SHIFT), "i64"), "i64")
-                f.put(label_at, label)
+            lanes, pending = f.get(lanes_at), f.cmp("eq", f.get(label_at), PENDING)
+            own = f.cmp("ne", f.and_(lanes, bit), 0)
+            with f.if_(f.and_(own, f.and_(same, pending, "i1"), "i1")):
+                landed = f.and_(meta, ~(ASYNC << KIND_SHIFT), "i64")
+                alone = f.cmp("eq", lanes, bit)
+                with f.if_(alone):
+                    f.put(entry, landed, "i64")
+                    f.put(label_at, label)
+                with f.if_(f.xor(alone, "true", "i1")):
+                    f.put(lanes_at, f.and_(lanes, f.not_(bit)))
+                    f.do(f"call void @keep_landed(ptr %ctx, ptr {cell}, i64 {landed}, i32 {label}, i32 {bit})")
     f.do("ret void")
     return f.function("define void @emu_race_landed(ptr %ctx, i32 %tid, i64 %address, i32 %size)")
+
+
+def _keep_landed() -> str:
+    """A lane's access of now in a cell: with those of its warp at that label, or an entry of its own."""
+    f = Builder()
+    count = f.get("%cell")
+    with f.for_range(count) as number:
+        entry = f.op(f"call ptr @entry(ptr %ctx, ptr %cell, i32 {number})")
+        its_label, lanes_at = (f.op(f"getelementptr i8, ptr {entry}, i64 {n}") for n in (8, 12))
+        alike = f.and_(f.cmp("eq", f.get(entry, "i64"), "%meta", "i64"), f.cmp("eq", f.get(its_label), "%label"), "i1")
+        with f.if_(alike):
+            f.put(lanes_at, f.or_(f.get(lanes_at), "%bit"))
+            f.do("ret void")
+            f.start(f.fresh("dead"))
+    f.return_if(f.cmp("uge", count, MOST), "void")
+    entry = f.op(f"call ptr @entry(ptr %ctx, ptr %cell, i32 {count})")
+    for offset, value, kind in ((0, "%meta", "i64"), (8, "%label", "i32"), (12, "%bit", "i32")):
+        f.put(f.op(f"getelementptr i8, ptr {entry}, i64 {offset}"), value, kind)
+    f.put("%cell", f.add(count, 1))
+    f.do("ret void")
+    arguments = "ptr %cell, i64 %meta, i32 %label, i32 %bit"
+    return f.function(f"define internal void @keep_landed(ptr %ctx, {arguments})")
 
 
 # ** order

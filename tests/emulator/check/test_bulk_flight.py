@@ -38,6 +38,7 @@ WRITE, USE, PROXY, SYNC = (
     "fence.proxy.async.shared::cta;",
     "bar.sync 0;",
 )
+MEET, WRITE_BY_ALL = "bar.warp.sync 0xffffffff;", f"@%warp0 {WRITE}"
 GIVE = "mbarrier.arrive.shared.b64 %q1, [empty];"
 ONE_LANE = "and.b32 %r2, %t, 31; setp.eq.u32 %p, %r2, 0; @%p mbarrier.arrive.shared.b64 %q1, [empty], 32;"
 KEEP = "st.global.b32 [%gt], %r0;"
@@ -50,6 +51,8 @@ def wait(barrier: str, parity: int, name: str, who: str = "") -> str:
 
 
 FULL = wait("full", 0, "W")
+STORES = f"{LOAD} {FULL}\n{STORE.replace('%lead', '%warp0')} {COMMIT}\n{GIVE} {wait('empty', 0, 'E')}"
+STORES += " @%lead mbarrier.arrive.shared.b64 %q2, [full];"  # its lane's label is then the latest
 CHANGE = ("@%lead tensormap.replace.tile.global_address.global.b1024.b64 [%mp], %g;"
           " fence.proxy.tensormap::generic.release.gpu;")  # fmt: skip
 ACQUIRE = "fence.proxy.tensormap::generic.acquire.gpu [%mp], 128;"
@@ -103,6 +106,11 @@ PAIRS = {
         "which the bulk store at line 2 still reads: it was not waited for"),
     "the wait is not followed by a barrier": (
         f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT}\n{READ} {{fix}}\n{WRITE}", f"|{SYNC}", "no barrier between"),
+    "each lane stores, and the lanes do not meet": (
+        f"{STORES}\n{READ} {{fix}}\n{WRITE_BY_ALL}", f"|{MEET}", "which the bulk store at line"),
+    "each lane stores, and one of them waits": (
+        f"{STORES}\n{{fix}}\n{WRITE_BY_ALL}", f"@!%lead bra NEXT; {READ} NEXT: {MEET}|{READ} {MEET}",
+        "it was not waited for"),
     "a wait that leaves the group": (
         f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT}\n{{fix}} {SYNC}\n{WRITE}", f"cp.async.bulk.wait_group.read 1;|{READ}",
         "it was not waited for"),
