@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,52 @@ def missing_line(block: str, output: str) -> str | None:
 
 def _nameless(line: str) -> str:
     return re.sub(r"%[\w#:]+", "%", re.sub(r" loc\(.*", "", line)).strip()
+
+
+# --- the page of steps: programs, diffs that break them, and what is printed under a command line ---
+
+QUICK = ("gemm_5.py", "gemm_4.py broken")  # the others are slow
+
+
+def runs(page: str) -> Iterator[tuple[str, str, list[str], str]]:
+    """(id, program, arguments of `python -m dsl`, what it prints) of each command line; a diff changes the program above."""
+    program = name = ""
+    for kind, text in BLOCK.findall((DOCS / page).read_text()):
+        if kind == "python":
+            name, program = re.match(r"# file: (\w+\.py)\n", text)[1], text.split("\n", 1)[1]
+        elif kind == "diff":
+            name, program = f"{name} broken", patched(program, text)
+        else:
+            command, shown = text.split("\n", 1)
+            assert command.startswith("$ python -m dsl ")
+            yield name, program, command.split()[4:], shown
+
+
+def patched(program: str, diff: str) -> str:
+    before, after = ("".join(line[1:] + "\n" for line in diff.splitlines() if line[0] in " " + sign) for sign in "-+")
+    assert program.count(before) == 1, before
+    return program.replace(before, after)
+
+
+STEPS = [
+    pytest.param(compiler, *run, id=f"{compiler}-{name}-{len(run[1])}", marks=marks)
+    for compiler in ("embedded", "nvidia")
+    for name, *run in runs("hopper-gemm.md")
+    for marks in [() if compiler == "embedded" and name in QUICK else pytest.mark.slow]
+]
+
+
+@pytest.mark.parametrize("compiler, program, arguments, shown", STEPS)
+def test_a_step_prints_what_is_shown(compiler, program, arguments, shown, tmp_path):
+    (tmp_path / arguments[-1]).write_text(program)
+    done = fork_server.run(["-m", "dsl", "--device", "emulator", "--compiler", compiler, *arguments], cwd=tmp_path)
+    output = iter((done.stdout + done.stderr).splitlines())
+    lines = shown.splitlines()
+    if compiler == "nvidia" and len(lines) > 1:  # a report: of the same kind, at places that it chooses
+        lines = ["…: " + lines[0].rsplit(": ", 1)[1]]
+    for line in lines:
+        pattern = ".*".join(map(re.escape, line.split("…")))
+        assert any(re.fullmatch(pattern, found) for found in output), (line, done.stdout + done.stderr)
 
 
 # --- the nightly recipe ---
