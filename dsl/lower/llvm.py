@@ -102,7 +102,8 @@ def set_option(text: str) -> None:
 
 @functools.cache
 def all_targets() -> None:
-    """Make every target known, among them NVPTX."""
+    """Make every target known, among them NVPTX, whose addresses of shared, local and constant memory have 32 bits."""
+    set_option("-nvptx-short-ptr")
     for name in ("TargetInfos", "Targets", "TargetMCs", "AsmPrinters"):
         getattr(_lib, f"InitializeAll{name}")()
 

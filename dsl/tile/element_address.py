@@ -16,6 +16,7 @@ from dsl.core.number.pointer import AddressSpace, Pointer, element_bytes
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.layout.coord import crd2idx, idx2crd
 from dsl.layout.int_tuple import add, divisor_of, flatten_to_tuple, text
+from dsl.tile.region import placement_bytes
 from dsl.tile.swizzled import swizzled_layout
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def in_memory(tensor: Tensor) -> Tensor:
     layout = swizzled_layout(tensor.layout, start.dtype, start.swizzle)
     period = start.swizzle.period
     plain = start.swizzled(None)
-    if plain.alignment_bytes % period == 0:
+    if _placed_at(plain) % period == 0:
         return type(tensor)(plain, layout)
     into = Int32(plain.toint() & (period - 1)) * 8 // plain.dtype.storage_width
     elements = math.gcd(plain.alignment_bytes, period) * 8 // plain.dtype.storage_width
@@ -119,8 +120,29 @@ def element_iterator(tensor: Tensor, coord: Any) -> Any:
     # Whole periods are added behind the swizzle, as a number: elements at one place of theirs share its arithmetic.
     whole = offset - offset % inner.period if isinstance(offset, int) else 0
     index = add(tensor.layout.offset, offset - whole)
-    at = moved(tensor.pointer(), inner(index), math.gcd(divisor_of(index), 1 << inner.base))
+    at = _permuted(tensor.pointer(), inner, index)
     return moved(at, whole, whole) if whole else at
+
+
+def _permuted(start: Pointer, swizzle: Swizzle, index: Any) -> Pointer:
+    """The pointer `swizzle(index)` elements on. Where shared memory is known to start at a period, the address itself
+    is permuted: it is one number then, and no offset is added behind the swizzle."""
+    size_bytes, rest = divmod(start.dtype.storage_width, 8)
+    whole = not rest and size_bytes & (size_bytes - 1) == 0
+    if (
+        is_dynamic(index)
+        and whole
+        and start.space is AddressSpace.smem
+        and _placed_at(start) % (swizzle.period * size_bytes) == 0
+    ):
+        in_bytes = Swizzle(swizzle.bits, swizzle.base + size_bytes.bit_length() - 1, swizzle.shift)
+        return moved(start, index, divisor_of(index)).swizzled(in_bytes).in_memory()
+    return moved(start, swizzle(index), math.gcd(divisor_of(index), 1 << swizzle.base))
+
+
+def _placed_at(start: Pointer) -> int:
+    """Bytes that an address is a multiple of: what is known of the pointer, or of its place in the kernel's region."""
+    return max(start.alignment_bytes, placement_bytes(start.address))
 
 
 def kept_together(layout: ComposedLayout) -> int:

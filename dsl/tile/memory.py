@@ -13,12 +13,11 @@ from dsl.core.number.dtypes import Int8, Numeric
 from dsl.core.number.pointer import AddressSpace, Pointer, natural_alignment, span_bytes
 from dsl.core.phrase import shown
 from dsl.layout import ComposedLayout, Layout, Swizzle
+from dsl.tile.region import REGION_ALIGNMENT_BYTES, region_start
 from dsl.tile.struct import Storage, struct
 from dsl.tile.swizzled import swizzled_layout
 from dsl.tile.tensor import Tensor, as_layout
 
-REGION = "__dynamic_shmem__0"
-REGION_ALIGNMENT_BYTES = 1024
 # The most a block may have, by compute capability. CUDA C++ Programming Guide, Technical Specifications.
 CAPACITY_BYTES = {
     "sm_80": 166912,
@@ -31,17 +30,6 @@ CAPACITY_BYTES = {
     "sm_120": 101376,
     "sm_121": 101376,
 }
-
-
-def region_start() -> mlir.Value:
-    """The address of the kernel's dynamic shared memory."""
-    module = trace.kernel().module
-    module.declare(
-        REGION,
-        f"llvm.mlir.global external @{REGION}() {{addr_space = 3 : i32, alignment = "
-        f"{REGION_ALIGNMENT_BYTES} : i64}} : !llvm.array<0 x i8>",
-    )
-    return mlir.result("llvm.mlir.addressof", mlir.ptr(AddressSpace.smem), global_name=mlir.symbol_attr(REGION))
 
 
 class SmemPartition(enum.IntEnum):

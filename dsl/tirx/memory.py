@@ -13,7 +13,7 @@ from dsl.core.number.dtypes import is_dynamic, numeric
 from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.core.phrase import shown
 from dsl.span import here
-from dsl.tile.memory import region_start
+from dsl.tile.region import region_start
 from dsl.tirx import dtypes
 from dsl.tirx.buffer import Buffer
 from dsl.tirx.error_wording import type_name

@@ -63,18 +63,22 @@ def test_shared_memory_is_shared(run):
     assert (out == (31 - np.arange(32)) ** 2).all()
 
 
-@pytest.mark.parametrize("in_bytes", [True, False])
-def test_a_swizzled_tile_keeps_its_elements_and_spreads_its_columns(run, in_bytes):
+@pytest.mark.parametrize(
+    "in_bytes, alignment, before", [(True, 1024, 0), (False, 1024, 0), (False, 16, 0), (False, 16, 48)]
+)
+def test_a_swizzled_tile_keeps_its_elements_and_spreads_its_columns(run, in_bytes, alignment, before):
     @cute.kernel
     def kernel(out: cute.Tensor, places: cute.Tensor):
         tid, _, _ = cute.arch.thread_idx()
         smem = cutlass.utils.SmemAllocator()
+        if cutlass.const_expr(before):
+            smem.allocate(before)  # the tile then begins inside a period of addresses
         rows = cute.make_layout((8, 64), stride=(64, 1))
         if cutlass.const_expr(in_bytes):
             tile = smem.allocate_tensor(cutlass.Float16, rows, 1024, cute.make_swizzle(3, 4, 3))
         else:
             composed = cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, rows)
-            tile = smem.allocate_tensor(cutlass.Float16, composed, 1024)
+            tile = smem.allocate_tensor(cutlass.Float16, composed, alignment)
         plain = cute.make_tensor(cute.recast_ptr(tile.iterator), rows)
         for i in cutlass.range_constexpr(64):
             tile[tid, i] = tid * 64 + i

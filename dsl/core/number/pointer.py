@@ -322,7 +322,10 @@ class Pointer:
         if swizzle is None:
             return self
         address = self.toint()
-        moved = mlir.gep(self.address, mlir.i8, type(address)(swizzle(address) - address).ir())
+        if self._is_wide or self.space is AddressSpace.rmem:  # the address stays one of its own memory, for LLVM
+            moved = mlir.gep(self.address, mlir.i8, type(address)(swizzle(address) - address).ir())
+        else:
+            moved = mlir.result("llvm.inttoptr", self.ir_type(), type(address)(swizzle(address)).ir())
         alignment_bytes = math.gcd(self.alignment_bytes, 1 << swizzle.base)
         return Pointer(self.dtype, moved, self.space, alignment_bytes, self.on_host, self.bit)
 
