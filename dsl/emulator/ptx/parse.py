@@ -25,6 +25,7 @@ from dsl.emulator.ptx.syntax import (
     one_line,
 )
 from dsl.emulator.ptx.tokens import Tokens
+from dsl.emulator.ptx.unread_elements import without_unread_elements
 
 MAX_REGISTERS = 1 << 20
 MAX_VARIABLE_BYTES = 1 << 34
@@ -152,6 +153,7 @@ class _Parser(Tokens):
             return
         self.take("{")
         self.body()
+        function.items = without_unread_elements(function)
         self.result.functions[function.name] = function
 
     def parameters(self) -> list[Variable]:
