@@ -14,6 +14,12 @@ KNOWN = (
     ),
     (
         "nvidia differs",
+        r"c\[",
+        r"RMEM.*in_a = cute.make_fragment_like\(from_a\)",
+        "A in registers of another order",  # the product takes registers as they lie, whatever their layout says
+    ),
+    (
+        "nvidia differs",
         r"out\[",
         r"# Rows are padded to whole tiles",
         "a padded row",  # modes whose strides follow one another are one: what lies outside a row is its padding
