@@ -46,7 +46,7 @@ def checkCudaErrors(result: tuple) -> Any:
     """
     status, *values = result
     if status.value:
-        raise DSLCudaRuntimeError(f"{status.name} ({status.value})")
+        raise DSLCudaRuntimeError(status.name, f"error {status.value} of {type(status).__name__}")
     return None if not values else values[0] if len(values) == 1 else tuple(values)
 
 

@@ -35,6 +35,7 @@ class Emulated(Device):
         self.gpu_model = _gpu_model(os.environ.get("DSL_GPU_MODEL", ""))
         self._arrays: Any = None  # the Arrays of the run, where open results are followed
         self._kept: dict[str, frozenset] = {}  # by program: what of its machine code the disk cache has
+        self._captured: Callable[[Callable[[], None]], None] | None = None
 
     @functools.cached_property
     def memory(self) -> emulator.Memory:
@@ -87,7 +88,21 @@ class Emulated(Device):
 
     @property
     def _is_watched(self) -> bool:
-        return bool(self._seed or self._checks or self._arrays is not None)
+        return bool(self._seed or self._checks or self._arrays is not None or self._captured)
+
+    @property
+    def captured(self) -> Callable[[Callable[[], None]], None] | None:
+        """What gets each launch, as a function that makes it, in the place of its being made; None: it is made."""
+        return self._captured
+
+    @captured.setter
+    def captured(self, steps: Callable[[Callable[[], None]], None] | None) -> None:
+        self._captured = steps
+        self._watch()
+
+    @property
+    def can_capture(self) -> bool:
+        return type(self).launch is Emulated.launch
 
     def follow_open_results(self) -> None:
 
@@ -160,6 +175,12 @@ class Emulated(Device):
         return [param.size_bytes for param in program.entries[entry].params]
 
     def launch(self, program: emulator.Program, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
+        if self._captured is None:
+            self._launch(program, entry, launch, params)
+        else:
+            self._captured(functools.partial(self._launch, program, entry, launch, params))
+
+    def _launch(self, program: emulator.Program, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
         from dsl import emulator
 
         if launch.flags & COOPERATIVE:
@@ -200,7 +221,7 @@ class Emulated(Device):
     @functools.cached_property
     def launch_entry(self) -> int | None:
         """The address of machine code that launches; None for a kind of device that does more at each launch."""
-        if type(self).launch is not Emulated.launch:
+        if not self.can_capture:
             return None
         self._native = native_launch.entry_by_handle()
         return self._native[0]

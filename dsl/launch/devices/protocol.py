@@ -140,6 +140,14 @@ class DeviceError(OutcomeError):
         if repro_outcome:
             self.repro_outcome = repro_outcome | {"text": str(self)}
 
+    @property
+    def error_code(self) -> Any:
+        """The error as `cudaError_t` of cuda.bindings.runtime, whose numbers are the driver's."""
+        from cuda.bindings import driver, runtime
+
+        own = getattr(runtime.cudaError_t, self.name, None)
+        return runtime.cudaError_t(getattr(driver.CUresult, self.name).value) if own is None else own
+
 
 class DeviceMissing(Exception):
     """No such device on this machine; the text says what is missing."""

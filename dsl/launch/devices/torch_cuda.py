@@ -12,13 +12,13 @@ import contextlib
 import ctypes
 import importlib.util
 import sys
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any, Protocol
 
 from dsl import span
+from dsl.launch.devices import torch_compiler, torch_graphs, torch_streams
 from dsl.launch.devices.torch_memory import Places
 
 span.stands_for_python(__file__)
@@ -104,6 +104,9 @@ def _install(torch: ModuleType, device: Memory, capsules_say_cuda: bool) -> Call
         _patch(patches, owner, name, value)
     for owner, name, value in _capsules(torch) if capsules_say_cuda else ():
         _patch(patches, owner, name, value)
+    uncompiled = torch_compiler.Uncompiled(torch)
+    _patch(patches, torch, "compile", uncompiled.stand_in())
+    patches.callback(uncompiled.undo)
     patches.enter_context(mode)
     patches.callback(mapped.forget_all)
     return patches.close
@@ -122,6 +125,7 @@ class _Storages:
     def __init__(self, device: Memory, places: Places):
         self.device, self.places = device, places
         self.finalizers: dict[int, weakref.finalize] = {}  # by the identity of torch's StorageImpl
+        self.capture: torch_graphs.Capture | None = None  # that goes on
 
     def holds(self, tensor: Any) -> bool:
         key = _key(tensor)
@@ -130,9 +134,17 @@ class _Storages:
     def add_all(self, tensors: list[Any], function: Any = None) -> None:
         """Tensors that `function` has just made."""
         fresh = [tensor for tensor in tensors if _key(tensor) is not None and not self.holds(tensor)]
-        self.places.align(fresh, function)
-        for tensor in fresh:
-            self._add(tensor)
+        with self.capture.paused() if self.capture else contextlib.nullcontext():
+            self.places.align(fresh, function)
+            for tensor in fresh:
+                self._add(tensor)
+            if self.capture:
+                self.capture.keep(fresh)
+
+    def refuse_in_capture(self, what: str, tensors: list[Any]) -> None:
+        """The host is about to read these."""
+        if self.capture and any(map(self.holds, tensors)):
+            self.capture.refuse(f"{what} reads a tensor of the GPU")
 
     def renew(self, tensors: list[Any]) -> None:
         """Tensors that torch may have given other memory."""
@@ -179,6 +191,7 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
 
     tensor_type, cpu = torch.Tensor, torch.device("cpu")
     special = _special_functions(torch, mapped)
+    reads = {each: f"Tensor.{each.__name__}" for each in (tensor_type.tolist, tensor_type.item, tensor_type.__bool__)}
 
     class Cuda(TorchFunctionMode):
         def __torch_function__(self, function, types, args=(), kwargs=None):
@@ -194,8 +207,11 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
                 kwargs["device"] = cpu if to_cuda else wanted
             if to_cuda:
                 kwargs.pop("pin_memory", None)
+            if function in reads:
+                mapped.refuse_in_capture(reads[function], tensors)
             try:
-                result = function(*args, **kwargs)
+                with mapped.capture.making(to_cuda) if mapped.capture else contextlib.nullcontext():
+                    result = function(*args, **kwargs)
             except Exception as error:  # torch's own, without this frame
                 mapped_tensors = [tensor for tensor in tensors if mapped.holds(tensor)]
                 if "not resizable" not in str(error) or not mapped.places.loosen(mapped_tensors):
@@ -294,11 +310,16 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[Any, Callab
 
     def move(self, to_cuda: bool, result):
         """`result` is self on the CPU, converted; give it its place, in memory of its own where that changes."""
+        if not to_cuda:
+            mapped.refuse_in_capture("a copy to the host", [self])
         if _key(result) == _key(self) and to_cuda != mapped.holds(self):
             result = result.clone()
         if to_cuda:
             mapped.add_all([result])
         return result
+
+    def on_gpu(to_cuda: bool) -> Any:
+        return mapped.capture.making(to_cuda) if mapped.capture else contextlib.nullcontext()
 
     def to(function, self, *args, **kwargs):
         to_cuda = mapped.holds(self)
@@ -311,10 +332,12 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[Any, Callab
             to_cuda, args = True, ("cpu", *args[1:])
         if _names_cuda(torch, kwargs.get("device")):
             to_cuda, kwargs["device"] = True, "cpu"
-        return move(self, to_cuda, function(self, *args, **kwargs))
+        with on_gpu(to_cuda):
+            return move(self, to_cuda, function(self, *args, **kwargs))
 
     def cuda(function, self, device=None, non_blocking=False, memory_format=torch.preserve_format):
-        return move(self, True, self.to(memory_format=memory_format))
+        with on_gpu(True):
+            return move(self, True, self.to(memory_format=memory_format))
 
     def cpu(function, self, memory_format=torch.preserve_format):
         return move(self, False, self.cpu(memory_format=memory_format))
@@ -374,7 +397,7 @@ def _stand_ins(
     run_backward = _derivatives(torch, mapped, enter)
     for owner in (torch.autograd, torch.autograd.graph):
         yield owner, "_engine_run_backward", run_backward
-    stream = _stream(device)
+    stream = torch_streams.only_stream(device)
     properties = SimpleNamespace(**PROPERTIES)
     answers = {
         "is_available": True,
@@ -402,15 +425,25 @@ def _stand_ins(
     for name, value in answers.items():
         yield torch.cuda, name, _answer(name, value)
     yield torch.cuda, "_lazy_init", _answer("_lazy_init", None)
-    yield torch.cuda, "synchronize", lambda device_=None: device.sync()
+    yield torch.cuda, "synchronize", _synchronize(device, mapped)
     yield torch.cuda, "manual_seed", torch.default_generator.manual_seed
     yield torch.cuda, "manual_seed_all", _answer("manual_seed_all", None)  # torch.manual_seed seeds the CPU's
     yield torch.cuda, "Stream", type(stream)
-    yield torch.cuda, "Event", Event
+    yield torch.cuda, "Event", torch_streams.Event
     yield torch.cuda, "stream", lambda stream_: contextlib.nullcontext(stream_)
     yield torch.cuda, "device", lambda device_: contextlib.nullcontext(device_)
+    yield from torch_graphs.stand_ins(torch, device, mapped)
     for name in ("range_push", "range_pop", "mark"):
         yield torch.cuda.nvtx, name, _answer(name, None)
+
+
+def _synchronize(device: Memory, mapped: _Storages) -> Callable:
+    def synchronize(device_: Any = None) -> None:
+        if mapped.capture:
+            mapped.capture.refuse("torch.cuda.synchronize()")
+        device.sync()
+
+    return synchronize
 
 
 def _capsules(torch: ModuleType) -> Iterator[tuple[Any, str, Any]]:
@@ -479,66 +512,3 @@ def _default_device(_device: ModuleType, mapped: _Storages) -> Callable:
         return result
 
     return __torch_function__
-
-
-class Event:
-    """A CUDA event; kernels are done when their launch returns, so its time is the host's."""
-
-    cuda_event = 0
-
-    def __init__(self, *args, **kwargs):
-        self.seconds: float | None = None
-
-    def record(self, stream: Any = None) -> None:
-        self.seconds = time.perf_counter()
-
-    def synchronize(self) -> None:
-        """It has happened."""
-
-    def wait(self, stream: Any = None) -> None:
-        """It has happened."""
-
-    def query(self) -> bool:
-        return True
-
-    def elapsed_time(self, end: Event) -> float:
-        """Milliseconds from this event to `end`. Raises RuntimeError where either was not recorded."""
-        if self.seconds is None or end.seconds is None:
-            raise RuntimeError("Both events must be recorded before calculating elapsed time.")
-        return (end.seconds - self.seconds) * 1e3
-
-
-def _stream(device: Memory) -> Any:
-    class Stream:
-        """The one stream: everything happens in order."""
-
-        cuda_stream = 0
-        one: Stream | None = None
-
-        def __new__(cls, *args, **kwargs):
-            cls.one = cls.one or super().__new__(cls)
-            return cls.one
-
-        def synchronize(self) -> None:
-            device.sync()
-
-        def query(self) -> bool:
-            return True
-
-        def wait_stream(self, stream: Any) -> None:
-            """Already in order."""
-
-        wait_event = wait_stream
-
-        def record_event(self, event: Event | None = None) -> Event:
-            event = event or Event()
-            event.record(self)
-            return event
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_) -> None:
-            """Nothing was switched."""
-
-    return Stream()

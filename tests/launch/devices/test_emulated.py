@@ -147,3 +147,4 @@ def test_blocks_of_a_cooperative_launch_meet_and_too_many_are_refused():
         "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: launch of `meet`: 265 blocks are to run at "
         "once; of this shape the device holds 264"
     )
+    assert caught.value.error_code.name == "cudaErrorCooperativeLaunchTooLarge" and caught.value.error_code.value == 720
