@@ -12,6 +12,7 @@ from typing import Any
 
 from dsl.core.diagnosis import unsupported_names
 from dsl.cutlass import earlier_releases, unsupported, upstream
+from dsl.cutlass.cute.nvgpu.tcgen05 import CtaGroup
 from dsl.tile.constant import CopyOp
 from dsl.tile.mma import MmaOperation
 from dsl.tile.tensor import Tensor
@@ -40,6 +41,7 @@ IMPLEMENTATIONS = {
 # Names that only an implementation module has.
 HIDDEN: dict[str, dict[str, Any]] = {
     "cutlass.cute.atom": {"CopyOp": CopyOp, "MmaOp": MmaOperation},
+    "cutlass.cute.nvgpu.tcgen05.mma": {"CtaGroup": CtaGroup},
     "cutlass.cute.tensor": {"_Tensor": Tensor},
 }
 
@@ -89,7 +91,8 @@ def _missing(name: str) -> bool:
             return True
     if name not in upstream.modules():
         return False
-    module(name, lambda asked: unsupported_names.RefusedWhenUsed(f"{name}.{asked}", unsupported.FIX))
+    own = HIDDEN.get(name, {})
+    module(name, lambda asked: own.get(asked) or unsupported_names.RefusedWhenUsed(f"{name}.{asked}", unsupported.FIX))
     return True
 
 

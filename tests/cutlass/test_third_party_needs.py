@@ -14,21 +14,22 @@ from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
 
 LIBRARY = """
-from cutlass.cute.nvgpu.tcgen05.mma import CtaGroup
+from cutlass.cute.nvgpu import tcgen05
+from cutlass.cute.nvgpu.tcgen05.mma import CtaGroup, MmaOp
 from cutlass.utils import TmemAllocator
 import cutlass.utils.blockscaled_layout as blockscaled
 import cutlass.base_dsl.tvm_ffi_builder.spec
 
-KINDS = (CtaGroup.ONE, blockscaled.tile_atom)
+KINDS = (MmaOp.ONE, blockscaled.tile_atom)
 
 
 class Allocator(TmemAllocator):
-    def other(self, kind=CtaGroup.TWO):
+    def other(self, kind=MmaOp.TWO):
         return kind
 
 
-print(CtaGroup, isinstance(3, TmemAllocator))
-for use in (lambda: CtaGroup.ONE, lambda: Allocator(1), lambda: blockscaled.tile_atom()):
+print(CtaGroup.TWO is tcgen05.CtaGroup.TWO, MmaOp, isinstance(3, TmemAllocator))
+for use in (lambda: MmaOp.ONE, lambda: Allocator(1), lambda: blockscaled.tile_atom()):
     try:
         use()
     except Exception as error:
@@ -47,8 +48,8 @@ def test_what_is_not_here_is_imported_and_refused_where_it_is_used(tmp_path):
     )
     missing = "is not part of this compiler yet"
     assert run.stdout.splitlines() == [
-        "<cutlass.cute.nvgpu.tcgen05.mma.CtaGroup, not part of this compiler yet> False",
-        f"cutlass.cute.nvgpu.tcgen05.mma.CtaGroup {missing}",
+        "True <cutlass.cute.nvgpu.tcgen05.mma.MmaOp, not part of this compiler yet> False",
+        f"cutlass.cute.nvgpu.tcgen05.mma.MmaOp {missing}",
         f"cutlass.utils.TmemAllocator {missing}",
         f"cutlass.utils.blockscaled_layout.tile_atom {missing}",
     ], run.stderr
