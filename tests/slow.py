@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SHARE = 7  # a run without --slow takes one slow test in so many: each of them once a week
+SHARE = 14  # a run without --slow takes one slow test in so many: each of them once in two weeks
 # Files that take longest, first: one of them at the end leaves the other process without work.
 LONGEST = (
     "harness/host/test_connection.py",

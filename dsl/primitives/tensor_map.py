@@ -208,7 +208,7 @@ def _create(
         raise needs_blackwell(f"a tensor map with {swizzle.name if swizzle > 3 else form.name}")
     for value, what in ((interleave, "interleave"), (oob_fill, "oob_fill")):
         if value:
-            raise refuse(f"a tensor map with {what}={value!r}")
+            raise refuse(f"a tensor map with {what}={shown(value)}")
     code, flags = _code(dtype, form)
     box = _checked_box(box, len(extents), dtype, swizzle)
     flags |= _TILED | (len(extents) - 1) << 4 | code << 7 | swizzle << 13

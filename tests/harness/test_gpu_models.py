@@ -88,6 +88,7 @@ def test_a_claim_about_one_gpu_is_skipped_as_another(said, write):
     assert "fail: no golden\n" in said("--gpu-model", "a100")[1]
 
 
+@pytest.mark.slow
 def test_an_unknown_model_is_said(said):
     status, text = said("--gpu-model", "b300")
     assert status == 3 and "unknown GPU model b300: the emulator has a100, " in text

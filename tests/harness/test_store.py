@@ -192,6 +192,7 @@ STATUS = "from harness.cli import main; raise SystemExit(main())"
 SMALL = "import numpy as np\ndef run(n):\n    return {'out': np.arange(2000, dtype=np.int32) * n}"
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_really_full(tmp_path, repros, pytester):
     """A file system of 200 KB, in a namespace of its own: what was written before it was full is whole."""
     if subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode != 0:

@@ -149,6 +149,7 @@ print("NAMES" + json.dumps(found))
 """
 
 
+@pytest.mark.slow
 def test_arguments_have_upstream_s_names(tmp_path, needs_module):
     """Each keyword of the real package's functions is one here."""
     needs_module("quadrants", "quadrants")

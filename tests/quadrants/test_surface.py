@@ -145,6 +145,7 @@ def imports(module: str, names: list[str]) -> str:
     )
 
 
+@pytest.mark.slow
 def test_every_public_name_of_the_real_package_can_be_imported(needs_module, tmp_path):
     needs_module("quadrants", "quadrants")
     program = tmp_path / "imports.py"

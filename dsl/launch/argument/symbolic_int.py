@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dsl.core.errors import DSLUserCodeValueError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Int32, Int64, Numeric
+from dsl.core.phrase import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,9 @@ class SymInt:
 def sym_int(width: int = 32, *, divisibility: int = 1, symbol: str | None = None) -> SymInt:
     """An extent or stride that a later call brings; the same object used twice must get equal values."""
     if width not in (32, 64):
-        raise DSLUserCodeValueError(f"a symbol is 32 or 64 bits wide, not {width}", fix="sym_int(32) or sym_int(64)")
+        raise DSLUserCodeValueError(
+            f"a symbol is 32 or 64 bits wide, not {shown(width)}", fix="sym_int(32) or sym_int(64)"
+        )
     return SymInt(width, divisibility, symbol)
 
 

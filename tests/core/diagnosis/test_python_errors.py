@@ -130,6 +130,7 @@ def cutlass_sym():
     return dsl.cutlass.sym_int(32)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
 def test_every_attribute_is_found_from_a_misspelling():
     rng, tried = random.Random(11), 0

@@ -254,6 +254,7 @@ def test_what_came_back_becomes_validated_goldens(project, results):
     assert often["histogram"] == [{"count": 3, "outputs": {"x": [1.0] * 32}}]
 
 
+@pytest.mark.slow
 def test_a_folder_of_results_that_comes_again_is_named(project, results):
     accepted(project, results[0])
     kept = {path: path.read_bytes() for path in (project / "repros").rglob("*.json*")}
@@ -292,6 +293,7 @@ def test_a_gpu_that_leaves_an_element_as_it_was_shows_it_by_the_second_recording
     assert accepted(project, out)[1]["poisoned"].startswith("not replayed: its second run, over other contents of")
 
 
+@pytest.mark.slow
 def test_a_gpu_that_disagrees_is_listed_and_believed_only_when_asked(project, recorded, stand_in, tmp_path):
     accept = ["pytest", "-q", "-p", "no:cacheprovider", "repros/adds.py", "--update-goldens"]
     subprocess.run([sys.executable, "-m", *accept], cwd=project, check=True, capture_output=True, timeout=60)
@@ -328,6 +330,7 @@ def test_a_timeout_says_nothing_of_a_claim_of_no_deadlock(project, results, tmp_
     assert not (project / "repros/records").exists()
 
 
+@pytest.mark.slow
 def test_a_replay_that_is_accepted_after_its_claim_was_forgotten_counts(project, results, tmp_path, capsys):
     """Whatever the clock of the GPU's machine said."""
     out = only(results[0], tmp_path / "out", "adds", date="2026-01-01T00:00:00Z")
@@ -362,6 +365,7 @@ def test_a_disk_that_takes_nothing_is_one_sentence(project, stand_in, tmp_path):
     assert sorted(path.name for path in out.iterdir()) == ["adds.bin", "adds.json", "replayed.capsule"]
 
 
+@pytest.mark.slow
 def test_a_stale_capsule_is_refused_by_name(project, results):
     (project / "repros" / "adds.py").write_text(text_of(ADDS + "\n# changed", ""))
     (project / "repros" / "outside.py").unlink()

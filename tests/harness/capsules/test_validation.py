@@ -123,6 +123,7 @@ def test_all_agree_and_what_the_gpu_lacks_is_skipped(project, start, tmp_path, m
     assert golden.read(golden.path_of(next(read(root / "repros/adds.py").cases()))).validated
 
 
+@pytest.mark.slow
 def test_planted_disagreements_become_failing_cases_of_their_level(project, start, tmp_path, monkeypatch, capsys):
     wrong = "other_adds,form_sub_u32,form_shfl,form_mma,form_sin,form_cp_async"
     assert start(STAND_IN_WRONG=wrong).communicate(timeout=120)[0]
@@ -191,6 +192,7 @@ def test_results_of_another_capsule_are_left_alone(start, tmp_path):
     assert process.returncode == 2 and len(list((tmp_path / "out").iterdir())) == 1
 
 
+@pytest.mark.slow
 def test_results_of_another_gpu_are_left_alone(start, tmp_path):
     start().communicate(timeout=120)
     (tmp_path / "out/form--sad.u32.json").unlink()
@@ -209,6 +211,7 @@ def test_a_file_of_results_writes_nothing_elsewhere(tmp_path, name):
     assert not list((tmp_path / "folder").iterdir())
 
 
+@pytest.mark.slow
 def test_a_file_that_is_too_large_is_not_left(project, tmp_path, monkeypatch):
     monkeypatch.setattr(validation, "LIMIT_BYTES", 1000)
     with pytest.raises(

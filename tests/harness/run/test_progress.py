@@ -89,6 +89,7 @@ def test_a_terminal_has_one_live_line_for_each_slot(pytester, repros, options):
         assert re.search(r"^repros/one.py FF +\[ 50%\]\nrepros/two.py FF +\[100%\]\n\n=+ FAILURES =+$", shown[-1], re.M)
 
 
+@pytest.mark.slow
 def test_nothing_live_where_output_is_cut_short_or_not_captured(pytester, repros):
     repros(one="import numpy as np\ndef run():\n    return {'out': np.zeros(1)}")
     for option in ("-q", "-s"):

@@ -207,6 +207,7 @@ def test_memory_is_aligned_as_on_a_gpu(registry, make):
         assert tensor.untyped_storage().data_ptr() in registry.live
 
 
+@pytest.mark.slow
 def test_aligned_memory_holds_what_was_computed(registry):
     for n in (1, 5, 1000):
         x = torch.arange(n, device="cuda", dtype=torch.float32).requires_grad_()
