@@ -31,7 +31,7 @@ def kernel(store: cute.CopyAtom, coords: cute.Tensor):
     source, to = cpasync.tma_partition(
         store, 0, cute.make_layout(1), cute.group_modes(box, 0, 2), cute.group_modes(tiles, 0, 2)
     )
-    # CHECK-PTX: cp.reduce.async.bulk.tensor.2d.global.shared::cta.add
+    # CHECK-PTX: cp.reduce.async.bulk.tensor.{{[12]}}d.global.shared::cta.add
     cute.copy(store, source, to[(None, 0, 0)])
     cute.arch.cp_async_bulk_commit_group()
     cute.arch.cp_async_bulk_wait_group(0, read=True)
