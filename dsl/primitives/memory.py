@@ -82,7 +82,7 @@ def cluster_ctarank() -> Int32:
 
 
 _SPACES = {"global": AddressSpace.gmem, "shared": AddressSpace.smem, "shared::cta": AddressSpace.smem,
-           "shared::cluster": AddressSpace.dsmem, "local": AddressSpace.rmem, "const": AddressSpace.const}  # fmt: skip
+           "shared::cluster": AddressSpace.dsmem, "local": AddressSpace.rmem, "const": AddressSpace.cmem}  # fmt: skip
 
 
 def cvta_to(addr: Any, space: Any, *, size: Any = None) -> Any:

@@ -6,7 +6,7 @@ import enum
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.errors import DSLUserCodeAttributeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic, mlir
 from dsl.core.number.dtypes import Boolean, Int8, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.phrase import Phrase, cast, shown
@@ -21,13 +21,28 @@ _NAMES = {
 }
 
 
-class AddressSpace(enum.IntEnum):
+class _Spaces(enum.EnumMeta):
+    """Refuses Blackwell's tensor memory by name."""
+
+    def __getattr__(cls, name: str) -> AddressSpace:
+        if name in (members := cls.__members__):
+            return members[name]
+        if name == "tmem":
+            raise DSLUserCodeAttributeError(
+                f"{cls.__name__}.tmem is not part of this compiler yet: tensor memory is of Blackwell",
+                id="UNSUPPORTED_NAME",
+                fix=f"{cls.__name__}.smem, or run the file with NVIDIA's compiler on a Blackwell GPU",
+            )
+        raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+
+
+class AddressSpace(enum.IntEnum, metaclass=_Spaces):
     """The memory spaces; the numbers are NVPTX's address spaces. One prints as its name."""
 
     generic = 0
     gmem = 1
     smem = 3
-    const = 4
+    cmem = 4
     rmem = 5
     dsmem = 7
 

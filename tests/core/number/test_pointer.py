@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeAttributeError, DSLUserCodeTypeError
+from dsl.core.number.pointer import AddressSpace
 from dsl.cutlass import Constexpr, Int32, cute
 from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.launch import session
@@ -36,3 +37,13 @@ def test_values_are_those_of_the_pointer():
         )
     finally:
         session.stop()
+
+
+def test_tensor_memory_is_refused_by_name():
+    with pytest.raises(DSLUserCodeAttributeError) as caught:
+        AddressSpace.tmem
+    assert caught.value.message == "AddressSpace.tmem is not part of this compiler yet: tensor memory is of Blackwell"
+    assert caught.value.id == "UNSUPPORTED_NAME" and not hasattr(AddressSpace, "tmem")
+    assert AddressSpace.cmem is AddressSpace(4)
+    with pytest.raises(AttributeError, match="type object 'AddressSpace' has no attribute 'vmem'"):
+        AddressSpace.vmem
