@@ -352,7 +352,8 @@ def kill(pid: int) -> None:
 def error_text(error: BaseException) -> str:
     """An error for a person; a full disk is named."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "the disk there is full: %s" % (error.filename or error.strerror)
+        what = error.filename or error.strerror
+        return "the disk there is full: %s\nfix: make room, or name a folder on a larger disk by `cache`" % what
     return str(error)
 
 

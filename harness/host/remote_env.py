@@ -372,7 +372,9 @@ def _uv(argv: list, text: str, variables: dict, note: Callable[[str], None]) -> 
     if process.wait() != 0:
         text = "\n".join(said)[-_SAID_BYTES:]
         if "No space left on device" in text:
-            raise Refused("the disk there is full: uv could not make the environment")
+            raise Refused(
+                "the disk there is full: uv could not make the environment\nfix: make room, or name a folder on a larger disk by `cache`"
+            )
         why = supplies.unreachable(text, variables)
         if why:
             raise Unreachable(why)

@@ -16,6 +16,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import tarfile
 import time
 from typing import Any
@@ -189,12 +190,39 @@ def libc() -> str:
 
 def find_python(uv: str | None, wanted: str, variables: dict) -> tuple[str, str]:
     """Path and version of an interpreter here that fits `>=3.11`, or two empty texts. Nothing is downloaded."""
+    known = dict(os.environ, **variables)
     if uv is None:
-        return "", ""
-    argv = [uv, "python", "find", "--no-project", "--offline", "--no-python-downloads", wanted]
-    path = _said([*argv], dict(os.environ, **variables))
-    version = _said([path, "-I", "-c", "import platform; print(platform.python_version())"], None) if path else ""
-    return (path, version) if version else ("", "")
+        found = [shutil.which("python3.%d" % minor, path=known.get("PATH")) for minor in range(15, 10, -1)]
+        paths = [sys.executable, *filter(None, found)]
+    else:
+        paths = [_said([uv, "python", "find", "--no-project", "--offline", "--no-python-downloads", wanted], known)]
+    for path in filter(None, paths):
+        version = _said([path, "-I", "-c", "import platform; print(platform.python_version())"], None)
+        if version and (uv or fits(version, wanted)):
+            return path, version
+    return "", ""
+
+
+def fits(version: str, wanted: str) -> bool:
+    """Whether `3.11.7` is what `>=3.11,<3.13` asks for; what is not understood fits nothing."""
+    for clause in wanted.split(","):
+        found = re.match(r"\s*(>=|<=|==|!=|~=|<|>)\s*(\d+(?:\.\d+)*)(\.\*)?\s*$", clause)
+        if not found or not re.match(r"\d+(\.\d+)*$", version):
+            return False
+        way, text, star = found.groups()
+        asked = [int(part) for part in text.split(".")]
+        ours = [int(part) for part in version.split(".")]
+        start = ours[: len(asked)]
+        ours += [0] * (len(asked) - len(ours))
+        asked += [0] * (len(ours) - len(asked))
+        same = start == asked[: len(start)] if star else ours == asked
+        holds = {
+            ">=": ours >= asked, "<=": ours <= asked, ">": ours > asked, "<": ours < asked, "==": same, "!=": not same,
+            "~=": ours >= asked and ours[: text.count(".")] == asked[: text.count(".")],
+        }  # fmt: skip
+        if not holds[way]:
+            return False
+    return True
 
 
 def _said(argv: list, variables: Any) -> str:

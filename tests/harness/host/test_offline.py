@@ -1,16 +1,20 @@
 """Hosts without internet, over a real sshd whose commands run in a network of their own: nothing but loopback."""
 
 import hashlib
+import http.server
 import os
+import re
+import subprocess
 import sys
 import tarfile
+import threading
 from pathlib import Path
 
 import pytest
 
-from harness.host import connection, doctor, offline, settings, ssh, wheels
+from harness.host import connection, doctor, offline, releases, settings, ssh, wheels
 from harness.run.reply import Equipment, Misfit
-from harness.run.transport import LinkDown
+from harness.run.transport import LinkDown, Progress
 
 INFO = """
 import numpy as np, os, sys
@@ -144,32 +148,95 @@ def test_from_an_empty_home_to_outputs(on_host, island, write):
     assert not [note for note in again.notes if "copying" in note or "making" in note]
 
 
-@pytest.mark.slow
-def test_a_host_without_a_python_gets_one_from_an_archive(on_host, island, write, tmp_path):
-    """`python_archive`; the interpreters of the host are too old for the repro."""
-    alias, home = island
-    archive, base = tmp_path / "python.tar.gz", Path(sys.base_prefix)
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    """This interpreter as an archive like those of python-build-standalone, and its version."""
+    path, base = tmp_path_factory.mktemp("archive") / "python.tar.gz", Path(sys.base_prefix)
     minor = f"{sys.version_info.major}.{sys.version_info.minor}"
-    left_out = {
-        "test",
-        "idlelib",
-        "site-packages",
-        "__pycache__",
-        "lib2to3",
-        "tkinter",
-        f"config-{minor}-x86_64-linux-gnu",
-    }
+    left_out = {"test", "idlelib", "site-packages", "__pycache__", "lib2to3", "tkinter"}
+    left_out.add(f"config-{minor}-x86_64-linux-gnu")
 
     def keep(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
         return None if left_out & set(Path(member.name).parts) else member
 
-    with tarfile.open(archive, "w:gz", compresslevel=1) as file:
+    with tarfile.open(path, "w:gz", compresslevel=1) as file:
         for part in (f"bin/python{minor}", "bin/python3", f"lib/python{minor}"):
             file.add(base / part, f"python/{part}", filter=keep)
-    settings = {"python": None, "cache": "~/cache", "offline": "true", "python_archive": archive}
-    host, repro = on_host(alias, **settings), write(INFO)
-    object.__setattr__(repro, "requires_python", f"=={minor}.{sys.version_info.micro}")
+    return path, f"{minor}.{sys.version_info.micro}"
+
+
+@pytest.fixture
+def mirror(archive, monkeypatch):
+    """A server that gives this archive whatever Python is asked for; the paths that were asked for."""
+    asked = []
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            data = archive[0].read_bytes() if self.command == "GET" else b""
+            self.send_response(200)
+            self.send_header("Content-Length", str(archive[0].stat().st_size))
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_HEAD = do_GET
+
+        def log_message(self, *about):
+            """Say nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("UV_PYTHON_INSTALL_MIRROR", f"http://127.0.0.1:{server.server_port}/pythons")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    yield asked
+    server.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["python_archive", "UV_PYTHON_INSTALL_MIRROR"])
+def test_a_host_without_a_python_gets_one_from_an_archive(
+    on_host, island, write, archive, way, request, tmp_path, monkeypatch
+):
+    """The interpreters of the host are too old for the repro; what is copied is copied once."""
+    alias, home = island
+    path, version = archive
+    monkeypatch.setattr(releases, "cache_folder", lambda: tmp_path / "here")
+    settings = {"python": None, "cache": "~/cache", "offline": "true"}
+    if way == "python_archive":
+        settings["python_archive"] = path
+    else:
+        asked = request.getfixturevalue("mirror")
+    repro = write(INFO)
+    object.__setattr__(repro, "requires_python", f"=={version}")
+    host = on_host(alias, **settings)
     outcome = host.run(repro)
     assert outcome.kind == "outputs", (outcome.text, host.notes)
     assert outcome.stdout.split("|")[1].startswith(f"{home}/cache/pythons/")
-    assert f"{alias}: unpacking python.tar.gz" in host.notes
+    name = path.name
+    if way != "python_archive":
+        name = asked[0].rpartition("/")[2].replace("%2B", "+")
+        assert re.fullmatch(
+            rf"/pythons/\d+/cpython-{version}.*-install_only(_stripped)?\.tar\.gz", asked[0].replace("%2B", "+")
+        )
+    assert f"{alias}: unpacking {name}" in host.notes
+    (copied,) = [note for note in host.notes if "copying" in note and not isinstance(note, Progress)]
+    assert re.fullmatch(rf"{alias}: copying \d+ files, \d+ MB", copied), copied
+    again = on_host(alias, **settings)
+    assert again.run(repro).kind == "outputs" and not [note for note in again.notes if "copying" in note]
+
+
+def test_a_full_disk_there_while_it_is_equipped(link, sshd, tmp_path):
+    """One sentence; what was copied so far stays for the next time."""
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", small], capture_output=True).returncode:
+        pytest.skip("no small disk can be mounted here")
+    try:
+        path = tmp_path / "big.whl"
+        path.write_bytes(os.urandom(3 << 20))
+        file = wheels.own_file(path, "big-1.0-py3-none-any.whl")
+        with pytest.raises(connection.Declined, match=r"^the disk there is full: ") as caught:
+            offline.push(link(small), [(file, path)], print)
+        assert "\nfix: " in str(caught.value)
+    finally:
+        subprocess.run(["umount", "-l", small], check=True)

@@ -2,9 +2,12 @@
 
 import hashlib
 import os
+import platform
 import socket
+import sys
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from harness.host import supplies
 
@@ -65,3 +68,19 @@ def test_a_way_out(monkeypatch):
     said = "error: Failed to fetch\n  cause: client error (Connect)"
     assert supplies.unreachable(said, closed) == supplies.no_way_out(closed)
     assert supplies.unreachable("error: No solution found", closed) == ""
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [">=3.11", ">=3.11,<3.12", "==3.11.*", "==3.11.7", "!=3.11.7", "~=3.11", "~=3.11.2", ">3.11,<=3.13", "<3.11"],
+)
+def test_which_interpreters_fit(wanted):
+    """As `packaging` says."""
+    for version in ("3.8.20", "3.10.1", "3.11.0", "3.11.2", "3.11.7", "3.12.0", "3.13.1", "4.0.0"):
+        assert supplies.fits(version, wanted) == SpecifierSet(wanted).contains(version), version
+
+
+def test_an_interpreter_is_found_where_there_is_no_uv():
+    path, version = supplies.find_python(None, ">=3.11", {"PATH": "/nowhere"})
+    assert (path, version) == (sys.executable, platform.python_version())
+    assert supplies.find_python(None, ">=3.11,<3.11", {}) == supplies.find_python(None, "some", {}) == ("", "")
