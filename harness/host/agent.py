@@ -352,8 +352,7 @@ def kill(pid: int) -> None:
 def error_text(error: BaseException) -> str:
     """An error for a person; a full disk is named."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        what = error.filename or error.strerror
-        return "the disk there is full: %s\nfix: make room, or name a folder on a larger disk by `cache`" % what
+        return remote_env.FULL_DISK % (error.filename or error.strerror)
     return str(error)
 
 

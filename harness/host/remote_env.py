@@ -201,6 +201,7 @@ def prepare(
     return _managed(uv, environment, cache, variables, note, brought)
 
 
+FULL_DISK = "the disk there is full: %s\nfix: make room, or name a folder on a larger disk by `cache`"
 NO_UV = (
     "there is no uv on the host, in ~/.local/bin, ~/.cargo/bin or on PATH\n"
     "fix: --gpu-bootstrap (or `bootstrap = true` for this host) brings this machine's uv into the cache there; or "
@@ -372,9 +373,7 @@ def _uv(argv: list, text: str, variables: dict, note: Callable[[str], None]) -> 
     if process.wait() != 0:
         text = "\n".join(said)[-_SAID_BYTES:]
         if "No space left on device" in text:
-            raise Refused(
-                "the disk there is full: uv could not make the environment\nfix: make room, or name a folder on a larger disk by `cache`"
-            )
+            raise Refused(FULL_DISK % "uv could not make the environment")
         why = supplies.unreachable(text, variables)
         if why:
             raise Unreachable(why)
