@@ -209,10 +209,12 @@ def _side(index: Index, side: Side, place: Place, cases: set[tuple[str, str]]) -
     spans = [span for case, span in index.spans(*_of(side, place)).items() if case in cases]
     return {
         "side": side.text,
+        "kind": side.kind,
         "records": sum(count for count, _, _ in spans),
         "cases": len(spans),
         "first": min((first for _, first, _ in spans), default=None),
         "last": max((last for _, _, last in spans), default=None),
+        "known": [] if spans or side.kind == "commit" else index.values(side.kind),  # what there is in its place
     }
 
 

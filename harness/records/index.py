@@ -226,6 +226,12 @@ class Index:
         sql = f"select claim, case_name, count(*), min(date), max(date) from record where {where} group by 1, 2"
         return {row[:2]: row[2:] for row in self._read(sql, values)}
 
+    def values(self, column: str) -> list[str]:
+        """The values that a column of the table `record` has."""
+        return [
+            row[0] for row in self._read(f"select distinct {column} from record where {column} is not null order by 1")
+        ]
+
     def first_after(self, stamp: str, where: str, values: Iterable[Any]) -> str | None:
         """The date of the first record after this stamp (answers.Answer.stamp) that fits an SQL condition."""
         return self._read(f"select min(date) from record where {where} and {STAMP} > ?", [*values, stamp])[0][0]

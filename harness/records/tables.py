@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.claim import case_id
-from harness.records import states
+from harness.records import sides, states
 from harness.records.answers import CODE
 
 WIDTH = 110
@@ -154,11 +154,15 @@ def comparison(data: dict[str, Any], every: bool) -> str:
         side = data[letter]
         days = f", {side['first'][:10]} to {side['last'][:10]}" if side["first"] else ""
         about = f"{_count(side['records'], 'records')} of {_count(side['cases'], 'cases')}{days}"
+        if not side["records"]:
+            about = "no records" + (f"; the record has {', '.join(side['known'])}" if side["known"] else "")
         lines.append(f"{letter.upper()}  {side['side']}: {about}")
     counts = [f"{count} in {kind}" for kind, count in data["counts"].items()]
     lines.append(
         f"{data['compared']} compared: {data['same']} the same" + (f"; changed: {', '.join(counts)}" * bool(counts))
     )
+    if not data["compared"] and not data["missing"] and data["a"]["kind"] in (sides.COMPILER, "host"):
+        lines.append("name what is to be run on both sides: a file or a folder, such as `repros`")
     shown = [row for row in data["changes"] if every or row["kinds"][0] not in CODE]
     limit = len(shown) if every else SHOWN_CHANGES
     for row in shown[:limit]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -158,7 +159,8 @@ def brief(outcome: Outcome) -> str:
     line = lines[-1] if lines[0].startswith("Traceback") else lines[0]
     if outcome.kind in ("timeout", "crash"):
         line = outcome.detail.get("signal", "")
-    return f"{outcome.kind}: {line.strip()}"[:SHOWN_BRIEF].rstrip(": ")
+    text = f"{outcome.kind}: {line.strip()}".rstrip(": ")
+    return text if len(text) <= SHOWN_BRIEF else textwrap.shorten(text, SHOWN_BRIEF, placeholder=" ...")
 
 
 def accept_advice(case: Case) -> str:

@@ -145,3 +145,12 @@ def test_sides_that_cannot_be_compared_are_refused(said, put, argv, text):
     put("zfill", "pass", 1)
     status, found = said("compare", *argv)
     assert status == 2 and found.startswith(text), found
+
+
+def test_a_side_without_records_says_what_there_is(said, put):
+    assert said("compare", "host=p1", "host=p2", "--no-run")[1].endswith(
+        "0 compared: 0 the same\nname what is to be run on both sides: a file or a folder, such as `repros`\n"
+    )
+    put("zfill", "pass", 1, hardware=True, driver="570.86")
+    text = said("compare", "driver=56", "driver=57", "--no-run")[1]
+    assert text.startswith("A  driver=56: no records; the record has 570.86\nB  driver=57: no records; ")
