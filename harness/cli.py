@@ -154,7 +154,7 @@ def _parser() -> argparse.ArgumentParser:
         "--host",
         metavar="HOST",
         help="run there: embedded (the emulator, default), local (this machine's GPU), a host of ssh_config, GPUs of "
-        "one (p1:0-7), or a pool of pyproject.toml (pool:NAME)",
+        "one (p1:0-7), a pool of pyproject.toml (pool:NAME), or jobs of Slurm (slurm:PARTITION)",
     )
     run.add_argument(
         "--busy",

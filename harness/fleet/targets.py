@@ -82,6 +82,10 @@ def member(text: str) -> Member:
             f"{text}: {host} is this machine and has one slot\nfix: write `{host}`, or make this machine a host of "
             f"ssh_config, as in `box:{numbers}`"
         )
+    if not numbers and host:
+        raise BadTarget(
+            f"`{text}` names no GPU behind the colon\nfix: write `{host}:0-7`, or `{host}` for its first GPU"
+        )
     if not host or not _GPUS.fullmatch(numbers):
         raise BadTarget(
             f"{text}: {numbers!r} is no list of GPUs\nfix: write numbers and ranges, as in "
@@ -123,14 +127,26 @@ def _pool(text: str, pools: Mapping[str, tuple[str, ...]]) -> Target:
             members.append(member(one))
         except BadTarget as error:
             raise BadTarget(f"the pool {name}: {error}") from None
+    _refuse_overlap(name, members)
     return Target(text, tuple(members))
+
+
+def _refuse_overlap(pool: str, members: list[Member]) -> None:
+    """A GPU that a pool names twice would be two slots. Raises BadTarget."""
+    for number, one in enumerate(members):
+        for other in members[:number]:
+            # `p1` is its first GPU, whichever that is
+            if one.host == other.host and (not one.gpus or not other.gpus or set(one.gpus) & set(other.gpus)):
+                raise BadTarget(
+                    f"the pool {pool}: {other.text} and {one.text} have GPUs in common\nfix: name each GPU once"
+                )
 
 
 def _slurm(text: str, pools: Mapping[str, tuple[str, ...]]) -> Target:
     """`slurm:PARTITION`, `slurm:PARTITION:gpu:4`: jobs of a Slurm cluster, for as many GPUs as `gres` says."""
     _, partition, *gres = text.split(":", 2)
     if not _WORD.fullmatch(partition) or not all(map(_WORD.fullmatch, gres)):
-        raise BadTarget(f"{text}: it names no partition\nfix: write `slurm:PARTITION` or `slurm:PARTITION:gpu:4`")
+        raise BadTarget(f"`{text}` names no partition\nfix: write `slurm:PARTITION` or `slurm:PARTITION:gpu:4`")
     name = PREFIX_SLURM + partition
     return Target(name, (Member(text, name, ()),))
 

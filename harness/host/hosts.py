@@ -5,6 +5,7 @@ A name is a host over SSH where there are settings for it, where ssh_config know
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import re
@@ -112,7 +113,9 @@ def resolve(
         names = dict.fromkeys([*_HOSTS, *listed, *ssh.configured_names()])
     except ssh.CannotConnect as error:
         raise HostError(f"host {name}: {error}") from None
-    raise HostError(f"unknown host {name!r}: the hosts are {', '.join(names)}")
+    near = difflib.get_close_matches(name, names, 1)
+    fix = f"write {near[0]!r}" if near else "give ~/.ssh/config a `Host` of that name, or write user@address"
+    raise HostError(f"unknown host {name!r}: the hosts are {', '.join(names)}\nfix: {fix}")
 
 
 def under(host: Host, compiler: str, note: Callable[[str], None] | None = None) -> Host:

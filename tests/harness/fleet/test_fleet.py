@@ -155,7 +155,11 @@ def test_hosts_says_who_holds_what(project, two_hosts, capsys, monkeypatch):
     [
         ("pool:bot", "ERROR: unknown pool 'bot': the pools are both\nfix: write `pool:both`\n"),
         ("p1:4-1", "ERROR: p1:4-1: the range 4-1 ends before it begins\nfix: write 1-4\n"),
-        ("pool:lost", "ERROR: unknown host 'p9': the hosts are embedded, local, p1, p2\n"),
+        (
+            "pool:lost",
+            "ERROR: unknown host 'p9': the hosts are embedded, local, p1, p2\n"
+            "fix: give ~/.ssh/config a `Host` of that name, or write user@address\n",
+        ),
     ],
 )
 def test_mistakes_are_said_before_anything_runs(project, pytester, host, why):

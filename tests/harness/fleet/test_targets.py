@@ -36,7 +36,8 @@ def test_a_pool_is_one_target():
             "p1:x",
             "p1:x: 'x' is no list of GPUs\nfix: write numbers and ranges, as in `p1:0-7` or `p1:0,2`, or `p1:all`",
         ),
-        ("p1:", "p1:: '' is no list of GPUs\n"),
+        ("p1:", "`p1:` names no GPU behind the colon\nfix: write `p1:0-7`, or `p1` for its first GPU"),
+        ("slurm:", "`slurm:` names no partition\nfix: write `slurm:PARTITION`"),
         ("p1:1-", "p1:1-: '1-' is no list of GPUs\n"),
         ("p1:\uff17", "p1:\uff17: '\uff17' is no list of GPUs\n"),
         (":0", ":0: '0' is no list of GPUs\nfix: write numbers and ranges, as in `p1:0-7`"),
@@ -73,3 +74,12 @@ def test_one_name_is_one_target():
 
 def test_every_prefix_has_a_reader():
     assert set(targets.PREFIXES) >= {"pool:"}
+
+
+@pytest.mark.parametrize("twice", ["p1:2-5", "p1:all", "p1"])
+def test_a_pool_has_each_gpu_once(twice):
+    with pytest.raises(BadTarget) as error:
+        parse("pool:dup", {"dup": ("p1:0-3", "p2:0-3", twice)})
+    said = f"the pool dup: p1:0-3 and {twice} have GPUs in common\nfix: name each GPU once"
+    assert str(error.value) == said
+    assert len(parse("pool:two", {"two": ("p1:0-3", "p1:4-5")}).members) == 2
