@@ -38,8 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         metavar="HOST",
         help="run repros there: embedded (the emulator; default), local (this machine's GPU), a host of ssh_config, "
-        "GPUs of one (p1:0-7), a pool of pyproject.toml (pool:NAME), or jobs of Slurm (slurm:PARTITION), over whose GPUs they are spread; repeatable: "
-        "everything on each",
+        "GPUs of one (p1:0-7), a pool of pyproject.toml (pool:NAME) or jobs of Slurm (slurm:PARTITION), over whose "
+        "GPUs they are spread; repeatable: everything on each",
     )
     group.addoption(
         "--gpu-busy",

@@ -1,11 +1,15 @@
 """One run at a time on a GPU, also between users: a lock in /tmp that ends with the process that holds it.
 
-Beside the lock the holder writes a note of itself, UUID.PID, which counts while that process holds the lock. Runs
-beside the repro: standard library only, and Python 3.8.
+Beside the lock the holder writes a note of itself, UUID.PID, which counts while that process holds the lock. A program
+that knows nothing of the lock, such as a training job, is seen where the driver tells which processes compute on a GPU
+(NVML). Whoever has just taken the lock has no process there yet: all that compute are others.
+
+Runs beside the repro: standard library only, and Python 3.8.
 """
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import json
 import os
@@ -19,6 +23,8 @@ PATIENCE_S = 600.0
 _LOOK_S = 0.05
 _NOTE_EVERY_S = 10.0
 _NOTE_BYTES = 4096
+_MOST_PROCESSES = 256
+_SHOWN = 60
 
 
 class Busy(Exception):
@@ -39,16 +45,19 @@ def take(uuid: str, waiting: Callable[[str], None], alive: Callable[[], None], p
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _sign(uuid)
-            return fd
+            who = _stranger(uuid)
+            if not who:
+                _sign(uuid)
+                return fd
+            fcntl.flock(fd, fcntl.LOCK_UN)
         except BlockingIOError:
-            waited = time.monotonic() - began
-        if waited > patience_s:
             who = _holder(fd)
+        waited = time.monotonic() - began
+        if waited > patience_s:
             os.close(fd)
             raise Busy(f"the GPU was not free within {patience_s:g} s: {who}", who)
         if waited - told >= _NOTE_EVERY_S:
-            waiting(f"waiting for the GPU: {_holder(fd)}")
+            waiting(f"waiting for the GPU: {who}")
             told = waited
         alive()
         time.sleep(_LOOK_S)
@@ -77,17 +86,23 @@ def release(fd: int, uuid: str) -> None:
 
 
 def holder(uuid: str) -> Any:
-    """Who holds the lock: {pid, user, since, run}, or None. `since`: seconds since 1970, 0 where nobody wrote it."""
+    """Who holds the lock, or computes without it: {pid, user, since, run}, or None.
+
+    `since`: seconds since 1970, 0 where nobody wrote it.
+    """
+    pid = None
     try:
         fd = os.open(os.path.join(FOLDER, uuid), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
-        return None
-    try:
-        pid = _pid(fd)
-    finally:
-        os.close(fd)
+        pass  # nobody ever took it
+    else:
+        try:
+            pid = _pid(fd)
+        finally:
+            os.close(fd)
     if pid is None:
-        return None
+        computing = processes(uuid)
+        return {"pid": computing[0], "user": _user(computing[0]), "since": 0.0, "run": ""} if computing else None
     said: Any = {}
     try:
         with open(_note_of(uuid, pid)) as file:
@@ -151,3 +166,63 @@ def _pid(fd: int) -> Any:
             if fields[1] == "FLOCK" and fields[5].rpartition(":")[2] == str(inode):
                 return int(fields[4])
     return None
+
+
+# --- processes that know nothing of the lock ---
+
+
+class _Process(ctypes.Structure):
+    """nvmlProcessInfo_t, version 2 of NVML's API."""
+
+    _fields_ = [
+        ("pid", ctypes.c_uint),
+        ("used_bytes", ctypes.c_ulonglong),
+        ("gpu_instance", ctypes.c_uint),
+        ("compute_instance", ctypes.c_uint),
+    ]
+
+
+_library: Any = None  # NVML, started; False where there is none
+
+
+def processes(uuid: str) -> list:
+    """The ids of processes that compute on a GPU; none where the driver does not tell. `uuid`: 32 digits."""
+    library = _nvml()
+    find = getattr(library, "nvmlDeviceGetHandleByUUID", None)
+    listing = getattr(library, "nvmlDeviceGetComputeRunningProcesses_v3", None) or getattr(
+        library, "nvmlDeviceGetComputeRunningProcesses_v2", None
+    )
+    if find is None or listing is None:
+        return []
+    name = "GPU-" + "-".join((uuid[:8], uuid[8:12], uuid[12:16], uuid[16:20], uuid[20:]))
+    device, count, rows = ctypes.c_void_p(), ctypes.c_uint(_MOST_PROCESSES), (_Process * _MOST_PROCESSES)()
+    if find(name.encode(), ctypes.byref(device)) or listing(device, ctypes.byref(count), rows):
+        return []
+    return [row.pid for row in rows[: count.value]]
+
+
+def _nvml() -> Any:
+    global _library
+    if _library is None:
+        try:
+            _library = ctypes.CDLL("libnvidia-ml.so.1")
+            if _library.nvmlInit_v2():
+                _library = False
+        except (OSError, AttributeError):
+            _library = False
+    return _library
+
+
+def _stranger(uuid: str) -> str:
+    """Who computes on the GPU without holding its lock, in words, or ''."""
+    computing = processes(uuid)
+    if not computing:
+        return ""
+    pid = computing[0]
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            command = file.read().replace(b"\0", b" ").decode("utf-8", "replace").strip()[:_SHOWN]
+    except OSError:
+        command = ""  # of another container
+    what = ", ".join(filter(None, (_user(pid), command)))
+    return f"process {pid}{f' ({what})' if what else ''} computes on it"

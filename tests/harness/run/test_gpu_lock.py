@@ -1,5 +1,7 @@
 """The lock of a GPU: one at a time, told while waiting, and gone with its holder."""
 
+import getpass
+import json
 import os
 import signal
 import subprocess
@@ -102,3 +104,60 @@ def test_a_repro_holds_it_and_its_children_do_not(write, tmp_path):
     finally:
         transport.close()
         os.unlink(f"/tmp/gpu-repro-locks/{name}")
+
+
+NVML = r"""
+#include <stdio.h>
+#include <string.h>
+struct info { unsigned pid; unsigned long long bytes; unsigned gpu, compute; };
+int nvmlInit_v2(void) { return 0; }
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {
+    *device = (void *)1;
+    return strcmp(uuid, "GPU-07070707-0707-0707-0707-070707070707") ? 6 : 0;
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, struct info *rows) {
+    FILE *file = fopen("PIDS", "r");
+    for (*count = 0; file && fscanf(file, "%u", &rows[*count].pid) == 1;) ++*count;
+    if (file) fclose(file);
+    return 0;
+}
+"""
+ASK = """
+import json, os
+from harness.run import gpu_lock
+gpu_lock.FOLDER = {folder!r}
+notes = []
+try:
+    os.close(gpu_lock.take({uuid!r}, notes.append, lambda: None, patience_s=0.1))
+    print(json.dumps(["taken", gpu_lock.holder({uuid!r})]))
+except gpu_lock.Busy as error:
+    print(json.dumps([str(error), gpu_lock.holder({uuid!r}), notes]))
+"""
+
+
+def test_a_process_that_does_not_know_the_lock_is_seen(folder, tmp_path):
+    """By the driver's own list, from a stand-in for its library."""
+    (tmp_path / "nvml.c").write_text(NVML.replace("PIDS", str(tmp_path / "pids")))
+    library = tmp_path / "libnvidia-ml.so.1"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "nvml.c"], check=True)
+
+    def ask(uuid: str) -> list:
+        env = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
+        argv = [sys.executable, "-c", ASK.format(folder=str(folder), uuid=uuid)]
+        return json.loads(subprocess.run(argv, capture_output=True, text=True, check=True, env=env).stdout)
+
+    assert ask("07" * 16) == ["taken", None]
+    other = subprocess.Popen(["sleep", "99"])
+    try:
+        (tmp_path / "pids").write_text(f"{other.pid}\n")
+        user = getpass.getuser()
+        who = f"process {other.pid} ({user}, sleep 99) computes on it"
+        assert ask("07" * 16) == [
+            f"the GPU was not free within 0.1 s: {who}",
+            {"pid": other.pid, "user": user, "since": 0.0, "run": ""},
+            [f"waiting for the GPU: {who}"],
+        ]
+        assert ask("08" * 16) == ["taken", None]  # another GPU
+    finally:
+        other.kill()
+        other.wait()
