@@ -1,5 +1,4 @@
-"""Generated tiled copies: random thread and value layouts, vectors, types, tiles that lie partly outside, and matrices
-through ldmatrix and stmatrix.
+"""Generated tiled copies: random thread and value layouts, vectors, types, tiles that lie partly outside; and matrices.
 
 A program copies, and also writes which thread had an element as which of its values.
 """
@@ -7,6 +6,7 @@ A program copies, and also writes which thread had an element as which of its va
 from __future__ import annotations
 
 from tests.fuzz.kernels.choices import Choices
+from tests.fuzz.kernels.matrices import matrices
 from tests.fuzz.kernels.text import HEAD, TYPES, strides
 
 TILED = """
@@ -179,4 +179,4 @@ def dynamic(pick: Choices, order: tuple[int, int], vector: int) -> str:
 
 
 def program(pick: Choices) -> str:
-    return pick(tiled)(pick)
+    return pick(tiled, tiled, matrices)(pick)

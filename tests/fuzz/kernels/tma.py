@@ -203,9 +203,10 @@ def _tensor(pick: Choices, kind: Type, odd: bool, blocks: int) -> dict:
     for mode in order[:0:-1]:
         while count(tile) > 2048 and tile[mode] > 1:
             tile[mode] //= 2
-    if not odd:  # each block's part of a box begins at a multiple of 16 bytes
-        last = order[-1]
-        tile[last] = -(-tile[last] // (blocks * (line if rank == 1 else 1))) * blocks * (line if rank == 1 else 1)
+    if blocks > 1 and not odd:  # each block's part of a box begins at a multiple of 128 bytes
+        tile[order[0]], last = 8 * line, order[-1]
+        unit = blocks * (8 * line if rank == 1 else 1)
+        tile[last] = -(-tile[last] // unit) * unit
     tile_rank = rank if rank < 3 or blocks > 1 else pick(rank, 2)
     for mode in range(tile_rank, rank):
         if mode == order[0]:
