@@ -254,7 +254,7 @@ def _run_in(session: Session, file: str, source: str, spec: ModuleSpec | None, o
     except KeyboardInterrupt as stop:
         return _stopped(stop)
     except SystemExit as leaving:
-        status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+        status = _exit_status(leaving)
     except BaseException as error:
         print(end="", flush=True)
         error = session.cause(error)
@@ -268,7 +268,7 @@ def _run_in(session: Session, file: str, source: str, spec: ModuleSpec | None, o
         try:
             prompt.ask(sys.modules["__main__"].__dict__, lambda error: _failure(error, options.full_traceback))
         except SystemExit as leaving:
-            status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+            status = _exit_status(leaving)
     for stage in options.show:
         try:
             print(session.show(stage))
@@ -276,6 +276,15 @@ def _run_in(session: Session, file: str, source: str, spec: ModuleSpec | None, o
             print(error, file=sys.stderr)
             status = status or 1
     return status
+
+
+def _exit_status(leaving: SystemExit) -> int:
+    """The status of `sys.exit(code)`; a code that is no number is a message, as in Python."""
+    if leaving.code is None or isinstance(leaving.code, int):
+        return leaving.code or 0
+    print(end="", flush=True)
+    print(leaving.code, file=sys.stderr)
+    return 1
 
 
 def _stopped(error: KeyboardInterrupt) -> int:

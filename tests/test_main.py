@@ -496,3 +496,10 @@ def test_a_function_called_run_that_needs_arguments_is_the_programs_own(tmp_path
         (tmp_path / "author.py").write_text(text + "print('plain')\n")
         done = fork_server.run(["-m", "dsl", "author.py"], cwd=tmp_path)
         assert (done.returncode, done.stdout, done.stderr) == (0, "plain\n", "")
+
+
+@pytest.mark.parametrize("code, status, said", [("", 0, ""), ("7", 7, ""), ("'no data'", 1, "no data\n")])
+def test_sys_exit_is_pythons(tmp_path, code, status, said):
+    (tmp_path / "ends.py").write_text(f"import sys\nsys.exit({code})\n")
+    run = dsl("--device", "emulator", "ends.py", folder=tmp_path)
+    assert (run.returncode, run.stderr) == (status, said)

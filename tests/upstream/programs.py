@@ -3,7 +3,8 @@
 A `test` is a pytest file, run without its conftest (which asks for a GPU and plugins). A `notebook` is run cell by cell
 in one process; `expects` is what each cell's output is compared with: the output saved in the file ("saved"), what
 NVIDIA's compiler prints here ("nvidia"), or "nothing" where it is times. A `program` is run with arguments and must end
-with status 0, or, where it is there to fail, with the error that it `fails_with`.
+with status 0, or, where it is there to fail, with the error that it `fails_with`. `sets_of` puts every file that needs no
+Blackwell into a set: T1 to T4, or the repository's own tests.
 """
 
 from __future__ import annotations
@@ -24,6 +25,33 @@ class Program:
     expects: str = "saved"  # of a notebook: saved, nvidia or nothing
     fails_with: str = ""  # of a program: what its error says
     limit_s: int = 300
+    after: str = ""  # of a program: the path of one that is run before it in the same folder
+
+    @property
+    def set(self) -> str:
+        return set_of(self.path)
+
+
+_SETS = (
+    ("test/", "tests"),
+    (f"{_CUTE}/dsl_tutorials/export/", "T4"),
+    (f"{_CUTE}/dsl_tutorials/ffi/", "T4"),
+    (f"{_CUTE}/dsl_tutorials/tvm_ffi/", "T4"),
+    (f"{_CUTE}/cute/tvm_ffi/", "T4"),
+    (f"{_CUTE}/utils/", "T4"),
+    (f"{_CUTE}/cute/ampere/", "T2"),
+    (f"{_CUTE}/cute_ext/ampere/", "T2"),
+    (f"{_CUTE}/dsl_tutorials/", "T1"),
+    (f"{_CUTE}/cute/notebooks/", "T1"),
+    (f"{_CUTE}/experimental/primitives/tutorial/", "T1"),
+    (f"{_CUTE}/cute/hopper/", "T3"),
+    (f"{_CUTE}/experimental/primitives/", "T3"),
+)
+
+
+def set_of(path: str) -> str:
+    """T1: tutorials and notebooks; T2: Ampere; T3: Hopper and the primitives; T4: tools; tests; or "more"."""
+    return next((name for folder, name in _SETS if path.startswith(folder)), "more")
 
 
 def _tests(folder: str, *names: str) -> list[Program]:
@@ -51,6 +79,11 @@ def _primitives(folder: str, *names: str) -> list[Program]:
     ]
 
 
+# The program exports a function of row-major tensors, of a multiple of 16 rows, and passes column-major ones of 10.
+LOAD_IN_PYTHON = (
+    "ValueError: Mismatched a.shape[0] on argument #0 when calling: `print_tensor(a: Tensor([?{div=16}, ?], float32), "
+    "stream: Stream)`, expected to be a multiple of 16, got 10"
+)
 _TIMED = ("--iterations", "2", "--warmup_iterations", "1")
 
 PROGRAMS: tuple[Program, ...] = (
@@ -82,14 +115,25 @@ PROGRAMS: tuple[Program, ...] = (
         "`add_one(a: Tensor([10], float32), b: Tensor([10], float32))`, expected to be 10",
     ),
     _tutorial("aot_export", folder="tvm_ffi/"),
+    _tutorial("aot_use_in_torch", folder="tvm_ffi/", after=f"{_CUTE}/dsl_tutorials/tvm_ffi/aot_export.py"),
     _tutorial("ampere_gemm_with_fake_tensor", folder="tvm_ffi/"),
     _tutorial("export_to_c", folder="export/"),
+    _tutorial(
+        "load_in_python",
+        folder="export/",
+        after=f"{_CUTE}/dsl_tutorials/export/export_to_c.py",
+        fails_with=LOAD_IN_PYTHON,
+    ),
+    _tutorial("jit_argument", folder="ffi/"),
+    Program("utils/test_sparse_utils", "program", f"{_CUTE}/utils/test_sparse_utils.py"),
     Program("tvm_ffi/fp4_x2_tensor", "program", f"{_CUTE}/cute/tvm_ffi/fp4_x2_tensor.py"),
     _kernel("ampere/kernel/elementwise", "elementwise_add", "--M", "256", "--N", "256", *_TIMED),
     _kernel("ampere/kernel/elementwise", "elementwise_apply", "--M", "256", "--N", "256", *_TIMED),
     _kernel("ampere/tutorial", "elementwise_add_autotune", "--M", "64", "--N", "64", *_TIMED),
     _kernel("blackwell/tutorial/tutorial_tma", "tma_v0", "--M", "256", "--num_warmup", "1", "--num_iters", "1"),
     _kernel("blackwell/tutorial/tutorial_tma", "tma_v1", "--M", "256", "--num_warmup", "1", "--num_iters", "1"),
+    _kernel("blackwell/tutorial/tutorial_tma", "tma_v2", "--M", "256", "--num_warmup", "1", "--num_iters", "1"),
+    _kernel("blackwell_geforce/kernel/dense_gemm", "dense_gemm", "--mnkl", "128,128,64,1"),
     _kernel("hopper/kernel/cta_norm", "cta_norm", "--M", "32", "--N", "1024", *_TIMED),
     _kernel("hopper/kernel/dense_gemm", "dense_gemm", "--mnkl", "128,128,128,1", "--tile_shape_mn", "64,64"),
     _kernel("hopper/kernel/dense_gemm", "dense_gemm_persistent", "--mnkl", "128,128,128,1"),
@@ -123,6 +167,7 @@ PROGRAMS: tuple[Program, ...] = (
         "1",
         *_TIMED,
     ),
+    _kernel("ampere/kernel/attention", "hstu_attention"),
     _kernel("blackwell/kernel/rmsnorm", "rmsnorm", "--M", "16", "--N", "512"),
     *_primitives(
         "",
@@ -143,6 +188,7 @@ PROGRAMS: tuple[Program, ...] = (
         "cp_async_bulk_prefetch",
         "warp_named_barrier",
         "vote_sync",
+        "mapa",
         "red",
         "redux_sync",
         "shfl_sync",
@@ -163,6 +209,7 @@ PROGRAMS: tuple[Program, ...] = (
         "tma_swizzle_modes",
         "tma_tensormap_replace",
         "tma_load_to_ldmatrix",
+        "tma_multicast",
     ),
     *_primitives(
         "tutorial/",
@@ -172,6 +219,7 @@ PROGRAMS: tuple[Program, ...] = (
         "04_tma_load",
         "06_softmax",
         "07_vectorized_array",
+        "08_mlir_value_tree_debug",
         "09_tma_4d_to_2d",
     ),
     Program("ampere/memcpy_simt_universal_copy", "program", f"{_CUTE}/cute_ext/ampere/memcpy_simt_universal_copy.py"),

@@ -33,6 +33,8 @@ EXAMPLES = """\
 examples:
   git clone --depth 1 https://github.com/NVIDIA/cutlass
   uv run python tests/upstream/run.py cutlass                      everything in the table
+  uv run python tests/upstream/run.py cutlass T2                   a set: T1, T2, T3, T4 or tests
+  uv run python tests/upstream/run.py cutlass T2 --compiler nvidia the same under NVIDIA's compiler, on the same device
   uv run python tests/upstream/run.py cutlass notebooks/print      programs whose name has this in it
   uv run python tests/upstream/run.py cutlass test_math --verbose  and show what failed, whole
   uv run python tests/upstream/run.py --list                       the table
@@ -60,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if options.list:
         for program in PROGRAMS:
-            print(f"{program.name:34}{program.kind:10}{' '.join((program.path, *program.arguments))}")
+            print(f"{program.set:6}{program.name:34}{program.kind:10}{' '.join((program.path, *program.arguments))}")
         return 0
     if options.folder is None:
         print("run.py: name the folder of a clone of https://github.com/NVIDIA/cutlass (see --help)", file=sys.stderr)
@@ -72,8 +74,8 @@ def main(arguments: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    chosen = [p for p in PROGRAMS if not options.names or any(name in p.name for name in options.names)]
-    if unknown := [name for name in options.names if not any(name in p.name for p in PROGRAMS)]:
+    chosen = [p for p in PROGRAMS if not options.names or any(_is_called(p, name) for name in options.names)]
+    if unknown := [name for name in options.names if not any(_is_called(p, name) for p in PROGRAMS)]:
         print(f"run.py: no program is called {unknown[0]!r}; --list shows the table", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -84,12 +86,17 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
 
 
+def _is_called(program: Program, name: str) -> bool:
+    return name == program.set or name in program.name
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="run.py", description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", nargs="?", help="a clone of https://github.com/NVIDIA/cutlass")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="run programs with this in their name; default: all")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a set, or what is in their name; default: all")
+    parser.add_argument("--compiler", choices=("embedded", "nvidia"), default="embedded", help="default: embedded")
     parser.add_argument("--list", action="store_true", help="show the programs and end")
     parser.add_argument("--verbose", action="store_true", help="show the whole output of what did not pass")
     parser.add_argument("--limit", type=int, metavar="SECONDS", help="time limit of each program; default: its own")
@@ -101,7 +108,7 @@ def _run_all(folder: Path, chosen: list[Program], options: argparse.Namespace) -
     outcomes = []
     for number, program in enumerate(chosen, 1):
         print(f"[{number}/{len(chosen)}] {program.name:34}", end="", flush=True)
-        outcome = run_program(folder, program, options.limit or program.limit_s)
+        outcome = run_program(folder, program, options.limit or program.limit_s, options.compiler)
         outcomes.append(outcome)
         print(f"{outcome.verdict:10}{outcome.seconds:6.1f} s  {outcome.note}", flush=True)
         if options.verbose and outcome.detail and outcome.verdict != "passed":
@@ -132,17 +139,24 @@ def summary(outcomes: list[Outcome]) -> str:
         text.append("")
         text.append(f"{'lines of output':34}" + "".join(f"{column:>17}" for column in columns))
         text += [f"{o.program.name:34}" + "".join(f"{o.counts[column]:17}" for column in columns) for o in compared]
+    sets = collections.defaultdict(collections.Counter)
+    for outcome in outcomes:
+        sets[outcome.program.set][outcome.verdict] += 1
+    text += [""] + [f"{name}: {each['passed']} of {each.total()} passed" for name, each in sorted(sets.items())]
     return "\n".join(text)
 
 
-def run_program(folder: Path, program: Program, limit_s: float) -> Outcome:
+def run_program(folder: Path, program: Program, limit_s: float, compiler: str = "embedded") -> Outcome:
     """Run one program and judge it."""
     path = folder / program.path
     if not path.is_file():
         return Outcome(program, "missing", note=f"this clone has no {program.path}")
     start = time.monotonic()
     try:
-        outcome = {"test": _test, "notebook": _notebook, "program": _program}[program.kind](path, program, limit_s)
+        if program.kind == "program":
+            outcome = _program(path, program, limit_s, compiler, folder)
+        else:
+            outcome = {"test": _test, "notebook": _notebook}[program.kind](path, program, limit_s, compiler)
     except _TimedOut as late:
         outcome = Outcome(program, "timed out", note=f"after {limit_s:g} s", detail=str(late))
     outcome.seconds = time.monotonic() - start
@@ -183,8 +197,8 @@ def _kill(process: subprocess.Popen) -> None:
     process.wait()
 
 
-def _ours(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "dsl", "--device", "emulator", *map(str, arguments)]
+def _ours(*arguments: object, compiler: str = "embedded") -> list[str]:
+    return [sys.executable, "-m", "dsl", "--device", "emulator", "--compiler", compiler, *map(str, arguments)]
 
 
 def _last_line(text: str) -> str:
@@ -199,16 +213,21 @@ def _said(output: str) -> str:
     return (carets[-1].strip(" ^")[:150] or _last_line(output)) if carets else _last_line(output)
 
 
-def _test(path: Path, program: Program, limit_s: float) -> Outcome:
+def _test(path: Path, program: Program, limit_s: float, compiler: str) -> Outcome:
     with tempfile.TemporaryDirectory() as scratch:
-        run = _command(_ours(HERE / "drive_pytest.py", path), limit_s, Path(scratch))
+        run = _command(_ours(HERE / "drive_pytest.py", path, compiler=compiler), limit_s, Path(scratch))
     last = _last_line(run.stdout)
     return Outcome(program, "failed" if run.returncode else "passed", note=last, detail=run.stdout)
 
 
-def _program(path: Path, program: Program, limit_s: float) -> Outcome:
+def _program(path: Path, program: Program, limit_s: float, compiler: str, folder: Path) -> Outcome:
     with tempfile.TemporaryDirectory() as scratch:
-        run = _command(_ours(path, "--", *program.arguments), limit_s, Path(scratch))
+        if program.after:
+            before = _command(_ours(folder / program.after, compiler=compiler), limit_s, Path(scratch))
+            if before.returncode:
+                note = f"{Path(program.after).name}: {_said(before.stdout)}"
+                return Outcome(program, "failed", note=note, detail=before.stdout)
+        run = _command(_ours(path, "--", *program.arguments, compiler=compiler), limit_s, Path(scratch))
     if run.returncode < 0:
         return Outcome(program, "failed", note=f"killed by {signal.Signals(-run.returncode).name}", detail=run.stdout)
     note = _said(run.stdout) if run.returncode else _last_line(run.stdout)
@@ -218,10 +237,10 @@ def _program(path: Path, program: Program, limit_s: float) -> Outcome:
     return Outcome(program, "failed" if run.returncode else "passed", note=note, detail=run.stdout)
 
 
-def _notebook(path: Path, program: Program, limit_s: float) -> Outcome:
+def _notebook(path: Path, program: Program, limit_s: float, compiler: str) -> Outcome:
     with tempfile.TemporaryDirectory() as scratch:
         results = Path(scratch) / "ours.jsonl"
-        run = _command(_ours(HERE / "drive_notebook.py", path, results), limit_s, Path(scratch))
+        run = _command(_ours(HERE / "drive_notebook.py", path, results, compiler=compiler), limit_s, Path(scratch))
         ours = _rows(results)
     theirs, whose = _expected(path, program, limit_s)
     error = next((row["error"] for row in ours if row["error"]), "")
@@ -269,7 +288,7 @@ def _printed_by_nvidia(path: Path, limit_s: float) -> list[str]:
     """What each cell prints under NVIDIA's compiler and on the embedded device; fewer where a cell fails."""
     with tempfile.TemporaryDirectory() as scratch:
         results = Path(scratch) / "theirs.jsonl"
-        command = _ours("--compiler", "nvidia", HERE / "drive_notebook.py", path, results)
+        command = _ours(HERE / "drive_notebook.py", path, results, compiler="nvidia")
         try:
             _command(command, limit_s, Path(scratch))
         except _TimedOut:

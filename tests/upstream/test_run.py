@@ -173,3 +173,14 @@ def test_the_table_and_the_help_can_be_read():
     listed = run("--list")
     assert listed.returncode == 0 and "notebooks/hello_world" in listed.stdout
     assert "examples:" in run("--help").stdout
+
+
+def test_a_set_is_run_and_a_program_after_another(tmp_path):
+    folder = "examples/python/CuTeDSL/dsl_tutorials/tvm_ffi"
+    first, then = "open('built', 'w').write('5')", "print('built', open('built').read())"
+    files = {f"{folder}/aot_export.py": first, f"{folder}/aot_use_in_torch.py": then}
+    done = run(clone(tmp_path, files), "aot_use_in_torch")
+    assert done.returncode == 0 and "built 5" in done.stdout and "T4: 1 of 1 passed" in done.stdout, done.stdout
+    (tmp_path / folder / "aot_export.py").write_text("raise SystemExit('no compiler')")
+    failed = run(tmp_path, "aot_use_in_torch")
+    assert failed.returncode == 1 and "aot_export.py: no compiler" in failed.stdout, failed.stdout
