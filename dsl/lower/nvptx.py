@@ -57,6 +57,11 @@ FEATURE_PTX = (
 LONG_LINES = 2000
 
 
+# What LLVM leaves to ptxas, which knows the machine: unrolling loops whose trips are counted at run time, and moving
+# code into the one arm that uses it, where an arm of one store would be a predicate and becomes a branch.
+_LEFT_TO_PTXAS = ("-unroll-runtime=false", "-disable-machine-sink")
+
+
 def to_ptx(llvm_ir: str, arch: str = "sm_90a", optimize: int = 3) -> str:
     """PTX of the lowest `.version` that has what is used, with the `.loc` lines of the IR's debug locations.
 
@@ -68,7 +73,12 @@ def to_ptx(llvm_ir: str, arch: str = "sm_90a", optimize: int = 3) -> str:
     llvm.all_targets()  # before the fork, which inherits them
     long = llvm_ir.count("\n") > LONG_LINES
     return guarded(
-        _compile_long if long else _compile, llvm_ir, arch, optimize, subject=f"{kernels} for {arch}", spends=long
+        _compile_long if long else _compile_kernels,
+        llvm_ir,
+        arch,
+        optimize,
+        subject=f"{kernels} for {arch}",
+        spends=long,
     )
 
 
@@ -90,8 +100,15 @@ def ptx_version(llvm_ir: str, arch: str) -> int:
 
 
 def _compile_long(llvm_ir: str, arch: str, optimize: int) -> str:
-    """`_compile` without straight-line strength reduction; LLVM cannot take the option back in this process."""
+    """`_compile_kernels` without straight-line strength reduction; LLVM cannot take the option back in this process."""
     llvm.set_option("-opt-disable=slsr")
+    return _compile_kernels(llvm_ir, arch, optimize)
+
+
+def _compile_kernels(llvm_ir: str, arch: str, optimize: int) -> str:
+    """`_compile` in the guard's child, whose LLVM may keep the options."""
+    for option in _LEFT_TO_PTXAS:
+        llvm.set_option(option)
     return _compile(llvm_ir, arch, optimize)
 
 

@@ -195,3 +195,50 @@ def test_ptxas_takes_the_name_of_every_folder(folder, ptxas_path):
     ptx = ptx_of(SAXPY.replace("/home/author/", f"/home/{place}/"))
     assert emulator.parse(ptx).files == {1: f"/home/{folder}/saxpy.py"}
     assert sass.assemble(ptx, "sm_90a")
+
+
+def test_a_loop_whose_trips_are_counted_at_run_time_is_left_to_ptxas():
+    ptx = to_ptx(
+        """
+define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n) {
+entry:
+  %any = icmp sgt i32 %n, 0
+  br i1 %any, label %loop, label %end
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %sum = phi float [ 0.0, %entry ], [ %more, %loop ]
+  %at = getelementptr float, ptr addrspace(1) %p, i32 %i
+  %value = load float, ptr addrspace(1) %at
+  %more = fadd float %sum, %value
+  %next = add i32 %i, 1
+  %on = icmp slt i32 %next, %n
+  br i1 %on, label %loop, label %last
+last:
+  store float %more, ptr addrspace(1) %p
+  br label %end
+end:
+  ret void
+}
+"""
+    )
+    assert ptx.count("ld.global") == 1
+
+
+def test_an_arm_of_one_store_has_nothing_else_that_ptxas_could_not_give_a_predicate():
+    stores = "\n".join(
+        f"""
+  %near{k} = icmp slt i32 {k}, %n
+  %far{k} = mul i64 %stride, {k * 48}
+  %at{k} = getelementptr i8, ptr addrspace(1) %p, i64 %far{k}
+  br i1 %near{k}, label %store{k}, label %after{k}
+store{k}:
+  store i32 %n, ptr addrspace(1) %at{k}
+  br label %after{k}
+after{k}:"""
+        for k in (1, 3)
+    )
+    ptx = to_ptx(
+        f"define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n, i64 %stride) {{\nentry:{stores}\n  ret void\n}}"
+    )
+    arms = re.findall(r"bra \s*\$\S+;\n(.*?)\$L", ptx, re.DOTALL)
+    assert len(arms) == 2 and all(re.fullmatch(r"\tst\.global\.b32 \S*\s*\[.*\], %r\d+;\n", arm) for arm in arms), arms
