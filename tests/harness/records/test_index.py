@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from harness import store
-from harness.records import index
+from harness.records import index, index_file
 from harness.records.index import NoRecord, combine, open_index
 
 COMPILER = {"name": "embedded", "version": "0.1.0"}
@@ -219,7 +219,7 @@ def _sql(path, text):
 def test_a_broken_index_is_made_anew(root, put, name):
     put(*(line(n, case=f"n={n}") for n in range(40)))
     before = said(root)
-    BREAK[name](root / ".repro/index.sqlite")
+    BREAK[name](root / ".repro" / index_file.FILE)
     with open_index(root) as records:
         assert records.cells() == before and records.count() == 40
     assert not list((root / ".repro").glob("*.tmp*"))
