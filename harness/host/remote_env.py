@@ -15,6 +15,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -201,6 +202,7 @@ def prepare(
     return _managed(uv, environment, cache, variables, note, brought)
 
 
+_OF_A_FILE = re.compile(r" \(from file://\S+\)$")  # behind a package that was copied here: its name says enough
 FULL_DISK = "the disk there is full: %s\nfix: make room, or name a folder on a larger disk by `cache`"
 NO_UV = (
     "there is no uv on the host, in ~/.local/bin, ~/.cargo/bin or on PATH\n"
@@ -406,7 +408,7 @@ def _pass_on(process: subprocess.Popen, text: str, note: Callable[[str], None]) 
     def listen() -> None:
         for line in stdout:
             said.append(line.decode("utf-8", "replace").rstrip())
-            note("uv: " + said[-1])
+            note("uv: " + _OF_A_FILE.sub("", said[-1]))
 
     listener = threading.Thread(target=listen, daemon=True)
     listener.start()

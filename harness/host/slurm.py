@@ -243,10 +243,11 @@ class Cluster:
 
     def waiting(self, job: Job) -> str:
         """`job 4711 waits, 3 before it: Slurm says Resources`"""
-        ahead, reason = self.ahead(job), "" if job.reason in ("None", "") else f": Slurm says {job.reason}"
+        ahead, reason = self.ahead(job), "" if job.reason in ("None", "") else f"Slurm says {job.reason}"
         place = "" if ahead is None else ", the first in its queue" if ahead == 0 else f", {ahead} before it"
         lacks = self._sinfo("%N is %t (%E)", "-R") if "DOWN, DRAINED" in reason or "NotAvail" in reason else ""
-        return f"job {job.id} waits{place}{reason}{f'; {lacks}' if lacks else ''}"
+        why = "; ".join(filter(None, (lacks, reason)))
+        return f"job {job.id} waits{place}" + (f": {why}" if why else "")
 
     def ahead(self, job: Job) -> int | None:
         """How many jobs of the partition are before it in the queue."""

@@ -13,10 +13,12 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
+from harness.run.transport import Progress
 from harness.terminal import one_line
 
 REDRAW_S = 0.25
 PLAIN_S = 30.0
+NEWS_S = 15.0  # so long what belongs to no slot is shown: what lasts is told every ten seconds
 _UNSEEN = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
@@ -28,6 +30,7 @@ class Live:
         self._lock = threading.RLock()
         self._slots: list[list[Any] | None] = []  # [name, phase, since, told at, slot's name] of each; None: free
         self.queues: Callable[[], list[str]] = list  # lines on what waits
+        self._news, self._news_at = "", -NEWS_S  # of no slot: a job that waits, a copy to a host
         self._queues_told = clock()
         self._column = 0  # where the cursor stands in what pytest prints
         self._drawn = 0  # lines that stand below it
@@ -55,14 +58,19 @@ class Live:
             self._thread.start()
 
     def phase(self, text: str) -> None:
-        """What the case in the slot is at that `text` begins with, or else the case that began last."""
+        """What the case in the slot is at that `text` begins with; what names no slot stands in a line of its own.
+
+        Where slots have no names it is what the case is at that began last.
+        """
         with self._lock:
             running = [slot for slot in self._slots if slot]
             named = [slot for slot in running if slot[4] and text.startswith(f"{slot[4]}: ")]
             if named:
                 named[0][1] = text.removeprefix(f"{named[0][4]}: ")
-            elif running:
+            elif running and not any(slot[4] for slot in running):
                 max(running, key=lambda slot: slot[2])[1] = text
+            elif isinstance(text, Progress):  # anything else is printed
+                self._news, self._news_at = text, self._clock()
             self._draw()
 
     def end(self, name: str) -> None:
@@ -111,12 +119,17 @@ class Live:
         self._clear()
         width, height = self._size()
         lines = [self._line(slot)[: width - 1] for slot in self._slots if slot]
-        lines = [*(one_line(text)[: width - 1] for text in self.queues()), *lines][: height - 2]
+        lines = [*(one_line(text)[: width - 1] for text in self._heads()), *lines][: height - 2]
         if lines and not self._end.is_set():
             column = min(self._column % width, self._column and width - 1)
             back = f"\x1b[{len(lines)}A\r" + (f"\x1b[{column}C" if column else "")
             self._put("".join(f"\r\n\x1b[2K{line}" for line in lines) + back)
             self._drawn = len(lines)
+
+    def _heads(self) -> list[str]:
+        """The lines above those of slots."""
+        is_new = self._clock() - self._news_at < NEWS_S
+        return [*self.queues(), *([f"    {self._news}"] if is_new else [])]
 
     def _write_plain_lines(self) -> None:
         """Plain lines, of each slot that has said nothing for long."""
@@ -127,7 +140,7 @@ class Live:
                 self._put_line(self._line(slot))
         if now - self._queues_told >= PLAIN_S:
             self._queues_told = now
-            for text in self.queues():
+            for text in self._heads():
                 self._put_line(one_line(text))
 
     def _put_line(self, text: str) -> None:

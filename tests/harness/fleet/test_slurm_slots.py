@@ -166,8 +166,8 @@ def test_a_job_that_waits_says_for_what_and_the_controller_may_go_meanwhile(on_s
         cluster.set_node("state=resume")
     (said,) = {note for note in events.notes if "Slurm says Nodes" in note}
     assert re.fullmatch(
-        r"slurm:gpu:gpu:1: job \d+ waits, the first in its queue: Slurm says Nodes required for job are DOWN, DRAINED "
-        r"or reserved for jobs in higher priority partitions; \w+ is drain \(new disk\)",
+        r"slurm:gpu:gpu:1: job \d+ waits, the first in its queue: \w+ is drain \(new disk\); Slurm says Nodes required "
+        r"for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
         said,
     ), said
     wait_until(lambda: engine.counts()["running"])

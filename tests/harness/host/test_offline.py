@@ -143,6 +143,7 @@ def test_from_an_empty_home_to_outputs(on_host, island, write):
     (said,) = [note for note in host.notes if "has no internet" in note]
     assert said.startswith(f"{alias} has no internet (pypi.org:443 cannot be reached: ")
     assert said.endswith("): what it needs is fetched here and copied")
+    assert not [note for note in host.notes if "file://" in note], "a package's name says enough"
     again = on_host(alias, python=None, cache="~/cache", offline="true")
     assert again.run(write(INFO)).kind == "outputs"
     assert not [note for note in again.notes if "copying" in note or "making" in note]

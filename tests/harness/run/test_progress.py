@@ -13,6 +13,7 @@ from fcntl import ioctl
 import pytest
 
 from harness.run.progress import PLAIN_S, Live
+from harness.run.transport import Progress
 
 _PARTS = re.compile(r"\x1b\[([0-?]*)([@-~])|\x1b\][^\x07]*\x07|(\r)|(\n)|([^\x1b\r\n]+)")
 
@@ -153,4 +154,34 @@ def test_what_is_said_of_a_slot_stands_in_its_line_and_queues_above(tmp_path):
         "    31 s  p1:1  one.py  running (2 s)",
         "    31 s  p1:10  one.py  running (4 s)",
         "pool:h100: 1 of 9 done, 2 running in 2 slots, 6 waiting",
+    ]
+
+
+def test_what_is_of_no_slot_has_a_line_of_its_own_while_it_is_news(tmp_path):
+    """A job of Slurm that waits, before there is any slot; and a copy to the host of slots that have names."""
+    now = [0.0]
+    path = tmp_path / "out"
+    with open(path, "w") as file:
+        live = Live(file.fileno(), False, lambda: now[0])
+        live.queues = lambda: ["slurm:gpu: 0 of 9 done"]
+        live.watch()
+        for now[0] in (PLAIN_S - 1, PLAIN_S + 1):
+            live.phase(Progress("slurm:gpu: job 4711 waits, 3 before it: Slurm says Resources"))
+        live.start("p1:0  one.py", "p1:0")
+        now[0] = 2 * PLAIN_S
+        live.phase("p2: the connection was lost")
+        live.phase(Progress("p1: copying: 12 of 63 MB"))
+        now[0] += 2
+        live.phase("p1:0: running (2 s)")
+        now[0] += PLAIN_S
+        live.phase("p1:0: running (32 s)")
+        live.close()
+    assert path.read_text().splitlines() == [
+        "slurm:gpu: 0 of 9 done",
+        "    slurm:gpu: job 4711 waits, 3 before it: Slurm says Resources",
+        "    31 s  p1:0  one.py  running (2 s)",
+        "slurm:gpu: 0 of 9 done",
+        "    p1: copying: 12 of 63 MB",
+        "    61 s  p1:0  one.py  running (32 s)",
+        "slurm:gpu: 0 of 9 done",
     ]
