@@ -6,6 +6,7 @@ import importlib.util
 import os
 import re
 import shutil
+import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -33,6 +34,8 @@ def pytest_configure(config):
     if getattr(config.option, "numprocesses", None):
         config.option.maxworkerrestart = "0"
     slow.pytest_configure(config)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where a shell put the tests into the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.disable()  # until tests are collected: what they are made of stays, and looking through it takes long
     os.environ["DSL_CACHE"] = "0"
     import dsl.launch.call.compiler
