@@ -171,7 +171,7 @@ EXCEPTIONS = {
         (),
     ),
     "dsl/launch/session.py": (("dsl.launch.call.readable_text", "dsl.launch.devices"), ("torch",)),
-    "dsl/launch/devices/emulated.py": (("dsl.emulator", "dsl.launch.driver.library"), ()),
+    "dsl/launch/devices/emulated.py": (("dsl.emulator", "dsl.launch.driver.library"), ("cuda",)),
     "dsl/launch/driver/tensor_maps.py": (("dsl.emulator.runtime.tensor_map",), ()),
     "dsl/launch/devices/recording.py": (("dsl.emulator.runtime.tensor_map",), ()),
     "dsl/launch/devices/cuda.py": ((), ("cuda",)),

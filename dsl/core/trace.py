@@ -3,7 +3,7 @@
 The host module has `llvm.func @host(%args: !llvm.ptr) -> i32`. `%args` is the packed argument block: slot 0 a u64
 handle for the runtime, then one 8-byte slot a dynamic leaf. It calls
 `@dsl_launch(handle, kernel index, record, params) -> i32`: record is {i32 grid[3], block[3], cluster[3], smem_bytes;
-i64 stream; i32 flags}, params a `void **` in the order of the kernel's parameters, as in cuLaunchKernel.
+i64 stream; i32 flags; i64 events[2]}, params a `void **` in the order of the kernel's parameters, as in cuLaunchKernel.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ SLOT_TYPES = {
     "e": mlir.f16,
 }
 SLOT_BYTES = 8
-_RECORD_BYTES = 56
-COOPERATIVE, PROGRAMMATIC = 1, 2  # bits of a launch record's flags
+_RECORD_BYTES = 72
+COOPERATIVE, PROGRAMMATIC, EVENTS = 1, 2, 4  # bits of a launch record's flags
 
 
 @dataclass
@@ -354,6 +354,7 @@ class Launch:
 
     `flags`: COOPERATIVE (all blocks run at once) and PROGRAMMATIC (it may start before the kernel ahead of it has
     ended). What bounds a kernel's registers: blocks that a multiprocessor holds, and the greatest block.
+    `events`: recorded when all its blocks run, and when all have let dependent kernels start; None for none.
     """
 
     grid: Any
@@ -364,6 +365,7 @@ class Launch:
     flags: int = 0
     min_blocks: int = 0
     max_threads: tuple[int, int, int] | None = None
+    events: tuple[Any, Any] = (None, None)
 
     def bounds(self, block: list[Numeric]) -> dict[str, Any]:
         """The attributes of a kernel that tell ptxas how many registers a thread may have."""
@@ -473,7 +475,10 @@ def _launch_record(config: Launch, block: list[Numeric], kernel: Kernel) -> mlir
         mlir.store(word.ir(), mlir.gep(record, mlir.i32, position), 4)
     stream = Int64(config.stream if config.stream is not None else 0)
     mlir.store(stream.ir(), mlir.gep(record, mlir.i64, 5), 8)
-    mlir.store(mlir.constant(config.flags, mlir.i32), mlir.gep(record, mlir.i32, 12), 4)
+    flags = config.flags | EVENTS * any(event is not None for event in config.events)
+    mlir.store(mlir.constant(flags, mlir.i32), mlir.gep(record, mlir.i32, 12), 4)
+    for position, event in enumerate(config.events if flags & EVENTS else ()):
+        mlir.store(Int64(0 if event is None else event).ir(), mlir.gep(record, mlir.i64, 7 + position), 8)
     return record
 
 

@@ -59,10 +59,13 @@ def _numpy_type(value: Any) -> type[Numeric] | None:
     return next((dtype for dtype in dlpack.DTYPES if dtype.numpy_name == type(value).__name__), None)
 
 
+_HANDLES = ("CUstream", "cudaStream_t", "CUevent", "cudaEvent_t")
+
+
 def _is_stream(value: Any, wanted: Annotated) -> bool:
-    if type(value).__name__ == "CUstream" or hasattr(value, "cuda_stream"):
+    if type(value).__name__ in _HANDLES or hasattr(value, "cuda_stream"):
         return True
-    return isinstance(wanted.annotation, type) and wanted.annotation.__name__ == "CUstream"
+    return isinstance(wanted.annotation, type) and wanted.annotation.__name__ in _HANDLES
 
 
 def _type_of_python_number(value: Any, wanted: Annotated) -> ScalarType | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsl.core.state import Stack
-from dsl.core.trace import SLOT_BYTES, Traced, jump_slot, out_slot
+from dsl.core.trace import EVENTS, SLOT_BYTES, Traced, jump_slot, out_slot
 from dsl.launch import disk_cache, session
 from dsl.launch.argument.returned_values import Result
 from dsl.launch.call import compile_options as options, launch_limits
@@ -375,7 +375,13 @@ def _launch_of(record: Record) -> Launch:
 def _launch_of_bytes(text: bytes) -> Launch:
     record = Record.from_buffer_copy(text)
     return Launch(
-        tuple(record.grid), tuple(record.block), tuple(record.cluster), record.smem_bytes, record.stream, record.flags
+        tuple(record.grid),
+        tuple(record.block),
+        tuple(record.cluster),
+        record.smem_bytes,
+        record.stream,
+        record.flags & ~EVENTS,
+        tuple(record.events) if record.flags & EVENTS else (0, 0),
     )
 
 

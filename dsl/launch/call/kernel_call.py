@@ -142,6 +142,7 @@ class Call:
             flags,
             launch_keywords.min_blocks(name, min_blocks_per_mp),
             launch_keywords.max_threads(name, max_number_threads, block),
+            launch_keywords.events(name, others),
         )
         trace.launch(
             self.kernel.symbol,

@@ -1,7 +1,7 @@
 """The keywords of a launch that say more than how many threads: which bound the registers of a kernel, which are hints.
 
 Hints, accepted, without effect here: `preferred_smem_carveout`, `smem_merge_branch_allocs`, `hint_smem_base_uniform`.
-Events and other blocks of clusters to fall back on are refused.  CUDA: __launch_bounds__; PTX ISA: .maxntid,
+Other blocks of clusters to fall back on are refused.  CUDA: __launch_bounds__; PTX ISA: .maxntid,
 .minnctapersm.
 """
 
@@ -28,10 +28,9 @@ KNOWN = (
     "min_blocks_per_mp",
     "max_number_threads",
 )
-_EVENTS = (
-    "launch_completion_event",
+_EVENTS = ("launch_completion_event", "programmatic_event")
+_EVENT_OPTIONS = (
     "launch_completion_event_flags",
-    "programmatic_event",
     "programmatic_event_flags",
     "programmatic_event_trigger_at_block_start",
 )
@@ -51,12 +50,14 @@ def check_others(kernel: str, others: Mapping[str, Any]) -> None:
                     f"`{name}` of the launch of `{kernel}` is {type_name(value)}",
                     fix=f"{name}={50 if name.startswith('preferred') else True}",
                 )
-        elif name in _EVENTS:
-            if value is not None:
+        elif name in _EVENT_OPTIONS:
+            if not _is_zero(value):
                 raise DSLUserCodeError(
-                    f"`{name}` of the launch of `{kernel}`: events of a launch are not recorded here",
+                    f"`{name}` of the launch of `{kernel}` is {_spell(value)}: events of a launch have no options here",
                     fix=f"leave `{name}` out, or run it with NVIDIA's compiler on a GPU",
                 )
+        elif name in _EVENTS:
+            _event(kernel, name, value)
         elif name == "fallback_cluster":
             _check_fallback(kernel, value)
         else:
@@ -66,6 +67,27 @@ def check_others(kernel: str, others: Mapping[str, Any]) -> None:
                 id="CALL_UNEXPECTED_KWARG",
                 fix=f"did you mean `{near}`?" if near else f"launch({', '.join(f'{keyword}=' for keyword in KNOWN)})",
             )
+
+
+def events(kernel: str, others: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The events that a launch records: when all blocks run, and when all have let the next kernel start."""
+    first, second = (_event(kernel, name, others.get(name)) for name in _EVENTS)
+    return first, second
+
+
+def _event(kernel: str, name: str, value: Any) -> Any:
+    if value is None or isinstance(value, (Numeric, int)):
+        return value
+    if type(value).__name__ in ("CUevent", "cudaEvent_t"):
+        return int(value)
+    raise DSLUserCodeTypeError(
+        f"`{name}` of the launch of `{kernel}` is {type_name(value)}: it must be an event of cuda.bindings",
+        fix=f"{name}=cuda.CUevent(event.cuda_event)",
+    )
+
+
+def _is_zero(value: Any) -> bool:
+    return value is None or (not is_dynamic(value) and not getattr(value, "value", value))
 
 
 def _check_fallback(kernel: str, value: Any) -> None:

@@ -355,6 +355,14 @@ class Cuda(Device):
         if launch.flags & PROGRAMMATIC:
             attributes.append(self._launch_attribute("PROGRAMMATIC_STREAM_SERIALIZATION"))
             attributes[-1].value.programmaticStreamSerializationAllowed = 1
+        for name, event in zip(("LAUNCH_COMPLETION_EVENT", "PROGRAMMATIC_EVENT"), launch.events):
+            if event:
+                attributes.append(self._launch_attribute(name))
+                of_launch = name == "LAUNCH_COMPLETION_EVENT"
+                value = attributes[-1].value
+                (value.launchCompletionEvent if of_launch else value.programmaticEvent).event = self.driver.CUevent(
+                    event
+                )
         config.numAttrs, config.attrs = len(attributes), attributes
         return config
 

@@ -215,6 +215,8 @@ class Emulated(Device):
         if self._arrays is not None:
             self._arrays.ended(program, entry)
         self._keep(program)
+        for event in filter(None, launch.events):
+            _record(event, launch.stream)
 
     # --- launches that machine code makes (native_launch): those that are kept ready to be made again ---
 
@@ -242,6 +244,15 @@ class Emulated(Device):
 
     def sync(self) -> None:
         """Nothing to wait for: a launch returns when its kernel has."""
+
+
+def _record(event: int, stream: int) -> None:
+    """Record an event of a launch that has ended. Raises DeviceError for what is no event."""
+    from cuda.bindings import driver
+
+    (status,) = driver.cuEventRecord(driver.CUevent(event), driver.CUstream(stream))
+    if status.value:
+        raise DeviceError(status.name, "a launch has an event that is none")
 
 
 def _gpu_model(name: str) -> str | None:

@@ -29,6 +29,7 @@ class Record(ctypes.Structure):
         ("smem_bytes", ctypes.c_int32),
         ("stream", ctypes.c_uint64),
         ("flags", ctypes.c_int32),
+        ("events", ctypes.c_uint64 * 2),  # where the flags have EVENTS
     ]
 
 

@@ -18,7 +18,8 @@ class Launch:
     cluster: tuple[int, int, int] = (1, 1, 1)
     smem_bytes: int = 0
     stream: int = 0
-    flags: int = 0  # COOPERATIVE | PROGRAMMATIC of core.trace
+    flags: int = 0  # COOPERATIVE | PROGRAMMATIC | EVENTS of core.trace
+    events: tuple[int, int] = (0, 0)  # handles: when all blocks run, when all have let dependent kernels start; 0: none
 
 
 class Device:

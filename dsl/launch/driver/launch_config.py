@@ -42,11 +42,12 @@ class DriverLaunchConfig(ctypes.Structure):
 
 
 CLUSTER_DIMENSION, COOPERATIVE_LAUNCH, STREAM_SERIALIZATION = 4, 2, 6  # cudaLaunchAttributeID, CUlaunchAttributeID
+COMPLETION_EVENT, PROGRAMMATIC_EVENT = 12, 7
 
 
 def launch_of(config: LaunchConfig | DriverLaunchConfig) -> Launch:
     """The launch a configuration describes. Raises DeviceError for an attribute that is set and not known here."""
-    cluster, flags = (1, 1, 1), 0
+    cluster, flags, events = (1, 1, 1), 0, {COMPLETION_EVENT: 0, PROGRAMMATIC_EVENT: 0}
     for attribute in config.attributes[: config.attribute_count]:
         if attribute.id == CLUSTER_DIMENSION:
             cluster = tuple(attribute.value[:3])
@@ -54,10 +55,13 @@ def launch_of(config: LaunchConfig | DriverLaunchConfig) -> Launch:
             flags |= COOPERATIVE if attribute.value[0] else 0
         elif attribute.id == STREAM_SERIALIZATION:
             flags |= PROGRAMMATIC if attribute.value[0] else 0
+        elif attribute.id in events:
+            events[attribute.id] = attribute.value[0] | attribute.value[1] << 32
         elif attribute.value[0]:
             runtime = importlib.import_module("cuda.bindings.runtime")
             name = runtime.cudaLaunchAttributeID(attribute.id).name
             raise DeviceError(
                 "CUDA_ERROR_NOT_SUPPORTED", f"a launch has the attribute {name}, which the emulator does not know"
             )
-    return Launch(tuple(config.grid), tuple(config.block), cluster, config.smem_bytes, config.stream or 0, flags)
+    of_launch = config.smem_bytes, config.stream or 0, flags, tuple(events.values())
+    return Launch(tuple(config.grid), tuple(config.block), cluster, *of_launch)

@@ -13,7 +13,8 @@ struct CUstream_st; /* cudaStream_t and CUstream are pointers to it */
 typedef struct {
     int32_t grid[3], block[3], cluster[3], smem_bytes;
     uint64_t stream;
-    int32_t flags; /* 1: cooperative, 2: may start before the kernel ahead of it has ended */
+    int32_t flags; /* 1: cooperative, 2: may start before the kernel ahead of it has ended, 4: records events */
+    uint64_t events[2]; /* where all blocks run, and where all have let dependent kernels start; 0: none */
 } cute_dsl_Record;
 
 typedef struct { /* CUlaunchAttribute */
@@ -94,7 +95,7 @@ static inline int32_t cute_dsl_allow(void *kernel, const cute_dsl_Record *record
 static inline int32_t cute_dsl_launch(void *handle, int32_t index, const void *launch, void *params) {
     cute_dsl_Call *call = (cute_dsl_Call *)handle;
     const cute_dsl_Record *record = (const cute_dsl_Record *)launch;
-    cute_dsl_Attribute attributes[3];
+    cute_dsl_Attribute attributes[5];
     cute_dsl_Config config;
     int32_t (*run)(const void *, void *, void **, void **) =
         (int32_t (*)(const void *, void *, void **, void **))cute_dsl_driver("cuLaunchKernelEx");
@@ -123,6 +124,12 @@ static inline int32_t cute_dsl_launch(void *handle, int32_t index, const void *l
         cute_dsl_Attribute *programmatic = &attributes[config.attribute_count++];
         programmatic->id = 6;
         programmatic->value.words[0] = 1;
+    }
+    for (int32_t which = 0; record->flags & 4 && which < 2; which++) {
+        if (!record->events[which]) continue;
+        cute_dsl_Attribute *event = &attributes[config.attribute_count++];
+        event->id = which ? 7 : 12; /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, _LAUNCH_COMPLETION_EVENT */
+        memcpy(event->value.words, &record->events[which], sizeof record->events[which]);
     }
     if (!call->code) call->code = run(&config, call->kernels[index], (void **)params, NULL);
     return call->code != 0;
