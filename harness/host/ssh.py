@@ -199,13 +199,21 @@ def _open(connection: Connection, address: Address, keys: list[str]) -> None:
         raise CannotConnect(_refused(address, keys, str(error))) from None
     except (paramiko.SSHException, EOFError, ConnectionResetError) as error:
         if "banner" in str(error) or isinstance(error, EOFError | ConnectionResetError):
-            raise _HungUp(str(error) or "the connection was closed") from None
+            raise _HungUp(_no_greeting(str(error))) from None
         if "authentication" in str(error).lower():
             raise CannotConnect(_refused(address, keys, str(error))) from None
         raise CannotConnect(_unreachable(address, str(error))) from None
     except (OSError, TimeoutError, ValueError) as error:
         why = "no answer" if isinstance(error, TimeoutError | socket.timeout) else _reason(error)
         raise CannotConnect(_unreachable(address, why)) from None
+
+
+def _no_greeting(said: str) -> str:
+    """paramiko's words on a server that did not say who it is, in plain ones."""
+    _, is_so, rest = said.partition("Error reading SSH protocol banner")
+    if is_so and not rest:
+        return f"no SSH server greeted within {CONNECT_S:g} s: the machine hangs, or another program listens there"
+    return f"it closed the connection before it said who it is{f' ({rest or said})' if rest or said else ''}"
 
 
 def _reason(error: Exception) -> str:
