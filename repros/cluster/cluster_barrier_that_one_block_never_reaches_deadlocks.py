@@ -21,7 +21,7 @@ from cutlass.cute.runtime import from_dlpack
 def kernel(out: cute.Tensor):
     thread, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
-    barrier = cutlass.memory.SmemAllocator().allocate_array(cutlass.Int64, 1)
+    barrier = cutlass.utils.SmemAllocator().allocate_array(cutlass.Int64, 1)
     if thread == 0:
         cute.arch.mbarrier_init(barrier, 32)
         cute.arch.mbarrier_init_fence()

@@ -22,7 +22,7 @@ from cutlass.cute.runtime import from_dlpack
 def kernel(out: cute.Tensor, words: cutlass.Constexpr):
     thread, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
-    smem = cutlass.memory.SmemAllocator()
+    smem = cutlass.utils.SmemAllocator()
     got = smem.allocate_tensor(cutlass.Int32, cute.make_layout(32 * words), 128)
     barrier = smem.allocate_array(cutlass.Int64, 1)
     if thread == 0:

@@ -22,7 +22,7 @@ def kernel(out: cute.Tensor, ranks: cute.Tensor):
     thread, _, _ = cute.arch.thread_idx()
     x, y, _ = cute.arch.block_in_cluster_idx()
     rank = cute.arch.block_idx_in_cluster()
-    smem = cutlass.memory.SmemAllocator()
+    smem = cutlass.utils.SmemAllocator()
     smem.allocate_array(cutlass.Int32, 32)  # so that the offset is not 0
     words = smem.allocate_tensor(cutlass.Int32, cute.make_layout(32), 128)
     words[thread] = 100 * rank + thread

@@ -21,7 +21,7 @@ from cutlass.cute.runtime import from_dlpack
 def kernel(out: cute.Tensor):
     thread, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
-    words = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Int32, cute.make_layout(32), 128)
+    words = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Int32, cute.make_layout(32), 128)
     words[thread] = 100 * rank + thread
     cute.arch.cluster_arrive()
     cute.arch.cluster_wait()

@@ -23,7 +23,7 @@ BLOCKS = 4
 def kernel(out: cute.Tensor):
     thread, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
-    words = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Int32, cute.make_layout(32), 128)
+    words = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Int32, cute.make_layout(32), 128)
     words[thread] = -1
     cute.arch.cluster_arrive()  # every block has begun, and poisoned its own
     cute.arch.cluster_wait()

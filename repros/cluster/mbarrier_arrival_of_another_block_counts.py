@@ -23,7 +23,7 @@ BLOCKS = 4
 def kernel(out: cute.Tensor):
     thread, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
-    smem = cutlass.memory.SmemAllocator()
+    smem = cutlass.utils.SmemAllocator()
     got = smem.allocate_tensor(cutlass.Int32, cute.make_layout(32 * BLOCKS), 128)
     barrier = smem.allocate_array(cutlass.Int64, 1)
     if thread == 0:

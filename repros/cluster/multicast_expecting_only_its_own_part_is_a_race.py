@@ -24,7 +24,7 @@ TILE = (8, 32)
 def kernel(load: cute.CopyAtom, coords: cute.Tensor, out: cute.Tensor, n: cutlass.Constexpr):
     thread, _, _ = cute.arch.thread_idx()
     rank = cute.arch.make_warp_uniform(cute.arch.block_idx_in_cluster())
-    smem = cutlass.memory.SmemAllocator()
+    smem = cutlass.utils.SmemAllocator()
     barrier = smem.allocate_array(cutlass.Int64, 1)
     box = smem.allocate_tensor(cutlass.Int32, cute.make_layout(TILE, stride=(32, 1)), 128)
     if thread == 0:

@@ -25,7 +25,7 @@ TILE = (4, 32)
 def kernel(load: cute.CopyAtom, coords: cute.Tensor, out: cute.Tensor, mask: cutlass.Int16):
     thread, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
-    smem = cutlass.memory.SmemAllocator()
+    smem = cutlass.utils.SmemAllocator()
     barrier = smem.allocate_array(cutlass.Int64, 1)
     box = smem.allocate_tensor(cutlass.Int32, cute.make_layout(TILE, stride=(32, 1)), 128)
     for row in cutlass.range_constexpr(4):

@@ -29,7 +29,7 @@ def kernel(image_a: cute.Tensor, image_b: cute.Tensor, c: cute.Tensor, kind: cut
     source = warpgroup.OperandSource.SMEM
     mma = cute.make_tiled_mma(warpgroup.MmaF16BF16Op(f16, cutlass.Float32, (64, 8, 16), source, major, major))
     atom = warpgroup.make_smem_layout_atom(getattr(warpgroup.SmemLayoutAtomKind, "K_" + kind), f16)
-    smem, mine = cutlass.memory.SmemAllocator(), mma.get_slice(thread)
+    smem, mine = cutlass.utils.SmemAllocator(), mma.get_slice(thread)
     matrices = []
     for image in (image_a, image_b):
         plain = smem.allocate_tensor(f16, cute.make_layout(cute.size(image)), 1024)

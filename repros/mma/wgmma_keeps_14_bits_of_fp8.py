@@ -32,7 +32,7 @@ def kernel(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
     mma = cute.make_tiled_mma(op)
     atom = warpgroup.make_smem_layout_atom(warpgroup.SmemLayoutAtomKind.K_SW32, Float8E4M3FN)
     layout_a, layout_b = (cute.tile_to_shape(atom, each.shape, (0, 1)) for each in (a, b))
-    smem, mine = cutlass.memory.SmemAllocator(), mma.get_slice(thread)
+    smem, mine = cutlass.utils.SmemAllocator(), mma.get_slice(thread)
     s_a = smem.allocate_tensor(Float8E4M3FN, layout_a.outer, 1024, layout_a.inner)
     s_b = smem.allocate_tensor(Float8E4M3FN, layout_b.outer, 1024, layout_b.inner)
     for i in range(thread, cute.size(a), 128):

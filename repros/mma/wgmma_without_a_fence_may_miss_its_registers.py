@@ -26,7 +26,7 @@ def kernel(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
     source = warpgroup.OperandSource.SMEM
     mma = cute.make_tiled_mma(warpgroup.MmaF16BF16Op(f16, cutlass.Float32, (64, N, 16), source, major, major))
     atom = warpgroup.make_smem_layout_atom(warpgroup.SmemLayoutAtomKind.K_SW64, f16)
-    smem, mine = cutlass.memory.SmemAllocator(), mma.get_slice(thread)
+    smem, mine = cutlass.utils.SmemAllocator(), mma.get_slice(thread)
     layout_a, layout_b = (cute.tile_to_shape(atom, each.shape, (0, 1)) for each in (a, b))
     s_a = smem.allocate_tensor(f16, layout_a.outer, 1024, layout_a.inner)
     s_b = smem.allocate_tensor(f16, layout_b.outer, 1024, layout_b.inner)

@@ -22,7 +22,7 @@ TILE, BLOCKS = (8, 32), 5
 def kernel(store: cute.CopyAtom, coords: cute.Tensor):
     thread, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
-    box = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Int32, cute.make_layout(TILE, stride=(32, 1)), 128)
+    box = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Int32, cute.make_layout(TILE, stride=(32, 1)), 128)
     for row in cutlass.range_constexpr(8):
         box[row, thread] = (block + 1) * (32 * row + thread)
     cute.arch.fence_proxy("async.shared", space="cta")

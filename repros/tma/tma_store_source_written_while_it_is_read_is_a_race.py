@@ -21,7 +21,7 @@ TILE = (8, 32)
 @cute.kernel
 def kernel(store: cute.CopyAtom, coords: cute.Tensor):
     thread, _, _ = cute.arch.thread_idx()
-    box = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Int32, cute.make_layout(TILE, stride=(32, 1)), 128)
+    box = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Int32, cute.make_layout(TILE, stride=(32, 1)), 128)
     tiles = cute.local_tile(coords, TILE, (None, None))
     source, to = cpasync.tma_partition(
         store, 0, cute.make_layout(1), cute.group_modes(box, 0, 2), cute.group_modes(tiles, 0, 2)
