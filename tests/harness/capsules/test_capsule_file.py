@@ -497,3 +497,35 @@ def test_a_pointer_in_memory_changes_as_a_whole():
     ((at, data, differs),) = region.changes([8])
     assert (at, data.tobytes().hex(), differs.all()) == (8, "80120102789a0000", True)
     assert region.changes([8]) == []
+
+
+HOPPER = (
+    "cluster/cluster_barrier_that_one_block_never_reaches_deadlocks",
+    "cluster/dsmem_store_is_seen_after_the_cluster_barrier",
+    "cluster/multicast_parts_make_the_whole_tile",
+    "launch/pdl_wait_sees_what_the_kernel_before_wrote",
+    "launch/setmaxnreg_leaves_values_where_they_are",
+    "mma/wgmma_descriptor_reads_each_swizzle",
+    "tma/tma_reduce_adds_the_boxes_of_all_blocks",
+)
+
+
+@pytest.mark.slow
+def test_claims_of_hopper_replay(stand_in, tmp_path, monkeypatch):
+    """Clusters, tensor maps, dependent launches: what a launch needs of the driver is in the capsule."""
+    monkeypatch.delenv("CI", raising=False)
+    root, ours = tmp_path / "project", Path(__file__).parents[3] / "repros"
+    for name in HOPPER:
+        folder, claim = name.split("/")
+        shutil.copytree(ours / folder / "goldens" / claim, root / "repros" / folder / "goldens" / claim)
+        shutil.copyfile(ours / f"{name}.py", root / "repros" / f"{name}.py")
+    (root / "pyproject.toml").write_text("")
+    monkeypatch.chdir(root)
+    said = []
+    assert capsule_file.record(capsule_file.find([root / "repros"]), root / "all.capsule", None, said.append) == 12, (
+        said
+    )
+    status, lines = replayed(stand_in, root / "all.capsule", tmp_path / "out", "--timeout", "20")
+    assert (status, lines[-1]) == (0, "1 deadlock, 11 ran on NVIDIA H100: OUT"), lines
+    _, texts = accepted(root, tmp_path / "out")
+    assert len(texts) == 12 and {text.partition(" (")[0] for text in texts.values()} == {"validated by replay"}, texts
