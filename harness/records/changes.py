@@ -8,6 +8,7 @@ say is other (sides.FREE), and if the repro had the same text (between commits i
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -224,14 +225,14 @@ def _missing(
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The runs that would complete the comparison. `host` and `compiler`: where, None where nobody knows how."""
     rows = []
-    skipped = {side: _skipped(index, side) for side in (a, b)}
+    skipped = functools.cache(lambda side: _skipped(index, side))
     for side, other, known in ((b, a, alone[0]), (a, b, alone[1])):
         if not known:
             continue
         runs = _runs_of(index, side)
         for one in known:
             host, compiler = runs(one.host, one.compiler)
-            if (one.claim, one.case, compiler, host) not in skipped[side]:
+            if (one.claim, one.case, compiler, host) not in skipped(side):
                 rows.append(
                     _run(one.claim, one.case, one.arch, side, host, compiler, f"only {other.text} has a record")
                 )
@@ -243,7 +244,7 @@ def _missing(
             for claim, case in sorted(cases - known):
                 for host in hosts or ["embedded"]:
                     host, compiler = runs(host, place.compiler or "embedded")
-                    if (claim, case, compiler, host) not in skipped[side]:
+                    if (claim, case, compiler, host) not in skipped(side):
                         rows.append(_run(claim, case, "", side, host, compiler, "neither side has a record"))
     return list({(r["claim"], r["case"], r["side"], r["host"], r["compiler"]): r for r in rows}.values())
 
