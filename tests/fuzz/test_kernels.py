@@ -13,11 +13,7 @@ KINDS = sorted(run.KINDS)
 def findings(names):
     texts = [run.KINDS[name.split()[0]](Choices(name)) for name in names]
     found = zip(names, texts, run.check(texts))
-    return {
-        name: each
-        for name, text, each in found
-        if each and each.kind != run.REFUSED and not explanation(text, each.kind, each.detail)
-    }
+    return {name: each for name, text, each in found if each and not explanation(text, each.kind, each.detail)}
 
 
 def test_a_program_of_each_kind_is_equal_under_both_compilers_and_numpy():
@@ -47,6 +43,8 @@ def test_who_differs_is_told():
     assert run.judge(right, wrong, wrong).kind == "both differ from numpy"
     assert run.judge(right, "Refused: no", right) == run.Finding("ours refuses", "Refused: no")
     assert run.judge(right, right, "Refused: no") == run.Finding("nvidia refuses", "Refused: no")
+    assert run.judge(right, "Refused: no", wrong).kind == run.WRONG_THERE
+    assert run.judge(right, wrong, "Refused: no").kind == "ours differs"
     assert run.judge(right, "Refused: no", "Refused: no").kind == run.REFUSED
     assert run.judge({"out": np.arange(4)}, right, right).detail.startswith("ours: out has the shape (3,), not (4,)")
 

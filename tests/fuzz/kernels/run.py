@@ -36,7 +36,7 @@ KINDS = {"copies": copies.program, "tma": tma.program, "wgmma": wgmma.program, "
 COMPILERS = {"ours": "embedded", "nvidia": "nvidia"}
 BATCH = 25
 LIMIT_S = 120  # of a program
-REFUSED = "refused by both"
+REFUSED, WRONG_THERE = "refused by both", "ours refuses, nvidia is wrong"
 Answer = dict[str, np.ndarray] | str  # arrays, or what the error says
 
 
@@ -100,9 +100,13 @@ def judge(wanted: dict[str, np.ndarray], ours: Answer, theirs: Answer) -> Findin
     if all(refused):
         return Finding(REFUSED, f"{ours[:700]}\n--- nvidia: {theirs[:900]}")
     if refused[0]:
-        return Finding("ours refuses", ours[:1500])
+        told = difference(wanted, theirs)
+        return (
+            Finding(WRONG_THERE, f"{ours[:700]}\n--- nvidia: {told}") if told else Finding("ours refuses", ours[:1500])
+        )
     if refused[1]:
-        return Finding("nvidia refuses", theirs[:1500])
+        told = difference(wanted, ours)
+        return Finding("ours differs", told) if told else Finding("nvidia refuses", theirs[:1500])
     told = [difference(wanted, answer) for answer in (ours, theirs)]
     if told[0] and told[1]:
         return Finding("both differ from numpy", f"ours: {told[0]}\nnvidia: {told[1]}")
@@ -139,7 +143,7 @@ class Run:
     def batch(self, kind: str, names: list[str]) -> None:
         programs = [KINDS[kind](Choices(name)) for name in names]
         for name, text, finding in zip(names, programs, check(programs)):
-            why = finding and ((finding.kind == REFUSED and REFUSED) or explanation(text, finding.kind, finding.detail))
+            why = finding and explanation(text, finding.kind, finding.detail)
             if why and self.options.verbose:
                 print(f"{name}: {why}: {finding.detail}\n")
             self.counts[kind]["equal" if finding is None else why or finding.kind] += 1
