@@ -7,7 +7,8 @@ import re
 # (how answers differ, what its text has, what the program has, a name for the counts)
 KNOWN = (
     ("refused by both", "", "", "refused by both"),
-    ("ours refuses, nvidia is wrong", "TMA_ALIGNMENT", "", "strides that TMA lacks"),
+    ("ours refuses, nvidia is wrong", "TMA_ALIGNMENT|there is no tensor map", "", "strides that TMA lacks"),
+    ("nvidia refuses", "expects same size in restAtomVRank", "make_tiled_copy", "values grouped in another way"),
     (
         "nvidia refuses",
         r"expects operand a with element type [su]i8, but get i8|type mismatch, store i8 to U?[Ii]nt8",
