@@ -8,6 +8,7 @@ from dsl.core.errors import DSLUserCodeError
 from dsl.core.number.dtypes import Uint128, dtype, numeric as as_numeric
 from dsl.core.number.operators import select as select_
 from dsl.cutlass import (
+    block,
     cuda,
     cute,
     memory,
@@ -53,6 +54,7 @@ __all__ = [
     "and_",
     "any_",
     "as_numeric",
+    "block",
     "const_expr",
     "cuda",
     "cute",

@@ -210,18 +210,14 @@ class MmaAtom(Constant):
         return () if self.fields is None else (self.fields,)
 
     def __flatten__(self) -> tuple[tuple, Any]:
-        """Its fields go by value: a part of the key where they are known while compiling."""
-        if self.fields is None:
-            return (), self
-        accumulate = self.fields.accumulate
-        return ((accumulate,), (self, None)) if is_dynamic(accumulate) else ((), (self, bool(accumulate)))
+        """Its fields go by value, so that dynamic statements can merge two atoms."""
+        return ((), self) if self.fields is None else ((self.fields.accumulate,), (self,))
 
     @classmethod
     def __unflatten__(cls, key: Any, children: Sequence[Any]) -> Any:
         if isinstance(key, MmaAtom):
             return key
-        atom, accumulate = key
-        return replace(atom, fields=replace(atom.fields, accumulate=children[0] if children else accumulate))
+        return replace(key[0], fields=replace(key[0].fields, accumulate=children[0]))
 
     @property
     def shape_mnk(self) -> tuple:

@@ -86,6 +86,63 @@ def test_a_protocol_says_what_of_an_object_is_static_and_an_arm_that_never_runs_
     assert out.tolist() == [5, 6, 7, 8]
 
 
+@dataclass
+class Outer:
+    """Rebuilds its part by its protocol in the kernel, where the values of the host function are no more."""
+
+    sizes: Sizes
+
+    def __extract_mlir_values__(self):
+        return cutlass.extract_mlir_values(self.sizes)
+
+    def __new_from_mlir_values__(self, values):
+        return Outer(cutlass.new_from_mlir_values(self.sizes, values))
+
+
+@cute.kernel
+def count_up(out: cute.Tensor, outer: Outer):
+    for i in range(out[0]):
+        out[1] = outer.sizes.n + i
+
+
+def test_an_object_in_an_object_is_rebuilt_where_it_goes():
+    @cute.jit
+    def host(out: cute.Tensor, n: cutlass.Int32):
+        count_up(out, Outer(Sizes(n, (2, 3)))).launch(grid=1, block=1)
+
+    out = np.array([3, 0], np.int32)
+    host(from_dlpack(out), 5)
+    assert out.tolist() == [3, 7]
+
+
+@cute.kernel
+def restarted(out: cute.Tensor, tiled_mma: cute.TiledMma):
+    field = cute.nvgpu.warpgroup.Field.ACCUMULATE
+    for i in range(out[0]):
+        tiled_mma = restart(tiled_mma, i)
+        out[1 + i] = cutlass.Int32(tiled_mma.get(field))
+
+
+@cute.jit
+def restart(tiled_mma: cute.TiledMma, i: cutlass.Int32):
+    tiled_mma.set(cute.nvgpu.warpgroup.Field.ACCUMULATE, i > 0)
+    return tiled_mma
+
+
+def test_a_function_gives_back_the_mma_that_it_changed():
+    @cute.jit
+    def host(out: cute.Tensor):
+        k_major = cute.nvgpu.OperandMajorMode.K
+        tiled_mma = cutlass.utils.hopper_helpers.make_trivial_tiled_mma(
+            cutlass.Float16, cutlass.Float16, k_major, k_major, cutlass.Float32, (1, 1, 1), (64, 64)
+        )
+        restarted(out, tiled_mma).launch(grid=1, block=1)
+
+    out = np.array([3, 7, 7, 7], np.int32)
+    host(from_dlpack(out))
+    assert out.tolist() == [3, 0, 1, 1]
+
+
 def test_an_index_outside_is_refused_where_it_may_run():
     @cute.jit
     def host(out: cute.Tensor, n: cutlass.Int32):

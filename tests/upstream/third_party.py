@@ -1,7 +1,8 @@
-"""Kernel libraries of other people, unmodified: `python tests/upstream/third_party.py FLASH_ATTENTION [NAME...]`.
+"""Kernels of other people, unmodified: `python tests/upstream/third_party.py CHECKOUT [NAME...]`.
 
-FLASH_ATTENTION is a checkout of Dao-AILab/flash-attention; `quack` and `einops` are packages of this environment
-(`uv run --with quack-kernels --with einops`). Each program runs small and compares with torch, in a process of its own.
+CHECKOUT is a checkout of one of the repositories in REPOSITORIES; its programs are run, or those that are named. `quack`
+and `einops` are packages of this environment (`uv run --with quack-kernels --with einops`); the programs of quack are
+run with flash-attention's. Each program runs small and compares with torch, in a process of its own.
 Prints a row a program: its name, and `passes` or the first thing in the way.
 """
 
@@ -60,6 +61,44 @@ def attention(queries, keys, heads, kv_heads, width, causal, backward):
     else:
         close(out, expected, 5e-3)
 """
+TRANSPOSES = """
+import runpy
+from cutlass.cute.runtime import from_dlpack
+
+def transposed(file, *names):
+    functions = runpy.run_path(f"{sys.argv[1]}/03_transpose/{file}.py")
+    for name in names:
+        a = torch.randn(128, 256, device="cuda").half()
+        b = torch.zeros(256, 128, device="cuda").half()
+        functions[name](*(from_dlpack(x, assumed_align=16) for x in (a, b)))
+        assert torch.equal(a.T, b), name
+
+def product(file, name, m, n, k):
+    function = runpy.run_path(f"{sys.argv[1]}/04_gemm/{file}.py")[name]
+    a, b, c = (torch.randn(shape, device="cuda").half() for shape in ((m, k), (n, k), (m, n)))
+    function(*(from_dlpack(x, assumed_align=16) for x in (a, b, c)))
+    close(c, a.cpu().double() @ b.cpu().double().T, 0.1)
+"""
+HOPPER_GEMM = """
+sys.path.insert(0, sys.argv[1] + "/attempt4")
+import cuda.bindings.driver as cuda
+import cutlass.cute as cute
+from cutlass.cute.runtime import from_dlpack
+from gemm import GemmSM90
+
+def product(m, n, k, **options):
+    a, b, c = (torch.randn(shape, device="cuda").bfloat16() for shape in ((m, k), (n, k), (m, n)))
+    tensors = [from_dlpack(x, assumed_align=16).mark_compact_shape_dynamic(mode=0, stride_order=(0, 1)) for x in (a, b, c)]
+    stream = cuda.CUstream(torch.cuda.current_stream().cuda_stream)
+    gemm = GemmSM90(tile_shape_mn=(128, 256), epi_tile_mn=(128, 32), atom_layout_mn=(2, 1), ab_stage=3, reuse_ab=False, **options)
+    cute.compile(gemm, *tensors, stream)(*tensors, stream)
+    close(c, a.cpu().double() @ b.cpu().double().T, 0.3)
+"""
+PUZZLES = """
+import runpy
+for number in (0, *range(2, 20)):
+    runpy.run_path(f"{sys.argv[1]}/problems/p{number:02}/p{number:02}.py", run_name="__main__")
+"""
 QUACK = "x = torch.randn(8, 256, device='cuda', requires_grad=True)\nX = twin(x)\n"
 SM80 = {"FLASH_ATTENTION_ARCH": "sm_80", "CUTE_DSL_ARCH": "sm_80", "FLASH_ATTENTION_NUM_SMS": "108"}
 SM90 = {"FLASH_ATTENTION_ARCH": "sm_90", "CUTE_DSL_ARCH": "sm_90a", "FLASH_ATTENTION_NUM_SMS": "132"}
@@ -102,6 +141,37 @@ PROGRAMS: dict[str, tuple[str, dict[str, str]]] = {
         "close(gemm(a, b, tuned=False), a.cpu().double() @ b.cpu().double(), 0.2)",
         {},
     ),
+    "learn-CuTeDSL transposition, universal copy": (
+        f"{TRANSPOSES}transposed('01_swizzle_universal_copy_transpose', 'transpose_no_swizzle', 'transpose_swizzle')",
+        {},
+    ),
+    "learn-CuTeDSL transposition, cp.async and ldmatrix": (
+        f"{TRANSPOSES}transposed('03_cpasync_ldmatrix_transpose', 'async_ldmatrix_transpose_no_swizzle', "
+        "'async_ldmatrix_transpose_swizzle')",
+        {},
+    ),
+    "learn-CuTeDSL product, ldmatrix": (
+        f"{TRANSPOSES}product('03_ampere_ldmatrix_mma_gemm', 'ldmatrix_mma_gemm', 128, 256, 128)",
+        {},
+    ),
+    "learn-CuTeDSL product, three stages": (
+        f"{TRANSPOSES}product('05_ampere_sol_gemm', 'ampere_sol_gemm', 256, 128, 256)",
+        {},
+    ),
+    "gemm_cuteDSL product, persistent, clusters of 2": (
+        f"{HOPPER_GEMM}product(256, 256, 128, cluster_shape_mnk=(2, 1, 1), is_persistent=True)",
+        {},
+    ),
+    "cute-dsl puzzles": (PUZZLES, {}),
+}
+
+# The folder of each repository by which its checkout is known.
+REPOSITORIES = {
+    "flash_attn": "flash_attn/cute",  # Dao-AILab/flash-attention
+    "quack": "flash_attn/cute",  # a package, run with it
+    "learn-CuTeDSL": "03_transpose",  # KindRoach/learn-CuTeDSL
+    "gemm_cuteDSL": "attempt4",  # dungwoong/gemm_cuteDSL
+    "cute-dsl": "problems/p00",  # kaakkkaaaa/cute-dsl
 }
 
 
@@ -130,7 +200,10 @@ def main() -> int:
     parser.add_argument("--compiler", choices=("embedded", "nvidia"), default="embedded")
     options = parser.parse_args()
     failed = 0
-    for name in options.names or PROGRAMS:
+    here = [name for name in PROGRAMS if (options.checkout / REPOSITORIES[name.split()[0]]).is_dir()]
+    if not here:
+        parser.error(f"{options.checkout} is no checkout of a repository that is known: see REPOSITORIES")
+    for name in options.names or here:
         said = outcome(name, options.checkout, options.compiler)
         failed += said != "passes"
         print(f"| {name} | {said} |", flush=True)

@@ -1,6 +1,6 @@
 """`cutlass.utils`."""
 
-from dsl.cutlass import memory as _memory, tensor_utils as _tensor_utils
+from dsl.cutlass import block as _block, memory as _memory, tensor_utils as _tensor_utils
 from dsl.cutlass.cute.viz import print_latex, print_latex_tv
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.cutlass.utils import hopper_helpers, hopper_helpers as sm90, tensor_helpers
@@ -59,7 +59,12 @@ __all__ = [
 
 get_smem_capacity_in_bytes = SmemAllocator.capacity_in_bytes
 _refused = _refuser("cutlass.utils")
-_MOVED = {"LayoutEnum": _tensor_utils, "TensorMapUpdateMode": _tensor_utils, "SmemPartition": _memory}
+_MOVED = {
+    "LayoutEnum": _tensor_utils,
+    "TensorMapUpdateMode": _tensor_utils,
+    "SmemPartition": _memory,
+    "block_copy": _block,
+}
 
 
 def __getattr__(name: str) -> object:

@@ -90,6 +90,9 @@ def new_from_mlir_values(value: Any, values: Sequence) -> Any:
     """A value like `value` with other SSA values in it."""
     if hasattr(value, "argument_type"):
         return value.argument_type().rebuild(list(values))
+    own = getattr(type(value), "__new_from_mlir_values__", None)
+    if own not in (None, new_from_mlir_values):  # not asked for its values: they may be of the function around
+        return own(value, values)
     leaves, node = pytree.flatten(value, promote=False)
     if len(leaves) != len(values):
         raise DSLUserCodeTypeError(
