@@ -228,6 +228,37 @@ def test_scripts_of_the_nightly_recipe_can_be_read(tmp_path):
     assert [step["run"] for step in steps if "run" in step][:2] == ["uv sync --locked", "./nightly.sh local"]
 
 
+def test_records_of_a_night_are_pushed_though_others_pushed_meanwhile(tmp_path):
+    yaml = pytest.importorskip("yaml")
+    steps = yaml.safe_load(file_of("continuous.md", ".github/workflows/nightly.yml"))["jobs"]["repros"]["steps"]
+    (step,) = [step["run"] for step in steps if step.get("name") == "keep the records"]
+    env = {**os.environ, "HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1"}
+
+    def git(*arguments, at="."):
+        who = ("-c", "user.name=a", "-c", "user.email=a@localhost")
+        argv = ["git", *who, *arguments]
+        return subprocess.run(argv, cwd=tmp_path / at, check=True, capture_output=True, text=True, env=env).stdout
+
+    git("init", "-q", "--bare", "-b", "main", "all.git")
+    for name in ("person", "runner"):
+        if name == "runner":
+            git("clone", "-q", "--depth", "1", f"file://{tmp_path}/all.git", name)
+            (tmp_path / "runner/repros/record.jsonl").write_text("{}\n")
+            (tmp_path / "runner/uv.lock").write_text("changed by the run\n")
+        else:
+            git("clone", "-q", "all.git", name)
+            (tmp_path / "person/repros").mkdir()
+        (tmp_path / "person/repros" / f"{name}.py").touch()
+        (tmp_path / "person/uv.lock").touch()
+        git("add", "--all", at="person")
+        git("commit", "-q", "-m", name, at="person")
+        git("push", "-q", "origin", "HEAD:main", at="person")
+    subprocess.run(["bash", "-e", "-c", step], cwd=tmp_path / "runner", check=True, capture_output=True, env=env)
+    files = git("ls-tree", "-r", "--name-only", "main", at="all.git").split()
+    assert files == ["repros/person.py", "repros/record.jsonl", "repros/runner.py", "uv.lock"]
+    assert (tmp_path / "runner/uv.lock").read_text() == "changed by the run\n"
+
+
 def test_links_between_pages_hold():
     root = DOCS.parent
     pages = [*DOCS.rglob("*.md"), *root.glob("*.md"), *(root / "benchmarks").glob("*.md")]
