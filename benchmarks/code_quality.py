@@ -5,7 +5,9 @@
 
 Each kernel is compiled by this compiler and by nvidia-cutlass-dsl, unmodified and without a GPU, and the PTX of both
 goes through one ptxas. The kernels of code_quality_kernels.py need nothing; NVIDIA's examples need a checkout of
-NVIDIA/cutlass, flash-attention one of Dao-AILab/flash-attention. `--keep` holds the PTX; NVIDIA's is not made again.
+NVIDIA/cutlass, flash-attention one of Dao-AILab/flash-attention. It says on standard error what it has done. `--keep`
+holds the PTX and, by its hash, what ptxas made of it: a run that was stopped goes on there, and NVIDIA's PTX is not
+made again. A kernel that a compiler does not make has no row; it is named at the end, and the exit status is 1.
 
 `loop` are the instructions of the innermost loop with the most mma instructions (where there are none, with the most
 instructions). `worse` names what is above NVIDIA's by more than 3 %, registers by more than 4, bytes at all.
@@ -14,12 +16,14 @@ instructions). `worse` names what is above NVIDIA's by more than 3 %, registers 
 from __future__ import annotations
 
 import argparse
+import collections
+import dataclasses
+import hashlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from dsl.lower import sass
@@ -44,8 +48,9 @@ class CompileOnly:
         return getattr(self.real, name)
     def __call__(self, *arguments, **options):
         compiled = self.real(*arguments, **options)
-        with open(self.file, "w") as stream:
+        with open(self.file + ".part", "w") as stream:
             stream.write(compiled.__ptx__)
+        os.replace(self.file + ".part", self.file)
         sys.stdout.flush()
         os._exit(0)
 
@@ -53,12 +58,16 @@ for path, arguments, file in json.loads(sys.argv[1]):
     sys.stdout.flush()
     child = os.fork()
     if not child:
+        words = os.open(file + ".log", os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
+        os.dup2(words, 1)
+        os.dup2(words, 2)
         cute.compile = CompileOnly(cute.compile, file)
         sys.argv = [path, *arguments]
         sys.path.insert(0, os.path.dirname(path))
         runpy.run_path(path, run_name="__main__")
         os._exit(3)
     os.waitpid(child, 0)
+    print("compiled" if os.path.exists(file) else "NOT compiled", os.path.basename(file), file=sys.stderr, flush=True)
 """
 
 FLASH = """
@@ -73,7 +82,7 @@ flash_attn_func(q, k, v, causal=causal)
 """
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Kernel:
     """A program whose first cute.compile is the kernel; `checkout` is the option that it needs, or empty."""
 
@@ -106,6 +115,7 @@ KERNELS = (
     _example("hopper/kernel/attention/fmha", SM_90A, "--q_shape", "1,128,1,64", "--k_shape", "1,128,1,64"),
     Kernel("flash-attention forward", "", ("64", "64", "full"), SM_80, "flash_attention"),
     Kernel("flash-attention forward, causal", "", ("128", "128", "causal"), SM_80, "flash_attention"),
+    Kernel("flash-attention forward, Hopper", "", ("128", "128", "full"), SM_90A, "flash_attention"),
 )
 
 
@@ -124,7 +134,8 @@ def main() -> None:
         for compiler in COMPILERS:
             for target in BOTH:
                 _compile([k for k in chosen if target in k.targets], compiler, target, folder, options)
-        _print(chosen, folder, options.markdown)
+        absent = _print(chosen, folder, options.markdown)
+    sys.exit("\n\n".join(absent) if absent else 0)
 
 
 def ptx_file(folder: Path, kernel: Kernel, compiler: str, target: str) -> Path:
@@ -158,19 +169,29 @@ def _compile(kernels: list[Kernel], compiler: str, target: str, folder: Path, op
         "CUTE_DSL_DISABLE_FILE_CACHING": "1",
         "OMP_NUM_THREADS": "1",
         "QUACK_CACHE_DIR": str(folder / "quack"),
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
     }
     command = [sys.executable, "-m", "dsl", "--device", "emulator", "--no-cache", "--compiler", compiler]
     with tempfile.TemporaryDirectory() as scratch:  # where CUTE_DSL_KEEP writes
         command += [str(driver), "--", json.dumps(jobs)]
-        run = subprocess.run(command, env=environment, cwd=scratch, capture_output=True, text=True)
-    if missing := [file for _, _, file in jobs if not os.path.exists(file)]:
-        sys.exit(f"{compiler} made no {', '.join(missing)}\n{run.stdout[-4000:]}{run.stderr[-8000:]}")
+        subprocess.run(command, env=environment, cwd=scratch, stdout=subprocess.DEVNULL)
 
 
-def _figures(ptx: str, target: str) -> Figures:
+def _figures(file: Path, target: str) -> Figures:
+    """The figures of the PTX in a file; those of PTX that was seen before are read from the file beside it."""
+    ptx = file.read_text()
+    key = hashlib.sha256(f"{sass.version('ptxas')} {target}\n{ptx}".encode()).hexdigest()
+    seen = file.with_name(f"{key[:32]}.json")
+    if seen.exists():
+        fields = json.loads(seen.read_text())
+        return Figures(**fields | {"memory": collections.Counter(fields["memory"])})
     cubin, log = sass.assemble_verbose(ptx, target)
-    return figures(log, sass.disassemble(cubin))
+    print("assembled", file.name, file=sys.stderr, flush=True)
+    found = figures(log, sass.disassemble(cubin))
+    part = seen.with_suffix(".part")
+    part.write_text(json.dumps(vars(found)))
+    part.replace(seen)
+    return found
 
 
 COLUMNS = ("registers", "stack", "spills", "instructions", "loop", "mma", "memory")
@@ -197,12 +218,17 @@ def _widths(ours: Figures, theirs: Figures) -> str:
     return ", ".join(f"{k} {ours.memory[k]}/{theirs.memory[k]}" for k in kinds if ours.memory[k] != theirs.memory[k])
 
 
-def _print(chosen: list[Kernel], folder: Path, markdown: bool) -> None:
+def _print(chosen: list[Kernel], folder: Path, markdown: bool) -> list[str]:
+    """Print the table; the kernels that are not in it, each with the last words of its compiler."""
     heads = ("kernel", "target", *COLUMNS, "worse", "memory that differs")
-    rows = []
+    rows, absent = [], []
     for kernel in chosen:
         for target in kernel.targets:
-            ours, theirs = (_figures(ptx_file(folder, kernel, c, target).read_text(), target) for c in COMPILERS)
+            files = [ptx_file(folder, kernel, compiler, target) for compiler in COMPILERS]
+            if missing := [file for file in files if not file.exists()]:
+                absent += [f"no {file.name}:\n{_last_words(file)}" for file in missing]
+                continue
+            ours, theirs = (_figures(file, target) for file in files)
             pairs = [f"{mine} / {other}" for mine, other in zip(_row(ours), _row(theirs))]
             cells = (*pairs, ", ".join(worse(ours, theirs)), _widths(ours, theirs))
             rows.append((kernel.name, target, *cells))
@@ -210,10 +236,16 @@ def _print(chosen: list[Kernel], folder: Path, markdown: bool) -> None:
     if markdown:
         print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
         print("\n".join("| " + " | ".join(row) + " |" for row in rows))
-        return
+        return absent
     widths = [max(len(row[column]) for row in (heads, *rows)) for column in range(len(heads))]
     for row in (heads, *rows):
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+    return absent
+
+
+def _last_words(file: Path) -> str:
+    log = Path(f"{file}.log")
+    return "\n".join(log.read_text(errors="replace").rstrip().splitlines()[-8:]) if log.exists() else "not reached"
 
 
 if __name__ == "__main__":
