@@ -404,7 +404,9 @@ def element_name(dtype: type[Numeric]) -> str:
 
 
 def from_address(dtype: type[Numeric], address, space: AddressSpace, alignment_bytes: int = 0) -> Pointer:
-    """A pointer at an integer address (64 bits; 32 for shared memory)."""
+    """A pointer at an integer address (64 bits; 32 for shared memory), or at where a pointer of MLIR points."""
+    if isinstance(address, mlir.Value) and str(address.type).startswith("!llvm.ptr"):
+        address = Int64(mlir.result("llvm.ptrtoint", mlir.i64, address))
     number = numeric(address)
     if number is None or not type(number).is_integer:
         raise DSLUserCodeTypeError(

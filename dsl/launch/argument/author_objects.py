@@ -15,13 +15,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dsl.core import trace
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.ir import mlir
+from dsl.launch.argument import struct_types
 from dsl.launch.argument.abi import Binding
 
 _ADAPTERS: dict[type, Callable[[Any], Any]] = {}
-_LETTERS = {str(type_): letter for letter, type_ in trace.SLOT_TYPES.items()} | {"i1": "?", "bf16": "H"}
 
 
 def register_jit_arg_adapter(kind: type) -> Callable:
@@ -58,7 +57,8 @@ class ObjectType:
         return type(self.like).__name__
 
     def rebuild(self, values: Sequence[mlir.Value]) -> Any:
-        return self.like.__new_from_mlir_values__([_loaded(value, type_) for value, type_ in zip(values, self.types)])
+        slots = iter(values)
+        return self.like.__new_from_mlir_values__([struct_types.assembled(type_, slots) for type_ in self.types])
 
     def read(self, value: Any, binding: Binding) -> list:
         value = adapted(value)
@@ -94,13 +94,6 @@ def type_of(value: Any) -> ObjectType:
     return ObjectType(value, letters, types)
 
 
-def _loaded(value: mlir.Value, type_: str) -> mlir.Value:
-    """A slot's value as the type the object said it has."""
-    if type_ == "i1":
-        return mlir.result("arith.trunci", mlir.i1, value)
-    return mlir.result("arith.bitcast", mlir.bf16, value) if type_ == "bf16" else value
-
-
 def _values_of(value: Any) -> tuple[str, tuple[str, ...], list]:
     """Letters, types and numbers of an object's slots."""
     if not _has_c_pointers(value):
@@ -115,27 +108,29 @@ def _values_of(value: Any) -> tuple[str, tuple[str, ...], list]:
             tuple(str(slot.type) for slot in values),
             [slot.number for slot in values],
         )
-    types, pointers = value.__get_mlir_types__(), value.__c_pointers__()
+    with mlir.context, mlir.ir.Location.unknown():
+        types, pointers = value.__get_mlir_types__(), value.__c_pointers__()
     if len(types) != len(pointers):
         raise DSLUserCodeTypeError(
             f"`{type(value).__name__}` has {len(types)} types and {len(pointers)} C pointers",
             fix="a pointer a type: `__get_mlir_types__` and `__c_pointers__` go together",
         )
-    letters = "".join(_letter(type_, value) for type_ in types)
-    return letters, tuple(map(str, types)), [_read(pointer, letter) for pointer, letter in zip(pointers, letters)]
+    parts = [(pointer, member) for type_, pointer in zip(types, pointers) for member in _members(type_, value)]
+    letters = "".join(member.letter for _, member in parts)
+    return letters, tuple(map(str, types)), [_read(*part) for part in parts]
 
 
-def _letter(type_: Any, value: Any) -> str:
-    letter = _LETTERS.get(str(type_))
-    if letter is None:
+def _members(type_: Any, value: Any) -> list[struct_types.Member]:
+    try:
+        return struct_types.members(type_)
+    except struct_types.NoSlot as error:
         raise DSLUserCodeTypeError(
-            f"`{type(value).__name__}` is made of a {type_}, which no call can bring",
-            fix="make it of numbers and pointers",
-        )
-    return letter
+            f"`{type(value).__name__}` is made of a {error}, which no call can bring",
+            fix="make it of numbers and pointers, or structs of them",
+        ) from None
 
 
-def _read(pointer: Any, letter: str) -> int | float:
+def _read(pointer: Any, member: struct_types.Member) -> int | float:
     """The value a C pointer points at (a ctypes pointer, c_void_p, an address, or one of our slots)."""
     if isinstance(pointer, Slot):
         return pointer.number
@@ -144,5 +139,5 @@ def _read(pointer: Any, letter: str) -> int | float:
         raise DSLUserCodeTypeError(
             "a C pointer of an argument is null", fix="point at a value: `ctypes.pointer(c_int(3))`"
         )
-    letter = letter.replace("P", "Q")
-    return struct.unpack(f"<{letter}", ctypes.string_at(address, struct.calcsize(letter)))[0]
+    letter = member.letter.replace("P", "Q")
+    return struct.unpack(f"<{letter}", ctypes.string_at(address + member.offset_bytes, struct.calcsize(letter)))[0]
