@@ -4,6 +4,7 @@ import importlib as _importlib
 
 from dsl.core.control_flow.callbacks import if_generate
 from dsl.core.control_flow.expressions import all_, any_, every as and_, max_ as max, min_ as min, not_, some as or_
+from dsl.core.diagnosis.author_traceback import stripped as _stripped
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.number.dtypes import Uint128, dtype, numeric as as_numeric
 from dsl.core.number.operators import select as select_
@@ -93,6 +94,7 @@ _stand_ins.register_implementations()
 _refused = _refuser("cutlass", for_generate="write a `for` statement", yield_out="write a `for` statement")
 
 
+@_stripped
 def __getattr__(name: str) -> object:
     """The modules for authors of ops are imported when one of them is asked for."""
     if name in ("_mlir", "_mlir_helpers", "base_dsl", "cutlass_dsl", "experimental"):

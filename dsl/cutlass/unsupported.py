@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dsl.core.diagnosis import spelling, unsupported_names
+from dsl.core.diagnosis import author_traceback, spelling, unsupported_names
 from dsl.cutlass import earlier_releases, upstream
 
 FIX = "see docs/cute.md for what is, or run the file with NVIDIA's compiler"
@@ -15,6 +15,7 @@ def module_getattr(module: str, **instead: str) -> Callable:
     those of `instead` where they are called."""
     refuse = unsupported_names.refuser(module, FIX, instead, upstream.names)
 
+    @author_traceback.stripped
     def get(name: str):
         value = earlier_releases.find(module, name)
         return refuse(name) if value is None else value

@@ -102,7 +102,7 @@ MISTAKES = [
     (lambda a: VIEW(a, (8, 16), swizzle=cuda.TensorMapSwizzle.s128b_atom_32b),
      "a tensor map with s128b_atom_32b needs compute capability 10, and this compiler's newest is 9.0"),
     (lambda a: VIEW(a, (8, 16), oob_fill=cuda.TensorMapFloatOOBFill.nan_request_zero_fma),
-     "a tensor map with oob_fill=<TensorMapFloatOOBFill.nan_request_zero_fma: 1> is not part of this compiler yet"),
+     "a tensor map with oob_fill=TensorMapFloatOOBFill.nan_request_zero_fma is not part of this compiler yet"),
     (lambda a: TILED(a.iterator.toint(), Float16, [32, 16], [4, 4], [16, 8]), "2 dimensions have 1 strides, got 2"),
     (lambda a: TILED(a.iterator.toint(), Float16, [32], [], [16], traversal_strides=[2]),
      "a tensor map with traversal_strides is not part of this compiler yet"),

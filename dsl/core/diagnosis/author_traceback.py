@@ -184,6 +184,20 @@ def _enclosing(code: types.CodeType) -> str:
     return code.co_qualname.rpartition(".<locals>.")[0]
 
 
+def stripped(function: Callable) -> Callable:
+    """A decorator of functions around one that is `guarded`: what leaves them has the author's frames alone too."""
+
+    @functools.wraps(function)
+    def call(*args, **keywords):
+        try:
+            return function(*args, **keywords)
+        except BaseException as error:
+            strip(error)
+            raise
+
+    return call
+
+
 def guarded(function: Callable, portable: Callable[[tuple], bool] | None = None) -> Callable:
     """A decorator of functions that the author calls; inside a traced function exceptions pass.
 

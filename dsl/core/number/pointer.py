@@ -24,7 +24,7 @@ _NAMES = {
 class _Spaces(enum.EnumMeta):
     """Refuses Blackwell's tensor memory by name."""
 
-    def __getattr__(cls, name: str) -> AddressSpace:
+    def __getattr__(cls, name: str) -> Any:
         if name in (members := cls.__members__):
             return members[name]
         if name == "tmem":

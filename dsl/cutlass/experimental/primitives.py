@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dsl.core.diagnosis.author_traceback import stripped as _stripped
 from dsl.core.diagnosis.unsupported_names import RefusedWhenUsed as _RefusedWhenUsed
 from dsl.cutlass import upstream as _upstream
 from dsl.cutlass.unsupported import module_getattr as _refuser
@@ -362,6 +363,7 @@ _NAME = "cutlass.experimental.primitives"
 _missing = _refuser(_NAME)
 
 
+@_stripped
 def __getattr__(name: str) -> Any:
     """What is refused when it is used, of upstream's names; other names are refused at once."""
     if name.startswith("__") or name not in (_upstream.names(_NAME) or ()):

@@ -1,5 +1,6 @@
 """`cutlass.utils`."""
 
+from dsl.core.diagnosis.author_traceback import stripped as _stripped
 from dsl.cutlass import block as _block, memory as _memory, tensor_utils as _tensor_utils
 from dsl.cutlass.cute.viz import print_latex, print_latex_tv
 from dsl.cutlass.unsupported import module_getattr as _refuser
@@ -67,6 +68,7 @@ _MOVED = {
 }
 
 
+@_stripped
 def __getattr__(name: str) -> object:
     """Names that upstream has here too, and does not list, because they are of another module now."""
     return getattr(_MOVED[name], name) if name in _MOVED else _refused(name)

@@ -122,16 +122,19 @@ def test_plain_python_sees_no_frame_of_ours_either(tmp_path):
         tmp_path,
         """\
         import traceback
+        from cutlass.cute.nvgpu import warpgroup
         from cutlass.cute.runtime import from_dlpack
+        from cutlass.experimental import primitives
         for wrong in (lambda: from_dlpack("text"), lambda: cute.make_layout("text"), lambda: cute.size(), \
-lambda: cute.nothing):
+lambda: cute.nothing, lambda: cutlass.nothing, lambda: cutlass.utils.nothing, lambda: warpgroup.nothing, \
+lambda: primitives.nothing):
             try:
                 wrong()
             except cutlass.DSLUserCodeError as error:
                 traceback.print_exc()
         """,
     )
-    assert done.stderr.count("Traceback") == 4 and f"{os.sep}dsl{os.sep}" not in done.stderr
+    assert done.stderr.count("Traceback") == 8 and f"{os.sep}dsl{os.sep}" not in done.stderr
     assert "CALL_MISSING_ARG" in done.stderr and "`size` needs `x`\n" in done.stderr
 
 

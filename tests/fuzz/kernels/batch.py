@@ -1,7 +1,7 @@
-"""Runs generated programs, one after another, in the compiler of this process: `batch.py FOLDER PROGRAM ...`
+"""Calls a function of generated programs, one after another: `batch.py run|expected FOLDER PROGRAM ...`
 
-Writes what `run()` of each returns to FOLDER/NAME.npz, or its error to FOLDER/NAME.txt. No program runs behind a kernel
-that failed.
+`run` is what the compiler of this process computes, `expected` what numpy does. Writes what is returned to
+FOLDER/NAME.npz, or the error to FOLDER/NAME.txt. No program runs behind a kernel that failed.
 """
 
 import importlib.util
@@ -19,11 +19,11 @@ def load(path: Path):
     return module
 
 
-def main(folder: Path, paths: list[Path]) -> None:
+def main(function: str, folder: Path, paths: list[Path]) -> None:
     warnings.simplefilter("ignore")
     for path in paths:
         try:
-            arrays = load(path).run()
+            arrays = getattr(load(path), function)()
         except Exception as error:
             (folder / f"{path.stem}.txt").write_text(f"{getattr(error, 'id', None) or type(error).__name__}: {error}")
             if "Cuda" in type(error).__name__ or type(error).__name__ == "Fault":
@@ -33,4 +33,4 @@ def main(folder: Path, paths: list[Path]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), list(map(Path, sys.argv[2:])))
+    main(sys.argv[1], Path(sys.argv[2]), list(map(Path, sys.argv[3:])))

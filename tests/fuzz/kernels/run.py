@@ -28,7 +28,6 @@ sys.path.insert(0, str(HERE.parents[2]))
 
 from tests import fork_server  # noqa: E402
 from tests.fuzz.kernels import copies, pipelines, tma, wgmma  # noqa: E402
-from tests.fuzz.kernels.batch import load  # noqa: E402
 from tests.fuzz.kernels.choices import Choices, simplified  # noqa: E402
 from tests.fuzz.kernels.explained import explanation  # noqa: E402
 
@@ -60,7 +59,8 @@ def answers(compiler: str, paths: Sequence[Path], folder: Path) -> list[Answer]:
     given: list[Answer] = []
     while len(given) < len(paths):
         rest = paths[len(given) :]
-        command = ["-m", "dsl", "--device", "emulator", "--compiler", compiler, HERE / "batch.py", "--", folder, *rest]
+        command = ["-m", "dsl", "--device", "emulator", "--compiler", compiler, HERE / "batch.py", "--", "run"]
+        command += [folder, *rest]
         try:
             done = fork_server.run(command, cwd=folder, timeout=LIMIT_S + 10 * len(rest))
             died = f"died: status {done.returncode} {done.stderr[-500:]}"
@@ -70,6 +70,17 @@ def answers(compiler: str, paths: Sequence[Path], folder: Path) -> list[Answer]:
         if len(given) < len(paths) and (len(paths) - len(given) == len(rest) or not isinstance(given[-1], str)):
             given.append(died)
     return given
+
+
+def expected(paths: Sequence[Path], folder: Path) -> list[dict[str, np.ndarray]]:
+    """What numpy computes of each program; in another process, for programs import `cutlass`."""
+    folder.mkdir()
+    fork_server.run([HERE / "batch.py", "expected", folder, *paths], cwd=folder, check=True)
+    given = {path: written(folder / path.stem) for path in paths}
+    for path, arrays in given.items():
+        if not isinstance(arrays, dict):
+            raise RuntimeError(f"{path.read_text()}\nexpected(): {arrays}")
+    return list(given.values())
 
 
 def written(path: Path) -> Answer | None:
@@ -121,7 +132,7 @@ def check(texts: Sequence[str]) -> list[Finding | None]:
         folder = Path(name)
         paths = [write(text, folder) for text in texts]
         ours, theirs = (answers(COMPILERS[side], paths, folder / side) for side in COMPILERS)
-        return [judge(load(path).expected(), *pair) for path, *pair in zip(paths, ours, theirs)]
+        return list(map(judge, expected(paths, folder / "numpy"), ours, theirs))
 
 
 class Run:

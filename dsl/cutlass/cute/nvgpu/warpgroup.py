@@ -1,5 +1,6 @@
 """`cutlass.cute.nvgpu.warpgroup`: matrix operations of a warpgroup."""
 
+from dsl.core.diagnosis.author_traceback import stripped as _stripped
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.gpu.wgmma import commit_group, fence, wait_group
 from dsl.tile import major as _major
@@ -29,6 +30,7 @@ __all__ = [
 _refused = _refuser("cutlass.cute.nvgpu.warpgroup")
 
 
+@_stripped
 def __getattr__(name: str) -> object:
     """`OperandMajorMode` is of `cute.nvgpu`; upstream has it here too, and does not list it."""
     return _major.OperandMajorMode if name == "OperandMajorMode" else _refused(name)
