@@ -70,6 +70,7 @@ def calls(family, size: int, folder: Path, monkeypatch) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_twice_the_program_takes_twice_the_calls(family, tmp_path, monkeypatch):
     with warnings.catch_warnings():

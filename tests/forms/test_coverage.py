@@ -1,10 +1,13 @@
 """Every row of the instruction table has a form, or a reason why it has none."""
 
+import pytest
+
 from dsl.emulator.emit import isa
 from dsl.forms import coverage
 from dsl.forms.form import Form
 
 
+@pytest.mark.slow
 def test_every_row_has_a_form_or_a_reason():
     rows = coverage.every_form_by_row()
     without = {opcode for opcode, of_opcode in isa.ROWS.items() for row in of_opcode if id(row) not in rows}

@@ -22,6 +22,7 @@ def test_each_form_is_there_once_and_has_whole_blocks(forms):
     assert all(form.count % BLOCK == 0 and len({len(each) for each in form.operands}) == 1 for form in forms)
 
 
+@pytest.mark.slow
 def test_the_emulator_takes_every_form(forms):
     for form in forms:
         emulator.load(form.ptx)

@@ -58,6 +58,7 @@ def test_a_failing_program_is_made_simpler():
     assert (text, taken) == ("0 c 0", [0, 2, 0])
 
 
+@pytest.mark.slow
 def test_a_wrong_kernel_is_found(tmp_path):
     """A copy that leaves an element out differs from numpy under both compilers."""
     text = run.KINDS["copies"](Choices("copies 7 0"))
@@ -73,6 +74,7 @@ def test_a_known_difference_is_named_only_for_its_programs():
     assert explanation("warpgroup.MmaI8Op(a, RMEM)", "ours refuses", told) is None
 
 
+@pytest.mark.slow
 def test_the_command_prints_its_counts(tmp_path, capsys):
     status = run.main(["--kind", "pipelines", "--programs", "1", "--seed", "7", "--repros", str(tmp_path)])
     assert status == 0 and not list(tmp_path.iterdir())

@@ -98,6 +98,7 @@ STALE = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("why", STALE)
 def test_stale_results_are_told_and_not_accepted(write, project, said, why):
     write(VALUE % 2)

@@ -189,6 +189,7 @@ def test_corrupt_golden_fails_alone(pytester, accepted):
     )
 
 
+@pytest.mark.slow
 def test_unused_goldens_fail_unless_their_file_was_narrowed(pytester, accepted):
     folder = accepted(one=(TWICE, WIDTHS), two=give("np.zeros(1)"))
     stale = folder / "goldens/one/width=9.json"
@@ -419,6 +420,7 @@ def test_disabled_the_plugin_does_nothing(pytester, repros):
     assert result.ret == 5
 
 
+@pytest.mark.slow
 def test_one_id_everywhere(pytester, repros, accepted, capsys, monkeypatch):
     """What pytest prints of a case is taken by pytest itself, by -k and by every command of repro."""
     accepted(one=(TWICE, WIDTHS), two=(TWICE, WIDTHS))

@@ -17,6 +17,7 @@ HERE = Path(harness.__file__).parent
 BESIDE_A_REPRO = {"replay.py", "runner.py", "supervisor.py", "agent.py", "remote_env.py"}  # print nothing of others'
 
 
+@pytest.mark.slow
 def test_no_character_that_a_terminal_obeys_or_nobody_sees():
     """Over all of Unicode: what is left is visible, a space, a tab or a line's end; the rest is ASCII that names it."""
     every = [chr(code) for code in range(sys.maxunicode + 1)]

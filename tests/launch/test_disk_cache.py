@@ -290,6 +290,7 @@ print(hits)
 """
 
 
+@pytest.mark.slow
 def test_many_processes_at_once(tmp_path):
     """Eight processes write, read and drop entries of one folder that is too small for them."""
     running = [

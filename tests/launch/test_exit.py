@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 # What is kept, and where: objects that the interpreter itself holds outlive every module's names.
 KEPT = {
     "compiled": "cute.compile(host, a)",
@@ -54,6 +56,7 @@ sys.displayhook = lambda *_, kept=kept: None
 """
 
 
+@pytest.mark.slow
 def test_the_end_of_a_process_is_silent(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM.format(kept=", ".join(KEPT.values()), count=len(KEPT)))

@@ -120,6 +120,7 @@ ENDS = {
 }
 
 
+@pytest.mark.slow
 def test_a_module_that_ends_the_compiler_is_a_report():
     """Each as a kernel and, as long as the text makes one, as a host function; the next compiles."""
     for text, words in ENDS.items():
@@ -297,6 +298,7 @@ def test_no_plain_module_ends_the_compiler():
     assert compiled > 10 and refused > 10
 
 
+@pytest.mark.slow
 def test_a_long_kernel_is_the_last_work_of_its_child():
     """LLVM cannot take the option back that it was compiled with."""
     loads = "\n".join(

@@ -63,6 +63,7 @@ def test_shared_memory_is_shared(run):
     assert (out == (31 - np.arange(32)) ** 2).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "in_bytes, alignment, before", [(True, 1024, 0), (False, 1024, 0), (False, 16, 0), (False, 16, 48)]
 )

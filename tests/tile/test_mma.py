@@ -71,6 +71,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_gemm_multiplies(run, aligned, case):
     make, layout, permutation = CASES[case]
@@ -102,6 +103,7 @@ def test_gemm_multiplies(run, aligned, case):
     assert np.array_equal(given[2].astype(np.float64), (a_values @ b_values.T + c_values).astype(KEPT[acc]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "count, transpose, swizzled",
     [(1, False, False), (1, True, True), (2, True, False), (2, False, True), (4, False, True), (4, True, True)],

@@ -85,6 +85,7 @@ def visited(run, loops: list[str], name: str) -> list[list[int]]:
     return [row[1 : 1 + row[0]].tolist() for row in array]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:VECTORIZED_ONE_BY_ONE")
 @pytest.mark.parametrize("loops", [SAMPLE, STATIC], ids=["at run time", "while compiling"])
 def test_a_loop_visits_what_range_visits(run, loops):

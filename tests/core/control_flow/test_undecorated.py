@@ -198,6 +198,7 @@ HELPERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("helper", HELPERS, ids=lambda helper: inspect.getsource(helper).split("(")[0].strip()[:20])
 def test_every_mix_of_static_and_dynamic_arguments_is_pythons(helper):
     @cute.jit

@@ -55,6 +55,7 @@ def public(space) -> list[str]:
     return [name for name in vars(space) if not name.startswith("_")]
 
 
+@pytest.mark.slow
 def test_every_name_of_every_module_is_found_from_a_misspelling():
     rng, tried = random.Random(7), 0
     for spelt, module in MODULES.items():

@@ -112,6 +112,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, numbers, bounds, dtype", CASES)
 def test_is_within_its_bound(name, numbers, bounds, dtype):
     signed = () if numbers is evenly else (not name.startswith("log"),)

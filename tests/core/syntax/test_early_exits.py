@@ -193,6 +193,7 @@ def python_value(source: str, name: str, a: int, b: int) -> int:
     return namespace[name](Wrapping(a), Wrapping(b))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_random_programs_agree_with_python(seed):

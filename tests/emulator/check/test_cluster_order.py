@@ -181,6 +181,7 @@ def test_the_wrong_one_of_a_pair_is_found(machine, name, wrong, right, kind, tex
     assert any(each in str(fault) for each in text.split("|")), str(fault)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("name, wrong, right, kind, text", PAIRS, ids=[row[0] for row in PAIRS])

@@ -126,14 +126,14 @@ NAMES = {"total": "sum"}
 
 
 CHECKS = {"": (), "checked": ("race", "undefined")}
-# Each program in three schedules, with checks and without; a product takes seconds to check.
+# Each program in three schedules, with checks and without.
 RUNS = [
     pytest.param(
         program,
         seed,
         checks,
         id=f"{program.__name__}-{seed}-{name}",
-        marks=[pytest.mark.slow] if program is matmul and seed and checks else [],
+        marks=[pytest.mark.slow] if seed and checks else [],
     )
     for name, checks in CHECKS.items()
     for seed in range(3)

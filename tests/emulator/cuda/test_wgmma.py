@@ -30,6 +30,7 @@ def numbers(shape: tuple, kind: str, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(low, high, shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     "name, a_kind, b_kind, k, sign",

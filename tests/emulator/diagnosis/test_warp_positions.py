@@ -71,6 +71,7 @@ def test_each_warp_is_named_with_its_line(name):
     assert [line.strip() for line in lines[start + 1 :]] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"seed": 3}, {"checks": ("race", "undefined")}])
 def test_the_loop_is_named_whatever_the_kernel_became(options):
     """Regions, a loop over threads, coroutines; several blocks."""

@@ -209,6 +209,7 @@ def constants(kind: str, in_registers: bool = False) -> str:
     return ", 1, 1" + (", 0" * (2 - in_registers) if BYTES[kind] == 2 else "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("types", TYPES, ids="-".join)
 def test_every_type_is_a_product(machine, types):
     """A from registers and from shared memory; N as the ISA has it, two of them for each type."""
@@ -226,6 +227,7 @@ def test_every_type_is_a_product(machine, types):
             assert np.array_equal(given, expected), (form, in_registers is not None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", SIZES)
 def test_every_size_is_a_product(machine, n):
     form = (n, "bf16", "bf16", "f32")

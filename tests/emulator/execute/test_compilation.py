@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dsl import emulator
@@ -37,6 +38,7 @@ def kernel(instructions: list[str]) -> str:
     )
 
 
+@pytest.mark.slow
 @given(st.lists(INSTRUCTION, min_size=1, max_size=10), st.integers(0, 2**32 - 1))
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 def test_optimisation_changes_no_bit(instructions, seed):

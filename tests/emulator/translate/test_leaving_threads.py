@@ -9,6 +9,7 @@ import pytest
 from tests.emulator.translate.both_ways import Pair
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 1, 5, 63, 64, 65, 200])
 @pytest.mark.parametrize("block", [64, (8, 8, 1), (4, 4, 4)])
 def test_threads_past_n_leave_first(n, block):

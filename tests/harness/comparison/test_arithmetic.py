@@ -129,6 +129,7 @@ def run():
 """
 
 
+@pytest.mark.slow
 def test_from_a_kernel_to_status(write, tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.chdir(tmp_path)

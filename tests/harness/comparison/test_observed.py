@@ -61,6 +61,7 @@ def test_runs_must_agree_where_nothing_else_is_allowed(said):
     assert "`r` differs from another run of the same program in 2 of 2 elements" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "allowed", "holds"),
     [

@@ -121,6 +121,7 @@ def test_a_machine_is_no_verdict(write, tmp_path, disks, on_host, place):
             transport.close()
 
 
+@pytest.mark.slow
 def test_a_declared_package_is_one_command_away(tmp_path, embedded, monkeypatch):
     """What the block declares and is not installed: the command that has uv bring it for this run."""
     monkeypatch.chdir(tmp_path)

@@ -140,6 +140,7 @@ print((after.ru_maxrss - before.ru_maxrss) >> 10, after.ru_utime - before.ru_uti
 """
 
 
+@pytest.mark.slow
 def test_a_small_frame_takes_no_large_memory():
     """10 MB that a parser would make gigabytes of."""
     source = Path(__file__).read_text()

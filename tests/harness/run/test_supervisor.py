@@ -169,6 +169,7 @@ RETURNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("returned", RETURNS)
 def test_what_run_may_not_return(outcome_of, tmp_path, returned):
     outcome = outcome_of(f"import numpy as np\ndef run():\n    return {returned}")

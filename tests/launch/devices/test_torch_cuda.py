@@ -160,6 +160,7 @@ def test_nothing_stays_behind():
             torch.ones(4, device="cuda")
 
 
+@pytest.mark.slow
 def test_torch_is_mapped_when_it_is_imported_later():
     program = """if True:
         import sys

@@ -135,6 +135,7 @@ def test_what_graphs_do_not_have_is_refused_by_name(double):
         graph.capture_begin(capture_error_mode="strict")
 
 
+@pytest.mark.slow
 def test_compiled_functions_run_uncompiled(double):
     @torch.library.custom_op("graphs_test::twice", mutates_args=(), device_types="cuda")
     def twice(x: torch.Tensor) -> torch.Tensor:
