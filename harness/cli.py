@@ -19,7 +19,7 @@ from harness import commands as record_commands
 from harness.claim import case_id, findings
 from harness.claim.repro_file import Case, Repro, ReproError, Value, is_repro, label, read, short
 from harness.errors import NoDevice, UsageError
-from harness.fleet import command as fleet_command
+from harness.fleet import BUSY_HELP, BUSY_WAYS, command as fleet_command
 from harness.session import Session, as_data
 from harness.terminal import say
 
@@ -156,12 +156,7 @@ def _parser() -> argparse.ArgumentParser:
         help="run there: embedded (the emulator, default), local (this machine's GPU), a host of ssh_config, GPUs of "
         "one (p1:0-7), a pool of pyproject.toml (pool:NAME), or jobs of Slurm (slurm:PARTITION)",
     )
-    run.add_argument(
-        "--busy",
-        choices=("wait", "share", "skip"),
-        default="wait",
-        help="a GPU that another run holds: wait for it (default), share it, or skip it and use the others",
-    )
+    run.add_argument("--busy", choices=BUSY_WAYS, default="wait", help=BUSY_HELP)
     _add_settings(run)
     run.add_argument(
         "--compiler",

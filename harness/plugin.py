@@ -14,6 +14,7 @@ import pytest
 
 from harness.claim import case_id
 from harness.claim.case_id import CaseId
+from harness.fleet import BUSY_HELP, BUSY_WAYS
 from harness.terminal import printable
 
 if TYPE_CHECKING:
@@ -41,12 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "GPUs of one (p1:0-7), a pool of pyproject.toml (pool:NAME) or jobs of Slurm (slurm:PARTITION), over whose "
         "GPUs they are spread; repeatable: everything on each",
     )
-    group.addoption(
-        "--gpu-busy",
-        choices=("wait", "share", "skip"),
-        default="wait",
-        help="a GPU that another run holds: wait for it (default), share it, or skip it and use the others",
-    )
+    group.addoption("--gpu-busy", choices=BUSY_WAYS, default="wait", help=BUSY_HELP)
     group.addoption(
         "--gpu-set",
         action="append",

@@ -57,18 +57,19 @@ def version(tool: str) -> str:
 
 def assemble(ptx: str, arch: str = "sm_90a", options: Sequence[str] = ()) -> bytes:
     """The cubin ptxas makes of `ptx`, given `options` too. Raises ToolMissing, or ToolRejected with ptxas' text."""
-    with tempfile.TemporaryDirectory(prefix="dsl-ptxas-") as folder:
-        Path(folder, "kernel.ptx").write_text(ptx)
-        _run(folder, "ptxas", f"-arch={arch}", "kernel.ptx", "-o", "kernel.cubin", *options)
-        return Path(folder, "kernel.cubin").read_bytes()
+    return _assembled(ptx, arch, options)[0]
 
 
 def assemble_verbose(ptx: str, arch: str) -> tuple[bytes, str]:
     """The cubin, and what ptxas says of registers, stack and spills. Raises as `assemble` does."""
+    return _assembled(ptx, arch, ["-v"])
+
+
+def _assembled(ptx: str, arch: str, options: Sequence[str]) -> tuple[bytes, str]:
     with tempfile.TemporaryDirectory(prefix="dsl-ptxas-") as folder:
         Path(folder, "kernel.ptx").write_text(ptx)
-        log = _run(folder, "ptxas", f"-arch={arch}", "-v", "kernel.ptx", "-o", "kernel.cubin")
-        return Path(folder, "kernel.cubin").read_bytes(), log
+        done = _run(folder, "ptxas", f"-arch={arch}", "kernel.ptx", "-o", "kernel.cubin", *options)
+        return Path(folder, "kernel.cubin").read_bytes(), done.stdout + done.stderr
 
 
 def disassemble(cubin: bytes, options: Sequence[str] | None = None) -> str:
@@ -76,11 +77,11 @@ def disassemble(cubin: bytes, options: Sequence[str] | None = None) -> str:
     with tempfile.TemporaryDirectory(prefix="dsl-nvdisasm-") as folder:
         Path(folder, "kernel.cubin").write_bytes(cubin)
         arguments = ("-c", "-ndf") if options is None else options  # no data flow analysis: faster
-        return _run(folder, "nvdisasm", *arguments, "kernel.cubin")
+        return _run(folder, "nvdisasm", *arguments, "kernel.cubin").stdout
 
 
-def _run(folder: str, tool: str, *arguments: str) -> str:
+def _run(folder: str, tool: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run([find(tool), *arguments], cwd=folder, capture_output=True, text=True)
     if done.returncode:
         raise ToolRejected(tool, (done.stderr + done.stdout).strip())
-    return done.stdout + (done.stderr if "-v" in arguments else "")
+    return done

@@ -13,6 +13,7 @@ from dsl.core.number.dtypes import Int8, Numeric
 from dsl.core.number.pointer import AddressSpace, Pointer, natural_alignment, span_bytes
 from dsl.core.phrase import shown
 from dsl.layout import ComposedLayout, Layout, Swizzle
+from dsl.layout.int_tuple import round_up
 from dsl.tile.region import REGION_ALIGNMENT_BYTES, region_start
 from dsl.tile.struct import Storage, struct
 from dsl.tile.swizzled import swizzled_layout
@@ -146,19 +147,15 @@ def _place(kernel: trace.KernelTrace, size_bytes: int, alignment_bytes: int, par
     """Where `size_bytes` go: behind all others, or, reserved ones, into a gap that an alignment has left before."""
     if partition == SmemPartition.RESERVED:
         for i, (start_bytes, end_bytes) in enumerate(kernel.smem_gaps):
-            aligned = _aligned(start_bytes, alignment_bytes)
+            aligned = round_up(start_bytes, alignment_bytes)
             if aligned + size_bytes <= end_bytes:
                 kernel.smem_gaps[i] = (aligned + size_bytes, end_bytes)
                 return aligned
-    aligned = _aligned(kernel.smem_bytes, alignment_bytes)
+    aligned = round_up(kernel.smem_bytes, alignment_bytes)
     if aligned > kernel.smem_bytes:
         kernel.smem_gaps.append((kernel.smem_bytes, aligned))
     kernel.allocated(aligned + size_bytes)
     return aligned
-
-
-def _aligned(offset_bytes: int, alignment_bytes: int) -> int:
-    return -(-offset_bytes // alignment_bytes) * alignment_bytes
 
 
 def get_dyn_smem(element_type: type[Numeric], alignment: int | None = None) -> Pointer:

@@ -19,7 +19,6 @@ from harness.terminal import printable
 
 MOST_LOSSES = 2  # of slots in which a case was running: it may be what loses them
 MOST_RECALLS = 5
-BUSY_WAYS = ("wait", "share", "skip")
 PATIENCE_S = 600.0  # for a GPU that another run holds
 LOOK_S = 1.0  # for it in one call, after which the case goes back to the others
 CLOSE_S = 15.0

@@ -54,7 +54,7 @@ class _Look:
         remote: Any = self.host.connect()
         slots = SshHost(Member(f"{self.host.name}:all", self.host.name, ()), remote, self.host)
         try:
-            self.rows, self.why = remote.devices(hosts._PROBE, hosts.PROBE_TIMEOUT_S, slots._variables())
+            self.rows, self.why = remote.devices(hosts.PROBE, hosts.PROBE_TIMEOUT_S, slots.probe_variables())
         except LinkDown as error:
             self.failure = str(error)
         finally:

@@ -161,7 +161,7 @@ class SlurmPartition:
             remote.open()
             return emulated
         visible = {**self.host.settings.env, "CUDA_VISIBLE_DEVICES": ",".join(gpus)}
-        rows, why = remote.devices(hosts._PROBE, hosts.PROBE_TIMEOUT_S, visible)
+        rows, why = remote.devices(hosts.PROBE, hosts.PROBE_TIMEOUT_S, visible)
         if not rows and self.host.settings.device == "cuda":
             raise LinkDown(f"{row.node} has no CUDA device that can be used: {why}")
         if rows and len(rows) != len(gpus):

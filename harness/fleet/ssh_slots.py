@@ -15,6 +15,7 @@ from harness.fleet.targets import Member
 from harness.host import hosts
 from harness.host.connection import Remote
 from harness.host.hosts import Host
+from harness.run.gpu_lock import device_name
 from harness.run.transport import LinkDown
 
 
@@ -37,7 +38,7 @@ class SshHost:
         if settings.device == "emulator" and self.member.gpus is None:
             self.remote.open()
             return self._emulated()
-        rows, why = self.remote.devices(hosts._PROBE, hosts.PROBE_TIMEOUT_S, self._variables())
+        rows, why = self.remote.devices(hosts.PROBE, hosts.PROBE_TIMEOUT_S, self.probe_variables())
         gpus = [facts for facts, _ in rows]
         if self.member.gpus is None:
             if gpus:
@@ -51,11 +52,15 @@ class SshHost:
                 f"fix: write `{self.host.name}`, which then runs on the emulator there"
             )
         return [
-            self._slot(f"{self.host.name}:{number}", gpus[number], {"CUDA_VISIBLE_DEVICES": visible(gpus[number])})
+            self._slot(
+                f"{self.host.name}:{number}",
+                gpus[number],
+                {"CUDA_VISIBLE_DEVICES": device_name(str(gpus[number]["uuid"]))},
+            )
             for number in self._chosen(len(gpus))
         ]
 
-    def _variables(self) -> dict[str, str]:
+    def probe_variables(self) -> dict[str, str]:
         """For the probe: numbers are those of nvidia-smi where GPUs are named."""
         settings = self.host.settings
         return settings.variables if self.member.gpus is None else {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", **settings.env}
@@ -84,9 +89,3 @@ class SshHost:
 
     def _revive(self) -> None:
         self.remote.open()
-
-
-def visible(facts: dict[str, Any]) -> str:
-    """A GPU's UUID as CUDA_VISIBLE_DEVICES takes it."""
-    digits = str(facts["uuid"])
-    return "GPU-" + "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

@@ -25,7 +25,7 @@ def examine(host: Host, fix: bool, prune_s: float | None = None) -> tuple[list[s
         transport.open()
         connect_s = time.monotonic() - started
         answer = transport.doctor(fix, prune_s)
-        facts, why = transport.device(hosts._PROBE, hosts.PROBE_TIMEOUT_S)
+        facts, why = transport.device(hosts.PROBE, hosts.PROBE_TIMEOUT_S)
         lack = transport.lacks(bool(facts) and host.settings.device != "emulator")
     finally:
         transport.close()

@@ -150,7 +150,7 @@ def _embedded(note: Callable[[str], None] | None = None) -> Host:
 
 
 def _local(note: Callable[[str], None] | None = None) -> Host:
-    probe = [sys.executable, "-c", _PROBE]
+    probe = [sys.executable, "-c", PROBE]
     try:
         done = subprocess.run(probe, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
@@ -167,7 +167,7 @@ def _local(note: Callable[[str], None] | None = None) -> Host:
 _HOSTS = {"embedded": _embedded, "local": _local}
 
 # Run in a process of its own: one that has initialised CUDA can no longer fork.
-_PROBE = """
+PROBE = """
 import ctypes, json, sys
 try:
     cuda = ctypes.CDLL("libcuda.so.1")

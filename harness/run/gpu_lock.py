@@ -185,6 +185,11 @@ class _Process(ctypes.Structure):
 _library: Any = None  # NVML, started; False where there is none
 
 
+def device_name(uuid: str) -> str:
+    """A GPU as CUDA_VISIBLE_DEVICES and NVML name it. `uuid`: 32 digits."""
+    return "GPU-" + "-".join((uuid[:8], uuid[8:12], uuid[12:16], uuid[16:20], uuid[20:]))
+
+
 def processes(uuid: str) -> list:
     """The ids of processes that compute on a GPU; none where the driver does not tell. `uuid`: 32 digits."""
     library = _nvml()
@@ -194,9 +199,8 @@ def processes(uuid: str) -> list:
     )
     if find is None or listing is None:
         return []
-    name = "GPU-" + "-".join((uuid[:8], uuid[8:12], uuid[12:16], uuid[16:20], uuid[20:]))
     device, count, rows = ctypes.c_void_p(), ctypes.c_uint(_MOST_PROCESSES), (_Process * _MOST_PROCESSES)()
-    if find(name.encode(), ctypes.byref(device)) or listing(device, ctypes.byref(count), rows):
+    if find(device_name(uuid).encode(), ctypes.byref(device)) or listing(device, ctypes.byref(count), rows):
         return []
     return [row.pid for row in rows[: count.value]]
 

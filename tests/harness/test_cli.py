@@ -134,7 +134,7 @@ def test_a_crash_and_an_infra_failure(write, capsys):
 
 
 def test_a_host_without_a_device_is_no_verdict(write, capsys, monkeypatch):
-    monkeypatch.setattr(hosts, "_PROBE", "raise SystemExit('the driver sees no device')")
+    monkeypatch.setattr(hosts, "PROBE", "raise SystemExit('the driver sees no device')")
     write(TWICE, WIDTHS)
     assert main(["run", "repros/one.py", "--host", "local"]) == 3
     assert "no CUDA device that can be used: the driver sees no device\n" in capsys.readouterr().err

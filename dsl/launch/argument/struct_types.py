@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from dsl.core import trace
 from dsl.core.ir import mlir
+from dsl.layout.int_tuple import round_up
 
 LETTERS = {str(type_): letter for letter, type_ in trace.SLOT_TYPES.items()} | {
     "i1": "?",
@@ -45,7 +46,7 @@ def _members(type_: Any, offset_bytes: int, path: tuple[int, ...]) -> Iterator[M
         yield Member(str(type_), offset_bytes, path)
         return
     for index, part in enumerate(_body(type_)):
-        offset_bytes = _aligned(offset_bytes, _extent(part)[1])
+        offset_bytes = round_up(offset_bytes, _extent(part)[1])
         yield from _members(part, offset_bytes, (*path, index))
         offset_bytes += _extent(part)[0]
 
@@ -64,12 +65,8 @@ def _extent(type_: Any) -> tuple[int, int]:
     size, alignment = 0, 1
     for part in _body(type_):
         part_size, part_alignment = _extent(part)
-        size, alignment = _aligned(size, part_alignment) + part_size, max(alignment, part_alignment)
-    return _aligned(size, alignment), alignment
-
-
-def _aligned(offset_bytes: int, alignment: int) -> int:
-    return -(-offset_bytes // alignment) * alignment
+        size, alignment = round_up(size, part_alignment) + part_size, max(alignment, part_alignment)
+    return round_up(size, alignment), alignment
 
 
 def assembled(type_: str, values: Iterator[mlir.Value]) -> mlir.Value:

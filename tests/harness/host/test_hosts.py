@@ -14,7 +14,7 @@ def test_embedded_needs_nothing():
 
 def test_local_without_a_driver_says_so(monkeypatch):
     probe = "raise SystemExit('there is no NVIDIA driver (libcuda.so.1: cannot open shared object file)')"
-    monkeypatch.setattr(hosts, "_PROBE", probe)
+    monkeypatch.setattr(hosts, "PROBE", probe)
     with pytest.raises(NoDevice) as error:
         resolve("local")
     assert str(error.value) == (
