@@ -110,11 +110,7 @@ def test_one_kernel_at_a_time():
         figures(LOG, "")
 
 
-def test_what_the_tools_print_is_read():
-    try:
-        sass.find("ptxas"), sass.find("nvdisasm")
-    except sass.ToolMissing as missing:
-        pytest.skip(str(missing))
+def test_what_the_tools_print_is_read(ptxas_path):
     body = "\n".join(["ld.global.v4.f32 {%a, %b, %c, %d}, [%p];", "st.global.f32 [%p], %a;", "ret;"])
     ptx = (
         ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 x)\n{\n"

@@ -17,6 +17,7 @@ from harness.fleet.engine import Engine, Events, Task
 from harness.fleet.slurm_slots import SlurmPartition
 from harness.host.hosts import Host
 from harness.host.settings import Settings
+from tests.conftest import missing
 from tests.harness.conftest import wait_until
 from tests.harness.fleet import slurm_cluster
 
@@ -30,9 +31,10 @@ def run(case):
 
 @pytest.fixture(scope="module")
 def cluster():
-    lacks = slurm_cluster.missing()
-    if lacks or os.getuid() != 0:
-        pytest.skip(f"there is no {lacks[0]}: {slurm_cluster.INSTALL}" if lacks else "only root can start a Slurm")
+    if lacks := slurm_cluster.missing():
+        missing(f"there is no {lacks[0]}: {slurm_cluster.INSTALL}")
+    if os.getuid() != 0:
+        pytest.skip("only root can start a Slurm")
     folder = Path(tempfile.mkdtemp(prefix="gpu-repro-slurm-"))
     folder.chmod(0o755)
     one = slurm_cluster.Cluster(folder)
