@@ -27,7 +27,8 @@ import tempfile
 from pathlib import Path
 
 from dsl.lower import sass
-from dsl.lower.code_figures import Figures, figures
+from harness.reporting import code_figures
+from harness.reporting.code_figures import COLUMNS, Figures, figures
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPILERS = ("embedded", "nvidia")
@@ -194,30 +195,6 @@ def _figures(file: Path, target: str) -> Figures:
     return found
 
 
-COLUMNS = ("registers", "stack", "spills", "instructions", "loop", "mma", "memory")
-
-
-def _row(each: Figures) -> tuple[int, ...]:
-    memory = sum(each.memory.values())
-    return (each.registers, each.stack_bytes, each.spill_bytes, each.instructions, each.loop, each.matrix, memory)
-
-
-def worse(ours: Figures, theirs: Figures) -> list[str]:
-    """The columns in which ours is above the bar."""
-    slack = {"registers": 4, "stack": 0, "spills": 0}
-    return [
-        name
-        for name, mine, other in zip(COLUMNS, _row(ours), _row(theirs))
-        if mine > other + slack.get(name, other * 0.03)
-    ]
-
-
-def _widths(ours: Figures, theirs: Figures) -> str:
-    """The memory instructions that differ in number, as `LDG.128 4/8`."""
-    kinds = sorted({*ours.memory, *theirs.memory})
-    return ", ".join(f"{k} {ours.memory[k]}/{theirs.memory[k]}" for k in kinds if ours.memory[k] != theirs.memory[k])
-
-
 def _print(chosen: list[Kernel], folder: Path, markdown: bool) -> list[str]:
     """Print the table; the kernels that are not in it, each with the last words of its compiler."""
     heads = ("kernel", "target", *COLUMNS, "worse", "memory that differs")
@@ -229,8 +206,9 @@ def _print(chosen: list[Kernel], folder: Path, markdown: bool) -> list[str]:
                 absent += [f"no {file.name}:\n{_last_words(file)}" for file in missing]
                 continue
             ours, theirs = (_figures(file, target) for file in files)
-            pairs = [f"{mine} / {other}" for mine, other in zip(_row(ours), _row(theirs))]
-            cells = (*pairs, ", ".join(worse(ours, theirs)), _widths(ours, theirs))
+            pairs = [f"{mine} / {other}" for mine, other in zip(code_figures.row(ours), code_figures.row(theirs))]
+            memory = [f"{kind} {mine}/{other}" for kind, mine, other in code_figures.differing_memory(ours, theirs)]
+            cells = (*pairs, ", ".join(code_figures.worse(ours, theirs)), ", ".join(memory))
             rows.append((kernel.name, target, *cells))
     print(f"ours / NVIDIA's, ptxas {sass.version('ptxas')}\n")
     if markdown:

@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 from harness import store
 from harness.reporting import page_diff
-from harness.reporting.page_model import ATTENTION, STATES, Cell, Claim, Column, Output, Past, Report, Run
+from harness.reporting.page_model import ATTENTION, STATES, BothCodes, Cell, Claim, Column, Output, Past, Report, Run
 from harness.terminal import printable
 
 SHOWN_ATTENTION = 10  # at once; the rest unfolds
@@ -34,7 +34,8 @@ SHOWN_HISTORY = 40  # stretches of equal runs, the newest
 
 def render(report: Report) -> str:
     """The file's text. 300 claims x 12 columns: see benchmarks/report.py."""
-    style, drawing, script = _ours("page.css"), _ours("page_cell.js") + _ours("page_claim.js"), _ours("page.js")
+    style, script = _ours("page.css"), _ours("page.js")
+    drawing = "".join(map(_ours, ("page_cell.js", "page_code.js", "page_claim.js")))
     claims = dict(enumerate(report.claims))
     fragments = {
         (cell.claim, cell.column): fragment(claims[cell.claim], report.columns[cell.column]) for cell in report.cells
@@ -332,6 +333,7 @@ def _data(report: Report, fragments: dict[tuple[int, int], str]) -> dict[str, An
     """See page_cell.js."""
     pools = _Pools()
     cells = {fragments[cell.claim, cell.column]: _page(cell, report, pools) for cell in report.cells}
+    both = [_both_codes(*one, pools) for one in report.both_codes]
     claims = [[visible(part) for part in (claim.text, claim.repro, claim.case)] for claim in report.claims]
     return {
         "claims": claims,
@@ -340,6 +342,7 @@ def _data(report: Report, fragments: dict[tuple[int, int], str]) -> dict[str, An
         "facts": pools.facts.values,
         "code": pools.code.values,
         "states": {state: list(told) for state, told in STATES.items()},
+        "both": both,
     }
 
 
@@ -377,6 +380,15 @@ def _page(cell: Cell, report: Report, pools: _Pools) -> dict[str, Any]:
         "tell": [[visible(part) for part in one] for one in cell.tell],
     }
     return {name: value for name, value in page.items() if value or name in ("claim", "column", "reason")}
+
+
+def _both_codes(claim: int, column: int, code: BothCodes, pools: _Pools) -> list[Any]:
+    """What page_code.js draws of a kernel that both compilers made."""
+    problem = pools.text(code.problem) if code.problem else None
+    number = None if code.problem else pools.code((code.our_sass, code.their_sass))
+    figures = [[figure.name, figure.ours, figure.theirs, int(figure.worse)] for figure in code.figures]
+    names = [pools.text(text) for text in (code.kernel, code.theirs, code.ptxas)]
+    return [claim, column, *names, figures, number, problem]
 
 
 def _output(output: Output) -> list[Any]:

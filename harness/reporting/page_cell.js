@@ -23,6 +23,10 @@ function ranges(numbers) {
   return found.map(([a, b]) => (a === b ? `${a}` : `${a}-${b}`)).join(", ");
 }
 
+function scrolling(label, ...children) {
+  return make("div", {class: "wide", tabindex: "0", role: "group", "aria-label": label}, ...children);
+}
+
 function drawCell(report, columns, cell, say) {
   const T = (number) => report.texts[number];
   const bdi = (text) => make("bdi", {}, text);
@@ -31,10 +35,6 @@ function drawCell(report, columns, cell, say) {
     ...text.split(/`([^`]+)`/).map((part, at) => (at % 2 ? make("code", {}, part) : part)));
   const heading = (...parts) => make("h3", {}, ...parts);
   const moment = (date) => make("time", {datetime: date}, date.slice(0, 19).replace("T", " "));
-
-  function scrolling(label, ...children) {
-    return make("div", {class: "wide", tabindex: "0", role: "group", "aria-label": label}, ...children);
-  }
 
   function table(name, caption, heads, body) {
     const head = make("tr", {}, ...heads.map((text) => make("th", {scope: "col"}, text)));
@@ -161,58 +161,11 @@ function drawCell(report, columns, cell, say) {
   }
 
   // --- code: two columns, only hunks that changed -------------------------------------------------------------------
-  // What differs in a pair of lines: whole words between their common beginning and end.
-  function sides(good, now) {
-    const a = good.match(/\w+|\W/g) || [], b = now.match(/\w+|\W/g) || [];
-    let head = 0, tail = 0;
-    while (head < Math.min(a.length, b.length) && a[head] === b[head]) head += 1;
-    while (tail < Math.min(a.length, b.length) - head && a.at(-1 - tail) === b.at(-1 - tail)) tail += 1;
-    return [["del", a], ["ins", b]].map(([name, words]) => {
-      const middle = words.slice(head, words.length - tail).join("");
-      return [words.slice(0, head).join(""), middle ? make(name, {}, middle) : null,
-        words.slice(words.length - tail).join("")];
-    });
-  }
-
-  // kind: the word that is read out, and (mark, class) of the left and of the right side
-  const KINDS = {
-    " ": ["", ["", ""], ["", ""]],
-    "~": ["renumbered", ["~", "renamed"], ["~", "renamed"]],
-    "!": ["changed", ["−", "removed"], ["+", "added"]],
-    "-": ["removed", ["−", "removed"], ["", ""]],
-    "+": ["added", ["", ""], ["+", "added"]],
-  };
-  function line([kind, a, good, b, now]) {
-    const [word, ...marks] = KINDS[kind];
-    const parts = kind === "!" ? sides(good, now) : [[good], [now]];
-    return make("tr", {}, ...[a, b].flatMap((number, side) => {
-      const [mark, name] = marks[side];
-      const spoken = mark ? [make("span", {class: "unseen"}, `${word}: `)] : [];
-      return [make("td", {class: `line ${name}`}, number ? `${mark} ${number}` : ""),
-        make("td", {class: name}, ...spoken, ...parts[side])];
-    }));
-  }
-
   function code() {
     return (cell.code || []).flatMap(([kind, kernel, number]) => {
-      const [hunks, changed, renamed, left] = report.code[number];
       const names = [T(cell.base_name), "newest"];
-      const renumbered = renamed ? `, ${renamed} only with other register or label numbers (~)` : "";
-      const told = `${counted(changed, "line")} changed${renumbered}`;
       const title = heading(`${kind} of `, make("code", {}, T(kernel)));
-      if (changed === undefined) {
-        const absent = hunks.map((side) => names[side]).join(" nor of the ");
-        return [title, make("p", {class: "hint"}, `It is not the same; the text of the ${absent} run was not kept.`)];
-      }
-      if (!hunks.length) return [title, make("p", {class: "hint"}, `${told}: the same code.`)];
-      const gap = () => make("tr", {class: "gap"}, make("td", {colspan: 4}, "⋯"));
-      const body = hunks.flatMap((hunk, at) => [...(at ? [gap()] : []), ...hunk.map(line)]);
-      const widths = ["n", null, "n", null].map((name) => make("col", {class: name}));
-      const head = names.map((name) => make("th", {scope: "colgroup", colspan: 2}, name));
-      const caption = make("caption", {}, told + (left ? `; ${counted(left, "more line")} not shown` : ""));
-      const drawn = make("table", {class: "diff"}, caption, make("colgroup", {}, ...widths),
-        make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body));
-      return [title, scrolling(`${kind} of ${T(kernel)}`, drawn)];
+      return [title, ...difference(report.code[number], names, `${kind} of ${T(kernel)}`)];
     });
   }
 

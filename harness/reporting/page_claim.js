@@ -1,5 +1,5 @@
 "use strict";
-// The page of one claim: what each of its cells said, as strips over time. Uses make, counted and the data of page_cell.js.
+// The page of one claim: what each of its cells said, as strips over time. Uses what page_cell.js and page_code.js have.
 
 // The cells of a repro's path, by case and column: [fragment, cell].
 function cellsOf(report, path) {
@@ -59,5 +59,6 @@ function drawClaim(report, columns, path) {
       make("table", {class: "claims"}, make("caption", {class: "unseen"}, "What each cell of this claim said over time"),
         make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", {scope: "col"}, head)))),
         make("tbody", {}, ...body))),
+    ...bothCodes(report, columns, path),
   ];
 }

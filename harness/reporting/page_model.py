@@ -133,14 +133,43 @@ class Cell:
     changed: str = ""
 
 
+class Figure(NamedTuple):
+    """How often something stands in the machine code of one kernel, of ours and of NVIDIA's compiler."""
+
+    name: str
+    ours: int
+    theirs: int
+    worse: bool = False
+
+
+@dataclass(frozen=True)
+class BothCodes:
+    """One kernel's SASS from both compilers, made by one ptxas. `theirs`: NVIDIA's compiler and its release.
+
+    problem: why there is none, with what to do about it.
+    """
+
+    kernel: str
+    theirs: str
+    ptxas: str = ""
+    figures: tuple[Figure, ...] = ()
+    our_sass: str = ""
+    their_sass: str = ""
+    problem: str = ""
+
+
 @dataclass(frozen=True)
 class Report:
-    """The whole page. Rows and columns stand in the order given; `title` names the project."""
+    """The whole page. Rows and columns stand in the order given; `title` names the project.
+
+    both_codes: (row, column, code) of kernels that both compilers made.
+    """
 
     title: str
     claims: tuple[Claim, ...]
     columns: tuple[Column, ...]
     cells: tuple[Cell, ...]
+    both_codes: tuple[tuple[int, int, BothCodes], ...] = ()
 
     @cached_property
     def newest(self) -> str:

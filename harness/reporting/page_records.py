@@ -14,14 +14,18 @@ from harness.claim.repro_file import ReproError, read
 from harness.records import differ, query, states
 from harness.records.cells import arithmetic
 from harness.records.index import Cell as Indexed, Index, Record
+from harness.reporting.both_codes import both_codes
 from harness.reporting.page_model import ATTENTION, Cell, Claim, Code, Column, Output, Past, Report, Run
 
 SHOWN_PAST = 200  # runs of a cell's history, the newest
 SHOWN_ROWS = 16  # of the elements of an output that differ
 
 
-def collect(index: Index, names: Sequence[str] = ()) -> Report:
-    """The report of these claims (all: none named), as `repro status` takes their names. Raises UsageError."""
+def collect(index: Index, names: Sequence[str] = (), machine_code: bool = True) -> Report:
+    """The report of these claims (all: none named), as `repro status` takes their names. Raises UsageError.
+
+    `machine_code`: whether kernels that both compilers made are given to ptxas, and their SASS is shown.
+    """
     cells = query.chosen(index, index.cells(), names)
     rows = sorted({(cell.claim, cell.case) for cell in cells}, key=_natural)
     columns = sorted({_column(cell) for cell in cells}, key=_place)
@@ -48,6 +52,10 @@ def collect(index: Index, names: Sequence[str] = ()) -> Report:
                 **_days(past[_place_of(cell)]),
             )
             for cell in cells
+        ),
+        tuple(
+            (row_of[cell.claim, cell.case], column_of[_column(cell)], code)
+            for cell, code in (both_codes(cells, records) if machine_code else ())
         ),
     )
 

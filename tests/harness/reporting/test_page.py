@@ -132,7 +132,7 @@ def test_the_page_asks_for_nothing():
 
 
 def test_the_scripts_draw_texts_only():
-    for name in ("page.js", "page_cell.js", "page_claim.js"):
+    for name in ("page.js", "page_cell.js", "page_code.js", "page_claim.js"):
         script = page._ours(name)
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|fetch\(|import\(", script)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from harness.reporting import page
-from harness.reporting.page_model import Cell, Claim, Code, Column, Output, Past, Report, Run
+from harness.reporting.page_model import BothCodes, Cell, Claim, Code, Column, Figure, Output, Past, Report, Run
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -175,7 +175,10 @@ def made():
     cells += [Cell(row, 1, "validated", "passed on H200", BAD, BAD, validated=BAD.date) for row in (1, 2)]
     cells += [Cell(3, 1, "stale", "the driver changed", GOOD, GOOD, validated=GOOD.date)]
     cells += [Cell(1, 2, "validated", "passed on B200", GOOD, GOOD, validated=GOOD.date)]
-    return Report("gpu-repro", claims, columns, tuple(cells))
+    figures = Figure("registers", 20, 12, True), Figure("instructions", 2, 2)
+    codes = BothCodes("k", "NVIDIA's 4.8.1", "13.5", figures, "IADD R1, R2\nEXIT\n", "IADD R1, R3\nFADD R2, R2\n")
+    missing = BothCodes("k", "NVIDIA's 4.8.1", problem=f"no `ptxas` {HOSTILE}")
+    return Report("gpu-repro", claims, columns, tuple(cells), ((2, 0, codes), (3, 0, missing)))
 
 
 @pytest.fixture
@@ -247,6 +250,19 @@ def test_what_a_cell_page_says(opened):
     )
     assert browser.ask("[...document.querySelectorAll('del, ins')].map((one) => one.textContent)") == ["1", "2"]
     assert browser.ask("document.title").startswith("regressed: A shuffle")
+
+
+@pytest.mark.slow
+def test_machine_code_of_both_compilers_on_the_page_of_a_claim(opened):
+    browser = opened("#" + page.claim_fragment(made().claims[2]))
+    browser.until("document.querySelector('#cell-title')")
+    browser.ask("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    heard = [name for role, name in nodes(browser) if role == "heading"]
+    assert heard[-3:] == ["Machine code of both compilers", "k trips=3 · sm_90", "k trips=8 · sm_90"]
+    text = browser.seen()
+    for said in ("ptxas 13.5", "registers\t20\t12\tabove the bar", "NVIDIA's 4.8.1", "SASS side by side",
+                 "1 line changed, 1 only with other register", "No SASS: no `ptxas`"):  # fmt: skip
+        assert said in text, said
 
 
 def test_an_emulator_only_predicts(opened):

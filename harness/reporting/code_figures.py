@@ -16,6 +16,8 @@ _STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) b
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:\{\s*)?(@!?U?P\w+\s+)?([A-Z][\w.]*)([^;]*);")
 _LABEL = re.compile(r"^\s*(\.L_\w+):")
 _TARGET = re.compile(r"`\((\.L_\w+)\)")
+_ENTRY = re.compile(r"Compiling entry function (?=')")
+_SECTION = re.compile(r"^(?=\t\.section\t)", re.MULTILINE)
 _FUNCTION = re.compile(r"^\.text\.([\w$.]+):")
 _MATRIX = re.compile(r"^(?:[HIQDO]MMA|[HIQ]GMMA|UTC\w*MMA|BMMA)\b")
 _MEMORY = re.compile(r"^(?:LD|ST|ATOM|RED|UBLK|UTMA|SUST|SULD)")
@@ -67,6 +69,40 @@ def figures(log: str, sass: str) -> Figures:
         sum(bool(_MATRIX.match(each.opcode)) for each in code),
         memory,
     )
+
+
+def of_kernel(log: str, sass: str, kernel: str) -> tuple[str, str]:
+    """What both texts, of a module with any number of kernels, say of one."""
+    told = [part for part in _ENTRY.split(log) if part.startswith(f"'{kernel}'")]
+    code = [part for part in _SECTION.split(sass) if f"\n.text.{kernel}:" in part]
+    return "".join(told), "".join(code)
+
+
+COLUMNS = ("registers", "stack", "spills", "instructions", "loop", "mma", "memory")  # of a row
+
+
+def row(each: Figures) -> tuple[int, ...]:
+    """The figures in the order of COLUMNS; memory instructions of all widths together."""
+    memory = sum(each.memory.values())
+    return (each.registers, each.stack_bytes, each.spill_bytes, each.instructions, each.loop, each.matrix, memory)
+
+
+def worse(ours: Figures, theirs: Figures) -> list[str]:
+    """The columns in which ours is above theirs by more than 3 %, registers by more than 4, stack and spills at all."""
+    slack = {"registers": 4, "stack": 0, "spills": 0}
+    return [
+        name
+        for name, mine, other in zip(COLUMNS, row(ours), row(theirs))
+        if mine > other + slack.get(name, other * 0.03)
+    ]
+
+
+def differing_memory(ours: Figures, theirs: Figures) -> list[tuple[str, int, int]]:
+    """The kinds of memory instructions that differ in number: `LDG.128`, 4, 8."""
+    kinds = sorted({*ours.memory, *theirs.memory})
+    return [
+        (kind, ours.memory[kind], theirs.memory[kind]) for kind in kinds if ours.memory[kind] != theirs.memory[kind]
+    ]
 
 
 def functions(sass: str) -> dict[str, list[Instruction]]:

@@ -3,7 +3,7 @@
 import pytest
 
 from dsl.lower import sass
-from dsl.lower.code_figures import figures, functions, main_loop, memory_kind, without_padding
+from harness.reporting.code_figures import figures, functions, main_loop, memory_kind, without_padding
 
 HEAD = "\t.section\t.text.k\n.text.k:\n"
 TAIL = """.L_x_9:
