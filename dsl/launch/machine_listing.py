@@ -1,7 +1,8 @@
 """What ptxas and nvdisasm make of PTX, asked by another process.
 
-`python -m dsl.launch.machine_listing` reads PTX texts, a JSON string a line, and answers each with a line: `{"ptxas": VERSION, "log": what ptxas -v said,
-"sass": nvdisasm's text}`, `{"missing": how to install the tool}` or `{"rejected": what the tool said}`.
+`python -m dsl.launch.machine_listing` reads PTX texts, a JSON string a line, and answers each with a line:
+`{"ptxas": VERSION, "log": what ptxas -v said, "sass": nvdisasm's text}`, `{"missing": how to install the tool}` or
+`{"rejected": what the tool said}`.
 """
 
 from __future__ import annotations
