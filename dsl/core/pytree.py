@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dsl.core import value_structure
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Numeric, of_python
 from dsl.core.number.pointer import Pointer
@@ -67,9 +68,9 @@ def _flatten(value: Any, promote: bool, leaves: list) -> Node:
         parts, key = value.__flatten__()
         return Node("object", (type(value), key), tuple(_flatten(part, promote, leaves) for part in parts))
     if hasattr(type(value), "__extract_mlir_values__"):
-        raw = value.__extract_mlir_values__()
+        raw, structure = value_structure.taken_apart(value.__extract_mlir_values__())
         leaves.extend(RawValue(v) for v in raw)
-        return Node("protocol", type(value), tuple(Node("leaf", str(v.type)) for v in raw))
+        return Node("protocol", (type(value), structure), tuple(Node("leaf", str(v.type)) for v in raw))
     parts = _container_parts(value)
     if parts is None:
         return Node("static", value)
@@ -97,7 +98,8 @@ def unflatten(node: Node, leaves: Iterator, like: Any = None) -> Any:
     if node.kind == "static":
         return node.key
     if node.kind == "protocol":
-        return like.__new_from_mlir_values__([next(leaves).ir() for _ in node.children])
+        values = [next(leaves).ir() for _ in node.children]
+        return like.__new_from_mlir_values__(value_structure.put_together(node.key[1], values))
     parts = _container_parts(like)
     likes = parts[2] if parts and len(parts[2]) == len(node.children) else (None,) * len(node.children)
     children = [unflatten(child, leaves, part) for child, part in zip(node.children, likes)]

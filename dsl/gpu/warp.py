@@ -95,7 +95,7 @@ def vote_uni_sync(pred, mask: int | Numeric = FULL_MASK) -> Boolean:
     return intrinsic("nvvm.vote.uni.sync", Boolean, Int32(mask), Boolean(pred))
 
 
-def warp_reduction(value, op: Callable, threads_in_group: int = 32):
+def warp_reduction(val, op: Callable, threads_in_group: int = 32):
     """`op` over the lanes of each group of `threads_in_group` (a power of two), by butterfly shuffles."""
     if not isinstance(threads_in_group, int) or not 1 <= threads_in_group <= 32:
         raise DSLUserCodeTypeError(
@@ -104,9 +104,9 @@ def warp_reduction(value, op: Callable, threads_in_group: int = 32):
         )
     offset = threads_in_group // 2
     while offset:
-        value = op(value, shuffle_sync_bfly(value, offset))
+        val = op(val, shuffle_sync_bfly(val, offset))
         offset //= 2
-    return value
+    return val
 
 
 def make_warp_uniform(value) -> Int32:

@@ -84,13 +84,13 @@ def _continues(extent: int, stride: Any, next_stride: Any) -> bool:
     return isinstance(stride, int) and isinstance(next_stride, int) and extent * stride == next_stride
 
 
-def coalesce(layout: Any, *, target_profile: Any = None) -> Any:
+def coalesce(input: Any, *, target_profile: Any = None) -> Any:
     """The layout with the fewest modes that is the same function of its indices; by mode for a tuple profile."""
-    if isinstance(layout, ComposedLayout):
-        return layout.with_outer(coalesce(layout.outer, target_profile=target_profile))
+    if isinstance(input, ComposedLayout):
+        return input.with_outer(coalesce(input.outer, target_profile=target_profile))
     if isinstance(target_profile, tuple):
-        return by_mode(lambda mode, p: coalesce(mode, target_profile=p), layout, target_profile, "coalesce")
-    return _from_modes(_merge(_flat_modes(layout)))
+        return by_mode(lambda mode, p: coalesce(mode, target_profile=p), input, target_profile, "coalesce")
+    return _from_modes(_merge(_flat_modes(input)))
 
 
 def _open_modes(layout: Layout) -> list[_Mode]:
@@ -100,17 +100,17 @@ def _open_modes(layout: Layout) -> list[_Mode]:
     return _merge([*modes[:-1], (2 if is_constant(last_extent, 1) else last_extent, last_stride)])
 
 
-def filter_zeros(layout: Any, *, target_profile: IntTuple | None = None) -> Any:
+def filter_zeros(input: Any, *, target_profile: IntTuple | None = None) -> Any:
     """Extent 1 wherever the stride (or the leaf of `target_profile`) is static 0."""
-    if isinstance(layout, ComposedLayout):
-        return layout.with_outer(filter_zeros(layout.outer, target_profile=target_profile))
-    zeros = layout.stride if target_profile is None else target_profile
-    return Layout(transform_leaf(lambda s, d: 1 if is_constant(d, 0) else s, layout.shape, zeros), layout.stride)
+    if isinstance(input, ComposedLayout):
+        return input.with_outer(filter_zeros(input.outer, target_profile=target_profile))
+    zeros = input.stride if target_profile is None else target_profile
+    return Layout(transform_leaf(lambda s, d: 1 if is_constant(d, 0) else s, input.shape, zeros), input.stride)
 
 
-def filter(layout: Any) -> Any:
+def filter(input: Any) -> Any:
     """The layout without strides 0 and extents 1, coalesced; 1:0 if nothing is left."""
-    return coalesce(filter_zeros(layout))
+    return coalesce(filter_zeros(input))
 
 
 def nullspace(layout: Layout) -> Layout:
@@ -213,27 +213,27 @@ def _least(a: Any, b: Any) -> Any:
 # --- complement and inverses ----------------------------------------------------------------------------------------
 
 
-def complement(layout: Layout, cotarget: Any = None) -> Layout:
-    """The ordered layout of the indices up to `cotarget` that `layout` leaves free.
+def complement(input: Layout, cotarget: Any = None) -> Layout:
+    """The ordered layout of the indices up to `cotarget` that `input` leaves free.
 
     (layout, complement) together reach every index below the cotarget once. Raises LayoutError for a layout that
     reaches an index twice. `cotarget` is a size, shape or layout; without one, the layout's own cosize.
     """
-    modes = _merge(_flat_modes(filter_zeros(layout)))
+    modes = _merge(_flat_modes(filter_zeros(input)))
     cotarget = cosize(_from_modes(modes)) if cotarget is None else shape_of(cotarget)
     if not modes:
         free = _coalesce_shape(flatten_to_tuple(cotarget))
         return coalesce(Layout(unwrap(free), unwrap(prefix_product(free))))
     if any(isinstance(d, ScaledBasis) for _, d in modes):
-        raise LayoutError(f"complement: the indices of {layout} are coordinates", "take the complement mode by mode")
+        raise LayoutError(f"complement: the indices of {input} are coordinates", "take the complement mode by mode")
     if len(modes) > 1 and not is_static(tuple(d for _, d in modes)):
-        raise LayoutError(f"complement: {layout} has strides known only at run time", "make them static")
+        raise LayoutError(f"complement: {input} has strides known only at run time", "make them static")
     free_modes: list[_Mode] = []
     reached: Any = 1
     for extent, stride in sorted(modes, key=lambda m: m[1]) if len(modes) > 1 else modes:
         if is_static((stride, reached)) and (stride // reached == 0 or stride % reached):
             raise LayoutError(
-                f"complement: {layout} reaches an index twice or leaves gaps that no layout describes",
+                f"complement: {input} reaches an index twice or leaves gaps that no layout describes",
                 "the strides, sorted, must each be a multiple of the extent of the modes before",
             )
         free_modes.append((floor_div(stride, reached), reached))
@@ -267,9 +267,9 @@ def _coalesce_shape(shape: tuple) -> tuple:
     return tuple(merged)
 
 
-def right_inverse(layout: Layout) -> Layout:
+def right_inverse(input: Layout) -> Layout:
     """The longest R with layout(R(i)) == i for every i < size(R)."""
-    modes = _merge(_flat_modes(layout))
+    modes = _merge(_flat_modes(input))
     starts = prefix_product(tuple(s for s, _ in modes))
     candidates = [(d, s, start) for (s, d), start in zip(modes, starts, strict=True) if isinstance(d, int)]
     inverse: list[_Mode] = []
@@ -281,11 +281,11 @@ def right_inverse(layout: Layout) -> Layout:
     return _from_modes(_merge(inverse))
 
 
-def left_inverse(layout: Layout) -> Layout:
+def left_inverse(input: Layout) -> Layout:
     """R with R(layout(i)) == i for every i < size(layout), of an injective layout with static strides."""
-    modes = _merge(_flat_modes(layout))
+    modes = _merge(_flat_modes(input))
     if not is_static(tuple(modes)) or any(isinstance(d, ScaledBasis) for _, d in modes):
-        raise LayoutError(f"left_inverse: {layout} must be static", "make its extents and strides static")
+        raise LayoutError(f"left_inverse: {input} must be static", "make its extents and strides static")
     starts = prefix_product(tuple(s for s, _ in modes))
     inverse: list[_Mode] = []
     reached, before = 1, 0
@@ -295,7 +295,7 @@ def left_inverse(layout: Layout) -> Layout:
             continue
         if stride < reached or stride % reached:
             raise LayoutError(
-                f"left_inverse: the stride {stride} of {layout} is not a multiple of {reached}, "
+                f"left_inverse: the stride {stride} of {input} is not a multiple of {reached}, "
                 "the extent of the strides below it",
                 fix="invert a layout whose strides are multiples of the extents below them",
             )
@@ -325,21 +325,21 @@ def max_common_vector(a: Layout, b: Layout) -> int:
 # --- element types --------------------------------------------------------------------------------------------------
 
 
-def recast_layout(new_bits: int, old_bits: int, layout: Any) -> Any:
-    """The layout of the same memory seen as elements of `new_bits` instead of `old_bits`.
+def recast_layout(new_type_bits: int, old_type_bits: int, src_layout: Any) -> Any:
+    """The layout of the same memory seen as elements of `new_type_bits` instead of `old_type_bits`.
 
     Of a composed layout the swizzle's base moves by as many bits as an index gains or loses, and the offset with them.
     """
-    common = gcd(new_bits, old_bits)
-    wider, narrower = new_bits // common, old_bits // common
-    if isinstance(layout, ComposedLayout):
-        outer = recast_layout(new_bits, old_bits, layout.outer)
+    common = gcd(new_type_bits, old_type_bits)
+    wider, narrower = new_type_bits // common, old_type_bits // common
+    if isinstance(src_layout, ComposedLayout):
+        outer = recast_layout(new_type_bits, old_type_bits, src_layout.outer)
         if wider == narrower:
-            return layout
+            return src_layout
         return ComposedLayout(
-            _recast_inner(layout, wider, narrower), floor_div(mul(layout.offset, narrower), wider), outer
+            _recast_inner(src_layout, wider, narrower), floor_div(mul(src_layout.offset, narrower), wider), outer
         )
-    return _downcast(_upcast(layout, wider), narrower)
+    return _downcast(_upcast(src_layout, wider), narrower)
 
 
 def _recast_inner(layout: ComposedLayout, wider: int, narrower: int) -> Any:

@@ -46,32 +46,32 @@ def crd2idx(coord: Coord, shape: IntTuple, stride: IntTuple | None = None) -> An
     return mul(coord, stride)
 
 
-def idx2crd(index: Coord, shape: IntTuple) -> Coord:
+def idx2crd(idx: Coord, shape: IntTuple) -> Coord:
     """The column-major coordinate of an index, in the nesting of `shape`; the last mode is not reduced.
 
-    Raises LayoutError where `index` does not fit `shape`, or `shape` is none.
+    Raises LayoutError where `idx` does not fit `shape`, or `shape` is none.
     """
     if not isinstance(shape, tuple) and hasattr(shape, "shape"):
         raise LayoutError(f"idx2crd: {shape} is a layout, not a shape", fix="give `layout.shape`")
-    if index is None:
+    if idx is None:
         return transform_leaf(lambda _: None, shape)
-    if isinstance(index, tuple):
-        if not isinstance(shape, tuple) or len(index) != len(shape):
+    if isinstance(idx, tuple):
+        if not isinstance(shape, tuple) or len(idx) != len(shape):
             raise LayoutError(
-                f"idx2crd: {text(index)} does not fit the shape {text(shape)}",
+                f"idx2crd: {text(idx)} does not fit the shape {text(shape)}",
                 fix="give one index, or a coordinate nested like the shape",
             )
-        return tuple(map(idx2crd, index, shape))
+        return tuple(map(idx2crd, idx, shape))
     if not isinstance(shape, tuple):
-        return index
+        return idx
     coord = []
     for position, mode in enumerate(shape):
         if position == len(shape) - 1:
-            coord.append(idx2crd(index, mode))
+            coord.append(idx2crd(idx, mode))
         else:
             extent = product(mode)
-            coord.append(idx2crd(remainder(index, extent), mode))
-            index = quotient(index, extent)
+            coord.append(idx2crd(remainder(idx, extent), mode))
+            idx = quotient(idx, extent)
     return tuple(coord)
 
 
@@ -108,21 +108,21 @@ def _incremented(coord: IntTuple, shape: IntTuple, carry: Any, is_last: bool) ->
     return tuple(leaves), carry
 
 
-def elem_less(a: Coord, b: Coord) -> Any:
-    """Whether every leaf of `a` is less than its partner in `b`: a bool if static, else the conjunction."""
-    if isinstance(a, tuple) or isinstance(b, tuple):
-        if not (isinstance(a, tuple) and isinstance(b, tuple)) or len(a) != len(b):
-            raise LayoutError(f"elem_less: {text(a)} and {text(b)} are not congruent", fix="nest both alike")
+def elem_less(lhs: Coord, rhs: Coord) -> Any:
+    """Whether every leaf of `lhs` is less than its partner in `rhs`: a bool if static, else the conjunction."""
+    if isinstance(lhs, tuple) or isinstance(rhs, tuple):
+        if not (isinstance(lhs, tuple) and isinstance(rhs, tuple)) or len(lhs) != len(rhs):
+            raise LayoutError(f"elem_less: {text(lhs)} and {text(rhs)} are not congruent", fix="nest both alike")
         result: Any = True
-        for x, y in zip(a, b, strict=True):
+        for x, y in zip(lhs, rhs, strict=True):
             less = elem_less(x, y)
             if less is False or result is False:
                 return False
             result = less if result is True else result if less is True else result & less
         return result
-    if a is None or b is None:
+    if lhs is None or rhs is None:
         return True
-    return a < b
+    return lhs < rhs
 
 
 def slice_tuple(x: IntTuple, coord: Coord) -> Any:

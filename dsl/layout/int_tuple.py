@@ -89,15 +89,15 @@ def divisor_of(leaf: Any) -> int:
     return abs(leaf) if isinstance(leaf, int) else getattr(leaf, "divisibility", 1)
 
 
-def assume(x: Any, divby: int = 1) -> Any:
-    """`x`, known to be a multiple of `divby`. Raises LayoutError where `x` is static and is not."""
+def assume(src: Any, divby: int = 1) -> Any:
+    """`src`, known to be a multiple of `divby`. Raises LayoutError where `src` is static and is not."""
     if not isinstance(divby, int) or divby < 1:
         raise LayoutError(f"divby of assume must be a positive integer, got {divby!r}", fix="for example divby=8")
-    if isinstance(x, int):
-        if x % divby:
-            raise LayoutError(f"assume: {x} is not a multiple of {divby}", fix="assume a divisor of it")
-        return x
-    return _with_divisor(x, divby)
+    if isinstance(src, int):
+        if src % divby:
+            raise LayoutError(f"assume: {src} is not a multiple of {divby}", fix="assume a divisor of it")
+        return src
+    return _with_divisor(src, divby)
 
 
 def _with_divisor(result: Any, divisor: int) -> Any:
@@ -202,14 +202,14 @@ def E(mode: Mode) -> Any:
     return ScaledBasis(1, path) if path else 1
 
 
-def basis_value(x: Any) -> Any:
+def basis_value(e: Any) -> Any:
     """The factor of a basis element; an integer is its own."""
-    return x.value if isinstance(x, ScaledBasis) else x
+    return e.value if isinstance(e, ScaledBasis) else e
 
 
-def basis_get(basis: Any, x: Any) -> Any:
-    """The mode of `x` that `basis` points at; for an integer, `x` itself."""
-    return get_mode(x, basis.mode) if isinstance(basis, ScaledBasis) else x
+def basis_get(basis: Any, t: Any) -> Any:
+    """The mode of `t` that `basis` points at; for an integer, `t` itself."""
+    return get_mode(t, basis.mode) if isinstance(basis, ScaledBasis) else t
 
 
 def as_coord(x: Any) -> Any:
@@ -257,28 +257,28 @@ def unwrap(x: Any) -> Any:
     return x
 
 
-def depth(x: Any) -> int:
+def depth(a: Any) -> int:
     """Levels of nesting: 0 for a leaf."""
-    x = shape_of(x)
-    return 1 + max((depth(e) for e in x), default=0) if isinstance(x, tuple) else 0
+    a = shape_of(a)
+    return 1 + max((depth(e) for e in a), default=0) if isinstance(a, tuple) else 0
 
 
-def flatten_to_tuple(x: Any) -> tuple:
+def flatten_to_tuple(a: Any) -> tuple:
     """The leaves, left to right."""
-    if not isinstance(x, tuple):
-        return (x,)
-    return tuple(leaf for e in x for leaf in flatten_to_tuple(e))
+    if not isinstance(a, tuple):
+        return (a,)
+    return tuple(leaf for e in a for leaf in flatten_to_tuple(e))
 
 
-def unflatten(leaves: Iterable[Any], profile: Any) -> Any:
+def unflatten(sequence: Iterable[Any], profile: Any) -> Any:
     """Leaves put back into the nesting of `profile`. Raises LayoutError where the counts differ."""
-    leaves = tuple(leaves)
-    if len(leaves) != len(flatten_to_tuple(profile)):
+    sequence = tuple(sequence)
+    if len(sequence) != len(flatten_to_tuple(profile)):
         raise LayoutError(
-            f"unflatten: {len(leaves)} leaves do not fill the profile {text(profile)}",
+            f"unflatten: {len(sequence)} leaves do not fill the profile {text(profile)}",
             fix="give as many leaves as the profile has",
         )
-    rest = iter(leaves)
+    rest = iter(sequence)
 
     def fill(p: Any) -> Any:
         return tuple(fill(e) for e in p) if isinstance(p, tuple) else next(rest)
@@ -322,9 +322,9 @@ def is_compatible(a: Any, b: Any) -> bool:
     return equal(a, product(b))
 
 
-def has_none(x: Any) -> bool:
+def has_none(a: Any) -> bool:
     """Whether a coordinate has a None (a mode kept whole)."""
-    return any(has_none(e) for e in x) if isinstance(x, tuple) else x is None
+    return any(has_none(e) for e in a) if isinstance(a, tuple) else a is None
 
 
 # --- dynamic leaves taken out and put back -------------------------------------------------------------------------
@@ -364,13 +364,13 @@ def join_dynamic(holes: Any, leaves: Iterator[Any]) -> Any:
 # --- arithmetic -----------------------------------------------------------------------------------------------------
 
 
-def product(x: IntTuple) -> Any:
+def product(a: IntTuple) -> Any:
     """The product of the leaves; of `()`, 1. Raises LayoutError for a leaf that is no integer."""
     result: Any = 1
-    for leaf in flatten_to_tuple(x):
+    for leaf in flatten_to_tuple(a):
         if isinstance(leaf, (*NO_INTEGERS, ScaledBasis)) or hasattr(leaf, "shape"):
             raise LayoutError(
-                f"an int tuple holds integers, got {text(leaf)} in {text(x)}",
+                f"an int tuple holds integers, got {text(leaf)} in {text(a)}",
                 fix="give integers, or nested tuples of them",
             )
         result = mul(result, int(leaf) if isinstance(leaf, bool) else leaf)
@@ -382,9 +382,9 @@ def mode_products(x: IntTuple) -> tuple:
     return tuple(map(product, wrap(x)))
 
 
-def product_each(x: IntTuple) -> IntTuple:
+def product_each(a: IntTuple) -> IntTuple:
     """The product of each mode; of an integer, itself, and of `()`, 1."""
-    return tuple(map(product, x)) if isinstance(x, tuple) and x else product(x)
+    return tuple(map(product, a)) if isinstance(a, tuple) and a else product(a)
 
 
 def prefix_product(shape: IntTuple, init: Any = 1) -> IntTuple:
@@ -410,19 +410,21 @@ def _one_way(a: Any, b: Any) -> Any:
     return quotient(a, b) + ((a > 0) & (a < b))  # at least 1, as where both are static
 
 
-def shape_div(a: IntTuple, b: IntTuple) -> IntTuple:
-    """The shape left when `b` elements are taken out of `a`, from the left. Raises LayoutError where they don't fit."""
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        if len(a) != len(b):
-            raise LayoutError(f"shape_div: {text(a)} and {text(b)} have different ranks", fix="give both the same rank")
-        return tuple(map(shape_div, a, b))
-    if isinstance(a, tuple):
+def shape_div(lhs: IntTuple, rhs: IntTuple) -> IntTuple:
+    """The shape left when `rhs` elements are taken out of `lhs`, from the left. Raises LayoutError: no such shape."""
+    if isinstance(lhs, tuple) and isinstance(rhs, tuple):
+        if len(lhs) != len(rhs):
+            raise LayoutError(
+                f"shape_div: {text(lhs)} and {text(rhs)} have different ranks", fix="give both the same rank"
+            )
+        return tuple(map(shape_div, lhs, rhs))
+    if isinstance(lhs, tuple):
         result = []
-        for mode in a:
-            result.append(shape_div(mode, b))
-            b = shape_div(b, product(mode))
+        for mode in lhs:
+            result.append(shape_div(mode, rhs))
+            rhs = shape_div(rhs, product(mode))
         return tuple(result)
-    return _one_way(a, product(b))
+    return _one_way(lhs, product(rhs))
 
 
 def ceil_div(a: IntTuple, b: IntTuple) -> IntTuple:
@@ -470,16 +472,16 @@ def group_tuple(x: tuple, begin: int, end: int) -> tuple:
     return x[:begin] + (x[begin:end],) + x[end:]
 
 
-def find(x: Any, value: Any) -> int | tuple[int, ...] | None:
-    """The mode path of the first leaf equal to the integer `value`; None without one."""
-    if isinstance(value, (tuple, ScaledBasis, *NO_INTEGERS)):
-        raise LayoutError(f"find takes an integer, got {text(value)}", fix="write find(tuple, integer)")
-    if not isinstance(x, tuple):
-        return 0 if equal(x, value) else None
-    for i, child in enumerate(x):
-        inner = find(child, value)
+def find(t: Any, x: Any, hierarchical: bool = True) -> int | tuple[int, ...] | None:
+    """The mode path of the first leaf equal to the integer `x`, or its first mode alone; None without one."""
+    if isinstance(x, (tuple, ScaledBasis, *NO_INTEGERS)):
+        raise LayoutError(f"find takes an integer, got {text(x)}", fix="write find(tuple, integer)")
+    if not isinstance(t, tuple):
+        return 0 if equal(t, x) else None
+    for i, child in enumerate(t):
+        inner = find(child, x)
         if inner is not None:
-            return (i, *wrap(inner)) if isinstance(child, tuple) else i
+            return (i, *wrap(inner)) if isinstance(child, tuple) and hierarchical else i
     return None
 
 

@@ -106,17 +106,17 @@ class Layout:
                 others.append(stride)
         return math.gcd(run, *others)
 
-    def get_hier_coord(self, index: Any) -> Coord:
+    def get_hier_coord(self, idx: Any) -> Coord:
         """The hierarchical coordinate that has this index in the layout: (index // stride) % extent in each mode."""
         return transform_leaf(
-            lambda s, d: 0 if is_constant(d, 0) or is_constant(s, 1) else remainder(quotient(index, d), s),
+            lambda s, d: 0 if is_constant(d, 0) or is_constant(s, 1) else remainder(quotient(idx, d), s),
             self.shape,
             self.stride,
         )
 
-    def get_flat_coord(self, index: Any) -> Coord:
+    def get_flat_coord(self, idx: Any) -> Coord:
         """The coordinate that has this index in the layout, one integer a mode."""
-        coord = self.get_hier_coord(index)
+        coord = self.get_hier_coord(idx)
         if not isinstance(coord, tuple):
             return coord
         return tuple(coords.crd2idx(c, s) for c, s in zip(coord, self.shape, strict=True))
@@ -256,9 +256,9 @@ def _mode_shape(x: Any, mode: Mode) -> IntTuple:
     return get_mode(shape_of(x), mode)
 
 
-def shape(x: Any, mode: Mode = ()) -> IntTuple:
+def shape(input: Any, mode: Mode = ()) -> IntTuple:
     """The shape of a layout or tensor, or of one of its modes; an int tuple is its own shape."""
-    extents = _mode_shape(x, mode)
+    extents = _mode_shape(input, mode)
     for leaf in flatten_to_tuple(extents):
         if isinstance(leaf, int_tuple.NO_INTEGERS[1:]) or hasattr(leaf, "bits"):
             raise LayoutError(
@@ -329,51 +329,51 @@ def select(x: Any, mode: Sequence[int]) -> Any:
     return tuple(get_mode(x, i) for i in modes)
 
 
-def group_modes(x: Any, begin: int, end: int | None = None) -> Any:
+def group_modes(input: Any, begin: int, end: int | None = None) -> Any:
     """Modes begin..end gathered into one, of a tuple or a layout, counted as Python's slices are.
 
     Without `end`, to the last mode. Raises LayoutError where they are none.
     """
-    if isinstance(x, ComposedLayout):
-        return x.with_outer(group_modes(x.outer, begin, end))
-    if isinstance(x, Layout):
-        return Layout(group_modes(x.shape, begin, end), group_modes(x.stride, begin, end))
-    first, last, _ = slice(begin, end).indices(len(wrap(x)))
+    if isinstance(input, ComposedLayout):
+        return input.with_outer(group_modes(input.outer, begin, end))
+    if isinstance(input, Layout):
+        return Layout(group_modes(input.shape, begin, end), group_modes(input.stride, begin, end))
+    first, last, _ = slice(begin, end).indices(len(wrap(input)))
     if first >= last:
         raise LayoutError(
-            f"group_modes: {text(x)} has {len(wrap(x))} modes, but none from {begin} to {end}",
+            f"group_modes: {text(input)} has {len(wrap(input))} modes, but none from {begin} to {end}",
             fix="count modes from 0; the end is one past the last",
         )
-    return group_tuple(x, first, last) if isinstance(x, tuple) else (x,)
+    return group_tuple(input, first, last) if isinstance(input, tuple) else (input,)
 
 
-def flatten(x: Any) -> Any:
+def flatten(a: Any) -> Any:
     """A tuple or layout without nesting; a single leaf stays one, and so does a composed layout, as upstream's."""
-    if isinstance(x, ComposedLayout):
-        return x
-    if isinstance(x, Layout):
-        return Layout(flatten(x.shape), flatten(x.stride))
-    return flatten_to_tuple(x) if isinstance(x, tuple) else x
+    if isinstance(a, ComposedLayout):
+        return a
+    if isinstance(a, Layout):
+        return Layout(flatten(a.shape), flatten(a.stride))
+    return flatten_to_tuple(a) if isinstance(a, tuple) else a
 
 
-def append(x: Any, elem: Any, up_to_rank: int | None = None) -> Any:
+def append(input: Any, elem: Any, up_to_rank: int | None = None) -> Any:
     """`elem` after the last mode: once, or until there are `up_to_rank` modes."""
-    return _extend(x, elem, up_to_rank, last=True)
+    return _extend(input, elem, up_to_rank, last=True)
 
 
-def prepend(x: Any, elem: Any, up_to_rank: int | None = None) -> Any:
+def prepend(input: Any, elem: Any, up_to_rank: int | None = None) -> Any:
     """`elem` before the first mode: once, or until there are `up_to_rank` modes."""
-    return _extend(x, elem, up_to_rank, last=False)
+    return _extend(input, elem, up_to_rank, last=False)
 
 
-def append_ones(x: Any, up_to_rank: int | None = None) -> Any:
+def append_ones(t: Any, up_to_rank: int | None = None) -> Any:
     """Modes 1:0 after the last mode of a layout: one, or until there are `up_to_rank` modes."""
-    return append(x, _one("append_ones", x), up_to_rank)
+    return append(t, _one("append_ones", t), up_to_rank)
 
 
-def prepend_ones(x: Any, up_to_rank: int | None = None) -> Any:
+def prepend_ones(t: Any, up_to_rank: int | None = None) -> Any:
     """Modes 1:0 before the first mode of a layout: one, or until there are `up_to_rank` modes."""
-    return prepend(x, _one("prepend_ones", x), up_to_rank)
+    return prepend(t, _one("prepend_ones", t), up_to_rank)
 
 
 def _one(name: str, x: Any) -> Layout:
@@ -410,30 +410,30 @@ def crd2idx(coord: Coord, layout: Any) -> Any:
     return layout.index_of(coord) if hasattr(layout, "index_of") else coords.crd2idx(coord, layout)
 
 
-def slice_(x: Any, coord: Coord) -> Any:
+def slice_(src: Any, coord: Coord) -> Any:
     """The modes where `coord` is None, of a tuple or a layout.
 
     Of a composed layout the integers move the offset, for a swizzle does not commute with addition.
     """
-    if isinstance(x, ComposedLayout):
-        return ComposedLayout(x.inner, add(x.offset, x.outer.index_of(coord)), slice_(x.outer, coord))
-    if isinstance(x, Layout):
-        return Layout(slice_tuple(x.shape, coord), slice_tuple(x.stride, coord))
-    return slice_tuple(x, coord)
+    if isinstance(src, ComposedLayout):
+        return ComposedLayout(src.inner, add(src.offset, src.outer.index_of(coord)), slice_(src.outer, coord))
+    if isinstance(src, Layout):
+        return Layout(slice_tuple(src.shape, coord), slice_tuple(src.stride, coord))
+    return slice_tuple(src, coord)
 
 
-def dice(x: Any, coord: Coord) -> Any:
-    """The modes where `coord` is an integer, of a tuple or a layout."""
-    if isinstance(x, ComposedLayout):
-        return x.with_outer(dice(x.outer, coord))
-    if isinstance(x, Layout):
-        return Layout(dice_tuple(x.shape, coord), dice_tuple(x.stride, coord))
-    return dice_tuple(x, coord)
+def dice(src: Any, dicer: Coord) -> Any:
+    """The modes where `dicer` is an integer, of a tuple or a layout."""
+    if isinstance(src, ComposedLayout):
+        return src.with_outer(dice(src.outer, dicer))
+    if isinstance(src, Layout):
+        return Layout(dice_tuple(src.shape, dicer), dice_tuple(src.stride, dicer))
+    return dice_tuple(src, dicer)
 
 
-def slice_and_offset(coord: Coord, layout: Layout) -> tuple[Layout, Any]:
+def slice_and_offset(coord: Coord, src: Layout) -> tuple[Layout, Any]:
     """The sliced layout, and the index where it starts."""
-    return slice_(layout, coord), layout.index_of(coord)
+    return slice_(src, coord), src.index_of(coord)
 
 
 def check_coord(coord: Coord, shape: IntTuple, path: tuple[int, ...] = ()) -> None:

@@ -52,20 +52,20 @@ def _pair_with_order(shape: IntTuple, order: IntTuple, leaves: list[tuple[int, I
         raise LayoutError("make_ordered_layout: an order must be static", fix="write it in integers")
 
 
-def make_layout_like(layout: Any) -> Layout:
+def make_layout_like(input: Any) -> Layout:
     """A compact layout of the same shape, modes in the order of the strides; stride 0 stays 0.
 
     Equal strides stay equal. Dynamic strides count as larger than every static one, left to right.
     """
-    keys = [_order_key(i, stride) for i, stride in enumerate(flatten_to_tuple(layout.stride))]
-    extents = flatten_to_tuple(layout.shape)
+    keys = [_order_key(i, stride) for i, stride in enumerate(flatten_to_tuple(input.stride))]
+    extents = flatten_to_tuple(input.shape)
 
     def stride(i: int) -> Any:
         if is_constant(extents[i], 1) or keys[i] == (0, 0):
             return 0
         return product(tuple(e for e, key in zip(extents, keys, strict=True) if (0, 0) < key < keys[i]))
 
-    return Layout(layout.shape, unflatten(map(stride, range(len(extents))), layout.shape))
+    return Layout(input.shape, unflatten(map(stride, range(len(extents))), input.shape))
 
 
 def _order_key(position: int, stride: Any) -> tuple[int, int]:

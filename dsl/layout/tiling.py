@@ -13,13 +13,13 @@ from dsl.layout.making import make_ordered_layout
 # --- divide ---------------------------------------------------------------------------------------------------------
 
 
-def ceil_div(target: Any, tiler: Tiler) -> IntTuple:
+def ceil_div(input: Any, tiler: Tiler) -> IntTuple:
     """How many tiles cover the target, mode by mode; the rest mode of logical_divide."""
     if isinstance(tiler, Layout):
-        return complement(tiler, target).shape
-    if isinstance(tiler, tuple) and isinstance(target, tuple) and len(tiler) <= len(target):
-        return (*map(ceil_div, target, tiler), *target[len(tiler) :])
-    return int_tuple.ceil_div(target, tiler)
+        return complement(tiler, input).shape
+    if isinstance(tiler, tuple) and isinstance(input, tuple) and len(tiler) <= len(input):
+        return (*map(ceil_div, input, tiler), *input[len(tiler) :])
+    return int_tuple.ceil_div(input, tiler)
 
 
 def logical_divide(target: Any, tiler: Tiler) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -15,13 +17,17 @@ from dsl.tile.tensor import Tensor, slice_tensor
 
 def _on_layout(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` of a layout or int tuple, extended to tensors through their layout."""
+    first = next(iter(inspect.signature(function).parameters))
 
-    def extended(x: Any, *arguments: Any, **options: Any) -> Any:
-        if isinstance(x, Tensor):
-            return x.with_layout(function(x.layout, *arguments, **options))
-        return function(x, *arguments, **options)
+    @functools.wraps(function)
+    def extended(*arguments: Any, **options: Any) -> Any:
+        x = arguments[0] if arguments else options.get(first)
+        if not isinstance(x, Tensor):
+            return function(*arguments, **options)
+        if arguments:
+            return x.with_layout(function(x.layout, *arguments[1:], **options))
+        return x.with_layout(function(**{**options, first: x.layout}))
 
-    extended.__name__, extended.__doc__ = function.__name__, function.__doc__
     return extended
 
 
@@ -45,9 +51,9 @@ def get(x: Any, mode: Any = ()) -> Any:
     return x.with_layout(lay.get(x.layout, mode)) if isinstance(x, Tensor) else lay.get(x, mode)
 
 
-def slice_(x: Any, coord: Any) -> Any:
+def slice_(src: Any, coord: Any) -> Any:
     """The modes where `coord` is None; of a tensor, starting where its integers point."""
-    return slice_tensor(x, as_index(coord)) if isinstance(x, Tensor) else lay.slice_(x, as_index(coord))
+    return slice_tensor(src, as_index(coord)) if isinstance(src, Tensor) else lay.slice_(src, as_index(coord))
 
 
 def _tile_at(x: Any, tiler: Any, tile_coord: Any, rest_coord: Any) -> Any:

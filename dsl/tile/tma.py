@@ -161,15 +161,15 @@ class TmaAtom:
 class TmaInfo:
     """What make_tiled_tma_atom gives: it unpacks into the atom and the tensor of TMA's coordinates."""
 
-    atom: TmaAtom
+    copy_atom: TmaAtom
     tma_tensor: Tensor
     smem_layout: Layout | ComposedLayout
 
     def __iter__(self) -> Iterator[Any]:
-        return iter((self.atom, self.tma_tensor))
+        return iter((self.copy_atom, self.tma_tensor))
 
     def __getitem__(self, index: int) -> Any:
-        return (self.atom, self.tma_tensor)[index]
+        return (self.copy_atom, self.tma_tensor)[index]
 
 
 def make_tiled_tma_atom(

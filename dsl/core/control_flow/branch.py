@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from dsl.core import trace
-from dsl.core.control_flow import result_names
+from dsl.core.control_flow import carried_values, result_names
 from dsl.core.control_flow.merge import Arm, Join, Scratch, is_traced, refuse_shape
 from dsl.core.control_flow.merged_value import Same, leaf_of, opened
 from dsl.core.control_flow.mutable_state import WHOLE, Change, Heap, is_plain, slots_of
@@ -90,6 +90,7 @@ def _branch(
     for side, arm in enumerate(arms):
         arm.scratch.end("scf.yield", [pair[side] for pair in joins.pairs])
     called = [(name.name, part) for name, part in zip(names, parts)] + [(change.name, part) for change, part in slots]
+    carried_values.show("if", called)
     op = mlir.op(
         "scf.if",
         [left.type for left, _ in joins.pairs],

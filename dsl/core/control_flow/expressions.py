@@ -189,10 +189,10 @@ def _choose(test: Numeric, if_true: Any, if_false: Any) -> Any:
     return select(test, dtype(numeric(if_true)), dtype(numeric(if_false)))
 
 
-def not_(value: Any) -> Any:
-    if not is_dynamic(value):
-        return not _is_true(value, "not")
-    return Boolean(operate("xor", Boolean(value), Boolean(True)))
+def not_(lhs: Any) -> Any:
+    if not is_dynamic(lhs):
+        return not _is_true(lhs, "not")
+    return Boolean(operate("xor", Boolean(lhs), Boolean(True)))
 
 
 _OPERATORS = {
@@ -311,12 +311,12 @@ def _extreme(python: Callable, pairwise: Callable, values: tuple, options: dict)
     return result
 
 
-def any_(values) -> Any:
-    return _decided("any", or_, False, values)
+def any_(iterable) -> Any:
+    return _decided("any", or_, False, iterable)
 
 
-def all_(values) -> Any:
-    return _decided("all", and_, True, values)
+def all_(iterable) -> Any:
+    return _decided("all", and_, True, iterable)
 
 
 def _decided(name: str, combine: Callable, result: Any, values) -> Any:

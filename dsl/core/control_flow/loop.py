@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from dsl.core import trace
-from dsl.core.control_flow import result_names
+from dsl.core.control_flow import carried_values, result_names
 from dsl.core.control_flow.branch import condition, guard, inside, state_changes, surely, unless, warn_of_state
 from dsl.core.control_flow.loop_carry import Carried, Late
 from dsl.core.control_flow.loop_invariants import Loop
@@ -115,6 +115,7 @@ def for_(
     end = scratch.end("scf.yield", carried.yielded + late.yielded)
     leading = [mlir.constant(0, index_type), trips.ir(), mlir.constant(1, index_type)]
     initial = carried.initial + late.initial
+    carried_values.show("for", late.named())
     attributes = {**_loop_attributes(domain), **result_names.attribute(late.named(), len(initial))}
     op = mlir.op("scf.for", [value.type for value in initial], [*leading, *initial], attributes, regions=1)
     scratch.move_to(op, 0)
@@ -258,6 +259,7 @@ def _while(
     passed = carried.passed + list(before.block.arguments)[len(carried.passed) :]
     ends = [before.end("scf.condition", [*flags, *passed]), after.end("scf.yield", carried.yielded + late.yielded)]
     initial = carried.initial + late.initial
+    carried_values.show(word, late.named())
     attributes = result_names.attribute(late.named(), len(initial))
     op = mlir.op("scf.while", [value.type for value in initial], initial, attributes, regions=2)
     before.move_to(op, 0)

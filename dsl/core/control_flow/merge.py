@@ -67,12 +67,28 @@ def equal(a: Any, b: Any) -> bool:
 
 def described(a: Any, b: Any) -> tuple[str, str]:
     """Two values that differ, in the author's words."""
+    if isinstance(a, mlir.Value) and isinstance(b, mlir.Value):
+        return Phrase("a value of {type}", type=str(a.type)), Phrase("one of {type}", type=str(b.type))
     first, second = type_name(a), type_name(b)
     if first == second:
         if isinstance(a, str):
             return repr(a), repr(b)
+        if (without := _without(a, b)) or _without(b, a):
+            names = ", ".join(f"`{name}`" for name in without or _without(b, a))
+            words = (
+                ("one {type} without {names}", "one with it") if without else ("one {type} with {names}", "one without")
+            )
+            return Phrase(words[0], type=first, names=names), words[1]
         return Phrase("one {type}", type=first), Phrase("another {type}", type=second)
     return first, second
+
+
+def _without(a: Any, b: Any) -> list[str]:
+    """The names of values that `b` has and `a`, an object of the same class with a protocol, has not."""
+    parts = [opened(each) if hasattr(type(each), "__extract_mlir_values__") else None for each in (a, b)]
+    if None in parts or any(each.kind != "protocol" for each in parts):
+        return []
+    return [slot for slot in parts[1].slots if isinstance(slot, str) and slot not in parts[0].slots]
 
 
 def diagnostic(a: Any, b: Any) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dsl.core import trace
+from dsl.core import trace, value_structure
 from dsl.core.control_flow.mutable_state import MISSING, kind_of, put, same, slot_name, slots_of
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.ir import mlir
@@ -50,7 +50,8 @@ class Opened:
 
     def name(self, owner: str, position: int) -> str:
         if self.kind in ("protocol", "tree"):
-            return owner
+            slot = self.slots[position]
+            return owner if isinstance(slot, int) else f"{owner}{slot}"
         return slot_name(owner, self.kind, self.slots[position])
 
 
@@ -60,8 +61,9 @@ def opened(value: Any, content: Any = None) -> Opened | None:
         parts, key = value.__flatten__()
         return Opened("tree", (type(value), key), list(range(len(parts))), list(parts))
     if hasattr(type(value), "__extract_mlir_values__"):
-        raw = value.__extract_mlir_values__()
-        return Opened("protocol", type(value), list(range(len(raw))), list(raw))
+        raw, structure = value_structure.taken_apart(value.__extract_mlir_values__())
+        slots = list(range(len(raw))) if structure is None else value_structure.names(structure)
+        return Opened("protocol", (type(value), structure), slots, raw)
     kind = kind_of(value)
     if kind == "tuple":
         return Opened("tuple", type(value), list(range(len(value))), list(value))
@@ -136,7 +138,7 @@ class Tree:
         if kind == "tuple":
             whole = key(*parts) if hasattr(key, "_fields") else key(parts)
         elif kind == "protocol":
-            whole = self.like.__new_from_mlir_values__(parts)
+            whole = self.like.__new_from_mlir_values__(value_structure.put_together(key[1], parts))
         else:
             whole = key[0].__unflatten__(key[1], parts)
         objects[id(self)] = whole

@@ -319,12 +319,12 @@ class Pointer:
         dtype = Int64 if self._is_wide else Int32
         return dtype(mlir.result("llvm.ptrtoint", dtype.mlir_type, self.address))
 
-    def align(self, alignment_bytes: int) -> Pointer:
-        """The next address at or after this one that is a multiple of `alignment_bytes` (a power of two)."""
-        address, _ = self.toint(), _power_of_two(alignment_bytes)
-        rounded = (address + (alignment_bytes - 1)) & -alignment_bytes
+    def align(self, min_align: int) -> Pointer:
+        """The next address at or after this one that is a multiple of `min_align` bytes (a power of two)."""
+        address, _ = self.toint(), _power_of_two(min_align)
+        rounded = (address + (min_align - 1)) & -min_align
         moved = mlir.result("llvm.inttoptr", self.ir_type(), type(address)(rounded).ir())
-        known_bytes = max(alignment_bytes, self.alignment_bytes)
+        known_bytes = max(min_align, self.alignment_bytes)
         return Pointer(self.dtype, moved, self.space, known_bytes, swizzle=self.swizzle)
 
     def swizzled(self, swizzle: Any) -> Pointer:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dsl.core.control_flow.carried_values import set_dynamic_debug
 from dsl.core.diagnosis import author_traceback as _author_traceback
 from dsl.core.errors import DSLUserCodeError
 from dsl.cutlass.base_dsl.arch import Arch
-from dsl.launch.argument.author_protocols import extract_mlir_values, new_from_mlir_values
+from dsl.launch.argument.author_protocols import debug_print_mlir_values, extract_mlir_values, new_from_mlir_values
 from dsl.launch.call import compiler as _compiler
 
-__all__ = ["BaseDSL", "CuTeDSL", "extract_mlir_values", "new_from_mlir_values"]
+__all__ = [
+    "BaseDSL",
+    "CuTeDSL",
+    "debug_print_mlir_values",
+    "extract_mlir_values",
+    "new_from_mlir_values",
+    "set_dynamic_debug",
+]
 
 
 class BaseDSL:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
 from typing import Any, Protocol, runtime_checkable
 
-from dsl.core import pytree, trace
+from dsl.core import pytree, trace, value_structure
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.number.dtypes import Numeric
 from dsl.core.number.pointer import Pointer
@@ -78,28 +78,89 @@ def get_c_pointers(value: Any) -> list:
     return _slots(value)
 
 
-def extract_mlir_values(value: Any) -> list:
-    """The SSA values in a traced value; in plain Python, what stands for them."""
+def extract_mlir_values(obj: Any, *, structured: bool = False) -> Any:
+    """The SSA values in a traced value; in plain Python, what stands for them.
+
+    `structured`: a dict of a dataclass or dict, a list of a tuple or list, what an object's own protocol gives; of a
+    number a list of its one value.
+    """
+    if structured:
+        return _structured(obj)
     if not trace.active():
-        return _slots(value)
-    leaves, _ = pytree.flatten(value, promote=False)
+        return _slots(obj)
+    leaves, _ = pytree.flatten(obj, promote=False)
     return [leaf.ir() for leaf in leaves]
 
 
-def new_from_mlir_values(value: Any, values: Sequence) -> Any:
-    """A value like `value` with other SSA values in it."""
-    if hasattr(value, "argument_type"):
-        return value.argument_type().rebuild(list(values))
+def _structured(obj: Any) -> Any:
+    if _has_own_protocol(obj):
+        return obj.__extract_mlir_values__()
+    parts = _named_parts(obj)
+    if parts is not None:
+        return {name: _structured(part) for name, part in parts.items()}
+    if isinstance(obj, (tuple, list)):
+        return [_structured(part) for part in obj]
+    return extract_mlir_values(obj)
+
+
+def _named_parts(obj: Any) -> dict[str, Any] | None:
+    """What a dataclass or dict holds that has values, by name; None for anything else."""
+    if dataclasses.is_dataclass(obj) and not isinstance(obj, (type, Layout, ComposedLayout, Tensor)):
+        obj = {each.name: getattr(obj, each.name) for each in dataclasses.fields(obj)}
+    if not isinstance(obj, dict):
+        return None
+    return {name: part for name, part in obj.items() if pytree.flatten(part, promote=False)[0]}
+
+
+def _has_own_protocol(value: Any) -> bool:
     own = getattr(type(value), "__new_from_mlir_values__", None)
-    if own not in (None, new_from_mlir_values):  # not asked for its values: they may be of the function around
-        return own(value, values)
-    leaves, node = pytree.flatten(value, promote=False)
+    return own not in (None, new_from_mlir_values)
+
+
+def new_from_mlir_values(obj: Any, values: Any, *, structured: bool = False) -> Any:
+    """A value like `obj` with other SSA values in it, in a list, or `structured` as extract_mlir_values gives them."""
+    if hasattr(obj, "argument_type"):
+        return obj.argument_type().rebuild(list(values))
+    if _has_own_protocol(obj):  # not asked for its values: they may be of the function around
+        return obj.__new_from_mlir_values__(values)
+    if structured:
+        values = _in_order(obj, values)
+    leaves, node = pytree.flatten(obj, promote=False)
     if len(leaves) != len(values):
         raise DSLUserCodeTypeError(
-            f"a {type(value).__name__} is made of {len(leaves)} values, got {len(values)}",
+            f"a {type(obj).__name__} is made of {len(leaves)} values, got {len(values)}",
             fix="give the values that extract_mlir_values gave, in their order",
         )
-    return pytree.unflatten(node, iter([leaf.with_ir(new) for leaf, new in zip(leaves, values)]), value)
+    return pytree.unflatten(node, iter([leaf.with_ir(new) for leaf, new in zip(leaves, values)]), obj)
+
+
+def _in_order(obj: Any, values: Any) -> list:
+    """The values of a structure that must be the one of `obj`. Raises DSLUserCodeTypeError."""
+    found, given = (value_structure.taken_apart([each]) for each in (_structured(obj), values))
+    if found[1] != given[1]:
+        raise DSLUserCodeTypeError(
+            f"the values have another structure than those of this {type(obj).__name__}",
+            fix="give what extract_mlir_values(obj, structured=True) gives, with other values in it",
+        )
+    return given[0]
+
+
+def debug_print_mlir_values(obj: Any, indent: int = 0, name: str | None = None, types_only: bool = False) -> str:
+    """A text of the values in `obj`, one a line under the name it has there: with `types_only` their types alone."""
+    margin, title = "  " * indent, type(obj).__name__ if name is None else name
+    values = obj if isinstance(obj, (dict, list)) else _structured(obj)
+    if isinstance(values, dict):
+        parts = list(values.items())
+    elif isinstance(values, (list, tuple)) and len(values) != 1:
+        parts = [(f"[{i}]", each) for i, each in enumerate(values)]
+    else:
+        value = values[0] if isinstance(values, (list, tuple)) else values
+        if isinstance(value, (dict, list, tuple)):
+            parts = [("[0]", value)]
+        else:
+            return f"{margin}{title}: {value.type if types_only or isinstance(value, Slot) else value}"
+    inside = [debug_print_mlir_values(part, indent + 1, str(key), types_only) for key, part in parts]
+    return "\n".join([f"{margin}{title}:", *inside])
 
 
 def _types(value: Any) -> list:

@@ -1,0 +1,87 @@
+"""Run a program and write down what each of its kernel launches left in device memory, a JSON line a launch.
+
+    python -m dsl --compiler COMPILER record_outputs.py RESULT PROGRAM ARGUMENTS
+
+A line holds (bytes, digest) of every allocation that the launch changed: whole allocations, in no order of addresses,
+so that two processes can be compared. Random numbers are seeded, and fresh memory is filled the same way.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import random
+import runpy
+import sys
+from typing import TextIO
+
+from dsl import emulator
+from dsl.emulator.runtime.memory import Allocation
+from dsl.launch import session
+from dsl.launch.devices.emulated import Emulated
+
+_M_PERTURB, _FILL = -6, 0x5A
+
+
+def ranges(allocations: list[Allocation]) -> list[tuple[int, int]]:
+    """(address, bytes) of memory in `allocations`; views of one array are one."""
+    found: list[list[int]] = []
+    for each in allocations:
+        if found and each.address < found[-1][1]:
+            found[-1][1] = max(found[-1][1], each.end)
+        else:
+            found.append([each.address, each.end])
+    return [(start, end - start) for start, end in found]
+
+
+def digests(places: list[tuple[int, int]]) -> list[str]:
+    return [hashlib.blake2b(_view(*place), digest_size=8).hexdigest() for place in places]
+
+
+def _view(address: int, size_bytes: int) -> memoryview:
+    return memoryview((ctypes.c_char * size_bytes).from_address(address))
+
+
+def record(device: Emulated, out: TextIO) -> None:
+    """From now on write a line for each launch that this device makes."""
+    make = emulator.launch
+
+    def launch(program, entry, grid, block, params, memory, **options) -> None:
+        places = ranges(memory.allocations())
+        before = digests(places)
+        make(program, entry, grid, block, params, memory, **options)
+        after = digests(places)
+        changed = [(size, new) for (_, size), old, new in zip(places, before, after, strict=True) if old != new]
+        row = {"grid": list(grid), "block": list(block), "changed": sorted(changed)}
+        print(json.dumps(row), file=out, flush=True)
+
+    emulator.launch = launch
+    Emulated._is_watched = property(lambda self: True)  # no launch is made by machine code alone
+    device.memory.watch(True)
+
+
+def _same_start() -> None:
+    import numpy
+    import torch
+
+    ctypes.CDLL(None).mallopt(_M_PERTURB, _FILL)
+    random.seed(0)
+    numpy.random.seed(0)
+    torch.manual_seed(0)
+
+
+def main(result: str, program: str, arguments: list[str]) -> None:
+    device = session.current().device
+    assert isinstance(device, Emulated)
+    _same_start()
+    sys.argv = [program, *arguments]
+    sys.path[0] = os.path.dirname(os.path.abspath(program))
+    with open(result, "w", encoding="utf-8") as out:
+        record(device, out)
+        runpy.run_path(program, run_name="__main__")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])
