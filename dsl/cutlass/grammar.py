@@ -42,18 +42,18 @@ def const_expr(expression):
     return core_expression.const_expr(expression)
 
 
-def dsl_user_op(function):
-    """`function`, whose `loc` and `ip` stay as they are: places are known without.
+def dsl_user_op(opFunc):
+    """`opFunc`, whose `loc` and `ip` stay as they are: places are known without.
 
     It is rewritten as functions without a decorator are, also where an operator, a property or an installed package
     calls it.
     """
-    if not isinstance(function, types.FunctionType):
-        return function
+    if not isinstance(opFunc, types.FunctionType):
+        return opFunc
 
-    @functools.wraps(function)
+    @functools.wraps(opFunc)
     def op(*arguments, **keywords):
-        called = _HOOKS.callee(function) if this_thread.functions else function
+        called = _HOOKS.callee(opFunc) if this_thread.functions else opFunc
         return called(*arguments, **keywords)
 
     return op

@@ -21,8 +21,16 @@ _TYPES: dict[type[Numeric], tuple[str, str, str]] = {
 }
 
 
+def _two(operation: Callable) -> Callable:
+    return lambda a, b: operation(a, b)
+
+
+def _three(operation: Callable) -> Callable:
+    return lambda a, b, c: operation(a, b, c)
+
+
 def _chained(name: str, instruction: str, count: int, text: str) -> Callable:
-    def operation(*operands) -> Numeric:
+    def of(*operands) -> Numeric:
         numbers = [numeric(operand) for operand in operands]
         kinds = {type(number) for number in numbers if number is not None}
         typed = {type(operand) for operand in operands if isinstance(operand, Numeric)} or kinds
@@ -45,6 +53,7 @@ def _chained(name: str, instruction: str, count: int, text: str) -> Callable:
             f"{instruction}.{sign}{width} {places};", dtype, f"={letter}" + f",{letter}" * count, *map(dtype, operands)
         )
 
+    operation = _two(of) if count == 2 else _three(of)
     operation.__name__ = operation.__qualname__ = name
     operation.__doc__ = f"{text}  PTX ISA: {instruction}"
     return operation

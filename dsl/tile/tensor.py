@@ -336,12 +336,20 @@ def make_fragment_like(src: Any, dtype: type[Numeric] | None = None) -> Any:
     return lay.make_fragment_layout(strided_part(src))
 
 
-def recast_tensor(src: Tensor, dtype: type[Numeric]) -> Tensor:
-    """The same memory as elements of another type: 8 Float16 are 4 Float32 in the contiguous mode."""
+def recast_tensor(src: Tensor, dtype: type[Numeric], swizzle_: Any = None) -> Tensor:
+    """The same memory as elements of another type: 8 Float16 are 4 Float32 in the contiguous mode.
+
+    `swizzle_`: the swizzle of byte addresses that the new tensor's pointer has, where it is another one.
+    """
     if not isinstance(src, Tensor) or not (isinstance(dtype, type) and issubclass(dtype, Numeric)):
         raise DSLUserCodeTypeError(
             f"recast_tensor takes a tensor and a numeric type, got {type_name(src)} and {type_name(dtype)}",
             fix="recast_tensor(t, cutlass.Int32), for example",
         )
     layout = lay.recast_layout(dtype.storage_width, src.element_type.storage_width, src.layout)
-    return Tensor(src.pointer().recast(dtype), layout)
+    if swizzle_ is not None and not isinstance(swizzle_, lay.Swizzle):
+        raise DSLUserCodeTypeError(
+            f"swizzle_ of recast_tensor must be a swizzle, got {type_name(swizzle_)}", fix="cute.make_swizzle(3, 4, 3)"
+        )
+    pointer = src.pointer().recast(dtype)
+    return Tensor(pointer if swizzle_ is None else pointer.swizzled(swizzle_), layout)

@@ -3,6 +3,7 @@
 Modules tested here: dsl/cutlass/cute/runtime.py, dsl/cutlass/unsupported.py, dsl/cutlass/utils/tensor_helpers.py.
 """
 
+import inspect
 import re
 import types
 from pathlib import Path
@@ -67,6 +68,43 @@ def test_the_page_lists_every_name(module):
     rows = [line for line in DOCS.splitlines() if re.match(rf"\| [^|]*`{re.escape(module)}`", line)]
     listed = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[2])}
     assert listed == names(MODULES[module])
+
+
+# Parameters of upstream's that are not here, or are called otherwise, and why.
+OTHER_PARAMETERS = {
+    "Swizzle": "made by make_swizzle", "Layout": "made by make_layout",
+    "CopyAtom": "made by make_copy_atom", "TiledCopy": "made by make_tiled_copy", "ThrCopy": "of a tiled copy",
+    "MmaAtom": "made by make_mma_atom", "TiledMma": "made by make_tiled_mma", "ThrMma": "of a tiled product",
+    "PipelineTmaStore": "made by create", "Vector": "made by load",
+    "print_latex": "has no colors", "print_latex_tv": "has no colors", "assume": "no pow2",
+    "autovec_copy": "no l1c_evict_priority", "dtype": "of cutlass.torch: any type", "warp_redux_sync": "abs and nan are Blackwell's",
+    "fma_bf16": "no oob", "fma_f16": "no oob", "register_jit_arg_adapter": "no scope, not lazy",
+}  # fmt: skip
+
+
+def test_parameters_are_called_as_upstream_calls_them():
+    other = set()
+    for module, ours in MODULES.items():
+        for name in names(ours):
+            value, wanted = getattr(ours, name), [p for p in upstream.parameters(module, name)]
+            is_number = isinstance(value, type) and issubclass(value, (cute.Numeric, type))
+            if (
+                wanted and "*" not in wanted and callable(value) and not is_number and not name.startswith("cvt_")
+            ):  # cvt_: one vector
+                own = list(inspect.signature(inspect.unwrap(value)).parameters)
+                if [p for p in own if p not in ("loc", "ip")][: len(wanted)] != wanted:
+                    other.add(name)
+    assert other - {"TmaInfo"} == set(OTHER_PARAMETERS)
+
+
+def test_arguments_are_taken_by_name():
+    layout = cute.make_layout((4, 8))
+    assert cute.composition(lhs=layout, rhs=cute.make_layout(8)) == cute.make_layout(8)
+    assert cute.coalesce(input=layout) == cute.make_layout(32)
+    assert cute.find(t=((1, 2), 3), x=2) == (0, 1) and cute.find(((1, 2), 3), 2, hierarchical=False) == 0
+    assert cute.recast_layout(new_type_bits=32, old_type_bits=16, src_layout=cute.make_layout(8)) == cute.make_layout(4)
+    with pytest.raises(dsl.cutlass.DSLUserCodeError, match="`composition` has no parameter `by`"):
+        cute.composition(lhs=layout, by=2)
 
 
 def test_a_missing_name_is_refused_by_name():

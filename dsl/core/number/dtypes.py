@@ -386,12 +386,12 @@ _NAMED: dict[str, type[Numeric]] = {
 }
 
 
-def dtype(name: str) -> type[Numeric]:
-    """The type called `name`, as `Int32`. Raises TypeError for other names."""
-    numeric_type = _NAMED.get(name) if isinstance(name, str) else None
+def dtype(dtype_: str) -> type[Numeric]:
+    """The type called `dtype_`, as `Int32`. Raises TypeError for other names."""
+    numeric_type = _NAMED.get(dtype_) if isinstance(dtype_, str) else None
     if numeric_type is None or numeric_type is Boolean or numeric_type.is_abstract:
         raise DSLUserCodeTypeError(
-            f"can't interpret {name} as data type", fix=Phrase("name a type as cutlass does: `Float32`", "IN_CUTE")
+            f"can't interpret {dtype_} as data type", fix=Phrase("name a type as cutlass does: `Float32`", "IN_CUTE")
         )
     return numeric_type
 

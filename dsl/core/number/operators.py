@@ -394,16 +394,20 @@ def type_of_literal(a, b) -> type[Numeric] | None:
     return None
 
 
-def select(condition, a, b) -> Numeric:
-    """`a` where `condition`, else `b`, in their common type, without a branch."""
-    left, right = numeric(a), numeric(b)
+def select(cond, if_value, else_value) -> Numeric:
+    """`if_value` where `cond`, else `else_value`, in their common type, without a branch."""
+    left, right = numeric(if_value), numeric(else_value)
     if left is None or right is None:
         raise DSLUserCodeTypeError(
-            Phrase("a conditional expression needs two numbers, got {a} and {b}", a=type_name(a), b=type_name(b)),
+            Phrase(
+                "a conditional expression needs two numbers, got {a} and {b}",
+                a=type_name(if_value),
+                b=type_name(else_value),
+            ),
             fix="choose between elements of tensors: `x[i]`",
         )
-    dtype = type_of_literal(a, b) or promote(type(left), type(right))
-    condition = Boolean(condition)
+    dtype = type_of_literal(if_value, else_value) or promote(type(left), type(right))
+    condition = Boolean(cond)
     if not is_dynamic(condition):
         return dtype(left if condition.value else right)
     return dtype(arithmetic.select(condition.ir(), dtype(left).ir(), dtype(right).ir()))

@@ -311,13 +311,16 @@ class Pointer:
         """`llvm_ptr`, as libraries ask for it. `loc` and `ip` are upstream's, and known without."""
         return self.address
 
-    def toint(self, *, loc=None, ip=None) -> Int64:
-        """The address in bytes: Int64, or Int32 for a pointer into shared or register memory.
+    def toint(self, dtype: type[Numeric] | None = None, *, loc=None, ip=None) -> Any:
+        """The address in bytes: of type `dtype`, or Int64, or Int32 for a pointer into shared or register memory.
 
         `loc` and `ip` are upstream's, and known without.
         """
-        dtype = Int64 if self._is_wide else Int32
-        return dtype(mlir.result("llvm.ptrtoint", dtype.mlir_type, self.address))
+        if dtype is not None and not (isinstance(dtype, type) and issubclass(dtype, Numeric) and dtype.is_integer):
+            raise DSLUserCodeTypeError(f"an address is an integer, and dtype is {shown(dtype)}", fix="dtype=Int64")
+        own = Int64 if self._is_wide else Int32
+        address = own(mlir.result("llvm.ptrtoint", own.mlir_type, self.address))
+        return address if dtype is None else dtype(address)
 
     def align(self, min_align: int) -> Pointer:
         """The next address at or after this one that is a multiple of `min_align` bytes (a power of two)."""

@@ -11,20 +11,30 @@ from dsl.layout import Swizzle
 
 
 def make_ptr(
-    dtype: type[Numeric], value, mem_space: AddressSpace = AddressSpace.generic, *, assumed_align: int | None = None
+    dtype: type[Numeric],
+    value,
+    mem_space: AddressSpace = AddressSpace.generic,
+    *,
+    assumed_align: int | None = None,
+    swizzle_: Swizzle | None = None,
 ) -> Pointer:
-    """A pointer at the integer address `value`, or at another pointer's."""
+    """A pointer at the integer address `value`, or at another pointer's; `swizzle_` is one of byte addresses."""
+    _check_swizzle("make_ptr", swizzle_)
     if isinstance(value, Pointer):
         value = value.toint()
-    return pointer.from_address(dtype, value, mem_space, assumed_align or 0)
+    return pointer.from_address(dtype, value, mem_space, assumed_align or 0).swizzled(swizzle_)
+
+
+def _check_swizzle(name: str, swizzle: object) -> None:
+    if swizzle is not None and not isinstance(swizzle, Swizzle):
+        raise DSLUserCodeTypeError(
+            f"swizzle of {name} must be a swizzle, got {type_name(swizzle)}", fix="cute.make_swizzle(3, 4, 3)"
+        )
 
 
 def recast_ptr(ptr: Pointer, swizzle_=None, dtype: type[Numeric] | None = None) -> Pointer:
     """`ptr` as a pointer to `dtype` with the swizzle `swizzle_` of byte addresses, or with none; the address stays."""
-    if swizzle_ is not None and not isinstance(swizzle_, Swizzle):
-        raise DSLUserCodeTypeError(
-            f"swizzle of recast_ptr must be a swizzle, got {type_name(swizzle_)}", fix="cute.make_swizzle(3, 4, 3)"
-        )
+    _check_swizzle("recast_ptr", swizzle_)
     if not isinstance(ptr, Pointer):
         raise DSLUserCodeTypeError(
             f"recast_ptr takes a pointer, got {type_name(ptr)}", fix="give `tensor.iterator`, or use recast_tensor"

@@ -23,11 +23,11 @@ from dsl.launch.argument.abi import Binding
 _ADAPTERS: dict[type, Callable[[Any], Any]] = {}
 
 
-def register_jit_arg_adapter(kind: type) -> Callable:
-    """Decorator of an adapter: `adapter(value)` has the JitArgument protocol for values of class `kind`."""
+def register_jit_arg_adapter(python_type: type) -> Callable:
+    """Decorator of an adapter: `adapter(value)` has the JitArgument protocol for values of class `python_type`."""
 
     def register(adapter: Callable) -> Callable:
-        _ADAPTERS[kind] = adapter
+        _ADAPTERS[python_type] = adapter
         return adapter
 
     return register

@@ -1,0 +1,35 @@
+"""What the comparison of two compilers says of their launches and of what they print."""
+
+import pytest
+
+from tests.upstream import equality
+
+LAUNCH = {"grid": [1, 1, 1], "block": [32, 1, 1], "changed": [[128, "aa"], [256, "bb"]]}
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ({}, ""),
+        ({"grid": [2, 1, 1]}, "launch 2: grid [1, 1, 1] here, [2, 1, 1] under NVIDIA's compiler"),
+        ({"changed": [[128, "aa"], [256, "cc"]]}, "launch 2: other bits in buffers of [256] bytes"),
+        (
+            {"changed": [[128, "aa"]]},
+            "launch 2 changed buffers of [128, 256] bytes here, [128] under NVIDIA's compiler",
+        ),
+    ],
+)
+def test_the_first_difference_is_named(change, said):
+    assert equality.compare([LAUNCH, LAUNCH], [LAUNCH, LAUNCH | change]) == said
+
+
+def test_a_launch_too_few_is_a_difference():
+    assert equality.compare([LAUNCH], []) == "1 launches here, 0 under NVIDIA's compiler"
+
+
+def test_printed_lines_are_compared_without_times():
+    printed = "sum 4.0\nkernel took 3.2 us\nptr raw_ptr(0x00007f0000000000: f32)\n"
+    lines = equality._without_times(printed)
+    assert lines == ["sum 4.0", "ptr raw_ptr(0x00007f0000000000: f32)"]
+    assert equality.compare_printed(lines, ["sum 4.0", "ptr raw_ptr(0x00007f1111111111: f32)"]) == (2, [])
+    assert equality.compare_printed(lines, ["sum 5.0", lines[1]]) == (2, ["- sum 5.0", "+ sum 4.0"])
