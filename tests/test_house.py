@@ -22,8 +22,8 @@ _CORE = (
     "dsl.core.number",
 )
 _TRACE = (
-    *(*_CORE, "dsl.core.traced_program", "dsl.core.pytree", "dsl.core.kernel_parameter"),
-    *("dsl.core.syntax", "dsl.core.trace"),
+    *(*_CORE, "dsl.core.traced_program", "dsl.core.value_structure", "dsl.core.pytree"),
+    *("dsl.core.kernel_parameter", "dsl.core.syntax", "dsl.core.trace"),
 )
 _EMULATOR = "dsl.emulator.context", "dsl.emulator.builder", "dsl.emulator.ptx"
 _EMIT = (*_EMULATOR, "dsl.emulator.runtime", "dsl.emulator.emit")
@@ -56,7 +56,8 @@ FLOORS = {
     "dsl/core/number": (_CORE, ()),
     "dsl/core/syntax": (("dsl.core.errors", "dsl.core.phrase", "dsl.core.syntax", *_GROUND), ()),
     "dsl/core/traced_program.py": ((*_GROUND,), ()),
-    "dsl/core/pytree.py": (_CORE, ()),
+    "dsl/core/value_structure.py": ((), ()),
+    "dsl/core/pytree.py": ((*_CORE, "dsl.core.value_structure"), ()),
     "dsl/core/kernel_parameter.py": (_CORE, ()),
     "dsl/core/trace.py": ((*_TRACE, "dsl.layout", *_GROUND), ()),
     "dsl/core/control_flow": ((*_TRACE, "dsl.core.control_flow", *_GROUND), ()),
