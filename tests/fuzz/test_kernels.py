@@ -49,6 +49,13 @@ def test_who_differs_is_told():
     assert run.judge({"out": np.arange(4)}, right, right).detail.startswith("ours: out has the shape (3,), not (4,)")
 
 
+def test_a_program_that_computes_for_ever_hangs_and_the_next_one_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "LIMIT_S", 0.3)
+    texts = ("def run():\n    while True:\n        pass\n", "def run():\n    return {'out': [1]}\n")
+    given = run.answers("embedded", [run.write(text, tmp_path) for text in texts], tmp_path / "ours")
+    assert given == ["hangs: ", {"out": [1]}]
+
+
 def test_a_failing_program_is_made_simpler():
     def generate(pick):
         return f"{pick(*range(20))} {pick('a', 'b', 'c')} {pick(*range(9))}"
@@ -72,6 +79,13 @@ def test_a_known_difference_is_named_only_for_its_programs():
     assert explanation("warpgroup.MmaI8Op(a, RMEM)", "nvidia refuses", told) == "A of bytes in registers"
     assert explanation("warpgroup.MmaI8Op(a, SMEM)", "nvidia refuses", told) is None
     assert explanation("warpgroup.MmaI8Op(a, RMEM)", "ours refuses", told) is None
+    told = "TMA_MAJOR_MODE: TMA cannot transpose"
+    assert explanation("", run.WRONG_THERE, told) == "a transposed box"
+    assert explanation("cpasync.ReductionKind.MAX", "ours refuses", told) == "a transposed box"
+    assert explanation("cpasync.ReductionKind.ADD", "ours refuses", told) is None
+    told = "the atom copies 8 values at once, but a thread has 4"
+    assert explanation("warp.LdMatrix8x8x16bOp(False, 4)", "ours refuses", told) == "more matrices than values"
+    assert explanation("cute.make_tiled_copy_tv(atom)", "ours refuses", told) is None
 
 
 @pytest.mark.slow

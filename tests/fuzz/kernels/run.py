@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import collections
 import hashlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,8 +34,9 @@ from tests.fuzz.kernels.explained import explanation  # noqa: E402
 
 KINDS = {"copies": copies.program, "tma": tma.program, "wgmma": wgmma.program, "pipelines": pipelines.program}
 COMPILERS = {"ours": "embedded", "nvidia": "nvidia"}
-BATCH = 25
-LIMIT_S = 120  # of a program
+BATCH = 50  # programs of a process, whose first one takes two seconds more than the others
+LIMIT_S = 120  # of the processor's time, of a program
+WAIT_S = 600  # of a process, and 30 s more for each program: for what hangs without computing
 REFUSED, WRONG_THERE = "refused by both", "ours refuses, nvidia is wrong"
 Answer = dict[str, np.ndarray] | str  # arrays, or what the error says
 
@@ -60,10 +62,12 @@ def answers(compiler: str, paths: Sequence[Path], folder: Path) -> list[Answer]:
     while len(given) < len(paths):
         rest = paths[len(given) :]
         command = ["-m", "dsl", "--device", "emulator", "--compiler", compiler, HERE / "batch.py", "--", "run"]
-        command += [folder, *rest]
+        command += [LIMIT_S, folder, *rest]
         try:
-            done = fork_server.run(command, cwd=folder, timeout=LIMIT_S + 10 * len(rest))
+            done = fork_server.run(command, cwd=folder, timeout=WAIT_S + 30 * len(rest))
             died = f"died: status {done.returncode} {done.stderr[-500:]}"
+            if done.returncode == -signal.SIGVTALRM:
+                died = "hangs: "
         except subprocess.TimeoutExpired:
             died = "hangs: "
         given += [answer for path in rest if (answer := written(folder / path.stem))]
@@ -75,7 +79,7 @@ def answers(compiler: str, paths: Sequence[Path], folder: Path) -> list[Answer]:
 def expected(paths: Sequence[Path], folder: Path) -> list[dict[str, np.ndarray]]:
     """What numpy computes of each program; in another process, for programs import `cutlass`."""
     folder.mkdir()
-    fork_server.run([HERE / "batch.py", "expected", folder, *paths], cwd=folder, check=True)
+    fork_server.run([HERE / "batch.py", "expected", LIMIT_S, folder, *paths], cwd=folder, check=True)
     given = {path: written(folder / path.stem) for path in paths}
     for path, arrays in given.items():
         if not isinstance(arrays, dict):
