@@ -35,6 +35,18 @@ def test_a_program_is_the_same_each_time_and_expects_what_is_not_all_one_number(
     assert any(len(np.unique(array)) > 1 for array in expected.values())
 
 
+def test_a_text_that_comes_twice_has_two_answers_and_is_one_program_of_a_run(tmp_path, monkeypatch):
+    texts = [f"def expected():\n    return {{'out': [{number}]}}\n" for number in (1, 1, 2)]
+    given = run.expected([run.write(text, tmp_path) for text in texts], tmp_path / "numpy")
+    assert [int(each["out"][0]) for each in given] == [1, 1, 2]
+    monkeypatch.setattr(run, "check", lambda texts: [None] * len(texts))
+    monkeypatch.setitem(run.KINDS, "tma", lambda pick: texts[pick.number])
+    monkeypatch.setattr(run, "Choices", lambda name: type("", (), {"number": int(name.split()[-1])}))
+    made = run.Run(run.options_of(["--kind", "tma"]))
+    made.batch("tma", ["tma 1 0", "tma 1 1", "tma 1 2"])
+    assert made.counts["tma"] == {"equal": 2, run.AGAIN: 1} and "\n2 programs" in made.summary()
+
+
 def test_who_differs_is_told():
     right, wrong = {"out": np.arange(3)}, {"out": np.array([0, 5, 2])}
     assert run.judge(right, right, right) is None

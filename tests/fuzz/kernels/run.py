@@ -37,6 +37,7 @@ COMPILERS = {"ours": "embedded", "nvidia": "nvidia"}
 BATCH = 50  # programs of a process, whose first one takes two seconds more than the others
 LIMIT_S = 120  # of the processor's time, of a program
 WAIT_S = 600  # of a process, and 30 s more for each program: for what hangs without computing
+AGAIN = "generated before"
 REFUSED, WRONG_THERE = "refused by both", "ours refuses, nvidia is wrong"
 Answer = dict[str, np.ndarray] | str  # arrays, or what the error says
 
@@ -84,7 +85,7 @@ def expected(paths: Sequence[Path], folder: Path) -> list[dict[str, np.ndarray]]
     for path, arrays in given.items():
         if not isinstance(arrays, dict):
             raise RuntimeError(f"{path.read_text()}\nexpected(): {arrays}")
-    return list(given.values())
+    return [given[path] for path in paths]
 
 
 def written(path: Path) -> Answer | None:
@@ -146,6 +147,7 @@ class Run:
         self.options, self.started = options, time.monotonic()
         self.counts = {kind: collections.Counter() for kind in options.kind}
         self.unexplained = 0
+        self.seen: set[str] = set()
 
     def all(self) -> None:
         for start in range(0, self.options.programs, BATCH):
@@ -156,8 +158,15 @@ class Run:
                     return
 
     def batch(self, kind: str, names: list[str]) -> None:
-        programs = [KINDS[kind](Choices(name)) for name in names]
-        for name, text, finding in zip(names, programs, check(programs)):
+        programs: dict[str, str] = {}
+        for name in names:
+            text = KINDS[kind](Choices(name))
+            if text in self.seen:
+                self.counts[kind][AGAIN] += 1
+            else:
+                self.seen.add(text)
+                programs[name] = text
+        for (name, text), finding in zip(programs.items(), check(list(programs.values()))):
             why = finding and explanation(text, finding.kind, finding.detail)
             if why and self.options.verbose:
                 print(f"{name}: {why}: {finding.detail}\n")
@@ -180,7 +189,7 @@ class Run:
         lines = [
             f"{kind}: {', '.join(f'{n} {what}' for what, n in c.most_common())}" for kind, c in self.counts.items()
         ]
-        total = sum(sum(counts.values()) for counts in self.counts.values())
+        total = sum(sum(counts.values()) - counts[AGAIN] for counts in self.counts.values())
         seconds = time.monotonic() - self.started
         return "\n".join(
             [*lines, f"{total} programs under both compilers, {self.unexplained} unexplained, {seconds:.0f} s"]
