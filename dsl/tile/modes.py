@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dsl import layout as lay
+from dsl.core.ir import mlir
+from dsl.core.number.dtypes import numeric
 from dsl.layout import Layout
 from dsl.layout.coord import dice_tuple
 from dsl.layout.int_tuple import mode_products, wrap
@@ -29,6 +31,21 @@ def _on_layout(function: Callable[..., Any]) -> Callable[..., Any]:
         return x.with_layout(function(**{**options, first: x.layout}))
 
     return extended
+
+
+def make_layout(shape: Any, *, stride: Any = None) -> Layout:
+    """shape:stride, column-major compact without a stride; a tuple of layouts makes a layout with those modes.
+
+    Extents and strides may be SSA values. Raises LayoutError for an extent below 1 and where both are not congruent.
+    """
+    return lay.make_layout(_numbers(shape), stride=_numbers(stride))
+
+
+def _numbers(tree: Any) -> Any:
+    """A shape or stride whose SSA values are numbers."""
+    if isinstance(tree, tuple):
+        return tuple(map(_numbers, tree))
+    return numeric(tree) if isinstance(tree, mlir.Value) else tree
 
 
 append_ones = _on_layout(lay.append_ones)

@@ -1,8 +1,9 @@
 """Run programs of NVIDIA/cutlass under this compiler and under NVIDIA's, on the same device, and compare in bits.
 
 The repository is not part of this one: clone it and name its folder. The embedded device runs the kernels of both. What
-each launch leaves in device memory must have the same bits, launch by launch, and what is printed must be the same by
-the rules of compare.py; lines that hold a time or a rate are left out.
+each launch leaves in device memory must have the same bits, launch by launch. Where nothing is left there, what is
+printed must be the same by the rules of compare.py; lines that hold a time or a rate are left out. A notebook that
+chooses a kernel by its time is not compared.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Run:
 
 @dataclass
 class Row:
-    """A program under both. `outcome`: equal, different, or whose run did not pass."""
+    """A program under both. `outcome`: equal, different, or whose run did not pass. `unlike`: printed lines that differ."""
 
     name: str
     set: str
@@ -141,7 +142,7 @@ def judge(program: Program, ours: Run, theirs: Run, seconds: float) -> Row:
     difference = compare(ours.launches, theirs.launches)
     buffers = sum(len(row["changed"]) for row in ours.launches)
     lines, unlike = compare_printed(ours.printed, theirs.printed)
-    if unlike and not difference:
+    if unlike and not difference and not buffers:
         difference = f"{len(unlike)} of {lines} printed lines differ: {unlike[0][:120]}"
     if ours.verdict == theirs.verdict == "passed":
         outcome, note = ("different", difference) if difference else ("equal", "")

@@ -283,7 +283,7 @@ def _notes_what_compiles(run: NvidiaSession) -> Iterator[None]:
         run.collect()
         kept = getattr(compiled, "artifacts", None)  # all there is where options name a folder of the program's own
         ptx, cubin = getattr(kept, "PTX", None), getattr(kept, "CUBIN", None)
-        if ptx and cubin:
+        if ptx and isinstance(cubin, bytes):  # of a function without kernels: where they would be kept
             run.note(ptx, cubin)
         return compiled
 

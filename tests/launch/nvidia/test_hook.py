@@ -142,6 +142,22 @@ def test_programs_of_one_name_are_told_apart(both, program):
     assert same(both, program(SAME_NAMES)) == "[12341, 12341, 12341, 12341]\n"
 
 
+HOST_ONLY = """
+from cutlass._mlir.dialects import arith
+
+@cute.jit
+def host(n: cutlass.Int32):
+    rows = arith.addi(n.ir_value(), n.ir_value())
+    cute.printf("{}", cute.make_layout((rows, 4), stride=(4, 1)))
+
+cute.compile(host, cutlass.Int32(3))(3)
+"""
+
+
+def test_a_compiled_function_without_kernels_and_extents_that_are_ssa_values(both, program):
+    assert same(both, program(HOST_ONLY)) == "(6,4):(4,1)\n"
+
+
 TVM_FFI = """
 @cute.kernel
 def kernel(x: cute.Tensor, n: cutlass.Int32):
