@@ -54,6 +54,14 @@ class Emulated(Device):
     def _name(self) -> str:
         return f"PTX emulator ({self.gpu_model})" if self.gpu_model else "PTX emulator"
 
+    @property
+    def half_sums(self) -> tuple[int, int]:
+        """How many products of halves the tensor cores sum at once, and the fraction bits that aligned terms keep."""
+        from dsl.emulator.runtime import tensor_core
+
+        core = tensor_core.of_gpu(self.gpu_model or DEFAULT_GPU_MODEL)
+        return (8 if core.splits else 16), core.fraction_bits
+
     def install(self) -> None:
         """Map torch's cuda device to host memory, and answer cuda.bindings."""
         if self._undo_torch is None:

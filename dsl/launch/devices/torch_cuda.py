@@ -18,7 +18,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, Protocol
 
 from dsl import span
-from dsl.launch.devices import torch_compiler, torch_graphs, torch_streams
+from dsl.launch.devices import torch_compiler, torch_graphs, torch_products, torch_streams
 from dsl.launch.devices.torch_memory import Places
 
 span.stands_for_python(__file__)
@@ -46,8 +46,11 @@ CAPSULE_DEVICE_AT = 8  # where a DLManagedTensor says its DLDeviceType, in bytes
 
 
 class Memory(Protocol):
-    """The device that mapped storages are registered with; see devices.protocol.Device."""
+    """The device that mapped storages are registered with; see devices.protocol.Device. `half_sums`: how many products
+    of halves its tensor cores sum at once, and the fraction bits that are kept."""
 
+    @property
+    def half_sums(self) -> tuple[int, int]: ...
     def register(self, address: int, nbytes: int, label: str) -> None: ...
     def unregister(self, address: int) -> None: ...
     def sync(self) -> None: ...
@@ -191,6 +194,7 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
 
     tensor_type, cpu = torch.Tensor, torch.device("cpu")
     special = _special_functions(torch, mapped)
+    products = torch_products.Products(torch, mapped.device)
     reads = {each: f"Tensor.{each.__name__}" for each in (tensor_type.tolist, tensor_type.item, tensor_type.__bool__)}
 
     class Cuda(TorchFunctionMode):
@@ -210,7 +214,8 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
             if function in reads:
                 mapped.refuse_in_capture(reads[function], tensors)
             try:
-                with mapped.capture.making(to_cuda) if mapped.capture else contextlib.nullcontext():
+                making = mapped.capture.making(to_cuda) if mapped.capture else contextlib.nullcontext()
+                with making, products.around(function, tensors if to_cuda else []):
                     result = function(*args, **kwargs)
             except Exception as error:  # torch's own, without this frame
                 mapped_tensors = [tensor for tensor in tensors if mapped.holds(tensor)]
