@@ -24,7 +24,7 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT)]
 
 from compare import compare as compare_lines, rule_of  # noqa: E402
-from programs import PROGRAMS, Program  # noqa: E402
+from programs import PROGRAMS, Program, at_its_size  # noqa: E402
 
 from tests import fork_server  # noqa: E402
 
@@ -110,7 +110,7 @@ def _target(path: Path, program: Program, scratch: str) -> list:
     if program.kind == "program":
         return [path, *program.arguments]
     if program.kind == "notebook":
-        return [HERE / "drive_notebook.py", path, Path(scratch) / "cells.jsonl"]
+        return [HERE / "drive_notebook.py", at_its_size(path, program, Path(scratch)), Path(scratch) / "cells.jsonl"]
     return [HERE / "drive_pytest.py", path]
 
 

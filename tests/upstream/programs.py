@@ -2,7 +2,7 @@
 
 A `test` is a pytest file, run without its conftest (which asks for a GPU and plugins). A `notebook` is run cell by cell
 in one process; `expects` is what each cell's output is compared with: the output saved in the file ("saved"), what
-NVIDIA's compiler prints here ("nvidia"), or "nothing" where it is times. A `program` is run with arguments and must end
+NVIDIA's compiler prints here ("nvidia"), or "nothing" where it is times; it has no arguments, so one that is `smaller` is a copy with other sizes. A `program` is run with arguments and must end
 with status 0, or, where it is there to fail, with the error that it `fails_with`. `sets_of` puts every file that needs no
 Blackwell into a set: T1 to T4, or the repository's own tests.
 """
@@ -10,6 +10,7 @@ Blackwell into a set: T1 to T4, or the repository's own tests.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 _CUTE = "examples/python/CuTeDSL"
 
@@ -26,6 +27,9 @@ class Program:
     fails_with: str = ""  # of a program: what its error says
     limit_s: int = 300
     after: str = ""  # of a program: the path of one that is run before it in the same folder
+    smaller: tuple[str, str] | None = (
+        None  # of a notebook: a text that sets its sizes, and the one in a copy that is run
+    )
 
     @property
     def set(self) -> str:
@@ -54,13 +58,26 @@ def set_of(path: str) -> str:
     return next((name for folder, name in _SETS if path.startswith(folder)), "more")
 
 
+def at_its_size(path: Path, program: Program, scratch: Path) -> Path:
+    """The file that is run of a program at `path`: a copy in `scratch` where its sizes are others. Raises ValueError."""
+    if program.smaller is None:
+        return path
+    large, small = program.smaller
+    text = path.read_text(encoding="utf-8")
+    if text.count(large) != 1:
+        raise ValueError(f"{path} has {text.count(large)} times {large!r}, which is to be made smaller")
+    copy = scratch / path.name
+    copy.write_text(text.replace(large, small), encoding="utf-8")
+    return copy
+
+
 def _tests(folder: str, *names: str) -> list[Program]:
     return [Program(f"tests/{name}", "test", f"{folder}/{name}.py") for name in names]
 
 
-def _notebooks(expects: str, *names: str) -> list[Program]:
+def _notebooks(expects: str, *names: str, **options) -> list[Program]:
     return [
-        Program(f"notebooks/{name}", "notebook", f"{_CUTE}/cute/notebooks/{name}.ipynb", expects=expects)
+        Program(f"notebooks/{name}", "notebook", f"{_CUTE}/cute/notebooks/{name}.ipynb", expects=expects, **options)
         for name in names
     ]
 
@@ -92,7 +109,8 @@ PROGRAMS: tuple[Program, ...] = (
         "test/examples/CuTeDSL", "test_dataclasses", "test_for_control_flow", "test_math", "test_tvm_ffi_env_stream"
     ),
     *_notebooks("saved", "data_types", "print", "hello_world", "cute_layout_algebra"),
-    *_notebooks("nvidia", "tensorssa", "tensor", "composed_layout", "elementwise_add"),
+    *_notebooks("nvidia", "tensorssa", "tensor", "composed_layout"),
+    *_notebooks("nvidia", "elementwise_add", smaller=("M, N = 16384, 8192", "M, N = 256, 512")),
     *_notebooks("nothing", "async_pipeline", "benchmark_autotune", "cuda_graphs"),
     _tutorial("print_latex"),
     Program("tutorials/print_latex_tv", "program", f"{_CUTE}/dsl_tutorials/print_latex.py", ("--tv_layout",)),

@@ -27,7 +27,7 @@ NOW = "as 4.8.1 prints"  # another output than was saved, by an older release or
 sys.path.insert(0, str(HERE))
 
 from compare import RULES, compare  # noqa: E402
-from programs import PROGRAMS, Program  # noqa: E402
+from programs import PROGRAMS, Program, at_its_size  # noqa: E402
 
 EXAMPLES = """\
 examples:
@@ -239,9 +239,13 @@ def _program(path: Path, program: Program, limit_s: float, compiler: str, folder
 
 def _notebook(path: Path, program: Program, limit_s: float, compiler: str) -> Outcome:
     with tempfile.TemporaryDirectory() as scratch:
-        results = Path(scratch) / "ours.jsonl"
-        run = _command(_ours(HERE / "drive_notebook.py", path, results, compiler=compiler), limit_s, Path(scratch))
-        ours = _rows(results)
+        return _judged_notebook(at_its_size(path, program, Path(scratch)), program, limit_s, compiler, scratch)
+
+
+def _judged_notebook(path: Path, program: Program, limit_s: float, compiler: str, scratch: str) -> Outcome:
+    results = Path(scratch) / "ours.jsonl"
+    run = _command(_ours(HERE / "drive_notebook.py", path, results, compiler=compiler), limit_s, Path(scratch))
+    ours = _rows(results)
     theirs, whose = _expected(path, program, limit_s)
     error = next((row["error"] for row in ours if row["error"]), "")
     if run.returncode and not error:

@@ -25,6 +25,11 @@ class RuntimePointer:
     def toint(self) -> int:
         return self.address
 
+    @property
+    def _pointer(self) -> int:
+        """The address, as upstream's own programs read it to free what is there."""
+        return self.address
+
     def __repr__(self) -> str:
         return f"Ptr<{self.address:#018x}@{self.memspace.name}>"
 

@@ -12,6 +12,7 @@ from dsl.launch.argument.runtime_pointer import make_ptr
 
 def test_pointer_arguments():
     assert make_ptr(Float32, 64, AddressSpace.gmem, assumed_align=32).address == 64
+    assert make_ptr(Float32, 64)._pointer == 64  # what cooperative_launch of NVIDIA's tutorials frees
     cell = ctypes.c_float(1)
     assert make_ptr(Float32, ctypes.pointer(cell)).address == ctypes.addressof(cell)
     with pytest.raises(ValueError, match="pointer must be 32 bytes aligned, got 0x10"):
