@@ -9,11 +9,24 @@ from dsl.cutlass import earlier_releases, upstream
 
 FIX = "see docs/cute.md for what is, or run the file with NVIDIA's compiler"
 
+_CLC = "clusterlaunchcontrol needs Blackwell; on Hopper StaticPersistentTileScheduler deals out the tiles"
+_TILED = "it tiles by a product of tcgen05, which needs Blackwell; on Hopper write cpasync.make_tiled_tma_atom"
+_UMMA = "tcgen05 needs Blackwell; on Hopper PipelineTmaAsync leads from TMA to wgmma"
+_TMEM = "tensor memory needs Blackwell; on Hopper wgmma keeps its sums in registers"
+BLACKWELL = {  # names of upstream's that no Hopper has, and what it has in their place
+    **dict.fromkeys(("PipelineClcFetchAsync", "ClcState", "ClcDynamicPersistentTileScheduler"), _CLC),
+    **dict.fromkeys(("ClcDynamicPersistentTileSchedulerParams", "issue_clc_query", "clc_response"), _CLC),
+    **dict.fromkeys(("make_tiled_tma_atom_A", "make_tiled_tma_atom_B", "make_tiled_tma_atom_C"), _TILED),
+    **dict.fromkeys(("PipelineUmmaAsync", "PipelineTmaUmma", "PipelineAsyncUmma"), _UMMA),
+    **dict.fromkeys(("TmemAllocator", "get_num_tmem_alloc_cols", "alloc_tmem", "dealloc_tmem"), _TMEM),
+    "retrieve_tmem_ptr": _TMEM,
+}
+
 
 def module_getattr(module: str, **instead: str) -> Callable:
     """A module's `__getattr__` that gives names of earlier releases, and refuses others by their upstream spelling,
     those of `instead` where they are called."""
-    refuse = unsupported_names.refuser(module, FIX, instead, upstream.names)
+    refuse = unsupported_names.refuser(module, FIX, instead, upstream.names, BLACKWELL)
 
     @author_traceback.stripped
     def get(name: str):

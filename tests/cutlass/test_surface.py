@@ -129,3 +129,18 @@ def test_a_missing_name_is_refused_by_name():
 def test_what_is_not_here_is_refused_by_name(module, name):
     with pytest.raises(AttributeError, match=f"{module}.{name} is not part of this compiler yet"):
         getattr(MODULES[module], name)
+
+
+@pytest.mark.parametrize(
+    "module, name, instead",
+    [
+        ("cutlass.pipeline", "PipelineClcFetchAsync", "on Hopper StaticPersistentTileScheduler deals out the tiles"),
+        ("cutlass.utils", "ClcDynamicPersistentTileScheduler", "clusterlaunchcontrol needs Blackwell"),
+        ("cutlass.cute.nvgpu", "make_tiled_tma_atom_A", "on Hopper write cpasync.make_tiled_tma_atom"),
+        ("cutlass.utils", "TmemAllocator", "on Hopper wgmma keeps its sums in registers"),
+    ],
+)
+def test_names_of_blackwell_say_what_hopper_has(module, name, instead):
+    with pytest.raises(AttributeError) as refused:
+        getattr(MODULES[module], name)
+    assert f"{module}.{name} is not part of this compiler yet" in str(refused.value) and instead in str(refused.value)

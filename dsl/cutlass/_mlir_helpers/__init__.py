@@ -14,13 +14,21 @@ def _dialect_proxy(dialect: ModuleType) -> ModuleType:
     return dialect
 
 
+def _of_math(name: str) -> Any:
+    from dsl.cutlass.cute import math  # which imports the surface
+
+    return getattr(math, name)
+
+
 _OWN = {"dialect_proxy": {"DialectAutoConvertProxy": _dialect_proxy}, "vector": vars(_vector)}
 
 
 def _names_of(module: str) -> Any:
+    if module == "math":
+        return _of_math
     own = _OWN.get(module, {})
     return lambda name: own[name] if name in own else _base_dsl.attribute(f"cutlass._mlir_helpers.{module}", name)
 
 
-for _module in ("arith", "dialect_proxy", "gpu", "lru_cache_ir", "op", "vector"):
+for _module in ("arith", "dialect_proxy", "gpu", "lru_cache_ir", "math", "op", "vector"):
     globals()[_module] = _stand_ins.module(f"cutlass._mlir_helpers.{_module}", _names_of(_module))

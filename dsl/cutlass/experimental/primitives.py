@@ -39,6 +39,7 @@ from dsl.primitives.barriers import (
     nanosleep,
     setmaxregister,
 )
+from dsl.primitives.bits import mov_b32, prmt
 from dsl.primitives.copies import (
     cp_async_bulk_commit_group,
     cp_async_bulk_global_shared_cta,
@@ -339,12 +340,14 @@ __all__ = [
     "mbarrier_wait_parity",
     "memory_barrier",
     "mma_sync",
+    "mov_b32",
     "nanosleep",
     "prefetch_l1",
     "prefetch_l2",
     "prefetch_tensormap",
     "prefetchu",
     "print_runtime",
+    "prmt",
     "ptx_add_comment",
     "red",
     "redux_sync",

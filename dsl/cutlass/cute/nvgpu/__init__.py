@@ -2,10 +2,20 @@
 
 from dsl.cutlass.cute.nvgpu import cpasync, warp, warpgroup
 from dsl.cutlass.unsupported import module_getattr as _refuser
+from dsl.gpu.access import CacheEvictionPriority
 from dsl.tile.atom import CopyUniversalOp, LoadCacheMode
 from dsl.tile.major import OperandMajorMode
 from dsl.tile.mma import MmaUniversalOp
 
-__all__ = ["CopyUniversalOp", "LoadCacheMode", "MmaUniversalOp", "OperandMajorMode", "cpasync", "warp", "warpgroup"]
+__all__ = [
+    "CacheEvictionPriority",
+    "CopyUniversalOp",
+    "LoadCacheMode",
+    "MmaUniversalOp",
+    "OperandMajorMode",
+    "cpasync",
+    "warp",
+    "warpgroup",
+]
 
 __getattr__ = _refuser("cutlass.cute.nvgpu")
