@@ -317,6 +317,7 @@ LAZY = {
     ),
     "dsl/emulator/execute/program.py": ("dsl.emulator.execute.compilation", "dsl.emulator.ptx.parse"),
     "dsl/launch/argument/abi.py": ("dsl.tile.tensor",),
+    "dsl/cutlass/_mlir_helpers/__init__.py": ("dsl.cutlass.cute.math",),
     "dsl/cutlass/cute/runtime.py": ("dsl.launch.call.ffi_function",),
     "dsl/launch/call/exported.py": ("dsl.launch.call.ffi_function",),
     "dsl/launch/call/ffi_function.py": ("dsl.launch.export.object_file",),

@@ -2,8 +2,8 @@
 
     python -m dsl --compiler COMPILER record_outputs.py RESULT PROGRAM ARGUMENTS
 
-A line holds (bytes, digest) of every allocation that the launch changed: whole allocations, in no order of addresses,
-so that two processes can be compared. Random numbers are seeded, and fresh memory is filled the same way.
+A line holds (bytes, digest) of every allocation that the launch changed: whole allocations, in no order of addresses and
+without the addresses in them, so that two processes can be compared. Random numbers are seeded, and fresh memory is filled the same way.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import random
 import runpy
 import sys
 from typing import TextIO
+
+import numpy as np
 
 from dsl import emulator
 from dsl.emulator.runtime.memory import Allocation
@@ -40,6 +42,17 @@ def digests(places: list[tuple[int, int]]) -> list[str]:
     return [hashlib.blake2b(_view(*place), digest_size=8).hexdigest() for place in places]
 
 
+def _digest_without_addresses(address: int, size_bytes: int, places: list[tuple[int, int]]) -> str:
+    """The digest of memory in which words that are addresses of device memory count as 0: tensor maps hold some."""
+    words = np.frombuffer(_view(address, size_bytes), np.uint8, size_bytes - size_bytes % 8).view(np.uint64).copy()
+    starts = np.array([start for start, _ in places], np.uint64)
+    ends = np.array([start + size for start, size in places], np.uint64)
+    place = np.searchsorted(starts, words, "right").astype(np.int64) - 1
+    words[(place >= 0) & (words < ends[place])] = 0
+    rest = bytes(_view(address + words.nbytes, size_bytes % 8)) if size_bytes % 8 else b""
+    return hashlib.blake2b(words.tobytes() + rest, digest_size=8).hexdigest()
+
+
 def _view(address: int, size_bytes: int) -> memoryview:
     return memoryview((ctypes.c_char * size_bytes).from_address(address))
 
@@ -53,7 +66,8 @@ def record(device: Emulated, out: TextIO) -> None:
         before = digests(places)
         make(program, entry, grid, block, params, memory, **options)
         after = digests(places)
-        changed = [(size, new) for (_, size), old, new in zip(places, before, after, strict=True) if old != new]
+        written = [place for place, old, new in zip(places, before, after, strict=True) if old != new]
+        changed = [(size, _digest_without_addresses(address, size, places)) for address, size in written]
         row = {"grid": list(grid), "block": list(block), "changed": sorted(changed)}
         print(json.dumps(row), file=out, flush=True)
 
@@ -63,12 +77,11 @@ def record(device: Emulated, out: TextIO) -> None:
 
 
 def _same_start() -> None:
-    import numpy
     import torch
 
     ctypes.CDLL(None).mallopt(_M_PERTURB, _FILL)
     random.seed(0)
-    numpy.random.seed(0)
+    np.random.seed(0)
     torch.manual_seed(0)
 
 
