@@ -69,6 +69,7 @@ from dsl.layout.layout import (
 )
 from dsl.layout.making import make_fragment_layout, make_identity_layout, make_layout_like, make_ordered_layout
 from dsl.layout.swizzle import Swizzle, get_nonswizzle_portion, get_swizzle_portion, make_swizzle, storage_elements
+from dsl.layout.swizzle_slice import slice_swizzled
 from dsl.layout.tiling import (
     blocked_product,
     ceil_div,
@@ -178,6 +179,7 @@ __all__ = [
     "size",
     "slice_",
     "slice_and_offset",
+    "slice_swizzled",
     "storage_elements",
     "tile_to_shape",
     "tiled_divide",

@@ -22,11 +22,11 @@ from dsl.core.number.operators import select
 from dsl.core.phrase import shown
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.coord import idx2crd
-from dsl.layout.int_tuple import divisor_of, flatten_to_tuple, is_constant, text, wrap
+from dsl.layout.int_tuple import divisor_of, flatten_to_tuple, text, wrap
 from dsl.tile.atom import CopyAtom, CopyG2SOp
 from dsl.tile.bulk import BulkAtom, copy_runs
 from dsl.tile.element_address import element_iterator, in_memory, kept_together, static_size
-from dsl.tile.matrix_copy import MatrixOp, copy_matrices
+from dsl.tile.matrix_copy import MatrixOp, copy_matrices, is_contiguous
 from dsl.tile.modes import group_modes
 from dsl.tile.predicate import Predicates, condition, vectors_and_rest
 from dsl.tile.tensor import Tensor, recast_tensor
@@ -255,7 +255,7 @@ def _check_vector(atom: CopyAtom, side: str, tensor: Tensor) -> None:
             f"{text(layout.shape)} is {text(mode.shape)}: one call would not copy it",
             fix=f"tile both tensors by vectors: `cute.zipped_divide(t, ({count},))`",
         )
-    if count > 1 and not _is_contiguous(mode, count):
+    if not is_contiguous(mode, count):
         raise DSLUserCodeError(
             f"a copy of {bits} bits moves {count} contiguous elements, but the first mode of the {side} is {mode}",
             fix="put the contiguous mode first, or copy fewer bits with "
@@ -294,12 +294,6 @@ def _starts_with(shape: Any, count: int) -> bool:
         if covered == count:
             return True
     return False
-
-
-def _is_contiguous(mode: Layout, count: int) -> bool:
-    whole = lay.coalesce(mode)
-    extent, stride = flatten_to_tuple(whole.shape)[0], flatten_to_tuple(whole.stride)[0]
-    return isinstance(extent, int) and extent % count == 0 and is_constant(stride, 1)
 
 
 def _keeps_vectors(layout: ComposedLayout, count: int) -> bool:

@@ -18,7 +18,7 @@ from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.core.phrase import shown
 from dsl.gpu import mma
 from dsl.layout import ComposedLayout, Layout
-from dsl.layout.int_tuple import text, wrap
+from dsl.layout.int_tuple import flatten_to_tuple, is_constant, text, wrap
 from dsl.tile.constant import Constant, CopyOp
 from dsl.tile.element_address import element_iterator, static_size
 from dsl.tile.registers import read_register, write_register
@@ -174,8 +174,7 @@ def _check_rows(tensor: Tensor, row: int, side: str, name: str) -> None:
     static_size(tensor, f"a copy with {name}")
     layout = tensor.layout.outer if isinstance(tensor.layout, ComposedLayout) else tensor.layout
     mode = layout[0] if isinstance(layout.shape, tuple) else layout
-    starts = range(0, lay.size(mode), row)
-    if lay.size(mode) % row or any(mode(i + j) != mode(i) + j for i in starts for j in range(row)):
+    if not is_contiguous(mode, row):
         raise DSLUserCodeError(
             f"{name} moves rows of {row} contiguous elements in shared memory, but the first mode of the "
             f"{side} is {mode}",
@@ -189,6 +188,13 @@ def _check_rows(tensor: Tensor, row: int, side: str, name: str) -> None:
             f"the layout {composed} of the {side} permutes elements inside a row of {row}",
             fix="use a swizzle whose base covers 16 bytes",
         )
+
+
+def is_contiguous(mode: Layout, count: int) -> bool:
+    """Whether `count` elements from every multiple of `count` on lie one behind another."""
+    whole = lay.coalesce(mode)
+    extent, stride = flatten_to_tuple(whole.shape)[0], flatten_to_tuple(whole.stride)[0]
+    return count == 1 or (isinstance(extent, int) and extent % count == 0 and is_constant(stride, 1))
 
 
 def _check_alignment(tensor: Tensor, row: Pointer, side: str, name: str) -> None:

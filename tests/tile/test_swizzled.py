@@ -1,6 +1,7 @@
 """Swizzles of byte addresses as swizzles of elements."""
 
 import itertools
+from pathlib import Path
 
 import pytest
 
@@ -44,3 +45,9 @@ def test_what_cannot_be_swizzled(layout, dtype, swizzle, message):
     with pytest.raises(DSLUserCodeError) as error:
         swizzled_layout(layout, dtype, swizzle)
     assert error.value.message == message
+
+
+def test_slices_and_partitions_of_swizzled_tensors_are_upstreams(both):
+    ours, theirs = both(Path(__file__).with_name("swizzled_program.py"))
+    assert theirs.status == 0 and theirs.output.count("\n") > 40, theirs.errors
+    assert ours.output == theirs.output
