@@ -57,20 +57,23 @@ def make_layout_like(input: Any) -> Layout:
 
     Equal strides stay equal. Dynamic strides count as larger than every static one, left to right.
     """
-    keys = [_order_key(i, stride) for i, stride in enumerate(flatten_to_tuple(input.stride))]
+    strides = flatten_to_tuple(_static_order(input.stride))
     extents = flatten_to_tuple(input.shape)
 
     def stride(i: int) -> Any:
-        if is_constant(extents[i], 1) or keys[i] == (0, 0):
+        if is_constant(extents[i], 1) or strides[i] == 0:
             return 0
-        return product(tuple(e for e, key in zip(extents, keys, strict=True) if (0, 0) < key < keys[i]))
+        return product(tuple(e for e, d in zip(extents, strides, strict=True) if d != 0 and d < strides[i]))
 
     return Layout(input.shape, unflatten(map(stride, range(len(extents))), input.shape))
 
 
-def _order_key(position: int, stride: Any) -> tuple[int, int]:
-    value = basis_value(stride)
-    return (0, abs(value)) if isinstance(value, int) else (1, position)
+def _static_order(strides: IntTuple) -> IntTuple:
+    """The strides as an order: dynamic ones are larger than every static one, left to right."""
+    leaves = [basis_value(stride) for stride in flatten_to_tuple(strides)]
+    largest = max((leaf for leaf in leaves if isinstance(leaf, int)), default=0)
+    order = (leaf if isinstance(leaf, int) else max(largest, 0) + 1 + i for i, leaf in enumerate(leaves))
+    return unflatten(order, strides)
 
 
 def make_fragment_layout(layout: Layout) -> Layout:
@@ -86,7 +89,7 @@ def make_fragment_layout(layout: Layout) -> Layout:
     if not isinstance(layout.shape, tuple) or len(layout) == 1:
         return front(layout)
     first = front(layout[0])
-    rest = make_ordered_layout(layout.shape[1:], layout.stride[1:])
+    rest = make_ordered_layout(layout.shape[1:], _static_order(layout.stride[1:]))
     step = product(transform_leaf(lambda s, d: 1 if is_constant(d, 0) else s, first.shape, first.stride))
     stride = (first.stride, *transform_leaf(lambda d: mul(d, step), rest.stride))
     return Layout(layout.shape, stride)

@@ -43,6 +43,19 @@ def test_a_fragments_first_mode_is_in_front():
     assert make_fragment_layout(Layout((4, 8, 2), (2, 8, 1))).stride == (1, 8, 4)
 
 
+def test_strides_of_run_time_come_last_and_negative_ones_first():  # as NVIDIA's compiler orders them
+    n, m = object(), object()  # known when the kernel runs: nobody compares or adds them
+    assert make_layout_like(Layout((4, 8, 2), (n, 1, m))).stride == (8, 1, 32)
+    assert make_layout_like(Layout(((2, 2), 8), ((1, -8), 16))).stride == ((2, 1), 4)
+    assert make_layout_like(Layout(((2, 2), 8), ((-8, 16), 1))).stride == ((1, 16), 2)
+    assert make_fragment_layout(Layout((4, 8, 2), (n, m, 1))).stride == (1, 8, 4)
+    assert make_fragment_layout(Layout(((2, 2, 2), 1, (2, 2)), ((512, n, 1), 0, (m, 8)))).stride == (
+        (1, 2, 4),
+        0,
+        (16, 8),
+    )
+
+
 def test_an_identity_layout_gives_the_coordinate():
     identity = make_identity_layout((3, (2, 2)))
     for i, j, k in itertools.product(range(3), range(2), range(2)):
