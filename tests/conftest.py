@@ -38,6 +38,9 @@ def pytest_configure(config):
         signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.disable()  # until tests are collected: what they are made of stays, and looking through it takes long
     os.environ["DSL_CACHE"] = "0"
+    os.environ.setdefault("TESTS_SESSION", str(os.getpid()))  # tests/fork_server.py
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        return  # its workers run the tests
     import dsl.launch.call.compiler
 
     collected: dict[str, str] = {}
@@ -57,6 +60,7 @@ def pytest_configure(config):
 def pytest_collection_finish(session):
     gc.enable()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)  # tracing makes many objects that stay for as long as a test
 
 
 _PTX = pytest.StashKey[dict[str, str]]()

@@ -6,15 +6,19 @@ is `subprocess.run([sys.executable, "-m", "dsl", "author.py"], cwd=folder, captu
 imports. A program gets a session, a working folder, an environment and standard streams of its own; it ends as Python
 ends. Not for tests of how a process starts, of signals or of terminals: they start a Python.
 
-Standard library only. Run as a script it is the process that forks: `python fork_server.py WARM SOCKET`.
+The processes of a test session share one such process for each compiler and architecture; it ends with the session.
+
+Standard library only. Run as a script it is the process that forks: `python fork_server.py WARM ADDRESS SESSION`.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import functools
 import gc
+import hashlib
 import importlib
 import json
 import os
@@ -26,6 +30,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 import types
 import warnings
@@ -33,6 +38,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+# The process whose end ends what forks: pytest's own one where several run the tests.
+SESSION = int(os.environ.setdefault("TESTS_SESSION", str(os.getpid())))
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "CUTE_DSL_ARCH"}
 # What a process has imported: our compiler; NVIDIA's, hooked to the emulator; NVIDIA's as it is.
 WARM = ("dsl", "hooked", "cutlass")
@@ -97,25 +104,7 @@ class Server:
     """A process that forks, seen from the tests."""
 
     def __init__(self, warm: str, arch: str) -> None:
-        self.socket, theirs = socket.socketpair()
-        with theirs:
-            self.process = subprocess.Popen(
-                [sys.executable, __file__, warm, str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                env={**ENVIRONMENT, "CUTE_DSL_ARCH": arch} if arch else ENVIRONMENT,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        self.owner, self.lock = os.getpid(), threading.Lock()
-        atexit.register(self.end)
-
-    def end(self) -> None:
-        """Kill it: a fork of this process may hold the other end of its socket."""
-        if os.getpid() == self.owner:
-            self.process.kill()
-            self.process.wait()
-            self.socket.close()
+        self.socket, self.lock = _connect(warm, arch), threading.Lock()
 
     def ask(self, ask: dict, streams: list[int], timeout: float) -> int | None:
         """The exit status of a program, negative for a signal; None where it ran longer than `timeout` seconds."""
@@ -124,7 +113,7 @@ class Server:
             return self._ask(text, streams, timeout)
 
     def _ask(self, text: bytes, streams: list[int], timeout: float) -> int | None:
-        self.socket.settimeout(60 + timeout)
+        self.socket.settimeout(120 + timeout)
         socket.send_fds(self.socket, [len(text).to_bytes(4, "little")], streams)
         self.socket.sendall(text)
         pid = self._number()
@@ -141,7 +130,7 @@ class Server:
         got = self.socket.recv(4, socket.MSG_WAITALL)
         if len(got) < 4:
             _server.cache_clear()
-            raise RuntimeError(f"the process that forks ended with {self.process.wait()}")
+            raise RuntimeError("the process that forks has ended")
         return int.from_bytes(got, "little", signed=True)
 
 
@@ -150,14 +139,65 @@ def _server(warm: str, arch: str) -> Server:
     return Server(warm, arch)
 
 
+def _address(warm: str, arch: str) -> str:
+    """Of the socket (an abstract one, which no file stays of) that all of the session find it at."""
+    what = [__file__, warm, arch, os.getuid(), sorted(_read_at_start(ENVIRONMENT).items())]
+    return f"tests-{SESSION}-{hashlib.sha256(repr(what).encode()).hexdigest()[:16]}"
+
+
+def _connect(warm: str, arch: str) -> socket.socket:
+    """To the process that forks, which is started where there is none."""
+    address, process = _address(warm, arch), None
+    for _ in range(6000):
+        client = socket.socket(socket.AF_UNIX)
+        with contextlib.suppress(ConnectionRefusedError):
+            client.connect("\0" + address)
+            return client
+        client.close()
+        if process is None:
+            process = subprocess.Popen(
+                [sys.executable, __file__, warm, address, str(SESSION)],
+                env={**ENVIRONMENT, "CUTE_DSL_ARCH": arch} if arch else ENVIRONMENT,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        if process.poll() not in (None, errno.EADDRINUSE):
+            break
+        time.sleep(0.01)
+    raise RuntimeError(f"the process that forks did not start, and ended with {process and process.poll()}")
+
+
 # ** in the process that forks
 
 
-def serve(warm: str, fd: int) -> None:
-    """Run programs, one after the other, until the socket ends."""
+def listen(warm: str, address: str, session: int) -> None:
+    """Fork for each process of the session that connects, until the session ends; at once where another listens."""
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        listener.bind("\0" + address)
+    except OSError as error:
+        sys.exit(error.errno)
+    listener.listen(64)
+    ended = os.pidfd_open(session)
+    gc.disable()
     _import(warm)
+    gc.enable()
     gc.freeze()
-    client = socket.socket(fileno=fd)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while ended not in select.select([listener, ended], [], [])[0]:
+        client, _ = listener.accept()
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            listener.close()
+            os.close(ended)
+            serve(client)
+            os._exit(0)
+        client.close()
+
+
+def serve(client: socket.socket) -> None:
+    """Run programs, one after the other, until the socket ends."""
     before = signal.getsignal(signal.SIGINT)
     while True:
         start, streams, _, _ = socket.recv_fds(client, 4, 3, socket.MSG_WAITALL)
@@ -264,4 +304,4 @@ def _run(arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[1])
-    serve(sys.argv[1], int(sys.argv[2]))
+    listen(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -1,15 +1,20 @@
 """Probes of wgmma: types and sizes; products of whole numbers beside numpy, from each layout of the operands."""
 
+import functools
+
 import numpy as np
 import pytest
 
 from dsl.forms import predict, warpgroup
 
-FORMS = {form.name: form for form in warpgroup.forms()}
+
+@functools.cache
+def forms() -> dict:
+    return {form.name: form for form in warpgroup.forms()}
 
 
 def test_every_type_and_every_size_is_probed():
-    names = " ".join(FORMS)
+    names = " ".join(forms())
     assert all(f".{d}.{a}.{b}" in names for a, b, d in warpgroup.TYPES)
     assert all(f"m64n{n}k" in names for n in warpgroup.SIZES)
 
@@ -20,7 +25,7 @@ def operands(image: np.ndarray, at: np.ndarray, kind: str) -> np.ndarray:
 
 @pytest.mark.parametrize("n", [8, 64])
 def test_integers_are_numpys(n):
-    form = FORMS[f"wgmma.mma_async.sync.aligned.m64n{n}k32.s32.s8.s8"]
+    form = forms()[f"wgmma.mma_async.sync.aligned.m64n{n}k32.s32.s8.s8"]
     probes = form.count // 128
     b, c, a = (np.frombuffer(each.tobytes(), np.uint8).reshape(probes, -1) for each in form.operands)
     a, b = (operands(each, warpgroup.place("none", rows), "i1") for each, rows in ((a, 64), (b, n)))
@@ -35,7 +40,7 @@ def test_integers_are_numpys(n):
 
 @pytest.mark.parametrize("suffix", [".swizzle32B", ".swizzle64B", ".swizzle128B", ".transposed"])
 def test_a_layout_does_not_change_the_product(suffix):
-    plain = FORMS["wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"]
-    other = FORMS[plain.name + suffix]
+    plain = forms()["wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"]
+    other = forms()[plain.name + suffix]
     (want,), (got,) = (predict.predict(each) for each in (plain, other))
     assert got.tobytes() == want[: len(got)].tobytes() and other.operands[0].tobytes() != plain.operands[0].tobytes()

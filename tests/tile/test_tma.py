@@ -23,6 +23,7 @@ PROGRAM = Path(__file__).with_name("tma_program.py")
 LOAD, STORE = cpasync.CopyBulkTensorTileG2SOp(), cpasync.CopyBulkTensorTileS2GOp()
 
 
+@pytest.mark.slow
 def test_layouts_and_values_are_upstreams(both):
     ours, theirs = both(PROGRAM)
     assert theirs.status == 0, theirs.errors
@@ -273,7 +274,7 @@ def test_coordinates_of_nested_modes(layout, text):
         coordinates = cute.composition(cute.make_identity_layout(whole.shape), (64, 32))
         for tiler in (64, 32), (cute.make_layout(64), cute.make_layout(32)), coordinates:
             made = cpasync.make_tiled_tma_atom(LOAD, whole, smem, tiler)
-            kept.append((str(made.tma_tensor), made.atom.box, made.atom.modes))
+            kept.append((str(made.tma_tensor), made.copy_atom.box, made.copy_atom.modes))
 
     make(from_dlpack(GOOD, assumed_align=16), call)
     assert kept[0][0] == text and kept[1:] == kept[:1] * 2

@@ -131,10 +131,9 @@ def test_a_lost_host_gives_its_cases_to_others(run):
     providers = [Fixed("p1", slot("p1:0", lose)), Fixed("p2", slot("p2:0", second))]
     engine, done = run(providers, tasks("a", "b", "c"))
     assert [task.result for task in done.values()] == [("p2:0", "reply")] * 3
-    assert engine.events.notes == [
-        "p1: the connection was lost; what ran there goes to other slots",
-        "it does not come back",
-    ]
+    lost, *later = engine.events.notes
+    assert lost == "p1: the connection was lost; what ran there goes to other slots"
+    assert later in ([], ["it does not come back"])  # known before the other host has run the rest, or after
 
 
 def test_a_case_that_loses_two_hosts_is_run_no_third_time(run):
