@@ -5,12 +5,13 @@ The hooks of a conftest.py, which imports them.
 """
 
 import zlib
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
-SHARE = 14  # a run without --slow takes one slow test in so many: each of them once in two weeks
+SHARE = 28  # a run without --slow takes one slow test in so many: each of them once in four weeks
 # Files that take longest, first: one of them at the end leaves the other process without work.
 LONGEST = (
     "harness/host/test_connection.py",
@@ -62,6 +63,12 @@ GROUPS = {
     "GPU lock": ("harness/run/test_gpu_lock.py", "harness/run/test_progress.py", "harness/test_plugin.py"),
 }
 _GROUP_OF = {f"{Path(__file__).parent.name}/{file}": name for name, files in GROUPS.items() for file in files}
+
+
+def daily(values: Iterable, count: int) -> list:
+    """Parameters of a test: the first `count` run every day, the others are slow."""
+    rows = [value if isinstance(value, tuple) else (value,) for value in values]
+    return [pytest.param(*row, marks=[pytest.mark.slow] if place >= count else []) for place, row in enumerate(rows)]
 
 
 def pytest_addoption(parser):

@@ -479,6 +479,7 @@ author.py:9:5: TRAP
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line, language", [("import quadrants as qd", "Quadrants"), ("from tvm.script import tirx as T", "TIRx")]
 )

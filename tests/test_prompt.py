@@ -57,6 +57,7 @@ def package(tmp_path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_module_of_a_package(package):
     assert dsl("-m", "inner.program", "a", "--c", cwd=package).stdout == "__main__ ['a', '--c'] 74\n"
     assert dsl("-m", "inner", cwd=package).stdout == "inner.program [] 74\n"

@@ -42,7 +42,7 @@ def ran(pytester):
 
 def test_a_day_has_its_sample(ran):
     found, printed = ran("--slow-seed", "2026-11-22")
-    assert "\nslow tests: one in 14, --slow-seed 2026-11-22; --slow runs all\n" in printed
+    assert "\nslow tests: one in 28, --slow-seed 2026-11-22; --slow runs all\n" in printed
     assert 0 < len(found) < 9 and f"{40 - len(found)} deselected" in printed
     assert found == {
         f"test_long[{n}]"
@@ -67,6 +67,7 @@ def test_each_runs_once_in_so_many_days():
         assert sum(slow.is_of_the_day(name, day) for day in days) == 1
 
 
+@pytest.mark.slow
 def test_files_of_a_group_run_in_one_process(pytester):
     pytester.makeconftest(CONFTEST + ", pytest_xdist_make_scheduler")
     pytester.makepyprojecttoml("[tool.pytest.ini_options]\ntestpaths = ['tests']\naddopts = '-p no:cacheprovider'\n")

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 PROGRAM = Path(__file__).with_name("rejected_program.py")
 
 # What NVIDIA's compiler 4.8.1 takes, calls a fault of its own, or has no diagnostic for: what ours says.
@@ -18,6 +20,7 @@ OURS_ALONE = {
 }
 
 
+@pytest.mark.slow
 def test_class_and_diagnostic_are_upstreams(both):
     ours, theirs = (
         {name: (bases, found) for name, bases, found in map(json.loads, run.output.splitlines())}

@@ -9,6 +9,7 @@ from tests.recorded import output, recorded
 HERE = Path(__file__).parent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program, lines", [("host_program.py", 70), ("frontend_program.py", 180)])
 def test_prints_what_upstream_prints(program, lines):
     theirs = recorded(HERE / program)

@@ -16,6 +16,7 @@ def findings(names):
     return {name: each for name, text, each in found if each and not explanation(text, each.kind, each.detail)}
 
 
+@pytest.mark.slow
 def test_a_program_of_each_kind_is_equal_under_both_compilers_and_numpy():
     assert findings([f"{kind} 7 0" for kind in KINDS]) == {}
 

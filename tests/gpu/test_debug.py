@@ -18,6 +18,7 @@ def test_the_table_is_of_these_cases():
     assert len(ROWS) >= 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_kernel", (False, True), ids=("host", "kernel"))
 def test_prints_what_nvidia_prints(in_kernel):
     found = table.printed(table.program([row[0] for row in ROWS], in_kernel), OURS)

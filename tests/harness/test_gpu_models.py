@@ -80,6 +80,7 @@ def test_each_model_keeps_its_own_answer(said, tmp_path):
     assert status == 0 and cells["cells"] == 2 and cells["states"] == {"predicted": 2}
 
 
+@pytest.mark.slow
 def test_a_claim_about_one_gpu_is_skipped_as_another(said, write):
     write(FOUR_SMALL_PRODUCTS, 'silicon = "a100"')
     status, text = said()

@@ -7,6 +7,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 STAND_IN = Path(__file__).parents[1] / "launch" / "stand_in" / "stand_in_driver.py"
 
 REPRO = '''
@@ -43,6 +45,7 @@ def run(address):
 '''
 
 
+@pytest.mark.slow
 def test_a_gpu_validates_and_a_fault_is_an_outcome(tmp_path, needs):
     needs("cc", "build-essential")
     (tmp_path / "pyproject.toml").touch()

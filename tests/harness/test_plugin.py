@@ -14,6 +14,7 @@ import pytest
 from harness.cli import main
 from harness.host.hosts import Host
 from tests.harness.conftest import validate
+from tests.slow import daily
 
 TWICE = """
 import numpy as np
@@ -152,6 +153,7 @@ def run():
 """
 
 
+@pytest.mark.slow
 def test_an_outcome_is_accepted_only_where_it_is_declared(pytester, repros):
     repros(one=OUTCOME)
     result = pytester.runpytest("repros", "--update-goldens")
@@ -221,6 +223,7 @@ def test_unused_goldens_fail_unless_their_file_was_narrowed(pytester, accepted):
     assert pytester.runpytest(one).ret == 0
 
 
+@pytest.mark.slow
 def test_goldens_that_a_repro_left_behind_are_told_and_followed(pytester, accepted):
     folder = accepted(one=(TWICE, WIDTHS))
     (folder / "goldens/somebody_elses").mkdir()
@@ -288,6 +291,7 @@ def test_other_python_files_are_left_to_pytest(pytester, repros):
     assert result.stdout.lines[:2] == ["repros/one.py::embedded", ""]
 
 
+@pytest.mark.slow
 def test_selection_and_last_failed(pytester, repros):
     repros(one=(TWICE, WIDTHS), bad="def run():\n    return 3")
     result = pytester.runpytest("-q", "repros/one.py::embedded::width=16", "--update-goldens")
@@ -350,7 +354,7 @@ def test_xdist_writes_in_the_controller_alone(pytester, repros):
     result.stdout.fnmatch_lines(["    repros/goldens/r1/width=9.json"])
 
 
-@pytest.mark.parametrize("options", [[], ["-n2"]])
+@pytest.mark.parametrize("options", daily([[], ["-n2"]], 1))
 def test_ctrl_c_leaves_nothing(pytester, repros, processes_with, options):
     mark = f"REPRO_TEST_{uuid.uuid4().hex}"
     body = """
@@ -393,6 +397,7 @@ def test_usage_errors(pytester, repros, monkeypatch):
     result.stderr.fnmatch_lines(["ERROR: --update-goldens is refused where CI is set*"])
 
 
+@pytest.mark.slow
 def test_timeouts_and_output(pytester, repros):
     repros(
         hang="def run():\n    print('here', flush=True)\n    while True: pass", dies="import os\ndef run(): os.abort()"
@@ -451,6 +456,7 @@ def test_one_id_everywhere(pytester, repros, accepted, capsys, monkeypatch):
 EXPECTED = "\ndef expected(width):\n    return {'out': np.arange(width, dtype=np.float32) * 2}\n"
 
 
+@pytest.mark.slow
 def test_a_new_repro_that_agrees_with_expected_is_one_line(pytester, repros, capsys, monkeypatch):
     """Once a file, and no failure; --gpu-strict and CI fail it; nobody judged it, so it has no state."""
     folder = repros(

@@ -115,6 +115,7 @@ def test_options_and_the_gpu_are_part_of_the_key(folder, program):
     assert len(set(seen.values())) == len(seen) and "sm_80" in seen["--gpu-arch sm_80"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [{"DSL_CACHE": "0"}, {"CUTE_DSL_DISABLE_FILE_CACHING": "1"}])
 def test_it_can_be_turned_off(folder, program, off):
     run(program(), "--device", "emulator", **off)

@@ -43,6 +43,7 @@ def test_plain_python_gives_the_same():
     assert len(static) > 500 and wrong(found) == {}
 
 
+@pytest.mark.slow
 def test_a_sample_of_the_record_is_what_nvidias_compiler_gives_now():
     texts = random.Random(7).sample(list(SAME), LIVE)
     assert dict(zip(texts, surface_table.theirs(texts), strict=True)) == {text: SAME[text] for text in texts}

@@ -282,6 +282,7 @@ def mutated(dice, text):
     return _MUTABLE.sub(other, text)
 
 
+@pytest.mark.slow
 def test_no_plain_module_ends_the_compiler():
     """Whatever is wrong in it: an error, or PTX. In the child, so that this test would see it."""
     dice, compiled, refused = random.Random(int(os.environ.get("PLAIN_SEED", "1"))), 0, 0

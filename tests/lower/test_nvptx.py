@@ -166,6 +166,7 @@ def strided_loads(count: int) -> str:
     return kernel("\n".join([*lines, f"  store i32 %s{count}, ptr addrspace(1) %p"]))
 
 
+@pytest.mark.slow
 def test_a_long_kernel_leaves_the_ones_after_it_as_they_were():
     short, long = strided_loads(20), strided_loads(700)
     assert long.count("\n") > nvptx.LONG_LINES > short.count("\n")

@@ -5,9 +5,12 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from dsl.primitives import enums
 
 
+@pytest.mark.slow
 def test_all_are_upstreams(installed):
     theirs = subprocess.run(
         [

@@ -84,6 +84,7 @@ def module_of(path, text, given):
     return made
 
 
+@pytest.mark.slow
 def test_python_does_not_iterate_over_what_a_kernel_computes_with(tmp_path):
     fields = {
         "F": qd.field(qd.i32, shape=2),

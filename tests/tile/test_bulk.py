@@ -13,6 +13,7 @@ from dsl.cutlass.cute.runtime import from_dlpack
 PROGRAM = Path(__file__).with_name("bulk_program.py")
 
 
+@pytest.mark.slow
 def test_values_are_upstreams(both):
     ours, theirs = both(PROGRAM)
     assert theirs.status == 0, theirs.errors

@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import dsl.cutlass as cutlass
 from dsl.cutlass import cute
@@ -11,6 +12,7 @@ from dsl.cutlass import cute
 HERE = Path(__file__).parent
 
 
+@pytest.mark.slow
 def test_shapes_that_nvidias_compiler_copies_are_copied(both):
     ours, theirs = both(HERE / "copy_program.py", [str(random.Random(13).randrange(1000))])
     assert (ours.status, theirs.status) == (0, 0), ours.errors + theirs.errors

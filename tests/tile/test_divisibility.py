@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import dsl.cutlass as cutlass
 from dsl.cutlass import cute
 
 
+@pytest.mark.slow
 def test_numbers_and_widths_are_those_of_nvidias_compiler(both):
     ours, theirs = both(Path(__file__).with_name("divisibility_program.py"), [])
     assert ours.status == 0, ours.errors

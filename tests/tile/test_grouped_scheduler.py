@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from dsl.core.number.dtypes import Boolean, Int32
 from dsl.cutlass import cute
 from dsl.tile.grouped_scheduler import GroupedWorkTileInfo, GroupSearchResult, create_initial_search_state
@@ -9,6 +11,7 @@ from dsl.tile.grouped_scheduler import GroupedWorkTileInfo, GroupSearchResult, c
 PROGRAM = Path(__file__).with_name("grouped_program.py")
 
 
+@pytest.mark.slow
 def test_tiles_are_upstreams(both):
     ours, theirs = both(PROGRAM)
     assert theirs.status == 0, theirs.errors

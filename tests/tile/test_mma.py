@@ -16,6 +16,7 @@ from tests.recorded import output, recorded
 PROGRAM = Path(__file__).with_name("mma_program.py")
 
 
+@pytest.mark.slow
 def test_layouts_and_instructions_are_upstreams():
     theirs = recorded(PROGRAM)
     assert theirs.count("\n") > 2000 and "mma.sync" in theirs

@@ -24,6 +24,7 @@ def output_of(*command: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_values_are_upstreams():
     theirs, ours = TABLE.read_text().splitlines(), output_of(str(PROGRAM))
     assert len(theirs) == len(ours) == 69

@@ -20,6 +20,7 @@ PROGRAM = Path(__file__).with_name("pipeline_program.py")
 THREADS, WARP = Agent.Thread, Agent.Warp
 
 
+@pytest.mark.slow
 def test_values_are_upstreams(both):
     ours, theirs = both(PROGRAM)
     assert theirs.status == 0, theirs.errors

@@ -12,6 +12,7 @@ from dsl.cutlass.cute.nvgpu import cpasync
 HERE = Path(__file__).parent
 
 
+@pytest.mark.slow
 def test_which_values_of_a_predicate_are_true(both):
     ours, theirs = both(HERE / "predicate_program.py", [])
     assert ours.status == 0, ours.errors

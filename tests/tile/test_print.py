@@ -26,6 +26,7 @@ def without_addresses(printed: str) -> str:
     return re.sub(r", gmem\b", ", generic", re.sub(r"0x[0-9a-f]+", "0x", printed))
 
 
+@pytest.mark.slow
 def test_prints_what_upstream_prints():
     theirs = output_of()
     assert theirs.count("\n") > 500

@@ -26,6 +26,7 @@ def output_of(*command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_values_are_those_recorded_of_upstream():
     assert RECORD.read_text().count("\n") > 800
     assert output_of("-m", "dsl") == RECORD.read_text()

@@ -26,6 +26,7 @@ def test_sizes_and_offsets_are_the_recorded_ones():
     assert output_of("-m", "dsl") == RECORD.read_text()
 
 
+@pytest.mark.slow
 def test_the_record_is_what_upstream_prints():
     assert output_of() == RECORD.read_text()
 

@@ -10,6 +10,7 @@ from dsl.tile.tile_scheduler import PersistentTileSchedulerParams
 PROGRAM = Path(__file__).with_name("scheduler_program.py")
 
 
+@pytest.mark.slow
 def test_tiles_are_upstreams(both):
     ours, theirs = both(PROGRAM)
     assert theirs.status == 0, theirs.errors

@@ -20,6 +20,7 @@ def output_of(*command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_partitions_are_upstreams():
     theirs = output_of()
     assert theirs.count("\n") > 300 and "refused" not in theirs

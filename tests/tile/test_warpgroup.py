@@ -12,6 +12,7 @@ K = OperandMajorMode.K
 SMEM = warpgroup.OperandSource.SMEM
 
 
+@pytest.mark.slow
 def test_layouts_and_values_are_upstreams(both):
     ours, theirs = both(PROGRAM)
     assert theirs.status == 0, theirs.errors

@@ -41,6 +41,7 @@ def test_there_are_many():
     assert len(EVERY) > 250 and len({one.title for one in EVERY}) == len(EVERY)
 
 
+@pytest.mark.slow
 def test_the_whole_texts(errors):
     for one, error in zip(EVERY, errors, strict=True):
         assert mistakes.said(error) == one.text, one.title

@@ -120,6 +120,7 @@ def _trace(statement: str) -> None:
     assert scope["main"].traced.device_mlir
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dsl.core.errors.DSLWarning")
 def test_literals_that_no_dtype_holds_are_refused_as_upstream():
     for statement in REFUSED.splitlines():

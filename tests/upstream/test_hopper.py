@@ -24,6 +24,7 @@ def test_a_folder_that_is_no_clone_is_refused(tmp_path, capsys):
     assert capsys.readouterr().err == f"hopper.py: {tmp_path} has no examples/python/CuTeDSL\n"
 
 
+@pytest.mark.slow
 def test_no_program_is_in_the_table_twice():
     names = [program.name for program in hopper.PROGRAMS]
     assert len(names) == len({*names}) >= 45

@@ -81,6 +81,7 @@ def compiled(kernel):
     return function.__ptx__, out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel", "is_local", "values"),
     [

@@ -17,6 +17,7 @@ SHARE = 23  # of the pairs of types and operators; 1 asks for all of them
 WIDER = {"invert", "pow", "float", "int"}  # what ours takes and NVIDIA's leaves to run time or refuses
 
 
+@pytest.mark.slow
 def test_as_nvidias_compiler(both):
     ours, theirs = ([json.loads(line) for line in run.output.splitlines()] for run in both(PROGRAM, [str(SHARE)]))
     assert [line[:3] for line in ours] == [line[:3] for line in theirs] and len(ours) > 150

@@ -523,6 +523,7 @@ def test_loop_variables_after_a_break_and_after_an_assignment(n, expected):
     assert last_values(n) == expected
 
 
+@pytest.mark.slow
 def test_a_static_loop_that_only_the_run_time_ends_is_refused():
     @cute.jit
     def program(n: Int32):

@@ -53,6 +53,7 @@ def test_a_long_chain_of_elif_compiles(arms, printed, tmp_path):
     assert (run.returncode, run.stdout.strip()) == (0, printed), run.stderr
 
 
+@pytest.mark.slow
 def test_endless_recursion_can_be_caught_any_number_of_times(tmp_path):
     run = dsl(tmp_path, ENDLESS)
     assert (run.returncode, run.stdout) == (0, "caught\ncaught\ncaught\nend\n"), run.stderr[-500:]

@@ -1,5 +1,7 @@
 """cutlass.base_dsl.arch: every relation of every two architectures is upstream's."""
 
+import pytest
+
 PROGRAM = """
 from cutlass.base_dsl.arch import Arch
 
@@ -17,6 +19,7 @@ for attempt in (lambda: Arch.from_string("sm_75"), lambda: Arch.sm_90 < 3):
 """
 
 
+@pytest.mark.slow
 def test_architectures_are_upstreams(tmp_path, both):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)

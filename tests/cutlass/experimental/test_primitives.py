@@ -14,12 +14,14 @@ from dsl.cutlass.experimental import primitives as prims
 PROGRAM = Path(__file__).with_name("primitives_program.py")
 
 
+@pytest.mark.slow
 def test_the_same_results_as_under_nvidias_compiler(both):
     ours, theirs = both(PROGRAM)
     assert (ours.status, theirs.status) == (0, 0), ours.errors + theirs.errors
     assert ours.output == theirs.output and ours.output.count("\n") > 20
 
 
+@pytest.mark.slow
 def test_parameters_are_upstreams(installed):
     """Names and order of all parameters, but for `loc` and `ip`."""
     text = (

@@ -129,11 +129,7 @@ CHECKS = {"": (), "checked": ("race", "undefined")}
 # Each program in three schedules, with checks and without.
 RUNS = [
     pytest.param(
-        program,
-        seed,
-        checks,
-        id=f"{program.__name__}-{seed}-{name}",
-        marks=[pytest.mark.slow] if seed and checks else [],
+        program, seed, checks, id=f"{program.__name__}-{seed}-{name}", marks=[pytest.mark.slow] if seed else []
     )
     for name, checks in CHECKS.items()
     for seed in range(3)

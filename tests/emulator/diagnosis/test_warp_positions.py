@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
+from tests.slow import daily
 
 HEAD = """.version 8.0
 .target sm_90a
@@ -105,7 +106,13 @@ host(0)
 
 @pytest.mark.parametrize(
     "by, status, last",
-    [(signal.SIGINT, 130, "dsl: stopped"), (signal.SIGALRM, 124, "dsl: stopped: it ran longer than --timeout allows")],
+    daily(
+        [
+            (signal.SIGINT, 130, "dsl: stopped"),
+            (signal.SIGALRM, 124, "dsl: stopped: it ran longer than --timeout allows"),
+        ],
+        1,
+    ),
 )
 def test_a_program_that_hangs_says_where(by, status, last, tmp_path):
     (tmp_path / "hangs.py").write_text(PROGRAM)

@@ -487,6 +487,7 @@ def test_other_architectures_have_no_wgmma():
         emulator.load(HEADER + text, gpu_model="a100")
 
 
+@pytest.mark.slow
 def test_nvidias_assembler_takes_the_same_forms(ptxas):
     """Each type once, A in shared memory and in registers."""
     for types in TYPES:

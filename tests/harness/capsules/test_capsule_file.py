@@ -171,6 +171,7 @@ def accepted(root: Path, out: Path, accept_differences: bool = False) -> tuple[d
     return found, {text.partition(": ")[0]: text.partition(": ")[2] for text in said}
 
 
+@pytest.mark.slow
 def test_every_case_is_recorded_or_says_why_not(recorded):
     assert recorded[1] == [
         "[1/12] adds: recorded, 1 launch",

@@ -105,6 +105,7 @@ def until(condition, limit_s: float = 60.0) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_all_agree_and_what_the_gpu_lacks_is_skipped(project, start, tmp_path, monkeypatch, capsys):
     process = start()
     lines = process.communicate(timeout=120)[0].splitlines()
@@ -152,6 +153,7 @@ def test_planted_disagreements_become_failing_cases_of_their_level(project, star
         in done.stdout  # fmt: skip
 
 
+@pytest.mark.slow
 def test_tensor_maps_are_made_by_the_driver_of_the_gpu(start, tmp_path):
     process = start(STAND_IN_FAIL="cuTensorMapEncodeTiled=1")
     lines = process.communicate(timeout=120)[0].splitlines()
@@ -160,7 +162,8 @@ def test_tensor_maps_are_made_by_the_driver_of_the_gpu(start, tmp_path):
     assert result["text"] == "invalid argument (cuTensorMapEncodeTiled)"
 
 
-@pytest.mark.parametrize("how", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL])
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_is_stopped_goes_on_where_it_was(start, tmp_path, how):
     out = tmp_path / "out"
     process = start(STAND_IN_HANG="form_shfl")
@@ -182,6 +185,7 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(start, tmp_path, how):
         assert len(file.namelist()) == 2 * 9 + 1 and file.testzip() is None
 
 
+@pytest.mark.slow
 def test_results_of_another_capsule_are_left_alone(start, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out/replayed.capsule").write_bytes(b"another")

@@ -11,6 +11,7 @@ from harness.cli import main
 from harness.comparison import golden
 from harness.host.hosts import Host
 from harness.run import result
+from tests.slow import daily
 
 
 @pytest.fixture(autouse=True)
@@ -127,6 +128,7 @@ def test_undefined_outputs_are_poisoned_and_told(said):
     assert status == 0 and "`out`: 1 of 4 elements hold what memory held before" in text
 
 
+@pytest.mark.slow
 def test_poison_reaches_torch(said):
     pytest.importorskip("torch")
     body = "import torch\ndef run():\n    out = torch.empty(4, dtype=torch.bfloat16)\n    out[1:] = 1\n"
@@ -178,7 +180,7 @@ def run():
 """
 
 
-@pytest.mark.parametrize("kind", findings.MEANINGS)
+@pytest.mark.parametrize("kind", daily(findings.MEANINGS, 2))
 def test_what_a_checker_finds_is_an_outcome_of_its_own(said, project, kind):
     status, text, line = said(FOUND.format(kind=kind))
     assert status == 1 and line["outcome"] == kind and line["detail"]["kind"] == kind

@@ -18,6 +18,7 @@ from harness.run.transport import Progress
 from harness.session import Session
 from tests.harness.conftest import wait_until
 from tests.harness.host.conftest import ARRAY, SLEEP, start
+from tests.slow import daily
 
 
 def fingerprint(sshd, key: str) -> str:
@@ -176,7 +177,7 @@ sys.exit(main(["run", "repros/one.py", "--host", "p1", *settings]))
 ENDS = {"killed": signal.SIGKILL, "Ctrl-C": signal.SIGINT, "terminated": signal.SIGTERM, "frozen": signal.SIGSTOP}
 
 
-@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("end", daily(ENDS, 2))
 def test_a_client_that_goes(on_host, write, sshd, tmp_path, works, end):
     host, mark = on_host(), tmp_path / "mark"
     write(SLEEP.format(mark=str(mark)))
@@ -310,6 +311,7 @@ def test_no_cuda_where_it_is_demanded(on_host, infra):
     assert text.startswith("p1 has no CUDA device that can be used: there is no NVIDIA driver")
 
 
+@pytest.mark.slow
 def test_infra_in_pytest_is_an_error(on_host, sshd, pytester, repros):
     """Both hosts are judged; the one that is out of reach gives errors, and no failed claim."""
     on_host()

@@ -123,6 +123,7 @@ def test_an_environment_that_lost_a_file_is_made_again(cache, monkeypatch, lost)
     assert notes[-1] == f"nvidia==4.6.3: its environment lacks {lost} and is made again"
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_uv_works_leaves_nothing(cache, write):
     uv = cache.parent / ".local/bin/uv"
     uv.parent.mkdir(parents=True)
@@ -147,6 +148,7 @@ def test_ctrl_c_while_uv_works_leaves_nothing(cache, write):
     assert [path.suffix for path in (cache / "envs").iterdir()] == [".lock"]
 
 
+@pytest.mark.slow
 def test_every_release_is_a_column(repros, pytester, monkeypatch):
     monkeypatch.setattr(releases, "Released", lambda compiler, note: Local(note))
     repros(one=NUMPY_ONLY, two=NUMPY_ONLY.replace("3)", "n)").replace("def run()", "def run(n)").replace("n)}", "n)}"))

@@ -262,6 +262,7 @@ def _python_for(user: str, folder: Path, uv: Callable[..., None]) -> tuple[Path,
     pytest.skip("an ordinary user may run no Python 3.11 here")
 
 
+@pytest.mark.slow
 def test_as_an_ordinary_user(on_host, write, sshd, ordinary):
     user, cache, python, compiles = ordinary
     host = on_host(sshd.alias("ordinary", User=user), python=python, cache=cache)

@@ -37,6 +37,7 @@ def index(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 def test_wheels_of_the_other_machine_are_chosen_with_their_needs(index):
     old = wheel(index, "one-1.0-cp312-cp312-manylinux_2_28_x86_64.whl", "two>=2")
     wheel(index, "one-1.1-cp312-cp312-manylinux_2_36_x86_64.whl", "two>=2")  # too new a system
@@ -52,6 +53,7 @@ def test_wheels_of_the_other_machine_are_chosen_with_their_needs(index):
         wheels.resolve(["one"], "x86_64-manylinux_2_35", "3.12.4", "auto")
 
 
+@pytest.mark.slow
 def test_a_package_without_wheels_is_refused(index):
     (index / "gpu_repro_bare-1.0").mkdir()
     (index / "gpu_repro_bare-1.0/PKG-INFO").write_text("Metadata-Version: 2.1\nName: gpu-repro-bare\nVersion: 1.0\n")

@@ -274,6 +274,7 @@ def run():
 """
 
 
+@pytest.mark.slow
 def test_a_kernel_that_spins_gives_its_line(embedded, write, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     host, transport = embedded

@@ -19,6 +19,7 @@ from dsl.launch.argument.torch_tensors import (
 PROGRAM = Path(__file__).with_name("torch_program.py")
 
 
+@pytest.mark.slow
 def test_tensors_are_upstreams(both):
     ours, theirs = both(PROGRAM)
     assert theirs.status == 0, theirs.errors

@@ -105,6 +105,7 @@ def test_benchmark_refuses_what_it_does_not_do(tmp_path):
     assert done.returncode == 1 and "leave out use_cuda_graphs and use_cupti" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_tools_options_reach_them(tmp_path, ptxas_path):
     done = run(
         tmp_path,
@@ -166,6 +167,7 @@ def test_options_without_meaning_are_refused_with_the_reason(monkeypatch):
     assert Options.from_text("--opt-level=1") == Options(opt_level=1, enable_tvm_ffi=True)
 
 
+@pytest.mark.slow
 def test_the_environment_keeps_what_it_names(tmp_path, ptxas_path, monkeypatch):
     monkeypatch.setenv("CUTE_DSL_KEEP", "ir, ptx,cubin")
     monkeypatch.setenv("CUTE_DSL_DUMP_DIR", str(tmp_path / "kept"))

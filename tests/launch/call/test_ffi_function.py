@@ -237,6 +237,7 @@ print(len(record.launches))
     assert fault.startswith("DeviceError CUDA_ERROR_ILLEGAL_ADDRESS: ") and "in kernel `kernel" in fault
 
 
+@pytest.mark.slow
 def test_tensors_that_require_a_gradient_are_taken_as_by_tvm_ffi(run):
     """The real tvm_ffi takes them, so NVIDIA's compiled functions do; every other way is torch's own, which refuses."""
     assert run(

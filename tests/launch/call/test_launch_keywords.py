@@ -8,6 +8,7 @@ from dsl.cutlass import Float32, cute
 from dsl.cutlass.cute.runtime import make_fake_compact_tensor
 
 
+@pytest.mark.slow
 def test_keywords_leave_what_nvidias_compiler_leaves(both):
     ours, theirs = both(Path(__file__).parents[1] / "launch_program.py", [])
     assert ours.status == 0, ours.errors

@@ -229,6 +229,7 @@ def test_aligned_memory_grows_as_torch_s_own(registry):
     assert out.tolist() == [2] * 5 and out.data_ptr() % 512 == 0 and out.is_cuda
 
 
+@pytest.mark.slow
 def test_the_authors_derivatives_and_ops_run_with_the_mapping(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(

@@ -40,6 +40,7 @@ def ramp() -> torch.Tensor:
     return torch.arange(8.0, device="cuda")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("launches_before", (0, 3))  # later launches are made by machine code alone
 def test_a_graph_runs_what_was_captured_on_the_same_memory(double, launches_before):
     x, out, total = ramp(), torch.zeros(8, device="cuda"), torch.zeros(8, device="cuda")

@@ -32,6 +32,7 @@ def test_views_of_one_memory_stay_views(places):
         assert column[0] == -7
 
 
+@pytest.mark.slow
 def test_a_gradient_is_still_recorded(places):
     x = torch.ones(3, requires_grad=True)
     places.align([x])

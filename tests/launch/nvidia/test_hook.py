@@ -196,6 +196,7 @@ def test_a_fault_is_the_emulators_report_of_the_authors_line(both, program, way)
         assert "3744 bytes past the end of `torch float32 tensor of shape (64,)` (256 bytes)" in run.errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["ffi", "direct"])
 def test_a_fault_that_the_program_catches_leaves_it_running(both, program, way):
     assert same(both, program(TVM_FFI), way, "catch") == "32.0\n61.0\n"
@@ -286,6 +287,7 @@ def test_events_work_and_what_is_missing_tells_its_name_though_the_program_catch
     )
 
 
+@pytest.mark.slow
 def test_shows_ptx_and_sass_and_no_stage_of_ours(installed, program, tmp_path):
     path = program(SAME_NAMES)
     shown = dsl("--compiler", "nvidia", "--show", "ptx", "--show", "sass", path)

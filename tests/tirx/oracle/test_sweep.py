@@ -53,6 +53,7 @@ def launched():
     return found
 
 
+@pytest.mark.slow
 def test_values_are_upstreams(launched):
     for name, given in launched.items():
         for (label, *_), mine in zip(cases.PARAMETERS[name], given, strict=True):
