@@ -6,19 +6,20 @@ the swizzle.  PTX ISA: Matrix Descriptor Format.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from dsl import layout as lay
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.ir import mlir
-from dsl.core.number.dtypes import Int32, Int64
+from dsl.core.number.dtypes import Int32, Int64, Uint32, is_dynamic
 from dsl.core.number.pointer import AddressSpace
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.tile.major import OperandMajorMode
 from dsl.tile.tensor import Tensor
 
 UNIT_BITS = 128
-_ADDRESS_MASK = 0x3FFF
+_ADDRESS_MASK, _HIGH_WORD = 0x3FFF, -1 << 32
 # Bits of a swizzle -> its code in a descriptor, and the units of 16 bytes in a row.
 _CODES, _UNITS = {0: 0, 1: 3, 2: 2, 3: 1}, {0: 1, 1: 2, 2: 4, 3: 8}
 
@@ -44,10 +45,16 @@ class MatrixDescriptor:
         return MatrixDescriptor
 
     def __add__(self, units: Any) -> MatrixDescriptor:
-        """The same matrix `units` of 16 bytes on; the sum stays within the address's bits."""
+        """The same matrix `units` of 16 bytes on: the sum stays within the bits of the address, in the low word."""
         if isinstance(units, int) and units == 0:
             return self
-        return MatrixDescriptor((Int64(self.ir()) + Int64(Int32(units))).ir())
+        whole, moved = Int64(self.ir()), Int32(units)
+        if not is_dynamic(moved):
+            return MatrixDescriptor((whole + moved.value).ir())
+        low = Uint32(whole)
+        for term in _terms(moved.ir()):
+            low = low + Uint32(term)
+        return MatrixDescriptor(_of_words(low, whole & _HIGH_WORD).ir())
 
     def __str__(self) -> str:
         return "smem_desc"
@@ -82,9 +89,28 @@ def descriptor_tensor(part: Tensor, major: OperandMajorMode, bits: int, what: st
     modes = [lay.recast_layout(UNIT_BITS, bits, layout[i]) for i in range(1, lay.rank(layout))]
     rest = Layout((1, *(mode.shape for mode in modes)), (0, *(mode.stride for mode in modes)))
     leading, stride = offsets
-    high = _CODES[swizzle.bits] << 62 | stride << 32 | leading << 16
-    address = Int64((start.toint() >> 4) & _ADDRESS_MASK)
-    return Tensor(MatrixDescriptor((address | (high - (1 << 64) if high >> 63 else high)).ir()), rest)
+    high = _CODES[swizzle.bits] << 30 | stride
+    low = Uint32((start.toint() >> 4) & _ADDRESS_MASK) | leading << 16
+    return Tensor(MatrixDescriptor(_of_words(low, (high - (1 << 32) if high >> 31 else high) << 32).ir()), rest)
+
+
+def _of_words(low: Uint32, high: Int64 | int) -> Int64:
+    """`low`, and the upper 32 bits of `high`, whose others are 0."""
+    return Int64(low) | high
+
+
+def _terms(units: mlir.Value) -> Iterator[mlir.Value]:
+    """The terms of a sum, the last first.
+
+    A coordinate's last mode is the stage and those before it the product of the stage: with the stage added first, the
+    descriptors of a stage are one sum and, once the loop over its products is unrolled, constants on it.
+    """
+    owner = units.owner
+    if not isinstance(owner, mlir.Block) and owner.name == "arith.addi":
+        for term in reversed(list(owner.operands)):
+            yield from _terms(term)
+    else:
+        yield units
 
 
 def _wrong(part: Tensor, what: str, why: str) -> DSLUserCodeError:

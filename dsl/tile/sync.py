@@ -15,7 +15,7 @@ from dsl.core import pytree
 from dsl.core.control_flow.branch import if_
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic, numeric
-from dsl.core.number.operators import type_name
+from dsl.core.number.operators import select, type_name
 from dsl.core.number.pointer import Pointer
 from dsl.core.phrase import shown
 from dsl.gpu import copy, index, mbarrier, sync as gpu_sync, warp
@@ -130,7 +130,8 @@ class PipelineState(Carried):
         moved = Int32(self._index + count)
         if isinstance(static, int) and 0 <= static <= self._stages:
             wraps = moved >= self._stages
-            self._index = Int32(moved - Int32(wraps) * self._stages)
+            first = Int32(0) if static == 1 else moved - self._stages
+            self._index = select(wraps, first, moved)
             self._phase = Int32(self._phase ^ Int32(wraps))
         else:
             self._index = Int32(moved % self._stages)

@@ -1,11 +1,13 @@
 """Matrix descriptors: their bits, by the layouts that the PTX ISA draws; what they cannot say."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
 
-from dsl.cutlass import Float16, Int64, cute
+import dsl.cutlass as cutlass
+from dsl.cutlass import Float16, Int32, Int64, cute
 from dsl.cutlass.cute.nvgpu import OperandMajorMode
 from dsl.cutlass.memory import SmemAllocator
 from dsl.layout import tile_to_shape
@@ -42,15 +44,40 @@ def test_a_descriptor_finds_every_element(run, kind, order):
         fragment = descriptor_tensor(part, major, 16, "make_fragment_A")
         out[0] = Int64(fragment[0, 0, 0].ir())
         out[1] = Int64(fragment[0, 1, 2].ir())
+        out[2] = Int64(fragment[0, Int32(out[3]), Int32(out[4])].ir())
 
-    out = np.zeros(2, np.int64)
+    out = np.array([0, 0, 0, 1, 2])
     run(kernel, out)
-    first, other = (int(word) & (1 << 64) - 1 for word in out)
+    first, other, dynamic, *_ = (int(word) & (1 << 64) - 1 for word in out)
+    assert dynamic == other
     assert SWIZZLES[first >> 62] == layout.inner.bits
     for row, k in itertools.product(range(64), range(16)):
         assert offset_of(first, major, row, k) == layout.outer((row, k)) * 2
     assert ((other ^ first) >> 14) == 0
     assert ((other & 0x3FFF) - (first & 0x3FFF)) * 16 == layout.outer((64, 32)) * 2
+
+
+def test_products_of_a_stage_share_its_sum(run, emulator):
+    layout = tile_to_shape(make_smem_layout_atom(SmemLayoutAtomKind.K_SW128, Float16), (64, 64, 4), (0, 1, 2))
+
+    @cute.kernel
+    def kernel(out: cute.Tensor):
+        fragments = []
+        for _ in cutlass.range_constexpr(2):
+            whole = SmemAllocator().allocate_tensor(Float16, layout.outer, 1024, layout.inner)
+            part = cute.group_modes(cute.flat_divide(whole, (64, 16)), 0, 2)
+            fragments.append(descriptor_tensor(part, K, 16, "make_fragment_A"))
+        stage = Int32(out[0])
+        for k in cutlass.range(4, unroll_full=True):
+            out[2 * k + 1] = Int64(fragments[0][0, 0, k, stage].ir())
+            out[2 * k + 2] = Int64(fragments[1][0, 0, k, stage].ir())
+
+    out = np.zeros(9, np.int64)
+    out[0] = 3
+    run(kernel, out)
+    assert [int(each - out[1]) for each in out[1::2]] == [0, 2, 4, 6]
+    sums = re.findall(r"^\t(?:add|or)\.\w?32\b", emulator.show("ptx"), re.MULTILINE)
+    assert len(sums) == 5, "where the second one lies and, for each, a start and a stage: what follows are constants"
 
 
 WRONG = [

@@ -301,7 +301,7 @@ def constant(value: int | float, type_: Type) -> Value:
 def constant_of(value: Value) -> Any | None:
     """The number that `value` is, where arith.constant made it."""
     owner = value.owner
-    return owner.attributes["value"] if isinstance(owner, Operation) and owner.name == "arith.constant" else None
+    return owner.attributes["value"] if not isinstance(owner, Block) and owner.name == "arith.constant" else None
 
 
 def intrinsic(name: str, result_type: Type | None, *operands: Value) -> Value | None:
