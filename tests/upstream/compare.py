@@ -10,9 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-RULES = ("equal", "address", "trace-time text")
+RULES = ("equal", "address", "trace-time text", "time")
 
 _ADDRESS = re.compile(r"(?<=raw_ptr\(0x)[0-9a-f]{16}(?=: )|(?<= at 0x)[0-9a-f]{6,16}(?=>)")
+_TIME = re.compile(r"\d+(?:\.\d+)?(?= (?:[mu]s|GB/s|TFLOPS)\b)")
 _LAYOUT_OBJECT = re.compile(r"<cutlass\.cute\.core\._Layout object at 0x[0-9a-f]+>")
 _LAYOUT = r"[(),\d]+:[(),\d]+"
 _DIVISOR = r"(?:\{(?:i64 )?div=\d+\})?"
@@ -31,7 +32,7 @@ def rule_of(theirs: str, ours: str) -> str | None:
         return "address"
     if "?" in theirs and _matches(re.compile(rf"\?{_DIVISOR}"), _VALUE, theirs, ours):
         return "trace-time text"
-    return None
+    return "time" if _TIME.sub("…", theirs) == _TIME.sub("…", ours) else None
 
 
 def _matches(places: re.Pattern, allowed: str, theirs: str, ours: str) -> bool:

@@ -65,3 +65,8 @@ def test_missing_and_extra_lines_are_different():
     assert compare.compare("1\n2\n", "1\n") == (counted(equal=1, different=1), ["- 2"])
     assert compare.compare("1\n", "1\n", "2\n3\n") == (counted(equal=1, different=2), ["+ 2", "+ 3"])
     assert compare.compare("", "") == (counted(), [])
+
+
+def test_a_time_may_be_another_number():
+    assert compare.rule_of("time: 983.39 us", "time: 5 us") == "time"
+    assert compare.rule_of("rows: 983", "rows: 5") is None
