@@ -141,6 +141,29 @@ def copy_boxes(
                 tma.store_box(descriptor, at, place.address, cache_policy)
 
 
+def prefetch(atom: TmaAtom, src: Tensor) -> None:
+    """Bring the boxes of a partitioned tensor that an atom would load into the L2 cache.
+
+    PTX ISA: cp.async.bulk.prefetch.tensor. Raises DSLUserCodeError for atoms that store, and DSLUserCodeTypeError for
+    what is not a tensor of the atom's coordinates.
+    """
+    if not require_atom(atom).op.loads:
+        raise DSLUserCodeError(
+            f"an atom of {type(atom.op).__name__} loads nothing that could be fetched before",
+            fix="cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), ...)",
+        )
+    extents = [lay.size(mode) for mode in wrap(src.shape)] if isinstance(src, Tensor) else []
+    if not extents or isinstance(src.iterator, Pointer) or not all(isinstance(n, int) for n in extents):
+        raise DSLUserCodeTypeError(
+            "prefetch takes a tensor of TMA coordinates with static extents, got "
+            f"{text(src.shape) if isinstance(src, Tensor) else type_name(src)}",
+            fix="tma_partition's second tensor, sliced to the tiles: `tAgA[(None, i, j)]`",
+        )
+    for coord in _boxes(src.shape, atom.count):
+        with elect_one() if atom.op.elects else contextlib.nullcontext():
+            tma.prefetch_box(atom.map.ir(), flatten_to_tuple(element_iterator(src, coord)))
+
+
 def _check_sides(atom: TmaAtom, coords: Any, smem: Any) -> None:
     names = ("source", "destination") if atom.op.loads else ("destination", "source")
     if not isinstance(coords, Tensor) or isinstance(coords.iterator, Pointer):

@@ -107,3 +107,27 @@ def test_a_copy_that_multicasts_needs_its_blocks(aligned):
 
     with pytest.raises(DSLUserCodeError, match="a copy that multicasts needs the blocks it is for"):
         host(from_dlpack(aligned((32, 24), np.float32), assumed_align=16))
+
+
+@cute.kernel
+def prefetches(load: cute.CopyAtom, coords: cute.Tensor):
+    smem = memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(TILE, stride=(8, 1)), 128)
+    tiles = cute.group_modes(cute.local_tile(coords, TILE, (None, None)), 0, 2)
+    _, start = cpasync.tma_partition(load, 0, cute.make_layout(1), cute.group_modes(smem, 0, 2), tiles)
+    cute.prefetch(load, start[(None, None, 2)])
+
+
+@cute.jit
+def prefetch_tiles(a: cute.Tensor, stores: Constexpr):
+    op = cpasync.CopyBulkTensorTileS2GOp() if stores else cpasync.CopyBulkTensorTileG2SOp()
+    atom, coords = cpasync.make_tiled_tma_atom(op, a, cute.make_layout(TILE, stride=(8, 1)), TILE)
+    prefetches(atom, coords).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+def test_boxes_are_prefetched(aligned, tmp_path):
+    a = from_dlpack(aligned((32, 24), np.float32), assumed_align=16)
+    compiled = cute.compile(prefetch_tiles, a, False, options=f"--keep-ptx --dump-dir {tmp_path}")
+    assert compiled.__ptx__.count("cp.async.bulk.prefetch.tensor.2d.L2.global") == 2  # two tiles of 16 rows, a box each
+    compiled(a)
+    with pytest.raises(DSLUserCodeError, match="loads nothing that could be fetched before"):
+        prefetch_tiles(a, True)

@@ -168,6 +168,7 @@ from dsl.tile.tiled import (
     make_tiled_copy_tv,
 )
 from dsl.tile.tiled_mma import ThrMma, TiledMma, make_tiled_mma
+from dsl.tile.tma_copy import prefetch
 
 __all__ = [
     "RDC",
@@ -300,6 +301,7 @@ __all__ = [
     "nullspace",
     "nvgpu",
     "ones_like",
+    "prefetch",
     "prepend",
     "prepend_ones",
     "pretty_str",
