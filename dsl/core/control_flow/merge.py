@@ -85,10 +85,12 @@ def described(a: Any, b: Any) -> tuple[str, str]:
 
 def _without(a: Any, b: Any) -> list[str]:
     """The names of values that `b` has and `a`, an object of the same class with a protocol, has not."""
-    parts = [opened(each) if hasattr(type(each), "__extract_mlir_values__") else None for each in (a, b)]
-    if None in parts or any(each.kind != "protocol" for each in parts):
+    if not all(hasattr(type(each), "__extract_mlir_values__") for each in (a, b)):
         return []
-    return [slot for slot in parts[1].slots if isinstance(slot, str) and slot not in parts[0].slots]
+    first, second = opened(a), opened(b)
+    if first is None or second is None or not first.kind == second.kind == "protocol":
+        return []
+    return [slot for slot in second.slots if isinstance(slot, str) and slot not in first.slots]
 
 
 def diagnostic(a: Any, b: Any) -> str:

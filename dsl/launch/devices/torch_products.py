@@ -104,8 +104,9 @@ class Products:
         if not (bool(a.isfinite().all()) and bool(b.isfinite().all())):
             return None
         left, right = (each.detach().double().numpy().reshape(-1, *each.shape[-2:]) for each in (a, b))
-        how = *self.device.half_sums, self._least[a.dtype]
-        made = [product(*pair, *how) for pair in zip(left, right, strict=True)]
+        (terms, fraction_bits), least = self.device.half_sums, self._least[a.dtype]
+        pairs = zip(left, right, strict=True)
+        made = [product(one, other, terms, fraction_bits, least) for one, other in pairs]
         if not all(np.isfinite(each).all() for each in made):
             return None
         result = self.torch.from_numpy(np.stack(made)).reshape(*a.shape[:-1], b.shape[-1])
