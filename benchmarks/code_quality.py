@@ -26,11 +26,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dsl.lower import sass
-from harness.reporting import code_figures
-from harness.reporting.code_figures import COLUMNS, Figures, figures
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path[0] = str(ROOT)  # not this folder, in which a file hides the package `harness`
+
+from dsl.lower import sass  # noqa: E402
+from harness.reporting import code_figures  # noqa: E402
+from harness.reporting.code_figures import COLUMNS, Figures, figures  # noqa: E402
+
 COMPILERS = ("embedded", "nvidia")
 BOTH, SM_80, SM_90A = ("sm_80", "sm_90a"), ("sm_80",), ("sm_90a",)
 

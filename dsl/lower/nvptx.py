@@ -7,7 +7,9 @@ import re
 from dsl.lower import llvm
 from dsl.lower.device_functions import with_device_functions
 from dsl.lower.guard import guarded
+from dsl.lower.guarded_division import divisions_without_guards
 from dsl.lower.passes import LoweringError
+from dsl.lower.pointer_sums import with_pointer_sums
 
 TRIPLE = "nvptx64-nvidia-cuda"
 
@@ -58,8 +60,9 @@ LONG_LINES = 2000
 
 
 # What LLVM leaves to ptxas, which knows the machine: unrolling loops whose trips are counted at run time, and moving
-# code into the one arm that uses it, where an arm of one store would be a predicate and becomes a branch.
-_LEFT_TO_PTXAS = ("-unroll-runtime=false", "-disable-machine-sink")
+# code into the one arm that uses it, where an arm of one store would be a predicate and becomes a branch. Addresses are
+# made before such an arm also where they cost a multiplication: several arms share them then.
+_OPTIONS = ("-unroll-runtime=false", "-disable-machine-sink", "-spec-exec-max-speculation-cost=10")
 
 
 def to_ptx(llvm_ir: str, arch: str = "sm_90a", optimize: int = 3) -> str:
@@ -107,7 +110,7 @@ def _compile_long(llvm_ir: str, arch: str, optimize: int) -> str:
 
 def _compile_kernels(llvm_ir: str, arch: str, optimize: int) -> str:
     """`_compile` in the guard's child, whose LLVM may keep the options."""
-    for option in _LEFT_TO_PTXAS:
+    for option in _OPTIONS:
         llvm.set_option(option)
     return _compile(llvm_ir, arch, optimize)
 
@@ -118,24 +121,30 @@ def _compile(llvm_ir: str, arch: str, optimize: int) -> str:
     features = f"+ptx{version}" if version > ARCH_PTX[arch] else ""
     machine = llvm.Machine(TRIPLE, arch, features, optimize)
     try:
-        module = llvm.Module(llvm_ir, machine)
+        module = llvm.Module(divisions_without_guards(llvm_ir), machine)
     except RuntimeError as error:
         raise LoweringError("LLVM IR", str(error)) from None
     module.optimize(machine, optimize)
-    return tidy(machine.emit(_around_errors(module, machine), machine_code=False).decode())
+    return tidy(machine.emit(_prepared(module, machine), machine_code=False).decode())
 
 
 _FAR_OFFSET = re.compile(r"^( *)(%\S+ = getelementptr .*, i64 )(-?\d{10,})(.*)$", re.MULTILINE)
 _SIGNED_BIT = re.compile(r"^( *%\S+ = )sitofp (i1|<\d+ x i1>) (\S+) to (bfloat|<\d+ x bfloat>)", re.MULTILINE)
 
 
-def _around_errors(module: llvm.Module, machine: llvm.Machine) -> llvm.Module:
-    """The optimised module without what LLVM 22 turns into wrong PTX.
+def _prepared(module: llvm.Module, machine: llvm.Machine) -> llvm.Module:
+    """The optimised module as LLVM's back end makes good PTX of it."""
+    text = str(module)
+    prepared = _around_errors(with_pointer_sums(text))
+    return llvm.Module(prepared, machine) if prepared != text else module
+
+
+def _around_errors(text: str) -> str:
+    """Optimised LLVM IR without what LLVM 22 turns into wrong PTX.
 
     Address offsets past 32 bits are printed modulo 2**32 (`ld [%rd1+-2147483643]`): they are kept in registers. The
     bfloat of a signed bit is +1 (`selp.b32 1, 0`), of every other float type -1: it is selected.
     """
-    text = str(module)
     count = 0
 
     def in_register(match: re.Match) -> str:
@@ -154,8 +163,7 @@ def _around_errors(module: llvm.Module, machine: llvm.Machine) -> llvm.Module:
         one, zero = ("splat (bfloat 0xRBF80)", "zeroinitializer") if bits[0] == "<" else ("0xRBF80", "0xR0000")
         return f"{head}select {bits} {value}, {floats} {one}, {floats} {zero}"
 
-    text = _SIGNED_BIT.sub(selected, _FAR_OFFSET.sub(in_register, text))
-    return llvm.Module(text, machine) if count else module
+    return _SIGNED_BIT.sub(selected, _FAR_OFFSET.sub(in_register, text))
 
 
 _DWARF = re.compile(r"^\t\.section\t\.debug_\w+\s*\{[^}]*\}\n?", re.MULTILINE)

@@ -117,11 +117,15 @@ def element_iterator(tensor: Tensor, coord: Any) -> Any:
     inner = tensor.layout.inner
     if not isinstance(inner, Swizzle):
         return moved(tensor.pointer(), inner(add(tensor.layout.offset, offset)), 1)
-    # Whole periods are added behind the swizzle, as a number: elements at one place of theirs share its arithmetic.
-    whole = offset - offset % inner.period if isinstance(offset, int) else 0
-    index = add(tensor.layout.offset, offset - whole)
-    at = _permuted(tensor.pointer(), inner, index)
-    return moved(at, whole, whole) if whole else at
+    # Whole periods are added behind the swizzle, as a number, and so is the place among elements that it keeps together:
+    # elements share its arithmetic, and neighbours are seen to be neighbours.
+    behind = 0
+    if isinstance(offset, int):
+        behind = offset - offset % inner.period
+        if is_dynamic(tensor.layout.offset):
+            behind += offset % kept_together(tensor.layout)
+    at = _permuted(tensor.pointer(), inner, add(tensor.layout.offset, offset - behind))
+    return moved(at, behind, behind & -behind) if behind else at
 
 
 def _permuted(start: Pointer, swizzle: Swizzle, index: Any) -> Pointer:

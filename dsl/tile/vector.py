@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dsl.core.ir import mlir
-from dsl.core.number.pointer import Pointer, span_bytes
+from dsl.core.number.pointer import AddressSpace, Pointer, span_bytes
 from dsl.tile import packed
+
+_WIDEST_BYTES = 16  # an access reads or writes
 
 
 def _vector_type(pointer: Pointer, count: int) -> mlir.Type:
@@ -16,9 +18,12 @@ def _vector_type(pointer: Pointer, count: int) -> mlir.Type:
 
 
 def _access_bytes(pointer: Pointer, count: int) -> int:
-    """The alignment an access may rely on: what is known of the pointer, at most the size of the access."""
+    """The alignment an access may rely on: what is known of the pointer, at most the size of the access or, in shared
+    memory, of the widest: LLVM makes one access of neighbours there, also where a swizzle hides their alignment from it.
+    """
     size_bytes = span_bytes(pointer.dtype, count)
-    return min(pointer.alignment_bytes, size_bytes & -size_bytes)
+    most = _WIDEST_BYTES if pointer.space is AddressSpace.smem else size_bytes & -size_bytes
+    return min(pointer.alignment_bytes, most)
 
 
 def load_vector(pointer: Pointer, count: int) -> mlir.Value:

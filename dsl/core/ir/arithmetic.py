@@ -118,7 +118,8 @@ def divide_floor(a: Value, b: Value, signed: bool, static_divisor: int | None = 
     if not signed:
         return quotient
     inexact = compare("ne", remainder, _constant_like(a, 0), True)
-    opposite = compare("lt", binary("xor", remainder, b, True), _constant_like(a, 0), True)
+    signed_like_a = remainder if static_divisor else a  # of a constant, LLVM knows the remainder's form as a shift
+    opposite = compare("lt", binary("xor", signed_like_a, b, True), _constant_like(a, 0), True)
     if static_divisor is None or static_divisor == 0:
         inexact = binary("and", inexact, compare("ne", b, _constant_like(b, 0), True), True)
     lower = binary("sub", quotient, _constant_like(a, 1), True)
@@ -133,7 +134,8 @@ def modulo_floor(a: Value, b: Value, signed: bool, static_divisor: int | None = 
     remainder = divide_truncating(a, b, signed, static_divisor)[1]
     if not signed:
         return remainder
-    other_sign = compare("lt", binary("xor", remainder, b, True), _constant_like(a, 0), True)
+    signed_like_a = remainder if static_divisor else a
+    other_sign = compare("lt", binary("xor", signed_like_a, b, True), _constant_like(a, 0), True)
     wanted = binary("and", other_sign, compare("ne", remainder, _constant_like(a, 0), True), True)
     if static_divisor is None or static_divisor == 0:
         wanted = binary("and", wanted, compare("ne", b, _constant_like(b, 0), True), True)
