@@ -117,8 +117,8 @@ def element_iterator(tensor: Tensor, coord: Any) -> Any:
     inner = tensor.layout.inner
     if not isinstance(inner, Swizzle):
         return moved(tensor.pointer(), inner(add(tensor.layout.offset, offset)), 1)
-    # Whole periods are added behind the swizzle, as a number, and so is the place among elements that it keeps together:
-    # elements share its arithmetic, and neighbours are seen to be neighbours.
+    # Whole periods are added behind the swizzle, as a number, and so is the place among elements that it keeps
+    # together: elements share its arithmetic, and neighbours are seen to be neighbours.
     behind = 0
     if isinstance(offset, int):
         behind = offset - offset % inner.period

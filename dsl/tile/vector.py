@@ -18,8 +18,10 @@ def _vector_type(pointer: Pointer, count: int) -> mlir.Type:
 
 
 def _access_bytes(pointer: Pointer, count: int) -> int:
-    """The alignment an access may rely on: what is known of the pointer, at most the size of the access or, in shared
-    memory, of the widest: LLVM makes one access of neighbours there, also where a swizzle hides their alignment from it.
+    """The alignment an access may rely on: what is known of the pointer, at most the size of the access.
+
+    In shared memory, at most that of the widest: LLVM makes one access of neighbours there, whose alignment a swizzle
+    hides from it.
     """
     size_bytes = span_bytes(pointer.dtype, count)
     most = _WIDEST_BYTES if pointer.space is AddressSpace.smem else size_bytes & -size_bytes

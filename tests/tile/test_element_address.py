@@ -3,11 +3,14 @@
 import itertools
 
 import pytest
+import torch
 
+from dsl import cutlass
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Float32, Int32
 from dsl.core.number.pointer import AddressSpace, Pointer
+from dsl.cutlass import cute
 from dsl.layout import ComposedLayout, Layout, Swizzle
 from dsl.tile.element_address import element_iterator, kept_together, needs_64_bits, static_size, strided_part
 from dsl.tile.tensor import Tensor, make_identity_tensor
@@ -70,3 +73,38 @@ def test_a_dynamic_extent_needs_64_bits():
     with mlir.inside(entry):
         assert needs_64_bits(Layout((Int32(entry.arguments[0]), 4), (4, 1)))
         mlir.op("llvm.return")
+
+
+@cute.kernel
+def store_products(out: cute.Tensor):
+    """Each thread stores its part of a product's (64, 64) behind a swizzle; then out[row, column] is read from there."""
+    thread, _, _ = cute.arch.thread_idx()
+    atom = cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, cute.make_layout((8, 64), stride=(64, 1)))
+    smem = cutlass.utils.SmemAllocator()
+    tile = smem.allocate_tensor(cutlass.Int16, cute.tile_to_shape(atom, (64, 64), (0, 1)), 1024)
+    operation = cute.nvgpu.warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16))
+    product = cute.make_tiled_mma(operation, (4, 1, 1))
+    copy = cute.make_tiled_copy_C(cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Int16), product)
+    places = product.get_slice(thread).partition_C(cute.make_identity_tensor((64, 64)))
+    values = cute.make_rmem_tensor(places.shape, cutlass.Int16)
+    for i in cutlass.range_constexpr(cute.size(places)):
+        values[i] = cutlass.Int16(places[i][0] * 64 + places[i][1])
+    part = copy.get_slice(thread)
+    cute.copy(copy, part.retile(values), part.partition_D(tile))
+    cute.arch.barrier()
+    for i in cutlass.range(thread, 64 * 64, 128):
+        out[i // 64, i % 64] = tile[i // 64, i % 64]
+
+
+@cute.jit
+def run_store_products(out: cute.Tensor):
+    store_products(out).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+
+def test_neighbours_behind_a_swizzle_are_stored_at_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # KeepPTX writes a file
+    out = torch.zeros((64, 64), dtype=torch.int16)
+    compiled = cute.compile[cute.KeepPTX](run_store_products, out)
+    compiled(out)
+    assert out.flatten().tolist() == list(range(64 * 64))
+    assert "st.shared.b16" not in compiled.__ptx__ and compiled.__ptx__.count("st.shared") == 16
