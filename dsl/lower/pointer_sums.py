@@ -67,7 +67,7 @@ class _Function:
         self._chains[step["name"]] = number, root, steps
 
     def _sum(self, name: str, steps: list[tuple[str, int]], scale: int, tail: str) -> tuple[list[str], str] | None:
-        """The lines that add up the steps in units of `scale`, and the sum; None where one does not count such units."""
+        """The lines that add up the steps in units of `scale`, and the sum; None where one counts other units."""
         lines, total, stem = [], "", name.removeprefix("%")
         for number, (offset, own_scale) in enumerate(reversed(steps)):
             if own_scale < scale:
