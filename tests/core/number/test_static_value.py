@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dsl.cutlass as cutlass
 from dsl.core.errors import DSLUserCodeError, DSLWarning
 from dsl.core.number.dtypes import Float4E2M1FNx2, Float16, Int8, Int32, Int64, Int128, Uint8
 from dsl.core.number.static_value import NoStaticValue
 from dsl.cutlass import cute
+from dsl.cutlass.cute.runtime import from_dlpack
 
 PROGRAM = Path(__file__).parents[1] / "static_numbers_program.py"
 SHARE = 23  # of the pairs of types and operators; 1 asks for all of them
@@ -66,6 +68,24 @@ def test_the_words():
         assert isinstance(caught.value, DSLUserCodeError)
         assert (caught.value.message, caught.value.fix) == (message, fix)
         assert caught.value.place.line == function.__code__.co_firstlineno + 1
+
+
+def test_an_arm_that_does_not_run_may_divide_by_zero():
+    """NVIDIA's compiler takes what an arm assigns for a value of run time: kernels count with 0 stages there."""
+    out = np.zeros(2, np.int32)
+
+    @cute.jit
+    def count(out: cute.Tensor, n: Int32, stages: cutlass.Constexpr):
+        index, phase = Int32(2), Int32(1)
+        if n > 4:
+            phase ^= index // stages
+            index = index % stages
+        out[0], out[1] = index, phase
+
+    count(from_dlpack(out), 3, 0)
+    assert out.tolist() == [2, 1]
+    count(from_dlpack(out), 5, 2)
+    assert out.tolist() == [0, 0]
 
 
 # --- Python numbers as values of a type: numpy's conversions, and what is refused -------------------------------------
