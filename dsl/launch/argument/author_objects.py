@@ -17,6 +17,7 @@ from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.ir import mlir
+from dsl.core.number.dtypes import Numeric
 from dsl.launch.argument import struct_types
 from dsl.launch.argument.abi import Binding
 
@@ -64,10 +65,21 @@ class ObjectType:
         value = adapted(value)
         if type(value) is not type(self.like):
             raise binding.mismatch(TypeError, "", type(self.like).__name__, type(value).__name__)
-        _, types, numbers = _values_of(value)
+        _, types, numbers = _values_of(_typed_as(self.like, value))
         if types != self.types:
             raise binding.mismatch(ValueError, "", f"made of ({', '.join(self.types)})", f"({', '.join(types)})")
         return numbers
+
+
+def _typed_as(like: Any, value: Any) -> Any:
+    """A NamedTuple with Python's numbers as the types of numbers that `like` has there; any other object as it is."""
+    pairs = zip(getattr(value, "_fields", ()), zip(like, value)) if isinstance(value, tuple) else ()
+    plain = {
+        name: type(typed)(given)
+        for name, (typed, given) in pairs
+        if isinstance(typed, Numeric) and isinstance(given, (bool, int, float))
+    }
+    return value._replace(**plain) if plain else value
 
 
 def adapted(value: Any) -> Any:

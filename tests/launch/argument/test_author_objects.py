@@ -1,12 +1,13 @@
 """Objects of an author's classes as arguments, by the two protocols."""
 
 import ctypes
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from dsl.core.errors import DSLUserCodeTypeError
-from dsl.cutlass import Int32, cute
+from dsl.cutlass import Int32, Numeric, cute
 from dsl.launch import session
 from dsl.launch.argument.author_objects import register_jit_arg_adapter
 
@@ -77,6 +78,28 @@ def test_an_object_with_a_protocol(kind):
     compiled = cute.compile(host, out, data, buffer(data, 1))
     compiled(out, other, buffer(other, 3))
     assert list(other) == [0, 2, -1, -1, -1, -1, -1, -1] and out[0] == 5
+
+
+class Options(NamedTuple):
+    """Its typed numbers are arguments, what else it has is static."""
+
+    clusters: Int32
+    swizzle: Int32 = Int32(8)
+
+    def __extract_mlir_values__(self):
+        return [value for each in self if isinstance(each, Numeric) for value in each.__extract_mlir_values__()]
+
+    def __new_from_mlir_values__(self, values):
+        return Options(*map(Int32, values))
+
+
+def test_a_call_may_give_pythons_numbers_for_the_typed_ones_of_a_named_tuple():
+    @cute.jit
+    def both(options: Options):
+        return options.clusters * 10 + options.swizzle
+
+    compiled = cute.compile(both, Options(Int32(1)))
+    assert [compiled(Options(Int32(3), 5)), compiled(Options(4, 6)), compiled(Options(Int32(2)))] == [35, 46, 28]
 
 
 def test_c_pointers_of_the_authors_own_and_an_adapter():
