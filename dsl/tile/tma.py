@@ -265,20 +265,24 @@ def _check_gmem(tensor: Any, dtype: type[Numeric]) -> None:
 def _tile_basis(shape: Any, tiler: Any) -> Layout:
     """The tile's elements as coordinates of the tensor, whose leaves are counted from left to right.
 
-    A tiler has an extent or a layout for each mode, or it is the layout of the tile's coordinates itself.
+    A tiler has an extent or a layout for each mode, or a tuple of them for one of several modes, or it is the layout of
+    the tile's coordinates itself.
     """
     if isinstance(tiler, Layout):
         return _counted_basis(shape, tiler)
-    extents = wrap(tiler)
-    if not all(map(_is_extent, extents)) or len(extents) > len(wrap(shape)):
+    if not _tiles(wrap(shape), wrap(tiler)):
         raise _wrong_tiler(shape, tiler)
-    modes = [
-        lay.composition(Layout(mode, stride), extent)
-        if isinstance(mode, tuple) or isinstance(extent, Layout)
-        else Layout(extent, stride)
-        for mode, stride, extent in zip(wrap(shape), wrap(_numbered(shape, E)), extents)
-    ]
-    return Layout(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
+    return _tile_of(wrap(shape), wrap(_numbered(shape, E)), wrap(tiler))
+
+
+def _tile_of(shape: Any, stride: Any, tiler: Any) -> Layout:
+    """The part of one mode, or of several, that a tile has."""
+    if isinstance(tiler, tuple):
+        modes = [_tile_of(*each) for each in zip(shape, stride, tiler)]
+        return Layout(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
+    if isinstance(shape, tuple) or isinstance(tiler, Layout):
+        return lay.composition(Layout(shape, stride), tiler)
+    return Layout(tiler, stride)
 
 
 def _counted_basis(shape: Any, coordinates: Layout) -> Layout:
@@ -306,8 +310,11 @@ def _paths(shape: Any, above: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]
         yield from _paths(mode, (*above, i))
 
 
-def _is_extent(item: Any) -> bool:
-    return lay.is_static(item) if isinstance(item, Layout) else type(item) is int and item > 0
+def _tiles(shape: Any, tiler: Any) -> bool:
+    """Whether a tiler has something static for the first modes of a shape, or all of them."""
+    if isinstance(tiler, tuple):
+        return isinstance(shape, tuple) and len(tiler) <= len(shape) and all(map(_tiles, shape, tiler))
+    return lay.is_static(tiler) if isinstance(tiler, Layout) else type(tiler) is int and tiler > 0
 
 
 def _wrong_tiler(shape: Any, tiler: Any) -> DSLUserCodeError:

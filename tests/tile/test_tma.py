@@ -280,6 +280,23 @@ def test_coordinates_of_nested_modes(layout, text):
     assert kept[0][0] == text and kept[1:] == kept[:1] * 2
 
 
+def test_a_tiler_of_extents_for_the_parts_of_a_mode():
+    """Heads and rows as one mode, as grouped attention packs them: 2 heads of 32 rows are 64 rows of shared memory."""
+    kept = []
+
+    def call(tensor):
+        whole = cute.make_tensor(tensor.iterator, cute.make_layout(((2, 32), 64), stride=((2048, 64), 1)))
+        smem = cute.make_composed_layout(cute.make_swizzle(2, 4, 3), 0, cute.make_layout((64, 32), stride=(32, 1)))
+        for tiler in ((2, 32), 32), (64, 32):
+            made = cpasync.make_tiled_tma_atom(LOAD, whole, smem, tiler)
+            kept.append((str(made.tma_tensor), made.copy_atom.box, made.copy_atom.modes))
+        with pytest.raises(DSLUserCodeError, match="must have a static extent"):
+            cpasync.make_tiled_tma_atom(LOAD, whole, smem, ((2, 32, 1), 32))
+
+    make(from_dlpack(GOOD, assumed_align=16), call)
+    assert kept == [("tensor<(0,0,0) o ((2,32),64):((1@1,1@2),1@0)>", (32, 2, 32), (2, 0, 1))] * 2
+
+
 def test_a_tensor_without_a_known_alignment_is_refused():
     with pytest.raises(
         DSLUserCodeError, match="must start at a multiple of 16 bytes, but is only known to start at a multiple of 2"

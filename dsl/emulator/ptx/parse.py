@@ -201,7 +201,7 @@ class _Parser(Tokens):
     def declarator(self, space: str, align: int, elements: int, kind: str, extern: bool) -> Variable:
         name = self.take()
         if space == "reg":
-            self.declare_register(name, kind)
+            self.declare_register(name, kind, elements)
             return Variable(name, space, 1, (TYPE_BITS[kind] + 7) // 8, kind)
         element_bytes = max(TYPE_BITS[kind] // 8, 1) * elements
         size, unsized = element_bytes, False
@@ -246,7 +246,7 @@ class _Parser(Tokens):
         rows.append((offset, size, value, shift))
         return offset + size
 
-    def declare_register(self, name: str, kind: str) -> None:
+    def declare_register(self, name: str, kind: str, elements: int) -> None:
         bits = TYPE_BITS[kind]
         names = [name]
         if self.accept("<"):
@@ -258,9 +258,13 @@ class _Parser(Tokens):
         suffix = f"@{self.scopes[-1][':id']}" if len(self.scopes) > 1 else ""
         scope, registers = self.scopes[-1], self.function.regs
         for each in names:
-            unique = each + suffix
-            scope[each] = Reg(unique, bits)
-            registers[unique] = bits
+            parts = [each] if elements == 1 else [f"{each}.{letter}" for letter in "xyzw"[:elements]]
+            for part in parts:
+                scope[part] = Reg(part + suffix, bits)
+                registers[part + suffix] = bits
+            if elements > 1:
+                scope[each] = Vec(tuple(scope[part] for part in parts))
+                scope |= {f"{each}.{colour}": scope[part] for colour, part in zip("rgba", parts)}
 
     def lookup(self, name: str):
         for scope in reversed(self.scopes):

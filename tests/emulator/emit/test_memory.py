@@ -106,6 +106,17 @@ VARIABLES = """
 """
 
 
+def test_registers_of_vectors_have_parts(machine):  # PTX ISA 5.4.2, 6.4.3
+    body = """
+  { .reg .v4 .u32 abcd; .reg .v2 .f32 ab; mov.u32 abcd.x, 1; mov.u32 abcd.g, 2; add.u32 abcd.z, abcd.x, abcd.y; mov.u32 abcd.w, 9;
+    st.global.v4.u32 [%o], abcd; ld.global.v2.f32 ab, [%g]; st.global.f32 [%o+16], ab.y; st.global.f32 [%o+20], ab.r; }
+"""
+    out, src = np.zeros(9, np.uint32), np.array([1.5, 2.5], np.float32)
+    out = out[(-out.ctypes.data % 16) // 4 :]
+    machine.run(one_thread(body), out=out, src=src)
+    assert out[:4].tolist() == [1, 2, 3, 9] and out[4:6].view(np.float32).tolist() == [2.5, 1.5]
+
+
 def test_module_variables_keep_their_values_between_launches(machine):
     ptx = one_thread("""
   ld.global.u32 %r1, [counter]; add.u32 %r1, %r1, 1; st.global.u32 [counter], %r1; st.global.u32 [%o], %r1;
