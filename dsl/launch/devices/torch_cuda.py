@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import importlib.util
 import sys
 import weakref
@@ -244,17 +245,28 @@ def _reentered(torch: ModuleType, mode: Any) -> Callable[[], Any]:
 
 
 def _library(torch: ModuleType, mapped: _Storages, enter: Callable[[], Any]) -> Callable:
-    """`torch.library.Library.impl`: an op's function for the GPU is called for tensors there, with the mapping."""
+    """`torch.library.Library.impl`: an op's function for the GPU is called for tensors there, with the mapping, and so
+    is one for all devices."""
     register = torch.library.Library.impl
     by_place: dict[tuple[str, str], dict[str, Callable]] = {}
 
     def impl(self, op_name, fn, dispatch_key="", **options):
+        if dispatch_key in ("", "CompositeExplicitAutograd", "CompositeImplicitAutograd") and callable(fn):
+            return register(self, op_name, mapping(fn), dispatch_key, **options)
         if dispatch_key not in ("CPU", "CUDA"):
             return register(self, op_name, fn, dispatch_key, **options)
         key = self.ns, str(op_name)
         known = key in by_place
         by_place.setdefault(key, {})[dispatch_key] = fn
         return None if known else register(self, op_name, chosen(by_place[key]), "CPU", **options)
+
+    def mapping(function: Callable) -> Callable:
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            with enter():
+                return function(*args, **kwargs)
+
+        return call
 
     def chosen(functions: dict[str, Callable]) -> Callable:
         def call(*args, **kwargs):

@@ -255,7 +255,15 @@ def twice(x: torch.Tensor) -> torch.Tensor:
     return x + torch.ones(3, device="cuda")
 
 
+@torch.library.custom_op("own::halve", mutates_args=("out",))
+def halve(x: torch.Tensor, out: torch.Tensor) -> None:  # for all devices
+    print(x.is_cuda, torch.empty_like(out).device.type, x.cpu().is_cuda)
+    out.copy_(x / 2)
+
+
 x = torch.zeros(3, device="cuda", requires_grad=True)
+halve(torch.ones(3, device="cuda"), out := torch.empty(3, device="cuda"))
+print(out.is_cuda, out.tolist())
 (Double.apply(x) * 3).sum().backward()
 Double.apply(x).backward(torch.ones(3).cuda())
 y = twice(x.detach())
@@ -264,6 +272,8 @@ print(x.grad.is_cuda, x.grad.tolist(), y.is_cuda, y.tolist(), isinstance(torch.c
     )
     run = subprocess.run([sys.executable, "-m", "dsl", str(path)], capture_output=True, text=True)
     assert run.stdout.splitlines() == [
+        "True cuda False",
+        "True [0.5, 0.5, 0.5]",
         "True True True False",
         "True True True False",
         "True [8.0, 8.0, 8.0] True [1.0, 1.0, 1.0] True",
