@@ -33,7 +33,9 @@ def adapt(newer_text: str, contract: bool = False) -> str:
     return "\n".join(_without_unused_attribute_groups(lines))
 
 
-_CONTRACTABLE = re.compile(r"(= (?:fadd|fsub|fmul) )(?!.*\b(?:contract|fast)\b)")
+_CONTRACTABLE = re.compile(
+    r"(= (?:(?:fadd|fsub|fmul) |call (?=(?:float|double) @llvm\.vector\.reduce\.fadd)))(?!.*\b(?:contract|fast)\b)"
+)
 
 
 _PRODUCT = re.compile(r"  (%[\w.]+) = fmul contract ")

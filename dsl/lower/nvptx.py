@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from dsl.lower import llvm
+from dsl.lower.contraction import with_contracted_sums_only
 from dsl.lower.device_functions import with_device_functions
 from dsl.lower.guard import guarded
 from dsl.lower.guarded_division import divisions_without_guards
@@ -135,7 +136,7 @@ _SIGNED_BIT = re.compile(r"^( *%\S+ = )sitofp (i1|<\d+ x i1>) (\S+) to (bfloat|<
 def _prepared(module: llvm.Module, machine: llvm.Machine) -> llvm.Module:
     """The optimised module as LLVM's back end makes good PTX of it."""
     text = str(module)
-    prepared = _around_errors(with_pointer_sums(text))
+    prepared = _around_errors(with_contracted_sums_only(with_pointer_sums(text)))
     return llvm.Module(prepared, machine) if prepared != text else module
 
 
