@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable
 
 from dsl.core.diagnosis import author_traceback, spelling, unsupported_names
@@ -23,6 +24,10 @@ BLACKWELL = {  # names of upstream's that no Hopper has, and what it has in thei
 }
 
 
+# What upstream's modules import from `typing`, and kernel libraries import from them.
+_ANNOTATIONS = frozenset("Any Callable Dict Iterable Iterator List Literal Optional Tuple Type TypeVar Union".split())
+
+
 def module_getattr(module: str, **instead: str) -> Callable:
     """A module's `__getattr__` that gives names of earlier releases, and refuses others by their upstream spelling,
     those of `instead` where they are called."""
@@ -30,6 +35,8 @@ def module_getattr(module: str, **instead: str) -> Callable:
 
     @author_traceback.stripped
     def get(name: str):
+        if name in _ANNOTATIONS:
+            return getattr(typing, name)
         value = earlier_releases.find(module, name)
         return refuse(name) if value is None else value
 

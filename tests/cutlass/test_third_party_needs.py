@@ -14,6 +14,8 @@ from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
 
 LIBRARY = """
+from cutlass.cute.typing import Numeric, Optional, Type
+from cutlass.cute.runtime import List
 from cutlass.cute.nvgpu import tcgen05
 from cutlass.cute.nvgpu.tcgen05.mma import CtaGroup, MmaOp
 from cutlass.utils import TmemAllocator
@@ -28,6 +30,7 @@ class Allocator(TmemAllocator):
         return kind
 
 
+print(Optional[Type], List[int])
 print(CtaGroup.TWO is tcgen05.CtaGroup.TWO, MmaOp, isinstance(3, TmemAllocator))
 for use in (lambda: MmaOp.ONE, lambda: Allocator(1), lambda: blockscaled.tile_atom()):
     try:
@@ -48,6 +51,7 @@ def test_what_is_not_here_is_imported_and_refused_where_it_is_used(tmp_path):
     )
     missing = "is not part of this compiler yet"
     assert run.stdout.splitlines() == [
+        "typing.Optional[typing.Type] typing.List[int]",
         "True <cutlass.cute.nvgpu.tcgen05.mma.MmaOp, not part of this compiler yet> False",
         f"cutlass.cute.nvgpu.tcgen05.mma.MmaOp {missing}",
         f"cutlass.utils.TmemAllocator {missing}",
