@@ -99,10 +99,39 @@ import runpy
 for number in (0, *range(2, 20)):
     runpy.run_path(f"{sys.argv[1]}/problems/p{number:02}/p{number:02}.py", run_name="__main__")
 """
+SNIPPETS = """
+sys.path.insert(0, sys.argv[1])
+from tests.test_rmsnorm import test_rmsnorm
+from tests.test_softmax import test_softmax
+assert test_softmax() and test_rmsnorm()
+"""
 QUACK = "x = torch.randn(8, 256, device='cuda', requires_grad=True)\nX = twin(x)\n"
 SM80 = {"FLASH_ATTENTION_ARCH": "sm_80", "CUTE_DSL_ARCH": "sm_80", "FLASH_ATTENTION_NUM_SMS": "108"}
 SM90 = {"FLASH_ATTENTION_ARCH": "sm_90", "CUTE_DSL_ARCH": "sm_90a", "FLASH_ATTENTION_NUM_SMS": "132"}
 SM120 = {"FLASH_ATTENTION_ARCH": "sm_120", "CUTE_DSL_ARCH": "sm_120a", "FLASH_ATTENTION_NUM_SMS": "108"}
+
+FLASHINFER = """
+for name in ("", ".norm", ".cute_dsl"):  # without what else the package imports
+    package = sys.modules["flashinfer" + name] = types.ModuleType("flashinfer" + name)
+    package.__path__ = [sys.argv[1] + "/flashinfer" + name.replace(".", "/")]
+from flashinfer.norm.kernels import fused_add_rmsnorm_cute, layernorm_cute, rmsnorm_cute
+
+x, residual, weight = (torch.randn(shape, device="cuda").half() for shape in ((5, 512), (5, 512), (512,)))
+
+def normed(rows):
+    return F.rms_norm(rows, (512,), twin(weight), 1e-6)
+
+out = torch.empty_like(x)
+rmsnorm_cute(x, weight, out, 1e-6)
+close(out, normed(twin(x)), 1e-2)
+scale, shift = (torch.randn(512, device="cuda") for _ in "ab")
+layernorm_cute(out, x, scale, shift, 1e-6)
+close(out, F.layer_norm(twin(x), (512,), twin(scale), twin(shift), 1e-6), 1e-2)
+total = twin(x) + twin(residual)
+fused_add_rmsnorm_cute(x, residual, weight, 1e-6)
+close(x, normed(total), 1e-2)
+close(residual, total, 1e-2)
+"""
 
 PROGRAMS: dict[str, tuple[str, dict[str, str]]] = {
     "flash_attn forward": (f"{FLASH}attention(64, 64, 2, 2, 64, False, False)", SM80),
@@ -110,6 +139,8 @@ PROGRAMS: dict[str, tuple[str, dict[str, str]]] = {
     "flash_attn forward, grouped heads": (f"{FLASH}attention(40, 40, 4, 2, 128, False, False)", SM80),
     "flash_attn forward, sm_90": (f"{FLASH}attention(64, 64, 2, 2, 64, False, False)", SM90),
     "flash_attn forward, sm_90, causal": (f"{FLASH}attention(100, 130, 2, 2, 64, True, False)", SM90),
+    "flash_attn forward, sm_90, grouped heads": (f"{FLASH}attention(40, 72, 4, 2, 128, False, False)", SM90),
+    "flash_attn backward, sm_90, causal, grouped heads": (f"{FLASH}attention(40, 72, 2, 1, 64, True, True)", SM90),
     "flash_attn backward, sm_90": (f"{FLASH}attention(64, 64, 2, 2, 64, False, True)", SM90),
     "flash_attn backward": (f"{FLASH}attention(64, 64, 2, 2, 64, False, True)", SM120),
     "quack softmax": (
@@ -163,6 +194,8 @@ PROGRAMS: dict[str, tuple[str, dict[str, str]]] = {
         {},
     ),
     "cute-dsl puzzles": (PUZZLES, {}),
+    "flashinfer norms": (FLASHINFER, {}),
+    "Cute-Snippets softmax and rmsnorm": (SNIPPETS, {}),
 }
 
 # The folder of each repository by which its checkout is known.
@@ -172,6 +205,8 @@ REPOSITORIES = {
     "learn-CuTeDSL": "03_transpose",  # KindRoach/learn-CuTeDSL
     "gemm_cuteDSL": "attempt4",  # dungwoong/gemm_cuteDSL
     "cute-dsl": "problems/p00",  # kaakkkaaaa/cute-dsl
+    "flashinfer": "flashinfer/norm/kernels",  # flashinfer-ai/flashinfer
+    "Cute-Snippets": "htile",  # KuangjuX/Cute-Snippets
 }
 
 
