@@ -19,7 +19,7 @@ _MOVES = re.compile(r"^  %\S+ = (?:extractelement|shufflevector|insertelement) "
 
 
 def with_contracted_sums_only(llvm_ir: str) -> str:
-    """Optimised LLVM IR in which a product with a use that is no sum is not contracted."""
+    """Optimised LLVM IR in which a product that is used for a sum and otherwise is not contracted."""
     return (
         _FUNCTION.sub(lambda function: _without_others(function[0]), llvm_ir) if "fmul contract" in llvm_ir else llvm_ir
     )
@@ -36,11 +36,14 @@ def _without_others(function: str) -> str:
             users[name].append(line)
 
     @functools.cache
-    def is_added(name: str) -> bool:
-        return all(
-            _ADDS.match(line) or (_MOVES.match(line) and is_added(line.split(" = ")[0].strip())) for line in users[name]
-        )
+    def uses(name: str) -> frozenset[str]:
+        """Of `sum` and `other`, what the value is used for."""
+        found: set[str] = set()
+        for line in users[name]:
+            moved = _MOVES.match(line)
+            found |= uses(line.split(" = ")[0].strip()) if moved else {"sum" if _ADDS.match(line) else "other"}
+        return frozenset(found)
 
     return _PRODUCT.sub(
-        lambda product: product[0] if is_added(product[1]) else product[0].replace("contract ", ""), function
+        lambda product: product[0].replace("contract ", "") if len(uses(product[1])) == 2 else product[0], function
     )

@@ -25,16 +25,24 @@ def is_contracted(type_, *uses):
         ("float", ["%4 = fadd contract float %p, %1", "store float %p, ptr %2"], False),
         ("float", ["%4 = fadd contract float %p, %1", "%5 = fmul contract float %p, %0"], False),
         ("<2 x float>", ["%4 = extractelement <2 x float> %p, i64 0", "%5 = fadd contract float %4, %1"], True),
-        ("<2 x float>", ["%4 = extractelement <2 x float> %p, i64 0", "store float %4, ptr %2"], False),
+        ("<2 x float>", ["%4 = extractelement <2 x float> %p, i64 0", "store float %4, ptr %2"], True),  # no sum
+        ("<2 x float>", ["%4 = fadd contract <2 x float> %p, %3", "store <2 x float> %p, ptr %2"], False),
         (
             "<2 x float>",
             ["%4 = tail call contract float @llvm.vector.reduce.fadd.v2f32(float %0, <2 x float> %p)"],
             True,
         ),
-        ("<2 x float>", ["%4 = tail call float @llvm.vector.reduce.fmax.v2f32(<2 x float> %p)"], False),
+        (
+            "<2 x float>",
+            [
+                "%4 = tail call float @llvm.vector.reduce.fmax.v2f32(<2 x float> %p)",
+                "%5 = tail call contract float @llvm.vector.reduce.fadd.v2f32(float %0, <2 x float> %p)",
+            ],
+            False,
+        ),
     ],
 )
-def test_a_product_is_contracted_where_all_its_uses_are_sums(type_, uses, contracted):
+def test_a_product_that_is_used_otherwise_too_is_rounded(type_, uses, contracted):
     assert is_contracted(type_, *uses) is contracted
 
 
