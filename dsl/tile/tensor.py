@@ -241,8 +241,9 @@ def slice_tensor(tensor: Tensor, coord: Any) -> Tensor:
     """The subtensor of the modes where `coord` is None, starting where its integers point."""
     if coord is None:
         return tensor
-    if isinstance(tensor.iterator, Pointer) and isinstance(getattr(tensor.layout, "inner", None), Swizzle):
-        sliced = lay.slice_swizzled(tensor.layout, coord, offset_of(tensor, coord))
+    whole = tensor.layout
+    if isinstance(tensor.iterator, Pointer) and isinstance(whole, ComposedLayout) and isinstance(whole.inner, Swizzle):
+        sliced = lay.slice_swizzled(whole, coord, offset_of(tensor, coord))
         return Tensor(moved(tensor.pointer(), sliced.moved, divisor_of(sliced.moved)), sliced.layout)
     return move_iterator(tensor, coord, lay.slice_(strided_part(tensor.layout), coord))
 

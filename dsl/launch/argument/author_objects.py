@@ -73,13 +73,13 @@ class ObjectType:
 
 def _typed_as(like: Any, value: Any) -> Any:
     """A NamedTuple with Python's numbers as the types of numbers that `like` has there; any other object as it is."""
-    pairs = zip(getattr(value, "_fields", ()), zip(like, value)) if isinstance(value, tuple) else ()
-    plain = {
-        name: type(typed)(given)
-        for name, (typed, given) in pairs
-        if isinstance(typed, Numeric) and isinstance(given, (bool, int, float))
-    }
-    return value._replace(**plain) if plain else value
+    if not (isinstance(value, tuple) and hasattr(value, "_fields")):
+        return value
+    parts = (
+        type(typed)(given) if isinstance(typed, Numeric) and isinstance(given, (bool, int, float)) else given
+        for typed, given in zip(like, value)
+    )
+    return type(value)(*parts)
 
 
 def adapted(value: Any) -> Any:
