@@ -79,7 +79,8 @@ def _typed_as(like: Any, value: Any) -> Any:
         type(typed)(given) if isinstance(typed, Numeric) and isinstance(given, (bool, int, float)) else given
         for typed, given in zip(like, value)
     )
-    return type(value)(*parts)
+    kind: Any = type(value)
+    return kind(*parts)
 
 
 def adapted(value: Any) -> Any:
