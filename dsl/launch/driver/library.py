@@ -100,7 +100,7 @@ def _replace(reader: Any) -> None:
     old = np.array(sorted(target_of), dtype=np.uint64)
     for start, end in _writable(reader.__file__):
         memory = (ctypes.c_uint64 * ((end - start) // 8)).from_address(start)
-        words = np.frombuffer(memory, np.uint64).copy()  # other threads go on
+        words = np.frombuffer(memoryview(memory), np.uint64).copy()  # other threads go on
         nearest = old[np.minimum(np.searchsorted(old, words), len(old) - 1)]
         for index in np.flatnonzero(nearest == words):
             ctypes.c_uint64.from_address(start + 8 * int(index)).value = target_of[int(words[index])]

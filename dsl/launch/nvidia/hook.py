@@ -215,7 +215,7 @@ class NvidiaSession(session.Session):
         if key in self.modules:
             return
         ptx = ptx.rstrip("\0")
-        arch = re.search(r"^\.target\s+(\w+)", ptx, re.MULTILINE)[1]
+        (arch,) = re.findall(r"^\.target\s+(\w+)", ptx, re.MULTILINE)[:1]
         names = re.findall(r"^\s*(?:\.visible\s+)?\.entry\s+([\w$]+)", ptx, re.MULTILINE)
         kernels = {name: NvidiaKernel(name, arch, "", "", ptx, cubin=cubin) for name in names}
         self.modules[key] = Module(ptx, cubin, kernels)
