@@ -6,7 +6,6 @@ uses. NVIDIA's compiler rounds such a product once, and adds what was rounded. T
 
 from __future__ import annotations
 
-import functools
 import re
 from collections import defaultdict
 
@@ -29,21 +28,22 @@ def _without_others(function: str) -> str:
     products = set(_PRODUCT.findall(function))
     if not products:
         return function
-    users: dict[str, list[str]] = defaultdict(list)
-    for line in function.split("\n"):
-        made, _, rest = line.partition(" = ")
-        for name in set(_NAME.findall(rest or made)):
-            users[name].append(line)
-
-    @functools.cache
-    def uses(name: str) -> frozenset[str]:
-        """Of `sum` and `other`, what the value is used for."""
-        found: set[str] = set()
-        for line in users[name]:
-            moved = _MOVES.match(line)
-            found |= uses(line.split(" = ")[0].strip()) if moved else {"sum" if _ADDS.match(line) else "other"}
-        return frozenset(found)
-
+    uses = _uses(function.split("\n"))
     return _PRODUCT.sub(
-        lambda product: product[0].replace("contract ", "") if len(uses(product[1])) == 2 else product[0], function
+        lambda product: product[0].replace("contract ", "") if len(uses[product[1]]) == 2 else product[0], function
     )
+
+
+def _uses(lines: list[str]) -> dict[str, set[str]]:
+    """Of `sum` and `other`, what each value is used for; what is moved is used for what its mover is used for."""
+    uses: dict[str, set[str]] = defaultdict(set)
+    while True:  # once or twice: what uses a value mostly stands below it
+        before = sum(map(len, uses.values()))
+        for line in reversed(lines):
+            made, _, rest = line.partition(" = ")
+            moved = _MOVES.match(line)
+            purposes = uses[made.strip()] if moved else {"sum" if _ADDS.match(line) else "other"}
+            for name in _NAME.findall(rest or made):
+                uses[name] |= purposes
+        if sum(map(len, uses.values())) == before:
+            return uses

@@ -77,3 +77,17 @@ def test_bits_are_those_of_nvidias_compiler():
     for step in range(4):
         dot = (wide_a[:, step] * wide_b[:, step] + dot).astype(np.float32)
     assert np.array_equal(out[:, 3], dot)
+
+
+def test_a_long_chain_of_elements():
+    moves = [f"  %v{n} = insertelement <5000 x float> %v{n - 1}, float %x, i64 {n}" for n in range(1, 5000)]
+    lines = [
+        "define void @k() {",
+        "  %p = fmul contract float %a, %b",
+        "  %v0 = insertelement <5000 x float> poison, float %p, i64 0",
+        *moves,
+        "  %s = fadd contract <5000 x float> %v4999, %y",
+        "  store float %p, ptr %q",
+        "}",
+    ]
+    assert "%p = fmul float %a, %b" in with_contracted_sums_only("\n".join(lines))
