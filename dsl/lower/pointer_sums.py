@@ -72,11 +72,10 @@ class _Function:
         for number, (offset, own_scale) in enumerate(reversed(steps)):
             if own_scale < scale:
                 shift = self._shifts.get(offset)
-                by = int(shift["by"]) - (scale - own_scale) if shift else -1
-                if by < 0:
+                if not shift or int(shift["by"]) < scale - own_scale:
                     return None
                 offset = f"%step.{stem}.{number}"
-                lines.append(f"  {offset} = shl i64 {shift['value']}, {by}{tail}")
+                lines.append(f"  {offset} = shl i64 {shift['value']}, {int(shift['by']) - scale + own_scale}{tail}")
             if total:
                 lines.append(f"  %sum.{stem}.{number} = add i64 {total}, {offset}{tail}")
                 offset = f"%sum.{stem}.{number}"

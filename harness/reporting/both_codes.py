@@ -37,15 +37,15 @@ def both_codes(cells: Sequence[Indexed], records: dict[str, Record]) -> list[tup
 
 def _pairs(cells: Sequence[Indexed], records: dict[str, Record]) -> Iterator[tuple[Indexed, Record, Record]]:
     """The newest record of ours with kernels for each claim, case and architecture, with NVIDIA's newest."""
-    groups: dict[tuple[str, ...], list[Indexed]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[tuple[Indexed, Record]]] = defaultdict(list)
     for cell in cells:
         if (record := records.get(cell.last or "")) and record.line.get("kernels"):
-            groups[cell.claim, cell.case, cell.arch].append(cell)
+            groups[cell.claim, cell.case, cell.arch].append((cell, record))
     for group in groups.values():
-        by_date = sorted(group, key=lambda cell: records[cell.last].date)
-        ours, theirs = ([cell for cell in by_date if cell.compiler.startswith(name)] for name in (OURS, THEIRS))
+        group.sort(key=lambda pair: pair[1].date)
+        ours, theirs = ([pair for pair in group if pair[0].compiler.startswith(name)] for name in (OURS, THEIRS))
         if ours and theirs:
-            yield ours[-1], records[ours[-1].last], records[theirs[-1].last]
+            yield *ours[-1], theirs[-1][1]
 
 
 def _listings(texts: Sequence[str]) -> list[dict[str, str]]:
@@ -66,11 +66,11 @@ def _both(theirs: str, mine: tuple[str, dict[str, str]], other: tuple[str, dict[
         return BothCodes(kernel, theirs, problem=problems[0] or f"of {theirs}: {problems[1]}")
     made = [code_figures.of_kernel(answer["log"], answer["sass"], name) for name, answer in (mine, other)]
     try:
-        figures = [code_figures.figures(*both) for both in made]
+        ours, others = (code_figures.figures(*both) for both in made)
     except ValueError as error:
         return BothCodes(kernel, theirs, problem=str(error))
-    worse = code_figures.worse(*figures)
-    columns = zip(code_figures.COLUMNS, *map(code_figures.row, figures))
-    rows = [Figure(name, *counts, name in worse) for name, *counts in columns]
-    rows += [Figure(kind, *counts) for kind, *counts in code_figures.differing_memory(*figures)]
+    worse = code_figures.worse(ours, others)
+    columns = zip(code_figures.COLUMNS, code_figures.row(ours), code_figures.row(others))
+    rows = [Figure(name, one, two, name in worse) for name, one, two in columns]
+    rows += [Figure(kind, one, two) for kind, one, two in code_figures.differing_memory(ours, others)]
     return BothCodes(kernel, theirs, mine[1]["ptxas"], tuple(rows), *(normalised_sass(sass) for _, sass in made))
