@@ -7,7 +7,9 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -143,6 +145,16 @@ def ptx_assembles(request):
         refusals = list(filter(None, pool.map(refused, texts)))
     if refusals:
         pytest.fail("\n".join(refusals), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def libgcc_13(needs, tmp_path_factory) -> dict[str, str]:
+    """The environment in which a program on an older system finds what NVIDIA's compiler calls for BFloat16."""
+    library = tmp_path_factory.mktemp("libgcc") / "libgcc_13.so"
+    source = Path(__file__).with_name("libgcc_13.c")
+    compiler = needs("cc", "build-essential")
+    subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-fno-builtin", "-o", library, source], check=True)
+    return {"LD_PRELOAD": str(library)}
 
 
 @pytest.fixture(scope="session")
