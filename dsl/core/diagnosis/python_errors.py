@@ -104,7 +104,7 @@ def _unknown_attribute(error: AttributeError) -> DSLUserCodeAttributeError | Non
     if (
         name is None
         or code is None
-        or is_our_file(code.co_filename)
+        or (is_our_file(code.co_filename) and code.co_name != "__getattr__")
         or not is_ours(value)
         or str(error)
         not in (
