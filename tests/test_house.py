@@ -332,6 +332,7 @@ LAZY = {
         "dsl.launch.devices.playback",
         "dsl.launch.devices.recording",
     ),
+    "dsl/launch/devices/torch_cuda.py": ("dsl.launch.devices.torch_products",),
     "dsl/launch/devices/emulated.py": (
         "dsl.emulator",
         "dsl.emulator.dependence.arrays",

@@ -133,7 +133,10 @@ def composition(lhs: Any, rhs: Tiler) -> Any:
     if isinstance(lhs, ComposedLayout):
         return lhs.with_outer(composition(lhs.outer, rhs))
     if not isinstance(lhs, Layout):
-        raise LayoutError(f"composition: {lhs} is not a layout", "compose a swizzle with make_composed_layout")
+        raise LayoutError(
+            f"composition: the left side must be a layout, got {type(lhs).__name__}",
+            "compose a swizzle with make_composed_layout",
+        )
     if rhs is None:
         return lhs
     if isinstance(rhs, tuple):

@@ -172,14 +172,15 @@ class Engine:
         except BaseException as error:
             failure = f"{provider.name}: {type(error).__name__}: {error}"
         with self._changed:
-            self._coming -= 1
             if failure:
                 self._failures[provider.name] = failure
             is_said = failure and not self._closed and len(self.providers) > 1
+        if is_said:
+            self._tell(failure)  # before the run can end of it
+        with self._changed:
+            self._coming -= 1
             self._give_up()
             self._changed.notify_all()
-        if is_said:
-            self._tell(failure)
 
     def _tell(self, text: str) -> None:
         """Say something once."""

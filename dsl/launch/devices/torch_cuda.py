@@ -19,7 +19,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, Protocol
 
 from dsl import span
-from dsl.launch.devices import torch_compiler, torch_graphs, torch_products, torch_streams
+from dsl.launch.devices import torch_compiler, torch_graphs, torch_streams
 from dsl.launch.devices.torch_memory import Places
 
 span.stands_for_python(__file__)
@@ -189,6 +189,8 @@ def _key(tensor: Any) -> int | None:
 def _mode(torch: ModuleType, mapped: _Storages) -> Any:
     """The TorchFunctionMode that every torch call goes through."""
     from torch.overrides import TorchFunctionMode
+
+    from dsl.launch.devices import torch_products  # with numpy, which torch's programs have imported
 
     tensor_type, cpu = torch.Tensor, torch.device("cpu")
     special = _special_functions(torch, mapped)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-MOST_TERMS = 1 << 29  # some seconds
+MOST_TERMS = 1 << 27  # about a second
 _BLOCK = 1 << 15  # elements of a result that are computed together: they stay in the cache
 _LEAST = -126
 _NAMES = ("mm", "bmm", "addmm", "baddbmm")
@@ -85,6 +85,11 @@ class Products:
         products = self
 
         class Mode(TorchDispatchMode):
+            @classmethod
+            def _should_skip_dynamo(cls) -> bool:
+                """No: torch would import its compiler, which takes seconds, where nothing is compiled."""
+                return False
+
             def __torch_dispatch__(self, function, types, args=(), kwargs=None):
                 kwargs = kwargs or {}
                 if function in plain:
