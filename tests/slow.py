@@ -5,6 +5,7 @@ The hooks of a conftest.py, which imports them.
 """
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -12,6 +13,10 @@ from pathlib import Path
 import pytest
 
 SHARE = 28  # a run without --slow takes one slow test in so many: each of them once in four weeks
+# Of a test with more sets of parameters than this a part runs, which changes daily: each within MOST_DAYS.
+ROWS, MOST_DAYS = 12, 14
+# Files of which every set of parameters runs: what the pages promise.
+WHOLE = ("test_docs.py",)
 # Files that take longest, first: one of them at the end leaves the other process without work.
 LONGEST = (
     "harness/host/test_connection.py",
@@ -106,7 +111,8 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_report_header(config) -> str:
     if config.option.slow:
         return "slow tests: all"
-    return f"slow tests: one in {SHARE}, --slow-seed {config.option.slow_seed}; --slow runs all"
+    seed = f"--slow-seed {config.option.slow_seed}; --slow runs all"
+    return f"slow tests: one in {SHARE}; other tests: {ROWS} sets of parameters or more; {seed}"
 
 
 def pytest_collection_modifyitems(config, items):
@@ -120,13 +126,25 @@ def pytest_collection_modifyitems(config, items):
         return
     day = date.fromisoformat(config.option.slow_seed)
     named = named_files(config)
+    rows = Counter(function_of(item) for item in items if not item.get_closest_marker("slow"))
     chosen, left_out = [], []
     for item in items:
-        runs = item.path in named or not item.get_closest_marker("slow") or is_of_the_day(item.nodeid, day)
+        days = SHARE if item.get_closest_marker("slow") else days_of(item, rows[function_of(item)])
+        runs = item.path in named or is_of_the_day(item.nodeid, day, days)
         (chosen if runs else left_out).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = chosen
+
+
+def function_of(item) -> str:
+    """The id of a test without its parameters."""
+    return item.nodeid.partition("[")[0]
+
+
+def days_of(item, rows: int) -> int:
+    """In how many days a set of parameters runs once, of a test that has so many."""
+    return 1 if item.path.name in WHOLE else min(-(-rows // ROWS), MOST_DAYS)
 
 
 def named_files(config) -> set[Path]:
@@ -141,5 +159,5 @@ def takes(config, text: str) -> bool:
     return config.option.slow or bool(named_files(config)) or is_of_the_day(text, day)
 
 
-def is_of_the_day(test: str, day: date) -> bool:
-    return (zlib.crc32(test.encode()) + day.toordinal()) % SHARE == 0
+def is_of_the_day(test: str, day: date, days: int = SHARE) -> bool:
+    return (zlib.crc32(test.encode()) + day.toordinal()) % days == 0

@@ -42,7 +42,10 @@ def ran(pytester):
 
 def test_a_day_has_its_sample(ran):
     found, printed = ran("--slow-seed", "2026-11-22")
-    assert "\nslow tests: one in 28, --slow-seed 2026-11-22; --slow runs all\n" in printed
+    assert (
+        "\nslow tests: one in 28; other tests: 12 sets of parameters or more; --slow-seed 2026-11-22; --slow runs all\n"
+        in printed
+    )
     assert 0 < len(found) < 9 and f"{40 - len(found)} deselected" in printed
     assert found == {
         f"test_long[{n}]"
@@ -65,6 +68,20 @@ def test_each_runs_once_in_so_many_days():
     days = [date(2026, 12, 29) + timedelta(n) for n in range(slow.SHARE)]
     for name in map(str, range(100)):
         assert sum(slow.is_of_the_day(name, day) for day in days) == 1
+
+
+def test_of_many_parameters_a_part_runs_and_each_within_days(pytester):
+    pytester.makeconftest(CONFTEST)
+    text = "import pytest\n@pytest.mark.parametrize('n', range({}))\ndef test_{}(n):\n    pass\n"
+    (pytester.mkdir("tests") / "test_one.py").write_text(text.format(40, "many") + text.format(12, "few"))
+    pytester.makepyprojecttoml("[tool.pytest.ini_options]\ntestpaths = ['tests']\naddopts = '-p no:cacheprovider'\n")
+    days = []
+    for day in (22, 23, 24, 25):
+        done = pytester.runpytest_inprocess("-v", "--slow-seed", f"2026-11-{day}")
+        names = [line.split()[0].partition("::")[2] for line in done.outlines if "PASSED" in line]
+        assert sum(name.startswith("test_few") for name in names) == 12
+        days.append({name for name in names if name.startswith("test_many")})
+    assert set().union(*days) == {f"test_many[{n}]" for n in range(40)} and sum(map(len, days)) == 40
 
 
 @pytest.mark.slow

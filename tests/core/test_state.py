@@ -153,6 +153,7 @@ def test_a_thread_started_and_awaited_while_tracing_traces_by_its_own_rules():
         assert seen == [PROGRAMS[inner]], (outer, inner)
 
 
+@pytest.mark.slow
 def test_a_fork_while_another_thread_traces_has_none_of_it():
     for outer, inner in PAIRS:
         inside, leave, seen = threading.Event(), threading.Event(), []

@@ -27,6 +27,7 @@ def test_programs_of_a_kind_are_equal_under_both_compilers_and_numpy(kind):
     assert findings([f"{kind} 200 {number}" for number in range(25)]) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_program_is_the_same_each_time_and_expects_what_is_not_all_one_number(kind, tmp_path):
     name = f"{kind} 7 1"

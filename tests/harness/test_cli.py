@@ -158,6 +158,7 @@ def test_new_refuses_what_it_cannot_write(project, capsys):
     assert (project / "repros/mine.py").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_new_writes_a_repro_that_passes(project, capfd):
     assert main(["new", "my_question"]) == 0
     out = capfd.readouterr().out

@@ -88,6 +88,7 @@ def program(tmp_path):
     return write
 
 
+@pytest.mark.slow
 def test_another_process_finds_it_whatever_changed_is_made_anew(folder, program):
     first = run(program(), "--device", "emulator")
     known = entries(folder)

@@ -130,6 +130,7 @@ def ways(made):
     yield "argument", made.argument
 
 
+@pytest.mark.slow
 def test_an_array_is_found_anew_at_every_call(tmp_path):
     for position, (kind, (make, expression)) in enumerate(FOUND_ANEW.items()):
         made = module(tmp_path, f"anew{position}", expression)

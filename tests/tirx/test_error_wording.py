@@ -37,6 +37,7 @@ def errors():
         alias.uninstall()
 
 
+@pytest.mark.slow
 def test_there_are_many():
     assert len(EVERY) > 250 and len({one.title for one in EVERY}) == len(EVERY)
 
@@ -47,6 +48,7 @@ def test_the_whole_texts(errors):
         assert mistakes.said(error) == one.text, one.title
 
 
+@pytest.mark.slow
 def test_every_mistake_has_a_place_a_caret_and_a_fix(errors):
     for one, error in zip(EVERY, errors, strict=True):
         assert isinstance(error, DSLUserCodeError), f"{one.title}: {error!r}"

@@ -148,6 +148,7 @@ def test_a_literal_widens_and_a_register_wraps(run):
     assert bytes_.tolist() == [88] * 8  # 600 less 512
 
 
+@pytest.mark.slow
 def test_a_mask_wider_than_the_number_widens_it(run):
     @T.prim_func
     def main(L: T.Buffer((8,), "int64"), V: T.Buffer((8,), "uint32"), O: T.Buffer((8,), "int64")):

@@ -203,6 +203,7 @@ def test_a_capsule_names_no_folder_of_this_machine(recorded):
     assert two["repro"] == "repros/two_launches.py" and two["arch"] == "sm_80"
 
 
+@pytest.mark.slow
 def test_replay_runs_every_case_whatever_became_of_the_others(results):
     out, status, lines = results
     assert (status, lines) == (

@@ -144,7 +144,9 @@ def test_hosts_says_who_holds_what(project, two_hosts, capsys, monkeypatch):
         gpu_lock.release(lock, uuid)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "pool:both  p1:0-3, p2:0-3" and lines[2].startswith("p1  4 GPUs, 4 free, driver ")
-    (held,) = [line for line in lines if "held by" in line]
+    (held,) = [
+        line for line in lines if "held by" in line and str(os.getpid()) in line
+    ]  # tests beside this one hold GPUs
     assert held.startswith("  p2:1     NVIDIA H100 sm_90 02020201") and held.endswith("pool:both")
     assert f", process {os.getpid()}, since {time.strftime('%H:')}" in held
     assert sum(line.rstrip().endswith("pool:both") for line in lines) == 8

@@ -20,6 +20,7 @@ def test_noise_of_start_up_files_is_skipped(on_host, write, sshd):
 OLD = (*Path.home().glob(".pyenv/versions/3.8.*/bin/python"), shutil.which("python3.8"), shutil.which("python3.9"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not any(OLD), reason="there is no old Python here")
 def test_the_agent_on_an_old_python(on_host, write, monkeypatch):
     old = next(filter(None, OLD))

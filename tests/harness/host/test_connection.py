@@ -115,6 +115,7 @@ def test_a_host_key_under_an_alias(on_host, works, sshd):
 NO_UV = "places: list = [", "places: list = [lambda: cached_uv(cache)] or ["
 
 
+@pytest.mark.slow
 def test_a_host_without_uv(on_host, infra, sshd, there, write, works):
     there("host.remote_env", *NO_UV)
     cache = sshd.folder / "no-uv"
@@ -177,7 +178,7 @@ sys.exit(main(["run", "repros/one.py", "--host", "p1", *settings]))
 ENDS = {"killed": signal.SIGKILL, "Ctrl-C": signal.SIGINT, "terminated": signal.SIGTERM, "frozen": signal.SIGSTOP}
 
 
-@pytest.mark.parametrize("end", daily(ENDS, 2))
+@pytest.mark.parametrize("end", daily(ENDS, 1))
 def test_a_client_that_goes(on_host, write, sshd, tmp_path, works, end):
     host, mark = on_host(), tmp_path / "mark"
     write(SLEEP.format(mark=str(mark)))

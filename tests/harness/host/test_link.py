@@ -4,6 +4,8 @@ import os
 import signal
 import threading
 
+import pytest
+
 from harness.host import call_progress, link
 from tests.harness.conftest import wait_until
 from tests.harness.host.conftest import SLEEP, start
@@ -30,6 +32,7 @@ def test_an_agent_of_another_version(on_host, infra, there, works):
     assert infra(on_host()) == "the agent there speaks protocol 3, but this machine speaks 2"
 
 
+@pytest.mark.slow
 def test_garbage_instead_of_an_agent(on_host, infra, sshd):
     sshd.key("garbage")
     sshd.authorize("garbage", 'command="head -c 300000 /dev/urandom"')

@@ -82,6 +82,7 @@ def test_the_compiler_and_the_emulator_there(on_host, write, tmp_path):
     assert failing.kind == "rejected" and "repros/one.py:11:" in failing.text
 
 
+@pytest.mark.slow
 def test_the_emulator_there_computes_as_the_gpu_that_is_asked_for(on_host, write, tmp_path):
     host, repro = on_host(gpu_model="a100"), write(KERNEL.replace("BODY", "out[tid] = tid"))
     outcome = host.run(repro)
@@ -113,6 +114,7 @@ def test_variables_of_the_settings(on_host, write):
     assert outcome.stdout.split("|")[2] == "a; echo $(id) 'b\" c"
 
 
+@pytest.mark.slow
 def test_a_project_there_is_not_touched(on_host, write, sshd, uv):
     """`workdir`: our code and the project's packages, its own folder, and not one file changed in it."""
     project = sshd.folder / "kestrel"

@@ -82,6 +82,7 @@ READS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", READS)
 def test_the_host_reads_nothing_during_a_capture(double, read):
     x, graph = ramp(), torch.cuda.CUDAGraph()

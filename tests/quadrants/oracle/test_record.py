@@ -56,11 +56,7 @@ def ours(request) -> dict:
     return table("dsl.quadrants", "-m", "dsl", "--device", "emulator", str(HERE / "record.py"), *sorted(names))
 
 
-# Three of four run on some days only: what they share runs every day in the fourth.
-CASES = [pytest.param(name, marks=[pytest.mark.slow] if place % 4 else []) for place, name in enumerate(sorted(RECORD))]
-
-
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sorted(RECORD))
 def test_a_case_does_what_quadrants_does(name, ours):
     found, recorded = ours[name], RECORD[name]
     if name not in DIFFERS:
