@@ -14,7 +14,7 @@ import pytest
 
 SHARE = 28  # a run without --slow takes one slow test in so many: each of them once in four weeks
 # Of a test with more sets of parameters than this a part runs, which changes daily: each within MOST_DAYS.
-ROWS, MOST_DAYS = 12, 14
+ROWS, MOST_DAYS = 8, 14
 # Files of which every set of parameters runs: what the pages promise.
 WHOLE = ("test_docs.py",)
 # Files that take longest, first: one of them at the end leaves the other process without work.

@@ -36,7 +36,7 @@ def is_static(x: Any) -> bool:
     if hasattr(x, "static_parts"):
         return is_static(x.static_parts)
     if isinstance(x, (str, bytes, list, dict, set)):
-        raise LayoutError(f"is_static takes int tuples and layouts, got {x!r}", fix="give a tuple")
+        raise LayoutError(f"is_static takes int tuples and layouts, got {type(x).__name__}", fix="give a tuple")
     return isinstance(x, (int, float)) or x is None
 
 

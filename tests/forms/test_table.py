@@ -15,6 +15,7 @@ def forms():
     return list(table.forms())
 
 
+@pytest.mark.slow
 def test_each_form_is_there_once_and_has_whole_blocks(forms):
     names = [form.name for form in forms]
     assert len(names) == len(set(names)) >= 2391

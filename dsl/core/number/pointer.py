@@ -364,7 +364,7 @@ class Pointer:
 def _power_of_two(alignment_bytes: int) -> int:
     if not isinstance(alignment_bytes, int) or alignment_bytes < 1 or alignment_bytes & (alignment_bytes - 1):
         raise DSLUserCodeTypeError(
-            f"alignment must be a power of two, got {alignment_bytes}", fix="write 4, 8, 16, ..."
+            f"alignment must be a power of two, got {shown(alignment_bytes)}", fix="write 4, 8, 16, ..."
         )
     return alignment_bytes
 

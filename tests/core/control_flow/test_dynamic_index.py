@@ -18,6 +18,7 @@ from dsl.emulator.faults import Fault
 pytestmark = pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, database=None)
 @given(
     st.lists(st.integers(-100, 100), min_size=1, max_size=6),

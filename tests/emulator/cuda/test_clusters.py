@@ -129,7 +129,11 @@ CHECKS = {"": (), "checked": ("race", "undefined")}
 # Each program in three schedules, with checks and without.
 RUNS = [
     pytest.param(
-        program, seed, checks, id=f"{program.__name__}-{seed}-{name}", marks=[pytest.mark.slow] if seed else []
+        program,
+        seed,
+        checks,
+        id=f"{program.__name__}-{seed}-{name}",
+        marks=[pytest.mark.slow] if seed or (checks and program is matmul) else [],
     )
     for name, checks in CHECKS.items()
     for seed in range(3)

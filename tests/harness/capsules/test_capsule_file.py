@@ -233,6 +233,7 @@ def test_replay_runs_every_case_whatever_became_of_the_others(results):
     assert json.loads((out / "outside.json").read_text())["result"]["name"] == "CUDA_ERROR_ILLEGAL_ADDRESS"
 
 
+@pytest.mark.slow
 def test_what_came_back_becomes_validated_goldens(project, results):
     found, said = accepted(project, results[0])
     assert found == {

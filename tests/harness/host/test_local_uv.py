@@ -60,6 +60,7 @@ def test_behind_a_shim_is_uv_itself(real, only, tmp_path):
         local_uv.program()
 
 
+@pytest.mark.slow
 def test_a_broken_uv_there_is_found_and_mended(real, only, on_host, sshd, monkeypatch):
     """As when a shim was copied: it is not taken for uv, the doctor says so, and --fix --bootstrap brings uv."""
     sources = dict(agent_start.sources())

@@ -138,6 +138,7 @@ INDEX = (
 ).split()
 
 
+@pytest.mark.slow
 def test_a_managed_environment_is_made_once(on_host, write, sshd, monkeypatch):
     """With what uv needs on this machine to reach its index, and uv itself where the host has none."""
     variables = {name: os.environ[name] for name in INDEX if name in os.environ}

@@ -209,6 +209,7 @@ def test_output_of_grandchildren_and_of_c_is_captured(outcome_of):
     assert outcome_of(body).stdout == "from sh\nraw"
 
 
+@pytest.mark.slow
 def test_torch_tensors_of_every_kind(outcome_of):
     torch = pytest.importorskip("torch")
     body = """

@@ -65,6 +65,7 @@ def test_what_is_not_finite_is_torchs_own():
     assert (a @ b).tolist() == [[float("inf")]]
 
 
+@pytest.mark.slow
 def test_gradients_go_through():
     a = torch.ones(2, 4, dtype=torch.float16, device="cuda", requires_grad=True)
     (a @ torch.full((4, 3), 0.5, dtype=torch.float16, device="cuda")).sum().backward()
