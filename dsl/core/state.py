@@ -61,6 +61,11 @@ this_thread = TraceState()
 never_runs: Stack[bool] = Stack()  # an arm of a branch that is traced though its test is known to be false
 
 
+def in_arm() -> bool:
+    """Whether what is traced belongs to an arm of a branch, which need not run."""
+    return bool(never_runs)
+
+
 def in_kernel() -> bool:
     """Whether the innermost function being traced is a kernel."""
     return bool(this_thread.functions) and this_thread.functions[-1].is_kernel

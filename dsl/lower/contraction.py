@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
+from dsl.lower.llvm_ir import with_each_function
+
 _PRODUCT = re.compile(r"^  (%[\w.]+) = fmul contract ", re.MULTILINE)
-_FUNCTION = re.compile(r"^define .*?^}", re.MULTILINE | re.DOTALL)
 _NAME = re.compile(r"%[\w.]+")
 # what adds a product, and what only takes elements of a vector of products to where they are added
 _ADDS = re.compile(r"^  %\S+ = (?:(?:fadd|fsub) |(?:tail )?call contract \S+ @llvm\.vector\.reduce\.fadd)")
@@ -19,9 +20,7 @@ _MOVES = re.compile(r"^  %\S+ = (?:extractelement|shufflevector|insertelement) "
 
 def with_contracted_sums_only(llvm_ir: str) -> str:
     """Optimised LLVM IR in which a product that is used for a sum and otherwise is not contracted."""
-    return (
-        _FUNCTION.sub(lambda function: _without_others(function[0]), llvm_ir) if "fmul contract" in llvm_ir else llvm_ir
-    )
+    return with_each_function(llvm_ir, _without_others) if "fmul contract" in llvm_ir else llvm_ir
 
 
 def _without_others(function: str) -> str:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 
+from dsl.lower.llvm_ir import with_each_function
+
 _DIVIDES = re.compile(r"= (?:sdiv|udiv|srem|urem) i32 ")
-_FUNCTION = re.compile(r"^define .*?^}", re.MULTILINE | re.DOTALL)
 _DEFINITION = re.compile(
     r"^  (?P<name>%[\w.]+) = (?P<op>icmp eq|select i1|and i1|sdiv|udiv|srem|urem) "
     r"(?P<operands>[^!#\n]*?)(?P<tail>, !.*)?$",
@@ -25,7 +26,7 @@ def divisions_without_guards(llvm_ir: str) -> str:
     """LLVM IR in which each guarded division of 32 bits by what is no constant is one instruction."""
     if not _DIVIDES.search(llvm_ir):
         return llvm_ir
-    return _FUNCTION.sub(lambda function: _Function(function[0]).text(), llvm_ir)
+    return with_each_function(llvm_ir, lambda function: _Function(function).text())
 
 
 class _Function:

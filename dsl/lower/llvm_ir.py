@@ -7,6 +7,7 @@ float constants, `convergent` on inline assembly, attributes of intrinsics, and 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,6 +22,14 @@ def to_llvm_ir(llvm_dialect_text: str, contract: bool = False) -> str:
     except mlir.ir.MLIRError as error:
         raise LoweringError("translation to LLVM IR", str(error)) from None
     return adapt(text, contract)
+
+
+_FUNCTION = re.compile(r"^define .*?^}", re.MULTILINE | re.DOTALL)
+
+
+def with_each_function(llvm_ir: str, change: Callable[[str], str]) -> str:
+    """LLVM IR in which the text of each function that is defined is what `change` makes of it."""
+    return _FUNCTION.sub(lambda function: change(function[0]), llvm_ir)
 
 
 def adapt(newer_text: str, contract: bool = False) -> str:

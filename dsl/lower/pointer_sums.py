@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from dsl.lower.llvm_ir import with_each_function
+
 _STEP = re.compile(
     r"^  (?P<name>%[\w.]+) = getelementptr (?:inbounds |nuw |nusw )*(?P<type>\w+), ptr addrspace\(1\) "
     r"(?P<base>%[\w.]+), i64 (?P<offset>%[\w.]+)(?P<tail>, !.*)?$"
@@ -17,7 +19,6 @@ _STEP = re.compile(
 _SHIFT = re.compile(
     r"^  (?P<name>%[\w.]+) = shl (?:nuw |nsw )*i64 (?P<value>%[\w.]+), (?P<by>\d+)(?:, !.*)?$", re.MULTILINE
 )
-_FUNCTION = re.compile(r"^define .*?^}", re.MULTILINE | re.DOTALL)
 _NAME = re.compile(r"%[\w.]+")
 _LABEL = re.compile(r"^[\w.]+:")
 # the power of two that a type's bytes are, and a type of such a size
@@ -27,7 +28,7 @@ _TYPES = {0: "i8", 1: "i16", 2: "i32", 3: "i64"}
 
 def with_pointer_sums(llvm_ir: str) -> str:
     """Optimised LLVM IR in which a pointer to global memory that only the next step in its block uses is no step."""
-    return _FUNCTION.sub(lambda function: _Function(function[0]).text(), llvm_ir)
+    return with_each_function(llvm_ir, lambda function: _Function(function).text())
 
 
 class _Function:

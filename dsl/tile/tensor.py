@@ -340,6 +340,14 @@ def make_fragment_like(src: Any, dtype: type[Numeric] | None = None) -> Any:
     return lay.make_fragment_layout(strided_part(src))
 
 
+def require_swizzle(function: str, swizzle: Any) -> None:
+    """Raise DSLUserCodeTypeError unless a pointer can have this swizzle, or None."""
+    if swizzle is not None and not isinstance(swizzle, Swizzle):
+        raise DSLUserCodeTypeError(
+            f"swizzle of {function} must be a swizzle, got {type_name(swizzle)}", fix="cute.make_swizzle(3, 4, 3)"
+        )
+
+
 def recast_tensor(src: Tensor, dtype: type[Numeric], swizzle_: Any = None) -> Tensor:
     """The same memory as elements of another type: 8 Float16 are 4 Float32 in the contiguous mode.
 
@@ -351,9 +359,6 @@ def recast_tensor(src: Tensor, dtype: type[Numeric], swizzle_: Any = None) -> Te
             fix="recast_tensor(t, cutlass.Int32), for example",
         )
     layout = lay.recast_layout(dtype.storage_width, src.element_type.storage_width, src.layout)
-    if swizzle_ is not None and not isinstance(swizzle_, lay.Swizzle):
-        raise DSLUserCodeTypeError(
-            f"swizzle_ of recast_tensor must be a swizzle, got {type_name(swizzle_)}", fix="cute.make_swizzle(3, 4, 3)"
-        )
+    require_swizzle("recast_tensor", swizzle_)
     pointer = src.pointer().recast(dtype)
     return Tensor(pointer if swizzle_ is None else pointer.swizzled(swizzle_), layout)

@@ -6,18 +6,7 @@ import pytest
 
 from dsl.launch import disk_cache, machine_code
 from dsl.lower import sass
-
-PTX = """.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 p)
-{
-	.reg .b64 %rd<2>;
-	ld.param.b64 %rd1, [p];
-	st.global.b32 [%rd1], 7;
-	ret;
-}
-"""
+from tests.small_ptx import PTX
 
 
 @pytest.fixture

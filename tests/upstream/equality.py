@@ -24,7 +24,7 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT)]
 
 from compare import compare as compare_lines, rule_of  # noqa: E402
-from programs import PROGRAMS, Program, at_its_size  # noqa: E402
+from programs import Program, at_its_size, chosen, is_clone, rows_of  # noqa: E402
 
 from tests import fork_server  # noqa: E402
 
@@ -79,11 +79,12 @@ def run(folder: Path, program: Program, compiler: str, limit_s: float) -> Run:
                 _execute(compiler, [folder / program.after], scratch, limit_s)
             done = _execute(compiler, [HERE / "record_outputs.py", result, *_target(path, program, scratch)],
                             scratch, limit_s)  # fmt: skip
-            output, verdict = done.stdout + done.stderr, _verdict(program, done)
+            output = done.stdout + done.stderr
+            verdict = "passed" if program.is_passed_by(done.returncode, output) else "failed"
         except subprocess.TimeoutExpired:
             output, verdict = f"after {limit_s:g} s", "timed out"
-        launches = _rows(result)
-        cells = _rows(Path(scratch) / "cells.jsonl")
+        launches = rows_of(result)
+        cells = rows_of(Path(scratch) / "cells.jsonl")
     lines = [line for line in output.splitlines() if line.strip()]
     if program.kind == "notebook":
         printed = "".join(cell["printed"] + cell["printf"] for cell in cells)
@@ -91,10 +92,6 @@ def run(folder: Path, program: Program, compiler: str, limit_s: float) -> Run:
         printed = done.stdout if program.kind == "program" and verdict == "passed" else ""
     note = next((cell["error"] for cell in cells if cell["error"]), lines[-1] if lines else "")
     return Run(verdict, " ".join(note.split())[-200:], launches, _without_times(printed))
-
-
-def _rows(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def _without_times(printed: str) -> list[str]:
@@ -112,13 +109,6 @@ def _target(path: Path, program: Program, scratch: str) -> list:
     if program.kind == "notebook":
         return [HERE / "drive_notebook.py", at_its_size(path, program, Path(scratch)), Path(scratch) / "cells.jsonl"]
     return [HERE / "drive_pytest.py", path]
-
-
-def _verdict(program: Program, done: subprocess.CompletedProcess) -> str:
-    if program.fails_with:
-        held = done.returncode == 1 and program.fails_with in done.stdout + done.stderr
-        return "passed" if held else "failed"
-    return "failed" if done.returncode else "passed"
 
 
 def compare(ours: list[dict], theirs: list[dict]) -> str:
@@ -169,13 +159,25 @@ def compare_printed(ours: list[str], theirs: list[str]) -> tuple[int, list[str]]
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     folder = options.folder.resolve()
-    if not (folder / "examples/python/CuTeDSL").is_dir():
+    if not is_clone(folder):
         print(f"equality.py: {options.folder} has no examples/python/CuTeDSL", file=sys.stderr)
         return 2
-    chosen = [p for p in PROGRAMS if not options.names or any(n == p.set or n in p.name for n in options.names)]
+    try:
+        programs = chosen(options.names)
+    except ValueError as error:
+        print(f"equality.py: {error}; run.py --list shows the table", file=sys.stderr)
+        return 2
+    try:
+        return _compare_all(folder, programs, options)
+    except KeyboardInterrupt:
+        print("\nequality.py: stopped; with --json FILE it goes on with what FILE has", file=sys.stderr)
+        return 130
+
+
+def _compare_all(folder: Path, programs: list[Program], options: argparse.Namespace) -> int:
     done = json.loads(options.json.read_text()) if options.json and options.json.exists() else []
     rows = [Row(**row) for row in done]
-    for program in chosen:
+    for program in programs:
         if any(row.name == program.name for row in rows):
             continue
         start = time.monotonic()

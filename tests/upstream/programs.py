@@ -9,6 +9,8 @@ Blackwell into a set: T1 to T4, or the repository's own tests.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,13 +29,16 @@ class Program:
     fails_with: str = ""  # of a program: what its error says
     limit_s: int = 300
     after: str = ""  # of a program: the path of one that is run before it in the same folder
-    smaller: tuple[str, str] | None = (
-        None  # of a notebook: a text that sets its sizes, and the one in a copy that is run
-    )
+    # of a notebook: a text that sets its sizes, and the one in a copy that is run
+    smaller: tuple[str, str] | None = None
 
     @property
     def set(self) -> str:
         return set_of(self.path)
+
+    def is_passed_by(self, status: int, output: str) -> bool:
+        """Whether a run that ended so did what it is there for."""
+        return status == 1 and self.fails_with in output if self.fails_with else status == 0
 
 
 _SETS = (
@@ -242,3 +247,25 @@ PROGRAMS: tuple[Program, ...] = (
     ),
     Program("ampere/memcpy_simt_universal_copy", "program", f"{_CUTE}/cute_ext/ampere/memcpy_simt_universal_copy.py"),
 )
+
+
+def is_clone(folder: Path) -> bool:
+    """Whether this is NVIDIA/cutlass."""
+    return (folder / _CUTE).is_dir()
+
+
+def chosen(names: Sequence[str]) -> list[Program]:
+    """Those of a set, or with a part of their name; all without names. Raises ValueError for a name of none."""
+    for name in names:
+        if not any(_is_called(program, name) for program in PROGRAMS):
+            raise ValueError(f"no program is called {name!r}")
+    return [program for program in PROGRAMS if not names or any(_is_called(program, name) for name in names)]
+
+
+def _is_called(program: Program, name: str) -> bool:
+    return name == program.set or name in program.name
+
+
+def rows_of(results: Path) -> list[dict]:
+    """The lines that a driver wrote, of JSON each; none where it wrote none."""
+    return [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []

@@ -27,7 +27,7 @@ NOW = "as 4.8.1 prints"  # another output than was saved, by an older release or
 sys.path.insert(0, str(HERE))
 
 from compare import RULES, compare  # noqa: E402
-from programs import PROGRAMS, Program, at_its_size  # noqa: E402
+from programs import PROGRAMS, Program, at_its_size, chosen, is_clone, rows_of  # noqa: E402
 
 EXAMPLES = """\
 examples:
@@ -68,26 +68,23 @@ def main(arguments: list[str] | None = None) -> int:
         print("run.py: name the folder of a clone of https://github.com/NVIDIA/cutlass (see --help)", file=sys.stderr)
         return 2
     folder = Path(options.folder).resolve()
-    if not (folder / "examples/python/CuTeDSL").is_dir():
+    if not is_clone(folder):
         print(
             f"run.py: {options.folder} is no clone of NVIDIA/cutlass: it has no examples/python/CuTeDSL",
             file=sys.stderr,
         )
         return 2
-    chosen = [p for p in PROGRAMS if not options.names or any(_is_called(p, name) for name in options.names)]
-    if unknown := [name for name in options.names if not any(_is_called(p, name) for p in PROGRAMS)]:
-        print(f"run.py: no program is called {unknown[0]!r}; --list shows the table", file=sys.stderr)
+    try:
+        programs = chosen(options.names)
+    except ValueError as error:
+        print(f"run.py: {error}; --list shows the table", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return _run_all(folder, chosen, options)
+        return _run_all(folder, programs, options)
     except KeyboardInterrupt:
         print("\nrun.py: stopped", file=sys.stderr)
         return 130
-
-
-def _is_called(program: Program, name: str) -> bool:
-    return name == program.set or name in program.name
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -231,10 +228,8 @@ def _program(path: Path, program: Program, limit_s: float, compiler: str, folder
     if run.returncode < 0:
         return Outcome(program, "failed", note=f"killed by {signal.Signals(-run.returncode).name}", detail=run.stdout)
     note = _said(run.stdout) if run.returncode else _last_line(run.stdout)
-    if program.fails_with:
-        held = run.returncode == 1 and program.fails_with in run.stdout
-        return Outcome(program, "passed" if held else "failed", note=note, detail=run.stdout)
-    return Outcome(program, "failed" if run.returncode else "passed", note=note, detail=run.stdout)
+    verdict = "passed" if program.is_passed_by(run.returncode, run.stdout) else "failed"
+    return Outcome(program, verdict, note=note, detail=run.stdout)
 
 
 def _notebook(path: Path, program: Program, limit_s: float, compiler: str) -> Outcome:
@@ -245,7 +240,7 @@ def _notebook(path: Path, program: Program, limit_s: float, compiler: str) -> Ou
 def _judged_notebook(path: Path, program: Program, limit_s: float, compiler: str, scratch: str) -> Outcome:
     results = Path(scratch) / "ours.jsonl"
     run = _command(_ours(HERE / "drive_notebook.py", path, results, compiler=compiler), limit_s, Path(scratch))
-    ours = _rows(results)
+    ours = rows_of(results)
     theirs, whose = _expected(path, program, limit_s)
     error = next((row["error"] for row in ours if row["error"]), "")
     if run.returncode and not error:
@@ -274,10 +269,6 @@ def _judged_notebook(path: Path, program: Program, limit_s: float, compiler: str
     return Outcome(program, "different" if diff else "passed", note=note, detail="\n".join(diff), counts=counts)
 
 
-def _rows(results: Path) -> list[dict]:
-    return [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
-
-
 def _expected(path: Path, program: Program, limit_s: float) -> tuple[list[str] | None, str]:
     """What each cell is to print, and whose word that is; None where nobody says."""
     if program.expects == "nothing":
@@ -297,7 +288,7 @@ def _printed_by_nvidia(path: Path, limit_s: float) -> list[str]:
             _command(command, limit_s, Path(scratch))
         except _TimedOut:
             pass
-        return [row["printed"] + row["printf"] for row in _rows(results) if not row["error"]]
+        return [row["printed"] + row["printf"] for row in rows_of(results) if not row["error"]]
 
 
 def _as_printed_now(

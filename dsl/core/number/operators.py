@@ -35,7 +35,7 @@ from dsl.core.number.dtypes import (
 )
 from dsl.core.number.type_name import type_name
 from dsl.core.phrase import Phrase, cast, conversion
-from dsl.core.state import never_runs
+from dsl.core.state import in_arm
 
 _FOLD = {
     "add": operator.add,
@@ -225,8 +225,8 @@ def _overflow(name: str, dtype: type[Numeric]) -> DSLUserCodeOverflowError:
 
 
 def _divided(name: str, dtype: type[Numeric], a, b):
-    if b == 0 and never_runs:  # in an arm of a branch, which need not run: upstream's values are of run time there
-        return None
+    if b == 0 and in_arm():
+        return None  # upstream's values are of run time there
     if b == 0:
         raise DSLUserCodeZeroDivisionError(f"`{SIGNS[name]}` divides by zero", fix="test the divisor first")
     return _FOLD[name](a, b)

@@ -8,6 +8,7 @@ from dsl.core.number.dtypes import Numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.layout import Swizzle
+from dsl.tile.tensor import require_swizzle
 
 
 def make_ptr(
@@ -19,22 +20,15 @@ def make_ptr(
     swizzle_: Swizzle | None = None,
 ) -> Pointer:
     """A pointer at the integer address `value`, or at another pointer's; `swizzle_` is one of byte addresses."""
-    _check_swizzle("make_ptr", swizzle_)
+    require_swizzle("make_ptr", swizzle_)
     if isinstance(value, Pointer):
         value = value.toint()
     return pointer.from_address(dtype, value, mem_space, assumed_align or 0).swizzled(swizzle_)
 
 
-def _check_swizzle(name: str, swizzle: object) -> None:
-    if swizzle is not None and not isinstance(swizzle, Swizzle):
-        raise DSLUserCodeTypeError(
-            f"swizzle of {name} must be a swizzle, got {type_name(swizzle)}", fix="cute.make_swizzle(3, 4, 3)"
-        )
-
-
 def recast_ptr(ptr: Pointer, swizzle_=None, dtype: type[Numeric] | None = None) -> Pointer:
     """`ptr` as a pointer to `dtype` with the swizzle `swizzle_` of byte addresses, or with none; the address stays."""
-    _check_swizzle("recast_ptr", swizzle_)
+    require_swizzle("recast_ptr", swizzle_)
     if not isinstance(ptr, Pointer):
         raise DSLUserCodeTypeError(
             f"recast_ptr takes a pointer, got {type_name(ptr)}", fix="give `tensor.iterator`, or use recast_tensor"
