@@ -62,8 +62,9 @@ LONG_LINES = 2000
 
 # What LLVM leaves to ptxas, which knows the machine: unrolling loops whose trips are counted at run time, and moving
 # code into the one arm that uses it, where an arm of one store would be a predicate and becomes a branch. Addresses are
-# made before such an arm also where they cost a multiplication: several arms share them then.
-_OPTIONS = ("-unroll-runtime=false", "-disable-machine-sink", "-spec-exec-max-speculation-cost=10")
+# made before such an arm also where they cost a multiplication: several arms share them then. A loop's test stays the
+# `<` that was written: of `!=` ptxas does not know that it ends, and unrolls with a copy more and a loop for the rest.
+_OPTIONS = ("-unroll-runtime=false", "-disable-lftr", "-disable-machine-sink", "-spec-exec-max-speculation-cost=10")
 
 
 def to_ptx(llvm_ir: str, arch: str = "sm_90a", optimize: int = 3) -> str:
@@ -130,13 +131,17 @@ def _compile(llvm_ir: str, arch: str, optimize: int) -> str:
 
 
 _FAR_OFFSET = re.compile(r"^( *)(%\S+ = getelementptr .*, i64 )(-?\d{10,})(.*)$", re.MULTILINE)
+_SAME_SIGN = re.compile(r"(?<= = icmp )samesign u(?=(?:lt|le|gt|ge) )")
 _SIGNED_BIT = re.compile(r"^( *%\S+ = )sitofp (i1|<\d+ x i1>) (\S+) to (bfloat|<\d+ x bfloat>)", re.MULTILINE)
 
 
 def _prepared(module: llvm.Module, machine: llvm.Machine) -> llvm.Module:
-    """The optimised module as LLVM's back end makes good PTX of it."""
+    """The optimised module as LLVM's back end makes good PTX of it.
+
+    Numbers of one sign are compared as signed ones, as they were before LLVM: ptxas unrolls a loop by such a test best.
+    """
     text = str(module)
-    prepared = _around_errors(with_contracted_sums_only(with_pointer_sums(text)))
+    prepared = _around_errors(with_contracted_sums_only(with_pointer_sums(_SAME_SIGN.sub("s", text))))
     return llvm.Module(prepared, machine) if prepared != text else module
 
 

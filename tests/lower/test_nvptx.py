@@ -198,12 +198,14 @@ def test_ptxas_takes_the_name_of_every_folder(folder, ptxas_path):
     assert sass.assemble(ptx, "sm_90a")
 
 
-def test_a_loop_whose_trips_are_counted_at_run_time_is_left_to_ptxas():
+@pytest.mark.parametrize("bound", ["add i32 %n, 0", "call i32 @llvm.smax.i32(i32 %n, i32 0)"])
+def test_a_loop_whose_trips_are_counted_at_run_time_is_left_to_ptxas_with_the_test_that_was_written(bound):
     ptx = to_ptx(
-        """
-define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n) {
+        f"""
+define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n) {{
 entry:
-  %any = icmp sgt i32 %n, 0
+  %bound = {bound}
+  %any = icmp sgt i32 %bound, 0
   br i1 %any, label %loop, label %end
 loop:
   %i = phi i32 [ 0, %entry ], [ %next, %loop ]
@@ -212,17 +214,18 @@ loop:
   %value = load float, ptr addrspace(1) %at
   %more = fadd float %sum, %value
   %next = add i32 %i, 1
-  %on = icmp slt i32 %next, %n
+  %on = icmp slt i32 %next, %bound
   br i1 %on, label %loop, label %last
 last:
   store float %more, ptr addrspace(1) %p
   br label %end
 end:
   ret void
-}
+}}
 """
     )
     assert ptx.count("ld.global") == 1
+    assert re.fullmatch(r"setp\.(lt|gt)\.s32", re.findall(r"setp\.\w+\.\w+", ptx)[-1])  # not `ne`, not unsigned
 
 
 def test_an_arm_of_one_store_has_nothing_else_that_ptxas_could_not_give_a_predicate():
