@@ -7,10 +7,10 @@ Each kernel is compiled by this compiler and by nvidia-cutlass-dsl, unmodified a
 goes through one ptxas. The kernels of code_quality_kernels.py need nothing; NVIDIA's examples need a checkout of
 NVIDIA/cutlass, flash-attention one of Dao-AILab/flash-attention. It says on standard error what it has done. `--keep`
 holds the PTX and, by its hash, what ptxas made of it: a run that was stopped goes on there, and NVIDIA's PTX is not
-made again. A kernel that a compiler does not make has no row; it is named at the end, and the exit status is 1.
-
-`loop` are the instructions of the innermost loop with the most mma instructions (where there are none, with the most
-instructions). `worse` names what is above NVIDIA's by more than 3 %, registers by more than 4, bytes at all.
+made again. `loop` are the instructions of the innermost loop with the most mma instructions (where there are none,
+with the most instructions). `worse` names what is above NVIDIA's by more than 3 %, registers by more than 4, bytes at
+all. The last line counts the rows and names those above this bar; then, and where a compiler did not make a kernel,
+which has no row and is named too, the exit status is 1.
 """
 
 from __future__ import annotations
@@ -144,8 +144,13 @@ def main() -> None:
         for compiler in COMPILERS:
             for target in BOTH:
                 _compile([k for k in chosen if target in k.targets], compiler, target, folder, options)
-        absent = _print(chosen, folder, options.markdown)
-    sys.exit("\n\n".join(absent) if absent else 0)
+        rows, absent = _rows(chosen, folder)
+    _print(rows, options.markdown)
+    above = [f"{row[0]} {row[1]} ({row[-2]})" for row in rows if row[-2]]
+    print(f"\n{len(rows)} rows, above the bar: {', '.join(above) or 'none'}")
+    if absent:
+        print("\n\n".join(absent), file=sys.stderr)
+    sys.exit(bool(above or absent or not rows))
 
 
 def ptx_file(folder: Path, kernel: Kernel, compiler: str, target: str) -> Path:
@@ -204,9 +209,8 @@ def _figures(file: Path, target: str) -> Figures:
     return found
 
 
-def _print(chosen: list[Kernel], folder: Path, markdown: bool) -> list[str]:
-    """Print the table; the kernels that are not in it, each with the last words of its compiler."""
-    heads = ("kernel", "target", *COLUMNS, "worse", "memory that differs")
+def _rows(chosen: list[Kernel], folder: Path) -> tuple[list[tuple[str, ...]], list[str]]:
+    """The cells of every row; the kernels that have none, each with the last words of its compiler."""
     rows, absent = [], []
     for kernel in chosen:
         for target in kernel.targets:
@@ -219,15 +223,19 @@ def _print(chosen: list[Kernel], folder: Path, markdown: bool) -> list[str]:
             memory = [f"{kind} {mine}/{other}" for kind, mine, other in code_figures.differing_memory(ours, theirs)]
             cells = (*pairs, ", ".join(code_figures.worse(ours, theirs)), ", ".join(memory))
             rows.append((kernel.name, target, *cells))
+    return rows, absent
+
+
+def _print(rows: list[tuple[str, ...]], markdown: bool) -> None:
+    heads = ("kernel", "target", *COLUMNS, "worse", "memory that differs")
     print(f"ours / NVIDIA's, ptxas {sass.version('ptxas')}\n")
     if markdown:
         print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
         print("\n".join("| " + " | ".join(row) + " |" for row in rows))
-        return absent
+        return
     widths = [max(len(row[column]) for row in (heads, *rows)) for column in range(len(heads))]
     for row in (heads, *rows):
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
-    return absent
 
 
 def _last_words(file: Path) -> str:
