@@ -13,6 +13,7 @@ from collections.abc import Callable
 RULES = ("equal", "address", "trace-time text", "time")
 
 _ADDRESS = re.compile(r"(?<=raw_ptr\(0x)[0-9a-f]{16}(?=: )|(?<= at 0x)[0-9a-f]{6,16}(?=>)")
+_ADDRESS_TWICE = re.compile(r"0x([0-9a-f]{16}) \((\d{6,20})\)")  # in base 16 and in base 10
 _TIME = re.compile(r"\d+(?:\.\d+)?(?= (?:[mu]s|GB/s|TFLOPS)\b)")
 _LAYOUT_OBJECT = re.compile(r"<cutlass\.cute\.core\._Layout object at 0x[0-9a-f]+>")
 _LAYOUT = r"[(),\d]+:[(),\d]+"
@@ -27,12 +28,17 @@ def rule_of(theirs: str, ours: str) -> str | None:
         return "equal"
     if _LAYOUT_OBJECT.search(theirs) and _matches(_LAYOUT_OBJECT, _LAYOUT, theirs, ours):
         return "address"
-    theirs, ours = _ADDRESS.sub("…", theirs), _ADDRESS.sub("…", ours)
+    theirs, ours = _without_addresses(theirs), _without_addresses(ours)
     if theirs == ours:
         return "address"
     if "?" in theirs and _matches(re.compile(rf"\?{_DIVISOR}"), _VALUE, theirs, ours):
         return "trace-time text"
     return "time" if _TIME.sub("…", theirs) == _TIME.sub("…", ours) else None
+
+
+def _without_addresses(line: str) -> str:
+    line = _ADDRESS_TWICE.sub(lambda m: "…" if int(m[1], 16) == int(m[2]) else m[0], line)
+    return _ADDRESS.sub("…", line)
 
 
 def _matches(places: re.Pattern, allowed: str, theirs: str, ours: str) -> bool:

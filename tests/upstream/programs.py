@@ -29,6 +29,7 @@ class Program:
     fails_with: str = ""  # of a program: what its error says
     limit_s: int = 300
     after: str = ""  # of a program: the path of one that is run before it in the same folder
+    is_by_time: bool = False  # it chooses a kernel by its time, so two runs of it need not make the same launches
     # of a notebook: a text that sets its sizes, and the one in a copy that is run
     smaller: tuple[str, str] | None = None
 
@@ -91,8 +92,9 @@ def _tutorial(name: str, *arguments: str, folder: str = "", **options) -> Progra
     return Program(f"tutorials/{name}", "program", f"{_CUTE}/dsl_tutorials/{folder}{name}.py", arguments, **options)
 
 
-def _kernel(folder: str, name: str, *arguments: str) -> Program:
-    return Program(f"{folder.partition('/')[0]}/{name}", "program", f"{_CUTE}/cute/{folder}/{name}.py", arguments)
+def _kernel(folder: str, name: str, *arguments: str, called: str = "", **options) -> Program:
+    full = f"{folder.partition('/')[0]}/{called or name}"
+    return Program(full, "program", f"{_CUTE}/cute/{folder}/{name}.py", arguments, **options)
 
 
 def _primitives(folder: str, *names: str) -> list[Program]:
@@ -116,7 +118,8 @@ PROGRAMS: tuple[Program, ...] = (
     *_notebooks("saved", "data_types", "print", "hello_world", "cute_layout_algebra"),
     *_notebooks("nvidia", "tensorssa", "tensor", "composed_layout"),
     *_notebooks("nvidia", "elementwise_add", smaller=("M, N = 16384, 8192", "M, N = 256, 512")),
-    *_notebooks("nothing", "async_pipeline", "benchmark_autotune", "cuda_graphs"),
+    *_notebooks("nothing", "async_pipeline", "cuda_graphs"),
+    *_notebooks("nothing", "benchmark_autotune", is_by_time=True),
     _tutorial("print_latex"),
     Program("tutorials/print_latex_tv", "program", f"{_CUTE}/dsl_tutorials/print_latex.py", ("--tv_layout",)),
     _tutorial("dataclass_immutable"),
@@ -152,7 +155,7 @@ PROGRAMS: tuple[Program, ...] = (
     Program("tvm_ffi/fp4_x2_tensor", "program", f"{_CUTE}/cute/tvm_ffi/fp4_x2_tensor.py"),
     _kernel("ampere/kernel/elementwise", "elementwise_add", "--M", "256", "--N", "256", *_TIMED),
     _kernel("ampere/kernel/elementwise", "elementwise_apply", "--M", "256", "--N", "256", *_TIMED),
-    _kernel("ampere/tutorial", "elementwise_add_autotune", "--M", "64", "--N", "64", *_TIMED),
+    _kernel("ampere/tutorial", "elementwise_add_autotune", "--M", "64", "--N", "64", *_TIMED, is_by_time=True),
     _kernel("blackwell/tutorial/tutorial_tma", "tma_v0", "--M", "256", "--num_warmup", "1", "--num_iters", "1"),
     _kernel("blackwell/tutorial/tutorial_tma", "tma_v1", "--M", "256", "--num_warmup", "1", "--num_iters", "1"),
     _kernel("blackwell/tutorial/tutorial_tma", "tma_v2", "--M", "256", "--num_warmup", "1", "--num_iters", "1"),
@@ -162,6 +165,15 @@ PROGRAMS: tuple[Program, ...] = (
     _kernel("hopper/kernel/dense_gemm", "dense_gemm_persistent", "--mnkl", "128,128,128,1"),
     _kernel("hopper/kernel/dense_gemm", "dense_gemm_fp8_2xacc", "--mnkl", "128,128,128,1"),
     _kernel("hopper/kernel/dense_gemm", "dense_gemm_fp8_gelu_persistent", "--mnkl", "128,128,128,1"),
+    _kernel(  # the same without erf, which is another approximation under each compiler
+        "hopper/kernel/dense_gemm",
+        "dense_gemm_fp8_gelu_persistent",
+        "--mnkl",
+        "128,128,128,1",
+        "--gelu_kind",
+        "poly11",
+        called="dense_gemm_fp8_gelu_poly11",
+    ),
     _kernel(
         "hopper/kernel/grouped_gemm",
         "grouped_gemm",

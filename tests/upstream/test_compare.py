@@ -22,6 +22,8 @@ _spec.loader.exec_module(compare)
         ("(<cutlass.cute.core._Layout object at 0x7fc95a4ca7b0>, 2)", "(3:3, 2)", "address"),
         ("(<cutlass.cute.core._Layout object at 0x7fc95a4ca7b0>, 2)", "(3:3, 4)", None),
         ("(<cutlass.cute.core._Layout object at 0x7fc95a4ca7b0>, 2)", "(three, 2)", None),
+        ("a: 0x000000000a5f1d50 (174005584)", "a: 0x00007ffc12345678 (140720613906040)", "address"),
+        ("a: 0x000000000a5f1d50 (174005584)", "a: 0x00007ffc12345678 (140720613906041)", None),
         (">>> ?", ">>> Int32 a", "trace-time text"),
         ("a: ?, b: 2", "a: Int32(a), b: 2", "trace-time text"),
         ("a: ?, b: 2", "a: Int32(a), b: 3", None),
