@@ -14,7 +14,9 @@ from dsl.core.diagnosis import unsupported_names
 from dsl.cutlass import earlier_releases, unsupported, upstream
 from dsl.cutlass.cute.nvgpu.tcgen05 import CtaGroup
 from dsl.tile.constant import CopyOp
+from dsl.tile.index import as_index
 from dsl.tile.mma import MmaOperation
+from dsl.tile.modes import as_tiler
 from dsl.tile.tensor import Tensor
 
 # Implementation modules, whose names their packages have too. Programs import from either.
@@ -42,6 +44,7 @@ IMPLEMENTATIONS = {
 HIDDEN: dict[str, dict[str, Any]] = {
     "cutlass.cute.atom": {"CopyOp": CopyOp, "MmaOp": MmaOperation},
     "cutlass.cute.nvgpu.tcgen05.mma": {"CtaGroup": CtaGroup},
+    "cutlass.cute.core": {"_pack_coord": as_index, "_pack_shape": as_index, "_pack_tile": as_tiler},
     "cutlass.cute.tensor": {"_Tensor": Tensor},
 }
 

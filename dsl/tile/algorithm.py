@@ -10,7 +10,7 @@ source size 0) and leaves the destination alone otherwise (a branch). Its shape:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dsl import layout as lay
@@ -23,7 +23,7 @@ from dsl.core.phrase import shown
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.coord import idx2crd
 from dsl.layout.int_tuple import divisor_of, flatten_to_tuple, text, wrap
-from dsl.tile.atom import CopyAtom, CopyG2SOp
+from dsl.tile.atom import CopyAtom, CopyG2SOp, VectorOp
 from dsl.tile.bulk import BulkAtom, copy_runs
 from dsl.tile.element_address import element_iterator, in_memory, kept_together, static_size
 from dsl.tile.matrix_copy import MatrixOp, copy_matrices, is_contiguous
@@ -67,20 +67,36 @@ def copy(
     if isinstance(atom.op, MatrixOp):
         _copy_matrices(atom, src, dst, pred)
         return
+    copy_vectors(atom, src, dst, None if pred is None else lambda: _predicates(atom, pred, src), unroll_factor)
+
+
+def copy_vectors(
+    atom: CopyAtom,
+    src: Tensor,
+    dst: Tensor,
+    predicates: Callable[[], Any] | None = None,
+    unroll_factor: int | None = None,
+) -> None:
+    """Copy vector by vector, those whose condition, `predicates().at(coord, lowest_bit)`, is true."""
     src, dst = _check_pair(src, dst, "copy")
     _check_vectors(src, dst)
     for side, tensor in (("source", src), ("destination", dst)):
         _check_type(atom, side, tensor)
         _check_vector(atom, side, tensor)
-    _over_rest(unroll_factor, lay.size(vectors_and_rest(src), [1]), _vector_copy(atom, src, dst, pred))
+    given = None if predicates is None else predicates()
+    _over_rest(unroll_factor, lay.size(vectors_and_rest(src), [1]), _vector_copy(atom, src, dst, given))
 
 
-def _vector_copy(atom: CopyAtom, src: Tensor, dst: Tensor, pred: Tensor | None) -> Callable[[Any], None]:
-    """What copies the vectors at an index of the rest."""
-    copied, (src, dst) = src.shape, map(vectors_and_rest, (src, dst))
-    predicates = None if pred is None else Predicates(pred, src.shape, copied)
-    if predicates is not None and isinstance(atom.op, CopyG2SOp):
+def _predicates(atom: CopyAtom, pred: Tensor, src: Tensor) -> Predicates:
+    predicates = Predicates(pred, vectors_and_rest(src).shape, src.shape)
+    if isinstance(atom.op, CopyG2SOp):
         predicates.tell_of_bits()
+    return predicates
+
+
+def _vector_copy(atom: CopyAtom, src: Tensor, dst: Tensor, predicates: Any) -> Callable[[Any], None]:
+    """What copies the vectors at an index of the rest."""
+    src, dst = map(vectors_and_rest, (src, dst))
 
     def at(rest: Any) -> None:
         for first in range(0, lay.size(src.shape[0]), atom.count):
@@ -88,7 +104,8 @@ def _vector_copy(atom: CopyAtom, src: Tensor, dst: Tensor, pred: Tensor | None) 
             if predicates is None:
                 atom.op.move(start, end, atom.count)
             else:
-                _move_if(atom, predicates.at((first, rest), isinstance(atom.op, CopyG2SOp)), start, end)
+                met = predicates.at((first, rest), isinstance(atom.op, CopyG2SOp))
+                move_if(atom.op, atom.count, met, start, end)
 
     return at
 
@@ -162,14 +179,15 @@ def _copy_matrices(atom: CopyAtom, src: Any, dst: Any, pred: Any) -> None:
     copy_matrices(atom, in_memory(src), in_memory(dst))
 
 
-def _move_if(atom: CopyAtom, condition: Numeric, src: Any, dst: Any) -> None:
-    if isinstance(atom.op, CopyG2SOp):
-        atom.op.move(src, dst, atom.count, select(condition, atom.num_bits_per_copy // 8, 0))
+def move_if(op: VectorOp, count: int, condition: Numeric, src: Any, dst: Any) -> None:
+    """Copy `count` elements where the condition is true; else leave the destination alone, or zero it (cp.async)."""
+    if isinstance(op, CopyG2SOp):
+        op.move(src, dst, count, select(condition, count * src.dtype.storage_width // 8, 0))
     else:
-        _when(condition, lambda: atom.op.move(src, dst, atom.count))
+        when(condition, lambda: op.move(src, dst, count))
 
 
-def _when(condition: Numeric, action: Any) -> None:
+def when(condition: Numeric, action: Any) -> None:
     """Run `action` under a dynamic branch."""
 
     def then() -> tuple:
@@ -348,7 +366,7 @@ def basic_copy_if(pred: Tensor, src: Tensor, dst: Tensor) -> None:
 
     def one(i: int) -> None:
         start, end = element_iterator(src, i), element_iterator(dst, i)
-        _when(condition(element_iterator(pred, i).load()), lambda: end.store(start.load()))
+        when(condition(element_iterator(pred, i).load()), lambda: end.store(start.load()))
 
     for i in range(static_size(src, "basic_copy_if")):
         one(i)
@@ -356,13 +374,19 @@ def basic_copy_if(pred: Tensor, src: Tensor, dst: Tensor) -> None:
 
 def autovec_copy(src: Tensor, dst: Tensor) -> None:
     """Copy with the widest vectors, up to 16 bytes, that are contiguous and aligned on both sides."""
-    src, dst = _check_pair(src, dst, "autovec_copy")
-    _check_sizes(src, dst, "autovec_copy")
-    src = _bits_for(dst, src, "autovec_copy")
+    for _, start, end, count in common_vectors(src, dst, "autovec_copy"):
+        store_vector(end, load_vector(start, count))
+
+
+def common_vectors(src: Tensor, dst: Tensor, what: str) -> Iterator[tuple[int, Any, Any, int]]:
+    """The widest vectors of both: the index of the first element, where it is on either side, and their number."""
+    src, dst = _check_pair(src, dst, what)
+    _check_sizes(src, dst, what)
+    src = _bits_for(dst, src, what)
     vector, rest = _common_vectors(src, dst)
     for coord in range(lay.size(rest)):
         start, end = (element_iterator(t, rest(coord)) for t in (src, dst))
-        store_vector(end, load_vector(start, vector))
+        yield rest(coord), start, end, vector
 
 
 def _common_vectors(src: Tensor, dst: Tensor) -> tuple[int, Layout]:

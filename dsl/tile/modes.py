@@ -27,8 +27,8 @@ def _on_layout(function: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(x, Tensor):
             return function(*arguments, **options)
         if arguments:
-            return x.with_layout(function(x.layout, *arguments[1:], **options))
-        return x.with_layout(function(**{**options, first: x.layout}))
+            return x.through(lambda t: t.with_layout(function(t.layout, *arguments[1:], **options)))
+        return x.through(lambda t: t.with_layout(function(**{**options, first: t.layout})))
 
     return extended
 
@@ -65,7 +65,9 @@ zipped_divide = _on_layout(lay.zipped_divide)
 
 def get(x: Any, mode: Any = ()) -> Any:
     """One mode of a tuple, layout or tensor."""
-    return x.with_layout(lay.get(x.layout, mode)) if isinstance(x, Tensor) else lay.get(x, mode)
+    if isinstance(x, Tensor):
+        return x.through(lambda t: t.with_layout(lay.get(t.layout, mode)))
+    return lay.get(x, mode)
 
 
 def slice_(src: Any, coord: Any) -> Any:

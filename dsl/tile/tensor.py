@@ -5,7 +5,7 @@ Element (c) is at `iterator + layout(c)`: element_address. An index is checked a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from dsl import layout as lay
@@ -88,6 +88,10 @@ class Tensor:
     def with_iterator(self, iterator: Any) -> Tensor:
         """The same layout over another iterator."""
         return Tensor(iterator, self.layout)
+
+    def through(self, change: Callable[[Tensor], Tensor]) -> Tensor:
+        """What `change` makes of this tensor, which is a part of it or another view of it."""
+        return change(self)
 
     def __flatten__(self) -> tuple[tuple, Any]:
         """The pointer and dynamic leaves, and the rest as a hashable key (core.pytree)."""
@@ -239,8 +243,10 @@ def move_iterator(tensor: Tensor, coord: Any, layout: Layout) -> Tensor:
 
 def slice_tensor(tensor: Tensor, coord: Any) -> Tensor:
     """The subtensor of the modes where `coord` is None, starting where its integers point."""
-    if coord is None:
-        return tensor
+    return tensor if coord is None else tensor.through(lambda whole: _sliced(whole, coord))
+
+
+def _sliced(tensor: Tensor, coord: Any) -> Tensor:
     whole = tensor.layout
     if isinstance(tensor.iterator, Pointer) and isinstance(whole, ComposedLayout) and isinstance(whole.inner, Swizzle):
         sliced = lay.slice_swizzled(whole, coord, offset_of(tensor, coord))

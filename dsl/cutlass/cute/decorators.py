@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar, overload
 
 from dsl.core.diagnosis import author_traceback
 from dsl.core.errors import DSLUserCodeError, warn_not_portable
 from dsl.core.phrase import shown
 from dsl.cutlass.grammar import GRAMMAR, Constexpr
+from dsl.launch.argument.containers import map_parts
 from dsl.launch.call.compiler import Options
 from dsl.launch.call.jit import CompiledFunction, JitFunction, compile_function
 from dsl.launch.call.kernel_call import KernelFunction
+from dsl.tile.bounded import as_origin
 
 _Decorated = TypeVar("_Decorated", JitFunction, KernelFunction)
 
@@ -33,10 +36,24 @@ def kernel(function: Callable, **_options) -> KernelFunction: ...
 @overload
 def kernel(function: None = None, **_options) -> Callable[[Callable], KernelFunction]: ...
 def kernel(function: Any = None, **_options) -> Any:
-    """A GPU kernel: call it in a @cute.jit function and `.launch(grid=, block=)` the call."""
-    if function is None:
-        return kernel
-    return _checked_source(KernelFunction(function, GRAMMAR, Constexpr))
+    """A GPU kernel: call it in a @cute.jit function and `.launch(grid=, block=)` the call.
+
+    With `is_experimental=True` that of cute.experimental.
+    """
+    made = ExperimentalKernel if _options.get("is_experimental") else KernelFunction
+    return partial(kernel_of, made) if function is None else kernel_of(made, function)
+
+
+class ExperimentalKernel(KernelFunction):
+    """A kernel whose tensors in global memory know their ends, and so do the parts that are made of them."""
+
+    def seen(self, name: str, value: Any) -> Any:
+        return map_parts(value, lambda part, _: as_origin(part), self.annotations.get(name), self.static_marker)
+
+
+def kernel_of(kind: type[KernelFunction], function: Any) -> KernelFunction:
+    """A kernel of this kind."""
+    return _checked_source(kind(function, GRAMMAR, Constexpr))
 
 
 _NO_FILE = ("<stdin>", "<string>", "<text at ")  # standard input, python -c, exec; not a cell and no prompt

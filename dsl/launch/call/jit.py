@@ -45,6 +45,8 @@ class JitFunction(DecoratedFunction):
 
     def _run(self, args: tuple, keywords: dict):
         """Compile, where no earlier call did, and run."""
+        if keywords.get("no_cache") is not None and "no_cache" not in self.signature.parameters:
+            return self._run_anew(args, keywords)
         cached = self.cached_calls.find(args) if not keywords else None
         if cached is not None:
             try:
@@ -53,6 +55,15 @@ class JitFunction(DecoratedFunction):
                 pass
         with self.cached_calls.remembering(args, keywords) as traced:
             compiled = traced.compiled = CompiledFunction(self, args, keywords, compiler.Options())
+        compiled.warn_of_result()
+        return compiled.call_bound(compiled.bound)
+
+    def _run_anew(self, args: tuple, keywords: dict):
+        """Run a call that has `no_cache=`, which says whether it is compiled without any cache."""
+        keywords = dict(keywords)
+        if not keywords.pop("no_cache"):
+            return self._run(args, keywords)
+        compiled = CompiledFunction(self, args, keywords, compiler.Options(no_cache=True))
         compiled.warn_of_result()
         return compiled.call_bound(compiled.bound)
 

@@ -40,6 +40,10 @@ class KernelFunction(DecoratedFunction):
         names, values = spread(bound)
         return Call(self, bound, [self._parameter(name, value) for name, value in zip(names, values)], place)
 
+    def seen(self, name: str, value: Any) -> Any:
+        """What the author sees of the value of a parameter."""
+        return value
+
     def _parameter(self, name: str, value: Any) -> Any:
         """A Python number becomes a typed number (a kernel parameter) unless it is annotated static."""
         annotation = self.annotations.get(name)
@@ -155,6 +159,9 @@ class Call:
 
     def _body(self, *dynamic) -> None:
         remaining = iter(dynamic)
-        values = [value.value if isinstance(value, Static) else next(remaining) for value in self.values]
+        values = [
+            value.value if isinstance(value, Static) else self.kernel.seen(name, next(remaining))
+            for name, value in zip(spread(self.bound)[0], self.values)
+        ]
         args, keywords = gather(self.bound, values)
         self.kernel.rewritten(*args, **keywords)

@@ -37,6 +37,7 @@ INSTALL = f"uv sync --group nvidia    (or: pip install {PACKAGE})"
 # A fat binary starts with this number, a u16, the size of its header (u16) and that of the rest (u64).
 FAT_BINARY, ELF = 0xBA55ED50, 0x464C457F
 KEPT_UNTIL_4_4 = ("CUTE_DSL_KEEP_PTX", "CUTE_DSL_KEEP_CUBIN")  # later releases read CUTE_DSL_KEEP
+OF_EXPERIMENTAL = "CUTE_EXPERIMENTAL_DSL"  # functions of cute.experimental read variables of their own
 
 
 class CompilerMissing(DeviceMissing):
@@ -113,7 +114,9 @@ def prepare(kind: str) -> None:
             "TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API": "1",  # tensors pass through __dlpack__, which is mapped
             "TVM_FFI_DISABLE_TORCH_C_DLPACK": "1",
         }
-    before = {name: os.environ.get(name) for name in ("CUTE_DSL_KEEP", "CUTE_DSL_DUMP_DIR", *KEPT_UNTIL_4_4)}
+    settings |= {name.replace("CUTE_DSL", OF_EXPERIMENTAL, 1): value for name, value in settings.items()}
+    kept = [name for name in settings if name.endswith(("_KEEP", "_DUMP_DIR")) or "_KEEP_" in name]
+    before = {name: os.environ.get(name) for name in kept}
     os.environ.update(settings)
     importlib.import_module("cutlass.cute")
     if importlib.util.find_spec("tvm_ffi"):
