@@ -388,7 +388,6 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[Any, Callab
         tensor.get_device: answer(0),
         tensor.pin_memory: lambda function, self, *args: self.clone(),
         tensor.is_pinned: lambda function, self, *args: False,
-        tensor.record_stream: lambda function, self, stream: None,
     }
 
 
@@ -445,6 +444,7 @@ def _stand_ins(
     yield torch.cuda, "manual_seed", torch.default_generator.manual_seed
     yield torch.cuda, "manual_seed_all", _answer("manual_seed_all", None)  # torch.manual_seed seeds the CPU's
     yield torch.cuda, "Stream", type(stream)
+    yield torch.Tensor, "record_stream", torch_streams.record_stream(type(stream))
     yield torch.cuda, "Event", torch_streams.Event
     yield torch.cuda, "stream", lambda stream_: contextlib.nullcontext(stream_)
     yield torch.cuda, "device", lambda device_: contextlib.nullcontext(device_)

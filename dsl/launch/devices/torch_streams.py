@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 _BLOCKING_SYNC, _DISABLE_TIMING = 1, 2  # CU_EVENT_...
@@ -86,3 +87,17 @@ def only_stream(device: Any) -> Any:
             """Nothing was switched."""
 
     return Stream()
+
+
+def record_stream(stream_type: type) -> Callable:
+    """`Tensor.record_stream`. torch's own reads its argument before it asks a mode, and knows its own streams alone."""
+
+    def record_stream(self: Any, stream: Any) -> None:
+        if not isinstance(stream, stream_type):
+            raise TypeError(f"record_stream() takes a torch.cuda.Stream, not {type(stream).__name__}")
+        if not self.is_cuda:
+            raise NotImplementedError(
+                "record_stream() is for tensors on the GPU. fix: move the tensor there with .cuda()"
+            )
+
+    return record_stream

@@ -143,6 +143,9 @@ def test_torch_cuda_answers(registry):
     first = torch.rand(3, device="cuda")
     torch.cuda.manual_seed(3)
     assert torch.rand(3, device="cuda").equal(first)
+    assert first.record_stream(torch.cuda.current_stream(device=first.device)) is None
+    with pytest.raises(NotImplementedError, match="for tensors on the GPU"):
+        torch.zeros(2).record_stream(torch.cuda.current_stream())
 
 
 def test_nothing_stays_behind():
