@@ -1,6 +1,9 @@
 """Copies of boxes of tensors, and of bytes, between global and shared memory.
 PTX ISA: cp.async.bulk, cp.async.bulk.tensor.
 
+By a map of im2col a box is a column of pixels: loads and prefetches take an offset, an Int16, of W, H and D as there
+are; stores and reductions none.
+
 Operands are addresses, as values or numbers: `smem` and `barrier` in shared memory (of a copy to another block, that
 block's), `tensor_map` of 128 bytes. `coords`: an Int32 a dimension, that of contiguous elements first. `policy`: of
 the L2 cache, an Int64. `mask`, a bit a block: it goes to the same place of these blocks of the cluster, and completes
@@ -24,19 +27,29 @@ def _coordinates(first: int, coords: Sequence[Any]) -> tuple[str, str, list[Int3
     return f"{{{numbers}}}", ",r" * len(coords), [Int32(each) for each in coords]
 
 
-def _issue(name: str, target: str, operands: list, constraints: str, coords: Sequence[Any], extra: list) -> None:
-    """One instruction; in `target` {coords} stands for the coordinates. `extra`: (qualifier, letter, value) behind."""
+def _issue(
+    name: str,
+    target: str,
+    operands: list,
+    constraints: str,
+    coords: Sequence[Any],
+    extra: list,
+    offsets: Sequence[Any] | None = None,
+) -> None:
+    """One instruction; in `target` {coords} stands for the coordinates, and behind it are `offsets`, where there are.
+
+    `extra`: (qualifier, letter, value) behind both.
+    """
     text, coord_constraints, numbers = _coordinates(len(operands), coords)
-    behind = "".join(f", ${len(operands) + len(coords) + i}" for i in range(len(extra)))
+    letters, values = constraints + coord_constraints, [*operands, *numbers]
+    target = target.replace("{coords}", text)
+    if offsets is not None:
+        target += f", {{{', '.join(f'${len(values) + i}' for i in range(len(offsets)))}}}"
+        letters, values = letters + ",h" * len(offsets), [*values, *map(Int16, offsets)]
+    target += "".join(f", ${len(values) + i}" for i in range(len(extra)))
+    letters += "".join(f",{letter}" for _, letter, _ in extra)
     qualifiers = "".join(qualifier for qualifier, _, _ in extra)
-    ptx(
-        f"{name}{qualifiers} {target.replace('{coords}', text)}{behind};",
-        None,
-        constraints + coord_constraints + "".join(f",{letter}" for _, letter, _ in extra),
-        *operands,
-        *numbers,
-        *(value for _, _, value in extra),
-    )
+    ptx(f"{name}{qualifiers} {target};", None, letters, *values, *(value for _, _, value in extra))
 
 
 def _blocks(mask: Any) -> list:
@@ -48,23 +61,37 @@ def _hint(policy: Any) -> list:
 
 
 def load_box(
-    smem: Any, tensor_map: Any, coords: Sequence[Any], barrier: Any, policy: Any = None, mask: Any = None
+    smem: Any,
+    tensor_map: Any,
+    coords: Sequence[Any],
+    barrier: Any,
+    policy: Any = None,
+    mask: Any = None,
+    pixel_offsets: Sequence[Any] | None = None,
 ) -> None:
     """Copy a box into shared memory; its bytes complete at `barrier`."""
+    mode = "tile" if pixel_offsets is None else "im2col"
     _issue(
-        f"cp.async.bulk.tensor.{len(coords)}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+        f"cp.async.bulk.tensor.{len(coords)}d.shared::cluster.global.{mode}.mbarrier::complete_tx::bytes",
         "[$0], [$1, {coords}], [$2]",
         [smem, tensor_map, barrier],
         "r,l,r",
         coords,
         _blocks(mask) + _hint(policy),
+        pixel_offsets,
     )
 
 
-def store_box(tensor_map: Any, coords: Sequence[Any], smem: Any, policy: Any = None) -> None:
+def _stored(is_column: bool) -> str:
+    return "im2col_no_offs" if is_column else "tile"
+
+
+def store_box(
+    tensor_map: Any, coords: Sequence[Any], smem: Any, policy: Any = None, *, is_column: bool = False
+) -> None:
     """Copy a box out of shared memory; part of this thread's open bulk group."""
     _issue(
-        f"cp.async.bulk.tensor.{len(coords)}d.global.shared::cta.tile.bulk_group",
+        f"cp.async.bulk.tensor.{len(coords)}d.global.shared::cta.{_stored(is_column)}.bulk_group",
         "[$0, {coords}], [$1]",
         [tensor_map, smem],
         "l,r",
@@ -73,13 +100,15 @@ def store_box(tensor_map: Any, coords: Sequence[Any], smem: Any, policy: Any = N
     )
 
 
-def reduce_box(tensor_map: Any, coords: Sequence[Any], smem: Any, operation: str, policy: Any = None) -> None:
+def reduce_box(
+    tensor_map: Any, coords: Sequence[Any], smem: Any, operation: str, policy: Any = None, *, is_column: bool = False
+) -> None:
     """Reduce a box of shared memory into global memory; part of this thread's open bulk group.
 
     `operation`: add, min, max, inc, dec, and, or, xor.  PTX ISA: cp.reduce.async.bulk.tensor.
     """
     _issue(
-        f"cp.reduce.async.bulk.tensor.{len(coords)}d.global.shared::cta.{operation}.tile.bulk_group",
+        f"cp.reduce.async.bulk.tensor.{len(coords)}d.global.shared::cta.{operation}.{_stored(is_column)}.bulk_group",
         "[$0, {coords}], [$1]",
         [tensor_map, smem],
         "l,r",
@@ -88,15 +117,18 @@ def reduce_box(tensor_map: Any, coords: Sequence[Any], smem: Any, operation: str
     )
 
 
-def prefetch_box(tensor_map: Any, coords: Sequence[Any], policy: Any = None) -> None:
+def prefetch_box(
+    tensor_map: Any, coords: Sequence[Any], policy: Any = None, pixel_offsets: Sequence[Any] | None = None
+) -> None:
     """Bring a box of a tensor into the L2 cache.  PTX ISA: cp.async.bulk.prefetch.tensor."""
     _issue(
-        f"cp.async.bulk.prefetch.tensor.{len(coords)}d.L2.global.tile",
+        f"cp.async.bulk.prefetch.tensor.{len(coords)}d.L2.global.{'tile' if pixel_offsets is None else 'im2col'}",
         "[$0, {coords}]",
         [tensor_map],
         "l",
         coords,
         _hint(policy),
+        pixel_offsets,
     )
 
 

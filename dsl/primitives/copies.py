@@ -24,7 +24,7 @@ from dsl.primitives.enums import (
     TMARedux,
     TMAStoreMode,
 )  # fmt: skip
-from dsl.primitives.operands import hint, needs_blackwell, pointer, refuse, run, shared, static, word
+from dsl.primitives.operands import hint, needs_blackwell, pointer, run, shared, static, word
 
 _GMEM, _SMEM = AddressSpace.gmem, AddressSpace.smem
 
@@ -120,10 +120,33 @@ def _coordinates(coordinates: Any) -> Sequence[Any]:
     return coordinates
 
 
-def _tiled(mode: Any, known: Any, offsets: Any = None) -> None:
-    """Raise for another mode than `tile`."""
-    if (mode is not None and word(mode, known, "mode") != "tile") or offsets:
-        raise refuse(f"a copy of a box in mode {getattr(mode, 'value', mode) or 'im2col'}")
+_OF_BLACKWELL = ("im2col_w", "im2col_w_128", "tile_gather4", "tile_scatter4")
+
+
+def _is_column(mode: Any, known: Any, coordinates: Sequence[Any]) -> bool:
+    """Whether a copy is in mode `im2col`, and not `tile`."""
+    name = "tile" if mode is None else word(mode, known, "mode")
+    if name in _OF_BLACKWELL:
+        raise needs_blackwell(f"a copy of a box in mode {name}")
+    if name == "im2col" and len(coordinates) < 3:
+        raise DSLUserCodeValueError(
+            f"a copy in mode im2col takes 3 to 5 coordinates, got {len(coordinates)}",
+            fix="(channel, w, n), (channel, w, h, n) or (channel, w, h, d, n)",
+        )
+    return name == "im2col"
+
+
+def _pixel_offsets(mode: Any, coordinates: Sequence[Any], offsets: Any) -> Sequence[Any] | None:
+    """The offsets of a load in mode im2col; None in mode `tile`."""
+    wanted = len(coordinates) - 2 if (is_column := _is_column(mode, TMALoadMode, coordinates)) else 0
+    given = () if offsets is None else offsets
+    if not isinstance(given, (tuple, list)) or len(given) != wanted:
+        raise DSLUserCodeValueError(
+            f"im2col_offsets must be {wanted} numbers for {len(coordinates)} coordinates in mode "
+            f"{'im2col' if is_column else 'tile'}, got {shown(offsets)}",
+            fix="an offset of W, H and D, as there are, and mode=prims.TMALoadMode.IM2COL",
+        )
+    return given if is_column else None
 
 
 def cp_async_bulk_tensor_shared_cta_global(
@@ -131,8 +154,9 @@ def cp_async_bulk_tensor_shared_cta_global(
     l2_cache_hint: Any = None, mode: Any = None,
 ) -> None:  # fmt: skip
     """Copy a box into this block's shared memory; its bytes complete at `mbar`."""
-    _tiled(mode, TMALoadMode, im2col_offsets)
-    tma.load_box(shared(dst_mem), _map(tma_descriptor), _coordinates(coordinates), shared(mbar), l2_cache_hint)
+    at = _coordinates(coordinates)
+    offsets = _pixel_offsets(mode, at, im2col_offsets)
+    tma.load_box(shared(dst_mem), _map(tma_descriptor), at, shared(mbar), l2_cache_hint, None, offsets)
 
 
 def cp_async_bulk_tensor_shared_cluster_global(
@@ -140,20 +164,20 @@ def cp_async_bulk_tensor_shared_cluster_global(
     multicast_mask: Any = None, l2_cache_hint: Any = None, mode: Any = None, group: Any = None,
 ) -> None:  # fmt: skip
     """Copy a box into the shared memory of this block, or of each in `multicast_mask`; its bytes complete there."""
-    _tiled(mode, TMALoadMode, im2col_offsets)
     if group is not None:
         raise needs_blackwell("a copy for a group of two blocks")
     at, barrier = _coordinates(coordinates), shared(mbar)
-    tma.load_box(shared(dst_mem), _map(tma_descriptor), at, barrier, l2_cache_hint, multicast_mask)
+    offsets = _pixel_offsets(mode, at, im2col_offsets)
+    tma.load_box(shared(dst_mem), _map(tma_descriptor), at, barrier, l2_cache_hint, multicast_mask, offsets)
 
 
 def cp_async_bulk_tensor_global_shared_cta(
     tma_descriptor: Any, src_mem: Any, coordinates: Sequence[Any], *, l2_cache_hint: Any = None, mode: Any = None
 ) -> None:
     """Copy a box out of shared memory; part of this thread's open bulk group."""
-    _tiled(mode, TMAStoreMode)
-    source = pointer(src_mem, _SMEM).toint()
-    tma.store_box(_map(tma_descriptor), _coordinates(coordinates), source, l2_cache_hint)
+    at, source = _coordinates(coordinates), pointer(src_mem, _SMEM).toint()
+    is_column = _is_column(mode, TMAStoreMode, at)
+    tma.store_box(_map(tma_descriptor), at, source, l2_cache_hint, is_column=is_column)
 
 
 def cp_async_bulk_tensor_reduce(
@@ -161,10 +185,10 @@ def cp_async_bulk_tensor_reduce(
     l2_cache_hint: Any = None,
 ) -> None:  # fmt: skip
     """Combine a box of shared memory into the tensor; part of this thread's open bulk group."""
-    _tiled(mode, TMAStoreMode)
     name = word(red_kind, TMARedux, "red_kind")
-    source = pointer(src_mem, _SMEM).toint()
-    tma.reduce_box(_map(tma_descriptor), _coordinates(coordinates), source, name, l2_cache_hint)
+    at, source = _coordinates(coordinates), pointer(src_mem, _SMEM).toint()
+    is_column = _is_column(mode, TMAStoreMode, at)
+    tma.reduce_box(_map(tma_descriptor), at, source, name, l2_cache_hint, is_column=is_column)
 
 
 def cp_async_bulk_tensor_prefetch(
@@ -172,8 +196,8 @@ def cp_async_bulk_tensor_prefetch(
     l2_cache_hint: Any = None,
 ) -> None:  # fmt: skip
     """Bring a box of the tensor into the L2 cache."""
-    _tiled(mode, TMALoadMode, im2col_offsets)
-    tma.prefetch_box(_map(tma_descriptor), _coordinates(coordinates), l2_cache_hint)
+    at = _coordinates(coordinates)
+    tma.prefetch_box(_map(tma_descriptor), at, l2_cache_hint, _pixel_offsets(mode, at, im2col_offsets))
 
 
 _FIELD_TYPES = {"global_address": ("b64", Int64), "global_stride": ("b64", Int64)}

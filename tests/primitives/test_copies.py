@@ -6,6 +6,7 @@ import pytest
 from dsl.core.errors import DSLUserCodeError
 from dsl.cutlass import AddressSpace, Array, Float32, Int64, cute
 from dsl.cutlass.experimental import primitives as prims
+from dsl.emulator.runtime.tensor_map import Im2col
 from tests.primitives import kernels
 
 
@@ -103,6 +104,52 @@ def test_spellings():
     assert -1 not in places and places == sorted(places), list(zip(places, [each for _, each in SPELLED]))
 
 
+def test_columns_of_pixels_are_a_convolution():
+    """A filter of 3 x 3 with padding: a column for each tap, and one of them is stored beside and added to that."""
+    shape, count = (2, 5, 6, 4), 240  # N, H, W, C
+    numbers = aligned(count * 12)  # the image, nine columns, and two more
+    image, out = numbers[:count].reshape(shape), numbers[count:]
+    out[:] = 0
+    spare = np.zeros(128, np.int32)
+    start = (-spare.ctypes.data % 64) // 4
+    maps = spare[start : start + 64]
+    for place, at, lower in ((0, image, (-1, -1)), (1, out[9 * count :], (0, 0))):
+        column = Im2col(
+            7, at.ctypes.data, shape[::-1], tuple(4 * n for n in (4, 24, 120)), lower, lower, 4, 60, (1,) * 4
+        )
+        maps[32 * place : 32 * place + 32] = np.frombuffer(column.encode(), np.int32)
+
+    def body(a, b):
+        s, m = shared(count=count), Array(Int64, 1, space=AddressSpace.smem)
+        prims.mbarrier_init(m, 1)
+        prims.fence_mbarrier_init()
+        for tap in range(9):
+            prims.mbarrier_arrive_expect_tx(m, 4 * count)
+            offsets = (tap % 3, tap // 3)
+            prims.cp_async_bulk_tensor_shared_cluster_global(
+                s, b, (0, -1, -1, 0), m, offsets, mode=prims.TMALoadMode.IM2COL
+            )
+            while not prims.mbarrier_try_wait_parity(m, tap % 2):
+                pass
+            prims.cp_async_bulk_global_shared_cta(a.data_ptr(count * (tap + 1)), s, 4 * count)
+            prims.cp_async_bulk_commit_group()
+            prims.cp_async_bulk_wait_group(0)
+        place = (0, 0, 0, 0)
+        prims.cp_async_bulk_tensor_global_shared_cta(b.data_ptr(32), s, place, mode=prims.TMAStoreMode.IM2COL)
+        prims.cp_async_bulk_commit_group()
+        prims.cp_async_bulk_wait_group(0)
+        prims.cp_async_bulk_tensor_reduce(b.data_ptr(32), s, "add", place, mode="im2col")
+        prims.cp_async_bulk_commit_group()
+        prims.cp_async_bulk_wait_group(0)
+
+    kernels.run(body, numbers, maps)
+    padded = np.pad(image, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    columns = numbers[count:].reshape(11, *shape)
+    for tap in range(9):
+        assert np.array_equal(columns[tap], padded[:, tap // 3 : tap // 3 + 5, tap % 3 : tap % 3 + 6]), tap
+    assert np.array_equal(columns[9], 2 * columns[8])
+
+
 MISTAKES = [
     (lambda s, g: prims.cp_async_shared_global(s, g, 16, "cs"), "modifier of cp.async must be ca or cg, got cs"),
     (lambda s, g: prims.cp_async_shared_global(g, s, 16, "ca"), "the address must be in smem, got gmem"),
@@ -110,7 +157,13 @@ MISTAKES = [
     (lambda s, g: prims.cp_async_bulk_tensor_global_shared_cta(g, s, 3),
      "coordinates of a box must be 1 to 5 numbers, that of contiguous elements first"),
     (lambda s, g: prims.cp_async_bulk_tensor_global_shared_cta(g, s, (1,), mode="im2col"),
-     "a copy of a box in mode im2col is not part of this compiler yet"),
+     "a copy in mode im2col takes 3 to 5 coordinates, got 1"),
+    (lambda s, g: prims.cp_async_bulk_tensor_shared_cluster_global(s, g, (1, 2, 3), s, (1, 2), mode="im2col"),
+     "im2col_offsets must be 1 numbers for 3 coordinates in mode im2col, got (1, 2)"),
+    (lambda s, g: prims.cp_async_bulk_tensor_prefetch(g, (1, 2, 3), (1,)),
+     "im2col_offsets must be 0 numbers for 3 coordinates in mode tile, got (1,)"),
+    (lambda s, g: prims.cp_async_bulk_tensor_prefetch(g, (1, 2, 3), (1,), mode=prims.TMALoadMode.IM2COL_W),
+     "a copy of a box in mode im2col_w needs compute capability 10, and this compiler's newest is 9.0"),
     (lambda s, g: prims.cp_async_bulk_tensor_shared_cluster_global(s, g, (1,), s, [], group=prims.CTAGroup.CTA_2),
      "a copy for a group of two blocks needs compute capability 10, and this compiler's newest is 9.0"),
     (lambda s, g: prims.tensormap_replace("rank", g, new_value=1, ord=1),
