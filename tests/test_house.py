@@ -4,6 +4,7 @@ import ast
 import functools
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -193,10 +194,23 @@ def syntax_tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(), str(path))
 
 
+@functools.cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    return list(ast.walk(syntax_tree(path)))
+
+
+def statements(parent: ast.AST) -> Iterator[ast.AST]:
+    """What a statement holds of others, and their own."""
+    for name in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for each in getattr(parent, name, ()):
+            yield each
+            yield from statements(each)
+
+
 def imports_of(path: Path) -> list[tuple[str, int]]:
     """Every module a file imports, wherever in it, with the line."""
     found = []
-    for node in ast.walk(syntax_tree(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -442,9 +456,9 @@ def _is_module(name: str) -> bool:
 def imports_in_functions(path: Path) -> set[str]:
     """The modules that functions of a file import when they are called."""
     found = set()
-    for function in ast.walk(syntax_tree(path)):
+    for function in statements(syntax_tree(path)):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            for node in ast.walk(function):
+            for node in statements(function):
                 if isinstance(node, ast.Import):
                     found |= {alias.name for alias in node.names}
                 elif isinstance(node, ast.ImportFrom):
@@ -525,7 +539,7 @@ RIDDLE = re.compile(r", and (?:got|this is|these are|\{[^}]*\} is none)\b|\bis n
 
 def test_messages_say_what_must_be_and_what_was_given():
     for path in sorted([*(ROOT / "dsl").rglob("*.py"), *(ROOT / "harness").rglob("*.py")]):
-        for node in ast.walk(syntax_tree(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.JoinedStr):
                 text = ast.unparse(node)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):

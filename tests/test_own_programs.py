@@ -1,11 +1,8 @@
 """The programs inside the tests under NVIDIA's compiler: a part here, all of them by `second_opinion.py --all`."""
 
-import sys
-from pathlib import Path
-
-sys.path.append(str(Path(__file__).parent))
-import own_programs
 import pytest
+
+from tests import own_programs
 
 PART = ["tests/cutlass/test_nested.py", "tests/tile/test_tensor.py"]
 

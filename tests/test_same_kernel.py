@@ -5,28 +5,14 @@ block's width is known while compiling in T only, so the number of the thread, w
 one step.
 """
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import dsl.quadrants as qd
 from dsl.launch import session
-
-FOLDER = Path(__file__).parent
-
-
-def load(surface: str):
-    spec = importlib.util.spec_from_file_location(f"same_{surface}", FOLDER / surface / "test_same_kernel.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-tirx, quadrants = load("tirx"), load("quadrants")
-# Both put this folder on the path.
-from same_kernel import FLOATS, PROGRAMS, N, arrays, body, run_cute  # noqa: E402
+from tests.quadrants import test_same_kernel as quadrants
+from tests.same_kernel import FLOATS, PROGRAMS, N, arrays, body, run_cute
+from tests.tirx import test_same_kernel as tirx
 
 NUMBER_OF_THE_THREAD = [
     ["mov.u32 %r#0, %ctaid.x;", "mov.u32 %r#1, %tid.x;", "shl.b32 %r#2, %r#0, 7;", "or.b32 %r#3, %r#2, %r#1;"],

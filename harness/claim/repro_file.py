@@ -114,6 +114,7 @@ class Repro:
     timeout_s: float
     checks: tuple[Check, ...]
     has_expected: bool
+    imports: frozenset[str]  # the top modules that the file imports anywhere
     needs: tuple[str, ...] = ()
     requires_python: str = ">=3.11"
     nvidia: Expectations = field(default_factory=Expectations)
@@ -137,14 +138,6 @@ class Repro:
     def warm(self) -> tuple[str, ...]:
         """The heavy modules that the text mentions, worth importing before a fork."""
         return tuple(name for name in WARM_MODULES if re.search(rf"\b{name}\b", self.text))
-
-    @cached_property
-    def imports(self) -> frozenset[str]:
-        """The top modules that the file imports anywhere."""
-        nodes = list(ast.walk(ast.parse(self.text)))
-        names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-        names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
-        return frozenset(name.partition(".")[0] for name in names)
 
     def cases(self) -> Iterator[Case]:
         """Every combination of parameter values, in the order written."""
@@ -216,12 +209,28 @@ def read(path: Path) -> Repro:
         timeout_s=source.timeout_s(table),
         checks=source.checks(params),
         has_expected=any(isinstance(n, ast.FunctionDef) and n.name == "expected" for n in tree.body),
+        imports=_imports(tree),
         needs=source.needs(),
         requires_python=source.requires_python(),
         nvidia=expectation.read(source, table),
         **output_rules.read(source, table, tree),
     )
     return repro
+
+
+def _imports(tree: ast.Module) -> frozenset[str]:
+    statements = list(_statements(tree))
+    names = [alias.name for each in statements if isinstance(each, ast.Import) for alias in each.names]
+    names += [each.module for each in statements if isinstance(each, ast.ImportFrom) and each.module]
+    return frozenset(name.partition(".")[0] for name in names)
+
+
+def _statements(parent: ast.AST) -> Iterator[ast.AST]:
+    """What a statement holds of others, and their own; expressions are not looked into."""
+    for name in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for each in getattr(parent, name, ()):
+            yield each
+            yield from _statements(each)
 
 
 def short(path: Path | str) -> str:

@@ -11,7 +11,7 @@ import copy
 import random
 from collections.abc import Callable, Iterator
 
-from mutation_texts import IMPORTS, STATEMENTS, VALUES, WRAPPERS
+from tests.fuzz.mutation_texts import IMPORTS, STATEMENTS, VALUES, WRAPPERS
 
 Mistake = Callable[[ast.Module, random.Random], bool]
 MISTAKES: list[Mistake] = []

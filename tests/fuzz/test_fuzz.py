@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.fuzz import reference
+
 RUN = Path(__file__).with_name("run.py")
-sys.path.append(str(RUN.parent))
-import reference  # noqa: E402
 
 PROGRAM = """\
 import cutlass

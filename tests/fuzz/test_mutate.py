@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fuzz import mutations
+
 MUTATE = Path(__file__).with_name("mutate.py")
 HEAD = """\
 import cutlass, cutlass.cute as cute
@@ -54,10 +56,5 @@ def test_kinds_of_end_are_told_apart(tmp_path):
 
 
 def test_a_mistake_is_the_same_for_the_same_number():
-    sys.path.insert(0, str(MUTATE.parent))
-    try:
-        import mutations
-    finally:
-        sys.path.remove(str(MUTATE.parent))
     text = MUTATE.with_name("on_host.py").read_text()
     assert mutations.mutant(text, 5) == mutations.mutant(text, 5) != mutations.mutant(text, 6)

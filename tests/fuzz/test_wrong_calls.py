@@ -1,17 +1,12 @@
 """A sample of the sweep over wrong calls: wrong_calls.py. DSL_WRONG_CALLS=N makes N calls of every function."""
 
-import importlib.util
 import os
 import warnings
-from pathlib import Path
 
 import pytest
 
 from dsl import alias
-
-spec = importlib.util.spec_from_file_location("wrong_calls", Path(__file__).with_name("wrong_calls.py"))
-wrong_calls = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(wrong_calls)
+from tests.fuzz import wrong_calls
 
 
 @pytest.fixture

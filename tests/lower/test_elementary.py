@@ -4,9 +4,6 @@ Modules tested here: dsl/lower/device_functions.py, dsl/lower/elementary/error_f
 dsl/lower/elementary/quotient.py.
 """
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -16,10 +13,7 @@ from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.gpu import functions
 from dsl.launch import session
 from dsl.lower import elementary
-
-sys.path.append(str(Path(__file__).parent))
-import elementary_coefficients
-import elementary_sweep
+from tests.lower import elementary_coefficients, elementary_sweep
 
 STEP = 65537  # a prime: every part of the floats is met; `elementary_sweep.py` takes all of them
 

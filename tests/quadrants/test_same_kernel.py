@@ -4,17 +4,12 @@ Each pair is compiled by its own surface, and the bodies of their PTX are compar
 one of what is computed.
 """
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import dsl.quadrants as qd
 from dsl.launch import session
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from same_kernel import FLOATS, PROGRAMS, N, arrays, body, run_cute
+from tests.same_kernel import FLOATS, PROGRAMS, N, arrays, body, run_cute
 
 FAST = True
 

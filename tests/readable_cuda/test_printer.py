@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from dsl.readable_cuda.printer import Unsupported, to_cuda
+from tests.readable_cuda import readable_page
 
 FOLDER = Path(__file__).parent
-sys.path.append(str(FOLDER))
-import readable_page  # noqa: E402
 
 REPROS = [
     "control_flow/for_else_is_skipped_by_break",

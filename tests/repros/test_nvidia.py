@@ -4,18 +4,14 @@ outputs are expected() and the golden, which our compiler gave: `pytest --compil
 No GPU takes part: NVIDIA's compiler makes the PTX, and the embedded device executes it (dsl/launch/nvidia/hook.py).
 """
 
-from pathlib import Path
-
 import pytest
 
 from harness import judge
-from harness.claim import repro_file
 from harness.errors import UsageError
 from harness.host import releases
 from harness.session import Session
+from tests.repros.every_repro import REPROS, ROOT
 
-ROOT = Path(__file__).parents[2]
-REPROS = [repro_file.read(path) for path in sorted(ROOT.joinpath("repros").rglob("*.py"))]
 CASES = [case for each in REPROS if not releases.untaken(each, "nvidia") for case in each.cases()]
 
 

@@ -2,15 +2,12 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-from harness.claim import repro_file
 from tests import fork_server
+from tests.repros.every_repro import REPROS, ROOT
 
-ROOT = Path(__file__).parents[2]
-REPROS = [repro_file.read(path) for path in sorted(ROOT.joinpath("repros").rglob("*.py"))]
 REJECTED = [one for one in REPROS if (other := one.nvidia.of(None)) and other.rejected]
 WITHOUT_ID = {"name 'x' is not defined": "SCOPE_UNBOUND_NAME"}
 # NVIDIA's compiles their functions; what it refuses is what Python does around them.

@@ -63,7 +63,13 @@ def test_every_mistake_has_a_place_a_caret_and_a_fix(errors):
         assert not OURS.search(error.said), f"{one.title}: {OURS.search(error.said)[0]}"
 
 
-def test_errors_are_of_pythons_classes_too(errors):
-    for one, error in zip(EVERY, errors, strict=True):
-        if wanted := CLASSES.get(error.id):
-            assert isinstance(error, wanted), one.title
+@pytest.mark.parametrize("name", CLASSES)
+def test_errors_are_of_pythons_classes_too(name):
+    alias.install("emulator")
+    try:
+        errors = [
+            one.error() for one in EVERY if re.search(rf"^{mistakes.NAME}:\d+:\d+: {name}$", one.text, re.MULTILINE)
+        ]
+    finally:
+        alias.uninstall()
+    assert errors and all(error.id == name and isinstance(error, CLASSES[name]) for error in errors)

@@ -4,18 +4,13 @@ Each pair is compiled by its own surface, and the bodies of their PTX are compar
 programs in CuTe DSL; tests/quadrants holds them in Quadrants).
 """
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import dsl.tirx as tvm
 from dsl.launch import session
 from dsl.tirx.script import tirx as T
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from same_kernel import BLOCK, FLOATS, PROGRAMS, N, arrays, body, run_cute
+from tests.same_kernel import BLOCK, FLOATS, PROGRAMS, N, arrays, body, run_cute
 
 FAST = True
 

@@ -1,14 +1,10 @@
 """The rules under which a printed line may differ from NVIDIA's: what each lets through, and what it does not."""
 
-import importlib.util
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-_spec = importlib.util.spec_from_file_location("upstream_compare", Path(__file__).with_name("compare.py"))
-compare = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(compare)
+from tests.upstream import compare
 
 
 @pytest.mark.parametrize(

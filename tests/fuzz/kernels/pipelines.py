@@ -201,7 +201,7 @@ def by_tma(pick: Choices) -> str:
     tile[major] = line * pick(1, 2, 4)
     parts = _participation(pick) | _loops(pick, trips)
     stages = parts["stages"]
-    shape = [tile[0] * blocks - pick(0, 0, 1, 3), tile[1] * trips - pick(0, 0, 2, 5)]
+    shape = [tile[0] * blocks - pick(0, 0, 1, 3), tile[1] * trips - min(pick(0, 0, 2, 5), tile[1] - 1)]
     row = -(-shape[major] // line) * line + pick(0, line)
     tensor_stride = (row, 1) if major else (1, row)
     step = -(-tile[0] * tile[1] * kind.bits // 1024) * 1024 // kind.bits

@@ -92,6 +92,7 @@ def test_the_host_reads_nothing_during_a_capture(double, read):
     assert x.sum().item() == 28  # and the capture is over
 
 
+@pytest.mark.slow
 def test_a_training_step_is_captured(double):
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)).cuda()

@@ -5,7 +5,6 @@ DSL_SWEEP=all pytest tests/tirx/oracle/test_sweep.py
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import random
 import warnings
@@ -16,10 +15,8 @@ import pytest
 
 import dsl.tirx as tvm
 from dsl import alias
+from tests.tirx.oracle import sweep_cases as cases
 
-_SPEC = importlib.util.spec_from_file_location("tirx_sweep_cases", Path(__file__).with_name("sweep_cases.py"))
-cases = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(cases)
 RECORDED = np.load(Path(__file__).with_name("sweep.npz"))
 CASTS = [name for name in cases.SOURCES if name.startswith("cast_")]
 CHOSEN = (

@@ -5,17 +5,14 @@ What it gave is recorded; where nvcc is installed, the record is made anew and c
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-_SPEC = importlib.util.spec_from_file_location("tirx_upstream", Path(__file__).with_name("upstream.py"))
-upstream = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(upstream)
+from tests.tirx.oracle import upstream
+
 RECORDED = json.loads(upstream.RECORD.read_text())
 CLOSE = {"functions": 1e-6}  # elementary functions: ours are rounded from double, CUDA's within 2 ulp
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-_SPEC = importlib.util.spec_from_file_location("tirx_upstream_run", Path(__file__).with_name("run.py"))
-run = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(run)
+from tests.tirx.upstream import run
 
 CASES = """
 import pytest, tvm
