@@ -10,7 +10,7 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import arithmetic, mlir
 from dsl.core.number.dtypes import Boolean, Numeric, NumericMeta, is_dynamic, numeric
 from dsl.core.number.operators import type_name
-from dsl.core.number.pointer import AddressSpace, Pointer
+from dsl.core.number.pointer import AddressSpace, Pointer, as_pointer
 from dsl.core.phrase import Phrase, shown
 from dsl.gpu.inline import CONSTRAINTS, ptx, raw_ptx
 
@@ -52,6 +52,7 @@ def load(
             Phrase("load reads one number of up to 64 bits, got {got!r}", got=dtype),
             fix=Phrase("load several as a tensor: `cute.make_tensor(ptr, 4).load()`", "IN_CUTE"),
         )
+    ptr = as_pointer(ptr, dtype)
     modifiers = _order("load", ptr, sem, ("relaxed", "acquire"), scope, cop, ("ca", "cg", "cs", "lu", "cv"), ss)
     modifiers += _known(level1_eviction_priority, _LEVEL1, "level1_eviction_priority")
     modifiers += _known(level_prefetch_size, _LEVEL2, "level_prefetch_size")
@@ -94,6 +95,7 @@ def store(
             Phrase("store writes one number of up to 64 bits, got {val}", val=type_name(val)),
             fix=Phrase("store several as a tensor: `cute.make_tensor(ptr, 4).store(values)`", "IN_CUTE"),
         )
+    ptr = as_pointer(ptr, type(number))
     modifiers = _order("store", ptr, sem, ("relaxed", "release"), scope, cop, ("wb", "cg", "cs", "wt"), ss)
     modifiers += _known(level1_eviction_priority, _LEVEL1, "level1_eviction_priority")
     dtype = type(number)

@@ -15,7 +15,7 @@ from dsl.core.ir import arithmetic, mlir
 from dsl.core.number import integer_power
 from dsl.core.number.dtypes import BFloat16, Boolean, Float16, Float32, Int16, Int32, Int64, Numeric, Uint32, numeric
 from dsl.core.number.operators import operate, type_name
-from dsl.core.number.pointer import AddressSpace, Pointer, element_bytes
+from dsl.core.number.pointer import AddressSpace, Pointer, as_pointer, element_bytes
 from dsl.core.phrase import Phrase, shown
 from dsl.gpu.inline import CONSTRAINTS, ptx
 
@@ -253,29 +253,30 @@ def float_extreme(
 # --- what upstream writes -------------------------------------------------------------------------------------------
 
 
-def typed(ptr: Pointer, val: Any, what: str) -> tuple[Pointer, Numeric]:
+def typed(ptr: Pointer | mlir.Value, val: Any, what: str) -> tuple[Pointer, Numeric]:
     """A pointer to the type of `val`, which decides of the operation, as upstream;
     says so where the pointer's is another."""
     number = numeric(val)
-    if not isinstance(ptr, Pointer) or number is None:
-        raise DSLUserCodeTypeError(
-            Phrase(
-                "{what} takes a pointer and a number, got {ptr} and {val}",
-                what=what,
-                ptr=type_name(ptr),
-                val=type_name(val),
-            ),
-            fix=Phrase("cute.arch.{what}(tensor.iterator + i, value)", "IN_CUTE", what=what),
-        )
+    pointer = ptr if number is None else as_pointer(ptr, type(number))
+    if number is None or not isinstance(pointer, Pointer):
+        raise _no_pointer_and_number(ptr, val, what)
     dtype = type(number)
-    if dtype is not ptr.dtype:
+    if dtype is not pointer.dtype:
         warn(
-            f"{what} of a {dtype} in memory of {ptr.dtype} works on {dtype.width} bits as {dtype}: convert the value, "
-            f"`{ptr.dtype}(x)`",
+            f"{what} of a {dtype} in memory of {pointer.dtype} works on {dtype.width} bits as {dtype}: convert the "
+            f"value, `{pointer.dtype}(x)`",
             "ATOMIC_TYPE",
         )
-        ptr = ptr.recast(dtype)
-    return ptr, number
+        pointer = pointer.recast(dtype)
+    return pointer, number
+
+
+def _no_pointer_and_number(ptr: Any, val: Any, what: str) -> DSLUserCodeTypeError:
+    said = "{what} takes a pointer and a number, got {ptr} and {val}"
+    return DSLUserCodeTypeError(
+        Phrase(said, what=what, ptr=type_name(ptr), val=type_name(val)),
+        fix=Phrase("cute.arch.{what}(tensor.iterator + i, value)", "IN_CUTE", what=what),
+    )
 
 
 def _atomic(name: str, text: str) -> Callable:
@@ -309,19 +310,27 @@ def atomic_fmax(
     ptr: Pointer, val: Any, *, sign_bit: bool | None = None, sem: str | None = None, scope: str | None = None
 ) -> Float32:
     """The larger of `val` and what `ptr` points at, by integer atomics; the old value. See float_extreme."""
-    return float_extreme("max", ptr, val, sign_bit, sem, scope)
+    return float_extreme("max", _of_float(ptr, val, "atomic_fmax"), val, sign_bit, sem, scope)
 
 
 def atomic_fmin(
     ptr: Pointer, val: Any, *, sign_bit: bool | None = None, sem: str | None = None, scope: str | None = None
 ) -> Float32:
     """The smaller of `val` and what `ptr` points at, by integer atomics; the old value. See float_extreme."""
-    return float_extreme("min", ptr, val, sign_bit, sem, scope)
+    return float_extreme("min", _of_float(ptr, val, "atomic_fmin"), val, sign_bit, sem, scope)
 
 
 def atomic_max_float32(ptr: Pointer, value: Any, *, positive_only: bool = True) -> Float32:
     """atomic_fmax under its older name; with `positive_only`, of values without a sign."""
-    return float_extreme("max", ptr, value, False if positive_only else None)
+    pointer = _of_float(ptr, value, "atomic_max_float32")
+    return float_extreme("max", pointer, value, False if positive_only else None)
+
+
+def _of_float(ptr: Any, value: Any, what: str) -> Pointer:
+    pointer = as_pointer(ptr, Float32)
+    if not isinstance(pointer, Pointer) or numeric(value) is None:
+        raise _no_pointer_and_number(ptr, value, what)
+    return pointer
 
 
 _PTX_TYPES = {
@@ -348,6 +357,7 @@ def red(
     if op in ("umin", "umax"):
         op, kind = op[1:], kind.replace("s", "u")
     number = numeric(val)
+    pointer = ptr if number is None else as_pointer(ptr, type(number))
     exists = (
         kind in ("b32", "b64")
         if op in _MIXED
@@ -355,7 +365,7 @@ def red(
         if op == "add"
         else op in ("min", "max") and kind in ("s32", "u32", "s64", "u64")
     )
-    if number is None or not isinstance(ptr, Pointer) or not exists:
+    if number is None or not isinstance(pointer, Pointer) or not exists:
         raise DSLUserCodeTypeError(
             f"no reduction `{op}` exists for {kind or dtype}",
             id="ATOMIC_TYPE",
@@ -365,4 +375,4 @@ def red(
         raise DSLUserCodeValueError(
             f"sem of red must be relaxed or release, got {shown(sem)}", fix='sem="relaxed", scope="gpu"'
         )
-    reduce(op, ptr, number.ir(), kind, sem, scope or "gpu")
+    reduce(op, pointer, number.ir(), kind, sem, scope or "gpu")

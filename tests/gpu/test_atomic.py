@@ -108,3 +108,33 @@ def test_the_type_of_the_value_decides():
     with pytest.warns(UserWarning, match="atomic_add of a Int64 in memory of Int32 works on 64 bits as Int64"):
         run(kernel, out)
     assert out.tolist() == [5, 7]
+
+
+def test_a_pointer_of_mlir_is_one_to_the_type_of_the_value():
+    """`llvm_ptr`, as libraries hand it to these functions."""
+
+    @cute.kernel
+    def kernel(floats: cute.Tensor, integers: cute.Tensor):
+        p, q, one = floats.iterator, integers.iterator, cutlass.Float32
+        arch.atomic_add((p + 0).llvm_ptr, one(1.5))
+        arch.atomic_fmax((p + 1).to_llvm_ptr(), one(3.5))
+        arch.atomic_fmin((p + 2).llvm_ptr, one(-3.5))
+        arch.red((p + 3).llvm_ptr, one(7.5), op="add", dtype="f32", sem="relaxed")
+        arch.store((p + 4).llvm_ptr, one(5.5))
+        floats[5] = arch.load((p + 4).llvm_ptr, cutlass.Float32)
+        arch.atomic_xor((q + 0).llvm_ptr, cutlass.Int32(6))
+        arch.atomic_cas((q + 1).llvm_ptr, cmp=cutlass.Int32(3), val=cutlass.Int32(9))
+
+    floats, integers = np.zeros(6, np.float32), np.full(2, 3, np.int32)
+    run(kernel, floats, integers, threads=1)
+    assert floats.tolist() == [1.5, 3.5, -3.5, 7.5, 5.5, 5.5] and integers.tolist() == [5, 9]
+
+
+@pytest.mark.parametrize("name", ["atomic_fmax", "atomic_max_float32"])
+def test_an_extreme_of_what_is_no_pointer(name):
+    @cute.kernel
+    def kernel(floats: cute.Tensor):
+        getattr(arch, name)(floats, cutlass.Float32(1))
+
+    with pytest.raises(Exception, match=f"{name} takes a pointer and a number, got Tensor"):
+        run(kernel, np.zeros(1, np.float32), threads=1)

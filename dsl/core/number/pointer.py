@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import re
 from typing import Any, ClassVar, NamedTuple
 
 from dsl.core.errors import DSLUserCodeAttributeError, DSLUserCodeTypeError, DSLUserCodeValueError
@@ -59,6 +60,9 @@ class SwizzleType(NamedTuple):
     num_bits: int = 0
     num_base: int = 4
     num_shift: int = 3
+
+
+_LLVM_POINTER = re.compile(r"!llvm\.ptr(?:<(\d+)>)?")
 
 
 class PointerType(str):
@@ -428,3 +432,10 @@ def from_address(dtype: type[Numeric], address, space: AddressSpace, alignment_b
     width = Int64 if space in (AddressSpace.generic, AddressSpace.gmem) else Int32
     value = mlir.result("llvm.inttoptr", mlir.ptr(space), width(number).ir())
     return Pointer(dtype, value, space, alignment_bytes)
+
+
+def as_pointer(value: Any, dtype: type[Numeric]) -> Any:
+    """An SSA value of type `!llvm.ptr<space>`, such as `llvm_ptr` gives, as a pointer to `dtype`; else `value`."""
+    if not isinstance(value, mlir.Value) or not (found := _LLVM_POINTER.fullmatch(str(value.type))):
+        return value
+    return Pointer(dtype, value, AddressSpace(int(found[1] or 0)))
