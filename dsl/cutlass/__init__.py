@@ -21,6 +21,7 @@ from dsl.cutlass import (
     torch,
     utils,
 )
+from dsl.cutlass.cuda_version import CUDA_VERSION, target_version
 from dsl.cutlass.grammar import (
     Constexpr,
     GridConstant,
@@ -44,6 +45,7 @@ from dsl.primitives.vector import Vector, full, full_like, print_nd_vector
 from dsl.tile.int_tuple import as_numeric
 
 __all__ = [
+    "CUDA_VERSION",
     "Array",
     "Constexpr",
     "DSLUserCodeError",
@@ -83,6 +85,7 @@ __all__ = [
     "range_dynamic",
     "register_jit_arg_adapter",
     "select_",
+    "target_version",
     "tensor_utils",
     "testing",
     "torch",

@@ -10,6 +10,8 @@ from typing import Any
 
 from dsl.core.errors import warn_not_portable
 from dsl.core.number.dtypes import Numeric
+from dsl.core.number.pointer import Pointer
+from dsl.gpu.dsmem import map_dsmem_ptr
 from dsl.tile.tensor import Tensor, make_rmem_tensor
 
 
@@ -19,12 +21,21 @@ def make_fragment(layout_or_shape: Any, dtype: type[Numeric]) -> Tensor:
     return make_rmem_tensor(layout_or_shape, dtype)
 
 
+def mapa(ptr: Pointer, cta_rank_in_cluster: Any = 0, *, loc: Any = None, ip: Any = None) -> Pointer:
+    """`map_dsmem_ptr`, by its earlier name."""
+    _warn("cute.arch.mapa", "cute.arch.map_dsmem_ptr")
+    return map_dsmem_ptr(ptr, cta_rank_in_cluster)
+
+
 ProxyKind = enum.StrEnum(
     "ProxyKind", {"alias": "alias", "async_": "async", "async_global": "async.global", "async_shared": "async.shared"}
 )
 SharedSpace = enum.StrEnum("SharedSpace", {"shared_cta": "cta", "shared_cluster": "cluster"})
 
-_FUNCTIONS = {"cutlass.cute": {"make_fragment": make_fragment}}
+_FUNCTIONS: dict[str, dict[str, Any]] = {
+    "cutlass.cute": {"make_fragment": make_fragment},
+    "cutlass.cute.arch": {"mapa": mapa},
+}
 # Each with what to write in its place.
 _ENUMERATIONS: dict[str, dict[str, tuple[Any, str]]] = {
     "cutlass.cute.arch": {

@@ -39,6 +39,11 @@ def store_async_dsmem(smem_ptr: Pointer, value: Any, mbar_ptr: Pointer, peer_cta
             fix="give one number, or a tuple of 2 or 4",
         )
     words = [Int32(each) for each in numbers]
+    store_words(_place(smem_ptr, peer_cta_rank), words, _place(mbar_ptr, peer_cta_rank))
+
+
+def store_words(place: Int32, words: list[Int32], barrier: Int32) -> None:
+    """Write one, two or four words in the cluster's shared memory; the mbarrier of that block counts their bytes."""
     vector = f".v{len(words)}" if len(words) > 1 else ""
     names = ", ".join(f"${2 + i}" for i in range(len(words)))
     ptx(
@@ -46,8 +51,8 @@ def store_async_dsmem(smem_ptr: Pointer, value: Any, mbar_ptr: Pointer, peer_cta
         f"[$0], {'{' + names + '}' if vector else names}, [$1];",
         None,
         ",".join("r" * (2 + len(words))),
-        _place(smem_ptr, peer_cta_rank),
-        _place(mbar_ptr, peer_cta_rank),
+        place,
+        barrier,
         *words,
     )
 

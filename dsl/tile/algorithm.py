@@ -25,6 +25,7 @@ from dsl.layout.coord import idx2crd
 from dsl.layout.int_tuple import divisor_of, flatten_to_tuple, text, wrap
 from dsl.tile.atom import CopyAtom, CopyG2SOp, VectorOp
 from dsl.tile.bulk import BulkAtom, copy_runs
+from dsl.tile.dsmem_copy import CopyDsmemStoreOp, signalling
 from dsl.tile.element_address import element_iterator, in_memory, kept_together, static_size
 from dsl.tile.matrix_copy import MatrixOp, copy_matrices, is_contiguous
 from dsl.tile.modes import group_modes
@@ -57,6 +58,9 @@ def copy(
         if isinstance(atom, TmaAtom):
             return copy_boxes(atom, src, dst, **of_tma)
         return copy_runs(atom, src, dst, **of_tma)
+    if isinstance(atom, CopyAtom) and isinstance(atom.op, CopyDsmemStoreOp):
+        op = signalling(atom.op, src, dst, of_tma.pop("mbar_ptr", None))
+        atom = CopyAtom(op, atom.value_type, atom.num_bits_per_copy)
     if of_tma:
         raise _unknown_parameter(next(iter(of_tma)))
     if not isinstance(atom, CopyAtom):

@@ -16,6 +16,7 @@ from dsl.cutlass import stand_ins as _stand_ins, unsupported as _unsupported, up
 from dsl.cutlass.base_dsl import arch, dsl
 from dsl.cutlass.base_dsl.arch import Arch
 from dsl.cutlass.base_dsl.dsl import BaseDSL, CuTeDSL
+from dsl.cutlass.cuda_version import DSLCudaVersion as _DSLCudaVersion
 from dsl.cutlass.grammar import dsl_user_op
 from dsl.cutlass.preprocessor import DSLPreprocessor as _DSLPreprocessor
 from dsl.exceptions import OutcomeError as DSLBaseError
@@ -53,7 +54,12 @@ def checkCudaErrors(result: tuple) -> Any:
 _OURS: dict[str, Any] = {name: globals()[name] for name in __all__}
 _OURS |= {"get_mlir_types": _author_protocols.get_mlir_types, "get_c_pointers": _author_protocols.get_c_pointers}
 _OURS |= {"JitArgument": _author_protocols.JitArgument, "DynamicExpression": _author_protocols.DynamicExpression}
-_OURS |= {"CuTeDSL": CuTeDSL, "DSLPreprocessor": _DSLPreprocessor, "checkCudaErrors": checkCudaErrors}
+_OURS |= {
+    "DSLCudaVersion": _DSLCudaVersion,
+    "CuTeDSL": CuTeDSL,
+    "DSLPreprocessor": _DSLPreprocessor,
+    "checkCudaErrors": checkCudaErrors,
+}
 
 
 def attribute(module: str, name: str) -> Any:

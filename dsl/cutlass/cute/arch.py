@@ -2,6 +2,7 @@
 
 from dsl.core.control_flow.callbacks import if_generate
 from dsl.core.number.operators import maximum as _maximum
+from dsl.cutlass.cuda_version import target_version
 from dsl.cutlass.cute import scalars as _scalars
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.gpu.bits import (
@@ -219,6 +220,7 @@ __all__ = [
     "sub_sat_int",
     "sync_threads",
     "sync_warp",
+    "target_version",
     "thread_idx",
     "total_smem_size",
     "vote_all_sync",

@@ -36,9 +36,13 @@ _OURS: dict[tuple[str, str], Callable] = {
     ("nvvm", "fmax"): _upstream_only.fmax,
     ("nvvm", "fmin"): _upstream_only.fmin,
     ("nvvm", "atomicrmw"): _upstream_only.atomicrmw,
+    ("nvvm", "red"): _upstream_only.red,
     ("nvvm", "AtomicOpKind"): _upstream_only.AtomicOpKind,
     ("nvvm", "MemOrderKind"): _upstream_only.MemOrderKind,
     ("nvvm", "MemScopeKind"): _upstream_only.MemScopeKind,
+    ("nvvm", "ReductionOp"): _upstream_only.ReductionOp,
+    ("nvvm", "ReductionType"): _upstream_only.ReductionType,
+    ("nvvm", "SharedSpace"): _upstream_only.SharedSpace,
 }
 
 

@@ -6,11 +6,12 @@ import enum
 import re
 from typing import Any
 
-from dsl.core.errors import DSLUserCodeValueError
+from dsl.core.errors import DSLUserCodeValueError, warn_not_portable
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import BFloat16, Float16, Float32, Float64, Int32, Int64, Numeric, Uint32, Uint64, numeric
 from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.gpu import atomic, math
+from dsl.primitives import memory
 
 
 class AtomicOpKind(enum.IntEnum):
@@ -29,6 +30,24 @@ class MemScopeKind(enum.IntEnum):
     """The threads that see a memory operation in order."""
 
     CTA, CLUSTER, GPU, SYS = range(4)
+
+
+class ReductionOp(enum.IntEnum):
+    """What a reduction in memory does."""
+
+    AND, OR, XOR, ADD, INC, DEC, MIN, MAX = range(8)
+
+
+class ReductionType(enum.IntEnum):
+    """What a reduction takes its operands for."""
+
+    B32, B64, U32, U64, S32, S64, F32, F64, F16, F16X2, BF16, BF16X2 = range(12)
+
+
+class SharedSpace(enum.IntEnum):
+    """Shared memory of this block, or of any in the cluster."""
+
+    shared_cta, shared_cluster = range(2)
 
 
 def fmax(a: Any, b: Any, *, c: Any = None, ftz=None, nan=None, abs=None, results=None, loc=None, ip=None) -> mlir.Value:
@@ -82,6 +101,37 @@ def atomicrmw(
     sem = None if mem_order is None else MemOrderKind(mem_order).name.lower()
     scope = None if syncscope is None else MemScopeKind(syncscope).name.lower()
     return atomic.update(name, _pointer(dtype, ptr), dtype(a), sem, scope).ir()
+
+
+def red(
+    op: ReductionOp,
+    type_: ReductionType,
+    a: Any,
+    b: Any,
+    *,
+    mem_order: MemOrderKind | None = None,
+    mem_scope: MemScopeKind | None = None,
+    shared_space: SharedSpace | None = None,
+    cache_hint: Any = None,
+    loc=None,
+    ip=None,
+) -> None:
+    """`*a = *a op b`, without the old value, in order `RELAXED` or `RELEASE`.  PTX ISA: red.
+
+    The kind of the pointer `a` says which memory it is. `shared_space` is of earlier releases, whose pointers to shared
+    memory may be of another block.
+    """
+    kind = ReductionType(type_).name.lower()
+    if mem_order is None:
+        raise DSLUserCodeValueError("nvvm.red needs an order", fix="mem_order=nvvm.MemOrderKind.RELAXED")
+    at = _pointer(Int32, a)
+    if shared_space is not None:
+        warn_not_portable("`shared_space` of nvvm.red is of earlier releases", fix="a pointer of map_dsmem_ptr")
+        if SharedSpace(shared_space) is SharedSpace.shared_cluster and at.space is AddressSpace.smem:
+            at = Pointer(Int32, at.toint().ir(), AddressSpace.dsmem)
+    scope = None if mem_scope is None else MemScopeKind(mem_scope).name.lower()
+    name, order = ReductionOp(op).name.lower(), MemOrderKind(mem_order).name.lower()
+    memory.red(name, kind, at, b, mem_order=order, mem_scope=scope, cache_hint=cache_hint)
 
 
 def _pointer(dtype: type[Numeric], address: Any) -> Pointer:

@@ -4,6 +4,7 @@ from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.tile.atom import CopyG2SOp, LoadCacheMode
 from dsl.tile.bulk import CopyBulkG2SOp, CopyBulkS2GOp, group_bulk_copy_modes
 from dsl.tile.constant import CopyOp
+from dsl.tile.dsmem_copy import CopyDsmemStoreOp
 from dsl.tile.tensor_map import (
     copy_tensormap,
     cp_fence_tma_desc_release,
@@ -30,6 +31,7 @@ __all__ = [
     "CopyBulkTensorTileG2SMulticastOp",
     "CopyBulkTensorTileG2SOp",
     "CopyBulkTensorTileS2GOp",
+    "CopyDsmemStoreOp",
     "CopyG2SOp",
     "CopyOp",
     "CopyReduceBulkTensorTileS2GOp",

@@ -1,4 +1,4 @@
-"""nvvm.atomicrmw, fmax and fmin, which MLIR's own bindings do not have."""
+"""nvvm.atomicrmw, red, fmax and fmin, which MLIR's own bindings do not have."""
 
 import numpy as np
 import pytest
@@ -52,6 +52,45 @@ def test_an_order_and_a_scope():
 def test_what_no_instruction_here_does_is_refused():
     with pytest.raises(DSLUserCodeError, match="nvvm.atomicrmw has no CAS here"):
         updated(KINDS.CAS, Int32(5), 1)
+
+
+OPS, TYPES, ORDERS = nvvm.ReductionOp, nvvm.ReductionType, nvvm.MemOrderKind
+
+
+def reduced(op, kind, value, before, **order):
+    """What nvvm.red of one thread leaves."""
+
+    @cute.kernel
+    def kernel(memory: cute.Tensor):
+        nvvm.red(op, kind, memory.iterator.llvm_ptr, value.ir_value(), **order)
+
+    @cute.jit
+    def host(memory: cute.Tensor):
+        kernel(memory).launch(grid=(1, 1, 1), block=(1, 1, 1))
+
+    memory = np.array([before], np.float32 if isinstance(value, Float32) else np.int32)
+    host(from_dlpack(memory))
+    return memory[0]
+
+
+@pytest.mark.parametrize(
+    "op, kind, value, before, after",
+    [
+        (OPS.ADD, TYPES.S32, Int32(5), -3, 2),
+        (OPS.MAX, TYPES.U32, Int32(-1), 7, -1),
+        (OPS.MAX, TYPES.S32, Int32(-1), 7, 7),
+        (OPS.ADD, TYPES.F32, Float32(0.5), 1.0, 1.5),
+    ],
+)
+def test_reductions(op, kind, value, before, after):
+    assert reduced(op, kind, value, before, mem_order=ORDERS.RELAXED, mem_scope=nvvm.MemScopeKind.GPU) == after
+
+
+def test_a_reduction_needs_an_order_that_red_has():
+    with pytest.raises(DSLUserCodeError, match="nvvm.red needs an order"):
+        reduced(OPS.ADD, TYPES.S32, Int32(5), 1)
+    with pytest.raises(DSLUserCodeError, match="mem_order of a reduction must be relaxed or release, got acquire"):
+        reduced(OPS.ADD, TYPES.S32, Int32(5), 1, mem_order=ORDERS.ACQUIRE)
 
 
 def test_nvidias_own_dialects_are_refused_by_name():
