@@ -37,6 +37,7 @@ def test_a_program_is_the_same_each_time_and_expects_what_is_not_all_one_number(
     assert any(len(np.unique(array)) > 1 for array in expected.values())
 
 
+@pytest.mark.slow
 def test_a_text_that_comes_twice_has_two_answers_and_is_one_program_of_a_run(tmp_path, monkeypatch):
     texts = [f"def expected():\n    return {{'out': [{number}]}}\n" for number in (1, 1, 2)]
     given = run.expected([run.write(text, tmp_path) for text in texts], tmp_path / "numpy")

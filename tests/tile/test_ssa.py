@@ -66,7 +66,7 @@ def indices(shape, strides) -> np.ndarray:
     return index
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     layout=layouts(),
     dtype=st.sampled_from(list(DTYPES)),

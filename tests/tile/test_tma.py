@@ -30,6 +30,7 @@ def test_layouts_and_values_are_upstreams(both):
     assert theirs.output.count("\n") == 80 and ours.output == theirs.output
 
 
+@pytest.mark.slow
 def test_pipelines_that_tma_fills_and_empties(both):
     ours, theirs = both(PROGRAM.with_name("tma_pipeline_program.py"))
     assert theirs.status == 0, theirs.errors

@@ -232,6 +232,7 @@ def test_standard_input_in_any_locale(tmp_path):
     assert "<stdin>:5:20: PHASE_DYNAMIC_INDEX\n    s = '\\u65e5" in done.stderr.decode()
 
 
+@pytest.mark.slow
 def test_without_standard_output_it_compiles_and_runs(tmp_path):
     (tmp_path / "author.py").write_text("""\
 import cutlass, cutlass.cute as cute

@@ -270,6 +270,7 @@ print(add(1))
 """
 
 
+@pytest.mark.slow
 def test_what_c_was_given():
     run = subprocess.run([sys.executable, "-c", C_PROGRAM], capture_output=True, text=True, timeout=60)
     assert run.stdout == "2\n"

@@ -47,6 +47,7 @@ def test_products(program, name, a_kind, b_kind, k, sign, seed):
     assert np.array_equal(out, sign * (a @ b.T))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_attention(program, seed):
     q, k, v = (numbers((64, 64), "f16", i) for i in range(3))

@@ -268,6 +268,7 @@ def test_a_folder_of_results_that_comes_again_is_named(project, results):
     assert {path: path.read_bytes() for path in (project / "repros").rglob("*.json*")} == kept
 
 
+@pytest.mark.slow
 def test_a_stand_in_that_says_so_validates_nothing(project, results, tmp_path):
     out = tmp_path / "out"
     shutil.copytree(results[0], out)

@@ -211,6 +211,7 @@ def nodes(browser):
     return [(node["role"]["value"], node.get("name", {}).get("value", "").strip()) for node in heard]
 
 
+@pytest.mark.slow
 def test_the_matrix_as_a_screen_reader_hears_it(opened):
     heard = nodes(opened())
     roles = [role for role, _ in heard]

@@ -322,6 +322,7 @@ print(len(through), len(record.launches), record.launches[-1])
         (719, "CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure (cuLaunchKernelEx)"),
     ],
 )
+@pytest.mark.slow
 def test_a_launch_by_machine_code_that_is_refused(on_gpu, code, text):
     said = on_gpu(
         PROGRAM

@@ -112,6 +112,7 @@ print(out.tolist())
 """
 
 
+@pytest.mark.slow
 def test_arrays_on_the_cpu_are_device_memory(both, program):
     runs = both(program(ARRAYS))
     assert runs[0].output == runs[1].output and runs[0].output.endswith("\n[4, 16, 28, 40, 52, 64, 76, 88]\n")
@@ -138,6 +139,7 @@ print(x.tolist())
 """
 
 
+@pytest.mark.slow
 def test_programs_of_one_name_are_told_apart(both, program):
     assert same(both, program(SAME_NAMES)) == "[12341, 12341, 12341, 12341]\n"
 
