@@ -112,6 +112,38 @@ def store(
     )
 
 
+def load_words(ptr: Pointer, modifiers: str, bits: int, word_bits: int = 32) -> list[mlir.Value]:
+    """What is at `ptr`: an integer of 8 or 16 bits, or one, two or four words of 32 or 64.
+
+    `modifiers` as PTX writes them. PTX ISA: a vector's elements are accesses of their own.
+    """
+    width = min(bits, word_bits)
+    count, carrier = bits // width, _CARRIERS[width]
+    results = ["=" + CONSTRAINTS[carrier]] * count
+    if count > 1:
+        names = ", ".join(f"${i}" for i in range(count))
+        text = f"ld{modifiers}.v{count}.b{width} {{{names}}}, [${count}];"
+        whole = raw_ptx(text, mlir.struct(*[carrier] * count), ",".join([*results, _letter(ptr)]), ptr.toint().ir())
+        return [mlir.field(whole, i, carrier) for i in range(count)]
+    text = f"ld{modifiers}.b{width} $0, [$1];"
+    value = raw_ptx(text, carrier, f"{results[0]},{_letter(ptr)}", ptr.toint().ir())
+    return [mlir.result("arith.trunci", mlir.i8, value) if width == 8 else value]
+
+
+def store_words(ptr: Pointer, modifiers: str, words: list[mlir.Value]) -> None:
+    """Write what load_words gives."""
+    if len(words) > 1:
+        names, letter = ", ".join(f"${1 + i}" for i in range(len(words))), CONSTRAINTS[words[0].type]
+        text = f"st{modifiers}.v{len(words)}.b{words[0].type.width} [$0], {{{names}}};"
+        ptx(text, None, ",".join([_letter(ptr), *letter * len(words)]), ptr.toint().ir(), *words)
+        return
+    bits = words[0].type.width
+    carrier = _CARRIERS[bits]
+    value = mlir.result("arith.extui", carrier, words[0]) if bits == 8 else words[0]
+    text = f"st{modifiers}.b{bits} [$0], $1;"
+    ptx(text, None, f"{_letter(ptr)},{CONSTRAINTS[carrier]}", ptr.toint().ir(), value)
+
+
 def _letter(ptr: Pointer) -> str:
     return "r" if ptr.space is AddressSpace.smem else "l"
 

@@ -50,6 +50,18 @@ class VectorOp(CopyOp, Constant):
         """Copy `count` contiguous elements."""
         raise NotImplementedError
 
+    def with_settings(self, settings: dict[str, Any]) -> VectorOp:
+        """The operation with what an atom says of its accesses to memory."""
+        raise _no_setting(self, next(iter(settings)))
+
+
+def _no_setting(op: Any, name: str) -> DSLUserCodeTypeError:
+    return DSLUserCodeTypeError(
+        f"an atom of {type(op).__name__} has no parameter `{name}`",
+        id="CALL_UNEXPECTED_KWARG",
+        fix="CopyG2ROp, CopyR2GOp, CopyS2ROp and CopyR2SOp say how memory is accessed",
+    )
+
 
 @dataclass(frozen=True)
 class CopyUniversalOp(VectorOp):
@@ -144,8 +156,10 @@ class CopyAtom(Constant):
         return [f"  {name + ':':<{width}}{value}" for name, value in rows]
 
 
-def make_copy_atom(op: Any, copy_internal_type: type[Numeric], *, num_bits_per_copy: int = 0) -> CopyAtom:
-    """A copy atom; without `num_bits_per_copy` it moves one element."""
+def make_copy_atom(
+    op: Any, copy_internal_type: type[Numeric], *, num_bits_per_copy: int = 0, **settings: Any
+) -> CopyAtom:
+    """A copy atom; without `num_bits_per_copy` it moves one element. `settings`: of memory_copy's operations."""
     if not isinstance(op, (VectorOp, MatrixOp)) and not hasattr(op, "atom_of"):
         raise DSLUserCodeTypeError(
             f"a copy atom takes a copy operation, got {shown(op)}",
@@ -159,6 +173,10 @@ def make_copy_atom(op: Any, copy_internal_type: type[Numeric], *, num_bits_per_c
         raise DSLUserCodeTypeError(
             "num_bits_per_copy must be known while compiling, got a dynamic value", fix="pass it as cutlass.Constexpr"
         )
+    if settings:
+        if not isinstance(op, VectorOp):
+            raise _no_setting(op, next(iter(settings)))
+        op = op.with_settings(settings)
     if hasattr(op, "atom_of"):
         return op.atom_of(copy_internal_type, num_bits_per_copy)
     bits = op.bits(num_bits_per_copy, copy_internal_type)

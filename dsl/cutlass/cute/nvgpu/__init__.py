@@ -5,14 +5,32 @@ from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.gpu.access import CacheEvictionPriority
 from dsl.tile.atom import CopyUniversalOp, LoadCacheMode
 from dsl.tile.major import OperandMajorMode
+from dsl.tile.memory_copy import (
+    CopyG2ROp,
+    CopyR2GOp,
+    CopyR2SOp,
+    CopyS2ROp,
+    L2PrefetchSize,
+    MemoryOrder,
+    MemoryScope,
+    SharedSpace,
+)
 from dsl.tile.mma import MmaUniversalOp
 
 __all__ = [
     "CacheEvictionPriority",
+    "CopyG2ROp",
+    "CopyR2GOp",
+    "CopyR2SOp",
+    "CopyS2ROp",
     "CopyUniversalOp",
+    "L2PrefetchSize",
     "LoadCacheMode",
+    "MemoryOrder",
+    "MemoryScope",
     "MmaUniversalOp",
     "OperandMajorMode",
+    "SharedSpace",
     "cpasync",
     "warp",
     "warpgroup",
