@@ -145,7 +145,12 @@ class StaticPersistentTileScheduler(Carried):
 
     def get_current_work(self) -> WorkTileInfo:
         """The tile that this block is at."""
-        cluster = self.params.cluster_at(self._current_work_linear_idx)
+        return self._get_current_work_for_linear_idx(self._current_work_linear_idx)
+
+    def _get_current_work_for_linear_idx(self, current_work_linear_idx: Any) -> WorkTileInfo:
+        """The tile of this block where its cluster is at that one of all; kernels with a schedule of their own ask it."""
+        index = Int32(current_work_linear_idx)
+        cluster = self.params.cluster_at(index)
         tile = (
             *(
                 at * extent + own
@@ -153,8 +158,8 @@ class StaticPersistentTileScheduler(Carried):
             ),
             cluster[2],
         )
-        valid = Boolean(self._current_work_linear_idx < lay.size(self.params.problem_layout_ncluster_mnl))
-        return WorkTileInfo(tuple(Int32(index) for index in tile), valid)
+        valid = Boolean(index < lay.size(self.params.problem_layout_ncluster_mnl))
+        return WorkTileInfo(tuple(Int32(part) for part in tile), valid)
 
     initial_work_tile_info = get_current_work
 

@@ -25,6 +25,21 @@ def kernel(params: utils.PersistentTileSchedulerParams, out: cute.Tensor):
         work = scheduler.get_current_work()
 
 
+@cute.kernel
+def any_order(params: utils.PersistentTileSchedulerParams, out: cute.Tensor):
+    scheduler = utils.StaticPersistentTileScheduler.create(params, cute.arch.block_idx(), cute.arch.grid_dim())
+    for i in cutlass.range(out.shape[0]):
+        work = scheduler._get_current_work_for_linear_idx(out.shape[0] - 1 - i)
+        out[i, 0], out[i, 1], out[i, 2] = work.tile_idx
+        out[i, 3] = cutlass.Int32(work.is_valid_tile)
+
+
+@cute.jit
+def backwards(out: cute.Tensor):
+    params = utils.PersistentTileSchedulerParams((3, 2, 2), (1, 1, 1))
+    any_order(params, out).launch(grid=(1, 1, 1), block=(1, 1, 1))
+
+
 @cute.jit
 def static(
     out: cute.Tensor, shape: cutlass.Constexpr, cluster: cutlass.Constexpr, most: cutlass.Int32, more: cutlass.Constexpr
@@ -64,6 +79,9 @@ for shape, cluster, most, more in (
 ):
     show(static, shape, cluster, most, more)
 show(dynamic, 5, 4, 2, 3)
+tiles = torch.zeros(14, 4, dtype=torch.int32).cuda()
+backwards(from_dlpack(tiles))
+print(tiles.tolist())
 info = utils.HardwareInfo()
 print(info.get_device_multiprocessor_count(), info.get_l2_cache_size_in_bytes())
 print([info.get_max_active_clusters(size) for size in (1, 2, 4, 8)])

@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).with_name("scheduler_program.py")
 def test_tiles_are_upstreams(both):
     ours, theirs = both(PROGRAM)
     assert theirs.status == 0, theirs.errors
-    assert theirs.output.count("\n") == 86 and ours.output == theirs.output
+    assert theirs.output.count("\n") == 87 and ours.output == theirs.output
 
 
 def test_the_layout_of_clusters_goes_along_m_and_the_scheduler_its_way():
