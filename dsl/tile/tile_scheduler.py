@@ -148,7 +148,7 @@ class StaticPersistentTileScheduler(Carried):
         return self._get_current_work_for_linear_idx(self._current_work_linear_idx)
 
     def _get_current_work_for_linear_idx(self, current_work_linear_idx: Any) -> WorkTileInfo:
-        """The tile of this block where its cluster is at that one of all; kernels with a schedule of their own ask it."""
+        """This block's tile where its cluster is at that one of all, which kernels with a schedule of their own ask."""
         index = Int32(current_work_linear_idx)
         cluster = self.params.cluster_at(index)
         tile = (

@@ -1,4 +1,4 @@
-"""Floating point: f32, f64, f16, bf16 and their packed pairs. PTX ISA 9.7.3, 9.7.4.
+"""Floating point: f32, f64, f16, bf16 and their packed pairs. PTX ISA 9.7.3 to 9.7.5.
 
 f16 and bf16 are computed wider and rounded once (innocuous: 24 >= 2*11+2 bits; fma goes through f64 rounded to odd).
 A NaN result of f32, f16 and bf16 is the canonical 0x7fffffff or 0x7fff; f64 keeps its payload.
@@ -201,6 +201,23 @@ def arithmetic(operation: str):
             body, instr, kind, instr.operands[1:], lambda bits, each: _element(body, instr, operation, bits, each)
         )
         body.takes_any_nan = False
+
+    return emit
+
+
+def mixed(operation: str):
+    """add, sub, fma of an f32 with f16 or bf16 operands, which are exact in f32."""
+
+    def emit(body, instr):
+        kind = type_of(instr)
+        if [m for m in instr.mods if m in TYPE_BITS] != ["f32", kind]:
+            raise body.refuse(instr, "its types are none of .f32.f16 and .f32.bf16")
+        *small, last = instr.operands[1:]
+        values = [*(read_wide(body, operand, kind) for operand in small), read_wide(body, last, "f32")]
+        value = calculate(body, instr, operation, values, "f32")
+        if "sat" in instr.mods:
+            value = saturate(body, value)
+        body.write(instr.operands[0], narrow(body, value, "f32"), 32)
 
     return emit
 

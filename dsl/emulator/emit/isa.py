@@ -91,7 +91,7 @@ _row("addc", "9.7.2.2", "u32 s32 u64 s64 cc", integer.with_carry("add"))
 _row("subc", "9.7.2.4", "u32 s32 u64 s64 cc", integer.with_carry("sub"))
 _row("madc", "9.7.2.6", "u32 s32 u64 s64 lo hi cc", integer.madc)
 
-# ** floating point, 9.7.3; half precision, 9.7.4
+# ** floating point, 9.7.3; half precision, 9.7.4; mixed precision, 9.7.5
 _row("testp", "9.7.3.1", "f32 f64 finite infinite number notanumber normal subnormal", floating.test_class)
 _row("copysign", "9.7.3.2", "f32 f64", floating.copy_sign)
 for _opcode, _operation, _section in (("add", "fadd", 3), ("sub", "fsub", 4), ("mul", "fmul", 5)):
@@ -99,6 +99,8 @@ for _opcode, _operation, _section in (("add", "fadd", 3), ("sub", "fsub", 4), ("
     _row(_opcode, f"9.7.4.{_section - 2}", f"{HALF} rn ftz sat", floating.arithmetic(_operation))
 _row("fma mad", "9.7.3.6", f"f32 f64 f32x2 {ROUND} ftz sat", floating.arithmetic("fma"))
 _row("fma", "9.7.4.4", f"{HALF} rn ftz sat relu", floating.arithmetic("fma"))
+for _opcode, _operation, _section in (("add", "fadd", 1), ("sub", "fsub", 2), ("fma", "fma", 3)):
+    _row(_opcode, f"9.7.5.{_section}", f"f32 f16 bf16 {ROUND} sat", floating.mixed(_operation))
 _row("div", "9.7.3.8", f"f32 f64 {ROUND} approx full ftz", floating.divide)
 _row("abs", "9.7.3.9", f"f32 f64 {HALF} ftz", floating.sign("abs"))
 _row("neg", "9.7.3.10", f"f32 f64 {HALF} ftz", floating.sign("neg"))

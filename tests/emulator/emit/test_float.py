@@ -1,4 +1,4 @@
-"""Floating-point instructions against exact rationals rounded by a 20-line oracle. PTX ISA 9.7.3, 9.7.4.
+"""Floating-point instructions against exact rationals rounded by a 20-line oracle. PTX ISA 9.7.3 to 9.7.5.
 
 Modules tested here: dsl/emulator/runtime/rounding.py.
 """
@@ -142,6 +142,28 @@ def test_ieee_operations(machine, name, operation, mode, kind):
     got = machine.each(f"{name} %d, {operands};", *arrays, out=arrays[0].dtype)
     rows = [[int(v) for v in row] for row in zip(*arrays)]
     same(got, [exact(operation, [decode(p, kind) for p in row], row, kind, mode) for row in rows], kind)
+
+
+@pytest.mark.parametrize("name", ["add.f32", "sub.rz.f32", "fma.rn.f32", "fma.rm.f32"])
+@pytest.mark.parametrize("small", ["f16", "bf16"])
+def test_mixed_precision(machine, name, small):
+    """PTX ISA 9.7.5: the f16 or bf16 operands are exact in f32, and the last one is f32."""
+    operation, mode = name.split(".")[0], name.split(".")[1] if name.count(".") == 2 else "rn"
+    smalls = [patterns(small, seed) for seed in range(2 if operation == "fma" else 1)]
+    wide = [np.array([as_f32(int(p), small) for p in array], np.uint32) for array in smalls]
+    last = patterns("f32", 7)
+    last[::7] = wide[0][::7] ^ np.uint32(1 << 31)
+    operands = ", ".join(f"%{c}" for c in "abc"[: len(smalls) + 1])
+    got = machine.each(f"{name}.{small} %d, {operands};", *smalls, last, out=np.uint32)
+    rows = [[int(v) for v in row] for row in zip(*wide, last)]
+    same(got, [exact(operation, [decode(p, "f32") for p in row], row, "f32", mode) for row in rows], "f32")
+
+
+def as_f32(pattern: int, kind: str) -> int:
+    value, negative = decode(pattern, kind), pattern >> 15
+    if value != value or abs(value) == math.inf:
+        return 0x7FC00000 if value != value else 0x7F800000 | negative << 31
+    return encode(value, "f32", "rn", bool(negative))
 
 
 def exact_root(pattern: int, kind: str, mode: str):
