@@ -4,7 +4,7 @@ from dsl.core.diagnosis.author_traceback import stripped as _stripped
 from dsl.cutlass import block as _block, memory as _memory, tensor_utils as _tensor_utils
 from dsl.cutlass.cute.viz import print_latex, print_latex_tv
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.cutlass.utils import hopper_helpers, hopper_helpers as sm90, tensor_helpers
+from dsl.cutlass.utils import distributed, hopper_helpers, hopper_helpers as sm90, tensor_helpers
 from dsl.launch.argument.float8_tensors import create_cute_tensor_for_fp8, is_fp8_dtype
 from dsl.launch.hardware_info import HardwareInfo
 from dsl.tile.grouped_scheduler import (
@@ -43,6 +43,7 @@ __all__ = [
     "compute_tile_shape_or_override",
     "create_cute_tensor_for_fp8",
     "create_initial_search_state",
+    "distributed",
     "get_smem_capacity_in_bytes",
     "hopper_helpers",
     "is_fp8_dtype",
