@@ -133,6 +133,26 @@ close(x, normed(total), 1e-2)
 close(residual, total, 1e-2)
 """
 
+TOP_K = """
+sys.path.insert(0, sys.argv[1] + "/flashinfer/topk_varlen")  # without what else the package imports
+import cuda.bindings.driver as driver, cutlass, cutlass.cute as cute
+from cutlass.cute.runtime import from_dlpack
+from kernels.radix_topk import STATE_SIZE, SinglePassMultiCTARadixTopKKernel
+
+count, stream = 64, driver.CUstream(0)
+for dtype, known in ((cutlass.Float32, torch.float32), (cutlass.Float16, torch.float16)):
+    x, lengths = torch.randn(2, 2048, device="cuda").to(known), torch.tensor([2048, 1500], dtype=torch.int32)
+    states, places = (torch.zeros(2, n, dtype=torch.int32, device="cuda") for n in (STATE_SIZE, count))
+    values = torch.zeros(2, count, dtype=known, device="cuda")
+    kernel = SinglePassMultiCTARadixTopKKernel(dtype, 1024, count, ctas_per_group=2, num_sms=4)
+    tensors = [from_dlpack(t, assumed_align=32) for t in (x, states, lengths.cuda(), places, values)]
+    cute.compile(kernel, *tensors, stream)(*tensors, stream)
+    for row, length in enumerate(lengths.tolist()):
+        wanted = torch.topk(x[row, :length].float(), count).values.sort().values
+        for got in (values[row], x[row][places[row].long()]):
+            assert torch.equal(got.float().sort().values, wanted)
+"""
+
 PROGRAMS: dict[str, tuple[str, dict[str, str]]] = {
     "flash_attn forward": (f"{FLASH}attention(64, 64, 2, 2, 64, False, False)", SM80),
     "flash_attn forward, causal": (f"{FLASH}attention(100, 130, 2, 2, 64, True, False)", SM80),
@@ -195,6 +215,7 @@ PROGRAMS: dict[str, tuple[str, dict[str, str]]] = {
     ),
     "cute-dsl puzzles": (PUZZLES, {}),
     "flashinfer norms": (FLASHINFER, {}),
+    "flashinfer top-k": (TOP_K, {}),
     "Cute-Snippets softmax and rmsnorm": (SNIPPETS, {}),
 }
 
