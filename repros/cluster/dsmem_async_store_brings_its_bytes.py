@@ -4,7 +4,7 @@
 # [tool.repro]
 # arch = "sm_90"
 # params = { words = [1, 2, 4] }
-# nvidia = { "<4.4" = { xfail = "store_async_dsmem is not there yet" } }
+# nvidia = { "<4.6" = { xfail = "store_async_dsmem is not there yet" } }
 # ///
 """st.async writes 4, 8 or 16 bytes into another block and completes so many bytes of a phase of its mbarrier there.
 Source: PTX ISA, st.async (.mbarrier::complete_tx::bytes).

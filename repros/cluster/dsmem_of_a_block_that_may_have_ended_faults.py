@@ -4,7 +4,7 @@
 # [tool.repro]
 # arch = "sm_90"
 # outcome = "fault"
-# nvidia = { "<4.4" = { xfail = "map_dsmem_ptr is not there yet" } }
+# nvidia = { "<4.5" = { xfail = "map_dsmem_ptr is not there yet" }, "==4.5.*" = { xfail = "means the own block" } }
 # ///
 """A block that reads another's shared memory as its last act has nothing that keeps the other one alive: a fault.
 Source: PTX ISA, shared state space; CUDA programming guide, distributed shared memory.

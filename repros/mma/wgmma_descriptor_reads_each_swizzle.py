@@ -4,7 +4,7 @@
 # [tool.repro]
 # arch = "sm_90a"
 # params = { kind = ["INTER", "SW32", "SW64", "SW128"] }
-# nvidia = { "<4.4" = { xfail = "OperandMajorMode is not there yet" } }
+# nvidia = { "<4.5" = { xfail = "OperandMajorMode is not there yet" }, "==4.5.*" = { xfail = "refuses n = 8" } }
 # ///
 """A matrix descriptor's swizzle xors bits 7 and up of the address into the 16-byte chunk: 0, 1, 2 or 3 bits of it.
 Source: PTX ISA, Asynchronous Warpgroup Level Matrix Shared Memory Layout (core matrices, swizzling modes).

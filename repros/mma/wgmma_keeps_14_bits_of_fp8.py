@@ -4,7 +4,7 @@
 # [tool.repro]
 # arch = "sm_90a"
 # evidence = "published:deepseek2024"
-# nvidia = { "<4.4" = { xfail = "OperandMajorMode is not there yet" } }
+# nvidia = { "<4.5" = { xfail = "OperandMajorMode is not there yet" }, "==4.5.*" = { xfail = "refuses n = 8" } }
 # ///
 """A wgmma of 8-bit floats keeps 14 bits of each product beside the largest, though it accumulates in f32.
 Source: DeepSeek-V3 technical report, section on the precision of accumulation (H800); Xie et al. 2025 say 13 fraction

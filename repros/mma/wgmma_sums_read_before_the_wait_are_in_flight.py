@@ -4,7 +4,7 @@
 # [tool.repro]
 # arch = "sm_90a"
 # outcome = "race"
-# nvidia = { "<4.4" = { xfail = "OperandMajorMode is not there yet" } }
+# nvidia = { "<4.5" = { xfail = "OperandMajorMode is not there yet" }, "==4.5.*" = { xfail = "refuses n = 8" } }
 # ///
 """The sums of a wgmma read before wgmma.wait_group are in flight: the read is a mistake that is found.
 Source: PTX ISA, wgmma.mma_async (accessing the registers before wait_group is undefined).

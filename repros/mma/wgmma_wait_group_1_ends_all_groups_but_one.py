@@ -3,7 +3,7 @@
 # dependencies = ["nvidia-cutlass-dsl", "torch", "numpy"]
 # [tool.repro]
 # arch = "sm_90a"
-# nvidia = { "<4.4" = { xfail = "OperandMajorMode is not there yet" } }
+# nvidia = { "<4.5" = { xfail = "OperandMajorMode is not there yet" }, "==4.5.*" = { xfail = "refuses n = 8" } }
 # ///
 """wait_group(1) waits for all groups but the youngest: the sums of the older one may be read while that one runs.
 Source: PTX ISA, wgmma.wait_group (at most N pending; groups complete in order).

@@ -4,7 +4,7 @@
 # [tool.repro]
 # arch = "sm_90a"
 # outcome = "race"
-# nvidia = { "<4.4" = { xfail = "OperandMajorMode is not there yet" } }
+# nvidia = { "<4.5" = { xfail = "OperandMajorMode is not there yet" }, "==4.5.*" = { xfail = "refuses n = 8" } }
 # ///
 """A wgmma that adds to registers that the thread wrote, with no wgmma.fence behind the writes, is found to be wrong.
 Source: PTX ISA, wgmma.fence (it must order register accesses before the first wgmma.mma_async).

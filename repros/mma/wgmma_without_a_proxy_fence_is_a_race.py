@@ -4,7 +4,7 @@
 # [tool.repro]
 # arch = "sm_90a"
 # outcome = "race"
-# nvidia = { "<4.4" = { xfail = "OperandMajorMode is not there yet" } }
+# nvidia = { "<4.5" = { xfail = "OperandMajorMode is not there yet" }, "==4.5.*" = { xfail = "refuses n = 8" } }
 # ///
 """wgmma reads shared memory through the async proxy: ordinary stores and a barrier, with no proxy fence, are a race.
 Source: PTX ISA, wgmma.mma_async (async proxy); fence.proxy.async.
