@@ -101,15 +101,17 @@ def _predicates(atom: CopyAtom, pred: Tensor, src: Tensor) -> Predicates:
 def _vector_copy(atom: CopyAtom, src: Tensor, dst: Tensor, predicates: Any) -> Callable[[Any], None]:
     """What copies the vectors at an index of the rest."""
     src, dst = map(vectors_and_rest, (src, dst))
+    op = atom.op
+    assert isinstance(op, VectorOp)
 
     def at(rest: Any) -> None:
         for first in range(0, lay.size(src.shape[0]), atom.count):
             start, end = element_iterator(src, (first, rest)), element_iterator(dst, (first, rest))
             if predicates is None:
-                atom.op.move(start, end, atom.count)
+                op.move(start, end, atom.count)
             else:
-                met = predicates.at((first, rest), isinstance(atom.op, CopyG2SOp))
-                move_if(atom.op, atom.count, met, start, end)
+                met = predicates.at((first, rest), isinstance(op, CopyG2SOp))
+                move_if(op, atom.count, met, start, end)
 
     return at
 

@@ -123,7 +123,7 @@ class MemoryCopy(CopyUniversalOp):
                 fix="leave one out",
             )
         behind += _PRIORITIES[given.get("l1c_evict_priority", CacheEvictionPriority.EVICT_NORMAL)]
-        behind += _SIZES.get(given.get("l2_prefetch_size"), "")
+        behind += _SIZES.get(given.get("l2_prefetch_size", L2PrefetchSize.NONE), "")
         before = ".volatile" if order is MemoryOrder.VOLATILE else ""
         if order in self.orders:
             before = f".{order.name.lower()}.{given.get('memory_scope', MemoryScope.CTA).name.lower()}"
