@@ -153,6 +153,40 @@ for dtype, known in ((cutlass.Float32, torch.float32), (cutlass.Float16, torch.f
             assert torch.equal(got.float().sort().values, wanted)
 """
 
+CULA = """
+for name in ("", ".ops"):  # without what else the package imports
+    package = sys.modules["cula" + name] = types.ModuleType("cula" + name)
+    package.__path__ = [sys.argv[1] + "/cula" + name.replace(".", "/")]
+sys.modules["cula.utils"] = types.SimpleNamespace(USE_FAST_MATH=True)
+from cula.ops.la_decode import linear_attention_decode
+
+batch, heads, width = 2, 2, 128
+q, k, v = (torch.randn(batch, heads, width).bfloat16() for _ in "qkv")
+state, decay = torch.randn(batch, heads, width, width) * 0.01, torch.rand(heads)
+moved = state.transpose(-1, -2).contiguous().reshape(batch * heads, width, width).cuda()
+out = torch.zeros(batch, heads, width, device="cuda").bfloat16()
+offsets = torch.arange(batch, device="cuda").int()
+inputs = (x.cuda() for x in (q, k, v))
+linear_attention_decode(*inputs, moved, out, 0.1, 0, 0, 0, 0, 0, offsets, decay.cuda(), width, width, width)
+Q, K, V, S, D = (x.double() for x in (q, k, v, state, decay))
+S = S * torch.exp(-D).view(1, heads, 1, 1) + K[..., None] * V[..., None, :]
+close(out, torch.einsum("bhk,bhkv->bhv", Q * 0.1, S), 5e-2)
+close(moved.reshape(S.shape).transpose(-1, -2), S, 1e-5)
+"""
+SOFTMAX = """
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/softmax"]
+from softmax_bwd import softmax_bwd_builder
+from softmax_fwd import softmax_fwd_builder
+
+for shape in ((4, 100), (3, 2048)):
+    x, gradient = (torch.randn(shape, device="cuda") for _ in "xg")
+    X = twin(x)
+    out, expected = softmax_fwd_builder(x)(x), X.softmax(-1)
+    expected.backward(gradient.cpu().double())
+    close(out, expected, 1e-6)
+    close(softmax_bwd_builder(out, gradient)(out, gradient), X.grad, 1e-6)
+"""
+
 PROGRAMS: dict[str, tuple[str, dict[str, str]]] = {
     "flash_attn forward": (f"{FLASH}attention(64, 64, 2, 2, 64, False, False)", SM80),
     "flash_attn forward, causal": (f"{FLASH}attention(100, 130, 2, 2, 64, True, False)", SM80),
@@ -217,6 +251,8 @@ PROGRAMS: dict[str, tuple[str, dict[str, str]]] = {
     "flashinfer norms": (FLASHINFER, {}),
     "flashinfer top-k": (TOP_K, {}),
     "Cute-Snippets softmax and rmsnorm": (SNIPPETS, {}),
+    "cuLA decoding by linear attention": (CULA, {}),
+    "cute-kernels softmax, forward and backward": (SOFTMAX, {}),
 }
 
 # The folder of each repository by which its checkout is known.
@@ -228,6 +264,8 @@ REPOSITORIES = {
     "cute-dsl": "problems/p00",  # kaakkkaaaa/cute-dsl
     "flashinfer": "flashinfer/norm/kernels",  # flashinfer-ai/flashinfer
     "Cute-Snippets": "htile",  # KuangjuX/Cute-Snippets
+    "cuLA": "cula/ops",  # inclusionAI/cuLA
+    "cute-kernels": "softmax",  # minoya1220/cute-kernels
 }
 
 
