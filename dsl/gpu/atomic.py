@@ -343,7 +343,7 @@ _PTX_TYPES = {
     "Float16": "f16",
     "BFloat16": "bf16",
 }
-_FLOATS, _MIXED = ("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"), {"and", "or", "xor"}
+_FLOATS, _MIXED = ("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"), ("and", "or", "xor")
 
 
 def red(
@@ -367,7 +367,7 @@ def red(
     )
     if number is None or not isinstance(pointer, Pointer) or not exists:
         raise DSLUserCodeTypeError(
-            f"no reduction `{op}` exists for {kind or dtype}",
+            f"no reduction {shown(op)} exists for {kind or shown(dtype)}",
             id="ATOMIC_TYPE",
             fix='and, or, xor of "b32" and "b64"; min, max of "s32" to "u64"; add of "s32", "u32", "u64" and floats',
         )

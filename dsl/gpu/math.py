@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.number.dtypes import BFloat16, Float16, Float32, Int32, Numeric
+from dsl.core.phrase import shown
 from dsl.gpu import inline
 from dsl.gpu.inline import intrinsic
 
@@ -10,6 +12,9 @@ _LOG2_E = 1.4426950408889634
 
 
 def _extreme(name: str, a, b, abs: bool, nan: bool, ftz: bool) -> Float32:
+    for what, flag in (("abs", abs), ("nan", nan), ("ftz", ftz)):
+        if not isinstance(flag, int) or flag not in (0, 1):
+            raise DSLUserCodeTypeError(f"{what} of {name} must be True or False, got {shown(flag)}", fix=f"{what}=True")
     modifiers = "ftz." * ftz + "nan." * nan + "xorsign.abs." * abs
     return intrinsic(f"nvvm.{name}.{modifiers}f", Float32, Float32(a), Float32(b))
 

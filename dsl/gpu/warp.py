@@ -102,6 +102,8 @@ def warp_reduction(val, op: Callable, threads_in_group: int = 32):
             f"threads_in_group must be 1, 2, 4, 8, 16 or 32, got {shown(threads_in_group)}",
             fix="threads_in_group=32 takes the whole warp",
         )
+    number = numeric(val)
+    val = val if number is None else number
     offset = threads_in_group // 2
     while offset:
         val = op(val, shuffle_sync_bfly(val, offset))

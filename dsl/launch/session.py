@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
+from dsl.core.phrase import shown
 from dsl.launch.devices.choice import choose
 from dsl.launch.devices.protocol import Device
 from dsl.lower.ptx_identity import ptx_sha256
@@ -211,7 +212,9 @@ class CUstream(int):
 def initialize_cuda_context(device_id: int = 0, flags: int = 0) -> None:
     """Choose the device, where none is chosen yet. There is one: `device_id` 0."""
     if device_id != 0:
-        raise DSLUserCodeError(f"device_id must be 0, got {device_id}: there is one device here", fix="device_id=0")
+        raise DSLUserCodeError(
+            f"device_id must be 0, got {shown(device_id)}: there is one device here", fix="device_id=0"
+        )
     current()
 
 

@@ -6,6 +6,7 @@ static 0 or 1 and a sum with a static 0 build nothing, so a dynamic leaf passes 
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
@@ -92,7 +93,7 @@ def divisor_of(leaf: Any) -> int:
 def assume(src: Any, divby: int = 1) -> Any:
     """`src`, known to be a multiple of `divby`. Raises LayoutError where `src` is static and is not."""
     if not isinstance(divby, int) or divby < 1:
-        raise LayoutError(f"divby of assume must be a positive integer, got {divby!r}", fix="for example divby=8")
+        raise LayoutError(f"divby of assume must be a positive integer, got {text(divby)}", fix="for example divby=8")
     if isinstance(src, int):
         if src % divby:
             raise LayoutError(f"assume: {src} is not a multiple of {divby}", fix="assume a divisor of it")
@@ -152,6 +153,8 @@ def text(x: Any) -> str:
         return "_"
     if isinstance(x, (int, ScaledBasis)):
         return str(x)
+    if isinstance(x, (type, types.FunctionType, types.ModuleType)):
+        return x.__name__.removeprefix("dsl.")
     if isinstance(x, NO_INTEGERS):
         return repr(x)
     facts = " ".join(["i64"] * (getattr(x, "width", 32) == 64) + [f"div={divisor_of(x)}"] * (divisor_of(x) > 1))
@@ -159,7 +162,10 @@ def text(x: Any) -> str:
 
 
 # what is neither an integer nor a dynamic value
-NO_INTEGERS = (type(None), float, str, bytes, list, dict, set)
+NO_INTEGERS = (
+    *(type(None), float, str, bytes, list, dict, set, type),
+    *(types.EllipsisType, types.FunctionType, types.ModuleType),
+)
 
 
 # --- basis elements: strides whose index is a coordinate, so that a layout can compute where an element is ----------
@@ -175,7 +181,7 @@ class ScaledBasis:
         self.mode = (mode,) if isinstance(mode, int) else tuple(mode)
         if isinstance(value, NO_INTEGERS) or not all(isinstance(m, int) for m in self.mode):
             raise LayoutError(
-                f"ScaledBasis({value!r}, {mode!r}): the value is an integer and the mode a list of them",
+                f"ScaledBasis({text(value)}, {text(mode)}): the value is an integer and the mode a list of them",
                 fix="for example ScaledBasis(3, [0, 1])",
             )
 
@@ -398,7 +404,15 @@ def prefix_product(shape: IntTuple, init: Any = 1) -> IntTuple:
     return tuple(strides)
 
 
+def _require_integers(function: str, a: Any, b: Any) -> None:
+    if any(isinstance(each, NO_INTEGERS) or hasattr(each, "shape") for each in (a, b)):
+        raise LayoutError(
+            f"{function}: {text(a)} and {text(b)} are not both integers", fix="give integers, or tuples of them"
+        )
+
+
 def _one_way(a: Any, b: Any) -> Any:
+    _require_integers("shape_div", a, b)
     if isinstance(a, int) and isinstance(b, int):
         if b == 0 or (a % b and b % a):
             raise LayoutError(
@@ -438,10 +452,7 @@ def ceil_div(a: IntTuple, b: IntTuple) -> IntTuple:
         return tuple(map(ceil_div, a, b)) + a[len(b) :]
     if b is None:
         return a
-    if isinstance(a, NO_INTEGERS) or isinstance(b, NO_INTEGERS):
-        raise LayoutError(
-            f"ceil_div: {text(a)} and {text(b)} are not both integers", fix="give integers, or tuples of them"
-        )
+    _require_integers("ceil_div", a, b)
     a = product(a) if isinstance(a, tuple) else a
     return a if is_constant(b, 1) else (a + (b - 1)) // b
 

@@ -245,8 +245,10 @@ def check_shape(shape: Any) -> None:
             raise LayoutError(
                 f"make_layout: an extent must be positive, but {text(shape)} has {leaf}", fix="write a positive extent"
             )
-        if leaf is None or isinstance(leaf, (str, float, list, dict, Layout, ScaledBasis)):
-            raise LayoutError(f"make_layout: {leaf!r} is not an extent", "a shape is an integer or a tuple of shapes")
+        if isinstance(leaf, (*int_tuple.NO_INTEGERS, Layout, ScaledBasis)):
+            raise LayoutError(
+                f"make_layout: {text(leaf)} is not an extent", "a shape is an integer or a tuple of shapes"
+            )
 
 
 # --- asking ---------------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ def between(amount: Any, least: int, most: int, what: str) -> None:
     """Raise DSLUserCodeValueError for a static number out of bounds."""
     number = numeric(amount)
     if number is not None and not is_dynamic(number) and not least <= number.value <= most:
-        raise DSLUserCodeValueError(f"{what} must be {least}-{most}, got {number.value}")
+        raise DSLUserCodeValueError(f"{what} must be {least}-{most}, got {number.value}", fix=f"give {least} to {most}")
 
 
 def static(value: Any, what: str) -> int:

@@ -11,6 +11,7 @@ from dsl import layout as lay
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import BFloat16, Float8E4M3FN, Float8E5M2, Float16, Int8, Numeric, Uint8
 from dsl.core.number.operators import type_name
+from dsl.core.phrase import shown
 from dsl.layout import ComposedLayout
 from dsl.tile.atom import CopyAtom, CopyUniversalOp, make_copy_atom
 from dsl.tile.major import LayoutEnum, OperandMajorMode
@@ -39,7 +40,7 @@ def make_trivial_tiled_mma(
     if a_dtype in (Float16, BFloat16):
         if a_dtype is not b_dtype:
             raise DSLUserCodeTypeError(
-                f"A and B of 16 bits must have one type, got {a_dtype} and {b_dtype}", fix=f"b_dtype={a_dtype}"
+                f"A and B of 16 bits must have one type, got {shown(a_dtype)} and {b_dtype}", fix=f"b_dtype={a_dtype}"
             )
         op: Any = MmaF16BF16Op(a_dtype, *rest)
     elif a_dtype in (Float8E4M3FN, Float8E5M2):
@@ -48,7 +49,7 @@ def make_trivial_tiled_mma(
         op = MmaI8Op(a_dtype, b_dtype, *rest)
     else:
         raise DSLUserCodeTypeError(
-            f"a warpgroup multiplies Float16, BFloat16, Float8E4M3FN, Float8E5M2, Int8 and Uint8, got {a_dtype}",
+            f"a warpgroup multiplies Float16, BFloat16, Float8E4M3FN, Float8E5M2, Int8 and Uint8, got {shown(a_dtype)}",
             fix="a_dtype=cutlass.Float16, for example",
         )
     return make_tiled_mma(op, atom_layout_mnk)

@@ -56,7 +56,7 @@ def make_layout_image_mask(lay: Layout, coord: Any, mode: int) -> Int16:
     coord, count = as_index(coord), layouts.rank(lay)
     if not isinstance(coord, tuple) or len(coord) != count or not 0 <= mode < count:
         raise LayoutError(
-            f"make_layout_image_mask: mode {shown(mode)} and the coordinate {text(coord)} do not fit {lay}",
+            f"make_layout_image_mask: mode {shown(mode)} and the coordinate {text(coord)} do not fit {shown(lay)}",
             fix="give a coordinate of every mode, and a mode from 0",
         )
     start = lay.index_of(tuple(0 if k == mode else c for k, c in enumerate(coord)))

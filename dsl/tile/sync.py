@@ -57,7 +57,7 @@ class CooperativeGroup:
                 f"a CooperativeGroup has one agent or more, got {static}", fix="CooperativeGroup(Agent.Thread, 32)"
             )
         if agent not in (Agent.Thread, Agent.Warp):
-            refuse(f"a CooperativeGroup of {agent}")
+            refuse(f"a CooperativeGroup of {shown(agent)}")
         self.agent, self.size = agent, size
 
     @property

@@ -12,6 +12,7 @@ from typing import Any
 
 from dsl import layout as lay
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.phrase import shown
 from dsl.layout import ComposedLayout, Layout, make_layout
 from dsl.layout.int_tuple import product, text
 from dsl.tile.constant import OneThread
@@ -42,6 +43,10 @@ class TiledMma(MmaAtom):
 
     def get_tile_size(self, mode_idx: int) -> int:
         """The extent of the tile in mode M (0), N (1) or K (2)."""
+        if mode_idx not in (0, 1, 2) or not isinstance(mode_idx, int):
+            raise DSLUserCodeValueError(
+                f"mode_idx of get_tile_size must be 0, 1 or 2, got {shown(mode_idx)}", fix="0 is M, 1 is N and 2 is K"
+            )
         permutation = self.permutation_mnk[mode_idx]
         if permutation is not None:
             return lay.size(permutation)

@@ -136,7 +136,15 @@ def or_(left: Any, right: Callable) -> Any:
 
 def _is_true(value: Any, word: str) -> bool:
     """The truth of what stands beside `and`, `or` or `not`, where a function may stand for one that is there."""
-    return truth(value, f"what `{word}` tests") if hasattr(type(value), "truth_fix") else bool(value)
+    if hasattr(type(value), "truth_fix"):
+        return truth(value, f"what `{word}` tests")
+    try:
+        return bool(value)
+    except ValueError as error:  # an array of several elements
+        raise DSLUserCodeTypeError(
+            f"what `{word}` tests must be one value, got {type_name(value)}: {error}",
+            fix="test one element, or ask the array: `.any()`, `.all()`",
+        ) from None
 
 
 def kept(cell: list, value: Any, assigned: tuple) -> Any:

@@ -17,7 +17,7 @@ from dsl.core.number import conversion, static_value
 from dsl.core.number.float_formats import FORMATS, round_to
 from dsl.core.number.numeric_type import NumericMeta
 from dsl.core.number.type_name import type_name
-from dsl.core.phrase import STATIC_PARAMETER, Phrase, cast, conversion as conversion_to, dynamic
+from dsl.core.phrase import STATIC_PARAMETER, Phrase, cast, conversion as conversion_to, dynamic, shown
 
 _INSTEAD = {
     "a bool": (
@@ -134,6 +134,8 @@ class Numeric(metaclass=NumericMeta):
     def convert_value(self, to: type[Numeric]):
         """This value as `to` holds it: a Python number or an SSA value. Extension is signed where both types are."""
         if not isinstance(self.value, mlir.Value):
+            if to.is_abstract:
+                to.wrap(self.value)
             if to.is_integer and to._exact_range is None:  # such a type has no static values
                 return mlir.constant(int(self.value), to.carrier)
             return to.wrapped(self.value) if to.is_integer and type(self).is_integer else to.wrap(self.value)
@@ -253,7 +255,7 @@ class Integer(Numeric):
 
     @classmethod
     def wrap(cls, value: Any) -> Any:
-        return static_value.of_integer(cls, value)
+        return static_value.of_integer(cls, value) if cls is not Integer else super().wrap(value)
 
     @classmethod
     def wrapped(cls, value: int) -> int:
@@ -271,7 +273,7 @@ class Float(Numeric):
     @classmethod
     def wrap(cls, value: Any) -> Any:
         """As it is; `constant_of` rounds it."""
-        return static_value.of_float(cls, value)
+        return static_value.of_float(cls, value) if cls is not Float else super().wrap(value)
 
     @classmethod
     def constant_of(cls, value) -> int | float:
@@ -391,7 +393,8 @@ def dtype(dtype_: str) -> type[Numeric]:
     numeric_type = _NAMED.get(dtype_) if isinstance(dtype_, str) else None
     if numeric_type is None or numeric_type is Boolean or numeric_type.is_abstract:
         raise DSLUserCodeTypeError(
-            f"can't interpret {dtype_} as data type", fix=Phrase("name a type as cutlass does: `Float32`", "IN_CUTE")
+            f"can't interpret {shown(dtype_)} as data type",
+            fix=Phrase("name a type as cutlass does: `Float32`", "IN_CUTE"),
         )
     return numeric_type
 

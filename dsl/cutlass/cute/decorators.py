@@ -87,6 +87,10 @@ class _Compile:
 
         `options`: `--gpu-arch sm_90a`, `--keep-ptx`, `--enable-tvm-ffi` (torch tensors may then be passed directly).
         """
+        if not isinstance(options, str):
+            raise DSLUserCodeError(
+                f"options of cute.compile must be a text, got {shown(options)}", fix='options="--keep-ptx", for example'
+            )
         both = Options.from_text(f"{self._options} {options}".strip())
         return compile_function(function, *args, options=both, **keywords)
 

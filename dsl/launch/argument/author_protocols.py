@@ -9,6 +9,7 @@ from dsl.core import pytree, trace, value_structure
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.number.dtypes import Numeric
 from dsl.core.number.pointer import Pointer
+from dsl.core.phrase import shown
 from dsl.launch.argument import abi, kinds
 from dsl.launch.argument.author_objects import Slot
 from dsl.launch.argument.fake_arguments import FakeStream, FakeTensor
@@ -123,6 +124,11 @@ def new_from_mlir_values(obj: Any, values: Any, *, structured: bool = False) -> 
         return obj.argument_type().rebuild(list(values))
     if _has_own_protocol(obj):  # not asked for its values: they may be of the function around
         return obj.__new_from_mlir_values__(values)
+    if not isinstance(values, (list, tuple)):
+        raise DSLUserCodeTypeError(
+            f"values of new_from_mlir_values must be a list of SSA values, got {shown(values)}",
+            fix="give the values that extract_mlir_values gave, in their order",
+        )
     if structured:
         values = _in_order(obj, values)
     leaves, node = pytree.flatten(obj, promote=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.number.dtypes import Numeric, NumericMeta
+from dsl.core.phrase import shown
 
 _TORCH = {
     "Boolean": "bool",
@@ -34,7 +35,7 @@ def torch_dtype(dtype: type[Numeric]):
 
     dtype_of_torch = getattr(torch, _TORCH.get(dtype.__name__, dtype.__name__.lower()), None)
     if not isinstance(dtype_of_torch, torch.dtype):
-        raise DSLUserCodeTypeError(f"{dtype} is not supported by torch", fix="view its bytes as torch.uint8")
+        raise DSLUserCodeTypeError(f"{shown(dtype)} is not supported by torch", fix="view its bytes as torch.uint8")
     return dtype_of_torch
 
 

@@ -127,7 +127,14 @@ def _is_signed(dtype: type[Numeric]) -> bool:
 
 
 def get_leading_dim(torch_tensor: torch.Tensor) -> int:
-    """The contiguous mode. Raises DSLUserCodeValueError where there is none."""
+    """The contiguous mode. Raises DSLUserCodeError where there is none, and for what is no tensor of torch."""
+    import torch
+
+    if not isinstance(torch_tensor, torch.Tensor):
+        raise DSLUserCodeTypeError(
+            f"get_leading_dim takes a torch tensor, got {shown(torch_tensor)}",
+            fix="`leading_dim` of a tensor of the DSL is the mode of stride 1 in its layout",
+        )
     for mode, stride in enumerate(torch_tensor.stride()):
         if stride == 1:
             return mode

@@ -60,7 +60,7 @@ REFUSED = {
     ),
     "red and": (
         lambda t: arch.red(t.iterator, x(1), op="and", dtype="s32", sem="relaxed"),
-        "no reduction `and` exists for s32",
+        "no reduction 'and' exists for s32",
     ),
     "red order": (
         lambda t: arch.red(t.iterator, x(1), op="add", dtype="s32"),
