@@ -13,6 +13,7 @@ import ctypes
 import functools
 import importlib.util
 import sys
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
@@ -108,9 +109,22 @@ def _install(torch: ModuleType, device: Memory, capsules_say_cuda: bool) -> Call
     uncompiled = torch_compiler.Uncompiled(torch)
     _patch(patches, torch, "compile", uncompiled.stand_in())
     patches.callback(uncompiled.undo)
+    patches.callback(_without_a_driver())
     patches.enter_context(mode)
     patches.callback(mapped.forget_all)
     return patches.close
+
+
+def _without_a_driver() -> Callable[[], None]:
+    """torch's engine of derivatives asks CUDA's runtime for GPUs, and warns that it has none. Returns the undoing."""
+    warnings.filterwarnings("ignore", "CUDA initialization: ", UserWarning)
+    rule = warnings.filters[0]
+
+    def undo() -> None:
+        if rule in warnings.filters:
+            warnings.filters.remove(rule)
+
+    return undo
 
 
 def _patch(patches: contextlib.ExitStack, owner: Any, name: str, value: Any) -> None:

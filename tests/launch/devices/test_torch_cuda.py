@@ -281,3 +281,4 @@ print(x.grad.is_cuda, x.grad.tolist(), y.is_cuda, y.tolist(), isinstance(torch.c
         "True True True False",
         "True [8.0, 8.0, 8.0] True [1.0, 1.0, 1.0] True",
     ], run.stderr
+    assert run.stderr == ""
