@@ -26,7 +26,7 @@ def options(*groups: tuple[str, ...]) -> Iterator[str]:
 
 
 def arithmetic() -> Iterator[Form]:
-    """9.7.3.3 to 9.7.3.6, 9.7.4."""
+    """9.7.3.3 to 9.7.3.6, 9.7.4, 9.7.5."""
     for opcode, count in (("add", 2), ("sub", 2), ("mul", 2), ("fma", 3)):
         for each in options(ROUNDINGS, ("", "ftz"), ("", "sat")):
             yield simple(f"{opcode}{each}.f32", "f32 " * count, "f32")
@@ -50,6 +50,10 @@ def arithmetic() -> Iterator[Form]:
     for opcode, count in (("add", 2), ("sub", 2), ("mul", 2), ("fma", 3)):
         for each in options(ROUNDINGS, ("", "ftz")):
             yield _pair(f"{opcode}{each}.f32x2", count)
+    for opcode, count in (("add", 1), ("sub", 1), ("fma", 2)):
+        for each in options(ROUNDINGS, ("", "sat")):
+            for kind in ("f16", "bf16"):
+                yield simple(f"{opcode}{each}.f32.{kind}", f"{kind} " * count + "f32", "f32", "sm_100")
 
 
 def _pair(name: str, count: int) -> Form:

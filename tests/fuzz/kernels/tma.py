@@ -224,8 +224,8 @@ def _tensor(pick: Choices, kind: Type, odd: bool, blocks: int) -> dict:
         if place == 0:
             step = -(-step // line) * line + pick(0, 0, line) + (pick(0, 1) if odd else 0)
     is_dynamic = pick(False, False, True)
-    row = stride[order[1]] if rank > 1 else 0
-    padded = not is_dynamic and shape[order[0]] % tile[order[0]] and row % tile[order[0]] == 0
+    rows_of_tiles = any(stride[mode] % tile[order[0]] == 0 for mode in order[1:])
+    padded = not is_dynamic and shape[order[0]] % tile[order[0]] and rows_of_tiles
     bits = pick(0, 1, 2, 3)
     smem_order = order[:]
     layout, stage = _smem(pick, kind, tuple(tile[:tile_rank]), [mode for mode in smem_order if mode < tile_rank], bits)
