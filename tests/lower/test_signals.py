@@ -276,7 +276,8 @@ def test_a_vectorised_loop_hears_a_handler(alarm):
                 a[i] = a[i] * 2 + 1
 
     a = from_dlpack(np.zeros(100_000, np.int32))
+    compiled = cute.compile(scaled, a, 3)  # so that the handler rings in the loops
     for size in (3, 100_000):
         alarm(raising)
         with pytest.raises(Rung, match="enough"):
-            scaled(a, size)
+            compiled(a, size)

@@ -124,7 +124,7 @@ def new_from_mlir_values(obj: Any, values: Any, *, structured: bool = False) -> 
         return obj.argument_type().rebuild(list(values))
     if _has_own_protocol(obj):  # not asked for its values: they may be of the function around
         return obj.__new_from_mlir_values__(values)
-    if not isinstance(values, (list, tuple)):
+    if not structured and not isinstance(values, (list, tuple)):
         raise DSLUserCodeTypeError(
             f"values of new_from_mlir_values must be a list of SSA values, got {shown(values)}",
             fix="give the values that extract_mlir_values gave, in their order",
