@@ -4,8 +4,9 @@ import ast
 import functools
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+
+from harness.claim.repro_file import statements
 
 ROOT = Path(__file__).parents[1]
 OURS = ("dsl", "harness")
@@ -199,14 +200,6 @@ def nodes_of(path: Path) -> list[ast.AST]:
     return list(ast.walk(syntax_tree(path)))
 
 
-def statements(parent: ast.AST) -> Iterator[ast.AST]:
-    """What a statement holds of others, and their own."""
-    for name in ("body", "handlers", "cases", "orelse", "finalbody"):
-        for each in getattr(parent, name, ()):
-            yield each
-            yield from statements(each)
-
-
 def imports_of(path: Path) -> list[tuple[str, int]]:
     """Every module a file imports, wherever in it, with the line."""
     found = []
@@ -270,6 +263,12 @@ def test_every_folder_has_a_floor():
     for path in FILES:
         if path != "dsl/__init__.py":
             floor_of(path)
+
+
+def test_no_compiler_left_its_output_at_the_top():
+    """A test that keeps PTX says in which folder."""
+    left = [path.name for path in ROOT.iterdir() if path.suffix in (".ptx", ".cubin", ".sass", ".mlir", ".ll")]
+    assert left == []
 
 
 # --- imports inside functions ----------------------------------------------------------------------------------------

@@ -219,18 +219,18 @@ def read(path: Path) -> Repro:
 
 
 def _imports(tree: ast.Module) -> frozenset[str]:
-    statements = list(_statements(tree))
-    names = [alias.name for each in statements if isinstance(each, ast.Import) for alias in each.names]
-    names += [each.module for each in statements if isinstance(each, ast.ImportFrom) and each.module]
+    every = list(statements(tree))
+    names = [alias.name for each in every if isinstance(each, ast.Import) for alias in each.names]
+    names += [each.module for each in every if isinstance(each, ast.ImportFrom) and each.module]
     return frozenset(name.partition(".")[0] for name in names)
 
 
-def _statements(parent: ast.AST) -> Iterator[ast.AST]:
+def statements(parent: ast.AST) -> Iterator[ast.AST]:
     """What a statement holds of others, and their own; expressions are not looked into."""
     for name in ("body", "handlers", "cases", "orelse", "finalbody"):
         for each in getattr(parent, name, ()):
             yield each
-            yield from _statements(each)
+            yield from statements(each)
 
 
 def short(path: Path | str) -> str:

@@ -47,7 +47,8 @@ def test_each_block_gets_the_numbers_of_the_other(dtype, bits):
     assert np.array_equal(out, given[::-1])
 
 
-def test_one_instruction_a_vector():
+def test_one_instruction_a_vector(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     given = from_dlpack(np.zeros((2, COUNT), np.float16))
     text = cute.compile(host, given, given, 64, "", options="--keep-ptx --gpu-arch sm_90a").__ptx__
     stores = re.findall(r"(st\.async\.\S+)\s+\[\S+\], (.*), \[", text)

@@ -72,7 +72,8 @@ LOADED = [
 
 
 @pytest.mark.parametrize("op, dtype, bits, settings, spelling", LOADED, ids=[row[-1] for row in LOADED])
-def test_the_elements_arrive_by_the_instruction(op, dtype, bits, settings, spelling):
+def test_the_elements_arrive_by_the_instruction(op, dtype, bits, settings, spelling, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     a, b = np.arange(1, COUNT + 1).astype(dtype), np.zeros(COUNT, dtype)
     given = [from_dlpack(each, assumed_align=16) for each in (a, b)]
     compiled = cute.compile(host, *given, op, bits, settings, options="--keep-ptx --gpu-arch sm_90a")

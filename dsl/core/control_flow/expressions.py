@@ -11,7 +11,7 @@ from typing import Any
 from dsl import span
 from dsl.core.control_flow.dynamic_element import is_same
 from dsl.core.control_flow.statements import Name, Unbound, if_
-from dsl.core.control_flow.truth_value import described, truth
+from dsl.core.control_flow.truth_value import described, single_truth, truth
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int64, Numeric, is_dynamic, numeric, promote
@@ -136,15 +136,7 @@ def or_(left: Any, right: Callable) -> Any:
 
 def _is_true(value: Any, word: str) -> bool:
     """The truth of what stands beside `and`, `or` or `not`, where a function may stand for one that is there."""
-    if hasattr(type(value), "truth_fix"):
-        return truth(value, f"what `{word}` tests")
-    try:
-        return bool(value)
-    except ValueError as error:  # an array of several elements
-        raise DSLUserCodeTypeError(
-            f"what `{word}` tests must be one value, got {type_name(value)}: {error}",
-            fix="test one element, or ask the array: `.any()`, `.all()`",
-        ) from None
+    return (truth if hasattr(type(value), "truth_fix") else single_truth)(value, f"what `{word}` tests")
 
 
 def kept(cell: list, value: Any, assigned: tuple) -> Any:

@@ -25,7 +25,20 @@ def truth(value: Any, what: str = "condition") -> bool:
     """Whether Python takes `value` for true. Raises DSLUserCodeTypeError where it would be true whatever it holds."""
     if type(value) not in _PLAIN and (fix := _always_true(value)):
         raise DSLUserCodeTypeError(f"{what} must be a number, got {described(value)}", fix=fix)
-    return bool(value)
+    return single_truth(value, what)
+
+
+def single_truth(value: Any, what: str) -> bool:
+    """`bool(value)`. Raises DSLUserCodeTypeError for an array of several elements, which has none."""
+    try:
+        return bool(value)
+    except (ValueError, RuntimeError) as error:
+        if not hasattr(value, "any"):
+            raise
+        raise DSLUserCodeTypeError(
+            f"{what} must be one value, got {described(value)}: {error}",
+            fix="test one element, or ask the array: `.any()`, `.all()`",
+        ) from None
 
 
 def truth_in_python(value: Any) -> bool:

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import importlib.util
 import sys
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any, Protocol
 
 from dsl import span
-from dsl.launch.devices import torch_compiler, torch_graphs, torch_streams
-from dsl.launch.devices.torch_memory import Places
+from dsl.launch.devices import torch_compiler, torch_graphs, torch_ops, torch_streams
+from dsl.launch.devices.torch_memory import Places, storage_key, tensors_in
 
 span.stands_for_python(__file__)
 
@@ -102,29 +100,17 @@ def _install(torch: ModuleType, device: Memory, capsules_say_cuda: bool) -> Call
     mapped = _Storages(device, Places(torch))
     patches = contextlib.ExitStack()
     mode = _mode(torch, mapped)
-    for owner, name, value in _stand_ins(torch, device, mapped, _reentered(torch, mode)):
+    for owner, name, value in _stand_ins(torch, device, mapped, torch_ops.reentered(torch, mode)):
         _patch(patches, owner, name, value)
     for owner, name, value in _capsules(torch) if capsules_say_cuda else ():
         _patch(patches, owner, name, value)
     uncompiled = torch_compiler.Uncompiled(torch)
     _patch(patches, torch, "compile", uncompiled.stand_in())
     patches.callback(uncompiled.undo)
-    patches.callback(_without_a_driver())
+    patches.callback(torch_ops.without_a_driver())
     patches.enter_context(mode)
     patches.callback(mapped.forget_all)
     return patches.close
-
-
-def _without_a_driver() -> Callable[[], None]:
-    """torch's engine of derivatives asks CUDA's runtime for GPUs, and warns that it has none. Returns the undoing."""
-    warnings.filterwarnings("ignore", "CUDA initialization: ", UserWarning)
-    rule = warnings.filters[0]
-
-    def undo() -> None:
-        if rule in warnings.filters:
-            warnings.filters.remove(rule)
-
-    return undo
 
 
 def _patch(patches: contextlib.ExitStack, owner: Any, name: str, value: Any) -> None:
@@ -143,12 +129,12 @@ class _Storages:
         self.capture: torch_graphs.Capture | None = None  # that goes on
 
     def holds(self, tensor: Any) -> bool:
-        key = _key(tensor)
+        key = storage_key(tensor)
         return key is not None and key in self.finalizers
 
     def add_all(self, tensors: list[Any], function: Any = None) -> None:
         """Tensors that `function` has just made."""
-        fresh = [tensor for tensor in tensors if _key(tensor) is not None and not self.holds(tensor)]
+        fresh = [tensor for tensor in tensors if storage_key(tensor) is not None and not self.holds(tensor)]
         with self.capture.paused() if self.capture else contextlib.nullcontext():
             self.places.align(fresh, function)
             for tensor in fresh:
@@ -164,7 +150,7 @@ class _Storages:
     def renew(self, tensors: list[Any]) -> None:
         """Tensors that torch may have given other memory."""
         for tensor in tensors:
-            key = _key(tensor)
+            key = storage_key(tensor)
             finalizer = None if key is None else self.finalizers.get(key)
             if finalizer is None:
                 continue
@@ -174,7 +160,7 @@ class _Storages:
                 self.add_all([tensor])
 
     def _add(self, tensor: Any) -> None:
-        key = _key(tensor)
+        key = storage_key(tensor)
         if key is None or key in self.finalizers:
             return
         storage = tensor.untyped_storage()
@@ -191,13 +177,6 @@ class _Storages:
     def forget_all(self) -> None:
         for finalizer in list(self.finalizers.values()):
             finalizer()
-
-
-def _key(tensor: Any) -> int | None:
-    try:
-        return tensor.untyped_storage()._cdata
-    except (NotImplementedError, RuntimeError):  # sparse, meta: no memory of its own
-        return None
 
 
 def _mode(torch: ModuleType, mapped: _Storages) -> Any:
@@ -217,7 +196,7 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
             handler = special.get(function)
             if handler is not None:
                 return handler(function, *args, **kwargs)
-            tensors = list(_tensors(tensor_type, (args, kwargs)))
+            tensors = list(tensors_in(tensor_type, (args, kwargs)))
             to_cuda = any(mapped.holds(tensor) for tensor in tensors)
             wanted = kwargs.get("device")
             if wanted is not None:
@@ -241,96 +220,13 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
             if "out" in kwargs or function is tensor_type.resize_:
                 mapped.renew(tensors)
             if to_cuda:
-                own = {_key(tensor) for tensor in tensors}
-                mapped.add_all([each for each in _tensors(tensor_type, result) if _key(each) not in own], function)
+                own = {storage_key(tensor) for tensor in tensors}
+                mapped.add_all(
+                    [each for each in tensors_in(tensor_type, result) if storage_key(each) not in own], function
+                )
             return result
 
     return Cuda()
-
-
-def _reentered(torch: ModuleType, mode: Any) -> Callable[[], Any]:
-    """What makes `mode` the one again inside a call that went through it: torch suspends it there."""
-
-    def enter() -> Any:
-        return contextlib.nullcontext() if mode in torch.overrides._get_current_function_mode_stack() else mode
-
-    return enter
-
-
-def _library(torch: ModuleType, mapped: _Storages, enter: Callable[[], Any]) -> Callable:
-    """`torch.library.Library.impl`: an op's function for the GPU is called for tensors there, with the mapping, and so
-    is one for all devices."""
-    register = torch.library.Library.impl
-    by_place: dict[tuple[str, str], dict[str, Callable]] = {}
-
-    def impl(self, op_name, fn, dispatch_key="", **options):
-        if dispatch_key in ("", "CompositeExplicitAutograd", "CompositeImplicitAutograd") and callable(fn):
-            return register(self, op_name, mapping(fn), dispatch_key, **options)
-        if dispatch_key not in ("CPU", "CUDA"):
-            return register(self, op_name, fn, dispatch_key, **options)
-        key = self.ns, str(op_name)
-        known = key in by_place
-        by_place.setdefault(key, {})[dispatch_key] = fn
-        return None if known else register(self, op_name, chosen(by_place[key]), "CPU", **options)
-
-    def mapping(function: Callable) -> Callable:
-        @functools.wraps(function)
-        def call(*args, **kwargs):
-            with enter():
-                return function(*args, **kwargs)
-
-        return call
-
-    def chosen(functions: dict[str, Callable]) -> Callable:
-        def call(*args, **kwargs):
-            on_gpu = any(map(mapped.holds, _tensors(torch.Tensor, (args, kwargs))))
-            place = "CUDA" if (on_gpu and "CUDA" in functions) or "CPU" not in functions else "CPU"
-            with enter():
-                return functions[place](*args, **kwargs)
-
-        return call
-
-    return impl
-
-
-def _derivatives(torch: ModuleType, mapped: _Storages, enter: Callable[[], Any]) -> Callable:
-    """torch's engine of derivatives: it calls the author's own functions, and what it computes of tensors on the GPU
-    is there too."""
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    run = torch.autograd.graph._engine_run_backward
-
-    class Computed(TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            result = function(*args, **(kwargs or {}))
-            tensors = list(_tensors(torch.Tensor, (args, kwargs)))
-            is_the_engines = isinstance(enter(), contextlib.nullcontext)  # and no call that the mapping looks at
-            if is_the_engines and any(map(mapped.holds, tensors)):
-                own = set(map(_key, tensors))
-                mapped.add_all([each for each in _tensors(torch.Tensor, result) if _key(each) not in own])
-            return result
-
-    def run_backward(outputs, gradients=(), *args, **kwargs):
-        made = [gradient for output, gradient in zip(outputs, gradients) if gradient is not None and holds(output)]
-        mapped.add_all(made)  # the ones that torch itself begins with
-        with enter(), Computed():
-            return run(outputs, gradients, *args, **kwargs)
-
-    def holds(output: Any) -> bool:  # an output may be an edge of the graph
-        return isinstance(output, torch.Tensor) and mapped.holds(output)
-
-    return run_backward
-
-
-def _tensors(tensor_type: type, value: Any) -> Iterator[Any]:
-    if isinstance(value, tensor_type):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for part in value:
-            yield from _tensors(tensor_type, part)
-    elif isinstance(value, dict):
-        for part in value.values():
-            yield from _tensors(tensor_type, part)
 
 
 def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[Any, Callable]:
@@ -342,7 +238,7 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[Any, Callab
         """`result` is self on the CPU, converted; give it its place, in memory of its own where that changes."""
         if not to_cuda:
             mapped.refuse_in_capture("a copy to the host", [self])
-        if _key(result) == _key(self) and to_cuda != mapped.holds(self):
+        if storage_key(result) == storage_key(self) and to_cuda != mapped.holds(self):
             result = result.clone()
         if to_cuda:
             mapped.add_all([result])
@@ -422,8 +318,8 @@ def _stand_ins(
 
     yield torch, "Generator", _generator(torch)
     yield _device.DeviceContext, "__torch_function__", _default_device(_device, mapped)
-    yield torch.library.Library, "impl", _library(torch, mapped, enter)
-    run_backward = _derivatives(torch, mapped, enter)
+    yield torch.library.Library, "impl", torch_ops.library(torch, mapped, enter)
+    run_backward = torch_ops.derivatives(torch, mapped, enter)
     for owner in (torch.autograd, torch.autograd.graph):
         yield owner, "_engine_run_backward", run_backward
     stream = torch_streams.only_stream(device)

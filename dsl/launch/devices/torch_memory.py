@@ -7,7 +7,7 @@ chance. A tensor gets its place before anybody else knows it, so nothing can tel
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -58,3 +58,23 @@ class Places:
         """By `data`, which autograd does not record."""
         empty = self._torch.empty(0, dtype=tensor.dtype)
         tensor.data = empty.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())
+
+
+def storage_key(tensor: Any) -> int | None:
+    """What its memory is known by; None where it has none of its own: sparse, meta."""
+    try:
+        return tensor.untyped_storage()._cdata
+    except (NotImplementedError, RuntimeError):
+        return None
+
+
+def tensors_in(tensor_type: type, value: Any) -> Iterator[Any]:
+    """The tensors in nested tuples, lists and dictionaries."""
+    if isinstance(value, tensor_type):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from tensors_in(tensor_type, part)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from tensors_in(tensor_type, part)

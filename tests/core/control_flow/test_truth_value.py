@@ -4,11 +4,12 @@ import enum
 import functools
 import math
 
+import numpy as np
 import pytest
 
 from dsl.core.control_flow.truth_value import described, truth, truth_in_python
 from dsl.core.errors import DSLUserCodeTypeError, DSLWarning
-from dsl.cutlass import Float32, Int32, cute
+from dsl.cutlass import Constexpr, Float32, Int32, const_expr, cute
 from dsl.layout import Layout
 
 
@@ -49,6 +50,39 @@ def test_what_is_always_true_is_refused(value, message, fix):
     with pytest.raises(DSLUserCodeTypeError) as error:
         truth(value)
     assert (error.value.message, error.value.fix) == (message, fix)
+
+
+class Refusing:
+    def __bool__(self):
+        raise ValueError("ask me something else")
+
+
+VALUES = np.arange(4)
+
+
+@cute.jit
+def decides(how: Constexpr):
+    if const_expr(how == "if"):
+        if VALUES:
+            print("true")
+    elif const_expr(how == "and"):
+        return VALUES and 1
+    elif const_expr(how == "if else"):
+        return 1 if VALUES else 2
+    else:
+        assert VALUES
+
+
+@pytest.mark.parametrize("how", ["if", "and", "if else", "assert"])
+def test_an_array_of_several_elements_has_no_truth(how):
+    with pytest.raises(DSLUserCodeTypeError, match="must be one value, got ndarray") as error:
+        decides(how)
+    assert error.value.fix == "test one element, or ask the array: `.any()`, `.all()`"
+
+
+def test_an_error_of_the_authors_own_is_not_of_an_array():
+    with pytest.raises(ValueError, match="ask me something else"):
+        truth(Refusing())
 
 
 def test_without_a_decorator_it_is_true_with_a_warning_but_for_callbacks():

@@ -31,7 +31,8 @@ def host(given: cute.Tensor, out: cute.Tensor, order: Constexpr):
     counts(given, out, order).launch(grid=(1, 1, 1), block=(64, 1, 1))
 
 
-def test_threads_count():
+def test_threads_count(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     given, out = np.arange(64, dtype=np.int32) ** 2 % 3, np.zeros(5, np.int32)
     host(from_dlpack(given), from_dlpack(out), "relaxed")
     assert out.tolist() == [*(2 * np.bincount(given, minlength=4)), 64]
