@@ -19,14 +19,16 @@ from dsl.emulator.runtime.tensor_map import (
     CORNERS_AT,
     DIMENSIONS,
     EXTENTS_AT,
+    FILL_SHIFT,
     FLAGS_AT,
     IM2COL,
+    INTERLEAVE_SHIFT,
     LOG2_BYTES,
     OWN_AT,
     PIXELS,
     PIXELS_AT,
+    STEPS_AT,
     STRIDES_AT,
-    STRIDES_HIGH_AT,
     TILED,
     UNKNOWN,
 )
@@ -77,7 +79,7 @@ def stride_bytes(f: Builder, dimension: int) -> str:
     """In bytes; that of dimension 0 is an element's."""
     if not dimension:
         return element_bytes(f)
-    high = f.shl(map_field(f, STRIDES_HIGH_AT, 4 * (dimension - 1), 4), 32, "i64")
+    high = f.shl(map_field(f, OWN_AT, 4 * (dimension - 1), 4), 32, "i64")
     return f.shl(f.or_(map_word(f, STRIDES_AT + 4 * (dimension - 1)), high, "i64"), 4, "i64")
 
 
@@ -86,12 +88,12 @@ def box_extent(f: Builder, dimension: int) -> str:
 
 
 def element_step(f: Builder, dimension: int) -> str:
-    return f.add(map_field(f, OWN_AT, 8 + 3 * dimension, 3), 1, "i64") if dimension else "1"
+    return f.add(map_field(f, STEPS_AT, 3 * dimension, 3), 1, "i64") if dimension else "1"
 
 
 def interleave(f: Builder) -> str:
     """0, or 1 and 2 for slices of 16 and 32 bytes."""
-    return map_field(f, OWN_AT, 1, 2)
+    return map_field(f, OWN_AT, INTERLEAVE_SHIFT, 2)
 
 
 def slice_bytes(f: Builder) -> str:
@@ -142,7 +144,7 @@ def _check() -> str:
 def _is_plain_or_tiled(f: Builder, dimensions: str, mode: str) -> str:
     """Whether the map is not interleaved, or as interleave.py has it: tiles, in steps of one slice."""
     runs = f.cmp("uge", dimensions, 3, "i64")
-    for value, expected in ((mode, TILED), (map_field(f, OWN_AT, 8, 3), 0)):
+    for value, expected in ((mode, TILED), (map_field(f, STEPS_AT, 0, 3), 0)):
         runs = f.and_(runs, f.cmp("eq", value, expected, "i64"), "i1")
     runs = f.and_(runs, f.cmp("ule", interleave(f), 2, "i64"), "i1")
     return f.or_(runs, f.cmp("eq", interleave(f), 0, "i64"), "i1")
@@ -168,13 +170,16 @@ def _type() -> str:
 
 
 def pixels(f: Builder) -> str:
-    return map_word(f, PIXELS_AT)
+    return f.add(map_word(f, PIXELS_AT), 1, "i64")
 
 
 def corner(f: Builder, dimension: int, is_upper: bool) -> str:
-    """The offset of a corner of an im2col box along dimension 1 to 3."""
-    place = CORNERS_AT + 4 * (dimension - 1 + 3 * is_upper)
-    return f.cast("sext", f.cast("trunc", map_word(f, place), "i64", "i32"), "i32", "i64")
+    """The offset of a corner of an im2col box along dimension 1 to 3: 16, 8 or 5 bits, by the map's rank."""
+    last = map_field(f, FLAGS_AT, 4, 3)
+    bits = f.select(f.cmp("eq", last, 2, "i64"), 16, f.select(f.cmp("eq", last, 3, "i64"), 8, 5, "i64"), "i64")
+    shift = f.add(f.mul(bits, dimension - 1, "i64"), 16 * is_upper, "i64")
+    above = f.sub(64, bits, "i64")
+    return f.op(f"ashr i64 {f.shl(f.lshr(map_word(f, CORNERS_AT), shift, 'i64'), above, 'i64')}, {above}")
 
 
 def is_im2col(f: Builder) -> str:
@@ -308,7 +313,7 @@ def swizzled(f: Builder, address: str, mask: str) -> str:
 
 def fill(f: Builder, scratch: str) -> None:
     """What elements outside the tensor are: zeros, or 0x7ff7 repeated, a NaN of each type."""
-    fills = f.cmp("ne", map_field(f, OWN_AT, 0, 1), 0, "i64")
+    fills = f.cmp("ne", map_field(f, OWN_AT, FILL_SHIFT, 1), 0, "i64")
     half = f.select(fills, 0x7FF77FF77FF77FF7, 0, "i64")
     for offset in (0, 8):
         f.put(f.op(f"getelementptr i8, ptr {scratch}, i64 {offset}"), half, "i64")

@@ -2,10 +2,12 @@
 PTX ISA 5.5 (tensors); CUDA driver API, cuTensorMapEncodeTiled.
 
 A tensor map is 128 bytes whose form NVIDIA does not publish. It is here as host functions that NVIDIA's compiler makes
-were seen to write it (sm_90a, release 4.8.1), in 32-bit words: 0, 1 the address; 2 flags (bits 4-6 dimensions less one,
-7-10 type, 13-15 swizzle, 16 TF32, 21 128 KiB or more); 3-6 strides of dimensions 1 to 4, in 16 bytes, of which 7
-has the high bits, 4 each, by our own choice; 8-12 extents less one; the last byte of 13 and the bytes of 14 the box
-less one. Element strides, NaN filling and interleave are in none of those: word 15 has them, by our own choice.
+were seen to write it (sm_90a, release 4.8.1), in 32-bit words: 0, 1 the address; 2 flags (bits 0-3 tiled or im2col, 4-6
+dimensions less one, 7-10 type, 13-15 swizzle, 16 TF32, 21 128 KiB or more); 3-6 strides of dimensions 1 to 4, in 16
+bytes; 8-12 extents less one; the low bits of 13 the element strides less one, 3 each, seen of im2col maps only; the
+last byte of 13 and the bytes of 14 the box less one. In im2col 14 has the lower corners in its low half and the upper
+ones in the other, each of 16, 8 or 5 bits by rank, and 15 the pixels less one. High bits of strides, NaN filling and
+interleave were never seen: word 7 has them, by our own choice.
 """
 
 from __future__ import annotations
@@ -24,12 +26,14 @@ FLOATS = frozenset((6, 7, 8, 9, 10, 11, 12))
 TF32 = frozenset((11, 12))
 SWIZZLE_BYTES = {0: None, 1: 32, 2: 64, 3: 128}
 PIXELS = 1 << 8  # beside a rank: an instruction in im2col mode
-IM2COL = 3  # by our own choice, in the place of TILED
-TILED, ALWAYS, LARGE = 2, 1 << 18, 1 << 21  # flags of every map seen, and of those of LARGE_BYTES
+TILED, IM2COL = 2, 3
+ALWAYS, LARGE = 1 << 18, 1 << 21  # flags of every map seen, and of those of LARGE_BYTES
 LARGE_BYTES = 1 << 17
 UNKNOWN = 0b11 << 11 | 0b11 << 19  # flags whose meaning is not emulated
-FLAGS_AT, STRIDES_AT, STRIDES_HIGH_AT, EXTENTS_AT, BOX_AT, OWN_AT = 8, 12, 28, 32, 55, 60
-CORNERS_AT, PIXELS_AT = 64, 88  # of an im2col map: six i32, a u32
+FLAGS_AT, STRIDES_AT, OWN_AT, EXTENTS_AT, STEPS_AT, BOX_AT = 8, 12, 28, 32, 52, 55
+FILL_SHIFT, INTERLEAVE_SHIFT = 16, 17  # in the word at OWN_AT, above the strides' high bits
+CORNERS_AT, PIXELS_AT = 56, 60  # of an im2col map
+CORNER_BITS = {3: 16, 4: 8, 5: 5}  # of one of its corners, by rank
 LOG2_BYTES = sum((size.bit_length() - 1) << 2 * code for code, size in set(TYPES.values()))
 
 
@@ -105,20 +109,16 @@ class Tiled:
             TILED | ALWAYS | len(self.extents) - 1 << 4 | code << 7 | self.swizzle << 13 | (self.dtype in TF32) << 16
         )
         box = padded([extent - 1 for extent in self.box], DIMENSIONS)
-        own = (
-            self.fill
-            | self.interleave << 1
-            | sum((step - 1) << 8 + 3 * i for i, step in enumerate(self.steps) if i or self.interleave)
-        )
+        steps = sum((step - 1) << 3 * i for i, step in enumerate(self.steps) if i or self.interleave)
         low = padded([stride >> 4 & 0xFFFFFFFF for stride in self.strides], 4)
-        high = sum((stride >> 36) << 4 * i for i, stride in enumerate(self.strides))
-        words = (self.address, flags | LARGE * large, *low, high,
+        own = sum((stride >> 36) << 4 * i for i, stride in enumerate(self.strides))
+        own |= self.fill << FILL_SHIFT | self.interleave << INTERLEAVE_SHIFT
+        words = (self.address, flags | LARGE * large, *low, own,
                  *padded([extent - 1 for extent in self.extents], DIMENSIONS))  # fmt: skip
-        form = struct.pack("<QI4II5I3xB4BI", *words, *box, own)
+        form = struct.pack("<QI4II5IHx5B", *words, steps, *box)
         return form.ljust(BYTES, b"\0")
 
 
-_OFFSETS = {3: 1 << 15, 4: 1 << 7, 5: 1 << 4}  # corners of an im2col box are from -n to n - 1, by rank
 MOST_PIXELS = 1024
 
 
@@ -143,9 +143,9 @@ class Im2col:
     def check(self) -> None:
         """Raise BadTensorMap where the driver would refuse. CUDA driver API, cuTensorMapEncodeIm2col."""
         rank = len(self.extents)
-        _need(rank in _OFFSETS, f"an im2col tensor has 3 to 5 dimensions, got {rank}")
+        _need(rank in CORNER_BITS, f"an im2col tensor has 3 to 5 dimensions, got {rank}")
         self._tiled().check()
-        limit = _OFFSETS[rank]
+        limit = 1 << CORNER_BITS[rank] - 1
         for what, corner in (("lower", self.lower), ("upper", self.upper)):
             for each in corner:
                 holds = -limit <= each < limit
@@ -165,8 +165,13 @@ class Im2col:
         self.check()
         form = bytearray(self._tiled().encode())
         form[FLAGS_AT] += IM2COL - TILED
-        corners = [*self.lower, *(0,) * (3 - len(self.lower)), *self.upper, *(0,) * (3 - len(self.upper))]
-        struct.pack_into("<6iI", form, CORNERS_AT, *corners, self.pixels)
+        bits = CORNER_BITS[len(self.extents)]
+        corners = sum(
+            (each & (1 << bits) - 1) << half + bits * i
+            for half, corner in ((0, self.lower), (16, self.upper))
+            for i, each in enumerate(corner)
+        )
+        struct.pack_into("<II", form, CORNERS_AT, corners, self.pixels - 1)
         return bytes(form)
 
 
@@ -178,20 +183,21 @@ def _need(holds: bool, text: str) -> None:
 def decode(form: bytes) -> Tiled | Im2col | None:
     """The arguments from which a map's 128 bytes were made; None where they are no map. What has no effect here (the
     promotion to L2) is not in them."""
-    address, flags, *words = struct.unpack_from("<QI4II5I", form)
-    low, high, lasts = words[:4], words[4], words[5:]
+    address, flags, *words = struct.unpack_from("<QI4II5IH", form)
+    low, own, lasts, steps = words[:4], words[4], words[5:10], words[10]
     rank, is_tf32 = (flags >> 4 & 7) + 1, bool(flags >> 16 & 1)
     dtypes = [each for each, (code, _) in TYPES.items() if code == flags >> 7 & 0xF and (each in TF32) == is_tf32]
     if rank > DIMENSIONS or not dtypes or flags & 0xF not in (TILED, IM2COL):
         return None
-    own = struct.unpack_from("<I", form, OWN_AT)[0]
-    strides = [(each | (high >> 4 * i & 0xF) << 32) << 4 for i, each in enumerate(low)]
+    strides = [(each | (own >> 4 * i & 0xF) << 32) << 4 for i, each in enumerate(low)]
     box = tuple(each + 1 for each in form[BOX_AT : BOX_AT + rank])
-    steps = tuple((own >> 8 + 3 * i & 7) + 1 for i in range(rank))
     tiled = Tiled(
-        dtypes[0], address, tuple(each + 1 for each in lasts[:rank]), tuple(strides[: rank - 1]), box, steps,
-        own >> 1 & 3, flags >> 13 & 7, own & 1,
+        dtypes[0], address, tuple(each + 1 for each in lasts[:rank]), tuple(strides[: rank - 1]), box,
+        tuple((steps >> 3 * i & 7) + 1 for i in range(rank)), own >> INTERLEAVE_SHIFT & 3, flags >> 13 & 7,
+        own >> FILL_SHIFT & 1,
     )  # fmt: skip
+    if flags & 0xF == IM2COL and rank not in CORNER_BITS:
+        return None
     arguments = tiled if flags & 0xF == TILED else _im2col(tiled, form)
     try:
         again = bytearray(arguments.encode())
@@ -202,9 +208,13 @@ def decode(form: bytes) -> Tiled | Im2col | None:
 
 
 def _im2col(tiled: Tiled, form: bytes) -> Im2col:
-    *corners, pixels = struct.unpack_from("<6iI", form, CORNERS_AT)
-    count = max(len(tiled.extents) - 2, 0)
+    word, pixels = struct.unpack_from("<II", form, CORNERS_AT)
+    bits, sign = (width := CORNER_BITS[len(tiled.extents)]), 1 << width - 1
+    corners = [
+        tuple(((word >> half + bits * i) + sign & (1 << bits) - 1) - sign for i in range(len(tiled.extents) - 2))
+        for half in (0, 16)
+    ]
     return Im2col(
-        tiled.dtype, tiled.address, tiled.extents, tiled.strides, tuple(corners[:count]), tuple(corners[3 : 3 + count]),
-        tiled.box[0], pixels, tiled.steps, tiled.interleave, tiled.swizzle, tiled.fill,
+        tiled.dtype, tiled.address, tiled.extents, tiled.strides, *corners, tiled.box[0], pixels + 1, tiled.steps,
+        tiled.interleave, tiled.swizzle, tiled.fill,
     )  # fmt: skip

@@ -63,9 +63,9 @@ def _set(f: Builder, field: str) -> None:
         _store(f, f.add(tensor_map.EXTENTS_AT, f.shl(dimension, 2, "i64"), "i64"), less, "i32")
     elif field == "global_stride":  # of dimension 1 where %dimension is 0
         _store(f, f.add(tensor_map.STRIDES_AT, f.shl(dimension, 2, "i64"), "i64"), f.lshr("%value", 4, "i64"), "i32")
-        _bits(f, tensor_map.STRIDES_HIGH_AT, f.shl(dimension, 2, "i64"), 4, f.lshr("%value", 36, "i64"))
+        _bits(f, tensor_map.OWN_AT, f.shl(dimension, 2, "i64"), 4, f.lshr("%value", 36, "i64"))
     elif field == "element_stride":
-        _bits(f, tensor_map.OWN_AT, f.add(8, f.mul(dimension, 3, "i64"), "i64"), 3, less)
+        _bits(f, tensor_map.STEPS_AT, f.mul(dimension, 3, "i64"), 3, less)
     elif field == "elemtype":
         table = sum(code << 4 * number for number, code in enumerate(_TYPES))
         code = f.lshr(str(table), f.shl("%value", 2, "i64"), "i64")
@@ -75,9 +75,9 @@ def _set(f: Builder, field: str) -> None:
     else:
         at, shift, bits = {
             "rank": (tensor_map.FLAGS_AT, "4", 3),
-            "interleave_layout": (tensor_map.OWN_AT, "1", 2),
+            "interleave_layout": (tensor_map.OWN_AT, str(tensor_map.INTERLEAVE_SHIFT), 2),
             "swizzle_mode": (tensor_map.FLAGS_AT, "13", 3),
-            "fill_mode": (tensor_map.OWN_AT, "0", 1),
+            "fill_mode": (tensor_map.OWN_AT, str(tensor_map.FILL_SHIFT), 1),
         }[field]
         _bits(f, at, shift, bits, "%value")
 

@@ -1,12 +1,12 @@
 """What the driver's encoder refuses, and that its 128 bytes are those of NVIDIA's compiler.
-CUDA driver API, cuTensorMapEncodeTiled."""
+CUDA driver API, cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from dsl.emulator.runtime.tensor_map import BadTensorMap, Tiled, decode
+from dsl.emulator.runtime.tensor_map import BadTensorMap, Im2col, Tiled, decode
 
 GOOD = Tiled(6, 4096, (64, 64), (128,), (64, 8), (1, 1))
 BAD = [
@@ -66,9 +66,33 @@ def test_a_map_is_what_nvidias_compiler_writes(described, words):
     assert decode(made) == Tiled(dtype, 0x7F0DB86E0040, extents, strides, box, (1,) * len(extents), swizzle=swizzle)
 
 
+# (dtype, extents, lower, upper, steps, channels, pixels, swizzle) of packed tensors, and words 2 to 15 that it wrote.
+SEEN_COLUMNS = [
+    ((6, (32, 7, 6, 2), (3, -5), (0, -2), (1, 1), 16, 16, 0), "40333 4 1c a8 0 0 1f 6 5 1 0 f000000 fe00fb03 f"),
+    ((6, (32, 7, 6, 2), (-1, 0), (-1, 0), (8, 3), 32, 300, 3), "46333 4 1c a8 0 0 1f 6 5 1 0 1f0000b8 ff00ff 12b"),
+    ((11, (32, 7, 6, 2), (0, 0), (0, 0), (1, 1), 16, 1024, 0), "503b3 8 38 150 0 0 1f 6 5 1 0 f000000 0 3ff"),
+    ((6, (32, 7, 2), (-3,), (4,), (2,), 16, 16, 0), "40323 4 1c 0 0 0 1f 6 1 0 0 f000008 4fffd f"),
+    ((6, (32, 70007, 2), (32767,), (-32768,), (8,), 16, 16, 0),
+     "240323 4 445dc 0 0 0 1f 11176 1 0 0 f000038 80007fff f"),
+    ((6, (32, 7, 6, 5, 2), (-1, -2, -3), (1, 2, 3), (2, 3, 4), 16, 16, 0),
+     "40343 4 1c a8 348 0 1f 6 5 4 1 f000688 c4177df f"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("described, words", SEEN_COLUMNS, ids=range(len(SEEN_COLUMNS)))
+def test_a_map_of_columns_is_what_nvidias_compiler_writes(described, words):
+    dtype, extents, lower, upper, steps, channels, pixels, swizzle = described
+    strides = tuple(np.multiply.accumulate(extents)[:-1].tolist())
+    strides = tuple(stride * (4 if dtype == 11 else 2) for stride in strides)
+    column = Im2col(dtype, 4096, extents, strides, lower, upper, channels, pixels, (1, *steps, 1), swizzle=swizzle)
+    made = column.encode()
+    assert np.frombuffer(made, np.uint32)[2:].tolist() == [*(int(word, 16) for word in words.split()), *(0,) * 16]
+    assert decode(made) == column
+
+
 @pytest.mark.parametrize(
     "byte, bit, is_map",
-    [(8, 1, False), (9, 0x80, False), (12, 1, True), (55, 1, False), (60, 1, False), (61, 8, True), (127, 1, False)],
+    [(8, 1, False), (9, 0x80, False), (12, 1, True), (55, 1, False), (30, 1, False), (52, 8, True), (127, 1, False)],
     ids=["mode", "swizzle", "stride", "box of half a chunk", "NaN for integers", "element stride", "behind the fields"],
 )
 def test_bytes_that_no_arguments_make_are_no_map(byte, bit, is_map):
