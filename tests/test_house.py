@@ -13,7 +13,7 @@ OURS = ("dsl", "harness")
 BINDINGS = {"mlir", "torch_mlir"}
 
 # package or file: (what it may import of the project, what alone from outside besides the standard library)
-_GROUND = "dsl.span", "dsl.exceptions"
+_GROUND = "dsl.span", "dsl.exceptions", "dsl.undisturbed"
 _CORE = (
     "dsl.core.state",
     "dsl.core.phrase",
@@ -33,6 +33,7 @@ _RUN = "harness.terminal", "harness.schema", "harness.store", "harness.claim", "
 _RECORDS = (*_RUN, "harness.host", "harness.comparison", "harness.errors", "harness.session", "harness.records")
 FLOORS = {
     "dsl/span.py": ((), ()),
+    "dsl/undisturbed.py": ((), ()),
     "dsl/exceptions.py": (("dsl.span",), ()),
     "dsl/layout": (("dsl.layout",), ()),
     "dsl/emulator": (("dsl.emulator", *_GROUND), ("llvmlite", "numpy")),

@@ -12,6 +12,7 @@ from dsl.core.phrase import shown
 from dsl.launch.devices.choice import choose
 from dsl.launch.devices.protocol import Device
 from dsl.lower.ptx_identity import ptx_sha256
+from dsl.undisturbed import undisturbed
 
 
 @dataclass
@@ -180,16 +181,20 @@ def start(device: str | None = None) -> Session:
 def begin(run: Session) -> Session:
     """Observe with this session, whose device's mappings hold until `stop`."""
     _retire()
+    undisturbed(_begin, run)
+    return run
+
+
+def _begin(run: Session) -> None:
     _current.append(run)
     run.device.install()
-    return run
 
 
 def stop() -> None:
     """End the session, if there is one, and undo the device's mappings."""
     _retire()
     while _current:
-        _current.pop().close()
+        undisturbed(lambda: _current.pop().close())
 
 
 def current() -> Session:

@@ -1,14 +1,14 @@
 """The only import of the MLIR bindings, the one MLIR context, and how an op is made.
 
 Ops are made with `ir.Operation.create`, never with the generated dialect classes: importing those costs tens of
-milliseconds a dialect. The bindings import a dialect's as soon as they see one of its types or ops: empty modules
+milliseconds a dialect, and one that a signal's handler breaks off is of no use to the process: a second import fails
+with "already registered". The bindings import a dialect's as soon as they see one of its types or ops: empty modules
 stand in for them.
 GPU instructions are LLVM intrinsics (`intrinsic`): unlike inline assembly they stay convergent all the way down.
 """
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 import threading
@@ -21,6 +21,7 @@ from dsl import span
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError
 from dsl.core.phrase import Phrase
 from dsl.core.state import this_thread
+from dsl.undisturbed import undisturbed, whole_import
 
 PACKAGES = ("mlir", "torch_mlir")
 
@@ -28,7 +29,7 @@ PACKAGES = ("mlir", "torch_mlir")
 def _bindings(name: str):
     for package in PACKAGES:
         try:
-            return importlib.import_module(f"{package}.{name}")
+            return whole_import(f"{package}.{name}")
         except ImportError:
             continue
     raise ImportError("the MLIR Python bindings are missing: install them with `uv pip install torch-mlir==20261001`")
@@ -53,13 +54,19 @@ class _Dialect(types.ModuleType):
     def __getattr__(self, name: str):
         if name.startswith("__"):
             raise AttributeError(name)
-        del sys.modules[self.__name__]
-        return getattr(importlib.import_module(self.__name__), name)
+        return getattr(undisturbed(_replace, self), name)
 
 
-ir: Any = _bindings_without_numpy()
+def _replace(module: types.ModuleType) -> types.ModuleType:
+    """The module that `module` stands in for, imported if it is not yet."""
+    if sys.modules.get(module.__name__) is module:
+        del sys.modules[module.__name__]
+    return whole_import(module.__name__)
+
+
+ir: Any = undisturbed(_bindings_without_numpy)
 _llvm = _bindings("_mlir_libs._mlirDialectsLLVM")
-for _dialect in ("builtin", "llvm"):
+for _dialect in ("arith", "builtin", "llvm", "nvvm", "scf", "vector"):  # those that tracing makes ops of
     _dialect = f"{_llvm.__name__.partition('.')[0]}.dialects.{_dialect}"
     sys.modules.setdefault(_dialect, _Dialect(_dialect))
 
@@ -67,10 +74,7 @@ for _dialect in ("builtin", "llvm"):
 def generated(name: str) -> types.ModuleType:
     """A module of the bindings by its name in them: `dialects.nvvm`, `extras.types`."""
     module = _bindings(name)
-    if isinstance(module, _Dialect):
-        del sys.modules[module.__name__]
-        module = _bindings(name)
-    return module
+    return undisturbed(_replace, module) if isinstance(module, _Dialect) else module
 
 
 context = ir.Context()

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from dsl import span
 from dsl.launch.devices import torch_compiler, torch_graphs, torch_ops, torch_streams
 from dsl.launch.devices.torch_memory import Places, storage_key, tensors_in
+from dsl.undisturbed import undisturbed
 
 span.stands_for_python(__file__)
 
@@ -74,26 +75,35 @@ def install(device: Memory, capsules_say_cuda: bool = False) -> Callable[[], Non
 
 
 class AfterImport:
-    """Call `then(module)` once, after the first import of `name`."""
+    """Call `then(module)` once, after the first import of `name` that comes to its end."""
 
     def __init__(self, name: str, then: Callable[[ModuleType], None]):
         self.name, self.then = name, then
+        self._asks_others = False
 
     def find_spec(self, fullname: str, path=None, target=None):
-        if fullname != self.name:
+        if fullname != self.name or self._asks_others:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        self._asks_others = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._asks_others = False
         if spec is not None and (loader := spec.loader) is not None:
             execute = loader.exec_module
 
             def exec_module(module: ModuleType) -> None:
                 del loader.exec_module
                 execute(module)
-                self.then(module)
+                undisturbed(self._end, module)
 
             loader.exec_module = exec_module
         return spec
+
+    def _end(self, module: ModuleType) -> None:
+        if self in sys.meta_path:  # and not undone meanwhile
+            sys.meta_path.remove(self)
+            self.then(module)
 
 
 def _install(torch: ModuleType, device: Memory, capsules_say_cuda: bool) -> Callable[[], None]:

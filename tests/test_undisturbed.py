@@ -1,0 +1,96 @@
+import signal
+import sys
+import threading
+
+import pytest
+
+from dsl.undisturbed import undisturbed, whole_import
+
+
+class Rang(Exception):
+    pass
+
+
+@pytest.fixture
+def handler():
+    """Of SIGALRM and SIGUSR1: it raises."""
+    before = {}
+
+    def ring(number, frame):
+        raise Rang(number)
+
+    for number in (signal.SIGALRM, signal.SIGUSR1):
+        before[number] = signal.signal(number, ring)
+    yield ring
+    for number, old in before.items():
+        signal.signal(number, old)
+
+
+def test_handlers_run_after_the_work(handler):
+    done = []
+
+    def work(steps):
+        for step in range(steps):
+            signal.raise_signal(signal.SIGALRM)
+            done.append(step)
+
+    with pytest.raises(Rang):
+        undisturbed(work, 3)
+    assert done == [0, 1, 2]
+    assert signal.getsignal(signal.SIGALRM) is signal.getsignal(signal.SIGUSR1) is handler
+
+
+def test_a_signal_for_another_thread(handler):
+    """A mask of the main thread would not hold this one back."""
+
+    def work():
+        other = threading.Thread(target=lambda: signal.raise_signal(signal.SIGALRM))
+        other.start()
+        other.join()
+        return "done"
+
+    with pytest.raises(Rang):
+        undisturbed(work)
+
+
+def test_every_held_signal_is_delivered():
+    rung = []
+    before = [
+        signal.signal(number, lambda number, frame: rung.append(number)) for number in (signal.SIGALRM, signal.SIGUSR1)
+    ]
+    try:
+        undisturbed(lambda: [signal.raise_signal(number) for number in (signal.SIGUSR1, signal.SIGALRM)])
+    finally:
+        signal.signal(signal.SIGALRM, before[0]), signal.signal(signal.SIGUSR1, before[1])
+    assert rung == [signal.SIGUSR1, signal.SIGALRM]
+
+
+def test_an_interrupt_from_the_keyboard():
+    with pytest.raises(KeyboardInterrupt):
+        undisturbed(signal.raise_signal, signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_error_of_the_work(handler):
+    with pytest.raises(ZeroDivisionError):
+        undisturbed(lambda: 1 // 0)
+    assert signal.getsignal(signal.SIGALRM) is handler
+
+
+def test_another_thread_has_no_handlers(handler):
+    seen = []
+    other = threading.Thread(target=undisturbed, args=(lambda: seen.append(signal.getsignal(signal.SIGALRM)),))
+    other.start()
+    other.join()
+    assert seen == [handler]
+
+
+def test_an_import_comes_to_its_end(handler, tmp_path, monkeypatch):
+    (tmp_path / "rings.py").write_text("import signal\nsignal.raise_signal(signal.SIGALRM)\nwhole = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(Rang):
+        whole_import("rings")
+    try:
+        assert whole_import("rings") is sys.modules["rings"] and sys.modules["rings"].whole
+    finally:
+        del sys.modules["rings"]
