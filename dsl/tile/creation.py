@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from dsl import layout as lay
@@ -61,17 +62,22 @@ def where(cond: Any, x: Any, y: Any) -> Any:
     """
     if not any(isinstance(operand, TensorSSA) for operand in (cond, x, y)):
         return select(cond, x, y)
-    if not isinstance(cond, TensorSSA):
-        cond = full(1, cond, Boolean)
+    shapes = [operand.shape for operand in (x, y, cond) if isinstance(operand, TensorSSA)]
+    cond = cond if isinstance(cond, TensorSSA) else full(_ones(shapes[0]), cond, Boolean)
     if cond.dtype is not Boolean:
         raise DSLUserCodeValueError(
             f"condition of where must be a TensorSSA of Boolean, got {cond.dtype}", fix="compare: `x != 0`"
         )
     dtype = _common_type(x, y)
-    x, y = (operand if isinstance(operand, TensorSSA) else full(1, operand, dtype) for operand in (x, y))
-    shape = broadcast.joined(broadcast.joined(x.shape, y.shape), cond.shape)
+    x, y = (operand if isinstance(operand, TensorSSA) else full(_ones(shapes[0]), operand, dtype) for operand in (x, y))
+    shape = functools.reduce(broadcast.joined, shapes)
     cond, x, y = (operand.broadcast_to(shape) for operand in (cond, x, y))
     return x.with_ir(arithmetic.select(cond.ir(), x.ir(), y.ir()))
+
+
+def _ones(shape: Any) -> Any:
+    """A shape nested as `shape` with one element, which is repeated there."""
+    return tuple(map(_ones, shape)) if isinstance(shape, tuple) else 1
 
 
 def _common_type(x: Any, y: Any) -> type[Numeric]:

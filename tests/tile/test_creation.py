@@ -39,6 +39,21 @@ def test_values_are_numpys(run, aligned, zeros):
     assert (out == np.array(wanted, np.float32)).all()
 
 
+def test_a_number_is_chosen_for_any_nesting(run, aligned):
+    @cute.kernel
+    def kernel(a: cute.Tensor, out: cute.Tensor):
+        x = cute.make_tensor(a.iterator, cute.make_layout(((4, 1), 1, 2))).load()
+        nested = cute.make_tensor(out.iterator, cute.make_layout(((4, 1), 1, 2, 3)))
+        nested[None, None, None, 0] = cute.where(x > 0, x, 1e-10)
+        nested[None, None, None, 1] = cute.where(x > 0, 2.0, cutlass.Float32(-1))
+        nested[None, None, None, 2] = cute.where(cutlass.Boolean(False), 5.0, x)
+
+    a, out = aligned(8), aligned((3, 8))
+    a[:] = np.arange(-4, 4)
+    run(kernel, a, out, threads=1)
+    assert (out == np.array([np.where(a > 0, a, 1e-10), np.where(a > 0, 2, -1), a], np.float32)).all()
+
+
 def wrong(body):
     @cute.kernel
     def kernel(a: cute.Tensor):

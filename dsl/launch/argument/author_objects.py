@@ -34,13 +34,25 @@ def register_jit_arg_adapter(python_type: type) -> Callable:
     return register
 
 
-class Slot:
-    """Stands for one value of an argument in plain Python: its slot's letter, the number a call brings, its type."""
+class Slot(ctypes.c_void_p):
+    """Stands for one value of an argument in plain Python: a C pointer to the number that a call brings, with its
+    slot's letter and type."""
 
-    __slots__ = ("letter", "number", "type")
+    def __init__(self, letter: str, type_: mlir.Type, cells: bytearray, offset_bytes: int):
+        super().__init__(ctypes.addressof(ctypes.c_char.from_buffer(cells)) + offset_bytes)
+        self.letter, self.type = letter, type_
+        self._cells, self._offset_bytes = cells, offset_bytes
 
-    def __init__(self, letter: str, number: int | float, type_: mlir.Type):
-        self.letter, self.number, self.type = letter, number, type_
+    @property
+    def number(self) -> int | float:
+        return struct.unpack_from(self.letter, self._cells, self._offset_bytes)[0]
+
+
+def slots_of(letters: str, numbers: Sequence[int | float], types: Sequence[mlir.Type]) -> list[Slot]:
+    """A slot for each number. The numbers lie in memory one after another, each aligned, as the members of a struct."""
+    cells = bytearray(struct.pack(letters, *numbers))
+    offsets = [struct.calcsize(letters[: i + 1]) - struct.calcsize(letter) for i, letter in enumerate(letters)]
+    return [Slot(letter, type_, cells, offset) for letter, type_, offset in zip(letters, types, offsets)]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dsl.core.number.dtypes import Numeric
 from dsl.core.number.pointer import Pointer
 from dsl.core.phrase import shown
 from dsl.launch.argument import abi, kinds
-from dsl.launch.argument.author_objects import Slot
+from dsl.launch.argument.author_objects import Slot, slots_of
 from dsl.launch.argument.fake_arguments import FakeStream, FakeTensor
 from dsl.launch.argument.runtime_pointer import RuntimePointer
 from dsl.launch.argument.runtime_tensor import RuntimeTensor
@@ -44,12 +44,18 @@ def _slots(value: Any) -> list[Slot]:
     type_ = kinds.type_of(value)
     if type_ is None:
         raise DSLUserCodeTypeError(f"a {type(value).__name__} has no values that a call could bring")
+    known = getattr(value, "slots", None)
+    if known and known[0] == type_:
+        return known[1]
     letters = type_.slot_formats()
     is_fake = isinstance(value, (FakeTensor, FakeStream))  # it has types only, and no call brings it
     numbers = [0] * len(letters) if is_fake else type_.read(value, abi.Binding("an object's own values"))
     if isinstance(type_, abi.ScalarType):
-        return [Slot(letters, numbers[0], type_.dtype.mlir_type)]
-    return [Slot(letter, number, trace.SLOT_TYPES[letter]) for letter, number in zip(letters, numbers)]
+        return slots_of(letters, numbers, [type_.dtype.mlir_type])
+    slots = slots_of(letters, numbers, [trace.SLOT_TYPES[letter] for letter in letters])
+    if isinstance(value, (RuntimeTensor, RuntimePointer)):
+        value.slots = type_, slots
+    return slots
 
 
 def _is_traced(value: Any) -> bool:

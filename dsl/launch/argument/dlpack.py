@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError
@@ -86,6 +86,12 @@ def without_gradient(value: Any) -> Any:
     if type(value) in (tuple, list):
         return type(value)(map(without_gradient, value))
     return value.detach() if requires_gradient(value) else value
+
+
+def moved(view: View, address: int) -> View:
+    """The view with its first element at another address, of memory that somebody else keeps alive."""
+    storage = _storage(None, address, view.shape, view.strides, view.dtype)
+    return replace(view, address=address, storage=storage, owner=None)
 
 
 def view_at(address: int, owner: Any) -> View:

@@ -13,11 +13,17 @@ from dsl.launch.argument.abi import PointerType, alignment_of
 
 
 class RuntimePointer:
-    """An address as an argument."""
+    """An address as an argument. `slots`: see RuntimeTensor."""
+
+    slots: tuple[PointerType, list] | None = None
 
     def __init__(self, dtype: type[Numeric], address: int, space: AddressSpace, alignment_bytes: int):
         self.dtype = self.element_type = self.value_type = dtype
-        self.address, self.memspace, self.alignment_bytes = address, space, alignment_bytes
+        self._address, self.memspace, self.alignment_bytes = address, space, alignment_bytes
+
+    @property
+    def address(self) -> int:
+        return self.slots[1][0].number if self.slots else self._address
 
     def argument_type(self) -> PointerType:
         return PointerType(self.dtype, self.memspace, self.alignment_bytes)

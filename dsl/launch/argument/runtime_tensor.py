@@ -15,11 +15,17 @@ from dsl.launch.argument.symbolic_int import SymInt
 
 
 class RuntimeTensor:
-    """A tensor of another library with the layout it shall have as an argument: static, until marked dynamic."""
+    """A tensor of another library with the layout it shall have as an argument: static, until marked dynamic.
+
+    `slots` are its type and the cells of memory that `__c_pointers__` gave of it, once it was asked: a program may write
+    another address into the first one, and the next call takes it.
+    """
+
+    slots: tuple[TensorType, list] | None = None
 
     def __init__(self, source: Any, assumed_align: int | None, use_32bit_stride: bool):
         self.source = source
-        self.view = dlpack.view(source)
+        self._view = dlpack.view(source)
         self.shape, self.stride = self.view.shape, self.view.strides
         self.memspace = AddressSpace.gmem
         self.assumed_align = alignment_of(assumed_align, self.view.dtype)
@@ -27,6 +33,12 @@ class RuntimeTensor:
         self._stride: list[int | SymInt] = list(self.stride)
         self._stride_width = 32 if use_32bit_stride else 64
         self._type: TensorType | None = None
+
+    @property
+    def view(self) -> dlpack.View:
+        if self.slots and self.slots[1][0].number != self._view.address:
+            self._view = dlpack.moved(self._view, self.slots[1][0].number)
+        return self._view
 
     @property
     def element_type(self) -> type[Numeric]:
@@ -41,7 +53,7 @@ class RuntimeTensor:
                 f"elements of {self.view.dtype} cannot be read as {dtype}",
                 fix=f"assign a type of {self.view.dtype.width} bits or fewer",
             )
-        self.view, self._type = replace(self.view, dtype=dtype), None
+        self._view, self._type = replace(self.view, dtype=dtype), None
 
     dtype = element_type
 

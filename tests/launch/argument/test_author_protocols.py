@@ -1,8 +1,12 @@
 """The protocols of the DSL's own values."""
 
+import ctypes
+
+import numpy as np
 import pytest
 
 from dsl.cutlass import Float32, Int32, cute
+from dsl.cutlass.cute.runtime import from_dlpack, make_ptr
 from dsl.launch import session
 
 
@@ -29,6 +33,34 @@ def test_types_and_pointers_are_asked_by_functions():
         return n + 1
 
     assert program(2, 0.5) == 3
+
+
+def test_another_address_may_be_written_where_the_c_pointer_points():
+    """Programs keep one argument, and put the next tensor's address into it."""
+
+    @cute.kernel
+    def copied(a: cute.Tensor, out: cute.Tensor):
+        out[0] = a[1]
+
+    @cute.jit
+    def program(a: cute.Tensor, out: cute.Tensor):
+        copied(a, out).launch(grid=(1, 1, 1), block=(1, 1, 1))
+
+    first, second, out = np.arange(3, dtype=np.float32), np.arange(10, 13, dtype=np.float32), np.zeros(1, np.float32)
+    a = from_dlpack(first).mark_layout_dynamic()
+    p = make_ptr(Float32, first.ctypes.data, cute.AddressSpace.gmem)
+    compiled = cute.compile(program, a, out)
+    compiled(a, out)
+    assert out == 1
+    assert ctypes.cast(a.__c_pointers__()[-1], ctypes.POINTER(ctypes.c_int32))[0] == 3
+    for argument in (a, p):
+        words = ctypes.cast(argument.__c_pointers__()[0], ctypes.POINTER(ctypes.c_int64))
+        assert words[0] == first.ctypes.data
+        words[0] = second.ctypes.data
+    compiled(a, out)
+    assert out == 11 and p.toint() == second.ctypes.data
+    compiled(from_dlpack(first).mark_layout_dynamic(), out)
+    assert out == 1
 
 
 def test_types_of_values_are_asked_as_upstream_spells_it():
