@@ -39,6 +39,7 @@ COMPILERS = ("embedded", "nvidia")
 _TIME = re.compile(
     r"(?i)\d\s*(?:[mun\u00b5]?s|seconds|[GT]B/s|[GT]FLOPS?(?:/s)?)\b|\btime\b|throughput|bandwidth|speedup"
 )
+_SCRATCH = re.compile(rf"{re.escape(tempfile.gettempdir())}/tmp[a-z0-9_]{{8}}\b")
 _MOST_LINES = 1000  # compared
 
 
@@ -92,11 +93,12 @@ def run(folder: Path, program: Program, compiler: str, limit_s: float) -> Run:
     else:
         printed = done.stdout if program.kind == "program" and verdict == "passed" else ""
     note = next((cell["error"] for cell in cells if cell["error"]), lines[-1] if lines else "")
-    return Run(verdict, " ".join(note.split())[-200:], launches, _without_times(printed))
+    return Run(verdict, " ".join(note.split())[-200:], launches, comparable_lines(printed))
 
 
-def _without_times(printed: str) -> list[str]:
-    return [line for line in printed.splitlines() if line.strip() and not _TIME.search(line)]
+def comparable_lines(printed: str) -> list[str]:
+    lines = _SCRATCH.sub("a scratch folder", printed).splitlines()
+    return [line for line in lines if line.strip() and not _TIME.search(line)]
 
 
 def _execute(compiler: str, argv: list, scratch: str, limit_s: float) -> subprocess.CompletedProcess:

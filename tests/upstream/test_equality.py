@@ -1,5 +1,7 @@
 """What the comparison of two compilers says of their launches and of what they print."""
 
+import tempfile
+
 import pytest
 
 from tests.upstream import equality
@@ -32,7 +34,9 @@ def test_launches_may_be_more_there_and_not_fewer():
 
 def test_printed_lines_are_compared_without_times():
     printed = "sum 4.0\nkernel took 3.2 us\nptr raw_ptr(0x00007f0000000000: f32)\n"
-    lines = equality._without_times(printed)
+    lines = equality.comparable_lines(printed)
     assert lines == ["sum 4.0", "ptr raw_ptr(0x00007f0000000000: f32)"]
+    built = f"built in {tempfile.gettempdir()}/tmp2hbaix74/build"
+    assert equality.comparable_lines(built) == ["built in a scratch folder/build"]
     assert equality.compare_printed(lines, ["sum 4.0", "ptr raw_ptr(0x00007f1111111111: f32)"]) == (2, [])
     assert equality.compare_printed(lines, ["sum 5.0", lines[1]]) == (2, ["- sum 5.0", "+ sum 4.0"])

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-MOST_TERMS = 1 << 27  # about a second
+MOST_TERMS = 1 << 29  # a few seconds
 _BLOCK = 1 << 15  # elements of a result that are computed together: they stay in the cache
 _LEAST = -126
 _NAMES = ("mm", "bmm", "addmm", "baddbmm")
