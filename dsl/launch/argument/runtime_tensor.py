@@ -17,8 +17,8 @@ from dsl.launch.argument.symbolic_int import SymInt
 class RuntimeTensor:
     """A tensor of another library with the layout it shall have as an argument: static, until marked dynamic.
 
-    `slots` are its type and the cells of memory that `__c_pointers__` gave of it, once it was asked: a program may write
-    another address into the first one, and the next call takes it.
+    `slots` are its type and the cells of memory that `__c_pointers__` gave of it, once it was asked: a program may
+    write another address into the first one, and the next call takes it.
     """
 
     slots: tuple[TensorType, list] | None = None
