@@ -1,6 +1,9 @@
 """Which tests run, in what order, and which never at once: of those marked `slow` a sample that changes daily; what
 takes longest first; files that wait for the same thing one after another.
 
+`@pytest.mark.slow` is for what is long and seldom fails: it runs once in SHARE days. `@pytest.mark.slow(days=3)` is for
+what takes a second or more, and is the one test of something: once in three days.
+
 The hooks of a conftest.py, which imports them.
 """
 
@@ -12,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-SHARE = 28  # a run without --slow takes one slow test in so many: each of them once in four weeks
+SHARE = 28  # days in which a slow test runs once, where its mark has no `days`
 # Of a test with more sets of parameters than this a part runs, which changes daily: each within MOST_DAYS.
 ROWS, MOST_DAYS = 8, 14
 # Files of which every set of parameters runs: what the pages promise.
@@ -89,7 +92,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: long, and seldom the one that fails; a sample of them runs each day")
+    config.addinivalue_line(
+        "markers", "slow(days=28): long, and seldom the one that fails; each runs once in so many days"
+    )
     config.option.loadscopereorder = False  # xdist would put files with many tests first
 
 
@@ -112,7 +117,7 @@ def pytest_report_header(config) -> str:
     if config.option.slow:
         return "slow tests: all"
     seed = f"--slow-seed {config.option.slow_seed}; --slow runs all"
-    return f"slow tests: one in {SHARE}; other tests: {ROWS} sets of parameters or more; {seed}"
+    return f"slow tests: one in {SHARE}, or as marked; other tests: {ROWS} sets of parameters or more; {seed}"
 
 
 def pytest_collection_modifyitems(config, items):
@@ -129,7 +134,7 @@ def pytest_collection_modifyitems(config, items):
     rows = Counter(function_of(item) for item in items if not item.get_closest_marker("slow"))
     chosen, left_out = [], []
     for item in items:
-        days = SHARE if item.get_closest_marker("slow") else days_of(item, rows[function_of(item)])
+        days = days_of(item, rows[function_of(item)])
         runs = item.path in named or is_of_the_day(item.nodeid, day, days)
         (chosen if runs else left_out).append(item)
     if left_out:
@@ -143,7 +148,9 @@ def function_of(item) -> str:
 
 
 def days_of(item, rows: int) -> int:
-    """In how many days a set of parameters runs once, of a test that has so many."""
+    """In how many days a test, or a set of parameters of one that has so many, runs once."""
+    if mark := item.get_closest_marker("slow"):
+        return mark.kwargs.get("days", SHARE)
     return 1 if item.path.name in WHOLE else min(-(-rows // ROWS), MOST_DAYS)
 
 

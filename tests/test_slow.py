@@ -43,7 +43,7 @@ def ran(pytester):
 def test_a_day_has_its_sample(ran):
     found, printed = ran("--slow-seed", "2026-11-22")
     assert (
-        "\nslow tests: one in 28; other tests: 8 sets of parameters or more; --slow-seed 2026-11-22; --slow runs all\n"
+        "\nslow tests: one in 28, or as marked; other tests: 8 sets of parameters or more; --slow-seed 2026-11-22; --slow runs all\n"
         in printed
     )
     assert 0 < len(found) < 9 and f"{40 - len(found)} deselected" in printed
@@ -82,6 +82,18 @@ def test_of_many_parameters_a_part_runs_and_each_within_days(pytester):
         assert sum(name.startswith("test_few") for name in names) == 8
         days.append({name for name in names if name.startswith("test_many")})
     assert set().union(*days) == {f"test_many[{n}]" for n in range(40)} and sum(map(len, days)) == 40
+
+
+def test_a_mark_says_in_how_many_days(pytester):
+    pytester.makeconftest(CONFTEST)
+    text = "import pytest\n@pytest.mark.slow(days=3)\n@pytest.mark.parametrize('n', range(9))\ndef test_unique(n):\n    pass\n"
+    (pytester.mkdir("tests") / "test_one.py").write_text(text)
+    pytester.makepyprojecttoml("[tool.pytest.ini_options]\ntestpaths = ['tests']\naddopts = '-p no:cacheprovider'\n")
+    ran = []
+    for day in (22, 23, 24):
+        done = pytester.runpytest_inprocess("-v", "--slow-seed", f"2026-11-{day}")
+        ran += [line.split()[0].partition("::")[2] for line in done.outlines if "PASSED" in line]
+    assert sorted(ran) == [f"test_unique[{n}]" for n in range(9)]
 
 
 @pytest.mark.slow

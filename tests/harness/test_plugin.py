@@ -354,6 +354,7 @@ def test_xdist_writes_in_the_controller_alone(pytester, repros):
     result.stdout.fnmatch_lines(["    repros/goldens/r1/width=9.json"])
 
 
+@pytest.mark.slow(days=3)
 @pytest.mark.parametrize("options", daily([[], ["-n2"]], 1))
 def test_ctrl_c_leaves_nothing(pytester, repros, processes_with, options):
     mark = f"REPRO_TEST_{uuid.uuid4().hex}"

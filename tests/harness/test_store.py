@@ -134,6 +134,7 @@ def rounds(kind: str, folder: Path, count: int) -> list[dict]:
     return found
 
 
+@pytest.mark.slow(days=3)
 @pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.slow)])
 def test_eight_processes_accept_at_once(tmp_path, count):
     for one in rounds("at-once", tmp_path, count):
@@ -141,6 +142,7 @@ def test_eight_processes_accept_at_once(tmp_path, count):
         assert one["records"] == 16 * (one["round"] + 1)
 
 
+@pytest.mark.slow(days=3)
 @pytest.mark.parametrize("count", [11, pytest.param(101, marks=pytest.mark.slow)])
 def test_a_process_that_is_killed_while_it_accepts(tmp_path, count):
     found = rounds("kill", tmp_path, count)

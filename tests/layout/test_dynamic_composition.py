@@ -3,11 +3,14 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.recorded import output, recorded
 
 PROGRAM = Path(__file__).with_name("dynamic_composition.py")
 
 
+@pytest.mark.slow(days=3)
 def test_compositions_are_upstreams():
     ours = output(PROGRAM, "-m", "dsl", "--device", "emulator")
     assert ours == recorded(PROGRAM)

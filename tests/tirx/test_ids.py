@@ -69,6 +69,7 @@ def counted(run, function) -> list[int]:
     return run(function, np.zeros((ROWS, COLUMNS), np.int32), np.zeros(8, np.int32), N, M, 2)[1][:3].tolist()
 
 
+@pytest.mark.slow(days=3)
 @pytest.mark.parametrize("place", daily(["cta", "thread"], 1))
 def test_extents_from_the_host(run, place):
     for text, number in EXTENTS.items():

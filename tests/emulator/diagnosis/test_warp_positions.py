@@ -104,6 +104,7 @@ host(0)
 """
 
 
+@pytest.mark.slow(days=3)
 @pytest.mark.parametrize(
     "by, status, last",
     daily(

@@ -178,6 +178,7 @@ sys.exit(main(["run", "repros/one.py", "--host", "p1", *settings]))
 ENDS = {"killed": signal.SIGKILL, "Ctrl-C": signal.SIGINT, "terminated": signal.SIGTERM, "frozen": signal.SIGSTOP}
 
 
+@pytest.mark.slow(days=3)
 @pytest.mark.parametrize("end", daily(ENDS, 1))
 def test_a_client_that_goes(on_host, write, sshd, tmp_path, works, end):
     host, mark = on_host(), tmp_path / "mark"

@@ -78,6 +78,7 @@ def on_terminal(*options):
     return shown
 
 
+@pytest.mark.slow(days=3)
 @pytest.mark.parametrize("options", daily([[], ["-n2"]], 1))
 def test_a_terminal_has_one_live_line_for_each_slot(pytester, repros, options):
     repros(one=(SLOW, "params = { n = [1, 2] }"), two=(SLOW, "params = { n = [3, 4] }"))
