@@ -437,7 +437,8 @@ def _check_box(tensor: Tensor, order: list[int], box: list[int], dtype: type[Num
 def _describe(
     start: Pointer, extents: list, strides: list, box: list[int], dtype: type[Numeric], swizzle: Swizzle
 ) -> TensorMap:
-    """Write the tensor map on the host's stack. One of strides that are no multiples of 16 bytes has no flags."""
+    """Write the tensor map on the host's stack. One of strides that are no multiples of 16 bytes has no flags; the
+    stride of a single element counts for nothing."""
     code = _CODES.get(dtype, _INTEGER_CODES.get(dtype.storage_width))
     flags = _TILED | (len(extents) - 1) << 4 | code << 7 | swizzle.bits << 13 | (_TF32 if dtype is TFloat32 else 0)
     bytes_of = dtype.storage_width // 8
@@ -447,8 +448,8 @@ def _describe(
         is_large = is_large | (size >= _LARGE_BYTES)
     steps = [Int64(stride) * bytes_of for stride in strides[1:]]
     odd = start.toint() & 15
-    for step in steps:
-        odd = odd | (step & 15)
+    for extent, step in zip(extents[1:], steps):
+        odd = odd | select(Int64(extent) == 1, Int64(0), step & 15)
     word = select(odd == 0, select(is_large, Int32(flags | _LARGE), Int32(flags)), Int32(0))
     padded_box = [extent - 1 for extent in box] + [0] * (MOST_MODES - len(box))
     words = [

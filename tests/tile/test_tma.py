@@ -185,6 +185,42 @@ def test_a_wrong_count_is_a_deadlock_that_says_which(given, text):
     assert "arch.mbarrier_wait(barrier, 0)" in str(caught.value)
 
 
+@cute.kernel
+def load_of_one_batch(load: cute.CopyAtom, source: cute.Tensor, out: cute.Tensor):
+    tidx, _, _ = arch.thread_idx()
+    smem = memory.SmemAllocator()
+    barrier = smem.allocate_array(Int64, 1)
+    box = smem.allocate_tensor(Float16, cute.make_layout((8, 16), stride=(16, 1)), 128)
+    tile = cute.group_modes(cute.local_tile(source, (8, 16), (1, 0, 0)), 0, 2)
+    into, tiles = cpasync.tma_partition(load, 0, cute.make_layout(1), cute.group_modes(box, 0, 2), tile)
+    if tidx == 0:
+        arch.mbarrier_init(barrier, 1)
+        arch.mbarrier_init_fence()
+        arch.mbarrier_arrive_and_expect_tx(barrier, 256)
+    arch.sync_threads()
+    cute.copy(load, tiles, into, tma_bar_ptr=barrier)
+    arch.mbarrier_wait(barrier, 0)
+    for row in range_constexpr(8):
+        if tidx < 16:
+            out[row, tidx] = box[row, tidx]
+
+
+@cute.jit
+def host_of_one_batch(source: cute.Tensor, out: cute.Tensor):
+    load, coords = cpasync.make_tiled_tma_atom(LOAD, source, cute.make_layout((8, 16), stride=(16, 1)), (8, 16))
+    load_of_one_batch(load, coords, out).launch(grid=1, block=32)
+
+
+def test_the_stride_of_a_mode_of_one_element_does_not_count():
+    """torch's `x.unsqueeze(-1)` has the stride 1 there, which is no multiple of 16 bytes."""
+    source, out = np.arange(16 * 16, dtype=np.float16).reshape(16, 16, 1), np.zeros((8, 16), np.float16)
+    argument = from_dlpack(source, assumed_align=16)
+    for tensor in argument, from_dlpack(source, assumed_align=16).mark_layout_dynamic(leading_dim=1):
+        out[:] = 0
+        host_of_one_batch(tensor, out)
+        assert np.array_equal(out, source[8:, :, 0])
+
+
 @cute.jit
 def make(tensor: cute.Tensor, call: Constexpr):
     call(tensor)

@@ -168,6 +168,7 @@ from dsl.tile.tiled import (
     make_tiled_copy_tv,
 )
 from dsl.tile.tiled_mma import ThrMma, TiledMma, make_tiled_mma
+from dsl.tile.tma import ReductionKind
 from dsl.tile.tma_copy import prefetch
 
 __all__ = [
@@ -191,6 +192,7 @@ __all__ = [
     "NvdisasmOptions",
     "OptLevel",
     "PtxasOptions",
+    "ReductionKind",
     "ReductionOp",
     "RemarkFilter",
     "RemarkOutput",
