@@ -176,6 +176,9 @@ def _walk(modes: list[_Mode], extent: Any, stride: Any, what: str) -> Layout:
     """
     walked: list[_Mode] = []
     for number, (mode_extent, mode_stride) in enumerate(modes[:-1]):
+        if is_static((mode_extent, stride)) and stride and stride % mode_extent == 0:  # steps over the whole mode
+            stride //= mode_extent
+            continue
         if not is_static((mode_extent, extent, stride)):
             if not is_constant(extent, 1):
                 part = _least(int_tuple.ceil_div(mode_extent, stride), extent)

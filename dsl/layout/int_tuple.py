@@ -117,12 +117,21 @@ def modulo(a: Any, b: Any) -> Any:
 
 def quotient(a: Any, b: Any) -> Any:
     """a / b rounded towards zero, as CuTe's integers divide; folds a static 0 and a division by 1."""
-    return floor_div(a, b) if is_constant(b, 1) or is_constant(a, 0) else _truncated(a, b)[0]
+    if is_constant(b, 1) or is_constant(a, 0):
+        return floor_div(a, b)
+    whole = _truncated(a, b)[0]
+    return _with_divisor(whole, divisor_of(a) // abs(b)) if _divides(b, a) else whole
 
 
 def remainder(a: Any, b: Any) -> Any:
-    """What `quotient` leaves of `a`."""
+    """What `quotient` leaves of `a`; nothing of one that is known to be a multiple."""
+    if _divides(b, a):
+        return 0
     return modulo(a, b) if is_constant(b, 1) or is_constant(a, 0) else _truncated(a, b)[1]
+
+
+def _divides(b: Any, a: Any) -> bool:
+    return isinstance(b, int) and b != 0 and not isinstance(a, int) and divisor_of(a) % b == 0
 
 
 def _truncated(a: Any, b: Any) -> tuple[Any, Any]:

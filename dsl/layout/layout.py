@@ -149,8 +149,8 @@ class ComposedLayout:
 
     @property
     def static_parts(self) -> tuple:
-        """What `is_static` asks: the offset and the outer layout."""
-        return self.offset, self.outer
+        """What `is_static` asks: the offset, the outer layout, and the inner one if it is a layout."""
+        return self.offset, self.outer, self.inner if isinstance(self.inner, Layout) else 0
 
     def with_outer(self, outer: Layout) -> ComposedLayout:
         return ComposedLayout(self.inner, self.offset, outer)
@@ -158,12 +158,17 @@ class ComposedLayout:
     def __flatten__(self) -> tuple[tuple, Any]:
         """The dynamic leaves, and the rest as a hashable key (core.pytree)."""
         leaves, holes = int_tuple.split_dynamic((self.offset, self.outer.shape, self.outer.stride))
-        return leaves, (self.inner, holes)
+        if not isinstance(self.inner, Layout):
+            return leaves, (self.inner, None, len(leaves), holes)
+        more, key = self.inner.__flatten__()
+        return (*leaves, *more), (Layout, key, len(leaves), holes)
 
     @classmethod
     def __unflatten__(cls, key: Any, children: Sequence[Any]) -> ComposedLayout:
-        inner, holes = key
-        offset, shape, stride = int_tuple.join_dynamic(holes, iter(children))
+        inner, inner_key, count, holes = key
+        offset, shape, stride = int_tuple.join_dynamic(holes, iter(children[:count]))
+        if inner is Layout:
+            inner = Layout.__unflatten__(inner_key, children[count:])
         return cls(inner, offset, Layout(shape, stride))
 
     def __call__(self, coord: Coord) -> Any:

@@ -34,7 +34,7 @@ from dsl.layout import Layout
 from dsl.primitives.operands import needs_blackwell, refuse
 from dsl.primitives.pointer import RawPointer
 from dsl.tile.tensor import Tensor
-from dsl.tile.tma import MAP_ALIGNMENT_BYTES, MAP_BYTES, TensorMap as MapAddress
+from dsl.tile.tensor_map_words import MAP_ALIGNMENT_BYTES, MAP_BYTES, TensorMap as MapAddress
 
 MOST_RANK, MOST_BOX = 5, 256
 _TILED, _LARGE, _TF32, _LARGE_BYTES = 1 << 18 | 2, 1 << 21, 1 << 16, 1 << 17  # see emulator/runtime/tensor_map.py

@@ -110,6 +110,8 @@ def element_iterator(tensor: Tensor, coord: Any) -> Any:
     tensor = in_memory(tensor)
     offset = offset_of(tensor, coord)
     if not isinstance(tensor.iterator, Pointer):
+        if isinstance(tensor.layout, ComposedLayout):
+            offset = tensor.layout.inner(add(tensor.layout.offset, offset))
         is_leaf = getattr(type(tensor.iterator), "is_leaf", False)
         return tensor.iterator + offset if is_leaf else add(tensor.iterator, offset)
     if not isinstance(tensor.layout, ComposedLayout):

@@ -233,10 +233,10 @@ def _is_stored_upstream(stored: type[Numeric], element: type[Numeric]) -> bool:
 def move_iterator(tensor: Tensor, coord: Any, layout: Layout) -> Tensor:
     """The tensor that starts at `coord` of `tensor` and has the (strided) `layout`."""
     offset = offset_of(tensor, coord)
-    if not isinstance(tensor.iterator, Pointer):
+    composed = tensor.layout
+    if not isinstance(tensor.iterator, Pointer) and not isinstance(composed, ComposedLayout):
         return Tensor(tensor.iterator + offset if _is_leaf(tensor.iterator) else add(tensor.iterator, offset), layout)
-    if isinstance(tensor.layout, ComposedLayout):
-        composed = tensor.layout
+    if isinstance(composed, ComposedLayout):
         return Tensor(tensor.iterator, ComposedLayout(composed.inner, add(composed.offset, offset), layout))
     return Tensor(moved(tensor.pointer(), offset, divisor_of(offset)), layout)
 

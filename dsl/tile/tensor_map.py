@@ -16,7 +16,8 @@ from dsl.gpu import tma
 from dsl.gpu.sync import elect_one
 from dsl.layout.int_tuple import flatten_to_tuple
 from dsl.tile.tensor import Tensor
-from dsl.tile.tma import MAP_BYTES, MOST_MODES, TmaAtom
+from dsl.tile.tensor_map_words import MAP_BYTES, MOST_MODES
+from dsl.tile.tma import TmaAtom
 from dsl.tile.tma_copy import require_atom
 
 

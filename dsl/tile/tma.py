@@ -16,27 +16,24 @@ from typing import Any
 from dsl import layout as lay
 from dsl.core import trace
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.ir import mlir
-from dsl.core.number.dtypes import BFloat16, Float16, Float32, Float64, Int32, Int64, Numeric, TFloat32
-from dsl.core.number.operators import select, type_name
-from dsl.core.number.pointer import AddressSpace, Pointer, element_name
+from dsl.core.number.dtypes import Numeric
+from dsl.core.number.operators import type_name
+from dsl.core.number.pointer import AddressSpace, element_name
 from dsl.layout import ComposedLayout, E, Layout, Swizzle
 from dsl.layout.int_tuple import ScaledBasis, flatten_to_tuple, is_constant, text, wrap
 from dsl.tile.constant import CopyOp
 from dsl.tile.tensor import Tensor
+from dsl.tile.tensor_map_words import MOST_MODES, TensorMap, describe, is_describable, tiled
 
-MAP_BYTES, MAP_ALIGNMENT_BYTES, MOST_MODES, MOST_BOX = 128, 64, 5, 256
-# Words 2 to 15 of a tensor map, as NVIDIA's compiler (4.8.1, sm_90a) writes them: see emulator/runtime/tensor_map.py.
-_TILED, _LARGE, _TF32, _LARGE_BYTES = 1 << 18 | 2, 1 << 21, 1 << 16, 1 << 17
-_CODES = {Float16: 6, Float32: 7, TFloat32: 7, Float64: 9, BFloat16: 10}
-_INTEGER_CODES = {8: 0, 16: 1, 32: 2, 64: 4}
+MOST_BOX = 256
 
 
 class TmaOp(CopyOp):
-    """A copy of boxes. `multicasts`: one copy writes to several blocks of a cluster. One lane of the warp issues it
-    where it `elects`."""
+    """A copy of boxes, or in mode im2col of columns of pixels. `multicasts`: one copy writes to several blocks of a
+    cluster. One lane of the warp issues it where it `elects`."""
 
     loads = True
+    takes_columns = False
     multicasts = False
     elects = True
     title: str
@@ -94,32 +91,11 @@ class CopyReduceBulkTensorTileS2GOp(TmaOp):
     title = "cp.async SMEM -> GMEM bulk tensor reduction Operation"
 
 
-class TensorMap:
-    """A pointer to a tensor map: on the host's stack, and in a kernel its parameter."""
-
-    is_leaf = True
-    param_bytes, param_alignment_bytes = MAP_BYTES, MAP_ALIGNMENT_BYTES
-
-    def __init__(self, address: mlir.Value):
-        self._address, self._owner = address, mlir.current_function()
-
-    def ir(self) -> mlir.Value:
-        return mlir.owned(self._address, self._owner)
-
-    def ir_type(self) -> mlir.Type:
-        return mlir.ptr()
-
-    def with_ir(self, address: mlir.Value) -> TensorMap:
-        return TensorMap(address)
-
-    def type_key(self) -> Any:
-        return TensorMap
-
-
 @dataclass(frozen=True)
 class TmaAtom:
     """One instruction's copy of a box: `box` elements along each dimension of the tensor map, which is `modes` of the
-    tensor. Where it multicasts, the box is what all blocks of it load together."""
+    tensor; or of a column, `box` then being channels and pixels. Where it multicasts, the box is what all blocks of it
+    load together."""
 
     op: TmaOp
     value_type: type[Numeric]
@@ -138,6 +114,11 @@ class TmaAtom:
     def count(self) -> int:
         """The elements of one box."""
         return math.prod(self.box)
+
+    def split(self, coord: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any] | None]:
+        """A flat coordinate of TMA as an instruction takes it: coordinates, and offsets where it takes them."""
+        rank = len(self.modes)
+        return coord[:rank], coord[rank:] if self.op.takes_columns and self.op.loads else None
 
     @property
     def thr_id(self) -> Layout:
@@ -165,11 +146,16 @@ class TmaInfo:
     tma_tensor: Tensor
     smem_layout: Layout | ComposedLayout
 
+    @property
+    def atom(self) -> TmaAtom:
+        """The atom, by the name that programs ask for; `copy_atom` is the parameter's."""
+        return self.copy_atom
+
     def __iter__(self) -> Iterator[Any]:
-        return iter((self.copy_atom, self.tma_tensor))
+        return iter((self.atom, self.tma_tensor))
 
     def __getitem__(self, index: int) -> Any:
-        return (self.copy_atom, self.tma_tensor)[index]
+        return (self.atom, self.tma_tensor)[index]
 
 
 def make_tiled_tma_atom(
@@ -187,9 +173,9 @@ def make_tiled_tma_atom(
 
     Raises DSLUserCodeError for what TMA cannot copy: its address, strides and rows of a box are multiples of 16 bytes.
     """
-    if not isinstance(op, TmaOp):
+    if not isinstance(op, TmaOp) or op.takes_columns:
         raise DSLUserCodeTypeError(
-            f"a TMA atom takes a bulk tensor operation, got {type_name(op)}",
+            f"a tiled TMA atom takes a bulk tensor operation in tile mode, got {type_name(op)}",
             fix="cpasync.CopyBulkTensorTileG2SOp(), or ...S2GOp()",
         )
     if gmem_coord_tensor is not None:
@@ -207,21 +193,21 @@ def make_tiled_tma_atom(
             fix="make the atom in the @cute.jit function and pass it to the kernel",
         )
     dtype = internal_type or gmem_tensor.element_type
-    _check_gmem(gmem_tensor, dtype)
+    check_gmem(gmem_tensor, dtype)
     shapes, strides = flatten_to_tuple(gmem_tensor.shape), flatten_to_tuple(gmem_tensor.stride)
     basis = _tile_basis(gmem_tensor.shape, cta_tiler)
-    swizzle, slayout = _smem_tile(smem_layout_, tuple(lay.size(mode) for mode in wrap(basis.shape)), dtype)
+    swizzle, slayout = smem_tile(smem_layout_, tuple(lay.size(mode) for mode in wrap(basis.shape)), dtype)
     order, box = _box(basis, slayout, swizzle, dtype)
     order += [mode for mode in range(len(shapes)) if mode not in order and not is_constant(strides[mode], 0)]
     box += [1] * (len(order) - len(box))
     _check_box(gmem_tensor, order, box, dtype)
-    described = _describe(
+    described = describe(
         gmem_tensor.pointer(),
         [shapes[m] for m in order],
         [strides[m] for m in order],
-        _part_of_one_block(box, num_multicast),
         dtype,
         swizzle,
+        tiled(_part_of_one_block(box, num_multicast)),
     )
     basis = _numbered(gmem_tensor.shape, lambda mode: E(order.index(mode)) if mode in order else 0)
     coordinates = Tensor((0,) * len(order), Layout(gmem_tensor.shape, basis))
@@ -231,13 +217,13 @@ def make_tiled_tma_atom(
 # --- the box ---------------------------------------------------------------------------------------------------------
 
 
-def _check_gmem(tensor: Any, dtype: type[Numeric]) -> None:
+def check_gmem(tensor: Any, dtype: type[Numeric]) -> None:
     if not isinstance(tensor, Tensor) or tensor.pointer().space not in (AddressSpace.gmem, AddressSpace.generic):
         raise DSLUserCodeTypeError(
             f"TMA copies a tensor in global memory, got {type_name(tensor)}",
             fix="pass the tensor that came as an argument",
         )
-    if dtype not in _CODES and not (dtype.is_integer and dtype.width in _INTEGER_CODES) and dtype.storage_width != 8:
+    if not is_describable(dtype):
         raise DSLUserCodeTypeError(
             f"TMA copies elements of 1, 2, 4 or 8 bytes, got {dtype}",
             fix="internal_type=cutlass.Uint8, over a recast tensor",
@@ -325,7 +311,7 @@ def _wrong_tiler(shape: Any, tiler: Any) -> DSLUserCodeError:
     )
 
 
-def _smem_tile(layout: Any, tile: tuple[int, ...], dtype: type[Numeric]) -> tuple[Swizzle, Layout]:
+def smem_tile(layout: Any, tile: tuple[int, ...], dtype: type[Numeric]) -> tuple[Swizzle, Layout]:
     """The swizzle, in bytes, and the layout of one stage."""
     swizzle = layout.inner if isinstance(layout, ComposedLayout) else Swizzle(0, 4, 3)
     outer = layout.outer if isinstance(layout, ComposedLayout) else layout
@@ -415,58 +401,18 @@ def _check_box(tensor: Tensor, order: list[int], box: list[int], dtype: type[Num
             fix="make the tile's contiguous extent longer",
             id="TMA_ALIGNMENT",
         )
-    for mode in order[1:]:
+    check_steps(tensor, order[1:], dtype)
+
+
+def check_steps(tensor: Tensor, modes: Sequence[int], dtype: type[Numeric]) -> None:
+    """Raise DSLUserCodeError where the stride of one of these leaves is known to be no multiple of 16 bytes."""
+    shapes, strides = flatten_to_tuple(tensor.shape), flatten_to_tuple(tensor.stride)
+    for mode in modes:
         stride = strides[mode]
-        static_stride = stride if isinstance(stride, int) else None
-        if (
-            static_stride is not None
-            and static_stride * dtype.storage_width // 8 % 16
-            and flatten_to_tuple(tensor.shape)[mode] != 1
-        ):
+        if isinstance(stride, int) and stride * dtype.storage_width // 8 % 16 and shapes[mode] != 1:
             raise DSLUserCodeError(
                 f"stride of mode {mode} of {tensor.layout} must be a multiple of 16 bytes, got "
-                f"{static_stride * dtype.storage_width // 8}",
+                f"{stride * dtype.storage_width // 8}",
                 fix="pad the rows to a multiple of 16 bytes",
                 id="TMA_ALIGNMENT",
             )
-
-
-# --- the tensor map --------------------------------------------------------------------------------------------------
-
-
-def _describe(
-    start: Pointer, extents: list, strides: list, box: list[int], dtype: type[Numeric], swizzle: Swizzle
-) -> TensorMap:
-    """Write the tensor map on the host's stack. One of strides that are no multiples of 16 bytes has no flags; the
-    stride of a single element counts for nothing."""
-    code = _CODES.get(dtype, _INTEGER_CODES.get(dtype.storage_width))
-    flags = _TILED | (len(extents) - 1) << 4 | code << 7 | swizzle.bits << 13 | (_TF32 if dtype is TFloat32 else 0)
-    bytes_of = dtype.storage_width // 8
-    sizes = [Int64(extent) * Int64(stride) * bytes_of for extent, stride in zip(extents, strides)]
-    is_large = sizes[0] >= _LARGE_BYTES
-    for size in sizes[1:]:
-        is_large = is_large | (size >= _LARGE_BYTES)
-    steps = [Int64(stride) * bytes_of for stride in strides[1:]]
-    odd = start.toint() & 15
-    for extent, step in zip(extents[1:], steps):
-        odd = odd | select(Int64(extent) == 1, Int64(0), step & 15)
-    word = select(odd == 0, select(is_large, Int32(flags | _LARGE), Int32(flags)), Int32(0))
-    padded_box = [extent - 1 for extent in box] + [0] * (MOST_MODES - len(box))
-    words = [
-        Int32(word),
-        *([Int32(step >> 4) for step in steps] + [0] * 4)[:4],
-        0,
-        *([Int32(extent) - 1 for extent in extents] + [0] * MOST_MODES)[:MOST_MODES],
-        padded_box[0] << 24,
-        sum(extent << 8 * i for i, extent in enumerate(padded_box[1:])),
-        0,
-    ]
-    place = trace.entry_alloca(mlir.i8, MAP_BYTES, MAP_ALIGNMENT_BYTES)
-    mlir.store(Int64(start.toint()).ir(), place, 8)
-    for index, value in enumerate(words, 2):
-        if isinstance(value, int) and value >= 1 << 31:
-            value -= 1 << 32
-        mlir.store(Int32(value).ir(), mlir.gep(place, mlir.i32, index), 4)
-    for index in range(8, MAP_BYTES // 8):
-        mlir.store(Int64(0).ir(), mlir.gep(place, mlir.i64, index), 8)
-    return TensorMap(place)

@@ -19,8 +19,8 @@ from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.gpu import mbarrier, tma
 from dsl.gpu.sync import elect_one
 from dsl.layout import ComposedLayout, Layout
-from dsl.layout.int_tuple import flatten_to_tuple, text, wrap
-from dsl.tile.element_address import element_iterator
+from dsl.layout.int_tuple import flatten_to_tuple, mul, text, wrap
+from dsl.tile.element_address import element_iterator, strided_part
 from dsl.tile.index import as_index
 from dsl.tile.int_tuple import make_layout_image_mask
 from dsl.tile.tensor import Tensor, domain_offset
@@ -57,6 +57,11 @@ def tma_partition(
             f"blocks of {cta_layout}",
             fix="make_tiled_tma_atom(CopyBulkTensorTileG2SMulticastOp(), ..., num_multicast=blocks)",
         )
+    if not lay.is_static(_first(strided_part(gmem_tensor.layout)).shape):
+        raise DSLUserCodeError(
+            f"the tile of TMA coordinates must have static extents, got {text(gmem_tensor.shape)}",
+            fix="tile it by static extents; in mode im2col the tensor's channels are static too",
+        )
     smem = _plain(smem_tensor)
     inverse = lay.right_inverse(_first(smem.layout))
     tile_size = lay.size(_first(smem.layout))
@@ -71,7 +76,7 @@ def tma_partition(
     parts = _cut(smem, cut), _cut(gmem_tensor, cut)
     if blocks == 1:
         return parts
-    start = cta_layout.index_of(as_index(cta_coord)) * (atom.count // blocks)
+    start = mul(cta_layout.index_of(as_index(cta_coord)), atom.count // blocks)
     first, second = (domain_offset(((start, 0), *(0,) * (lay.rank(part) - 1)), part) for part in parts)
     return first, second
 
@@ -90,13 +95,13 @@ def _plain(tensor: Tensor) -> Tensor:
 
 def _cut(tensor: Tensor, cut: Layout) -> Tensor:
     """The first mode, seen as (box, boxes)."""
-    layout = tensor.layout
+    layout = strided_part(tensor.layout)
     rest = [layout[i] for i in range(1, lay.rank(layout))] if isinstance(layout.shape, tuple) else []
     first = lay.composition(_first(layout), cut)
     first = lay.coalesce(first, target_profile=(1, 1))
-    return tensor.with_layout(
-        Layout((first.shape, *(mode.shape for mode in rest)), (first.stride, *(mode.stride for mode in rest)))
-    )
+    parts = Layout((first.shape, *(mode.shape for mode in rest)), (first.stride, *(mode.stride for mode in rest)))
+    composed = tensor.layout
+    return tensor.with_layout(composed.with_outer(parts) if isinstance(composed, ComposedLayout) else parts)
 
 
 def copy_boxes(
@@ -129,16 +134,17 @@ def copy_boxes(
     descriptor = atom.map.ir() if tma_desc_ptr is None else _map_address(tma_desc_ptr)
     mask = mcast_mask if atom.op.multicasts else None
     for coord in _boxes(smem.shape, atom.count):
-        at, place = flatten_to_tuple(element_iterator(coords, coord)), element_iterator(smem, coord)
+        at, offsets = atom.split(flatten_to_tuple(element_iterator(coords, coord)))
+        place = element_iterator(smem, coord)
         with elect_one() if atom.op.elects else contextlib.nullcontext():
             if atom.op.loads:
                 barrier = mbarrier.address_of(tma_bar_ptr)
-                tma.load_box(place.address, descriptor, at, barrier, cache_policy, mask)
+                tma.load_box(place.address, descriptor, at, barrier, cache_policy, mask, offsets)
             elif isinstance(atom.op, CopyReduceBulkTensorTileS2GOp):
                 kind = str(getattr(atom.op.reduction_kind, "name", atom.op.reduction_kind)).lower()
                 tma.reduce_box(descriptor, at, place.address, kind, cache_policy)
             else:
-                tma.store_box(descriptor, at, place.address, cache_policy)
+                tma.store_box(descriptor, at, place.address, cache_policy, is_column=atom.op.takes_columns)
 
 
 def prefetch(atom: TmaAtom, src: Tensor) -> None:
@@ -161,7 +167,8 @@ def prefetch(atom: TmaAtom, src: Tensor) -> None:
         )
     for coord in _boxes(src.shape, atom.count):
         with elect_one() if atom.op.elects else contextlib.nullcontext():
-            tma.prefetch_box(atom.map.ir(), flatten_to_tuple(element_iterator(src, coord)))
+            at, offsets = atom.split(flatten_to_tuple(element_iterator(src, coord)))
+            tma.prefetch_box(atom.map.ir(), at, None, offsets)
 
 
 def _check_sides(atom: TmaAtom, coords: Any, smem: Any) -> None:
@@ -177,7 +184,7 @@ def _check_sides(atom: TmaAtom, coords: Any, smem: Any) -> None:
             fix="tma_partition's first tensor",
         )
     sizes = [[lay.size(mode) for mode in wrap(t.shape)] for t in (coords, smem)]
-    if sizes[0] != sizes[1] or not all(isinstance(n, int) for n in sizes[0]):
+    if not all(isinstance(n, int) for n in sizes[0]) or sizes[0] != sizes[1]:
         raise DSLUserCodeError(
             f"a copy by TMA needs as many elements in each mode, got coordinates of {text(coords.shape)} and "
             f"shared memory of {text(smem.shape)}",

@@ -122,8 +122,7 @@ def test_a_missing_name_is_refused_by_name():
         ("cutlass.cute.arch", "fence_view_async_tmem_load"),
         ("cutlass.pipeline", "PipelineUmmaAsync"),
         ("cutlass.utils", "TmemAllocator"),
-        ("cutlass.cute.nvgpu.cpasync", "make_im2col_tma_atom"),
-        ("cutlass.cute.nvgpu.cpasync", "CopyBulkTensorIm2ColG2SOp"),
+        ("cutlass.cute.nvgpu.cpasync", "CopyBulkTensor2DGather4G2SOp"),
     ],
 )
 def test_what_is_not_here_is_refused_by_name(module, name):

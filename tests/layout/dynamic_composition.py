@@ -19,6 +19,10 @@ def compose(a0: Int32, a1: Int32, b0: Int32, b1: Int32, one: Int32):
     cute.printf("{}", cute.composition(half, cute.make_layout((5, b1), stride=(1, 5))))
     three = cute.make_layout((a1, (a0, 4)), stride=(1, (a1, 100)))
     cute.printf("{}", cute.composition(three, cute.make_layout(b0, stride=a1)))
+    for modes, tile in (((64, a0, a1), 64), ((32, 4, a0), 64), ((64, a0, a1), 16), ((16, a1, a0), 32)):
+        divided = cute.zipped_divide(cute.make_identity_tensor((modes, 1)), (tile, 1)).layout
+        print(divided)
+        cute.printf("{}", divided.shape)
     for i in cutlass.range_constexpr(20):
         cute.printf("{} {}", both(i), left(right(i)))
 

@@ -246,7 +246,7 @@ REFUSED = [
         tiled((8, 16), (16, 1), (16, 16)),
         "a tile of (16,16) is copied into shared memory of (8,16): the extents differ",
     ),
-    (GOOD, tiled((8, 16), (16, 1), op=cute.nvgpu.CopyUniversalOp()), "a TMA atom takes a bulk tensor operation"),
+    (GOOD, tiled((8, 16), (16, 1), op=cute.nvgpu.CopyUniversalOp()), "a tiled TMA atom takes a bulk tensor operation"),
     (GOOD, tiled((8, 16), (16, 1), num_multicast=2), "CopyBulkTensorTileG2SOp does not multicast, got num_multicast=2"),
     (
         GOOD,
@@ -311,7 +311,7 @@ def test_coordinates_of_nested_modes(layout, text):
         coordinates = cute.composition(cute.make_identity_layout(whole.shape), (64, 32))
         for tiler in (64, 32), (cute.make_layout(64), cute.make_layout(32)), coordinates:
             made = cpasync.make_tiled_tma_atom(LOAD, whole, smem, tiler)
-            kept.append((str(made.tma_tensor), made.copy_atom.box, made.copy_atom.modes))
+            kept.append((str(made.tma_tensor), made.atom.box, made.atom.modes))
 
     make(from_dlpack(GOOD, assumed_align=16), call)
     assert kept[0][0] == text and kept[1:] == kept[:1] * 2
@@ -326,7 +326,7 @@ def test_a_tiler_of_extents_for_the_parts_of_a_mode():
         smem = cute.make_composed_layout(cute.make_swizzle(2, 4, 3), 0, cute.make_layout((64, 32), stride=(32, 1)))
         for tiler in ((2, 32), 32), (64, 32):
             made = cpasync.make_tiled_tma_atom(LOAD, whole, smem, tiler)
-            kept.append((str(made.tma_tensor), made.copy_atom.box, made.copy_atom.modes))
+            kept.append((str(made.tma_tensor), made.atom.box, made.atom.modes))
         with pytest.raises(DSLUserCodeError, match="must have a static extent"):
             cpasync.make_tiled_tma_atom(LOAD, whole, smem, ((2, 32, 1), 32))
 

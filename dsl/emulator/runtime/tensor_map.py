@@ -209,12 +209,12 @@ def decode(form: bytes) -> Tiled | Im2col | None:
 
 def _im2col(tiled: Tiled, form: bytes) -> Im2col:
     word, pixels = struct.unpack_from("<II", form, CORNERS_AT)
-    bits, sign = (width := CORNER_BITS[len(tiled.extents)]), 1 << width - 1
-    corners = [
-        tuple(((word >> half + bits * i) + sign & (1 << bits) - 1) - sign for i in range(len(tiled.extents) - 2))
-        for half in (0, 16)
-    ]
+    bits = CORNER_BITS[len(tiled.extents)]
+    sign, dimensions = 1 << bits - 1, range(len(tiled.extents) - 2)
+    lower, upper = (
+        tuple(((word >> half + bits * i) + sign & (1 << bits) - 1) - sign for i in dimensions) for half in (0, 16)
+    )
     return Im2col(
-        tiled.dtype, tiled.address, tiled.extents, tiled.strides, *corners, tiled.box[0], pixels + 1, tiled.steps,
+        tiled.dtype, tiled.address, tiled.extents, tiled.strides, lower, upper, tiled.box[0], pixels + 1, tiled.steps,
         tiled.interleave, tiled.swizzle, tiled.fill,
     )  # fmt: skip

@@ -5,6 +5,12 @@ from dsl.tile.atom import CopyG2SOp, LoadCacheMode
 from dsl.tile.bulk import CopyBulkG2SOp, CopyBulkS2GOp, group_bulk_copy_modes
 from dsl.tile.constant import CopyOp
 from dsl.tile.dsmem_copy import CopyDsmemStoreOp
+from dsl.tile.im2col import (
+    CopyBulkTensorIm2ColG2SMulticastOp,
+    CopyBulkTensorIm2ColG2SOp,
+    CopyBulkTensorIm2ColS2GOp,
+    make_im2col_tma_atom,
+)
 from dsl.tile.tensor_map import (
     copy_tensormap,
     cp_fence_tma_desc_release,
@@ -28,6 +34,9 @@ ReductionOp = ReductionKind  # both names are upstream's
 __all__ = [
     "CopyBulkG2SOp",
     "CopyBulkS2GOp",
+    "CopyBulkTensorIm2ColG2SMulticastOp",
+    "CopyBulkTensorIm2ColG2SOp",
+    "CopyBulkTensorIm2ColS2GOp",
     "CopyBulkTensorTileG2SMulticastOp",
     "CopyBulkTensorTileG2SOp",
     "CopyBulkTensorTileS2GOp",
@@ -45,6 +54,7 @@ __all__ = [
     "fence_tma_desc_acquire",
     "fence_tma_desc_release",
     "group_bulk_copy_modes",
+    "make_im2col_tma_atom",
     "make_tiled_tma_atom",
     "prefetch_descriptor",
     "tma_partition",
