@@ -186,6 +186,16 @@ for shape in ((4, 100), (3, 2048)):
     close(out, expected, 1e-6)
     close(softmax_bwd_builder(out, gradient)(out, gradient), X.grad, 1e-6)
 """
+LEARNING_TOP_K = """
+sys.path.insert(0, sys.argv[1] + "/topk")
+import select_radix_cute, sort_bitonic_cute
+
+for topk, shape, count in ((select_radix_cute.topk, (2, 32), 4), (sort_bitonic_cute.topk, (3, 64), 8)):
+    x = torch.randn(shape, device="cuda")
+    values, places = topk(x, count)
+    expected = torch.topk(x.cpu(), count)
+    assert torch.equal(values.cpu(), expected.values) and torch.equal(places.cpu().long(), expected.indices)
+"""
 
 PROGRAMS: dict[str, tuple[str, dict[str, str]]] = {
     "flash_attn forward": (f"{FLASH}attention(64, 64, 2, 2, 64, False, False)", SM80),
@@ -253,6 +263,7 @@ PROGRAMS: dict[str, tuple[str, dict[str, str]]] = {
     "Cute-Snippets softmax and rmsnorm": (SNIPPETS, {}),
     "cuLA decoding by linear attention": (CULA, {}),
     "cute-kernels softmax, forward and backward": (SOFTMAX, {}),
+    "cutedsl-learning top-k, 1026 votes written out; by bitonic sorting": (LEARNING_TOP_K, {}),
 }
 
 # The folder of each repository by which its checkout is known.
@@ -266,6 +277,7 @@ REPOSITORIES = {
     "Cute-Snippets": "htile",  # KuangjuX/Cute-Snippets
     "cuLA": "cula/ops",  # inclusionAI/cuLA
     "cute-kernels": "softmax",  # minoya1220/cute-kernels
+    "cutedsl-learning": "topk",  # alan-hpc/cutedsl-learning
 }
 
 

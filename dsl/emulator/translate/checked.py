@@ -16,7 +16,7 @@ from dsl.emulator.ptx.analysis import reachable
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
 from dsl.emulator.translate import uniform_branches
 from dsl.emulator.translate.async_registers import AsyncRegisters
-from dsl.emulator.translate.coroutine import Thread
+from dsl.emulator.translate.coroutine import MARK, Thread
 
 RACE, UNDEFINED = "race", "undefined"
 CHECKS = (RACE, UNDEFINED)
@@ -162,7 +162,7 @@ class Checked(Thread):
     def _mark_slot(self, reg: Reg) -> str:
         slot = self.slot(reg)
         if slot not in self.mark_slots:
-            self.mark_slots[slot] = name = slot + ".mark"
+            self.mark_slots[slot] = name = slot + MARK
             self.allocas.append(f"  {name} = alloca i64")
             self.prologue.append(f"  store i64 0, ptr {name}")
         return self.mark_slots[slot]

@@ -9,7 +9,7 @@ from dsl.emulator.emit.body import Body, Frame
 from dsl.emulator.emit.places import Places
 from dsl.emulator.ptx.analysis import any_nan_registers, is_clustered, reachable
 from dsl.emulator.ptx.polling import Poll, polls
-from dsl.emulator.ptx.syntax import Function, Instr, Label, Module, PtxError
+from dsl.emulator.ptx.syntax import Function, Instr, Label, Module, PtxError, Reg
 from dsl.emulator.runtime import matrix_collectives
 
 _METADATA = """
@@ -18,6 +18,8 @@ _METADATA = """
 !2 = !{!"branch_weights", i32 1, i32 2000}
 """
 SEEN = frozenset({"ld", "ldu", "st", "atom", "red"})  # what other threads may see
+MOST_SUSPENSIONS = 24  # of a coroutine whose registers LLVM may hold over them
+MARK = ".mark"  # what checked code keeps beside a register's slot
 PRIVATE = frozenset({"param", "const", "local"})
 
 
@@ -54,6 +56,9 @@ class Thread(Body):
         self.polls: dict[str, Poll] = {}
         self.position = 0
         self.pending: list[tuple] = []
+        self.suspensions = 0
+        self.first_touch: dict[str, int] = {}  # how many suspensions come before a register's first access, in the text
+        self.crossing: set[str] = set()  # registers that are used on both sides of one
         self.cold_text = ""  # a second module, of functions that this one seldom calls
 
     # ** leaving and waiting
@@ -64,6 +69,14 @@ class Thread(Body):
         state = self.op("call i8 @llvm.coro.suspend(token none, i1 false)")
         self.do(f"switch i8 {state}, label %coro.out [i8 0, label %{resumed} i8 1, label %coro.clean]")
         self.start(resumed, keep=True)
+        self.suspensions += 1
+        self.values.clear()  # see `_registers`
+
+    def slot(self, reg: Reg) -> str:
+        slot = super().slot(reg)
+        if self.first_touch.setdefault(slot, self.suspensions) != self.suspensions:
+            self.crossing.add(slot)
+        return slot
 
     def stop_unless(self, flag: str, kind: str = "i32") -> None:
         """End the launch where `flag` is 0."""
@@ -116,13 +129,14 @@ class Thread(Body):
         condition = self.read(instr.guard, 1)
         then, after = self.fresh("do"), self.fresh("next")
         self.do(f"br i1 {condition}, label %{then}, label %{after}")
-        values, written, checked = dict(self.values), self.written, set(self.checked)
+        values, written, checked, suspensions = dict(self.values), self.written, set(self.checked), self.suspensions
         self.written = set()
         self.start(then, keep=True)
         self.emit(row, instr)
         self.branch(after)
         self.start(after)
-        self.values.update((slot, value) for slot, value in values.items() if slot not in self.written)
+        if suspensions == self.suspensions:
+            self.values.update((slot, value) for slot, value in values.items() if slot not in self.written)
         self.written |= written
         self.checked = checked
 
@@ -182,9 +196,35 @@ class Thread(Body):
             lines += [f"{done}:"]
         return "\n".join([*lines, "  ret void", "}"])
 
+    def _registers(self) -> tuple[list[str], list[str]]:
+        """A coroutine's slots: lines for its entry, and for after it has begun, which set those to zero.
+
+        What LLVM holds in registers over a suspension it saves, or computes again after each: the code of many in a row
+        would grow with the square of their number. Then such registers lie in memory that LLVM believes to be seen by
+        others, in which each is saved where it is set and loaded where it is used.
+        """
+        if self.suspensions <= MOST_SUSPENSIONS:
+            return self.allocas, self.prologue
+        entry, begun, kept, offset = [], [], set(), 0
+        for line in self.allocas:
+            name, _, kind = line.strip().partition(" = alloca i")
+            if name.removesuffix(MARK) not in self.crossing:
+                entry.append(line)
+                continue
+            kept.add(name)
+            cell_bytes = 8 if int(kind) <= 64 else 16
+            offset = -(-offset // cell_bytes) * cell_bytes
+            begun.append(f"  {name} = getelementptr i8, ptr %registers, i64 {offset}")
+            offset += cell_bytes
+        size = max(offset, 1)
+        entry.append(f"  %registers = alloca [{size} x i8], align 16")
+        begun.append(f"  call void @llvm.memset.p0.i64(ptr %registers, i8 0, i64 {size}, i1 false)")
+        begun.append('  call void asm sideeffect "", "r,~{memory}"(ptr %registers)')
+        return entry, begun + [line for line in self.prologue if line.rpartition("ptr ")[2] not in kept]
+
     def _coroutine(self, head) -> str:
-        lines = ["define internal ptr @thread(ptr %ctx, i32 %thread) presplitcoroutine {", "entry:"]
-        lines += self.allocas
+        entry, begun = self._registers()
+        lines = ["define internal ptr @thread(ptr %ctx, i32 %thread) presplitcoroutine {", "entry:", *entry]
         lines += [
             "  %id = call token @llvm.coro.id(i32 0, ptr null, ptr null, ptr null)",
             "  %size = call i64 @llvm.coro.size.i64()",
@@ -195,7 +235,7 @@ class Thread(Body):
             "  %thread_x = urem i32 %thread, %nx",
             "  %thread_y = urem i32 %row, %ny",
             "  %thread_z = udiv i32 %row, %ny",
-            *self.prologue,
+            *begun,
             *self.lines,
             "exit:",
             *(["  call void @emu_bulk_exit(ptr %ctx, i32 %thread)"] if "bulk" in self.uses else []),
