@@ -23,6 +23,7 @@ BLACKWELL = {  # names of upstream's that no Hopper has, and what it has in thei
     ),
     **dict.fromkeys(("TmemAllocator", "get_num_tmem_alloc_cols", "alloc_tmem", "dealloc_tmem"), _TMEM),
     "retrieve_tmem_ptr": _TMEM,
+    "CopyBulkS2GByteMaskOp": "a bulk copy of some bytes only needs Blackwell; on Hopper store these by their threads",
 }
 
 

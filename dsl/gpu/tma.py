@@ -187,6 +187,18 @@ def load_bytes(smem: Any, source: Any, n_bytes: Any, barrier: Any, policy: Any =
     )
 
 
+def send_bytes(smem: Any, source: Any, n_bytes: Any, barrier: Any) -> None:
+    """Copy `n_bytes`, a multiple of 16, to shared memory of the cluster; they complete at `barrier`."""
+    _issue(
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes",
+        "[$0], [$1], $2, [$3]",
+        [smem, source, Int32(n_bytes), barrier],
+        "r,r,r,r",
+        (),
+        [],
+    )
+
+
 def store_bytes(target: Any, smem: Any, n_bytes: Any, policy: Any = None) -> None:
     """Copy `n_bytes`, a multiple of 16, out of shared memory; part of this thread's open bulk group."""
     _issue(

@@ -1,20 +1,22 @@
-"""Bulk copies of bytes between global and shared memory: one instruction for each run that is contiguous on both sides.
+"""Bulk copies of bytes between global and shared memory, and to shared memory of another block: one instruction for
+each run that is contiguous on both sides.
 
-CuTe DSL documentation: cute.nvgpu.cpasync, CopyBulkG2SOp and CopyBulkS2GOp.
+CuTe DSL documentation: cute.nvgpu.cpasync, CopyBulkG2SOp, CopyBulkG2SMulticastOp, CopyBulkS2SOp and CopyBulkS2GOp.
 No thread is elected: who gets there copies.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from dsl import layout as lay
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn_not_portable
 from dsl.core.number.dtypes import Numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer, element_name
 from dsl.gpu import mbarrier, tma
+from dsl.gpu.dsmem import map_dsmem_ptr
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import text, wrap
 from dsl.tile.constant import Constant, CopyOp
@@ -25,24 +27,47 @@ from dsl.tile.tensor import Tensor
 LEAST_BITS = 128
 
 
+class BulkOp(CopyOp):
+    """A copy of bytes between two memories. `needs`: the keywords that `copy` takes with it, and what each is for."""
+
+    source = destination = AddressSpace.smem
+    needs: ClassVar[dict[str, str]] = {}
+
+    def atom_of(self, value_type: type[Numeric], bits: int) -> BulkAtom:
+        return BulkAtom(self, value_type, _checked(value_type, bits))
+
+
+_BARRIER = {"mbar_ptr": "the mbarrier that tells when it is there"}
+
+
 @dataclass(frozen=True)
-class CopyBulkG2SOp(CopyOp):
+class CopyBulkG2SOp(BulkOp):
     """cp.async.bulk from global to shared memory; its bytes complete at an mbarrier."""
 
-    loads = True
-
-    def atom_of(self, value_type: type[Numeric], bits: int) -> BulkAtom:
-        return BulkAtom(self, value_type, _checked(value_type, bits))
+    source = AddressSpace.gmem
+    needs: ClassVar = _BARRIER
 
 
 @dataclass(frozen=True)
-class CopyBulkS2GOp(CopyOp):
+class CopyBulkG2SMulticastOp(BulkOp):
+    """The same to the same place of several blocks of the cluster; the bytes complete at the mbarrier of each."""
+
+    source = AddressSpace.gmem
+    needs: ClassVar = {**_BARRIER, "mcast_mask": "the blocks it is for, a bit a block"}
+
+
+@dataclass(frozen=True)
+class CopyBulkS2SOp(BulkOp):
+    """cp.async.bulk from shared memory to the same or another place in a block of the cluster."""
+
+    needs: ClassVar = {**_BARRIER, "cta_rank": "the rank of the block it is for"}
+
+
+@dataclass(frozen=True)
+class CopyBulkS2GOp(BulkOp):
     """cp.async.bulk from shared to global memory, in a bulk group."""
 
-    loads = False
-
-    def atom_of(self, value_type: type[Numeric], bits: int) -> BulkAtom:
-        return BulkAtom(self, value_type, _checked(value_type, bits))
+    destination = AddressSpace.gmem
 
 
 def _checked(value_type: type[Numeric], bits: int) -> int:
@@ -58,7 +83,7 @@ def _checked(value_type: type[Numeric], bits: int) -> int:
 class BulkAtom(Constant):
     """Bulk copies of `num_bits_per_copy`, or of as much as is contiguous where that is 0."""
 
-    op: CopyBulkG2SOp | CopyBulkS2GOp
+    op: BulkOp
     value_type: type[Numeric]
     num_bits_per_copy: int
 
@@ -85,19 +110,19 @@ def group_bulk_copy_modes(src: Tensor, dst: Tensor) -> tuple[Tensor, Tensor]:
     return tuple(group_modes(t, 0, lay.rank(t)) for t in (src, dst))
 
 
-def copy_runs(atom: BulkAtom, src: Tensor, dst: Tensor, mbar_ptr: Pointer | None = None) -> None:
-    """Copy run by run. Into shared memory it takes the mbarrier at which the bytes complete."""
-    for side, tensor, space in (
-        ("source", src, AddressSpace.gmem if atom.op.loads else AddressSpace.smem),
-        ("destination", dst, AddressSpace.smem if atom.op.loads else AddressSpace.gmem),
-    ):
+def copy_runs(
+    atom: BulkAtom,
+    src: Tensor,
+    dst: Tensor,
+    mbar_ptr: Pointer | None = None,
+    mcast_mask: Any = None,
+    cta_rank: Any = None,
+    cache_policy: Any = None,
+) -> None:
+    """Copy run by run. Into shared memory it takes the mbarrier at which the bytes complete; see `BulkOp.needs`."""
+    for side, tensor, space in (("source", src, atom.op.source), ("destination", dst, atom.op.destination)):
         _check_side(side, tensor, space, atom)
-    if atom.op.loads and mbar_ptr is None:
-        raise DSLUserCodeError(
-            "a bulk copy into shared memory needs the mbarrier that tells when it is there",
-            fix="cute.copy(atom, src, dst, mbar_ptr=barrier)",
-            id="TMA_BARRIER",
-        )
+    _check_given(atom.op, {"mbar_ptr": mbar_ptr, "mcast_mask": mcast_mask, "cta_rank": cta_rank})
     if [lay.size(mode) for mode in wrap(src.shape)] != [lay.size(mode) for mode in wrap(dst.shape)]:
         raise DSLUserCodeError(
             f"a bulk copy needs as many elements in each mode, got a source of {text(src.shape)} and a "
@@ -115,10 +140,40 @@ def copy_runs(atom: BulkAtom, src: Tensor, dst: Tensor, mbar_ptr: Pointer | None
         )
     for start in range(0, lay.size(src), count):
         source, target = element_iterator(src, start), element_iterator(dst, start)
-        if atom.op.loads:
-            tma.load_bytes(target.address, source.address, n_bytes, mbarrier.address_of(mbar_ptr))
+        if atom.op.destination is AddressSpace.gmem:
+            tma.store_bytes(target.address, source.address, n_bytes, cache_policy)
+        elif atom.op.source is AddressSpace.gmem:
+            barrier = mbarrier.address_of(mbar_ptr)
+            tma.load_bytes(target.address, source.address, n_bytes, barrier, cache_policy, mcast_mask)
         else:
-            tma.store_bytes(target.address, source.address, n_bytes)
+            there = map_dsmem_ptr(target, cta_rank)
+            tma.send_bytes(there.address, source.address, n_bytes, _barrier_in_cluster(mbar_ptr))
+
+
+def _barrier_in_cluster(mbar_ptr: Any) -> Any:
+    """The address of an mbarrier of this block, or of another by map_dsmem_ptr."""
+    if isinstance(mbar_ptr, Pointer) and mbar_ptr.space is AddressSpace.dsmem:
+        warn_not_portable(
+            "the mbarrier of a bulk copy between blocks is another block's",
+            fix="mbar_ptr=barrier, at which this block's copies complete",
+        )
+        return mbar_ptr.address
+    return mbarrier.address_of(mbar_ptr)
+
+
+def _check_given(op: BulkOp, given: dict[str, Any]) -> None:
+    for name, value in given.items():
+        if name in op.needs and value is None:
+            raise DSLUserCodeError(
+                f"a bulk copy into shared memory by {type(op).__name__} needs {op.needs[name]}",
+                fix="cute.copy(atom, src, dst, " + ", ".join(f"{each}=..." for each in op.needs) + ")",
+                id="TMA_BARRIER" if name == "mbar_ptr" else "TMA_MULTICAST",
+            )
+        if name not in op.needs and name != "mbar_ptr" and value is not None:
+            raise DSLUserCodeError(
+                f"{type(op).__name__} takes no {name}",
+                fix="CopyBulkG2SMulticastOp takes mcast_mask, CopyBulkS2SOp cta_rank",
+            )
 
 
 def _check_side(side: str, tensor: Any, space: AddressSpace, atom: BulkAtom) -> None:
@@ -126,7 +181,7 @@ def _check_side(side: str, tensor: Any, space: AddressSpace, atom: BulkAtom) -> 
         where = f" in {tensor.memspace.name}" if isinstance(tensor, Tensor) else ""
         raise DSLUserCodeTypeError(
             f"{side} of this bulk copy must be a tensor in {space.name}, got {type_name(tensor)}{where}",
-            fix="CopyBulkG2SOp copies gmem to smem, CopyBulkS2GOp smem to gmem",
+            fix="CopyBulkG2SOp copies gmem to smem, CopyBulkS2GOp smem to gmem, CopyBulkS2SOp smem to smem",
         )
     static_size(tensor, "a bulk copy")
     if isinstance(tensor.layout, ComposedLayout):

@@ -1,4 +1,4 @@
-"""CopyBulkG2SOp and CopyBulkS2GOp: NVIDIA's values, and what is refused."""
+"""Bulk copies between global and shared memory, and within a cluster: NVIDIA's values, and what is refused."""
 
 from pathlib import Path
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dsl.core.errors import DSLUserCodeError
-from dsl.cutlass import Constexpr, Float32, Int64, cute, memory
+from dsl.cutlass import Constexpr, Float32, Int16, Int64, cute, memory, range_constexpr
+from dsl.cutlass.cute import arch
 from dsl.cutlass.cute.nvgpu import cpasync
 from dsl.cutlass.cute.runtime import from_dlpack
 
@@ -18,6 +19,55 @@ def test_values_are_upstreams(both):
     ours, theirs = both(PROGRAM)
     assert theirs.status == 0, theirs.errors
     assert theirs.output.count("\n") == 24 and ours.output == theirs.output
+
+
+@pytest.mark.slow
+def test_values_within_a_cluster_are_upstreams(both):
+    ours, theirs = both(PROGRAM.with_name("bulk_cluster_program.py"))
+    assert theirs.status == 0, theirs.errors
+    assert theirs.output.count("[[1001.0, 1002.0,") == 2 and ours.output == theirs.output
+
+
+@cute.kernel
+def pass_on(source: cute.Tensor, target: cute.Tensor):
+    """Block 0 loads for both blocks, and each sends on what it has; block 1's bytes complete at block 0's barrier."""
+    rank = arch.block_idx_in_cluster()
+    smem = memory.SmemAllocator()
+    barriers = smem.allocate_array(Int64, 2)
+    boxes = [smem.allocate_tensor(Float32, cute.make_layout(8), 128) for _ in range(2)]
+    load = cute.make_copy_atom(cpasync.CopyBulkG2SMulticastOp(), Float32)
+    send = cute.make_copy_atom(cpasync.CopyBulkS2SOp(), Float32)
+    for i in range_constexpr(2):
+        arch.mbarrier_init(barriers + i, 1)
+        arch.mbarrier_arrive_and_expect_tx(barriers + i, 32)
+    arch.mbarrier_init_fence()
+    arch.cluster_arrive()
+    arch.cluster_wait()
+    if rank == 0:
+        cute.copy(load, source, boxes[0], mbar_ptr=barriers, mcast_mask=Int16(3))
+    arch.mbarrier_wait(barriers, 0)
+    boxes[0][0] = Float32(rank)
+    arch.fence_view_async_shared()
+    there = arch.map_dsmem_ptr(barriers + 1, rank ^ 1)
+    cute.copy(send, boxes[0], boxes[1], mbar_ptr=there, cta_rank=rank ^ 1)
+    arch.mbarrier_wait(barriers + 1, 0)
+    for i in range_constexpr(8):
+        target[rank, i] = boxes[1][i]
+    arch.cluster_arrive()
+    arch.cluster_wait()
+
+
+@cute.jit
+def host_of_pass_on(source: cute.Tensor, target: cute.Tensor):
+    pass_on(source, target).launch(grid=2, block=1, cluster=(2, 1, 1))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_block_loads_for_the_cluster_and_sends_to_another():
+    target = np.zeros((2, 8), np.float32)
+    source = np.arange(10, 18, dtype=np.float32)
+    host_of_pass_on(from_dlpack(source, assumed_align=16), from_dlpack(target))
+    assert target.tolist() == [[1, *range(11, 18)], [0, *range(11, 18)]]
 
 
 @cute.kernel
@@ -52,6 +102,16 @@ REFUSED = [
     (lambda g, s, b: cute.copy(load(), part(g, 32), part(s, 64), mbar_ptr=b), "needs as many elements in each mode"),
     (lambda g, s, b: cute.copy(load(), cute.domain_offset(1, g), s, mbar_ptr=b), "and of this one only 4 is known"),
     (lambda g, s, b: cute.copy(load(), g, s, pred=g, mbar_ptr=b), "bulk copies have no predicate"),
+    (lambda g, s, b: cute.copy(load(), g, s, mbar_ptr=b, cta_rank=1), "CopyBulkG2SOp takes no cta_rank"),
+    (
+        lambda g, s, b: cute.copy(cute.make_copy_atom(cpasync.CopyBulkG2SMulticastOp(), Float32), g, s, mbar_ptr=b),
+        "CopyBulkG2SMulticastOp needs the blocks it is for, a bit a block",
+    ),
+    (
+        lambda g, s, b: cute.copy(cute.make_copy_atom(cpasync.CopyBulkS2SOp(), Float32), s, s, mbar_ptr=b),
+        "CopyBulkS2SOp needs the rank of the block it is for",
+    ),
+    (lambda g, s, b: cpasync.CopyBulkS2GByteMaskOp(), "CopyBulkS2GByteMaskOp is not part of this compiler"),
 ]
 
 

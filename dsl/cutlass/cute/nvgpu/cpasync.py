@@ -2,7 +2,7 @@
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.tile.atom import CopyG2SOp, LoadCacheMode
-from dsl.tile.bulk import CopyBulkG2SOp, CopyBulkS2GOp, group_bulk_copy_modes
+from dsl.tile.bulk import CopyBulkG2SMulticastOp, CopyBulkG2SOp, CopyBulkS2GOp, CopyBulkS2SOp, group_bulk_copy_modes
 from dsl.tile.constant import CopyOp
 from dsl.tile.dsmem_copy import CopyDsmemStoreOp
 from dsl.tile.im2col import (
@@ -32,8 +32,10 @@ from dsl.tile.tma_copy import create_tma_multicast_mask, prefetch_descriptor, tm
 ReductionOp = ReductionKind  # both names are upstream's
 
 __all__ = [
+    "CopyBulkG2SMulticastOp",
     "CopyBulkG2SOp",
     "CopyBulkS2GOp",
+    "CopyBulkS2SOp",
     "CopyBulkTensorIm2ColG2SMulticastOp",
     "CopyBulkTensorIm2ColG2SOp",
     "CopyBulkTensorIm2ColS2GOp",
