@@ -25,7 +25,23 @@ BLACKWELL = {  # names of upstream's that no Hopper has, and what it has in thei
     "retrieve_tmem_ptr": _TMEM,
     "CopyBulkS2GByteMaskOp": "a bulk copy of some bytes only needs Blackwell; on Hopper store these by their threads",
 }
+_THEIRS = "run the file with NVIDIA's compiler"
+_OTHERS = {
+    "PerStagePipelineState": f"keep a PipelineState of make_pipeline_state for each stage, or {_THEIRS}",
+    "SyncObject": f"name the class itself: MbarrierArray, NamedBarrier or TmaStoreFence; or {_THEIRS}",
+    "MbarrierLayout": f"leave it out, mbarriers have one layout; or {_THEIRS}",
+}
+_MULTIMEM = f"on one GPU write red_add1, cute.arch.load and cute.arch.store; for memory of several {_THEIRS}"
 
+
+class _Fixes(dict):
+    """What to write in the place of a name; those that begin with `multimem` have one for all."""
+
+    def get(self, name: str, default: str) -> str:
+        return _MULTIMEM if name.startswith("multimem") else super().get(name, default)
+
+
+_FIXES = _Fixes(BLACKWELL | _OTHERS)
 
 # What upstream's modules import from `typing`, and kernel libraries import from them.
 _ANNOTATIONS = frozenset("Any Callable Dict Iterable Iterator List Literal Optional Tuple Type TypeVar Union".split())
@@ -34,7 +50,7 @@ _ANNOTATIONS = frozenset("Any Callable Dict Iterable Iterator List Literal Optio
 def module_getattr(module: str, **instead: str) -> Callable:
     """A module's `__getattr__` that gives names of earlier releases, and refuses others by their upstream spelling,
     those of `instead` where they are called."""
-    refuse = unsupported_names.refuser(module, FIX, instead, upstream.names, BLACKWELL)
+    refuse = unsupported_names.refuser(module, FIX, instead, upstream.names, _FIXES)
 
     @author_traceback.stripped
     def get(name: str):

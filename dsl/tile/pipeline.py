@@ -476,3 +476,18 @@ class PipelineOrder(Carried):
 def alloc_reserved_mbarrier(num_stages: int, *, multiplier: int = 2) -> Pointer:
     """Shared memory for `num_stages * multiplier` mbarriers."""
     return sync.barrier_memory(None, num_stages * multiplier)
+
+
+class PipelineEmpty:
+    """A pipeline without barriers, for a kernel that needs none in some of its forms: nobody waits."""
+
+    def _nothing(self, *_, **__) -> None:
+        """Nothing to do."""
+
+    producer_acquire = producer_try_acquire = producer_commit = _nothing
+    consumer_wait = consumer_try_wait = consumer_release = _nothing
+
+    @staticmethod
+    def create(*_, **__) -> PipelineEmpty:
+        """The pipeline, whatever another would be made of."""
+        return PipelineEmpty()

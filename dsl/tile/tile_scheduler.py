@@ -175,6 +175,43 @@ class StaticPersistentTileScheduler(Carried):
         return self._num_tiles_executed
 
 
+class StaticPersistentRuntimeTileScheduler(StaticPersistentTileScheduler):
+    """A cluster's way through work whose extent a kernel finds out itself: (m, n, 0) of clusters, without an end.
+
+    Mode `inner_mode` (0 or 1) of the problem is gone through first, and its extent counts alone; the other mode goes on
+    past it, and every tile is valid.
+    """
+
+    inner_mode = 1
+
+    @classmethod
+    def create(
+        cls, params: PersistentTileSchedulerParams, block_idx: tuple, grid_dim: tuple, inner_mode: int = 1
+    ) -> StaticPersistentRuntimeTileScheduler:
+        if inner_mode not in (0, 1) or isinstance(inner_mode, bool):
+            raise DSLUserCodeValueError(f"inner_mode must be 0 or 1, got {shown(inner_mode)}", fix="inner_mode=1")
+        if params.swizzle_size != 1:
+            raise DSLUserCodeValueError(
+                f"a runtime tile scheduler has no swizzle, got swizzle_size={params.swizzle_size}",
+                fix="leave out swizzle_size",
+            )
+        scheduler = super().create(params, block_idx, grid_dim)
+        scheduler.inner_mode = inner_mode
+        return scheduler
+
+    def with_parts(self, parts: tuple) -> StaticPersistentRuntimeTileScheduler:
+        scheduler = super().with_parts(parts)
+        scheduler.inner_mode = self.inner_mode
+        return scheduler
+
+    def _get_current_work_for_linear_idx(self, current_work_linear_idx: Any) -> WorkTileInfo:
+        index = Int32(current_work_linear_idx)
+        extent = self.params.problem_layout_ncluster_mnl.shape[self.inner_mode]
+        inner, outer = Int32(index % extent), Int32(index // extent)
+        tile = (outer, inner) if self.inner_mode else (inner, outer)
+        return WorkTileInfo((*tile, Int32(0)), Boolean(True))
+
+
 def _place(params: PersistentTileSchedulerParams, block_idx: tuple, grid_dim: tuple) -> tuple:
     """The number of clusters, that of this block's cluster, and where the block is in it."""
     blocks = grid_dim[0] * grid_dim[1] * grid_dim[2]

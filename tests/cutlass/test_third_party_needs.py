@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dsl.cutlass.base_dsl.typing import T
 
 import dsl.cutlass as cutlass
 from dsl.core.errors import DSLUserCodeError
-from dsl.cutlass import cute
+from dsl.cutlass import cute, pipeline
+from dsl.cutlass._mlir.dialects import llvm
 from dsl.cutlass.cute.runtime import from_dlpack
+from dsl.cutlass.cutlass_dsl import dsl_user_op
 
 LIBRARY = """
 from cutlass.cute.typing import Numeric, Optional, Type
@@ -169,3 +172,36 @@ def test_threads_and_tiles_of_a_tiled_copy():
 
     host(1)
     assert seen == [(128, "16:1", 64)]  # measured: NVIDIA's compiler
+
+
+@dsl_user_op
+def doubled(a, *, loc=None, ip=None):
+    number = cutlass.Float32(a).ir_value(loc=loc, ip=ip)
+    return cutlass.Float32(llvm.inline_asm(T.f32(), [number], "add.f32 $0, $1, $1;", "=f,f", has_side_effects=False))
+
+
+@cute.kernel
+def leaving_early(out: cute.Tensor, n: cutlass.Int32):
+    thread, _, _ = cute.arch.thread_idx()
+    pipe, state = pipeline.PipelineEmpty.create(num_stages=2), None
+    for _ in range(n):
+        pipe.producer_acquire(state, pipe.producer_try_acquire(state))
+        pipe.producer_commit(state)
+        pipe.consumer_wait(state)
+        pipe.consumer_release(state)
+        out[thread] = doubled(out[thread])
+    if thread > 3:
+        cute.arch.nvvm.exit()
+    out[thread] = out[thread] + 1
+
+
+@cute.jit
+def leave_early(out: cute.Tensor, n: cutlass.Int32):
+    leaving_early(out, n).launch(grid=(1, 1, 1), block=(8, 1, 1))
+
+
+def test_names_of_types_an_empty_pipeline_and_an_instruction_of_the_dialect():
+    """`base_dsl.typing.T`, `PipelineEmpty`, `cute.arch.nvvm`: NVIDIA's compiler gives the same values."""
+    out = np.ones(8, np.float32)
+    leave_early(from_dlpack(out), 3)
+    assert out.tolist() == [9, 9, 9, 9, 8, 8, 8, 8]

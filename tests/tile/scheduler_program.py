@@ -50,6 +50,25 @@ def static(
     kernel(params, out).launch(grid=grid, block=(1, 1, 1), cluster=cluster)
 
 
+@cute.kernel
+def endless(params: utils.PersistentTileSchedulerParams, out: cute.Tensor, inner: cutlass.Constexpr):
+    place = cute.arch.block_idx(), cute.arch.grid_dim()
+    scheduler = utils.StaticPersistentRuntimeTileScheduler.create(params, *place, inner_mode=inner)
+    work = scheduler.initial_work_tile_info()
+    x, _, z = cute.arch.block_idx()
+    for i in range(6):
+        out[x + 2 * z, i, 0], out[x + 2 * z, i, 1], out[x + 2 * z, i, 2] = work.tile_idx
+        out[x + 2 * z, i, 3] = cutlass.Int32(work.is_valid_tile) + 10 * scheduler.num_tiles_executed
+        scheduler.advance_to_next_work()
+        work = scheduler.get_current_work()
+
+
+@cute.jit
+def runtime(out: cute.Tensor, m: cutlass.Int32, inner: cutlass.Constexpr, along_m: cutlass.Constexpr):
+    params = utils.PersistentTileSchedulerParams((m, 3, 2), (2, 1, 1), raster_along_m=along_m)
+    endless(params, out, inner).launch(grid=(2, 1, 2), block=(1, 1, 1), cluster=(2, 1, 1))
+
+
 @cute.jit
 def dynamic(out: cute.Tensor, m: cutlass.Int32, n: cutlass.Int32, batches: cutlass.Int32, most: cutlass.Int32):
     params = utils.PersistentTileSchedulerParams((m, n, batches), (2, 1, 1))
@@ -79,6 +98,9 @@ for shape, cluster, most, more in (
 ):
     show(static, shape, cluster, most, more)
 show(dynamic, 5, 4, 2, 3)
+for inner in (0, 1):
+    for along_m in (True, False):
+        show(runtime, 4, inner, along_m)
 tiles = torch.zeros(14, 4, dtype=torch.int32).cuda()
 backwards(from_dlpack(tiles))
 print(tiles.tolist())

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dsl.core.errors import DSLUserCodeValueError
-from dsl.tile.tile_scheduler import PersistentTileSchedulerParams
+from dsl.tile.tile_scheduler import PersistentTileSchedulerParams, StaticPersistentRuntimeTileScheduler
 
 PROGRAM = Path(__file__).with_name("scheduler_program.py")
 
@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).with_name("scheduler_program.py")
 def test_tiles_are_upstreams(both):
     ours, theirs = both(PROGRAM)
     assert theirs.status == 0, theirs.errors
-    assert theirs.output.count("\n") == 87 and ours.output == theirs.output
+    assert theirs.output.count("\n") == 107 and ours.output == theirs.output
 
 
 def test_the_layout_of_clusters_goes_along_m_and_the_scheduler_its_way():
@@ -45,6 +45,25 @@ def test_what_a_scheduler_cannot_cover_is_refused(refused):
     message = "a cluster of a tile scheduler must have one block along K, got (1, 1, 2)"
     assert refused(deep) == (message, "cluster_shape_mnk=(2, 1, 1), for example")
     assert refused(none) == ("swizzle_size must be 1 or more, got 0", "swizzle_size=1")
+
+
+def test_a_runtime_scheduler_has_one_inner_mode_and_no_swizzle(refused):
+    from dsl.cutlass import cute
+
+    def create(inner_mode, **more):
+        @cute.kernel
+        def kernel():
+            params = PersistentTileSchedulerParams((4, 4, 1), (1, 1, 1), **more)
+            place = cute.arch.block_idx(), cute.arch.grid_dim()
+            StaticPersistentRuntimeTileScheduler.create(params, *place, inner_mode)
+
+        return kernel
+
+    assert refused(create(2)) == ("inner_mode must be 0 or 1, got 2", "inner_mode=1")
+    assert refused(create(1, swizzle_size=2)) == (
+        "a runtime tile scheduler has no swizzle, got swizzle_size=2",
+        "leave out swizzle_size",
+    )
 
 
 @pytest.mark.parametrize("arguments", [((1, 2), (1, 1, 1)), ((1, 2, 3), (1,)), (4, (1, 1, 1))])

@@ -13,10 +13,12 @@ from dsl.core.diagnosis.unsupported_names import RefusedWhenUsed as _RefusedWhen
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLWarning
 from dsl.core.number.dtypes import Numeric as _Numeric
 from dsl.cutlass import stand_ins as _stand_ins, unsupported as _unsupported, upstream as _upstream
+from dsl.cutlass._mlir.extras import types as _T
 from dsl.cutlass.base_dsl import arch, dsl
 from dsl.cutlass.base_dsl.arch import Arch
 from dsl.cutlass.base_dsl.dsl import BaseDSL, CuTeDSL
 from dsl.cutlass.cuda_version import DSLCudaVersion as _DSLCudaVersion
+from dsl.cutlass.cute.decorators import DumpDir as _DumpDir
 from dsl.cutlass.grammar import dsl_user_op
 from dsl.cutlass.preprocessor import DSLPreprocessor as _DSLPreprocessor
 from dsl.exceptions import OutcomeError as DSLBaseError
@@ -55,6 +57,8 @@ _OURS: dict[str, Any] = {name: globals()[name] for name in __all__}
 _OURS |= {"get_mlir_types": _author_protocols.get_mlir_types, "get_c_pointers": _author_protocols.get_c_pointers}
 _OURS |= {"JitArgument": _author_protocols.JitArgument, "DynamicExpression": _author_protocols.DynamicExpression}
 _OURS |= {
+    "DumpDir": _DumpDir,
+    "T": _T,
     "DSLCudaVersion": _DSLCudaVersion,
     "CuTeDSL": CuTeDSL,
     "DSLPreprocessor": _DSLPreprocessor,

@@ -1,6 +1,9 @@
 """`cutlass.cute.arch`: instructions under upstream's names."""
 
+from importlib import import_module as _import_module
+
 from dsl.core.control_flow.callbacks import if_generate
+from dsl.core.diagnosis.author_traceback import stripped as _stripped
 from dsl.core.number.operators import maximum as _maximum
 from dsl.cutlass.cuda_version import target_version
 from dsl.cutlass.cute import scalars as _scalars
@@ -249,4 +252,10 @@ def warp_reduction_max(val, threads_in_group=32):
 
 
 globals().update({_name: getattr(_scalars, _name) for _name in _scalars._NAMES})
-__getattr__ = _refuser("cutlass.cute.arch")
+_refused = _refuser("cutlass.cute.arch")
+
+
+@_stripped
+def __getattr__(name: str) -> object:
+    """`nvvm`, the dialect's module, which is there too and not listed; its import costs."""
+    return _import_module("dsl.cutlass._mlir.dialects").nvvm if name == "nvvm" else _refused(name)

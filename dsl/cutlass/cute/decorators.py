@@ -142,4 +142,5 @@ EnableAssertions = _flag("EnableAssertions", "--enable-assertions")
 PtxasOptions, NvdisasmOptions = _flag("PtxasOptions", "--ptxas-options"), _flag("NvdisasmOptions", "--nvdisasm-options")
 LinkLibraries, RDC = _flag("LinkLibraries", "--link-libraries"), _flag("RDC", "--rdc")
 FrontendNext, DeviceTarget = _flag("FrontendNext", "--frontend-next"), _flag("DeviceTarget", "--device-target")
+DumpDir = _flag("DumpDir", "--dump-dir")  # of cutlass.base_dsl.compiler
 RemarkFilter, RemarkOutput = _flag("RemarkFilter", "--remark-filter"), _flag("RemarkOutput", "--remark-output")

@@ -26,7 +26,12 @@ from dsl.tile.hopper import (
 )
 from dsl.tile.memory import SmemAllocator
 from dsl.tile.tensor_map_manager import TensorMapManager
-from dsl.tile.tile_scheduler import PersistentTileSchedulerParams, StaticPersistentTileScheduler, WorkTileInfo
+from dsl.tile.tile_scheduler import (
+    PersistentTileSchedulerParams,
+    StaticPersistentRuntimeTileScheduler,
+    StaticPersistentTileScheduler,
+    WorkTileInfo,
+)
 
 __all__ = [
     "GroupSearchResult",
@@ -37,6 +42,7 @@ __all__ = [
     "PersistentTileSchedulerParams",
     "SmemAllocator",
     "StaticPersistentGroupTileScheduler",
+    "StaticPersistentRuntimeTileScheduler",
     "StaticPersistentTileScheduler",
     "TensorMapManager",
     "WorkTileInfo",

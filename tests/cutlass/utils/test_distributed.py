@@ -1,5 +1,8 @@
 """Counters that all GPUs see: what threads count, and the instructions, whose order and scope were read off the PTX of
-NVIDIA's compiler (release 4.8.1)."""
+NVIDIA's compiler (release 4.8.1).
+
+Modules tested here: dsl/gpu/spin_lock.py.
+"""
 
 import re
 
@@ -42,6 +45,62 @@ def test_threads_count(tmp_path, monkeypatch):
         "atom.relaxed.sys.shared.add.u32",
         "red.release.gpu.global.add.s32",
     ]
+
+
+@cute.kernel
+def waits(flags: cute.Tensor, out: cute.Tensor):
+    block, _, _ = cute.arch.block_idx()
+    thread, _, _ = cute.arch.thread_idx()
+    if block == 1:
+        if thread == 0:
+            distributed.spin_lock_atom_cas_acquire_wait(flags.iterator, expected_val=Int32(1), reset_val=5, scope="gpu")
+            out[0] = out[1] + 1
+            distributed.spin_lock_ld_lt_relaxed_wait(flags.iterator + 1, expected_val=3, scope="sys")
+            distributed.spin_lock_atom_cas_relaxed_wait(flags.iterator + 2, expected_val=2, reset_val=0, scope="sys")
+            out[2] = 7
+    elif thread < 3:
+        if thread == 0:
+            out[1] = 41
+            distributed.red_add1(flags.iterator, order="release", scope="gpu")
+        distributed.red_add1(flags.iterator + 1, order="relaxed", scope="sys")
+        if thread < 2:
+            distributed.red_add1(flags.iterator + 2, order="relaxed", scope="sys")
+
+
+@cute.jit
+def waiting(flags: cute.Tensor, out: cute.Tensor):
+    waits(flags, out).launch(grid=(2, 1, 1), block=(32, 1, 1))
+
+
+def test_a_block_waits_for_what_another_counts(tmp_path, monkeypatch):
+    """The instructions are those of NVIDIA's compiler, which writes `.acquire` and `.sys` alone where they say it."""
+    monkeypatch.chdir(tmp_path)
+    flags, out = np.zeros(3, np.int32), np.zeros(3, np.int32)
+    waiting(from_dlpack(flags), from_dlpack(out))
+    assert (flags.tolist(), out.tolist()) == ([5, 3, 0], [42, 41, 7])
+    numbers = from_dlpack(out)
+    text = cute.compile(waiting, numbers, numbers, options="--keep-ptx --gpu-arch sm_90a").__ptx__
+    assert re.findall(r"\b((?:atom|ld\.relaxed)\.\S+)", text) == [
+        "atom.acquire.gpu.global.cas.b32",
+        "ld.relaxed.sys.global.b32",
+        "atom.relaxed.sys.global.cas.b32",
+    ]
+
+
+def test_what_a_spin_lock_takes_and_what_several_gpus_need():
+    @cute.kernel
+    def narrow(flags: cute.Tensor):
+        distributed.spin_lock_ld_lt_relaxed_wait(flags.iterator, expected_val=1, scope="cta")
+
+    @cute.jit
+    def launch(flags: cute.Tensor):
+        narrow(flags).launch(grid=(1, 1, 1), block=(1, 1, 1))
+
+    with pytest.raises(DSLUserCodeError, match="scope of a spin lock must be gpu or sys, got 'cta'"):
+        launch(from_dlpack(np.zeros(1, np.int32)))
+    with pytest.raises(DSLUserCodeError, match="multimem_red_add1 is not part of this compiler") as caught:
+        distributed.multimem_red_add1(None, order="release", scope="gpu")
+    assert "on one GPU write red_add1" in str(caught.value)
 
 
 def test_an_order_that_no_reduction_has_is_named():

@@ -40,15 +40,17 @@ def test_options_as_objects_are_the_options_as_text(tmp_path, ptxas_path):
     done = run(
         tmp_path,
         """\
-made = cute.compile[cute.KeepPTX, cute.KeepCUBIN(), cute.GPUArch("sm_80"), cute.OptLevel(2)](host, from_dlpack(out))
+from cutlass.base_dsl.compiler import DumpDir
+chosen = cute.KeepPTX, cute.KeepCUBIN(), cute.GPUArch("sm_80"), cute.OptLevel(2), DumpDir("kept")
+made = cute.compile[chosen](host, from_dlpack(out))
 made(from_dlpack(out))
 print(out[0], ".target sm_80" in made.__ptx__)
 cute.compile[cute.KeepPTX(False)](host, from_dlpack(out), options="--gpu-arch sm_90a")
 """,
     )
     assert (done.returncode, done.stdout) == (0, "1 True\n"), done.stderr
-    assert sorted(file.name for file in tmp_path.glob("host.*")) == ["host.sm_80.cubin", "host.sm_80.ptx"]
-    assert (tmp_path / "host.sm_80.cubin").read_bytes()[:4] == b"\x7fELF"
+    assert sorted(file.name for file in (tmp_path / "kept").iterdir()) == ["host.sm_80.cubin", "host.sm_80.ptx"]
+    assert (tmp_path / "kept" / "host.sm_80.cubin").read_bytes()[:4] == b"\x7fELF"
 
 
 def test_what_is_no_option_is_refused(tmp_path):
