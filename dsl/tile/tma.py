@@ -239,13 +239,6 @@ def check_gmem(tensor: Any, dtype: type[Numeric]) -> None:
             f"a tensor for TMA must have 1 to {MOST_MODES} modes whose stride is not 0, got {tensor.layout}",
             fix="flatten it, or slice a mode off",
         )
-    if tensor.pointer().alignment_bytes % 16:
-        raise DSLUserCodeError(
-            "a tensor for TMA must start at a multiple of 16 bytes, but is only known to start at a "
-            f"multiple of {tensor.pointer().alignment_bytes}",
-            fix="from_dlpack(tensor, assumed_align=16)",
-            id="TMA_ALIGNMENT",
-        )
 
 
 def _tile_basis(shape: Any, tiler: Any) -> Layout:

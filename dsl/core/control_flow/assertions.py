@@ -90,6 +90,15 @@ def asserted(test: Any, message: Callable[[], Any], caught: bool) -> Any:
     return True
 
 
+def assert_(cond: Any, msg: str | None = None, *, loc: Any = None, ip: Any = None) -> None:
+    """End the kernel, or the host function, with AssertionError(`msg`) where `cond` is false at run time.
+
+    Upstream checks it with the option `--enable-assertions` alone, this compiler always.
+    """
+    if is_dynamic(cond) or not truth(cond, "what `assert_` tests"):
+        require(Boolean(cond), AssertionError, "" if msg is None else str(msg))
+
+
 def _refuse_handlers(word: str, caught: bool) -> None:
     if caught:
         raise DSLUserCodeError(

@@ -151,7 +151,11 @@ def _bad_map(launch, instr):
     dimensions = launch.ctx.address
     if dimensions:
         return f"the tensor map is of {dimensions} dimensions", "give as many coordinates as the tensor has dimensions"
-    return "there is no tensor map at this address", "pass what the host made of the tensor, as a kernel parameter"
+    return (
+        "there is no tensor map at this address, or that of a tensor whose address or strides are no multiples of "
+        "16 bytes",
+        "pass what the host made of the tensor, as a kernel parameter; pad its rows to a multiple of 16 bytes",
+    )
 
 
 def _bad_start(launch, instr):

@@ -53,7 +53,11 @@ def of_param(body, address: str) -> str:
 
 
 def address_space(body, instr):
-    """cvta: shared and local addresses are offsets, generic ones host addresses; .param may be either."""
+    """cvta: shared and local addresses are offsets, generic ones host addresses; .param may be either.
+
+    What is converted to shared or from it already stays as it is: the machine code takes the lower 32 bits of an
+    address of either kind, and sets the upper ones.
+    """
     source = body.read(instr.operands[1], 64)
     space = next((m.split("::")[0] for m in instr.mods if m.split("::")[0] in ("shared", "local")), None)
     is_param = any(m.startswith("param") for m in instr.mods) and "to" not in instr.mods
@@ -63,6 +67,9 @@ def address_space(body, instr):
     elif space:
         base = window(body, space)
         value = body.op(f"{'sub' if 'to' in instr.mods else 'add'} i64 {source}, {base}")
+    if space == "shared":
+        is_offset = body.cmp("ult", source, 1 << 32, "i64")
+        value = body.select(is_offset, *((source, value) if "to" in instr.mods else (value, source)), "i64")
     body.write(instr.operands[0], value, 64)
 
 

@@ -204,10 +204,10 @@ def _convert(f, instr, kind):
 def _address_space(f, instr, kind):
     form = f.of(instr.operands[1], 64, False)
     spaces = {m.split("::")[0] for m in instr.mods}
-    if form is None or {"local", "param"} & spaces:
+    if form is None or {"local", "param"} & spaces or ("shared" in spaces and "to" in instr.mods):
         return None
     if "shared" in spaces:
-        form = add(f, form, Linear(f.shared_window()), 64, "sub" if "to" in instr.mods else "add")
+        form = add(f, form, Linear(f.shared_window()), 64, "add")
     return _fits(instr, 64, form)
 
 

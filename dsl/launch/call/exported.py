@@ -25,7 +25,7 @@ _ABOUT = "__about"
 
 
 class Module:
-    """An object file or a shared library; its functions are attributes."""
+    """An object file or a shared library; its functions are attributes, and `module["name"]` is one too."""
 
     def __init__(self, path: str | Path, enable_tvm_ffi: bool = False):
         self._path, self._packed = Path(path), enable_tvm_ffi
@@ -55,6 +55,9 @@ class Module:
         function = _function_class(self._packed)(name, _addresses(self, name))
         setattr(self, name, function)
         return function
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
 
 
 _SHARED = 3  # e_type ET_DYN

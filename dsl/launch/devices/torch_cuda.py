@@ -328,6 +328,11 @@ def _stand_ins(
 
     yield torch, "Generator", _generator(torch)
     yield _device.DeviceContext, "__torch_function__", _default_device(_device, mapped)
+    for name, of_stream in (("RawStream", 0), ("Stream", (0, 0, 1))):  # the latter: its id, device and kind of device
+        if hasattr(torch._C, f"_cuda_getCurrent{name}"):
+            yield torch._C, f"_cuda_getCurrent{name}", _answer(f"getCurrent{name}", of_stream)
+    if hasattr(torch.utils.dlpack, "ReadOnlyTensorWrapper"):  # for export alone: whatever else it is asked, it refuses
+        yield torch.utils.dlpack.ReadOnlyTensorWrapper, "__new__", staticmethod(lambda cls, tensor: tensor)
     yield torch.library.Library, "impl", torch_ops.library(torch, mapped, enter)
     run_backward = torch_ops.derivatives(torch, mapped, enter)
     for owner in (torch.autograd, torch.autograd.graph):
@@ -405,7 +410,6 @@ def _capsules(torch: ModuleType) -> Iterator[tuple[Any, str, Any]]:
     yield torch.Tensor, "__dlpack__", to_dlpack
     yield torch.utils.dlpack, "to_dlpack", to_dlpack
     yield torch.Tensor, "__dlpack_device__", lambda self: (cuda if self.is_cuda else cpu, 0)
-    yield torch._C, "_cuda_getCurrentRawStream", lambda index: 0
 
 
 class _Absent:

@@ -225,3 +225,27 @@ def test_the_address_of_a_parameter_in_32_bits_and_in_64(machine):
     out, row = np.zeros(4, np.uint32), np.arange(5, 9, dtype=np.uint32)
     machine.run(PARAMETER, block=32, out=out, row=row.tobytes())
     assert out.tolist() == [6, 7, 8, 5]
+
+
+SHARED = """
+.version 8.0 .target sm_90 .address_size 64
+.visible .entry k(.param .u64 out)
+{
+  .shared .align 4 .b32 word[2];
+  .reg .b32 %v, %t; .reg .b64 %o, %p, %g, %s; .reg .pred %q;
+  mov.u32 %t, %tid.x; setp.ne.u32 %q, %t, 0; @%q ret;
+  ld.param.u64 %o, [out];
+  mov.b64 %p, word; mov.b32 %v, 7; st.shared.b32 [%p+4], %v;
+  cvta.to.shared.u64 %s, %p; ld.shared.b32 %v, [%s+4]; st.global.b32 [%o], %v;
+  cvta.shared.u64 %g, %p; cvta.shared.u64 %g, %g; ld.b32 %v, [%g+4]; st.global.b32 [%o+4], %v;
+  cvta.to.shared.u64 %s, %g; sub.u64 %s, %s, %p; st.global.b64 [%o+8], %s;
+  ret;
+}
+"""
+
+
+def test_a_shared_address_may_be_converted_to_what_it_is(machine):
+    """Machine code of sm_90: cvta.to.shared takes the lower 32 bits of an address, cvta.shared sets the upper ones."""
+    out = np.full(4, 9, np.uint32)
+    machine.run(SHARED, block=32, out=out)
+    assert out.tolist() == [7, 7, 0, 0]

@@ -90,7 +90,7 @@ def test_an_object_and_a_library_run_without_compiling(folder, file):
     body = f"""
 module = cute.runtime.load_module({file!r})
 module.add(t(out), t(a), 1.5, cuda.CUstream(0))
-module.add(out, a, x=2.5, stream=0)
+module["add"](out, a, x=2.5, stream=0)
 print(out.tolist())
 """
     assert run(folder, HEAD + body) == f"{[i + 2.5 for i in range(8)]}\n"

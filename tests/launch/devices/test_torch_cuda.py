@@ -131,6 +131,9 @@ def test_torch_cuda_answers(registry):
     assert torch.cuda.get_device_capability() == (9, 0)
     assert torch.cuda.get_device_properties(0).multi_processor_count == 132
     assert torch.cuda.current_stream().cuda_stream == 0
+    assert torch._C._cuda_getCurrentRawStream(0) == 0 and torch._C._cuda_getCurrentStream(0)[0] == 0
+    wrapper = getattr(torch.utils.dlpack, "ReadOnlyTensorWrapper", lambda tensor: tensor)
+    assert wrapper(torch.ones(2, device="cuda")).is_cuda  # torch's own kernels pass what it wraps
     torch.cuda.synchronize()
     torch.cuda.current_stream().synchronize()
     assert registry.syncs == 2
