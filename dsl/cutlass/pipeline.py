@@ -1,6 +1,7 @@
 """`cutlass.pipeline`: producers, consumers and what they meet by."""
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
+from dsl.tile.multi_consumer_pipeline import PipelineTmaMultiConsumersAsync
 from dsl.tile.pipeline import (
     PipelineAsync,
     PipelineConsumer,
@@ -46,6 +47,7 @@ __all__ = [
     "PipelineProducer",
     "PipelineState",
     "PipelineTmaAsync",
+    "PipelineTmaMultiConsumersAsync",
     "PipelineTmaStore",
     "PipelineUserType",
     "TmaStoreFence",

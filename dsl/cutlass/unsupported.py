@@ -18,9 +18,7 @@ BLACKWELL = {  # names of upstream's that no Hopper has, and what it has in thei
     **dict.fromkeys(("PipelineClcFetchAsync", "ClcState", "ClcDynamicPersistentTileScheduler"), _CLC),
     **dict.fromkeys(("ClcDynamicPersistentTileSchedulerParams", "issue_clc_query", "clc_response"), _CLC),
     **dict.fromkeys(("make_tiled_tma_atom_A", "make_tiled_tma_atom_B", "make_tiled_tma_atom_C"), _TILED),
-    **dict.fromkeys(
-        ("PipelineUmmaAsync", "PipelineTmaUmma", "PipelineAsyncUmma", "PipelineTmaMultiConsumersAsync"), _UMMA
-    ),
+    **dict.fromkeys(("PipelineUmmaAsync", "PipelineTmaUmma", "PipelineAsyncUmma"), _UMMA),
     **dict.fromkeys(("TmemAllocator", "get_num_tmem_alloc_cols", "alloc_tmem", "dealloc_tmem"), _TMEM),
     "retrieve_tmem_ptr": _TMEM,
     "CopyBulkS2GByteMaskOp": "a bulk copy of some bytes only needs Blackwell; on Hopper store these by their threads",

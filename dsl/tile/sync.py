@@ -9,7 +9,7 @@ import enum
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from dsl.core import pytree
 from dsl.core.control_flow.branch import if_
@@ -40,8 +40,11 @@ class PipelineOp(enum.Enum):
     """What the threads of a group do to arrive."""
 
     AsyncThread = enum.auto()
+    TCGen05Mma = enum.auto()
     TmaLoad = enum.auto()
+    ClcLoad = enum.auto()
     TmaStore = enum.auto()
+    Composite = enum.auto()
     AsyncLoad = enum.auto()
 
 
@@ -69,6 +72,17 @@ class CooperativeGroup:
 def refuse(what: str) -> None:
     """Raise for a part of cutlass.pipeline that is not here, by its name."""
     raise DSLUserCodeError(f"{what} is not part of this compiler yet", id="UNSUPPORTED_NAME", fix=_REFUSED)
+
+
+def refuse_op(op_type: Any) -> NoReturn:
+    """Raise for an operation whose threads do not arrive at an mbarrier of Hopper."""
+    raise DSLUserCodeError(
+        f"arriving by {shown(op_type)} needs Blackwell"
+        if op_type in (PipelineOp.TCGen05Mma, PipelineOp.ClcLoad)
+        else f"no group arrives at an mbarrier by {shown(op_type)}",
+        id="UNSUPPORTED_NAME",
+        fix="on Hopper threads arrive: pipeline.PipelineOp.AsyncThread",
+    )
 
 
 def when(condition: Any, body: Callable[[], Any]) -> None:
@@ -156,6 +170,8 @@ class MbarrierArray:
     ):
         self.barrier_storage, self.num_stages, self.tx_count = barrier_storage, num_stages, tx_count
         self.op_type, self.cg = agent
+        if self.op_type not in (PipelineOp.AsyncThread, PipelineOp.TmaLoad, PipelineOp.AsyncLoad):
+            refuse_op(self.op_type)
         self.arrive_count = self.cg.arrivals
         if self.op_type is PipelineOp.TmaLoad and tx_count < 0:
             raise DSLUserCodeValueError(f"tx_count must be 0 or more, got {tx_count}")

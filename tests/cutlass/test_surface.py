@@ -75,7 +75,7 @@ OTHER_PARAMETERS = {
     "Swizzle": "made by make_swizzle", "Layout": "made by make_layout",
     "CopyAtom": "made by make_copy_atom", "TiledCopy": "made by make_tiled_copy", "ThrCopy": "of a tiled copy",
     "MmaAtom": "made by make_mma_atom", "TiledMma": "made by make_tiled_mma", "ThrMma": "of a tiled product",
-    "PipelineTmaStore": "made by create", "Vector": "made by load",
+    "PipelineTmaStore": "made by create", "PipelineTmaMultiConsumersAsync": "made by create", "Vector": "made by load",
     "print_latex": "has no colors", "print_latex_tv": "has no colors", "assume": "no pow2",
     "autovec_copy": "no l1c_evict_priority", "dtype": "of cutlass.torch: any type", "warp_redux_sync": "abs and nan are Blackwell's",
     "fma_bf16": "no oob", "fma_f16": "no oob", "register_jit_arg_adapter": "no scope, not lazy",

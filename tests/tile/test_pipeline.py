@@ -275,6 +275,20 @@ def two_pipelines(out: cute.Tensor):
     second.make_producer().commit(handle)
 
 
+def for_two():
+    return pipeline.PipelineTmaMultiConsumersAsync.create(
+        num_stages=1,
+        producer_group=CooperativeGroup(THREADS),
+        consumer_group_umma=CooperativeGroup(THREADS, 1),
+        consumer_group_async=CooperativeGroup(THREADS, 3),
+        tx_count=64,
+    )
+
+
+def first_state():
+    return pipeline.make_pipeline_state(PipelineUserType.Consumer, 1)
+
+
 REFUSED = [
     (lambda b: CooperativeGroup(THREADS, 0), "a CooperativeGroup has one agent or more, got 0"),
     (
@@ -287,6 +301,11 @@ REFUSED = [
     (lambda b: pipeline.agent_sync(Agent.Warp), "agent_sync synchronizes a block or a cluster, got Agent.Warp"),
     (lambda b: pipeline.make_pipeline_state("producer", 2), "a pipeline state is a producer's or a consumer's"),
     (lambda b: of_stores(0)(b), "number of stages must be 1 or more, got 0"),
+    (lambda b: for_two().consumer_release(first_state()), "arriving by PipelineOp.TCGen05Mma needs Blackwell"),
+    (
+        lambda b: pipeline.MbarrierArray(b, 1, (pipeline.PipelineOp.TmaStore, CooperativeGroup(THREADS))),
+        "no group arrives at an mbarrier by PipelineOp.TmaStore",
+    ),
     (lambda b: pipeline.PipelineUmmaAsync, "cutlass.pipeline.PipelineUmmaAsync is not part of this compiler yet"),
 ]
 

@@ -22,6 +22,7 @@ def kernel(
     layout: cute.ComposedLayout,
     stages: cutlass.Constexpr,
     tries: cutlass.Constexpr,
+    two: cutlass.Constexpr,
 ):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -31,14 +32,22 @@ def kernel(
     box_in = smem.allocate_tensor(cutlass.Float16, layout.outer, 1024, swizzle=layout.inner)
     box_out = smem.allocate_tensor(cutlass.Float16, layout.outer, 1024, swizzle=layout.inner)
     Thread = pipeline.Agent.Thread
-    loads = pipeline.PipelineTmaAsync.create(
+    given = dict(
         num_stages=stages,
         barrier_storage=barriers,
         tx_count=cute.size(TILE) * 2,
         defer_sync=True,
         producer_group=pipeline.CooperativeGroup(Thread),
-        consumer_group=pipeline.CooperativeGroup(Thread, 4),
     )
+    release = {}
+    if cutlass.const_expr(two):
+        groups = [pipeline.CooperativeGroup(Thread, count) for count in two]
+        loads = pipeline.PipelineTmaMultiConsumersAsync.create(
+            consumer_group_umma=groups[0], consumer_group_async=groups[1], **given
+        )
+        release = {"op_type": pipeline.PipelineOp.AsyncThread}
+    else:
+        loads = pipeline.PipelineTmaAsync.create(consumer_group=pipeline.CooperativeGroup(Thread, 4), **given)
     stores = pipeline.PipelineTmaStore.create(num_stages=stages, producer_group=pipeline.CooperativeGroup(Thread, 128))
     pipeline.pipeline_init_arrive(cluster_shape_mn=(1, 1), is_relaxed=True)
     pipeline.pipeline_init_wait(cluster_shape_mn=(1, 1))
@@ -78,7 +87,7 @@ def kernel(
                 value = box_in[j % 32, j // 32, state.index]
                 box_out[j % 32, j // 32, state.index] = value + value
             cute.arch.sync_warp()  # one lane releases for its warp
-            loads.consumer_release(state)
+            loads.consumer_release(state, **release)
             cute.arch.fence_proxy("async.shared", space="cta")
             meet.arrive_and_wait()
             if warp == 0:
@@ -92,18 +101,28 @@ def kernel(
 
 
 @cute.jit
-def host(source: cute.Tensor, target: cute.Tensor, stages: cutlass.Constexpr, tries: cutlass.Constexpr):
+def host(
+    source: cute.Tensor,
+    target: cute.Tensor,
+    stages: cutlass.Constexpr,
+    tries: cutlass.Constexpr,
+    two: cutlass.Constexpr,
+):
     layout = staged.make_smem_layout(
         utils.LayoutEnum.from_tensor(source).mma_major_mode(), TILE, cutlass.Float16, stages
     )
     load, coords = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), source, layout, TILE)
     store, out_coords = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), target, layout, TILE)
-    kernel(load, coords, store, out_coords, layout, stages, tries).launch(
+    kernel(load, coords, store, out_coords, layout, stages, tries, two).launch(
         grid=(cute.ceil_div(source.shape[0], TILE[0]), 1, 1), block=(160, 1, 1)
     )
 
 
-for shape, stages, tries in (((64, 256), 2, False), ((70, 600), 3, True), ((32, 64), 2, True)):
+CASES = (
+    *(((64, 256), 2, False, None), ((70, 600), 3, True, None), ((32, 64), 2, True, None)),
+    *(((64, 256), 2, False, (1, 3)), ((70, 600), 3, True, (64, 64))),
+)
+for shape, stages, tries, two in CASES:
     source = (torch.arange(shape[0] * shape[1]) % 509).to(torch.float16).reshape(shape).to("cuda")
     target = torch.zeros_like(source)
     arguments = [
@@ -112,6 +131,6 @@ for shape, stages, tries in (((64, 256), 2, False), ((70, 600), 3, True), ((32, 
         .mark_compact_shape_dynamic(mode=1, divisibility=8)
         for t in (source, target)
     ]
-    host(*arguments, stages, tries)
+    host(*arguments, stages, tries, two)
     torch.cuda.synchronize()
-    print(shape, stages, tries, bool((target == source * 2).all()), target.cpu()[-1, -8:].tolist())
+    print(shape, stages, tries, two, bool((target == source * 2).all()), target.cpu()[-1, -8:].tolist())
