@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, Protocol
 
+from dsl.launch.devices import torch_modes
+
 _NOT_PERMITTED = "CUDA error: operation not permitted when stream is capturing"
 _MODES = ("global", "thread_local", "relaxed")
 
@@ -136,9 +138,7 @@ def _error(torch: ModuleType) -> type[RuntimeError]:
 
 
 def _recorder(capture: Capture) -> Any:
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    class Recorder(TorchDispatchMode):
+    class Recorder(torch_modes.dispatch_mode()):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
             return capture.operate(function, args, kwargs or {})
 

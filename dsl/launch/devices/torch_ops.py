@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from dsl import span
+from dsl.launch.devices import torch_modes
 from dsl.launch.devices.torch_memory import storage_key, tensors_in
 
 span.stands_for_python(__file__)
@@ -70,11 +71,9 @@ def library(torch: ModuleType, mapped: Storages, enter: Callable[[], Any]) -> Ca
 def derivatives(torch: ModuleType, mapped: Storages, enter: Callable[[], Any]) -> Callable:
     """torch's engine of derivatives: it calls the author's own functions, and what it computes of tensors on the GPU
     is there too."""
-    from torch.utils._python_dispatch import TorchDispatchMode
-
     run = torch.autograd.graph._engine_run_backward
 
-    class Computed(TorchDispatchMode):
+    class Computed(torch_modes.dispatch_mode()):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
             result = function(*args, **(kwargs or {}))
             tensors = list(tensors_in(torch.Tensor, (args, kwargs)))

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from dsl.launch.devices import torch_modes
+
 MOST_TERMS = 1 << 29  # a few seconds
 _BLOCK = 1 << 15  # elements of a result that are computed together: they stay in the cache
 _LEAST = -126
@@ -78,18 +80,11 @@ class Products:
         return self._mode if is_product else nullcontext()
 
     def _made_mode(self) -> Any:
-        from torch.utils._python_dispatch import TorchDispatchMode
-
         aten = self.torch.ops.aten
         plain, added = (aten.mm.default, aten.bmm.default), (aten.addmm.default, aten.baddbmm.default)
         products = self
 
-        class Mode(TorchDispatchMode):
-            @classmethod
-            def _should_skip_dynamo(cls) -> bool:
-                """No: torch would import its compiler, which takes seconds, where nothing is compiled."""
-                return False
-
+        class Mode(torch_modes.dispatch_mode()):
             def __torch_dispatch__(self, function, types, args=(), kwargs=None):
                 kwargs = kwargs or {}
                 if function in plain:
