@@ -334,6 +334,7 @@ def _stand_ins(
     if hasattr(torch.utils.dlpack, "ReadOnlyTensorWrapper"):  # for export alone: whatever else it is asked, it refuses
         yield torch.utils.dlpack.ReadOnlyTensorWrapper, "__new__", staticmethod(lambda cls, tensor: tensor)
     yield torch.library.Library, "impl", torch_ops.library(torch, mapped, enter)
+    yield torch.autograd.graph.saved_tensors_hooks, "__init__", torch_ops.saved_hooks(torch, enter)
     run_backward = torch_ops.derivatives(torch, mapped, enter)
     for owner in (torch.autograd, torch.autograd.graph):
         yield owner, "_engine_run_backward", run_backward

@@ -32,6 +32,17 @@ def reentered(torch: ModuleType, mode: Any) -> Callable[[], Any]:
     return enter
 
 
+def with_mapping(function: Callable, enter: Callable[[], Any]) -> Callable:
+    """`function` in the mode that its calls of torch go through."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        with enter():
+            return function(*args, **kwargs)
+
+    return call
+
+
 def library(torch: ModuleType, mapped: Storages, enter: Callable[[], Any]) -> Callable:
     """`torch.library.Library.impl`: an op's function for the GPU is called for tensors there, with the mapping, and so
     is one for all devices."""
@@ -40,21 +51,13 @@ def library(torch: ModuleType, mapped: Storages, enter: Callable[[], Any]) -> Ca
 
     def impl(self, op_name, fn, dispatch_key="", **options):
         if dispatch_key in ("", "CompositeExplicitAutograd", "CompositeImplicitAutograd") and callable(fn):
-            return register(self, op_name, mapping(fn), dispatch_key, **options)
+            return register(self, op_name, with_mapping(fn, enter), dispatch_key, **options)
         if dispatch_key not in ("CPU", "CUDA"):
             return register(self, op_name, fn, dispatch_key, **options)
         key = self.ns, str(op_name)
         known = key in by_place
         by_place.setdefault(key, {})[dispatch_key] = fn
         return None if known else register(self, op_name, chosen(by_place[key]), "CPU", **options)
-
-    def mapping(function: Callable) -> Callable:
-        @functools.wraps(function)
-        def call(*args, **kwargs):
-            with enter():
-                return function(*args, **kwargs)
-
-        return call
 
     def chosen(functions: dict[str, Callable]) -> Callable:
         def call(*args, **kwargs):
@@ -93,6 +96,16 @@ def derivatives(torch: ModuleType, mapped: Storages, enter: Callable[[], Any]) -
         return isinstance(output, torch.Tensor) and mapped.holds(output)
 
     return run_backward
+
+
+def saved_hooks(torch: ModuleType, enter: Callable[[], Any]) -> Callable:
+    """`saved_tensors_hooks.__init__`: the author's hooks, and those of checkpoints, are called with the mapping."""
+    begin = torch.autograd.graph.saved_tensors_hooks.__init__
+
+    def __init__(self, pack_hook: Callable, unpack_hook: Callable) -> None:
+        begin(self, with_mapping(pack_hook, enter), with_mapping(unpack_hook, enter))
+
+    return __init__
 
 
 def without_a_driver() -> Callable[[], None]:

@@ -1,6 +1,6 @@
 """Programs that say device="cuda" run on host memory, and nothing of it stays behind.
 
-Modules tested here: dsl/launch/devices/torch_memory.py.
+Modules tested here: dsl/launch/devices/torch_memory.py, dsl/launch/devices/torch_modes.py.
 """
 
 import gc
@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from dsl.launch.devices import torch_cuda
 
@@ -178,6 +179,9 @@ def test_torch_is_mapped_when_it_is_imported_later():
         assert "torch" not in sys.modules
         import torch
         assert torch.ones(3, device="cuda").is_cuda
+        x = torch.ones(3, device="cuda", requires_grad=True)
+        (x * 2).sum().backward()
+        assert x.grad.tolist() == [2, 2, 2] and "torch._dynamo" not in sys.modules  # seconds
         undo()
         assert not torch.ones(3).is_cuda"""
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -225,6 +229,23 @@ def test_aligned_memory_holds_what_was_computed(registry):
         parts = torch.stack([x.detach(), x.detach() + 1]).unbind()
         assert torch.equal(parts[1].cpu(), expected + 1)
         assert parts[0].untyped_storage().data_ptr() == parts[1].untyped_storage().data_ptr()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_a_checkpoint_computes_its_part_again(registry, reentrant):
+    def part(x, w):
+        return ((x @ w).exp() * x).relu().softmax(-1) @ w
+
+    x, w = torch.arange(6.0).reshape(2, 3) / 7, torch.arange(9.0).reshape(3, 3) / 5
+    gradients = []
+    for device in ("cpu", "cuda"):
+        inputs = [each.to(device, copy=True).requires_grad_() for each in (x, w)]
+        made = checkpoint(part, *inputs, use_reentrant=reentrant) if device == "cuda" else part(*inputs)
+        made.square().sum().backward()
+        gradients.append([each.grad.cpu() for each in inputs])
+    assert made.is_cuda and inputs[0].grad.is_cuda
+    assert all(torch.equal(*pair) for pair in zip(*gradients))
 
 
 def test_aligned_memory_grows_as_torch_s_own(registry):
