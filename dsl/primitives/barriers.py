@@ -199,6 +199,18 @@ def nanosleep(duration: Any) -> None:
     run("nanosleep.u32 $0;", None, Int32(duration))
 
 
+def pmevent(event_id: Any = None, *, mask: Any = None) -> None:
+    """Trigger one of 16 events of the performance monitor, or those in `mask`, a bit each.  PTX ISA: pmevent."""
+    if (event_id is None) == (mask is None):
+        raise DSLUserCodeValueError("pmevent takes event_id or mask", fix="pmevent(event_id=3)")
+    if event_id is not None and not 0 <= static(event_id, "event_id") < 16:
+        raise DSLUserCodeValueError(f"event_id must be 0 to 15, got {shown(event_id)}", fix="pmevent(event_id=3)")
+    bits = 1 << static(event_id, "event_id") if mask is None else static(mask, "mask")
+    if not 0 <= bits < 1 << 16:
+        raise DSLUserCodeValueError(f"mask must have at most 16 bits, got {shown(mask)}", fix="pmevent(mask=0b1010)")
+    run(f"pmevent.mask {bits};", None)
+
+
 def breakpoint() -> None:
     """Stop here in a debugger.  PTX ISA: brkpt."""
     run("brkpt;", None)

@@ -18,6 +18,7 @@ from dsl.primitives.enums import (
     CpReduceType,
     EvictPriority,
     LoadCacheModifier,
+    MemScope,
     TensormapField,
     TensormapSpace,
     TMALoadMode,
@@ -225,6 +226,18 @@ def tensormap_replace(
         )
     place = f"{static(ord, 'ord')}, " if name in _OF_DIMENSION else ""
     run(f"{text}{place}$1;", None, at.toint(), dtype(new_value))
+
+
+def tensormap_cp_fenceproxy(dst: Any, src: Any, size: Any, scope: Any) -> None:
+    """Copy a tensor map of 128 bytes from shared to global memory, and release it to `scope`; by a whole warp.
+    PTX ISA: tensormap.cp_fenceproxy."""
+    if static(size, "size") != 128:
+        raise DSLUserCodeValueError(f"a tensor map has 128 bytes, got size {shown(size)}", fix="size=128")
+    run(
+        f"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.{word(scope, MemScope, 'scope')}"
+        ".sync.aligned [$0], [$1], 128;",
+        None, pointer(dst, _GMEM).toint(), pointer(src, _SMEM).toint(),
+    )  # fmt: skip
 
 
 # --- prefetches -----------------------------------------------------------------------------------------------------

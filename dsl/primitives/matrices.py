@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.ir import mlir
-from dsl.core.number.dtypes import Int32, numeric
+from dsl.core import trace
+from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError, warn_not_portable
+from dsl.core.ir import builders, mlir
+from dsl.core.number.dtypes import Int32, Int64, numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace
 from dsl.core.phrase import shown
@@ -68,6 +69,26 @@ def _registers(sources: Any) -> Sequence[Int32]:
 def wgmma_fence_aligned() -> None:
     """Order the products of a warpgroup behind it after accesses of the registers they use.  PTX ISA: wgmma.fence."""
     wgmma.fence()
+
+
+def wgmma_mma_async(
+    results_: Any, inouts: Any, descriptor_a: Any, descriptor_b: Any, shape: Any, type_a: Any, type_b: Any, type_d: Any,
+    scale_d: Any, scale_a: Any, scale_b: Any, layout_a: Any, layout_b: Any, *, satfinite: Any = None,
+) -> mlir.Value:  # fmt: skip
+    """A product of a warpgroup of two matrices in shared memory by their descriptors: a struct of the type `results_`,
+    which `inouts` is added to where `scale_d` is ONE.  PTX ISA: wgmma.mma_async.
+
+    `shape` is MLIR's attribute `#nvvm.shape<m = 64, n = 8, k = 16>`.
+    """
+    trace.kernel().need("sm_90a", "multiplies matrices of a warpgroup")
+    warn_not_portable(
+        "wgmma_mma_async of the primitives takes no descriptor in NVIDIA's release 4.8.1",
+        fix="cutlass._mlir.dialects.nvvm.wgmma_mma_async, with `descriptor.ir_value()`",
+    )
+    descriptors = [Int64(each).ir() for each in (descriptor_a, descriptor_b)]
+    words = (shape, type_a, type_b, type_d, scale_d, scale_a, scale_b, layout_a, layout_b)
+    builder = builders.attribute("nvvm", "wgmma_mma_async")
+    return builder(results_, inouts, *descriptors, *words, satfinite=satfinite)
 
 
 def wgmma_commit_group_sync_aligned() -> None:

@@ -52,6 +52,10 @@ class Vector:
             )
         return Vector(ssa.from_numbers([dtype(each) for each in scalars], (len(scalars),)))
 
+    def __class_getitem__(cls, parameters: Any) -> type[Vector]:
+        """`Vector[Int8, 2]`, as annotations and result types are written: any vector."""
+        return cls
+
     @property
     def dtype(self) -> type[Numeric]:
         return self.flat.dtype

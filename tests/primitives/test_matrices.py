@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dsl.core.errors import DSLUserCodeError
-from dsl.cutlass import AddressSpace, Array, Float16, Float32, Int32, Vector, cute
+from dsl.cutlass import AddressSpace, Array, Float16, Float32, Int32, Int64, Vector, cute
 from dsl.cutlass._mlir import ir
 from dsl.cutlass._mlir.dialects import llvm, vector
 from dsl.cutlass.cutlass_dsl import T
@@ -118,3 +118,43 @@ def test_groups_of_products():
     ]
     with pytest.raises(DSLUserCodeError, match="not negative, got -1"):
         kernels.ptx(lambda a, b: prims.wgmma_wait_group_sync_aligned(-1), threads=128)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_product_of_a_warpgroup_by_descriptors():
+    """Core matrices of 8 x 8 without a swizzle. PTX ISA, m64n8k16: lane t of warp w has D[16 w + t/4 (+8)][2(t%4) ..]."""
+
+    def body(out, given):
+        t, _, _ = cute.arch.thread_idx()
+        a = Array(Float16, 1024, space=AddressSpace.smem, alignment=128)
+        b = Array(Float16, 128, space=AddressSpace.smem, alignment=128)
+        for i in range(8):
+            m, k = (t + 128 * i) // 16, (t + 128 * i) % 16
+            a[(k // 8) * 512 + (m // 8) * 64 + (m % 8) * 8 + k % 8] = given[m, k]
+        n, k = t // 16, t % 16
+        b[(k // 8) * 64 + n * 8 + k % 8] = given[64 + n, k]
+        cute.arch.fence_proxy("async.shared", space="cta")
+        prims.barrier_cta_sync()
+        one, (da, db) = 128 >> 4 << 32, (Int64(s.data_ptr().toint() >> 4 & 0x3FFF) for s in (a, b))
+        struct = ir.Type.parse("!llvm.struct<(f32, f32, f32, f32)>")
+        sums = llvm.mlir_undef(struct)
+        for i in range(4):
+            sums = llvm.insertvalue(sums, Float32(i).ir_value(), ir.DenseI64ArrayAttr.get([i]))
+        shape, words = ir.Attribute.parse("#nvvm.shape<m = 64, n = 8, k = 16>"), prims.WGMMAType
+        prims.wgmma_fence_aligned()
+        made = prims.wgmma_mma_async(
+            struct, sums, da + (one | 1024 >> 4 << 16), db + (one | 128 >> 4 << 16), shape, words.F16, words.F16, words.F32,
+            prims.WGMMAScaleOut.ONE, prims.WGMMAScaleIn.NEG, prims.WGMMAScaleIn.ONE, prims.MMALayout.ROW,
+            prims.MMALayout.COL,
+        )  # fmt: skip
+        prims.wgmma_commit_group_sync_aligned()
+        prims.wgmma_wait_group_sync_aligned(0)
+        for i in range(4):
+            value = llvm.extractvalue(T.f32(), made, ir.DenseI64ArrayAttr.get([i]))
+            out[t // 32 * 16 + t % 32 // 4 + 8 * (i // 2), t % 4 * 2 + i % 2] = Float32(value)
+
+    given = np.random.default_rng(0).integers(-3, 4, (72, 16)).astype(np.float16)
+    got = kernels.run(body, np.zeros((64, 8), np.float32), given, threads=128)
+    rows, columns = np.mgrid[:64, :8]
+    expected = rows % 16 // 8 * 2 + columns % 2 - given[:64].astype(np.float32) @ given[64:].T.astype(np.float32)
+    np.testing.assert_array_equal(got, expected)

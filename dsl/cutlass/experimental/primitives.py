@@ -37,9 +37,18 @@ from dsl.primitives.barriers import (
     griddepcontrol,
     memory_barrier,
     nanosleep,
+    pmevent,
     setmaxregister,
 )
 from dsl.primitives.bits import mov_b32, prmt
+from dsl.primitives.conversions import (
+    convert,
+    convert_float_to_integer,
+    convert_float_to_tf32,
+    cvt_f32x2_to_f8x2,
+    dot_accumulate_2way,
+    dot_accumulate_4way,
+)
 from dsl.primitives.copies import (
     cp_async_bulk_commit_group,
     cp_async_bulk_global_shared_cta,
@@ -60,6 +69,7 @@ from dsl.primitives.copies import (
     prefetch_l2,
     prefetch_tensormap,
     prefetchu,
+    tensormap_cp_fenceproxy,
     tensormap_replace,
 )
 from dsl.primitives.enums import (
@@ -158,6 +168,7 @@ from dsl.primitives.matrices import (
     stmatrix,
     wgmma_commit_group_sync_aligned,
     wgmma_fence_aligned,
+    wgmma_mma_async,
     wgmma_wait_group_sync_aligned,
 )
 from dsl.primitives.mbarrier import (
@@ -290,6 +301,9 @@ __all__ = [
     "barrier_cta_sync_aligned",
     "breakpoint",
     "cluster_ctarank",
+    "convert",
+    "convert_float_to_integer",
+    "convert_float_to_tf32",
     "cp_async_bulk_commit_group",
     "cp_async_bulk_global_shared_cta",
     "cp_async_bulk_prefetch",
@@ -306,7 +320,10 @@ __all__ = [
     "cp_async_shared_global",
     "cp_async_wait_group",
     "cp_reduce_async_bulk_global_shared_cta",
+    "cvt_f32x2_to_f8x2",
     "cvta_to",
+    "dot_accumulate_2way",
+    "dot_accumulate_4way",
     "elect_sync",
     "exit",
     "fence_acq_rel",
@@ -342,6 +359,7 @@ __all__ = [
     "mma_sync",
     "mov_b32",
     "nanosleep",
+    "pmevent",
     "prefetch_l1",
     "prefetch_l2",
     "prefetch_tensormap",
@@ -355,10 +373,12 @@ __all__ = [
     "shfl_sync",
     "stmatrix",
     "store_ext",
+    "tensormap_cp_fenceproxy",
     "tensormap_replace",
     "vote_sync",
     "wgmma_commit_group_sync_aligned",
     "wgmma_fence_aligned",
+    "wgmma_mma_async",
     "wgmma_wait_group_sync_aligned",
 ]
 
