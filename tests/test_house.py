@@ -547,3 +547,15 @@ def test_messages_say_what_must_be_and_what_was_given():
             else:
                 continue
             assert not RIDDLE.search(text), f"{path}:{node.lineno}: write 'x must be y, got z'"
+
+
+def test_errors_say_what_to_do():
+    """An error about the author's program that is made here has a fix."""
+    without = []
+    for path in FILES:
+        for node in nodes_of(ROOT / path):
+            name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+            if re.fullmatch(r"DSLUserCode\w*Error|LayoutError", name) and len(node.args) < 2:
+                if not any(keyword.arg in ("fix", None) for keyword in node.keywords):
+                    without.append(f"{path}:{node.lineno}")
+    assert without == []

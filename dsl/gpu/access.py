@@ -233,7 +233,7 @@ def prefetch(
         CacheEvictionPriority.EVICT_NORMAL,
     ):
         raise DSLUserCodeValueError(
-            f"prefetch fills L1 or L2, got {shown(cache_level)}, {evict_priority}", fix='cache_level="L2"'
+            f"prefetch fills L1 or L2, got {shown(cache_level)}, {shown(evict_priority)}", fix='cache_level="L2"'
         )
     priority = "" if evict_priority is None else f"::{evict_priority.name.lower()}"
     space = ".global" if addr.space is AddressSpace.gmem else ""

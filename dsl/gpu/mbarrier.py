@@ -179,7 +179,9 @@ def _require(amount: Any, least: int, most: int, what: str) -> None:
     number = numeric(amount)
     static = getattr(number, "value", None)
     if isinstance(static, int) and not least <= static <= most:
-        raise DSLUserCodeValueError(f"{what} must be {least}-{most}, got {static}", id="MBARRIER_COUNT")
+        raise DSLUserCodeValueError(
+            f"{what} must be {least}-{most}, got {static}", id="MBARRIER_COUNT", fix=f"give {least} to {most}"
+        )
 
 
 def _no_scope(scope: Any) -> None:

@@ -51,9 +51,9 @@ def _from_modes(modes: list[_Mode]) -> Layout:
 
 def by_mode(f: Callable[[Any, Any], Any], layout: Layout, tiler: tuple, name: str) -> Layout:
     """`f` on each mode that the tuple `tiler` reaches; the modes behind them stay."""
-    if len(tiler) > rank(layout):
+    if len(tiler) > (count := rank(layout.shape)):
         raise LayoutError(
-            f"{name}: the tiler has {len(tiler)} modes, but {layout} has {rank(layout)}",
+            f"{name}: the tiler has {len(tiler)} modes, but {layout} has {count}",
             fix="give the tiler at most one mode an extent of the layout",
         )
     modes = [f(layout[i], tiler[i]) for i in range(len(tiler))]
@@ -134,7 +134,7 @@ def composition(lhs: Any, rhs: Tiler) -> Any:
         return lhs.with_outer(composition(lhs.outer, rhs))
     if not isinstance(lhs, Layout):
         raise LayoutError(
-            f"composition: the left side must be a layout, got {type(lhs).__name__}",
+            f"composition: the left side must be a layout, got {int_tuple.kind_of(lhs)}",
             "compose a swizzle with make_composed_layout",
         )
     if rhs is None:

@@ -37,7 +37,7 @@ def is_static(x: Any) -> bool:
     if hasattr(x, "static_parts"):
         return is_static(x.static_parts)
     if isinstance(x, (str, bytes, list, dict, set)):
-        raise LayoutError(f"is_static takes int tuples and layouts, got {type(x).__name__}", fix="give a tuple")
+        raise LayoutError(f"is_static takes int tuples and layouts, got {kind_of(x)}", fix="give a tuple")
     return isinstance(x, (int, float)) or x is None
 
 
@@ -168,6 +168,13 @@ def text(x: Any) -> str:
         return repr(x)
     facts = " ".join(["i64"] * (getattr(x, "width", 32) == 64) + [f"div={divisor_of(x)}"] * (divisor_of(x) > 1))
     return f"?{{{facts}}}" if facts else "?"
+
+
+def kind_of(x: Any) -> str:
+    """What `x` is, for a message about what it should be."""
+    if isinstance(x, types.ModuleType):
+        return f"module {text(x)}"
+    return f"the type {x.__name__}" if isinstance(x, type) else type(x).__name__
 
 
 # what is neither an integer nor a dynamic value
@@ -413,8 +420,12 @@ def prefix_product(shape: IntTuple, init: Any = 1) -> IntTuple:
     return tuple(strides)
 
 
+def _divides_numbers(leaf: Any) -> bool:
+    return hasattr(leaf, "__floordiv__") or hasattr(leaf, "__rfloordiv__")
+
+
 def _require_integers(function: str, a: Any, b: Any) -> None:
-    if any(isinstance(each, NO_INTEGERS) or hasattr(each, "shape") for each in (a, b)):
+    if any(isinstance(each, NO_INTEGERS) or not _divides_numbers(each) for each in (a, b)):
         raise LayoutError(
             f"{function}: {text(a)} and {text(b)} are not both integers", fix="give integers, or tuples of them"
         )
@@ -461,8 +472,8 @@ def ceil_div(a: IntTuple, b: IntTuple) -> IntTuple:
         return tuple(map(ceil_div, a, b)) + a[len(b) :]
     if b is None:
         return a
-    _require_integers("ceil_div", a, b)
     a = product(a) if isinstance(a, tuple) else a
+    _require_integers("ceil_div", a, b)
     return a if is_constant(b, 1) else (a + (b - 1)) // b
 
 

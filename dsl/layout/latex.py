@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsl.layout.int_tuple import LayoutError, is_static, product_each
+from dsl.layout.int_tuple import LayoutError, is_static, kind_of, product_each
 from dsl.layout.layout import ComposedLayout, Layout, make_layout, rank, size
 
 _HEAD = r"""\documentclass[convert]{standalone}
@@ -29,7 +29,7 @@ def picture(layout: Layout | ComposedLayout) -> str:
     no integers.
     """
     if not isinstance(layout, (Layout, ComposedLayout)):
-        raise LayoutError(f"a picture needs a layout, got {type(layout).__name__}", fix="cute.make_layout(shape)")
+        raise LayoutError(f"a picture needs a layout, got {kind_of(layout)}", fix="cute.make_layout(shape)")
     _require(
         rank(layout) <= 2,
         f"a picture has at most two modes, but {layout} has {rank(layout)}",

@@ -139,7 +139,7 @@ def tile_to_shape(atom: Any, trg_shape: IntTuple, order: IntTuple | None = None)
     if isinstance(atom, ComposedLayout):
         return atom.with_outer(tile_to_shape(atom.outer, trg_shape, order))
     count = len(wrap(trg_shape))
-    if rank(atom) > count:
+    if rank(atom.shape) > count:
         raise LayoutError(
             f"tile_to_shape: {atom} has more modes than the shape {text(trg_shape)}",
             fix="give the atom at most as many modes as the shape",

@@ -153,7 +153,9 @@ def _between(from_proxy: Any, to_proxy: Any) -> str:
     source = "generic" if from_proxy is None else word(from_proxy, Proxy, "from_proxy")
     if (to, source) != ("tensormap", "generic"):
         raise DSLUserCodeValueError(
-            f"a fence between proxies is from generic to tensormap, got {source} to {to}", id="FENCE_PROXY"
+            f"a fence between proxies is from generic to tensormap, got {source} to {to}",
+            id="FENCE_PROXY",
+            fix="leave from_proxy and to_proxy out",
         )
     return "tensormap::generic"
 

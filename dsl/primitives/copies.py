@@ -52,7 +52,9 @@ cp_async_bulk_wait_group = copy.cp_async_bulk_wait_group
 def _size(size: Any) -> Int32:
     """A number of bytes, a multiple of 16."""
     if isinstance(size, int) and (size <= 0 or size % 16):
-        raise DSLUserCodeValueError(f"size of a bulk copy must be a multiple of 16 bytes, got {shown(size)}")
+        raise DSLUserCodeValueError(
+            f"size of a bulk copy must be a multiple of 16 bytes, got {shown(size)}", fix="size=16, 32, 48, ..."
+        )
     return Int32(size)
 
 
@@ -222,7 +224,8 @@ def tensormap_replace(
         return
     if new_value is None or (name in _OF_DIMENSION) != (ord is not None):
         raise DSLUserCodeValueError(
-            f"{name} of a tensor map takes new_value{' and ord, its dimension' if name in _OF_DIMENSION else ' alone'}"
+            f"{name} of a tensor map takes new_value{' and ord, its dimension' if name in _OF_DIMENSION else ' alone'}",
+            fix="new_value=2, ord=1" if name in _OF_DIMENSION else "new_value=2",
         )
     place = f"{static(ord, 'ord')}, " if name in _OF_DIMENSION else ""
     run(f"{text}{place}$1;", None, at.toint(), dtype(new_value))

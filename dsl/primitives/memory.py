@@ -34,7 +34,9 @@ def red(
     order = "relaxed" if mem_order is None else word(mem_order, MemOrder, "mem_order")
     scope = "gpu" if mem_scope is None else word(mem_scope, MemScope, "mem_scope")
     if order not in ("relaxed", "release"):
-        raise DSLUserCodeValueError(f"mem_order of a reduction must be relaxed or release, got {order}")
+        raise DSLUserCodeValueError(
+            f"mem_order of a reduction must be relaxed or release, got {order}", fix='mem_order="relaxed"'
+        )
     if cache_hint is not None:
         raise refuse("red with a cache_hint")
     at = pointer(a, *SPACES)

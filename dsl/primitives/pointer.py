@@ -275,7 +275,9 @@ def _attributes(
         attributes["nontemporal"] = mlir.unit_attr()
     word = getattr(ordering, "value", ordering)
     if word not in _ORDERINGS:
-        raise DSLUserCodeValueError(f"ordering must be one of {', '.join(_ORDERINGS)}, got {shown(word)}")
+        raise DSLUserCodeValueError(
+            f"ordering must be one of {', '.join(_ORDERINGS)}, got {shown(word)}", fix='ordering="relaxed"'
+        )
     if word != "not_atomic":
         attributes["ordering"] = mlir.int_attr(_ORDERINGS[word])
         if syncscope is not None:

@@ -236,14 +236,16 @@ def _code(dtype: Any, form: TensorMapDataFormat) -> tuple[int, int]:
 def _checked_box(box: Sequence, rank: int, dtype: type[Numeric], swizzle: TensorMapSwizzle) -> list[int]:
     if not 1 <= rank <= MOST_RANK or len(box) != rank:
         raise DSLUserCodeValueError(
-            f"a tensor map has 1 to {MOST_RANK} dimensions and as many of a box, got {rank} and {len(box)}"
+            f"a tensor map has 1 to {MOST_RANK} dimensions and as many of a box, got {rank} and {len(box)}",
+            fix="give the box an extent for each dimension",
         )
     extents = []
     for each in box:
         number = numeric(each)
         if number is None or is_dynamic(number) or not 1 <= int(number.value) <= MOST_BOX:
             raise DSLUserCodeValueError(
-                f"an extent of a box must be 1-{MOST_BOX}, known while compiling, got {shown(each)}"
+                f"an extent of a box must be 1-{MOST_BOX}, known while compiling, got {shown(each)}",
+                fix="copy a larger box in parts",
             )
         extents.append(int(number.value))
     row_bytes = extents[0] * dtype.storage_width // 8

@@ -260,7 +260,9 @@ def _index(each: Any, extent: int) -> Any:
         return number
     if not -extent <= number.value < extent:
         raise DSLUserCodeError(
-            f"vector index must be {-extent}-{extent - 1}, got {number.value}", id="INDEX_OUT_OF_RANGE"
+            f"vector index must be {-extent}-{extent - 1}, got {number.value}",
+            id="INDEX_OUT_OF_RANGE",
+            fix=f"give 0 to {extent - 1}",
         )
     return number.value % extent
 
@@ -431,7 +433,9 @@ def create_mask(shape: Sequence[int], dim_sizes: Sequence[Any]) -> Vector:
     """True where every index is below its number of `dim_sizes`."""
     extents = _static_shape(shape)
     if len(dim_sizes) != len(extents):
-        raise DSLUserCodeValueError(f"a mask of shape {extents} needs {len(extents)} sizes, got {len(dim_sizes)}")
+        raise DSLUserCodeValueError(
+            f"a mask of shape {extents} needs {len(extents)} sizes, got {len(dim_sizes)}", fix="a size for each mode"
+        )
     truths: list[Any] = [Boolean(True)]
     for extent, size in zip(extents, dim_sizes):
         inside = [Boolean(operate_numbers("lt", Int32(i), Int32(size))) for i in range(extent)]
@@ -442,7 +446,9 @@ def create_mask(shape: Sequence[int], dim_sizes: Sequence[Any]) -> Vector:
 def outerproduct(a: Vector, b: Vector, acc: Vector | None = None) -> Vector:
     """The matrix of products a[i] * b[j], (len a, len b), plus `acc`."""
     if len(a.shape) != 1 or len(b.shape) != 1:
-        raise DSLUserCodeValueError(f"an outer product takes two vectors of one mode, got {a.shape} and {b.shape}")
+        raise DSLUserCodeValueError(
+            f"an outer product takes two vectors of one mode, got {a.shape} and {b.shape}", fix="give rows of them"
+        )
     shape = (*a.shape, *b.shape)
     rows = a._picked([i for i in range(a.numel()) for _ in range(b.numel())], shape)
     product = rows * broadcast_to(b, shape)

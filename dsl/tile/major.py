@@ -27,7 +27,9 @@ class LayoutEnum(enum.Enum):
     def from_tensor(tensor: Tensor) -> LayoutEnum:
         """Raises DSLUserCodeError where neither of the first two modes is the contiguous one."""
         if not hasattr(tensor, "leading_dim"):
-            raise DSLUserCodeTypeError(f"from_tensor takes a tensor, got {type(tensor).__name__}")
+            raise DSLUserCodeTypeError(
+                f"from_tensor takes a tensor, got {type(tensor).__name__}", fix="LayoutEnum.ROW_MAJOR, or a tensor"
+            )
         leading = lay.leading_dim(tensor.shape, tensor.stride)
         if leading == 1:
             return LayoutEnum.ROW_MAJOR

@@ -174,7 +174,9 @@ class MbarrierArray:
             refuse_op(self.op_type)
         self.arrive_count = self.cg.arrivals
         if self.op_type is PipelineOp.TmaLoad and tx_count < 0:
-            raise DSLUserCodeValueError(f"tx_count must be 0 or more, got {tx_count}")
+            raise DSLUserCodeValueError(
+                f"tx_count must be 0 or more, got {tx_count}", fix="give the bytes that come into one stage"
+            )
         self.mbarrier_init()
 
     def mbarrier_init(self) -> None:

@@ -216,5 +216,7 @@ def operate_(operator: str, a: Any, b: Any) -> Any:
         return getattr(a, f"__{name}__")(b)
     result = operate(name, a, b)
     if result is NotImplemented:
-        raise DSLUserCodeTypeError(f"{type_name(a)} and {type_name(b)} have no `{operator}`", id="OPERATOR_TYPE")
+        raise DSLUserCodeTypeError(
+            f"{type_name(a)} and {type_name(b)} have no `{operator}`", id="OPERATOR_TYPE", fix="convert one of them"
+        )
     return result

@@ -43,7 +43,10 @@ def _slots(value: Any) -> list[Slot]:
     """The slots of a number, pointer, tensor or container in plain Python."""
     type_ = kinds.type_of(value)
     if type_ is None:
-        raise DSLUserCodeTypeError(f"a {type(value).__name__} has no values that a call could bring")
+        raise DSLUserCodeTypeError(
+            f"a {type(value).__name__} has no values that a call could bring",
+            fix="give numbers, pointers, tensors, or tuples and dataclasses of them",
+        )
     known = getattr(value, "slots", None)
     if known and known[0] == type_:
         return known[1]
