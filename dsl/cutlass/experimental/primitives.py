@@ -384,6 +384,18 @@ __all__ = [
 
 _NAME = "cutlass.experimental.primitives"
 _missing = _refuser(_NAME)
+_FIX = "see docs/primitives.md for what is, or run the file with NVIDIA's compiler"
+_BOTH = "NVIDIA's release 4.8.1 does not compile it for Hopper either: multiply as Python does, `a * b`"
+_FIXES = {"mul": _BOTH, "mul_bf16x2": _BOTH, "fabs": "`abs(x)`", "fmin": "cute.arch.fmin(a, b)"}
+
+
+def _fix(name: str) -> str:
+    """What to write in the place of a name that is not here."""
+    if "_packed_" in name:
+        return "packed arithmetic needs Blackwell; on Hopper compute both numbers, each by itself"
+    if name.lower().startswith(("tcgen05", "tmem")):
+        return "tcgen05 and tensor memory need Blackwell; on Hopper wgmma keeps its sums in registers"
+    return _FIXES.get(name, _FIX)
 
 
 @_stripped
@@ -391,5 +403,4 @@ def __getattr__(name: str) -> Any:
     """What is refused when it is used, of upstream's names; other names are refused at once."""
     if name.startswith("__") or name not in (_upstream.names(_NAME) or ()):
         return _missing(name)
-    why = "see docs/primitives.md for what is, or run the file with NVIDIA's compiler"
-    return _RefusedWhenUsed(f"{_NAME}.{name}", why)
+    return _RefusedWhenUsed(f"{_NAME}.{name}", _fix(name))
