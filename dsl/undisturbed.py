@@ -6,6 +6,9 @@ handlers in the main thread all the same. So the handlers are replaced for that 
 
 from __future__ import annotations
 
+import _signal  # signal without its enumerations, which cost ten times as much
+import _thread
+import functools
 import importlib
 import signal
 import sys
@@ -15,6 +18,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 R = TypeVar("R")
+_NUMBERS = tuple(map(int, signal.valid_signals()))
 
 
 def undisturbed(work: Callable[..., R], *arguments) -> R:
@@ -24,22 +28,65 @@ def undisturbed(work: Callable[..., R], *arguments) -> R:
     replaced: list[tuple[int, Callable]] = []
     held: list[tuple[Callable, int, types.FrameType | None]] = []
     try:
-        for number in signal.valid_signals():
-            handler = signal.getsignal(number)
-            if callable(handler):
-                replaced.append((number, handler))
-                signal.signal(number, lambda *rung, handler=handler: held.append((handler, *rung)))
+        _replace(replaced, lambda handler, *rung: held.append((handler, *rung)))
         return work(*arguments)
     finally:
         _restore(replaced)
         _deliver(held)
 
 
+class Rang(BaseException):
+    """Ends what runs long because a signal has come, whose handler runs later."""
+
+
+def heard_in_caller(call: Callable[..., int], failed: int) -> Callable[..., int]:
+    """`call` for machine code that cannot pass on what a handler raises: a signal ends it, by Rang, and handlers run
+    when the Python code that called the machine code goes on. `failed` is the result where a handler raised in the
+    microseconds before this heard of signals.
+    """
+
+    def called(*arguments) -> int:
+        if threading.current_thread() is not threading.main_thread():
+            return call(*arguments)
+        replaced: list[tuple[int, Callable]] = []
+        numbers: list[int] = []
+
+        def note(_handler: Callable, number: int, _frame: types.FrameType | None) -> None:
+            numbers.append(number)
+            raise Rang
+
+        try:
+            try:
+                _replace(replaced, note)
+                result = call(*arguments)
+            finally:
+                _restore(replaced)
+        except BaseException as error:
+            if not isinstance(error, Rang):
+                sys.excepthook(type(error), error, error.__traceback__)
+            result = failed
+        if numbers:
+            again = map(_thread.interrupt_main, numbers)
+            _ = [*again]  # handlers run at the next call that Python's own code makes: no more of them here
+        return result
+
+    return called
+
+
+def _replace(replaced: list[tuple[int, Callable]], note: Callable) -> None:
+    """Let `note(handler, number, frame)` hear signals that have a handler, which are added to `replaced`."""
+    for number in _NUMBERS:
+        handler = _signal.getsignal(number)
+        if callable(handler):
+            replaced.append((number, handler))
+            _signal.signal(number, functools.partial(note, handler))
+
+
 def _restore(replaced: list[tuple[int, Callable]]) -> None:
     """Restore all handlers, though one of those restored may raise."""
     try:
         while replaced:
-            signal.signal(*replaced[-1])
+            _signal.signal(*replaced[-1])
             replaced.pop()
     finally:
         if replaced:

@@ -1,13 +1,14 @@
+import ctypes
 import signal
 import sys
 import threading
 
 import pytest
 
-from dsl.undisturbed import undisturbed, whole_import
+from dsl.undisturbed import Rang, heard_in_caller, undisturbed, whole_import
 
 
-class Rang(Exception):
+class Raised(Exception):
     pass
 
 
@@ -17,7 +18,7 @@ def handler():
     before = {}
 
     def ring(number, frame):
-        raise Rang(number)
+        raise Raised(number)
 
     for number in (signal.SIGALRM, signal.SIGUSR1):
         before[number] = signal.signal(number, ring)
@@ -34,7 +35,7 @@ def test_handlers_run_after_the_work(handler):
             signal.raise_signal(signal.SIGALRM)
             done.append(step)
 
-    with pytest.raises(Rang):
+    with pytest.raises(Raised):
         undisturbed(work, 3)
     assert done == [0, 1, 2]
     assert signal.getsignal(signal.SIGALRM) is signal.getsignal(signal.SIGUSR1) is handler
@@ -49,7 +50,7 @@ def test_a_signal_for_another_thread(handler):
         other.join()
         return "done"
 
-    with pytest.raises(Rang):
+    with pytest.raises(Raised):
         undisturbed(work)
 
 
@@ -88,9 +89,28 @@ def test_another_thread_has_no_handlers(handler):
 def test_an_import_comes_to_its_end(handler, tmp_path, monkeypatch):
     (tmp_path / "rings.py").write_text("import signal\nsignal.raise_signal(signal.SIGALRM)\nwhole = True\n")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(Rang):
+    with pytest.raises(Raised):
         whole_import("rings")
     try:
         assert whole_import("rings") is sys.modules["rings"] and sys.modules["rings"].whole
     finally:
         del sys.modules["rings"]
+
+
+def test_a_handler_runs_in_the_caller_of_machine_code(handler, capsys):
+    """What it raises in a callback of C would be printed and lost."""
+    steps = []
+
+    def call():
+        try:
+            signal.raise_signal(signal.SIGALRM)
+            steps.append("went on")
+        except Rang:
+            steps.append("ended")
+        return 5
+
+    from_c = ctypes.CFUNCTYPE(ctypes.c_int)(heard_in_caller(call, -1))
+    with pytest.raises(Raised):
+        steps.append(from_c())
+    assert steps == ["ended"] and signal.getsignal(signal.SIGALRM) is handler
+    assert capsys.readouterr().err == ""

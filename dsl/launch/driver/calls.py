@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from dsl.exceptions import outcome_of
 from dsl.launch.devices.protocol import DeviceError
+from dsl.undisturbed import heard_in_caller
 
 # Annotations of the arguments of a method that C calls.
 Pointer = Annotated[int | None, ctypes.c_void_p]
@@ -106,8 +107,10 @@ class Handles:
         return value
 
 
-def c_type(function: Callable) -> Any:
-    """The C type of a method: its arguments as annotated, an int as its result."""
-    hints = inspect.get_annotations(inspect.unwrap(function), eval_str=True)
+def c_function(name: str, method: Callable, call: Callable[..., int]) -> Any:
+    """`call` as the C function `name`: its arguments are annotated at `method`. A signal ends a launch, which may run
+    long, and its handler runs in the caller; elsewhere what a handler raises is printed, and the call fails."""
+    hints = inspect.get_annotations(inspect.unwrap(method), eval_str=True)
     hints.pop("return", None)
-    return ctypes.CFUNCTYPE(ctypes.c_int, *(hint.__metadata__[0] for hint in hints.values()))
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, *(hint.__metadata__[0] for hint in hints.values()))
+    return kind(heard_in_caller(call, UNKNOWN) if "Launch" in name else call)

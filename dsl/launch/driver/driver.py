@@ -13,6 +13,7 @@ from dsl.launch.driver.current import current
 from dsl.launch.driver.kernels import KernelCalls
 from dsl.launch.driver.memory import MemoryCalls
 from dsl.launch.driver.tensor_maps import TensorMapCalls
+from dsl.undisturbed import Rang
 
 _SYMBOL_NOT_FOUND = 1  # CUdriverProcAddressQueryResult
 # A name's later forms, with the CUDA release that each came with, as cuGetProcAddress counts.
@@ -79,6 +80,8 @@ def guarded(name: str, kind: type = Driver) -> Callable[..., int]:
             getattr(api, name)(*arguments)
         except Refused as refused:
             return refused.code
+        except Rang:  # whose handler runs next
+            return calls.LAUNCH_FAILED
         except BaseException as error:
             driver.failed(error)
             return calls.code_of(error)
@@ -91,7 +94,7 @@ def guarded(name: str, kind: type = Driver) -> Callable[..., int]:
 def functions() -> dict[str, Any]:
     """The functions of ctypes behind the exported names."""
     own = [name for name in dir(Driver) if name.startswith("cu") and name[2].isupper()]
-    table = {name: calls.c_type(getattr(Driver, name))(guarded(name)) for name in own}
+    table = {name: calls.c_function(name, getattr(Driver, name), guarded(name)) for name in own}
     for suffix, names in _SUFFIXED.items():
         table |= {name + suffix: table[name] for name in names}
     return table

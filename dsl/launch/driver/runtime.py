@@ -193,5 +193,5 @@ def _words(of: str) -> Any:
 def functions() -> dict[str, Any]:
     """The functions of ctypes by the names of the runtime."""
     own = [name for name in dir(Runtime) if name.startswith("cuda")]
-    table = {name: calls.c_type(getattr(Runtime, name))(_remembered(name)) for name in own}
+    table = {name: calls.c_function(name, getattr(Runtime, name), _remembered(name)) for name in own}
     return table | {"cudaGetErrorName": _words("name"), "cudaGetErrorString": _words("text")}

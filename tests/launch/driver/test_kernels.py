@@ -69,3 +69,23 @@ def test_a_fault_is_the_drivers_code_and_the_emulators_report(program):
     )
     assert text.startswith("ILLEGAL_ADDRESS\nOUT_OF_BOUNDS\n    write of 4 bytes at 0x")
     assert "just past the end of `memory allocated through the CUDA driver` (256 bytes)" in text
+
+
+def test_a_signal_ends_a_launch_and_is_the_authors(program):
+    body = """
+        import signal
+
+        def ring(*_):
+            raise InterruptedError
+
+        module = good(d.cuModuleLoadData(ptx.replace(b"mov.u32 %r, %tid.x;", b"mov.u32 %r, 0; .reg .pred %q;"
+            b"L: red.global.add.u32 [%a], 3; add.u32 %r, %r, 1; setp.ne.u32 %q, %r, 0; @%q bra L;")))
+        f = good(d.cuModuleGetFunction(module, b"k"))
+        signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        try:
+            print(d.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, 0, ((int(a), 1), (ctypes.c_void_p, ctypes.c_int)), 0))
+        except InterruptedError:
+            print("rang", code(d.cuMemAlloc(64)))
+    """
+    assert program(KERNEL + textwrap.dedent(body)) == "rang CUDA_SUCCESS\n"
