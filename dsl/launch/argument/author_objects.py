@@ -34,14 +34,20 @@ def register_jit_arg_adapter(python_type: type) -> Callable:
     return register
 
 
-class Slot(ctypes.c_void_p):
-    """Stands for one value of an argument in plain Python: a C pointer to the number that a call brings, with its
+class Slot(int):
+    """Stands for one value of an argument in plain Python: the address of the number that a call brings, with its
     slot's letter and type."""
 
-    def __init__(self, letter: str, type_: mlir.Type, cells: bytearray, offset_bytes: int):
-        super().__init__(ctypes.addressof(ctypes.c_char.from_buffer(cells)) + offset_bytes)
-        self.letter, self.type = letter, type_
-        self._cells, self._offset_bytes = cells, offset_bytes
+    letter: str
+    type: mlir.Type
+    _cells: bytearray
+    _offset_bytes: int
+
+    def __new__(cls, letter: str, type_: mlir.Type, cells: bytearray, offset_bytes: int) -> Slot:
+        slot = super().__new__(cls, ctypes.addressof(ctypes.c_char.from_buffer(cells)) + offset_bytes)
+        slot.letter, slot.type = letter, type_
+        slot._cells, slot._offset_bytes = cells, offset_bytes
+        return slot
 
     @property
     def number(self) -> int | float:
