@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+import functools
 import re
+from collections.abc import Callable
 from typing import Any
 
 from dsl.core.errors import DSLUserCodeValueError, warn_not_portable
@@ -50,11 +52,30 @@ class SharedSpace(enum.IntEnum):
     shared_cta, shared_cluster = range(2)
 
 
+def _result_type_first(op: Callable[..., mlir.Value]) -> Callable[..., mlir.Value]:
+    """Releases up to 4.3 were given the type of the result before the operands."""
+
+    @functools.wraps(op)
+    def call(*operands: Any, **more: Any) -> mlir.Value:
+        if operands and isinstance(operands[0], mlir.Type):
+            warn_not_portable(
+                f"`nvvm.{op.__name__}` takes no type of the result today",
+                "CALL_EXTRA_ARG",
+                fix=f"nvvm.{op.__name__}(a, b)",
+            )
+            operands = operands[1:]
+        return op(*operands, **more)
+
+    return call
+
+
+@_result_type_first
 def fmax(a: Any, b: Any, *, c: Any = None, ftz=None, nan=None, abs=None, results=None, loc=None, ip=None) -> mlir.Value:
     """The larger of two f32.  PTX ISA: max."""
     return _extreme(math.fmax, a, b, c, ftz=bool(ftz), nan=bool(nan), abs=bool(abs))
 
 
+@_result_type_first
 def fmin(a: Any, b: Any, *, c: Any = None, ftz=None, nan=None, abs=None, results=None, loc=None, ip=None) -> mlir.Value:
     """The smaller of two f32.  PTX ISA: min."""
     return _extreme(math.fmin, a, b, c, ftz=bool(ftz), nan=bool(nan), abs=bool(abs))

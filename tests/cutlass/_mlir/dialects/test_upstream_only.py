@@ -112,3 +112,20 @@ def test_three_numbers_need_a_newer_chip():
 
     with pytest.raises(DSLUserCodeError, match="max and min of three numbers need compute capability 10"):
         host(1.0)
+
+
+def test_the_type_of_the_result_may_come_first_as_in_earlier_releases():
+    @cute.kernel
+    def kernel(out: cute.Tensor):
+        three, two = Float32(out[0]).ir_value(), Float32(2.0).ir_value()
+        out[1] = Float32(nvvm.fmin(three.type, three, two))
+        out[2] = Float32(nvvm.fmax(three.type, three, two))
+
+    @cute.jit
+    def host(out: cute.Tensor):
+        kernel(out).launch(grid=(1, 1, 1), block=(1, 1, 1))
+
+    out = np.array([3, 0, 0], np.float32)
+    with pytest.warns(UserWarning, match="`nvvm.fmin` takes no type of the result today"):
+        host(from_dlpack(out))
+    assert out.tolist() == [3, 2, 3]
