@@ -15,6 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from third_party_packages import FLASHLIB, LIGER, LIGER_LOSSES, LIGER_NORMS, LIGER_ROPE, MSA, TORCH_NATIVE, TRIMUL
+
 LIMIT_S = 900
 
 HEAD = """
@@ -263,6 +266,13 @@ PROGRAMS: dict[str, tuple[str, dict[str, str]]] = {
     "Cute-Snippets softmax and rmsnorm": (SNIPPETS, {}),
     "cuLA decoding by linear attention": (CULA, {}),
     "cute-kernels softmax, forward and backward": (SOFTMAX, {}),
+    "liger layernorm and rmsnorm, forward and backward": (f"{LIGER}{LIGER_NORMS}", {}),
+    "liger losses, forward and backward": (f"{LIGER}{LIGER_LOSSES}", {}),
+    "liger rotations by TMA": (f"{LIGER}{LIGER_ROPE}", {}),
+    "torch's own kernels": (TORCH_NATIVE, {}),
+    "flashlib products and scaling": (FLASHLIB, {}),
+    "fast-trimul": (TRIMUL, {}),
+    "flash-msa selection of blocks": (MSA, {}),
     "cutedsl-learning top-k, 1026 votes written out; by bitonic sorting": (LEARNING_TOP_K, {}),
 }
 
@@ -277,6 +287,11 @@ REPOSITORIES = {
     "Cute-Snippets": "htile",  # KuangjuX/Cute-Snippets
     "cuLA": "cula/ops",  # inclusionAI/cuLA
     "cute-kernels": "softmax",  # minoya1220/cute-kernels
+    "liger": "liger_kernel/ops/cutedsl",  # the unpacked wheel of liger-kernel, as the three below are of theirs
+    "torch's": "torch/_native/ops",  # the folder that torch is installed in
+    "flashlib": "flashlib/linalg/gemm/cutedsl",
+    "fast-trimul": "fast_trimul/ops",
+    "flash-msa": "flash_msa/csrc",
     "cutedsl-learning": "topk",  # alan-hpc/cutedsl-learning
 }
 
