@@ -12,12 +12,14 @@ FIX = "see docs/cute.md for what is, or run the file with NVIDIA's compiler"
 
 _CLC = "clusterlaunchcontrol needs Blackwell; on Hopper StaticPersistentTileScheduler deals out the tiles"
 _TILED = "it tiles by a product of tcgen05, which needs Blackwell; on Hopper write cpasync.make_tiled_tma_atom"
+_COLUMNS = "it tiles by a product of tcgen05, which needs Blackwell; on Hopper write cpasync.make_im2col_tma_atom"
 _UMMA = "tcgen05 needs Blackwell; on Hopper PipelineTmaAsync leads from TMA to wgmma"
 _TMEM = "tensor memory needs Blackwell; on Hopper wgmma keeps its sums in registers"
 BLACKWELL = {  # names of upstream's that no Hopper has, and what it has in their place
     **dict.fromkeys(("PipelineClcFetchAsync", "ClcState", "ClcDynamicPersistentTileScheduler"), _CLC),
     **dict.fromkeys(("ClcDynamicPersistentTileSchedulerParams", "issue_clc_query", "clc_response"), _CLC),
     **dict.fromkeys(("make_tiled_tma_atom_A", "make_tiled_tma_atom_B", "make_tiled_tma_atom_C"), _TILED),
+    "make_im2col_tma_atom_A": _COLUMNS,
     **dict.fromkeys(("PipelineUmmaAsync", "PipelineTmaUmma", "PipelineAsyncUmma"), _UMMA),
     **dict.fromkeys(("TmemAllocator", "get_num_tmem_alloc_cols", "alloc_tmem", "dealloc_tmem"), _TMEM),
     "retrieve_tmem_ptr": _TMEM,
