@@ -6,7 +6,6 @@ handlers in the main thread all the same. So the handlers are replaced for that 
 
 from __future__ import annotations
 
-import _signal  # signal without its enumerations, which cost ten times as much
 import _thread
 import functools
 import importlib
@@ -15,9 +14,10 @@ import sys
 import threading
 import types
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 R = TypeVar("R")
+_signal: Any = importlib.import_module("_signal")  # signal without its enumerations, which cost ten times as much
 _NUMBERS = tuple(map(int, signal.valid_signals()))
 
 
@@ -66,7 +66,8 @@ def heard_in_caller(call: Callable[..., int], failed: int) -> Callable[..., int]
                 sys.excepthook(type(error), error, error.__traceback__)
             result = failed
         if numbers:
-            again = map(_thread.interrupt_main, numbers)
+            interrupt: Callable = _thread.interrupt_main
+            again = map(interrupt, numbers)
             _ = [*again]  # handlers run at the next call that Python's own code makes: no more of them here
         return result
 

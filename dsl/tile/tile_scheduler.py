@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from dsl import layout as lay
 from dsl.core.control_flow.expressions import min_
@@ -127,14 +127,12 @@ class StaticPersistentTileScheduler(Carried):
     def parts(self) -> tuple:
         return self._current_work_linear_idx, self._num_tiles_executed
 
-    def with_parts(self, parts: tuple) -> StaticPersistentTileScheduler:
+    def with_parts(self, parts: tuple) -> Self:
         work, executed = parts
         return type(self)(self.params, self.num_persistent_clusters, work, self.cta_id_in_cluster, executed)
 
     @classmethod
-    def create(
-        cls, params: PersistentTileSchedulerParams, block_idx: tuple, grid_dim: tuple
-    ) -> StaticPersistentTileScheduler:
+    def create(cls, params: PersistentTileSchedulerParams, block_idx: tuple, grid_dim: tuple) -> Self:
         """The scheduler of block `block_idx` of a grid that `get_grid_shape` gave."""
         return cls(params, *_place(params, block_idx, grid_dim), Int32(0))
 
@@ -187,7 +185,7 @@ class StaticPersistentRuntimeTileScheduler(StaticPersistentTileScheduler):
     @classmethod
     def create(
         cls, params: PersistentTileSchedulerParams, block_idx: tuple, grid_dim: tuple, inner_mode: int = 1
-    ) -> StaticPersistentRuntimeTileScheduler:
+    ) -> Self:
         if inner_mode not in (0, 1) or isinstance(inner_mode, bool):
             raise DSLUserCodeValueError(f"inner_mode must be 0 or 1, got {shown(inner_mode)}", fix="inner_mode=1")
         if params.swizzle_size != 1:
@@ -199,7 +197,7 @@ class StaticPersistentRuntimeTileScheduler(StaticPersistentTileScheduler):
         scheduler.inner_mode = inner_mode
         return scheduler
 
-    def with_parts(self, parts: tuple) -> StaticPersistentRuntimeTileScheduler:
+    def with_parts(self, parts: tuple) -> Self:
         scheduler = super().with_parts(parts)
         scheduler.inner_mode = self.inner_mode
         return scheduler
