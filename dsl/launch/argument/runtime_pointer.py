@@ -15,7 +15,7 @@ from dsl.launch.argument.abi import PointerType, alignment_of
 class RuntimePointer:
     """An address as an argument. `slots`: see RuntimeTensor."""
 
-    slots: tuple[PointerType, list] | None = None
+    slots: tuple[Any, list] | None = None
 
     def __init__(self, dtype: type[Numeric], address: int, space: AddressSpace, alignment_bytes: int):
         self.dtype = self.element_type = self.value_type = dtype

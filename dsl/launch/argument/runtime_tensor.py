@@ -21,7 +21,7 @@ class RuntimeTensor:
     write another address into the first one, and the next call takes it.
     """
 
-    slots: tuple[TensorType, list] | None = None
+    slots: tuple[Any, list] | None = None
 
     def __init__(self, source: Any, assumed_align: int | None, use_32bit_stride: bool):
         self.source = source
