@@ -59,6 +59,8 @@ class Module:
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
 
+    __iter__ = None  # its functions are asked by name
+
 
 _SHARED = 3  # e_type ET_DYN
 
