@@ -149,8 +149,8 @@ def function_of(item) -> str:
 
 def days_of(item, rows: int) -> int:
     """In how many days a test, or a set of parameters of one that has so many, runs once."""
-    if mark := item.get_closest_marker("slow"):
-        return mark.kwargs.get("days", SHARE)
+    if marks := list(item.iter_markers("slow")):  # of the test and of this set
+        return max(mark.kwargs.get("days", SHARE) for mark in marks)
     return 1 if item.path.name in WHOLE else min(-(-rows // ROWS), MOST_DAYS)
 
 

@@ -86,7 +86,11 @@ def test_of_many_parameters_a_part_runs_and_each_within_days(pytester):
 
 def test_a_mark_says_in_how_many_days(pytester):
     pytester.makeconftest(CONFTEST)
-    text = "import pytest\n@pytest.mark.slow(days=3)\n@pytest.mark.parametrize('n', range(9))\ndef test_unique(n):\n    pass\n"
+    text = (
+        "import pytest\n@pytest.mark.slow(days=3)\n"
+        "@pytest.mark.parametrize('n', [*range(9), pytest.param(9, marks=pytest.mark.slow(days=30))])\n"
+        "def test_unique(n):\n    pass\n"
+    )
     (pytester.mkdir("tests") / "test_one.py").write_text(text)
     pytester.makepyprojecttoml("[tool.pytest.ini_options]\ntestpaths = ['tests']\naddopts = '-p no:cacheprovider'\n")
     ran = []
