@@ -70,7 +70,7 @@ def where(cond: Any, x: Any, y: Any) -> Any:
         )
     dtype = _common_type(x, y)
     x, y = (operand if isinstance(operand, TensorSSA) else full(_ones(shapes[0]), operand, dtype) for operand in (x, y))
-    shape = functools.reduce(broadcast.joined, shapes)
+    shape = functools.reduce(broadcast.joined, (x.shape, y.shape, cond.shape))
     cond, x, y = (operand.broadcast_to(shape) for operand in (cond, x, y))
     return x.with_ir(arithmetic.select(cond.ir(), x.ir(), y.ir()))
 

@@ -135,7 +135,7 @@ def rounds(kind: str, folder: Path, count: int) -> list[dict]:
 
 
 @pytest.mark.slow(days=3)
-@pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.slow(days=365))])
 def test_eight_processes_accept_at_once(tmp_path, count):
     for one in rounds("at-once", tmp_path, count):
         assert one["status"] == [0] * 9 and len(one["goldens"]) == 2 and one["unused"] == []
