@@ -34,14 +34,10 @@ _OTHERS = {
 _MULTIMEM = f"on one GPU write red_add1, cute.arch.load and cute.arch.store; for memory of several {_THEIRS}"
 
 
-class _Fixes(dict):
-    """What to write in the place of a name; those that begin with `multimem` have one for all."""
+def _fix_of(name: str) -> str | None:
+    """What to write in the place of a name, where that is known."""
+    return _MULTIMEM if name.startswith("multimem") else BLACKWELL.get(name) or _OTHERS.get(name)
 
-    def get(self, name: str, default: str) -> str:
-        return _MULTIMEM if name.startswith("multimem") else super().get(name, default)
-
-
-_FIXES = _Fixes(BLACKWELL | _OTHERS)
 
 # What upstream's modules import from `typing`, and kernel libraries import from them.
 _ANNOTATIONS = frozenset("Any Callable Dict Iterable Iterator List Literal Optional Tuple Type TypeVar Union".split())
@@ -50,7 +46,7 @@ _ANNOTATIONS = frozenset("Any Callable Dict Iterable Iterator List Literal Optio
 def module_getattr(module: str, **instead: str) -> Callable:
     """A module's `__getattr__` that gives names of earlier releases, and refuses others by their upstream spelling,
     those of `instead` where they are called."""
-    refuse = unsupported_names.refuser(module, FIX, instead, upstream.names, _FIXES)
+    refuse = unsupported_names.refuser(module, FIX, instead, upstream.names, _fix_of)
 
     @author_traceback.stripped
     def get(name: str):

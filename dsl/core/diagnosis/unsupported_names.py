@@ -8,8 +8,8 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
-from types import FrameType, MappingProxyType
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from dsl import span
@@ -69,9 +69,9 @@ def refuser(
     fix: str,
     instead: dict[str, str] | None = None,
     upstream: Callable[[str], set[str] | None] = lambda module: None,
-    fixes: Mapping[str, str] = MappingProxyType({}),
+    fix_of: Callable[[str], str | None] = lambda name: None,
 ) -> Callable:
-    """A module's `__getattr__` that refuses names by their upstream spelling; `fixes` has those of some names.
+    """A module's `__getattr__` that refuses names by their upstream spelling; `fix_of` gives those of some.
 
     `instead`: names that may be imported and are refused where they are called, each with what to write in its place.
     `upstream`: the names that upstream's module has, or None where that is not known. A program may import them, and
@@ -89,13 +89,13 @@ def refuser(
             return importlib.import_module(f"{package.__name__}.{name}")  # a module that nobody imported yet
         theirs = upstream(module)
         if theirs is not None and name in theirs and _is_only_declared():
-            return RefusedWhenUsed(f"{module}.{name}", fixes.get(name, fix))
+            return RefusedWhenUsed(f"{module}.{name}", fix_of(name) or fix)
         if theirs is None or name in theirs:
             what, id, kind, said = (
                 f"{module}.{name} is not part of this compiler yet",
                 "UNSUPPORTED_NAME",
                 UnsupportedName,
-                fixes.get(name, fix),
+                fix_of(name) or fix,
             )
         else:
             what, id, kind = f"{module} has no name `{name}`", "UNKNOWN_NAME", UnknownName
