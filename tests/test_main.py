@@ -68,7 +68,7 @@ def test_params_are_given_by_name(tmp_path):
     assert "out = [ 0  7 14 21]" in dsl("good.py", "-p", "n=7", "--device", "emulator", folder=tmp_path).stdout
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_a_seed_chooses_the_order_of_threads(tmp_path):
     """Who comes first at an atomic: without a seed thread 0, with one whom it chooses, each time the same."""
     body = GOOD.replace("out[t] = t * n", "out[t] = cute.arch.atomic_add(n_ptr.iterator, cutlass.Int32(1))")
@@ -195,7 +195,7 @@ host(from_dlpack(np.zeros(64, np.int32)))
 )
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_races_and_undefined_reads_are_looked_for_on_demand(tmp_path):
     (tmp_path / "racy.py").write_text(RACY)
     assert dsl("racy.py", folder=tmp_path).returncode == 0
@@ -312,7 +312,7 @@ def test_wrong_usage(arguments, says, tmp_path):
     assert run.returncode == 2 and says in run.stderr
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_ctrl_c_stops_a_kernel_that_never_ends(tmp_path):
     (tmp_path / "author.py").write_text(
         HEAD
@@ -392,7 +392,7 @@ for k in (1, 2):
 """
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_executed_texts_and_standard_input_are_compiled(tmp_path):
     after = "import atexit\natexit.register(lambda: print(exec))\n"
     (tmp_path / "author.py").write_text(EXECUTED + after)
@@ -424,7 +424,7 @@ fix: put it in a file, or run the program with `python -m dsl FILE`, `python -m 
 as a prompt, `python -m dsl -i`""")
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_the_compilers_frames_come_on_demand(tmp_path):
     (tmp_path / "author.py").write_text(EXECUTED.replace("return n", "return bool(n)"))
     (tmp_path / "python.py").write_text("import math\nimport cutlass\nmath.sqrt(-1)\n")

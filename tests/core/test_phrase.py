@@ -63,7 +63,7 @@ def test_articles(word, text):
     assert with_article(word) == text
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_a_fix_in_cutes_words_has_a_kind():
     """Another language has its own sentence for it, or says that there is none."""
     wrong = []

@@ -142,7 +142,7 @@ def in_a_fork(work) -> str:
         return pipe.read()
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_a_thread_started_and_awaited_while_tracing_traces_by_its_own_rules():
     for outer, inner in PAIRS:
         seen = []

@@ -204,7 +204,7 @@ fix: drop const_expr, or pass the value as cutlass.Constexpr"""
     )
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_an_optional_epilogue_is_compiled_or_not(tmp_path):
     program = """\
 @cute.kernel
@@ -282,7 +282,7 @@ main({argument})
 """
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_an_exception_in_a_dynamic_branch_is_raised_at_run_time(tmp_path):
     text, warnings = warned(tmp_path, RAISES.format(argument=False))
     assert (text, warnings) == ("went on\n", [(4, "UNSUP_EARLY_EXIT")])

@@ -13,7 +13,7 @@ def forms() -> dict:
     return {form.name: form for form in warpgroup.forms()}
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_every_type_and_every_size_is_probed():
     names = " ".join(forms())
     assert all(f".{d}.{a}.{b}" in names for a, b, d in warpgroup.TYPES)

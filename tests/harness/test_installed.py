@@ -128,7 +128,7 @@ def test_a_repository_of_somebody_else(theirs):
     assert theirs.run("repro", "unused", "--delete")[0] == 0
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_their_own_settings_are_read_and_their_own_tests_left_alone(theirs):
     status, said = theirs.run("pytest", "--gpu-host", "bax", "claims")
     assert status == 4 and "unknown host 'bax': the hosts are embedded, local, box" in said

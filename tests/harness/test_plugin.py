@@ -14,7 +14,7 @@ import pytest
 from harness.cli import main
 from harness.host.hosts import Host
 from tests.harness.conftest import validate
-from tests.slow import daily
+from tests.slow import rest_slow
 
 TWICE = """
 import numpy as np
@@ -354,8 +354,8 @@ def test_xdist_writes_in_the_controller_alone(pytester, repros):
     result.stdout.fnmatch_lines(["    repros/goldens/r1/width=9.json"])
 
 
-@pytest.mark.slow(days=3)
-@pytest.mark.parametrize("options", daily([[], ["-n2"]], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("options", rest_slow([[], ["-n2"]], 1))
 def test_ctrl_c_leaves_nothing(pytester, repros, processes_with, options):
     mark = f"REPRO_TEST_{uuid.uuid4().hex}"
     body = """

@@ -134,15 +134,15 @@ def rounds(kind: str, folder: Path, count: int) -> list[dict]:
     return found
 
 
-@pytest.mark.slow(days=3)
-@pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.slow(days=365))])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.slow)])
 def test_eight_processes_accept_at_once(tmp_path, count):
     for one in rounds("at-once", tmp_path, count):
         assert one["status"] == [0] * 9 and len(one["goldens"]) == 2 and one["unused"] == []
         assert one["records"] == 16 * (one["round"] + 1)
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [11, pytest.param(101, marks=pytest.mark.slow)])
 def test_a_process_that_is_killed_while_it_accepts(tmp_path, count):
     found = rounds("kill", tmp_path, count)

@@ -71,7 +71,7 @@ def run(): raise ValueError("\u202e\x1b[2J")
 '''
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_pytest_and_the_command_show_no_hostile_text(repros, pytester, monkeypatch, capsys):
     """A claim, an exception, what is printed, an error of the file itself: at the doors of pytest and of `repro`."""
     from harness import cli

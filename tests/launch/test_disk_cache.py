@@ -105,7 +105,7 @@ def test_another_process_finds_it_whatever_changed_is_made_anew(folder, program)
     assert run(program(), "--device", "emulator") == first and entries(folder) == known
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_options_and_the_gpu_are_part_of_the_key(folder, program):
     text = PROGRAM.replace("made(100)(a, 8)", "print(cute.compile(made(100), a, 8, options=sys.argv[1]).__ptx__)")
     seen = {}

@@ -10,7 +10,7 @@ from tests.recorded import output, recorded
 PROGRAM = Path(__file__).with_name("dynamic_composition.py")
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_compositions_are_upstreams():
     ours = output(PROGRAM, "-m", "dsl", "--device", "emulator")
     assert ours == recorded(PROGRAM)

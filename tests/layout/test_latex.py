@@ -32,7 +32,7 @@ host()
 """
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_the_text_is_nvidias(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM.replace("cutlass.utils", "cutlass.cute.viz"))
     texts = [

@@ -27,7 +27,7 @@ def wrong(found: dict[str, str]) -> dict[str, tuple[str, str]]:
     return {text: (value, OURS[text]) for text, value in found.items() if value != OURS[text]}
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_jit_functions_give_what_is_recorded():
     assert wrong(dict(zip(OURS, surface_table.values(list(OURS)), strict=True))) == {}
 

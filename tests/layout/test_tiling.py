@@ -28,7 +28,7 @@ def test_logical_divide_splits_the_layout_into_tiles(a, tiler):
     assert sorted(rnd.image(r)) == sorted(rnd.image(a))
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 @given(rnd.injective_layouts, st.lists(rnd.extents, min_size=1, max_size=3))
 def test_divides_differ_in_nesting_only(a, tiler):
     tiler = tuple(tiler)

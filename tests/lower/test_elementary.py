@@ -27,7 +27,7 @@ def test_the_kernels_of_all_surfaces_find_each_function():
     assert {f"dsl_{name}f" for name in SINGLE} == elementary.SYMBOLS
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_every_function_is_within_an_ulp(made):
     found = {name: elementary_sweep.worst(made, name, STEP, 77) for name in elementary_sweep.NAMES}
     assert {name: worst.ulps for name, worst in found.items() if worst.ulps > 1} == {}

@@ -82,7 +82,7 @@ def subjects():
     yield of_vector_array, flat, ["array of shape (2,)", "vector of shape (3,)"], plain
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_an_index_outside_of_its_dimension_is_an_error_and_no_other_is():
     for kernel, subject, labels, dims in subjects():
         (low, rows), (left, columns) = dims

@@ -81,7 +81,7 @@ def aliased():
     alias.uninstall()
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_every_mistake_is_told_in_the_authors_words(aliased, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     wrong = {}

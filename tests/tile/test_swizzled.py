@@ -47,7 +47,7 @@ def test_what_cannot_be_swizzled(layout, dtype, swizzle, message):
     assert error.value.message == message
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_slices_and_partitions_of_swizzled_tensors_are_upstreams(both):
     ours, theirs = both(Path(__file__).with_name("swizzled_program.py"))
     assert theirs.status == 0 and theirs.output.count("\n") > 40, theirs.errors

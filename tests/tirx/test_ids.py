@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dsl.tirx as tvm
-from tests.slow import daily
+from tests.slow import rest_slow
 
 N, M, ROWS, COLUMNS = 7, 3, 4, 6
 HEAD = """\
@@ -69,8 +69,8 @@ def counted(run, function) -> list[int]:
     return run(function, np.zeros((ROWS, COLUMNS), np.int32), np.zeros(8, np.int32), N, M, 2)[1][:3].tolist()
 
 
-@pytest.mark.slow(days=3)
-@pytest.mark.parametrize("place", daily(["cta", "thread"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("place", rest_slow(["cta", "thread"], 1))
 def test_extents_from_the_host(run, place):
     for text, number in EXTENTS.items():
         function = compiled(text, "[5]") if place == "cta" else compiled("[5]", text)

@@ -63,7 +63,7 @@ def test_a_value_on_every_path_is_no_finding(run, checked, body):
     assert (left < 20).all()
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_every_dtype(run, checked):
     for dtype in DTYPES:
         body = "if tx < n:\n    x = 1\nO[tx] = 7\nif tx < n:\n    O[tx] = T.int32(x)"

@@ -15,7 +15,7 @@ from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.cutlass.grammar import range_constexpr
 from tests.core.object_writer import PRELUDE, Writer
 from tests.core.syntax.test_early_exits import Wrapping
-from tests.slow import daily
+from tests.slow import rest_slow
 
 COMMON = {"dataclass": dataclass, "deque": deque, "SimpleNamespace": SimpleNamespace}
 PROGRAMS, KERNELS = 40, 6
@@ -68,7 +68,7 @@ def check(seed: int) -> None:
             assert out[0] == expected, f"seed {seed}: {out[0]}, and Python says {expected}\n{source}\na={a} b={b}"
 
 
-@pytest.mark.parametrize("seed", daily(range(PROGRAMS), 10))
+@pytest.mark.parametrize("seed", rest_slow(range(PROGRAMS), 10))
 def test_random_programs_agree_with_python(seed):
     check(seed)
 

@@ -74,7 +74,7 @@ def test_every_name_of_every_module_is_found_from_a_misspelling():
     assert tried > 600
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_a_name_of_theirs_is_refused_by_name_and_no_other_is_sent_to_their_compiler():
     for spelt, module in MODULES.items():
         theirs = upstream.names(spelt)
@@ -198,7 +198,7 @@ FORMS = (
 )
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_an_undefined_name_in_every_place_it_can_stand(tmp_path):
     import linecache
 

@@ -116,7 +116,7 @@ def test_a_type_narrower_than_a_byte_has_no_elements(name):
         make(getattr(dtypes, name))
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.floats(allow_nan=False), st.sampled_from(sorted(TORCH)))
 def test_a_literal_rounds_as_torch_does(number, name):

@@ -396,7 +396,7 @@ def races_of(steps) -> set:
     return pairs
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(steps=st.lists(STEPS, min_size=2, max_size=7), seed=st.sampled_from([0, 0, 7]))
 @example([("st.volatile", 4, 1, 0, 0, 96), ("ld", 4, 0, 0, 0, 1), ("red", 4, 0, 0, 0, 96)], 7)  # two lines of one kind

@@ -65,7 +65,7 @@ def swizzled(tiles: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.take_along_axis(chunks, order, axis=-2))
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name, groups", [("ring_of_one", 1), ("ring_of_two", 2)])
 def test_rings(program, name, groups, seed):
@@ -83,7 +83,7 @@ def test_a_pipeline(program, seed):
     assert np.array_equal(out, np.einsum("tmk,tnk->mn", a, b))
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_a_stage_that_is_released_early(program):
     """Found by the line of the load, which is the producer's, and of the product, which is the consumer's."""
     a, b, out = np.zeros((5, 64, 64), np.float16), np.zeros((5, 64, 64), np.float16), np.zeros((64, 64), np.float32)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
-from tests.slow import daily
+from tests.slow import rest_slow
 
 HEAD = """.version 8.0
 .target sm_90a
@@ -104,10 +104,10 @@ host(0)
 """
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "by, status, last",
-    daily(
+    rest_slow(
         [
             (signal.SIGINT, 130, "dsl: stopped"),
             (signal.SIGALRM, 124, "dsl: stopped: it ran longer than --timeout allows"),

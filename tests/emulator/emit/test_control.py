@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
-from tests.slow import daily
+from tests.slow import rest_slow
 
 ROOT = str(Path(emulator.__file__).parents[2])
 
@@ -166,7 +166,7 @@ FOREVER = {
 }
 
 
-@pytest.mark.parametrize("name", daily(FOREVER, 2))
+@pytest.mark.parametrize("name", rest_slow(FOREVER, 2))
 def test_ctrl_c_stops_a_kernel_that_never_ends(name):
     script = textwrap.dedent(f"""
         from dsl import emulator

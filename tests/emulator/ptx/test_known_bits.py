@@ -144,7 +144,7 @@ SOURCE = st.one_of(st.sampled_from(NAMES), st.sampled_from(["%t", "%n", "-1", "8
 STEP = st.tuples(st.sampled_from(list(OPERATIONS)), st.sampled_from(NAMES), SOURCE, SOURCE, SOURCE)
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 @given(
     st.lists(STEP, min_size=1, max_size=10), st.integers(1, 300), st.integers(0, M32),
     st.lists(st.sampled_from([0, 1, 8, 64, 4095, 1 << 31]), min_size=4, max_size=4),

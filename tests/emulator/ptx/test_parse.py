@@ -142,7 +142,7 @@ STRANGE = """~foo ~ - + [ ] { } ! | ( ) 0f 0x % %r99 %nope foo $L9 @ @! .v4 .u8 
 [smem+4] [] 0b11 017 1u WARP_SZ %f1 .loc .file .reg .param .shared .align call .func""".split()
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_mutants_load_or_are_ptx_errors():
     """A token removed, replaced or put in: what cannot be read is said so, and is no fault of the reader."""
     chosen, tokens = random.Random(13), re.findall(r"\s+|[\w.$%]+|.", WHOLE)

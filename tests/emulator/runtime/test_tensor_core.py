@@ -16,7 +16,7 @@ KEPT = np.load(data.FILE)
 MODELS = [pytest.param(model, marks=[] if model == "h100" else [pytest.mark.slow]) for model in data.MODELS]
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 @pytest.mark.parametrize("gpu_model", MODELS)
 def test_every_form_gives_the_bits_of_that_gpu(gpu_model):
     rows = [form for form in data.forms() + data.wgmma_forms() if f"{gpu_model} {data.name(form)}" in KEPT]

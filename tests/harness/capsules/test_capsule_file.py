@@ -189,7 +189,7 @@ def test_every_case_is_recorded_or_says_why_not(recorded):
     ]
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_a_capsule_names_no_folder_of_this_machine(recorded):
     with zipfile.ZipFile(recorded[0] / "all.capsule") as file:
         for name in file.namelist():
@@ -327,7 +327,7 @@ def only(out: Path, to: Path, name: str, **changes) -> Path:
     return to
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_a_timeout_says_nothing_of_a_claim_of_no_deadlock(project, results, tmp_path):
     ended = json.loads((results[0] / "hangs.json").read_text())["result"]
     assert (ended["name"], ended["limit_s"]) == (replay.TIMEOUT, 4.0)
@@ -409,7 +409,7 @@ def test_goldens_are_not_accepted_in_ci(project, results, monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("goldens are not accepted where CI is set: ")
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_a_crash_is_told_and_the_rest_goes_on(project, stand_in, tmp_path):
     file, out = project / "all.capsule", tmp_path / "out"
     status, lines = replayed(stand_in, file, out, "-k", "two", STAND_IN_CRASH="scale")

@@ -11,7 +11,7 @@ from harness.cli import main
 from harness.comparison import golden
 from harness.host.hosts import Host
 from harness.run import result
-from tests.slow import daily
+from tests.slow import rest_slow
 
 
 @pytest.fixture(autouse=True)
@@ -180,8 +180,8 @@ def run():
 """
 
 
-@pytest.mark.slow(days=3)
-@pytest.mark.parametrize("kind", daily(findings.MEANINGS, 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", rest_slow(findings.MEANINGS, 2))
 def test_what_a_checker_finds_is_an_outcome_of_its_own(said, project, kind):
     status, text, line = said(FOUND.format(kind=kind))
     assert status == 1 and line["outcome"] == kind and line["detail"]["kind"] == kind
@@ -220,7 +220,7 @@ def test_a_gpu_that_checks_nothing_is_not_asked(write):
     assert (verdict.status, verdict.reason) == ("skip", "no checker") and "a GPU goes on without a word" in verdict.text
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_the_seed_reaches_random_numbers_and_the_record(write, capsys, project):
     write("import random\nimport numpy as np\ndef run():\n    return {'r': np.int32([random.randrange(10**6)])}")
     drawn = {}

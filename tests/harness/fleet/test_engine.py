@@ -190,7 +190,7 @@ def test_providers_without_slots_say_why(run):
     assert done["a"].result == ("p2:0", "reply")
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_a_busy_gpu_is_waited_for_and_others_take_the_case(run):
     busy, free = slot("p1:0", *[LOCKED] * 3), slot("p1:1")
     engine, done = run([Fixed("p1", busy)], tasks("a"))

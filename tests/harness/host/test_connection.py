@@ -18,7 +18,7 @@ from harness.run.transport import Progress
 from harness.session import Session
 from tests.harness.conftest import wait_until
 from tests.harness.host.conftest import ARRAY, SLEEP, start
-from tests.slow import daily
+from tests.slow import rest_slow
 
 
 def fingerprint(sshd, key: str) -> str:
@@ -178,8 +178,8 @@ sys.exit(main(["run", "repros/one.py", "--host", "p1", *settings]))
 ENDS = {"killed": signal.SIGKILL, "Ctrl-C": signal.SIGINT, "terminated": signal.SIGTERM, "frozen": signal.SIGSTOP}
 
 
-@pytest.mark.slow(days=3)
-@pytest.mark.parametrize("end", daily(ENDS, 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("end", rest_slow(ENDS, 1))
 def test_a_client_that_goes(on_host, write, sshd, tmp_path, works, end):
     host, mark = on_host(), tmp_path / "mark"
     write(SLEEP.format(mark=str(mark)))

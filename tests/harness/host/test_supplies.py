@@ -80,7 +80,7 @@ def test_which_interpreters_fit(wanted):
         assert supplies.fits(version, wanted) == SpecifierSet(wanted).contains(version), version
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_an_interpreter_is_found_where_there_is_no_uv():
     path, version = supplies.find_python(None, ">=3.11", {"PATH": "/nowhere"})
     assert (path, version) == (sys.executable, platform.python_version())

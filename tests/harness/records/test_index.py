@@ -297,7 +297,7 @@ def test_lines_of_the_first_schema_are_read(root):
     assert cell.compiler == "embedded" and cell.last.startswith("x")
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 60), st.sampled_from(["pass", "fail", "infra", "contradicted"]),
                           st.booleans(), st.sampled_from(["", "w=8"])), max_size=12))  # fmt: skip

@@ -223,7 +223,7 @@ def test_the_matrix_as_a_screen_reader_hears_it(opened):
     assert heard.count(("StaticText", "not run")) == 3
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_a_cell_page_as_a_screen_reader_hears_it(opened):
     browser = opened(LINK)
     browser.until("document.querySelector('#cell-title')")

@@ -88,7 +88,7 @@ def body_of(text: str, disks: dict) -> str:
     return textwrap.dedent(text)
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["fork", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fresh", "ssh"))])
 def test_a_machine_is_no_verdict(write, tmp_path, disks, on_host, place):
     """Each failure of the table is infra with what to do, and each error of the program itself stays the program's."""

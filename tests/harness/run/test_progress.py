@@ -14,7 +14,7 @@ import pytest
 
 from harness.run.progress import PLAIN_S, Live
 from harness.run.transport import Progress
-from tests.slow import daily
+from tests.slow import rest_slow
 
 _PARTS = re.compile(r"\x1b\[([0-?]*)([@-~])|\x1b\][^\x07]*\x07|(\r)|(\n)|([^\x1b\r\n]+)")
 
@@ -78,8 +78,8 @@ def on_terminal(*options):
     return shown
 
 
-@pytest.mark.slow(days=3)
-@pytest.mark.parametrize("options", daily([[], ["-n2"]], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("options", rest_slow([[], ["-n2"]], 1))
 def test_a_terminal_has_one_live_line_for_each_slot(pytester, repros, options):
     repros(one=(SLOW, "params = { n = [1, 2] }"), two=(SLOW, "params = { n = [3, 4] }"))
     shown = on_terminal(*options)

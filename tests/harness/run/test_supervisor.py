@@ -83,7 +83,7 @@ def test_timeout_says_where_it_was(outcome_of):
     assert "line 8 in run" in outcome.text or "line 7 in run" in outcome.text
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_a_timeout_that_ignores_every_signal(outcome_of):
     body = """
     import signal

@@ -195,7 +195,7 @@ def test_facts_of_a_session(recorder, scale):
     assert ".visible .entry kernel_kernel_1(" in facts["kernels"][1]["ptx"]
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_importing_brings_nothing_that_only_compiling_needs():
     """What costs most of an import, in a process that has not compiled anything yet."""
     heavy = ["numpy", "llvmlite.binding", "dsl.emulator", "importlib.metadata", "argparse", "torch"]

@@ -149,7 +149,7 @@ assert [out[0] for out in outs] == [299] * 4
     )
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_on_the_emulator_kernels_run_and_fault_as_always(run):
     said = run(
         START

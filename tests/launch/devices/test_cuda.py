@@ -238,7 +238,7 @@ print(session.facts()["device"])
     assert said == "{'kind': 'cuda', 'name': 'Stand-in GPU', 'driver': 'CUDA 13.0', 'arch': 'sm_90a'}"
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_a_kernel_that_fails_is_told_once_and_then_the_context_is_lost(on_gpu):
     said = on_gpu(
         PROGRAM
@@ -286,7 +286,7 @@ of_tensor(np.zeros(4, np.float32))
     )
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_a_kernel_launched_again_is_launched_by_machine_code(on_gpu):
     """The second launch reaches the driver and the records, and no method of the device."""
     said = on_gpu(
@@ -353,7 +353,7 @@ def test_a_driver_too_old_for_the_ptx_says_both_versions(on_gpu):
     ]
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_refused_ptx_carries_the_log_of_the_jit(on_gpu):
     said = on_gpu(PROGRAM + 'device.load(".version 8.0\\n.target sm_100\\n.address_size 64\\nnonsense")')
     assert "CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed (cuModuleLoadDataEx)\nptxas application ptx" in said

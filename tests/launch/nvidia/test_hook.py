@@ -189,7 +189,7 @@ print(x.sum().item())
 """
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["ffi", "direct"])
 def test_a_fault_is_the_emulators_report_of_the_authors_line(both, program, way):
     ours, theirs = both(program(TVM_FFI), [way])
@@ -222,7 +222,7 @@ host()
 """
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_a_deadlock_ends(installed, program):
     run = dsl("--compiler", "nvidia", program(DEADLOCK))
     assert run.returncode == 1
@@ -250,7 +250,7 @@ print(x.sum().item())
 """
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_streams_and_contexts(installed, program):
     run = dsl("--compiler", "nvidia", program(CONTEXT))
     assert (run.stdout, run.stderr) == ("96.0\n", "")
@@ -305,7 +305,7 @@ def test_shows_ptx_and_sass_and_no_stage_of_ours(installed, program, tmp_path):
     assert "--show mlir: NVIDIA's compiler shows ptx and sass" in refused.stderr
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_nothing_is_left_in_the_working_folder(installed, program, tmp_path):
     (tmp_path / "here").mkdir()
     run = dsl("--compiler", "nvidia", program(SAME_NAMES), cwd=tmp_path / "here", env={"PYTHONPATH": str(ROOT)})

@@ -23,7 +23,7 @@ def test_skipped():
 """
 
 
-@pytest.mark.slow(days=3)
+@pytest.mark.slow
 def test_a_file_through_the_alias(tmp_path, capsys):
     folder = tmp_path / "tests/python/tirx"
     folder.mkdir(parents=True)
