@@ -12,7 +12,7 @@ from dsl.emulator.execute.launch import launch, resident_blocks
 from dsl.emulator.execute.object_code import BadObject, key as object_key
 from dsl.emulator.execute.program import Program, load
 from dsl.emulator.execute.repeats import failure_of, handle
-from dsl.emulator.faults import Fault, SameValueRace
+from dsl.emulator.faults import Fault, KernelNote, KernelWarning, SameValueRace
 from dsl.emulator.ptx.syntax import PtxError, Unsupported
 from dsl.emulator.runtime.memory import Memory
 
@@ -20,6 +20,8 @@ __all__ = [
     "BadObject",
     "Entry",
     "Fault",
+    "KernelNote",
+    "KernelWarning",
     "Memory",
     "Param",
     "Program",

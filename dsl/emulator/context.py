@@ -16,18 +16,16 @@ CLUSTER_BARRIER = 16  # the barrier of the block's cluster; those before it are 
 INTERRUPTED, OUT_OF_BOUNDS, MISALIGNED, TRAP, DEADLOCK, ILLEGAL, CALLBACK, RACE, UNDEFINED, EXITED = range(1, 11)
 ASYNC_REGISTER, NOT_VISIBLE = 11, 12
 FINDINGS = (RACE, UNDEFINED, ASYNC_REGISTER, NOT_VISIBLE)
-KIND_NAMES = {
-    OUT_OF_BOUNDS: "out_of_bounds",
-    MISALIGNED: "misaligned",
-    TRAP: "trap",
-    DEADLOCK: "deadlock",
-    ILLEGAL: "illegal",
-    CALLBACK: "trap",
-    RACE: "race",
-    UNDEFINED: "undefined_read",
-    EXITED: "exited_block",
-    ASYNC_REGISTER: "race",
-    NOT_VISIBLE: "mbarrier_not_visible",
+KIND_NAMES = {  # keys of dsl/finding_kinds.py
+    OUT_OF_BOUNDS: "OUT_OF_BOUNDS",
+    MISALIGNED: "MISALIGNED",
+    TRAP: "TRAP",
+    DEADLOCK: "DEADLOCK",
+    ILLEGAL: "ILLEGAL",
+    RACE: "RACE",
+    UNDEFINED: "UNDEFINED_READ",
+    EXITED: "EXITED_BLOCK",
+    NOT_VISIBLE: "MBARRIER_NOT_VISIBLE",
 }
 
 # Why an instruction is illegal: `detail` of the fault record.

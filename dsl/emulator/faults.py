@@ -9,8 +9,7 @@ from dsl.span import Span
 class Fault(KernelFault):
     """A kernel that stopped. `str(fault)` is the full report; `place` is the author's line where the PTX has one.
 
-    kind: "out_of_bounds", "misaligned", "trap", "deadlock", "illegal", "race", "undefined_read" or "exited_block";
-    block, thread: (x, y, z).
+    kind: the outcome of an error in dsl/finding_kinds.py ("out_of_bounds", "race", ...); block, thread: (x, y, z).
     """
 
     def __init__(self, kind, block, thread, instruction, ptx_line, place: Span | None, text: str):
@@ -25,5 +24,13 @@ class Fault(KernelFault):
         return {"outcome": outcome, "kind": self.kind, "file": file, "line": line, "text": str(self)}
 
 
-class SameValueRace(UserWarning):
+class KernelWarning(UserWarning):
+    """A finding of the level "warning": the launch goes on, and no claim fails."""
+
+
+class KernelNote(UserWarning):
+    """A finding of the level "note"."""
+
+
+class SameValueRace(KernelWarning):
     """Two threads write the same value to one place, from one line, and nothing orders them."""

@@ -6,13 +6,13 @@ import ctypes
 from collections import defaultdict
 
 from dsl.emulator import context
-from dsl.emulator.diagnosis import cluster_report, rings
+from dsl.emulator.diagnosis import cluster_report, report, rings
 from dsl.emulator.emit import mbarrier
 from dsl.emulator.emit.cluster import NOBODY
 from dsl.emulator.faults import Fault
 from dsl.emulator.ptx.syntax import Instr
 from dsl.emulator.runtime import bulk_reductions, memory, schedule, warp_collectives, warpgroup_mma
-from dsl.span import Span, short
+from dsl.span import short
 
 
 def fault_of(launch) -> Fault:
@@ -23,25 +23,12 @@ def fault_of(launch) -> Fault:
     if ctx.status == context.OUT_OF_BOUNDS and not ctx.detail and cluster_report.has_exited(launch, ctx.address):
         ctx.status = context.EXITED
     instr: Instr = launch.code.sites[ctx.site]
-    place = launch.program.place_of(instr.loc)
-    kind = context.KIND_NAMES[ctx.status]
     message, fix = _explain(launch, instr)
     block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
-    lines = [_head(place, kind.upper()), *_source(place, message)]
     lane = f"warp {ctx.thread // 32}, lane {ctx.thread % 32}"
-    lines.append(f"    in `{launch.entry_name}`, block {block}, thread {thread} = {lane}")
-    lines.append(f"    PTX line {instr.line}: {instr.text}")
-    if fix:
-        lines.append(f"fix: {fix}")
-    return Fault(kind, block, thread, instr.text, instr.line, place, "\n".join(lines))
-
-
-def _head(place: Span | None, name: str) -> str:
-    return f"{short(place.file)}:{place.line}:{place.column}: {name}" if place else name
-
-
-def _source(place: Span | None, message: str) -> list[str]:
-    return place.underlined(message).split("\n") if place else [f"    {message}"]
+    rows = [f"    in `{launch.entry_name}`, block {block}, thread {thread} = {lane}"]
+    rows.append(f"    PTX line {instr.line}: {instr.text}")
+    return report.error(launch, context.KIND_NAMES[ctx.status], instr, message, rows, fix, block, ctx.thread)
 
 
 def _explain(launch, instr: Instr) -> tuple[str, str]:
@@ -271,9 +258,8 @@ def _deadlock(launch) -> Fault:
     launch.slot, first, _ = next((row for row in rows if row[1] is not None), (stopped, 0, []))
     block = tuple(launch.ctx.block_index)
     instr: Instr = launch.code.sites[launch.ctx.wait_site[first]]
-    place = launch.program.place_of(instr.loc)
     who = f"block {block}" if len(launch.mates) == 1 else f"the cluster of block {block}"
-    lines = [_head(place, "DEADLOCK"), *_source(place, f"no thread can continue in {who} of `{launch.entry_name}`")]
+    message, lines = f"no thread can continue in {who} of `{launch.entry_name}`", []
     inner = "    " if len(launch.mates) > 1 else ""
     for slot, _, texts in rows:
         if inner:
@@ -282,9 +268,8 @@ def _deadlock(launch) -> Fault:
     for slot in launch.mates:
         if cluster_report.is_gone(slot):
             lines.append(f"    block {tuple(slot.ctx.block_index)} has exited")
-    lines += [f"fix: {fix}" for fix in fixes if fix][:1]
-    text = "\n".join(lines)
-    return Fault("deadlock", block, launch.thread_index(first), instr.text, instr.line, place, text)
+    fix = next(filter(None, fixes), "")
+    return report.error(launch, "DEADLOCK", instr, message, lines, fix, block, first)
 
 
 def _waits(launch) -> tuple[int | None, list[str]]:

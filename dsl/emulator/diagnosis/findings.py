@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 from dsl.emulator import context
 from dsl.emulator.check.access import ASYNC, STRONG, WRITE
 from dsl.emulator.check.register_flight import NO_FENCE, SITE_MASK
-from dsl.emulator.diagnosis import bulk_findings, cluster_report, fault_report, phases, wgmma_findings
+from dsl.emulator.diagnosis import bulk_findings, cluster_report, phases, report, wgmma_findings
 from dsl.emulator.faults import Fault, SameValueRace
 from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
 from dsl.emulator.runtime import memory
@@ -97,16 +95,13 @@ def _race(launch) -> Fault:
         lines_of_both = _at(place, there, other), _before(place)
         order = phases.Order(launch, place)
         message, fix = bulk_findings.race(mine, other, (my_kind, its_kind), words, lines_of_both, order)
-    lines = [fault_report._head(place, "RACE"), *fault_report._source(place, message)]
-    lines.append(f"    in `{launch.entry_name}`, {ctx.access_bytes} bytes of {what}")
+    lines = [f"    in `{launch.entry_name}`, {ctx.access_bytes} bytes of {what}"]
     for name, instr, block, thread in (
         (verb, mine, ctx.block, ctx.thread), (did, other, ctx.other_block, ctx.other_thread),
     ):  # fmt: skip
         at = f"{_line(launch, instr)}, " if launch.program.place_of(instr.loc) else ""
         lines.append(f"    {name:<8} {_thread(launch, block, thread)}: {at}PTX line {instr.line}: {instr.text}")
-    lines.append(f"fix: {fix}")
-    block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
-    return Fault("race", block, thread, mine.text, mine.line, place, "\n".join(lines))
+    return report.error(launch, "RACE", mine, message, lines, fix, tuple(ctx.block_index), ctx.thread)
 
 
 def _register(launch) -> Fault:
@@ -118,12 +113,9 @@ def _register(launch) -> Fault:
     at = _at(place, launch.program.place_of(other.loc), other)
     message, fix = wgmma_findings.register(what, at, _before(place))
     head = "NO_WGMMA_FENCE" if what >= NO_FENCE else "IN_FLIGHT"
-    lines = [fault_report._head(place, head), *fault_report._source(place, message)]
-    lines.append(f"    in `{launch.entry_name}`, {_thread(launch, ctx.block, ctx.thread)}")
+    lines = [f"    in `{launch.entry_name}`, {_thread(launch, ctx.block, ctx.thread)}"]
     lines += [f"    PTX line {each.line}: {each.text}" for each in ([instr] if other is instr else [instr, other])]
-    lines.append(f"fix: {fix}")
-    block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
-    return Fault("race", block, thread, instr.text, instr.line, place, "\n".join(lines))
+    return report.error(launch, head, instr, message, lines, fix, tuple(ctx.block_index), ctx.thread)
 
 
 def _not_visible(launch) -> Fault:
@@ -158,34 +150,28 @@ def _early_exit(launch) -> Fault:
 
 def _of_one(launch, instr: Instr, head: str, message: str, block: int, fix: str) -> Fault:
     """The Fault of one instruction of a thread of a block."""
-    ctx = launch.ctx
-    place = launch.program.place_of(instr.loc)
-    lines = [fault_report._head(place, head), *fault_report._source(place, message)]
-    lines.append(f"    in `{launch.entry_name}`, {_thread(launch, block, ctx.thread)}")
-    lines += [f"    PTX line {instr.line}: {instr.text}", f"fix: {fix}"]
+    thread = launch.ctx.thread
+    lines = [f"    in `{launch.entry_name}`, {_thread(launch, block, thread)}"]
+    lines.append(f"    PTX line {instr.line}: {instr.text}")
     x, y, _ = launch.grid
     index = block % x, block // x % y, block // (x * y)
-    kind = context.KIND_NAMES[ctx.status]
-    return Fault(kind, index, launch.thread_index(ctx.thread), instr.text, instr.line, place, "\n".join(lines))
+    return report.error(launch, head, instr, message, lines, fix, index, thread)
 
 
 def warn_of_note(launch) -> None:
     """Warn, at the author's line, of the writes of one value that `launch.slot` has noted."""
     ctx = launch.ctx
     instr = launch.code.sites[ctx.note_site - 1]
-    place = launch.program.place_of(instr.loc)
     one, other = (
         _thread(launch, *who)
         for who in ((ctx.note_other_block, ctx.note_other_thread), (ctx.note_block, ctx.note_thread))
     )
     text = (
-        f"RACE_SAME_VALUE: in `{launch.entry_name}` {one} and {other} write the same value to "
+        f"in `{launch.entry_name}` {one} and {other} write the same value to "
         f"{place_of(launch, ctx.note_address, _element_bytes(instr))} without an order. PTX calls that a "
         "race; it does no harm while the values are the same"
     )
-    warnings.warn_explicit(
-        text, SameValueRace, *((place.file, place.line) if place else (launch.entry_name, instr.line))
-    )
+    report.warn(launch, "RACE_SAME_VALUE", instr, text, SameValueRace)
 
 
 def _at(place, there, other: Instr) -> str:
@@ -250,17 +236,15 @@ def _undefined(launch) -> Fault:
     how = _use(use, at_once=not ctx.undefined_mark)
     where = "here" if used == place or used is None else f"at {_at(place, used, use)}"
     message = f"{_verb(read, 0)} {what}, which nobody wrote; the value {how} {where}"
-    lines = [fault_report._head(place, "UNDEFINED_READ"), *fault_report._source(place, message)]
-    lines.append(f"    in `{launch.entry_name}`, {_thread(launch, ctx.block, ctx.thread)}")
+    lines = [f"    in `{launch.entry_name}`, {_thread(launch, ctx.block, ctx.thread)}"]
     lines.append(f"    read at PTX line {read.line}: {read.text}")
     lines.append(f"    used at PTX line {use.line}: {use.text}")
     inside = 0 <= address - ctx.smem < ctx.smem_bytes
     wrote = (
         "every thread that shares it must have written its part before" if inside else "it holds what was there before"
     )
-    lines.append(f"fix: write it first: {wrote}")
-    block, thread = tuple(ctx.block_index), launch.thread_index(ctx.thread)
-    return Fault("undefined_read", block, thread, read.text, read.line, place, "\n".join(lines))
+    fix = f"write it first: {wrote}"
+    return report.error(launch, "UNDEFINED_READ", read, message, lines, fix, tuple(ctx.block_index), ctx.thread)
 
 
 def _use(instr: Instr, at_once: bool) -> str:

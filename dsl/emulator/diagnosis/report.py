@@ -1,0 +1,38 @@
+"""The text of a finding, whatever its kind: the name, the author's line, what was seen, the fix."""
+
+from __future__ import annotations
+
+import warnings
+
+from dsl.emulator.faults import Fault, KernelNote, KernelWarning
+from dsl.emulator.ptx.syntax import Instr
+from dsl.finding_kinds import ERROR, KINDS, NOTE
+from dsl.span import Span, short
+
+
+def error(launch, name: str, instr: Instr, message: str, rows: list[str], fix: str, block: tuple, thread: int) -> Fault:
+    """The Fault of a finding of level "error" at `instr`. `name`: a key of KINDS; `block`: its index; `thread`: linear;
+    `rows`: indented lines that come after the message."""
+    kind = KINDS[name]
+    assert kind.level == ERROR, name
+    place = launch.program.place_of(instr.loc)
+    lines = [head(place, name), *source(place, message), *rows, *([f"fix: {fix}"] if fix else [])]
+    return Fault(kind.outcome, block, launch.thread_index(thread), instr.text, instr.line, place, "\n".join(lines))
+
+
+def warn(launch, name: str, instr: Instr, message: str, category: type[Warning] | None = None) -> None:
+    """Warn of a finding of another level, at the author's line of `instr`."""
+    level = KINDS[name].level
+    assert level != ERROR, name
+    place = launch.program.place_of(instr.loc)
+    where = (place.file, place.line) if place else (launch.entry_name, instr.line)
+    category = category or (KernelNote if level == NOTE else KernelWarning)
+    warnings.warn_explicit(f"{name}: {message}", category, *where)
+
+
+def head(place: Span | None, name: str) -> str:
+    return f"{short(place.file)}:{place.line}:{place.column}: {name}" if place else name
+
+
+def source(place: Span | None, message: str) -> list[str]:
+    return place.underlined(message).split("\n") if place else [f"    {message}"]

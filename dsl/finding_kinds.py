@@ -1,0 +1,41 @@
+"""Every kind of finding about a running program: level, outcome and meaning. docs/checkers.md shows this table.
+
+A report begins with the name of its kind. An error ends the launch and fails a claim; a warning or a note does neither.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+ERROR, WARNING, NOTE = "error", "warning", "note"
+
+
+class Kind(NamedTuple):
+    """`outcome`: what a claim calls it; "" for what fails no claim."""
+
+    level: str
+    outcome: str
+    meaning: str
+
+
+KINDS = {
+    "OUT_OF_BOUNDS": Kind(ERROR, "out_of_bounds", "an access outside of every allocation"),
+    "MISALIGNED": Kind(ERROR, "misaligned", "an access at an address that its width does not divide"),
+    "TRAP": Kind(ERROR, "trap", "a `trap` instruction, or an assertion of the kernel that failed"),
+    "DEADLOCK": Kind(ERROR, "deadlock", "no thread of a block (or cluster) can continue"),
+    "ILLEGAL": Kind(ERROR, "illegal", "an instruction whose operands or threads the PTX ISA forbids"),
+    "DIVERGENT_COLLECTIVE": Kind(
+        ERROR, "rejected", "a collective that provably not all of its threads reach; found while compiling"
+    ),
+    "RACE": Kind(ERROR, "race", "two accesses of one place, one of them a write, that nothing orders"),
+    "IN_FLIGHT": Kind(ERROR, "race", "an instruction uses a register that a `wgmma` still reads or writes"),
+    "NO_WGMMA_FENCE": Kind(ERROR, "race", "a `wgmma` uses registers that were written with no `wgmma.fence` since"),
+    "UNDEFINED_READ": Kind(ERROR, "undefined_read", "a read of memory that nobody wrote, whose value matters"),
+    "EXITED_BLOCK": Kind(ERROR, "exited_block", "an access to shared memory of a block that may have ended"),
+    "MBARRIER_NOT_VISIBLE": Kind(
+        ERROR, "mbarrier_not_visible", "a use of an mbarrier that nothing orders after its `mbarrier.init`"
+    ),
+    "RACE_SAME_VALUE": Kind(WARNING, "", "two threads write the same value to one place, and nothing orders them"),
+    "PortabilityWarning": Kind(WARNING, "", "the program works here; NVIDIA's compiler rejects it"),
+    "STOPPED": Kind(NOTE, "", "where the warps of a launch were when Ctrl-C or a time limit stopped it"),
+}
