@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
+
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Numeric
@@ -52,3 +55,28 @@ def loaded(leaf, argument: mlir.Value):
     if leaf.ir_type() == mlir.i1:
         argument = mlir.result("arith.trunci", mlir.i1, argument)
     return leaf.with_ir(argument)
+
+
+def sort(kernel: mlir.Block, host: mlir.Block, values: Sequence[mlir.Value]) -> list[int]:
+    """Sort a kernel's parameters, which were added as they were first used, into the order of the host's signature.
+
+    Parameter k carries `values[k]` of the host function, whose entry block loads its arguments in that order. Values
+    from elsewhere come after those. The result gives the old positions in the new order.
+    """
+    order = sorted(range(len(values)), key=functools.cmp_to_key(lambda a, b: _before(host, values[b], values[a])))
+    old = list(kernel.arguments)
+    for position in order:
+        argument = kernel.add_argument(old[position].type, old[position].location)
+        old[position].replace_all_uses_with(argument)
+    for _ in old:
+        kernel.erase_argument(0)
+    return order
+
+
+def _before(host: mlir.Block, first: mlir.Value, second: mlir.Value) -> int:
+    """1 if `first` is computed before `second`, -1 if after, 0 if neither is known."""
+    places = [getattr(value.owner, "operation", None) for value in (first, second)]
+    one, other = (op if op is not None and op.block == host else None for op in places)
+    if one is None or other is None:
+        return (one is not None) - (other is not None)
+    return 0 if one == other else 1 if one.is_before_in_block(other) else -1

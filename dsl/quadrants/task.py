@@ -115,6 +115,8 @@ class Task(trace.KernelTrace):
     def end(self) -> None:
         """Add the terminators, and the task to the module."""
         self.marker.erase()
+        order = kernel_parameter.sort(self.body, self.program.host_entry, [leaf.value for leaf in self.params])
+        self.params = [self.params[position] for position in order]
         with trace.within(self, self.body):
             mlir.op("llvm.return")
             mlir.set_inputs(self.operation, [argument.type for argument in self.body.arguments])

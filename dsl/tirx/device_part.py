@@ -20,10 +20,16 @@ from dsl.tirx.divisor import op_of
 
 @dataclass
 class DevicePart(trace.KernelTrace):
-    """A kernel being traced inside its host function: `adopt` makes a host value a parameter."""
+    """A kernel being traced inside its host function: `adopt` makes a host value a parameter, or computes it again."""
 
     host: trace.HostTrace | None = None
     adopted: list[tuple[mlir.Value, mlir.Value]] = field(default_factory=list)  # of the host, in the kernel
+    parameters: list[mlir.Value] = field(default_factory=list)  # of the host
+    start: mlir.Before = field(init=False)  # behind what `adopt` computes
+
+    def __post_init__(self) -> None:
+        with mlir.inside(self.entry):
+            self.start = mlir.Before(mlir.op("arith.constant", [mlir.i1], [], {"value": mlir.int_attr(0, mlir.i1)}))
 
     def adopt(self, value: mlir.Value, owner: Any) -> mlir.Value:
         if owner is not self.host:
@@ -31,23 +37,56 @@ class DevicePart(trace.KernelTrace):
         for outside, inside in self.adopted:
             if outside == value:
                 return inside
-        assert self.entry is not None
-        type_ = mlir.i8 if value.type == mlir.i1 else value.type
-        argument = self.entry.add_argument(type_, mlir.location())
-        if type_ != value.type:
-            argument = self._as_boolean(argument)
-        self.adopted.append((value, argument))
-        return argument
+        op = op_of(value)
+        if op is not None and op.name.startswith("arith."):
+            operands = [self.adopt(operand, owner) for operand in op.operands]
+            inside = self._computed(
+                op.name, value.type, operands, {name: op.attributes[name] for name in op.attributes}
+            )
+        else:
+            inside = self._parameter(value)
+        self.adopted.append((value, inside))
+        return inside
 
-    def _as_boolean(self, byte: mlir.Value) -> mlir.Value:
-        with mlir.context, mlir.location():
-            op = mlir.Operation.create("arith.trunci", results=[mlir.i1], operands=[byte])
-            mlir.ir.InsertionPoint.at_block_begin(self.entry).insert(op)
-        return op.results[0]
+    def _parameter(self, value: mlir.Value) -> mlir.Value:
+        assert self.entry is not None
+        self.parameters.append(value)
+        is_boolean = value.type == mlir.i1
+        argument = self.entry.add_argument(mlir.i8 if is_boolean else value.type, mlir.location())
+        return self._computed("arith.trunci", mlir.i1, [argument]) if is_boolean else argument
+
+    def _computed(self, name: str, type_: mlir.Type, operands: list, attributes: dict | None = None) -> mlir.Value:
+        with mlir.inside(self.start):
+            return mlir.op(name, [type_], operands, attributes).results[0]
+
+    def take(self, extent: Any) -> None:
+        """Make the numbers of a launch extent parameters even if the kernel does not use them, as apache-tvm does."""
+        number = numeric(extent)
+        if number is not None and is_dynamic(number) and number.owner is self.host:
+            self.adopt(number.value, number.owner)
+
+    def finish(self, operation: mlir.Operation) -> None:
+        """Give the kernel its parameters, in the order of the function's signature, and check it."""
+        assert self.entry is not None and self.host is not None and self.host.entry is not None
+        self.start.marker.erase()
+        place_of = {argument: position for position, argument in enumerate(self.entry.arguments)}
+        places = [place_of.get(inside) for _, inside in self.adopted]
+        order = kernel_parameter.sort(self.entry, self.host.entry, self.parameters)
+        self.parameters = [self.parameters[position] for position in order]
+        arguments = dict(zip(order, self.entry.arguments))
+        self.adopted = [
+            (outside, inside if place is None else arguments[place])
+            for (outside, inside), place in zip(self.adopted, places)
+        ]
+        operation.attributes[result_names.ATTRIBUTE] = mlir.string_attr(
+            ",".join(signature.name_of(value) for value in self.parameters)
+        )
+        mlir.set_inputs(operation, [argument.type for argument in self.entry.arguments])
+        trace.finish(operation, self)
 
     def leaves(self) -> list[pytree.RawValue]:
         """The host values that are its parameters, in their order."""
-        return [pytree.RawValue(outside) for outside, _ in self.adopted]
+        return [pytree.RawValue(value) for value in self.parameters]
 
     def outside(self, extent: Any, place: Span) -> Any:
         """An extent of the launch, said at `place`, computed in the host function."""
@@ -123,18 +162,15 @@ def run(function: Callable, *arguments: Any) -> None:
         launch = _launch(extents)
         mlir.op("llvm.return")
         memory.declare_static_arrays()
-        types = ", ".join(str(argument.type) for argument in entry.arguments)
-        names = ",".join(signature.name_of(value) for value, _ in part.adopted)
-        operation.attributes[result_names.ATTRIBUTE] = mlir.string_attr(names)
-        function_type = mlir.Type.parse(f"!llvm.func<void ({types})>", mlir.context)
-        operation.attributes["function_type"] = mlir.type_attr(function_type)
         block = launch.block
         if not any(map(is_dynamic, block)):
             operation.attributes["nvvm.reqntid"] = mlir.i32_array_attr([int(extent) for extent in block])
         for name, attribute in _BOUNDS.items():
             if name in extents.attributes:
                 operation.attributes[attribute] = mlir.int_attr(int(extents.attributes[name]), mlir.i32)
-        trace.finish(operation, part)
+        for extent in (*launch.grid, *launch.block, *launch.cluster):
+            part.take(extent)
+        part.finish(operation)
     launch.grid, launch.block, launch.cluster = (
         tuple(part.outside(extent, extents.place_of(extent, place)) for extent in axes)
         for axes in (launch.grid, launch.block, launch.cluster)

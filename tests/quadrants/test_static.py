@@ -122,7 +122,7 @@ def test_readable_cuda_has_the_names_of_arguments(running):
         scaled.cuda_source
         == running.kernels[-1].cuda
         == """\
-extern "C" __global__ void __launch_bounds__(128) scaled_1(int a_1, int* a, int factor) {
+extern "C" __global__ void __launch_bounds__(128) scaled_1(int* a, int a_1, int factor) {
   int i = (int)blockIdx.x * (int)blockDim.x + (int)threadIdx.x;
   if (i < a_1) {
     a[i] = a[i] * factor;
