@@ -21,6 +21,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
 from tests import fork_server  # noqa: E402
+from tests.upstream.own_words import failure_in  # noqa: E402
 
 EXAMPLES = """\
 examples:
@@ -157,7 +158,7 @@ def run(folder: Path, program: Program, options: tuple[str, ...], limit_s: float
 def verdict_of(status: int, output: str) -> str:
     """`passed`, or the kind of finding or exception that a program ended with."""
     if status == 0:
-        return "passed"
+        return "reports failure" if failure_in(output) else "passed"
     reports = re.findall(r"^\S+:\d+:\d+: ([A-Z_]{4,})$", output, re.MULTILINE)
     if reports:
         return f"`{reports[0]}`"

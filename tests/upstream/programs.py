@@ -3,7 +3,7 @@
 A `test` is a pytest file, run without its conftest (which asks for a GPU and plugins). A `notebook` is run cell by cell
 in one process; `expects` is what each cell's output is compared with: the output saved in the file ("saved"), what
 NVIDIA's compiler prints here ("nvidia"), or "nothing" where it is times; it has no arguments, so one that is `smaller` is a copy with other sizes. A `program` is run with arguments and must end
-with status 0, or, where it is there to fail, with the error that it `fails_with`. `sets_of` puts every file that needs no
+with status 0 and without a word of failure, or, where it is there to fail, with the error that it `fails_with`. `sets_of` puts every file that needs no
 Blackwell into a set: T1 to T4, or the repository's own tests.
 """
 
@@ -13,6 +13,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from own_words import failure_in
 
 _CUTE = "examples/python/CuTeDSL"
 
@@ -39,7 +41,9 @@ class Program:
 
     def is_passed_by(self, status: int, output: str) -> bool:
         """Whether a run that ended so did what it is there for."""
-        return status == 1 and self.fails_with in output if self.fails_with else status == 0
+        if self.fails_with:
+            return status == 1 and self.fails_with in output
+        return status == 0 and not failure_in(output)
 
 
 _SETS = (

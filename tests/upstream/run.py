@@ -27,6 +27,7 @@ NOW = "as 4.8.1 prints"  # another output than was saved, by an older release or
 sys.path.insert(0, str(HERE))
 
 from compare import RULES, compare  # noqa: E402
+from own_words import failure_in  # noqa: E402
 from programs import PROGRAMS, Program, at_its_size, chosen, is_clone, rows_of  # noqa: E402
 
 EXAMPLES = """\
@@ -227,7 +228,7 @@ def _program(path: Path, program: Program, limit_s: float, compiler: str, folder
         run = _command(_ours(path, "--", *program.arguments, compiler=compiler), limit_s, Path(scratch))
     if run.returncode < 0:
         return Outcome(program, "failed", note=f"killed by {signal.Signals(-run.returncode).name}", detail=run.stdout)
-    note = _said(run.stdout) if run.returncode else _last_line(run.stdout)
+    note = _said(run.stdout) if run.returncode else failure_in(run.stdout)[:150] or _last_line(run.stdout)
     verdict = "passed" if program.is_passed_by(run.returncode, run.stdout) else "failed"
     return Outcome(program, verdict, note=note, detail=run.stdout)
 

@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from own_words import failure_in
 from third_party_packages import FLASHLIB, LIGER, LIGER_LOSSES, LIGER_NORMS, LIGER_ROPE, MSA, TORCH_NATIVE, TRIMUL
 
 LIMIT_S = 900
@@ -310,7 +311,7 @@ def outcome(name: str, checkout: Path, compiler: str) -> str:
             return f"no end within {LIMIT_S} s"
     lines = run.stderr.splitlines()
     if "it passes" in run.stdout:
-        return "passes"
+        return failure_in(run.stdout) or "passes"
     return next((line.strip() for line in lines if "^^" in line), lines[-1] if lines else "ended").lstrip("^ ")
 
 
