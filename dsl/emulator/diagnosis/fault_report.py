@@ -6,7 +6,7 @@ import ctypes
 from collections import defaultdict
 
 from dsl.emulator import context
-from dsl.emulator.diagnosis import cluster_report, report, rings
+from dsl.emulator.diagnosis import cluster_report, frames, report, rings
 from dsl.emulator.emit import mbarrier
 from dsl.emulator.emit.cluster import NOBODY
 from dsl.emulator.faults import Fault
@@ -319,8 +319,8 @@ def _wait_key(launch, thread: int) -> tuple:
 
 def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[int]) -> list[str]:
     instr = launch.code.sites[key[1]]
-    place = launch.program.place_of(instr.loc)
-    at = f" ({short(place.file)}:{place.line})" if place else ""
+    place = frames.place_of(launch, instr)
+    at = f" ({short(place.file)}:{place.line}){frames.of(launch, instr).calls()}" if place else ""
     lines = [
         f"    {ranges(threads)} wait{'s' if len(threads) == 1 else ''} at `{instr.text}`{at}, PTX line {instr.line}"
     ]

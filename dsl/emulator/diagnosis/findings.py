@@ -5,7 +5,7 @@ from __future__ import annotations
 from dsl.emulator import context
 from dsl.emulator.check.access import ASYNC, STRONG, WRITE
 from dsl.emulator.check.register_flight import NO_FENCE, SITE_MASK
-from dsl.emulator.diagnosis import bulk_findings, cluster_report, phases, report, wgmma_findings
+from dsl.emulator.diagnosis import bulk_findings, cluster_report, frames, phases, report, wgmma_findings
 from dsl.emulator.faults import Fault, SameValueRace
 from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
 from dsl.emulator.runtime import memory
@@ -62,7 +62,7 @@ def _thread(launch, block: int, thread: int) -> str:
 
 
 def _line(launch, instr: Instr) -> str:
-    place = launch.program.place_of(instr.loc)
+    place = frames.place_of(launch, instr)
     return f"{short(place.file)}:{place.line}" if place else f"PTX line {instr.line}"
 
 
@@ -73,7 +73,7 @@ def _race(launch) -> Fault:
     ctx, sites = launch.ctx, launch.code.sites
     mine, other = sites[ctx.site], sites[ctx.other_site]
     my_kind, its_kind = ctx.detail, ctx.other_kind
-    place, there = launch.program.place_of(mine.loc), launch.program.place_of(other.loc)
+    place, there = frames.place_of(launch, mine), frames.place_of(launch, other)
     same_block = ctx.other_block == ctx.block
     what = place_of(launch, ctx.address, _element_bytes(mine))
     verb, did = _verb(mine, my_kind), _DID[_verb(other, its_kind)]
@@ -99,7 +99,8 @@ def _race(launch) -> Fault:
     for name, instr, block, thread in (
         (verb, mine, ctx.block, ctx.thread), (did, other, ctx.other_block, ctx.other_thread),
     ):  # fmt: skip
-        at = f"{_line(launch, instr)}, " if launch.program.place_of(instr.loc) else ""
+        calls = frames.of(launch, instr).calls()
+        at = f"{_line(launch, instr)}{calls}, " if frames.place_of(launch, instr) else ""
         lines.append(f"    {name:<8} {_thread(launch, block, thread)}: {at}PTX line {instr.line}: {instr.text}")
     return report.error(launch, "RACE", mine, message, lines, fix, tuple(ctx.block_index), ctx.thread)
 
@@ -108,9 +109,9 @@ def _register(launch) -> Fault:
     """A register that an instruction uses while a wgmma does, or that no fence gave to it."""
     ctx, sites = launch.ctx, launch.code.sites
     instr, what = sites[ctx.site], ctx.access_bytes
-    place = launch.program.place_of(instr.loc)
+    place = frames.place_of(launch, instr)
     other = sites[(ctx.address & SITE_MASK) - 1] if ctx.address else instr
-    at = _at(place, launch.program.place_of(other.loc), other)
+    at = _at(place, frames.place_of(launch, other), other)
     message, fix = wgmma_findings.register(what, at, _before(place))
     head = "NO_WGMMA_FENCE" if what >= NO_FENCE else "IN_FLIGHT"
     lines = [f"    in `{launch.entry_name}`, {_thread(launch, ctx.block, ctx.thread)}"]
@@ -230,7 +231,7 @@ def _before(place) -> str:
 def _undefined(launch) -> Fault:
     ctx, sites = launch.ctx, launch.code.sites
     use, read = sites[ctx.site], sites[min(ctx.other_site, len(sites) - 1)]
-    place, used = launch.program.place_of(read.loc), launch.program.place_of(use.loc)
+    place, used = frames.place_of(launch, read), frames.place_of(launch, use)
     address = ctx.address
     what = place_of(launch, address, _element_bytes(read))
     how = _use(use, at_once=not ctx.undefined_mark)

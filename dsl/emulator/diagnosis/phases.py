@@ -6,7 +6,7 @@ from __future__ import annotations
 from dsl.emulator.check.access import WRITE
 from dsl.emulator.check.bulk_flight import Flight
 from dsl.emulator.check.cluster_order import Mbarrier, Wait
-from dsl.emulator.diagnosis import cluster_report
+from dsl.emulator.diagnosis import cluster_report, frames
 from dsl.span import Span
 
 
@@ -93,7 +93,7 @@ class Order:
 
     def _line(self, site: int) -> str:
         instr = self.launch.code.sites[site]
-        there = self.launch.program.place_of(instr.loc)
+        there = frames.place_of(self.launch, instr)
         if there is None:
             return f"PTX line {instr.line}"
         return f"line {there.line}" if self.place and there.file == self.place.file else f"{there.file}:{there.line}"

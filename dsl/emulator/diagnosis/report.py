@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from dsl.emulator.diagnosis import frames
 from dsl.emulator.faults import Fault, KernelNote, KernelWarning
 from dsl.emulator.ptx.syntax import Instr
 from dsl.finding_kinds import ERROR, KINDS, NOTE
@@ -15,8 +16,9 @@ def error(launch, name: str, instr: Instr, message: str, rows: list[str], fix: s
     `rows`: indented lines that come after the message."""
     kind = KINDS[name]
     assert kind.level == ERROR, name
-    place = launch.program.place_of(instr.loc)
-    lines = [head(place, name), *source(place, message), *rows, *([f"fix: {fix}"] if fix else [])]
+    where = frames.of(launch, instr)
+    place = where.place
+    lines = [head(place, name), *source(place, message), *where.rows(), *rows, *([f"fix: {fix}"] if fix else [])]
     return Fault(kind.outcome, block, launch.thread_index(thread), instr.text, instr.line, place, "\n".join(lines))
 
 
@@ -24,7 +26,7 @@ def warn(launch, name: str, instr: Instr, message: str, category: type[Warning] 
     """Warn of a finding of another level, at the author's line of `instr`."""
     level = KINDS[name].level
     assert level != ERROR, name
-    place = launch.program.place_of(instr.loc)
+    place = frames.place_of(launch, instr)
     where = (place.file, place.line) if place else (launch.entry_name, instr.line)
     category = category or (KernelNote if level == NOTE else KernelWarning)
     warnings.warn_explicit(f"{name}: {message}", category, *where)

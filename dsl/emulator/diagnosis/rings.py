@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 
+from dsl.emulator.diagnosis import frames
 from dsl.emulator.emit.mbarrier import State
 from dsl.emulator.ptx.syntax import Instr
 from dsl.emulator.runtime import mbarrier_log
@@ -124,7 +125,7 @@ class Words:
     def line(self, number: int) -> str:
         """The author's line of a site + 1."""
         instr: Instr = self.launch.code.sites[number - 1]
-        there = self.launch.program.place_of(instr.loc)
+        there = frames.place_of(self.launch, instr)
         return f"{short(there.file)}:{there.line}" if there is not None else f"PTX line {instr.line}"
 
     def lacks(self, offset: int) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from dsl.emulator import context
-from dsl.emulator.diagnosis import cluster_report, fault_report
+from dsl.emulator.diagnosis import cluster_report, fault_report, frames
 from dsl.span import Span, short
 
 MOST_BLOCKS = 4  # told of, the lowest first
@@ -37,12 +37,12 @@ def text(launch) -> str:
 
 
 def _place_of(launch, site: int) -> Span | None:
-    return launch.program.place_of(launch.code.sites[site - 1].loc) if site else None
+    return frames.place_of(launch, launch.code.sites[site - 1]) if site else None
 
 
 def _at(launch, site: int) -> str:
     instr = launch.code.sites[site]
-    place = launch.program.place_of(instr.loc)
+    place = frames.place_of(launch, instr)
     where = f"{short(place.file)}:{place.line}, " if place else ""
     return f"{where}PTX line {instr.line}: {instr.text}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dsl.emulator import context
 from dsl.emulator.builder import Builder
@@ -44,6 +44,7 @@ class Frame:
     params: dict = field(default_factory=dict)  # name -> (pointer text, size)
     carry: str = ""
     leave: str = ""
+    callers: tuple = ()  # where it is called, as Instr.callers
 
 
 class Body(Builder):
@@ -97,7 +98,8 @@ class Body(Builder):
 
     def site(self, instr: Instr) -> int:
         """A number by which native code can name this instruction."""
-        self.sites.append(instr)
+        callers = self.frames[-1].callers if self.frames else ()
+        self.sites.append(replace(instr, callers=instr.callers + callers) if callers else instr)
         return len(self.sites) - 1
 
     @property

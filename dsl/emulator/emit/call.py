@@ -31,7 +31,8 @@ def _inline(body, instr, function, results, arguments) -> None:
         raise body.refuse(instr, f"`{function.name}` takes other arguments")
     caller = body.frame
     body.frame_count += 1
-    frame = Frame(function, body.frame_count, leave=body.fresh("return"))
+    called_at = (instr.loc, *instr.callers, *caller.callers) if instr.loc else caller.callers
+    frame = Frame(function, body.frame_count, leave=body.fresh("return"), callers=called_at)
     moves_in = []
     for formal, actual in zip([*function.returns, *function.params], [*results, *arguments]):
         if formal.space == "param":

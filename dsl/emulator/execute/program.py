@@ -20,7 +20,7 @@ from dsl.span import Span
 
 if TYPE_CHECKING:
     from dsl.emulator.execute.compilation import Compiler
-    from dsl.emulator.ptx.syntax import Module
+    from dsl.emulator.ptx.syntax import Instr, Module
 
 QUICK_THREADS = 1 << 14  # launches of fewer threads are compiled quickly, a fifth of the time, and run slower
 QUICK_WORK = 1 << 23  # and without loops launches of fewer PTX instructions in all
@@ -132,6 +132,10 @@ class Program:
             return None
         column = max(loc[2], 1)
         return Span(self.files[loc[0]], loc[1], column, loc[1], column + 1)
+
+    def frames_of(self, instr: Instr) -> list[Span]:
+        """The places of an instruction and of the calls that led to it, the innermost first."""
+        return [place for loc in (instr.loc, *instr.callers) if (place := self.place_of(loc))]
 
     def allocations(self) -> list[Allocation]:
         """The module's own variables, for bounds checks."""

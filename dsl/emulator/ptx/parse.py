@@ -28,6 +28,7 @@ from dsl.emulator.ptx.tokens import Tokens
 from dsl.emulator.ptx.unread_elements import without_unread_elements
 
 MAX_REGISTERS = 1 << 20
+MOST_CALLERS = 64  # kept of an inlined function
 MAX_VARIABLE_BYTES = 1 << 34
 _LINKING = frozenset({".visible", ".extern", ".weak", ".common"})
 _SKIPPED_LISTS = frozenset(
@@ -46,6 +47,8 @@ class _Parser(Tokens):
         super().__init__(text)
         self.result = Module()
         self.loc: tuple | None = None
+        self.callers: tuple = ()
+        self.callers_of: dict[tuple, tuple] = {}  # those of the last .loc of each place
         self.scopes: list[dict] = []
         self.function: Function  # the one whose text is read: set before anything below asks for it
         self.scope_count = 0
@@ -80,14 +83,7 @@ class _Parser(Tokens):
             self.result.files[number] = literals.file_name(name)
         elif token == ".loc":
             self.at += 1
-            self.loc = (self.integer(), self.integer(), self.integer())
-            while self.accept(","):
-                if self.take() == "inlined_at":
-                    _ = self.integer(), self.integer(), self.integer()
-                else:
-                    self.take()
-                    if self.accept("+"):
-                        self.take()
+            self.place()
         elif token == ".section":
             while self.take() != "{":
                 pass
@@ -98,6 +94,20 @@ class _Parser(Tokens):
         else:
             return False
         return True
+
+    def place(self) -> None:
+        """What follows `.loc`. The place of `inlined_at` has a .loc of its own before this one: PTX ISA 11.5.3."""
+        self.loc = (self.integer(), self.integer(), self.integer())
+        self.callers = ()
+        while self.accept(","):
+            if self.take() == "inlined_at":
+                caller = (self.integer(), self.integer(), self.integer())
+                self.callers = (caller, *self.callers_of.get(caller, ()))[:MOST_CALLERS]
+            else:
+                self.take()
+                if self.accept("+"):
+                    self.take()
+        self.callers_of[self.loc] = self.callers
 
     def definition(self) -> None:
         linking = ""
@@ -119,7 +129,7 @@ class _Parser(Tokens):
         self.take()
         function = Function("", is_entry, line=line)
         self.function = function
-        self.loc = None
+        self.loc, self.callers = None, ()
         self.scopes = [{}]
         while self.accept(".noreturn") or self.accept(".attribute"):
             if self.accept("("):
@@ -369,7 +379,8 @@ class _Parser(Tokens):
         if not opcode.isidentifier():
             self.at = start
             raise self.error("expected an instruction")
-        self.function.items.append(Instr(opcode, tuple(mods), operands, guard, self.line(start), self.loc, text))
+        line = self.line(start)
+        self.function.items.append(Instr(opcode, tuple(mods), operands, guard, line, self.loc, text, self.callers))
 
     # ** operands
 

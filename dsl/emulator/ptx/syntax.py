@@ -122,7 +122,10 @@ SINK = Special("_")
 
 @dataclass(slots=True)
 class Instr:
-    """One instruction: `opcode` is the root, `mods` what follows its dots, `loc` (file, line, column) or None."""
+    """One instruction: `opcode` is the root, `mods` what follows its dots, `loc` (file, line, column) or None.
+
+    `callers`: where the function that it was inlined from was called, and where that one's caller was, ...: as `loc`.
+    """
 
     opcode: str
     mods: tuple
@@ -131,6 +134,7 @@ class Instr:
     line: int
     loc: tuple | None
     text: str
+    callers: tuple = ()
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ from dsl.emulator.faults import KernelNote, KernelWarning
 def test_what_is_no_error_is_a_python_warning_at_the_authors_line(name, category):
     class Launch:
         class program:
-            place_of = staticmethod(lambda loc: None)
+            frames_of = staticmethod(lambda instr: [])
 
         entry_name = "k"
 

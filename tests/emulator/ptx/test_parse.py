@@ -48,6 +48,18 @@ def test_comments_places_and_text():
         "// no\n/* nor\n this */ .loc 2 10 3, function_name $L__info+4, inlined_at 1 5 6\nadd.s32 %r1,\n  %r1, 1;"
     )
     assert items[0].text == "add.s32 %r1, %r1, 1;" and items[0].loc == (2, 10, 3) and items[0].line == 8
+    assert items[0].callers == ((1, 5, 6),)
+
+
+def test_callers_of_an_inlined_function_are_those_of_the_place_it_is_inlined_at():
+    """The last .loc of that place counts: a helper may be called twice."""
+    rows = [".loc 1 5 6", ".loc 2 7 1, function_name $L, inlined_at 1 5 6", ".loc 3 1 1, inlined_at 2 7 1", ".loc 1 9 9",
+            ".loc 2 7 1, inlined_at 1 9 9", ".loc 3 1 1, inlined_at 2 7 1", ".loc 3 1 1, inlined_at 3 1 1", ".loc 1 5 6"]  # fmt: skip
+    items = instructions("".join(f"{row}\nadd.s32 %r1, %r1, 1;\n" for row in rows))
+    a, b, first, second = (1, 5, 6), (2, 7, 1), (2, 7, 1), (1, 9, 9)
+    assert [each.callers for each in items[:8]] == [
+        (), (a,), (first, a), (), (second,), (b, second), ((3, 1, 1), b, second), ()
+    ]  # fmt: skip
 
 
 def test_directives_of_entries_and_debug_sections():
