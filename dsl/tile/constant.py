@@ -10,6 +10,7 @@ class Constant:
     """A hashable object without dynamic parts (core.pytree): an operation, an atom, a tiled copy."""
 
     __slots__ = ()
+    truth_fix = ""  # it is true, as Python says: `op if op else other`
 
     def __flatten__(self) -> tuple[tuple, Any]:
         return (), self

@@ -15,7 +15,7 @@ from typing import Any
 
 from dsl import span
 from dsl.core import trace
-from dsl.core.control_flow.truth_value import truth
+from dsl.core.control_flow.truth_value import truth_in_expression
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, warn_not_portable
 from dsl.core.ir import constant_text, mlir
 from dsl.core.number.dtypes import Boolean, Int64, Numeric, is_dynamic
@@ -79,7 +79,7 @@ def fail(make: Callable[[], Any], caught: bool) -> None:
 def asserted(test: Any, message: Callable[[], Any], caught: bool) -> Any:
     """The test of an `assert`: `test`, or True where it is dynamic and checked at run time."""
     if not is_dynamic(test):
-        return truth(test, "what `assert` tests")
+        return truth_in_expression(test, "what `assert` tests")
     _refuse_handlers("assert", caught)
     warn_not_portable(
         "`assert` tests a dynamic value",
@@ -95,7 +95,7 @@ def assert_(cond: Any, msg: str | None = None, *, loc: Any = None, ip: Any = Non
 
     Upstream checks it with the option `--enable-assertions` alone, this compiler always.
     """
-    if is_dynamic(cond) or not truth(cond, "what `assert_` tests"):
+    if is_dynamic(cond) or not truth_in_expression(cond, "what `assert_` tests"):
         require(Boolean(cond), AssertionError, "" if msg is None else str(msg))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from dsl import span
 from dsl.core.control_flow.dynamic_element import is_same
 from dsl.core.control_flow.statements import Name, Unbound, if_
-from dsl.core.control_flow.truth_value import described, single_truth, truth
+from dsl.core.control_flow.truth_value import described, single_truth, truth, truth_in_expression
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int64, Numeric, is_dynamic, numeric, promote
@@ -47,7 +47,7 @@ def bool_(value: Any = False) -> bool:
             fix=Phrase("use it as it is, or `cutlass.{type}(x)`", "USE_OR_CAST", type=Boolean),
             id="PHASE_REQUIRES_CONSTANT",
         )
-    return truth(value, "the argument of bool()")
+    return truth_in_expression(value, "the argument of bool()")
 
 
 def matched(subject: Any) -> Any:
@@ -66,7 +66,7 @@ def matched(subject: Any) -> Any:
 def ifexp(test: Any, then: Callable, orelse: Callable) -> Any:
     """`a if test else b`: Python's where `test` is static; two numbers in their common type."""
     if not is_dynamic(test):
-        return then() if truth(test) else orelse()
+        return then() if truth_in_expression(test) else orelse()
     name = Name("the conditional expression", *dataclasses.astuple(here()))
     first: list = []  # what the first arm returns; the second may find that it must be converted
     blocks, arms = [], []
@@ -136,7 +136,7 @@ def or_(left: Any, right: Callable) -> Any:
 
 def _is_true(value: Any, word: str) -> bool:
     """The truth of what stands beside `and`, `or` or `not`, where a function may stand for one that is there."""
-    return (truth if hasattr(type(value), "truth_fix") else single_truth)(value, f"what `{word}` tests")
+    return (truth if getattr(type(value), "truth_fix", "") else single_truth)(value, f"what `{word}` tests")
 
 
 def kept(cell: list, value: Any, assigned: tuple) -> Any:
@@ -207,7 +207,7 @@ _OPERATORS = {
 
 def filters(test: Any) -> bool:
     """The test of a comprehension's `if`, which is Python's."""
-    return truth(test)
+    return truth_in_expression(test)
 
 
 def compared(name: str, a: Any, b: Any) -> Any:

@@ -1,7 +1,7 @@
-"""The truth of a tested value that is no number: Python's, except of what Python finds true whatever it holds.
+"""The truth of a tested value that is not a number: Python's, except for values that Python always finds true.
 
-A tensor, a function that was meant to be called and a tuple of dynamic numbers are always true for Python, which is
-never what the test asks. NVIDIA's compiler refuses everything but numbers in an `if` of a jit function.
+A tensor and a tuple of dynamic numbers are always true for Python, which is never what the test asks. NVIDIA's compiler
+refuses everything but numbers in an `if` of a jit function; in an expression it takes functions, classes and modules.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import functools
 import types
+from collections.abc import Callable
 from typing import Any
 
 from dsl.core.errors import DSLUserCodeTypeError, warn
@@ -22,8 +23,19 @@ _CALLED = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, func
 
 
 def truth(value: Any, what: str = "condition") -> bool:
-    """Whether Python takes `value` for true. Raises DSLUserCodeTypeError where it would be true whatever it holds."""
-    if type(value) not in _PLAIN and (fix := _always_true(value)):
+    """Whether Python takes `value` for true, in a statement. Raises DSLUserCodeTypeError for a value that is always
+    true."""
+    return _truth_unless(_always_true, value, what)
+
+
+def truth_in_expression(value: Any, what: str = "condition") -> bool:
+    """`truth` in an expression, where NVIDIA's compiler leaves functions, classes and modules to Python: one of them
+    may be None in another compilation, as in `f(x) if f else x`."""
+    return _truth_unless(_always_true_value, value, what)
+
+
+def _truth_unless(always_true: Callable[[Any], str], value: Any, what: str) -> bool:
+    if type(value) not in _PLAIN and (fix := always_true(value)):
         raise DSLUserCodeTypeError(f"{what} must be a number, got {described(value)}", fix=fix)
     return single_truth(value, what)
 
@@ -44,10 +56,8 @@ def single_truth(value: Any, what: str) -> bool:
 def truth_in_python(value: Any) -> bool:
     """`truth` in a function without a decorator, which NVIDIA's compiler leaves to Python: a warning in place of the
     error."""
-    if type(value) in _PLAIN or not (fix := _always_true(value)):
+    if type(value) in _PLAIN or not (fix := _always_true_value(value)):
         return bool(value)
-    if isinstance(value, _CALLED):  # a callback that may be None
-        return True
     warn(f"a condition that is {described(value)} is always true ({fix})", "ALWAYS_TRUE")
     return True
 
@@ -65,20 +75,30 @@ def _is_decorated(value: Any) -> bool:
 
 
 def _always_true(value: Any) -> str:
-    """What to write in place of a condition that is always true, '' for any other."""
+    """What to write instead of an `if` on a value that is always true, '' for any other."""
+    if isinstance(value, _CALLED) or _is_decorated(value):
+        return "call it, or if it can be None: `const_expr(f is not None)`"
+    if isinstance(value, types.ModuleType):
+        return "test a value of it"
     cls = type(value)
-    if isinstance(value, _CALLED):
-        return "call it, or ask `is not None`"
-    if isinstance(value, (type, types.ModuleType)):
-        return (
-            Phrase("compare it: `x is cutlass.Float32`", "COMPARE_TYPES")
-            if isinstance(value, type)
-            else "test a value of it"
-        )
+    if fix := _always_true_value(value):
+        return fix
+    if isinstance(value, type):
+        return Phrase("compare it: `x is cutlass.Float32`", "COMPARE_TYPES")
+    is_ours = cls.__module__.startswith("dsl.") and not issubclass(cls, (Numeric, enum.Enum, Unbound, list, dict))
+    return _ASK_FOR_NONE if is_ours else ""
+
+
+_ASK_FOR_NONE = "ask `is not None`, or test a number of it"
+
+
+def _always_true_value(value: Any) -> str:
+    """`_always_true` of the values of a program: tensors, layouts, tuples of dynamic numbers, types of numbers."""
     if isinstance(value, tuple):
         return "test one of its elements" if any(map(is_dynamic, value)) else ""
+    if isinstance(value, type):
+        return Phrase("compare it: `x is cutlass.Float32`", "COMPARE_TYPES") if issubclass(value, Numeric) else ""
+    cls = type(value)
     if not cls.__module__.startswith("dsl.") or issubclass(cls, (Numeric, enum.Enum, Unbound, list, dict)):
         return ""
-    if _is_decorated(value):
-        return "call it, or ask `is not None`"
-    return getattr(cls, "truth_fix", "ask `is not None`, or test a number of it")
+    return getattr(cls, "truth_fix", _ASK_FOR_NONE if hasattr(cls, "__flatten__") else "")

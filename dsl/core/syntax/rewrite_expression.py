@@ -88,7 +88,24 @@ class Expressions(ast.NodeTransformer):
                 DSLWarning,
                 self._span(node),
             )
+        self._warn_of_function(node)
         return self._hook("ifexp", node, self.visit(node.test), self._thunk(node.body), self._thunk(node.orelse))
+
+    def _warn_of_function(self, node: ast.IfExp) -> None:
+        """Warn of a condition that names a function, which an arm does not mention: its call is forgotten."""
+        tested, arms = node.test, (node.body, node.orelse)
+        if not self.grammar.warns_of_exits or not isinstance(tested, (ast.Name, ast.Attribute)):
+            return
+        name = tested.id if isinstance(tested, ast.Name) else tested.attr
+        function = self.resolve(tested, self.locals)
+        if isinstance(function, (types.FunctionType, type)) and function.__name__ == name:
+            text = ast.unparse(tested)
+            if not any(ast.unparse(part) == text for arm in arms for part in ast.walk(arm)):
+                warn_at(
+                    f"ALWAYS_TRUE: a condition that is function `{name}` is always true (call it: `{text}()`)",
+                    DSLWarning,
+                    self._span(tested),
+                )
 
     def _assigning_arms(self, node: ast.IfExp, names: list[str]) -> ast.expr:
         """`(result := ifexp(test, lambda x=bound(x): (body, x), lambda x=bound(x): (orelse, x)),
