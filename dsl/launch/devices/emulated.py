@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import math
@@ -276,8 +277,22 @@ def _gpu_model(name: str) -> str | None:
     return None if name == DEFAULT_GPU_MODEL else name
 
 
+@functools.cache
+def _end_with_python() -> None:
+    """Let machine code take the driver over at exit. Functions that the program registers run before that: it asks here
+    before the program can."""
+
+    def end() -> None:
+        libraries: Any = sys.modules.get("dsl.launch.driver.shared_object")
+        if libraries is not None:
+            libraries.end()
+
+    atexit.register(end)
+
+
 def _answer_cuda_bindings(device: Emulated) -> Callable[[], None]:
     """Let `cuda.bindings` use a device, now or when they are imported; returns what ends that."""
+    _end_with_python()
     undo: list[Callable[[], None]] = []
 
     def use(_: object) -> None:

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from dsl.launch.driver import calls
+from dsl.launch.driver import calls, shared_object
 from dsl.launch.driver.calls import Int, Long, Pointer, Refused, Text, Unsigned, put, put_if, refuse_if
 from dsl.launch.driver.current import current
 from dsl.launch.driver.kernels import KernelCalls
@@ -101,7 +101,6 @@ def functions() -> dict[str, Any]:
 
 
 def address_of(name: str, version: int) -> int | None:
-    """The address of the last form of a function that a release has."""
+    """The address, in the library, of the last form of a function that a release has."""
     later = [form for since, form in _VERSIONS.get(name, ()) if since <= version]
-    function = functions().get(later[-1] if later else name)
-    return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
+    return shared_object.address_of(later[-1] if later else name)

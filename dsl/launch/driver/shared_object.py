@@ -1,5 +1,6 @@
-"""A shared library without a linker: each exported function jumps through a table; Python fills an entry at the first
-call of its function, as a dynamic linker binds lazily.
+"""A shared library without a linker: each exported function jumps through a table. Python fills an entry at the first
+call of its function, as a dynamic linker binds lazily. At exit machine code replaces the entries: destructors of other
+libraries still call functions after the end of Python.
 
 ELF-64 for x86-64. System V ABI, chapters 3 (calling sequence), 4 (object files) and 5 (dynamic linking).
 """
@@ -11,6 +12,8 @@ import os
 import platform
 import struct
 import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -27,8 +30,25 @@ _TEXT, _DATA = 1, 2  # any section numbers: a loaded library has no section head
 _INTEGER_REGISTERS = (b"\x57", b"\x56", b"\x52", b"\x51", b"\x41\x50", b"\x41\x51")  # push rdi rsi rdx rcx r8 r9
 _POPS = (b"\x41\x59", b"\x41\x58", b"\x59", b"\x5a", b"\x5e", b"\x5f")
 _VECTOR_REGISTERS = 8  # xmm0 to xmm7
+# What functions do after the end of Python. A function that gives something back succeeds. Others fail, because the
+# driver has ended (CUDA_ERROR_DEINITIALIZED, cudaErrorCudartUnloading); outside the main thread they do not return,
+# because Python stops its daemon threads. A function that returns text returns this one.
+_SUCCEEDS = b"\x31\xc0\xc3"  # xor eax, eax; ret
+_FAILS = (
+    b"\xb8\x27\0\0\0\x0f\x05\x89\xc7\xb8\xba\0\0\0\x0f\x05\x39\xf8\x74\x09"  # getpid; gettid; je over the loop
+    b"\xb8\x22\0\0\0\x0f\x05\xeb\xf7\xb8\x04\0\0\0\xc3"  # pause; jmp to it; mov eax, 4; ret
+)
+_TELLS = b"\x48\x8d\x05\x01\0\0\0\xc3driver ended\0"  # lea rax, the text; ret
+_AFTER_END = _SUCCEEDS + _FAILS + _TELLS
+_GIVES_BACK = (
+    "Destroy", "Free", "Unload", "Release", "Reset", "Unregister", "Synchronize", "Query", "PushCurrent", "PopCurrent",
+    "SetCurrent", "ProfilerStop", "LastError", "unload",
+)  # fmt: skip
+_LAST_CALLS_SECONDS = 0.02
+_TEXTS = ("cudaGetError", "get_error_", "RT_GetError")
 _files: list[int] = []  # the libraries stay open: dlopen knows them by /proc/self/fd/N
 _binders: list[Any] = []  # and C keeps pointers to these
+_loaded: list[Loaded] = []
 
 
 class NoSharedObject(OSError):
@@ -36,18 +56,22 @@ class NoSharedObject(OSError):
 
 
 class Loaded(NamedTuple):
-    """A library in this process, and where each of its functions is."""
+    """A library in this process, where each of its functions is, its table, and the code of functions that ended."""
 
     library: ctypes.CDLL
     addresses: dict[str, int]
+    table: Any
+    ended: int
 
 
 class _Layout(NamedTuple):
-    """Offsets in a library of so many functions: jumps, what first calls do, the binding, the table and its section."""
+    """Offsets in a library of so many functions: jumps, what first calls do, the binding, what functions do after the
+    end, the table and its section."""
 
     code: int
     first_calls: int
     binding: int
+    ended: int
     code_end: int
     data: int
     table: int
@@ -58,10 +82,11 @@ def _layout(code_at: int, count: int, dynamic_bytes: int) -> _Layout:
     first_calls = code_at + count * _JUMP_BYTES
     first_calls += -first_calls % 16
     binding = first_calls + count * _FIRST_CALL_BYTES
-    code_end = binding + len(_binding(0))
+    ended = -(-(binding + len(_binding(0))) // 16) * 16
+    code_end = ended + len(_AFTER_END)
     data = -(-code_end // _PAGE) * _PAGE
     table = data + dynamic_bytes
-    return _Layout(code_at, first_calls, binding, code_end, data, table, table + 8 * (count + 1))
+    return _Layout(code_at, first_calls, binding, ended, code_end, data, table, table + 8 * (count + 1))
 
 
 def _binding(to_binder: int) -> bytes:
@@ -108,7 +133,8 @@ def image(soname: str, names: Sequence[str]) -> bytes:
     segments += _segment(_DYNAMIC, 6, at.data, len(dynamic)) + _segment(_STACK, 6, 0, 0)
     parts = ((0, _header() + segments), (symbols_at, symbols), (strings_at, strings), (hash_at, hash_table),
              (code_at, _jumps(at, len(names))), (at.first_calls, _first_calls(at, len(names))),
-             (at.binding, _binding(at.table - at.binding)), (at.data, dynamic))  # fmt: skip
+             (at.binding, _binding(at.table - at.binding)), (at.ended, _AFTER_END),
+             (at.data, dynamic))  # fmt: skip
     form = bytearray(at.end)
     for start, part in parts:
         form[start : start + len(part)] = part
@@ -181,7 +207,29 @@ def load(path: str, names: Sequence[str], function_of: Callable[[str], Any]) -> 
     first_calls = first + (at.first_calls - at.code)
     table[0] = ctypes.cast(binder, ctypes.c_void_p).value
     table[1:] = [first_calls + index * _FIRST_CALL_BYTES for index in range(len(names))]
-    return Loaded(library, {name: first + index * _JUMP_BYTES for index, name in enumerate(names)})
+    addresses = {name: first + index * _JUMP_BYTES for index, name in enumerate(names)}
+    _loaded.append(Loaded(library, addresses, table, first + (at.ended - at.code)))
+    return _loaded[-1]
+
+
+def address_of(name: str) -> int | None:
+    """Where a function of the libraries in this process is; None for one that none has."""
+    return next((each.addresses[name] for each in _loaded if name in each.addresses), None)
+
+
+def end() -> None:
+    """Replace all functions by machine code, because Python ends."""
+    for loaded in _loaded:
+        loaded.table[1:] = [loaded.ended + _after_end(name) for name in loaded.addresses]
+    if _loaded and threading.active_count() > 1:  # let the calls of daemon threads return
+        time.sleep(_LAST_CALLS_SECONDS)
+
+
+def _after_end(name: str) -> int:
+    """Where in _AFTER_END the code of a function begins."""
+    if any(part in name for part in _TEXTS):
+        return len(_SUCCEEDS) + len(_FAILS)
+    return 0 if any(part in name for part in _GIVES_BACK) else len(_SUCCEEDS)
 
 
 @ctypes.CFUNCTYPE(ctypes.c_int)

@@ -1,5 +1,7 @@
 """What cuda.bindings find in place of NVIDIA's libraries."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 from dsl.launch.driver import driver, library
@@ -39,3 +41,83 @@ def test_a_process_without_the_device_has_none_and_says_so(program):
     """)
         == "NO_DEVICE NO_DEVICE 13000 NoDevice\n1\n"
     )
+
+
+# Ways in which a program ends: what it prints then, and its exit status.
+ENDS = {
+    "objects": ("event = stream.record(); memory = pool.allocate(64, stream=stream); keep = [event, memory]", "", 0),
+    "a cycle": ("class Owner: stream = stream\none, other = Owner(), Owner(); one.of, other.of = other, one", "", 0),
+    "sys.exit": ("other = Device().create_stream(); sys.exit(3)", "", 3),
+    "os._exit": ("other = Device().create_stream(); os._exit(4)", "", 4),
+    "an exception": ("other = Device().create_stream(); raise SystemExit('sorry')", "sorry\n", 1),
+    "atexit": (
+        "at = good(d.cuMemAlloc(4))\n"
+        "def late():\n"
+        "    out = np.zeros(1, np.int32)\n"
+        "    print(good(d.cuMemsetD32(at, 41, 1)), good(d.cuMemcpyDtoH(out.ctypes.data, at, 4)), out, flush=True)\n"
+        "atexit.register(late)",
+        "[] [] [41]\n",
+        0,
+    ),
+    "a finalizer": (
+        "class Owner: pass\n"
+        "owner = Owner()\n"
+        "weakref.finalize(owner, lambda at: print(d.cuMemFree(at)[0].name, flush=True), good(d.cuMemAlloc(4)))",
+        "CUDA_SUCCESS\n",
+        0,
+    ),
+    "a destructor": (
+        "class Owner:\n"
+        "    at = good(d.cuMemAlloc(4))\n"
+        "    def __del__(self):\n"
+        "        codes = d.cuMemFree(self.at)[0], d.cuCtxSynchronize()[0], r.cudaDeviceSynchronize()[0]\n"
+        "        print(*[int(each) for each in codes], int(d.cuMemAlloc(4)[0]), r.cudaGetErrorName(1)[1], flush=True)\n"
+        "owner = Owner()",
+        "0 0 0 4 b'driver ended'\n",
+        0,
+    ),
+    "a thread": (
+        "threading.Thread(target=lambda: print(code(r.cudaDeviceSynchronize()), flush=True)).start()",
+        "cudaSuccess\n",
+        0,
+    ),
+    "a daemon thread": (
+        "def forever():\n"
+        "    Device().set_current()\n"
+        "    while True:\n"
+        "        pool.allocate(64, stream=stream).close()\n"
+        "        begun.set()\n"
+        "begun = threading.Event()\n"
+        "threading.Thread(target=forever, daemon=True).start(); begun.wait()",
+        "",
+        0,
+    ),
+    "a child": (
+        "child = os.fork()\n"
+        "if child: print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)\n"
+        "else: sys.exit(5)",
+        "5\n",
+        0,
+    ),
+}
+
+
+def test_a_program_ends_as_it_ends_on_a_gpu(tmp_path):
+    """Destructors of cuda.core call the driver after the end of Python. Each way is a child of one program."""
+    path = tmp_path / "program.py"
+    path.write_text(f"""{HEAD}
+import atexit, os, sys, threading, weakref
+from cuda.core import Device, LegacyPinnedMemoryResource
+Device().set_current()
+stream, pool = Device().create_stream(), LegacyPinnedMemoryResource()
+for name, (body, *_) in {ENDS!r}.items():
+    child = os.fork()
+    if not child:
+        exec(body, globals())
+        break
+    print(f"{{name}}: {{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}}", flush=True)
+""")
+    command = [sys.executable, "-m", "dsl", "--device", "emulator", str(path)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    assert done.stdout == "".join(f"{printed}{name}: {status}\n" for name, (_, printed, status) in ENDS.items())
+    assert done.returncode == 0
