@@ -35,6 +35,14 @@ KINDS = {
     "MBARRIER_NOT_VISIBLE": Kind(
         ERROR, "mbarrier_not_visible", "a use of an mbarrier that nothing orders after its `mbarrier.init`"
     ),
+    "MBARRIER_NOT_INITIALIZED": Kind(
+        ERROR,
+        "mbarrier_not_initialized",
+        "a use of an mbarrier before its `mbarrier.init` or after its `mbarrier.inval`",
+    ),
+    "MBARRIER_IN_USE": Kind(
+        ERROR, "mbarrier_in_use", "an `mbarrier.init`, an `mbarrier.inval` or data in memory that an mbarrier still has"
+    ),
     "RACE_SAME_VALUE": Kind(WARNING, "", "two threads write the same value to one place, and nothing orders them"),
     "PortabilityWarning": Kind(WARNING, "", "the program works here; NVIDIA's compiler rejects it"),
     "STOPPED": Kind(NOTE, "", "where the warps of a launch were when Ctrl-C or a time limit stopped it"),

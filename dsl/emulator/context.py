@@ -14,8 +14,8 @@ CLUSTER_BARRIER = 16  # the barrier of the block's cluster; those before it are 
 
 # `status` of a launch: 0 while all is well.
 INTERRUPTED, OUT_OF_BOUNDS, MISALIGNED, TRAP, DEADLOCK, ILLEGAL, CALLBACK, RACE, UNDEFINED, EXITED = range(1, 11)
-ASYNC_REGISTER, NOT_VISIBLE = 11, 12
-FINDINGS = (RACE, UNDEFINED, ASYNC_REGISTER, NOT_VISIBLE)
+ASYNC_REGISTER, NOT_VISIBLE, NOT_INITIALIZED, IN_USE = 11, 12, 13, 14
+FINDINGS = (RACE, UNDEFINED, ASYNC_REGISTER, NOT_VISIBLE, NOT_INITIALIZED, IN_USE)
 KIND_NAMES = {  # keys of dsl/finding_kinds.py
     OUT_OF_BOUNDS: "OUT_OF_BOUNDS",
     MISALIGNED: "MISALIGNED",
@@ -26,12 +26,16 @@ KIND_NAMES = {  # keys of dsl/finding_kinds.py
     UNDEFINED: "UNDEFINED_READ",
     EXITED: "EXITED_BLOCK",
     NOT_VISIBLE: "MBARRIER_NOT_VISIBLE",
+    NOT_INITIALIZED: "MBARRIER_NOT_INITIALIZED",
+    IN_USE: "MBARRIER_IN_USE",
 }
 
 # Why an instruction is illegal: `detail` of the fault record.
 NOT_IN_MASK, BAD_BARRIER, BARRIER_COUNTS, BAD_SOURCE_SIZE, COUNT_NOT_WARPS, BAD_INDEX, BAD_RANK = range(1, 8)
 BAD_MAP, BAD_BULK, BAD_REDUCTION, BAD_START, BAD_INTERLEAVE = 8, 9, 10, 11, 12
 ARRIVED_TWICE, NOT_ARRIVED = 35, 36  # at the barrier of the cluster
+NOT_SHARED, BAD_ARRIVALS = 37, 38  # of an mbarrier: its address, its count
+MOST_ARRIVALS = (1 << 20) - 1  # that an mbarrier counts
 NOT_UNIFORM = 33  # threads of a warpgroup differ in what must be the same for all
 PARTIAL_WARPGROUP = 34  # a warpgroup's instruction that not all its threads can reach; the address is their number
 

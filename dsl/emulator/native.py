@@ -59,11 +59,11 @@ _PARTS = {
     "clusters": ((clusters,), ("blocks",), False),
     "threads": ((schedule,), ("blocks", "meetings"), True),
     "meetings": ((warp_collectives, barriers, thread_start), ("blocks",), False),
-    "mbarriers": ((mbarrier_log,), (), True),
+    "mbarriers": ((mbarrier_log,), ("blocks",), True),
     "queues": ((cp_async_queue,), (), False),
     "bulk": (
         (async_stores, box_copies, bulk_copies, bulk_reductions, im2col, interleave, tensor_map_fields),
-        ("blocks", "clusters"),
+        ("blocks", "clusters", "mbarriers"),
         False,
     ),
     "leaving": ((thread_exit,), (), False),

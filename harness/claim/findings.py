@@ -13,9 +13,12 @@ MEANINGS = {
     "invalid_launch": "a launch that no GPU accepts",
     "race": "two accesses of one place, one of them a write, that nothing orders",
     "undefined_read": "a read of memory that nobody wrote, whose value matters",
+    "mbarrier_not_initialized": "a use of an mbarrier before its init or after its end",
+    "mbarrier_in_use": "an init, an end or data where an mbarrier is in use",
     "divergent_barrier": "threads of a block that wait at different barriers",
 }
-CHECKED = ("race", "undefined_read", "divergent_barrier")  # a GPU goes on without a word
+# A GPU goes on without a word, or hangs.
+CHECKED = ("race", "undefined_read", "mbarrier_not_initialized", "mbarrier_in_use", "divergent_barrier")
 
 SOUGHT = {"race": "race", "undefined": "undefined_read"}  # what a device looks for where it is asked to: the outcome
 CHECKS_HELP = (

@@ -6,7 +6,7 @@ import ctypes
 from collections import defaultdict
 
 from dsl.emulator import context
-from dsl.emulator.diagnosis import cluster_report, frames, report, rings
+from dsl.emulator.diagnosis import cluster_report, frames, mbarrier_life, report, rings
 from dsl.emulator.emit import mbarrier
 from dsl.emulator.emit.cluster import NOBODY
 from dsl.emulator.faults import Fault
@@ -224,6 +224,8 @@ _WGMMA_WORDS = {
 _ILLEGAL = {
     context.ARRIVED_TWICE: cluster_report.arrived_twice,
     context.NOT_ARRIVED: cluster_report.not_arrived,
+    context.NOT_SHARED: mbarrier_life.not_shared,
+    context.BAD_ARRIVALS: mbarrier_life.bad_count,
     context.PARTIAL_WARPGROUP: _partial_warpgroup,
     context.NOT_UNIFORM: _not_uniform,
     context.PARTIAL_WARP: _partial_warp,

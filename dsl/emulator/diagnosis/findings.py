@@ -5,7 +5,7 @@ from __future__ import annotations
 from dsl.emulator import context
 from dsl.emulator.check.access import ASYNC, STRONG, WRITE
 from dsl.emulator.check.register_flight import NO_FENCE, SITE_MASK
-from dsl.emulator.diagnosis import bulk_findings, cluster_report, frames, phases, report, wgmma_findings
+from dsl.emulator.diagnosis import bulk_findings, cluster_report, frames, mbarrier_life, phases, report, wgmma_findings
 from dsl.emulator.faults import Fault, SameValueRace
 from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
 from dsl.emulator.runtime import memory
@@ -19,7 +19,7 @@ _DID = {"reads": "read", "writes": "wrote", "updates": "updated", "copies to": "
 def fault_of(launch) -> Fault:
     """The Fault of a launch that a checker ended."""
     rows = {context.RACE: _race, context.ASYNC_REGISTER: _register, context.NOT_VISIBLE: _not_visible,
-            context.EXITED: _early_exit}  # fmt: skip
+            context.EXITED: _early_exit, context.NOT_INITIALIZED: _life, context.IN_USE: _life}  # fmt: skip
     return rows.get(launch.ctx.status, _undefined)(launch)
 
 
@@ -123,15 +123,20 @@ def _not_visible(launch) -> Fault:
     """An arrival or a wait at an mbarrier, or a copy that signals it, that may not have been made yet."""
     ctx = launch.ctx
     instr, what = launch.code.sites[ctx.site], place_of(launch, ctx.address, 1)
-    does = "signals" if bulk_findings.is_copy(instr) else "waits at" if _waits(instr) else "arrives at"
-    message = f"{does} the mbarrier at {what}, whose mbarrier.init it may not see yet"
+    message = f"{mbarrier_life.verb(instr)} the mbarrier at {what}, whose mbarrier.init it may not see yet"
     foreign = cluster_report.place_of(launch, ctx.address) is not None
     fix = cluster_report.MAKE_VISIBLE if foreign else cluster_report.MAKE_VISIBLE_HERE
     return _of_one(launch, instr, "MBARRIER_NOT_VISIBLE", message, ctx.block, fix)
 
 
-def _waits(instr: Instr) -> bool:
-    return not {"test_wait", "try_wait"}.isdisjoint(instr.mods)
+def _life(launch) -> Fault:
+    """A use of an mbarrier before its life, after it, or of its memory in it."""
+    ctx = launch.ctx
+    instr, what = launch.code.sites[ctx.site], place_of(launch, ctx.address, 1)
+    place = frames.place_of(launch, instr)
+    words = mbarrier_life.in_use if ctx.status == context.IN_USE else mbarrier_life.not_initialized
+    message, fix = words(launch, instr, what, lambda other: _at(place, frames.place_of(launch, other), other))
+    return _of_one(launch, instr, context.KIND_NAMES[ctx.status], message, ctx.block, fix)
 
 
 def _early_exit(launch) -> Fault:

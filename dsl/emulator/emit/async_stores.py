@@ -45,6 +45,7 @@ def reduce(body, instr):
 
 
 def _start(body, instr, kind: int, address, barrier, nbytes: int, low: str, high: str) -> None:
+    body.uses.add("mbarrier")
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
     places = f"i64 {body.address(address)}, i64 {body.address(barrier)}, i32 {nbytes}"
     body.stop_unless(body.op(f"call i32 @emu_async_store(ptr %ctx, {where}, {places}, i64 {low}, i64 {high})"))

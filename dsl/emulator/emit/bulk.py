@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dsl.emulator import context
-from dsl.emulator.emit import cluster, mbarrier
 from dsl.emulator.emit.memory import nothing
 from dsl.emulator.ptx.syntax import Addr, Vec
-from dsl.emulator.runtime import mbarrier_log
 from dsl.emulator.runtime.bulk_copies import BOX_IN, BOX_OUT, BYTES_IN, BYTES_OUT, REDUCTION_SHIFT
 from dsl.emulator.runtime.bulk_reductions import ALLOWED, OPERATIONS, TYPES, code
 from dsl.emulator.runtime.tensor_map import PIXELS
@@ -35,7 +33,6 @@ def copy(body, instr):
 
 def _begins(body, instr, smem, size_bytes: str, inwards: bool, barrier: str, mask: str) -> None:
     if inwards:
-        mbarrier.note(body, instr, mbarrier_log.COPIES, cluster.generic(body, barrier))
         body.overwritten(instr, body.address(smem), size_bytes, barrier, mask)
     else:
         body.copied_out(instr, body.address(smem), size_bytes)
@@ -43,6 +40,7 @@ def _begins(body, instr, smem, size_bytes: str, inwards: bool, barrier: str, mas
 
 def _copy_to_peer(body, instr, reduction: int = 0):
     target, source, size, barrier = instr.operands
+    body.uses.add("mbarrier")
     arguments = f"i64 {body.address(source)}, i64 {body.address(target)}, i32 {body.read(size, 32)}"
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {BYTES_IN | reduction << REDUCTION_SHIFT}"
     body.stop_unless(body.op(f"call i32 @emu_bulk_peer(ptr %ctx, {where}, {arguments}, i64 {body.address(barrier)})"))
@@ -162,6 +160,7 @@ def _inwards(body, instr) -> bool:
 def _signal(body, instr, operands: list) -> tuple[str, str]:
     """The address of the mbarrier, and the mask of the blocks that get the bytes."""
     barrier = body.address(operands[0])
+    body.uses.add("mbarrier")
     if "multicast::cluster" not in instr.mods:
         return barrier, "0"
     return barrier, body.or_(body.and_(body.read(operands[1], 32), context.MULTICAST - 1), context.MULTICAST)

@@ -7,6 +7,7 @@ from dsl.emulator.emit import mbarrier
 from dsl.emulator.emit.body import kinds_of
 from dsl.emulator.emit.memory import checked
 from dsl.emulator.ptx.syntax import Imm, Not, Reg
+from dsl.emulator.runtime import mbarrier_log
 
 
 def copy(body, instr):
@@ -91,10 +92,14 @@ def arrive_on(body, instr):
     Without .noinc the phase waits for one arrival more, which this is.
     """
     body.uses.add("cp.async")
+    word_at = mbarrier.place(body, instr, instr.operands[0])
+    counts = "noinc" in instr.mods
+    what = mbarrier_log.ARRIVES if counts else mbarrier_log.LOOKS
+    mbarrier.note(body, instr, what, body.cast("ptrtoint", word_at, "ptr", "i64"))
     body.do(f"call void @emu_queue_commit(ptr %ctx, i32 {body.threads['linear']})")
     body.do(f"call void @emu_queue_wait(ptr %ctx, i32 {body.threads['linear']}, i32 0)")
-    if "noinc" in instr.mods:
-        mbarrier.update(body, mbarrier.place(body, instr, instr.operands[0]), "1", "0", False)
+    if counts:
+        mbarrier.update(body, word_at, "1", "0", False, how=body.site(instr) << mbarrier.SITE_SHIFT)
 
 
 def _commit(body) -> None:

@@ -16,7 +16,7 @@ from dsl.emulator.ptx.syntax import SINK, Addr, Instr
 from dsl.emulator.runtime import mbarrier_log
 
 _COUNT, _BYTES, _PHASE = 20, 40, 63
-_RELAXED, _SITE = 2, 8  # of what check/cluster_order.py is told
+_RELAXED, SITE_SHIFT = 2, 8  # of what check/cluster_order.py is told
 _COUNT_MASK, _BYTES_MASK = (1 << 20) - 1, (1 << 21) - 1
 
 
@@ -48,15 +48,15 @@ def barrier(body, instr):
     if "test_wait" in mods or "try_wait" in mods:
         return _wait(body, instr)
     if "inval" in mods:
-        return body.do(f"store i64 0, ptr {place(body, instr, instr.operands[0])}, align 8")
+        return _inval(body, instr)
     if "arrive" in mods or "arrive_drop" in mods:
         return _arrive(body, instr)
     if "expect_tx" in mods or "complete_tx" in mods:
         address, amount = instr.operands
-        how = _RELAXED | body.site(instr) << _SITE  # bytes order nothing
+        how = _RELAXED | body.site(instr) << SITE_SHIFT  # bytes order nothing
         word_at, amount = place(body, instr, address), body.read(amount, 32)
-        if "expect_tx" in mods:
-            note(body, instr, mbarrier_log.EXPECTS, body.cast("ptrtoint", word_at, "ptr", "i64"), amount)
+        what = mbarrier_log.EXPECTS if "expect_tx" in mods else mbarrier_log.LOOKS
+        note(body, instr, what, body.cast("ptrtoint", word_at, "ptr", "i64"), amount)
         update(body, word_at, "0", amount, "complete_tx" in mods, how=how)
         return _wake(body)
     raise body.refuse(instr, "expected .init, .inval, .arrive, .expect_tx, .complete_tx, .test_wait or .try_wait")
@@ -70,11 +70,18 @@ def place(body, instr, address) -> str:
 def _init(body, instr) -> None:
     address, count = instr.operands
     word_at = place(body, instr, address)
-    number = body.and_(body.resize(body.read(count, 32), 32, 64), _COUNT_MASK, "i64")
+    given = body.read(count, 32)
+    note(body, instr, mbarrier_log.INITS, body.cast("ptrtoint", word_at, "ptr", "i64"), given)
+    number = body.resize(given, 32, 64)
     word = body.or_(number, body.shl(number, _COUNT, "i64"), "i64")
     body.do(f"store i64 {word}, ptr {word_at}, align 8")
-    note(body, instr, mbarrier_log.INITS, body.cast("ptrtoint", word_at, "ptr", "i64"))
     body.ordered(context.ORDER_MB_INIT, body.cast("ptrtoint", word_at, "ptr", "i64"))
+
+
+def _inval(body, instr) -> None:
+    """The bits stay: nobody may look at them."""
+    word_at = place(body, instr, instr.operands[0])
+    note(body, instr, mbarrier_log.INVALIDATES, body.cast("ptrtoint", word_at, "ptr", "i64"))
 
 
 def _arrive(body, instr) -> None:
@@ -83,7 +90,7 @@ def _arrive(body, instr) -> None:
         raise body.refuse(instr, "an arrival in shared::cluster has no state: its destination is _")
     amount = body.read(rest[0], 32) if rest else "1"
     arrivals, n_bytes = ("1", amount) if "expect_tx" in instr.mods else (amount, "0")
-    how = _RELAXED * ("relaxed" in instr.mods) | body.site(instr) << _SITE
+    how = _RELAXED * ("relaxed" in instr.mods) | body.site(instr) << SITE_SHIFT
     word_at = place(body, instr, address)
     what = mbarrier_log.ARRIVES | mbarrier_log.EXPECTS * ("expect_tx" in instr.mods)
     note(body, instr, what, body.cast("ptrtoint", word_at, "ptr", "i64"), n_bytes)
@@ -94,10 +101,10 @@ def _arrive(body, instr) -> None:
 
 
 def note(body, instr, what: int, address: str, amount: str = "0") -> None:
-    """What an instruction does at the mbarrier at a host address, for the report of a deadlock."""
+    """What an instruction does at the mbarrier at a host address; a fault where it may not."""
     body.uses.add("mbarrier")
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i64 {address}, i32 {amount}"
-    body.do(f"call void @emu_note_{what}(ptr %ctx, {where})")
+    body.stop_unless(body.op(f"call i32 @emu_note_{what}(ptr %ctx, {where})"))
 
 
 def _how(body, ended: str, how: int) -> str:
@@ -159,7 +166,7 @@ def _wait(body, instr) -> None:
     body.store("b", body.cast("trunc", asked, "i64", "i32"), linear)
     passes = body.cast("zext", ended, "i1", "i32")
     note(body, instr, mbarrier_log.WAITS, body.cast("ptrtoint", word_at, "ptr", "i64"), passes)
-    how = _how(body, ended, _RELAXED * ("relaxed" in instr.mods) | body.site(instr) << _SITE)
+    how = _how(body, ended, _RELAXED * ("relaxed" in instr.mods) | body.site(instr) << SITE_SHIFT)
     body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
     body.write(destination, ended, 1)
 

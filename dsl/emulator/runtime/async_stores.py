@@ -7,6 +7,7 @@ They land as copies do: when a thread of the cluster looks at an mbarrier.
 from __future__ import annotations
 
 from dsl.emulator.builder import Builder
+from dsl.emulator.runtime import mbarrier_log
 
 SIGNATURES = {"emu_async_store": "i32 (ptr, i32, i32, i32, i64, i64, i32, i64, i64)"}
 # Kinds of entries, even as those of all that goes into shared memory: a store, and the reductions with their LLVM text.
@@ -42,6 +43,9 @@ def _start() -> str:
         arguments = f"i32 %site, i32 %tid, i64 {address}, i64 {nbytes}, i64 {nbytes}"
         places.append(f.op(f"call i64 @emu_cluster_place(ptr %ctx, {arguments})"))
         f.return_if(f.cmp("eq", places[-1], 0, "i64"), "i32 0")
+    where = f"i32 %tid, i32 %site, i64 {places[1]}, i32 0"
+    noted = f.op(f"call i32 @emu_note_{mbarrier_log.COPIES}(ptr %ctx, {where})")
+    f.return_if(f.cmp("eq", noted, 0), "i32 0")
     arguments = f"i32 %tid, i32 %kind, i32 %size, i64 {places[0]}, i64 %site.wide, i64 {places[1]}"
     f.do("%site.wide = zext i32 %site to i64")
     entry = f.op(f"call ptr @bulk_add(ptr %ctx, {arguments})")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from dsl.emulator import context
 from dsl.emulator.builder import Builder, mates
-from dsl.emulator.runtime import async_stores
+from dsl.emulator.runtime import async_stores, mbarrier_log
 
 # What an entry is: a copy of bytes or of a box, into shared memory or out of it.
 BYTES_IN, BYTES_OUT, BOX_IN, BOX_OUT = range(4)
@@ -229,8 +229,16 @@ def _into(f: Builder, address: str, size: str, alignment: int, is_barrier: bool)
     slot = f.alloca("i64")
     f.put(slot, 0, "i64")
     with f.if_(f.cmp("eq", f.and_("%kind", 1), 0)):
-        f.put(slot, _place(f, address, size, alignment), "i64")
+        place = _place(f, address, size, alignment)
+        note_copy(f, place)
+        f.put(slot, place, "i64")
     return f.get(slot, "i64")
+
+
+def note_copy(f: Builder, barrier: str) -> None:
+    """Thread %tid begins a copy that signals the mbarrier at a host address; a fault where there is none."""
+    where = f"i32 %tid, i32 %site, i64 {barrier}, i32 0"
+    f.return_if(f.cmp("eq", f.op(f"call i32 @emu_note_{mbarrier_log.COPIES}(ptr %ctx, {where})"), 0), "i32 0")
 
 
 def _copy() -> str:
@@ -263,6 +271,7 @@ def _peer() -> str:
     size = _size(f)
     source, target = _place(f, "%smem", size, 16), _place(f, "%other", size, 16)
     barrier = _place(f, "%barrier", "8", 8)
+    note_copy(f, barrier)
     arguments = f"i32 %tid, i32 %kind, i32 %size, i64 {target}, i64 {source}, i64 {barrier}"
     f.op(f"call ptr @bulk_add(ptr %ctx, {arguments})")
     f.do("ret i32 1")

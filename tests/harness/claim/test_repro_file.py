@@ -160,7 +160,8 @@ fix: write seconds, more than 0 and at most 86400""",
         "q.py:7:3: BAD_OUTCOME\n    # outcome = \"crash\"\n      ^^^^^^^ is 'crash'\nfix: write the "
         'outcome of the claim: "outputs" (the default) | "rejected" | "trap" | '
         '"deadlock" | "fault", or a fault by its name, as in "misaligned"; the faults are '
-        "out_of_bounds, misaligned, illegal, invalid_launch, race, undefined_read, divergent_barrier",
+        "out_of_bounds, misaligned, illegal, invalid_launch, race, undefined_read, mbarrier_not_initialized, "
+        "mbarrier_in_use, divergent_barrier",
     ),
     "bad nvidia": (
         ("timeout = 2", 'nvidia = "rejected"'),

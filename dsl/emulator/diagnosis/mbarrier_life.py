@@ -1,0 +1,79 @@
+"""Uses of an mbarrier before its mbarrier.init or after its mbarrier.inval, and of its memory in between, in words."""
+
+from __future__ import annotations
+
+from dsl.emulator import context
+from dsl.emulator.diagnosis import bulk_findings, cluster_report
+from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.runtime import mbarrier_log
+from dsl.emulator.runtime.mbarrier_log import Life
+
+_INITIALIZE = (
+    "let one thread initialize it (mbarrier.init, `cute.arch.mbarrier_init`) and fence "
+    "(`cute.arch.mbarrier_init_fence`); " + cluster_report.MAKE_VISIBLE_HERE
+)
+_SEPARATE = (
+    "give the mbarrier 8 bytes that no data overlaps, or invalidate it (mbarrier.inval) and put a barrier of the block "
+    "before its memory is used for data"
+)
+_VERBS = {"init": "initializes", "inval": "invalidates", "arrive": "arrives at", "arrive_drop": "arrives at",
+          "expect_tx": "expects bytes at", "complete_tx": "completes bytes at", "test_wait": "waits at",
+          "try_wait": "waits at"}  # fmt: skip
+
+
+def verb(instr: Instr) -> str:
+    """What an instruction does at an mbarrier."""
+    if bulk_findings.is_copy(instr):
+        return "signals"
+    return next((words for name, words in _VERBS.items() if name in instr.mods), "arrives at")
+
+
+def not_initialized(launch, instr: Instr, what: str, line_of) -> tuple[str, str]:
+    """The message and the fix of a use of memory where no mbarrier is; `line_of` names the line of an instruction."""
+    message = f"{verb(instr)} the mbarrier at {what}, which "
+    life = Life.of(launch.ctx.detail)
+    if life.site >= 0:
+        ended = line_of(launch.code.sites[life.site])
+        return message + f"mbarrier.inval at {ended} has ended", (
+            f"move the mbarrier.inval at {ended} behind the last use, with a barrier before it; or initialize the "
+            "mbarrier again"
+        )
+    message += "is not initialized"
+    owner = cluster_report.owner_of(launch, launch.ctx.address)
+    if owner is not None and owner[0] is not launch.slot:
+        return message + " (yet)", cluster_report.MAKE_VISIBLE
+    made = [f"smem+0x{offset:x}" for offset in mbarrier_log.entries(launch.ctx)]
+    if made:
+        more = ", ..." if len(made) > 8 else ""
+        message += f"; initialized are those at {', '.join(made[:8])}{more}"
+    return message, _INITIALIZE
+
+
+def in_use(launch, instr: Instr, what: str, line_of) -> tuple[str, str]:
+    """The message and the fix of an mbarrier.init of memory that has an mbarrier, or of data written there."""
+    life = Life.of(launch.ctx.detail)
+    line = line_of(launch.code.sites[life.site])
+    if instr.opcode != "mbarrier":
+        return f"writes {what}, which belongs to the mbarrier that {line} has initialized", _SEPARATE
+    message = f"initializes the mbarrier at {what} again, which "
+    if life.is_own:
+        return f"{message}{line} has initialized", (
+            "initialize it once, or end its first life before (mbarrier.inval by one thread, after a barrier)"
+        )
+    return f"{message}a thread of warp {life.warp} has initialized at {line}", (
+        "let one thread initialize it, once: `if thread_idx == 0:`"
+    )
+
+
+def not_shared(launch, instr: Instr) -> tuple[str, str]:
+    """The message and the fix of an mbarrier that is not in shared memory."""
+    return f"{verb(instr)} an mbarrier at 0x{launch.ctx.address:x}, which is not in shared memory", (
+        "allocate the mbarrier in shared memory (8 bytes, aligned to 8)"
+    )
+
+
+def bad_count(launch, instr: Instr) -> tuple[str, str]:
+    """The message and the fix of an mbarrier.init with a count that no mbarrier has."""
+    return f"count of an mbarrier must be 1 to {context.MOST_ARRIVALS}, got {launch.ctx.access_bytes}", (
+        "give the number of arrivals that end a phase"
+    )
