@@ -8,6 +8,7 @@ from types import NoneType
 from typing import Any, NoReturn
 
 from dsl.core import trace
+from dsl.core.control_flow.runtime_text import RuntimeText, Value
 from dsl.core.control_flow.trace_output import Formatted
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn, warn_not_portable
 from dsl.core.ir import constant_text, mlir
@@ -21,9 +22,11 @@ from dsl.layout import ComposedLayout, Layout, ScaledBasis, Swizzle
 
 MOST_VALUES = 32  # of one vprintf. CUDA C++ Programming Guide: Formatted Output, Limitations
 _CONVERSION = r"[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?(?:hh|h|ll|l|j|z|t|L)?[diouxXeEfFgGaAcsp]"
-_C_PLACES = re.compile(f"%%|%{_CONVERSION}")
+_INSERTED = "\0"  # where a RuntimeText has a value
+_C_PLACES = re.compile(f"{_INSERTED}|%%|%(?={_INSERTED})|%{_CONVERSION}")
 _PLACES = re.compile(
-    rf"%%|%{_CONVERSION}|\{{\}}|(?P<field>\{{\w*(?:![rsa])?(?::[^{{}}]*)?\}})|(?P<stray>%.)", re.DOTALL
+    rf"{_INSERTED}|%%|%(?={_INSERTED})|%{_CONVERSION}|\{{\}}|(?P<field>\{{\w*(?:![rsa])?(?::[^{{}}]*)?\}})|(?P<stray>%.)",
+    re.DOTALL,
 )
 
 
@@ -48,6 +51,9 @@ def printf(*args, end: str | None = "\n", braces: bool = True) -> None:
         form, values = args[0], list(args[1:])
     else:
         form, values = ", ".join("{}" for _ in args), list(args)
+    parts = form.parts if isinstance(form, RuntimeText) else (form,)
+    inserted = [part for part in parts if isinstance(part, Value)]
+    form = "".join(part if isinstance(part, str) else _INSERTED for part in parts)
     pattern = _PLACES if braces else _C_PLACES
     wanted = sum(_values_of(place) for place in pattern.finditer(form))
     if wanted != len(values):
@@ -55,8 +61,8 @@ def printf(*args, end: str | None = "\n", braces: bool = True) -> None:
             f"the format has {wanted} place{'s' * (wanted != 1)} for {len(values)} value{'s' * (len(values) != 1)}",
             fix=_one_for_each(form, braces),
         )
-    remaining = iter(values)
-    text = pattern.sub(lambda match: _place(match.group(), remaining, leaves), form)
+    remaining, inserted = iter(values), iter(inserted)
+    text = pattern.sub(lambda match: _place(match.group(), remaining, inserted, leaves), form)
     emit(text + "%" * _ends_in_percent(text) + tail, leaves)
 
 
@@ -70,7 +76,7 @@ def _values_of(place: re.Match) -> int:
         )
     if kind == "stray":
         raise DSLUserCodeTypeError(f"printf has no conversion `{text}`", fix="%% prints a percent sign")
-    return 0 if text == "%%" else 1 + text.count("*")
+    return 0 if text in ("%", "%%", _INSERTED) else 1 + text.count("*")
 
 
 def _one_for_each(form: str, braces: bool) -> str:
@@ -112,7 +118,19 @@ def _formatted(form: Formatted, more: tuple, leaves: list) -> str:
     return "".join(pieces)
 
 
-def _spell_formatted(value: Any, conversion: str, spec: str, is_known: bool, leaves: list) -> str:
+def _spell_inserted(part: str | Value, leaves: list) -> str:
+    """The C conversion of a part of a RuntimeText: a tensor and an object read as Python shows them."""
+    if isinstance(part, str):
+        return part.replace("%", "%%")
+    if not isinstance(part.value, _PRINTED_IN_TEXT):
+        return part.text.replace("%", "%%")
+    return _spell_formatted(part.value, part.conversion, part.spec, part.is_known, part.text, leaves)
+
+
+_PRINTED_IN_TEXT = (Numeric, Pointer, Layout, ComposedLayout, ScaledBasis, tuple, list)
+
+
+def _spell_formatted(value: Any, conversion: str, spec: str, is_known: bool, name: str, leaves: list) -> str:
     """The C conversion of a value in an f-string: Python's text where it is known while compiling."""
     numbers: list = []
     try:
@@ -144,10 +162,12 @@ def _spell_formatted(value: Any, conversion: str, spec: str, is_known: bool, lea
     return "%" + spec
 
 
-def _place(place: str, values: Iterator, leaves: list) -> str:
+def _place(place: str, values: Iterator, inserted: Iterator[Value], leaves: list) -> str:
     """What stands in the C format for one place of the author's."""
-    if place == "%%":
-        return place
+    if place == _INSERTED:
+        return _spell_inserted(next(inserted), leaves)
+    if place in ("%", "%%"):
+        return "%%"
     if place == "{}":
         return spell(next(values), leaves)
     for _ in range(place.count("*")):
@@ -205,6 +225,8 @@ def spell(value: Any, leaves: list) -> str:
         return " o ".join(spell(part, leaves) for part in (value.inner, value.offset, value.outer))
     if isinstance(value, ScaledBasis):
         return spell(value.value, leaves) + "".join(f"@{mode}" for mode in reversed(value.mode))
+    if isinstance(value, RuntimeText):
+        return "".join(_spell_inserted(part, leaves) for part in value.parts)
     if isinstance(value, (Swizzle, str)):
         return str(value).replace("%", "%%")
     if type(value) is int:

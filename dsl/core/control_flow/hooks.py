@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dsl.core.control_flow import assertions, dynamic_index, expressions, statements, trace_output
+from dsl.core.control_flow import assertions, dynamic_index, expressions, runtime_text, statements, trace_output
 from dsl.core.syntax import closures
 
-_MODULES = (closures, statements, expressions, assertions, dynamic_index, trace_output)
+_MODULES = (closures, statements, expressions, assertions, dynamic_index, trace_output, runtime_text)
 
 
 class Hooks:

@@ -69,10 +69,10 @@ def described(a: Any, b: Any) -> tuple[str, str]:
     """Two values that differ, in the author's words."""
     if isinstance(a, mlir.Value) and isinstance(b, mlir.Value):
         return Phrase("a value of {type}", type=str(a.type)), Phrase("one of {type}", type=str(b.type))
+    if isinstance(a, str) and isinstance(b, str):
+        return repr(a), repr(b)
     first, second = type_name(a), type_name(b)
     if first == second:
-        if isinstance(a, str):
-            return repr(a), repr(b)
         if (without := _without(a, b)) or _without(b, a):
             names = ", ".join(f"`{name}`" for name in without or _without(b, a))
             words = (
@@ -95,7 +95,7 @@ def _without(a: Any, b: Any) -> list[str]:
 
 def diagnostic(a: Any, b: Any) -> str:
     """The id of the error where `a` and `b` meet: a type that differs, or what no dynamic statement can change."""
-    if type(a) is type(b) and (isinstance(a, str) or is_plain(a)):
+    if (isinstance(a, str) and isinstance(b, str)) or (type(a) is type(b) and is_plain(a)):
         return "TYPE_DYNAMIC_EXPR_UNSUPPORTED"
     return "CONTAINER_STRUCTURE_CHANGED" if any(_is_structure(x) for x in (a, b)) else "TYPE_UNSTABLE_JOIN"
 

@@ -43,20 +43,8 @@ class Formatted:
     """An f-string that is formatted when the program runs: its texts, and (value, conversion, format, whether the
     format was written as it is) for each of its values."""
 
-    def __init__(self, *parts: str | tuple[Any, str, str, bool]):
+    def __init__(self, *parts: str | tuple[Any, str, str, bool, str]):
         self.parts = parts
-
-
-def str_(names: tuple, *values, **options) -> str:
-    return str(*_all_shown(names, values), **options)
-
-
-def repr_(names: tuple, *values) -> str:
-    return repr(*_all_shown(names, values))
-
-
-def format_(names: tuple, *values) -> str:
-    return format(*_all_shown(names, values))
 
 
 def print_(

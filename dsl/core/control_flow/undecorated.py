@@ -14,6 +14,7 @@ import types
 from collections.abc import Callable
 
 from dsl import span
+from dsl.core.control_flow.runtime_text import text_method
 from dsl.core.control_flow.undecorated_statements import ByValue
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.syntax import rewrite
@@ -39,7 +40,8 @@ class Helpers:
         if kind is types.FunctionType:
             return self._function(function)
         if kind in _PLAIN:
-            return function
+            is_text = kind is types.BuiltinFunctionType and function.__name__ in ("join", "format")
+            return text_method(function) if is_text else function
         if kind is types.MethodType:
             inner = function.__func__
             rewritten = self._function(inner) if type(inner) is types.FunctionType else inner

@@ -219,29 +219,42 @@ class Expressions(ast.NodeTransformer):
         return rewritten
 
     def _format_later(self, node: ast.Call, text: ast.JoinedStr) -> ast.Call:
-        """`printf(f"a {x:d}")` as `printf(__dsl__.Formatted("a ", (x, "", "d", True)))`: control_flow.trace_output."""
-        parts = []
-        for part in text.values:
-            if isinstance(part, ast.FormattedValue):
-                spec = part.format_spec
-                is_constant = not isinstance(spec, ast.JoinedStr) or all(
-                    isinstance(piece, ast.Constant) for piece in spec.values
-                )
-                part = ast.Tuple(
-                    [
-                        self.visit(part.value),
-                        ast.Constant(chr(part.conversion) if part.conversion > 0 else ""),
-                        self.visit(spec or ast.JoinedStr([])),
-                        ast.Constant(is_constant),
-                    ],
-                    ast.Load(),
-                )
-            parts.append(part)
-        formatted = self._hook("Formatted", text, *parts)
+        """`printf(f"a {x:d}")` as `printf(__dsl__.Formatted("a ", (x, "", "d", True, "x")))`."""
         node.args[1:] = [self.visit(argument) for argument in node.args[1:]]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
-        node.args[0] = formatted
+        node.args[0] = self._hook("Formatted", text, *self._string_parts(text))
         return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        """An f-string as `__dsl__.joined_string("a ", (x, "", "d", True, "x"))`."""
+        if not self.grammar.formats or all(isinstance(part, ast.Constant) for part in node.values):
+            return self.generic_visit(node)
+        return self._hook("joined_string", node, *self._string_parts(node))
+
+    def _string_parts(self, node: ast.JoinedStr) -> list[ast.expr]:
+        """The texts and values of an f-string: control_flow.runtime_text."""
+        parts: list[ast.expr] = []
+        for part in node.values:
+            if not isinstance(part, ast.FormattedValue):
+                parts.append(part)
+                continue
+            spec = part.format_spec
+            is_constant = not isinstance(spec, ast.JoinedStr) or all(isinstance(p, ast.Constant) for p in spec.values)
+            words = [
+                ast.Constant(chr(part.conversion) if part.conversion > 0 else ""),
+                self.generic_visit(spec) if isinstance(spec, ast.JoinedStr) else ast.Constant(""),
+                ast.Constant(is_constant),
+                ast.Constant(self._text(part.value)),
+            ]
+            parts.append(put_at(ast.Tuple([self.visit(part.value), *words], ast.Load()), part))
+        return parts
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        text, rewritten = node.left, self.generic_visit(node)
+        is_text = isinstance(text, ast.JoinedStr) or (isinstance(text, ast.Constant) and isinstance(text.value, str))
+        if not is_text or not isinstance(node.op, ast.Mod) or not self.grammar.formats:
+            return rewritten
+        return self._hook("percent", node, rewritten.left, rewritten.right)
 
     def visit_FormattedValue(self, node: ast.FormattedValue):
         name = self._text(node.value)
