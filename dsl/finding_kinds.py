@@ -43,7 +43,11 @@ KINDS = {
     "MBARRIER_IN_USE": Kind(
         ERROR, "mbarrier_in_use", "an `mbarrier.init`, an `mbarrier.inval` or data in memory that an mbarrier still has"
     ),
+    "BARRIER_COLLISION": Kind(
+        ERROR, "barrier_collision", "a named barrier that other warps could have made complete than those that did"
+    ),
     "RACE_SAME_VALUE": Kind(WARNING, "", "two threads write the same value to one place, and nothing orders them"),
+    "BARRIER_NOT_AWAITED": Kind(WARNING, "", "an arrival at a named barrier for which the kernel has no `bar.sync`"),
     "PortabilityWarning": Kind(WARNING, "", "the program works here; NVIDIA's compiler rejects it"),
     "STOPPED": Kind(NOTE, "", "where the warps of a launch were when Ctrl-C or a time limit stopped it"),
 }

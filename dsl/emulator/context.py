@@ -14,8 +14,8 @@ CLUSTER_BARRIER = 16  # the barrier of the block's cluster; those before it are 
 
 # `status` of a launch: 0 while all is well.
 INTERRUPTED, OUT_OF_BOUNDS, MISALIGNED, TRAP, DEADLOCK, ILLEGAL, CALLBACK, RACE, UNDEFINED, EXITED = range(1, 11)
-ASYNC_REGISTER, NOT_VISIBLE, NOT_INITIALIZED, IN_USE = 11, 12, 13, 14
-FINDINGS = (RACE, UNDEFINED, ASYNC_REGISTER, NOT_VISIBLE, NOT_INITIALIZED, IN_USE)
+ASYNC_REGISTER, NOT_VISIBLE, NOT_INITIALIZED, IN_USE, COLLISION = range(11, 16)
+FINDINGS = (RACE, UNDEFINED, ASYNC_REGISTER, NOT_VISIBLE, NOT_INITIALIZED, IN_USE, COLLISION)
 KIND_NAMES = {  # keys of dsl/finding_kinds.py
     OUT_OF_BOUNDS: "OUT_OF_BOUNDS",
     MISALIGNED: "MISALIGNED",
@@ -28,6 +28,7 @@ KIND_NAMES = {  # keys of dsl/finding_kinds.py
     NOT_VISIBLE: "MBARRIER_NOT_VISIBLE",
     NOT_INITIALIZED: "MBARRIER_NOT_INITIALIZED",
     IN_USE: "MBARRIER_IN_USE",
+    COLLISION: "BARRIER_COLLISION",
 }
 
 # Why an instruction is illegal: `detail` of the fault record.
@@ -66,7 +67,8 @@ THREADS_ORDERED, BLOCKS_ORDERED = 1, 2
     ORDER_ACCESS, ORDER_WGMMA, ORDER_WGMMA_WAIT, ORDER_WGMMA_DONE, ORDER_PROXY, ORDER_GENERIC,
     ORDER_CLUSTER_ARRIVE, ORDER_CLUSTER_DONE, ORDER_CLUSTER_WAIT, ORDER_INIT_FENCE, ORDER_VISIT, ORDER_EXIT,
     ORDER_MB_LANDED, ORDER_MAP_CHANGED, ORDER_MAP_FENCED, ORDER_MAP_USED, ORDER_COPY, ORDER_WGMMA_ACROSS,
-) = range(26)  # fmt: skip
+    ORDER_GENERATION,
+) = range(27)  # fmt: skip
 ASKED = 2  # of `stop`: signals are to be heard, and the block may then go on (1: it is to stop)
 
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
@@ -176,6 +178,7 @@ class Context(ctypes.Structure):
         ("chunks", _u64),  # of cells with many entries
         ("begin_checks", _u64),  # native functions, and one of Python
         ("order_barrier", _u64),
+        ("partial_barriers", _u32),  # by number: whether some threads alone met there last; see check/generations.py
         ("landed", _u64),
         ("order_call", _u64),
         ("matrix_read", _u64),  # a native function; what follows is of wgmma, see check/wgmma_reads.py
@@ -197,6 +200,16 @@ class Context(ctypes.Structure):
         ("note_address", _u64),
         ("note_block", _u64),
         ("note_other_block", _u64),
+        ("lone_site", _u32),  # of an arrival at a named barrier where no thread can wait, as `note_site`
+        ("lone_thread", _u32),
+        ("lone_block", _u64),
+        ("lone_number", _u32),
+        ("step_site", _u32),  # of two volatile accesses by lanes of a warp that nothing orders, as `note_site`
+        ("step_other_site", _u32),
+        ("step_thread", _u32),
+        ("step_other_thread", _u32),
+        ("step_address", _u64),
+        ("step_block", _u64),
         ("undefined_site", _u32),  # where an undefined value was first passed on
         ("undefined_thread", _u32),
         ("undefined_mark", _u64),  # 0: nowhere

@@ -15,10 +15,13 @@ MEANINGS = {
     "undefined_read": "a read of memory that nobody wrote, whose value matters",
     "mbarrier_not_initialized": "a use of an mbarrier before its init or after its end",
     "mbarrier_in_use": "an init, an end or data where an mbarrier is in use",
+    "barrier_collision": "a named barrier that other warps could have made complete than those that did",
     "divergent_barrier": "threads of a block that wait at different barriers",
 }
 # A GPU goes on without a word, or hangs.
-CHECKED = ("race", "undefined_read", "mbarrier_not_initialized", "mbarrier_in_use", "divergent_barrier")
+CHECKED = (
+    "race", "undefined_read", "mbarrier_not_initialized", "mbarrier_in_use", "barrier_collision", "divergent_barrier",
+)  # fmt: skip
 
 SOUGHT = {"race": "race", "undefined": "undefined_read"}  # what a device looks for where it is asked to: the outcome
 CHECKS_HELP = (

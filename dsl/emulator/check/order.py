@@ -27,6 +27,7 @@ import numpy as np
 from dsl.emulator import context
 from dsl.emulator.check.bulk_flight import OF_MAP, Flight
 from dsl.emulator.check.cluster_order import ClusterOrder, Mbarrier, joined, later
+from dsl.emulator.check.generations import Generations
 from dsl.emulator.check.wgmma_reads import GENERIC_STORES, WgmmaReads
 
 SIGNATURE = ctypes.CFUNCTYPE(
@@ -84,7 +85,7 @@ class Slot:
         ] = {}  # by thread: (label, all it knows of other blocks from there)
         self.folded = 0  # the epoch before which all facts are in `common`
         self.learnt: tuple[dict, dict] = {}, {}  # what was learnt last, and what of it is about other blocks
-        self.arrived: dict[int, np.ndarray] = {}
+        self.generations = Generations(self)
         self.common: dict = {}  # what all threads know of other blocks
         self.seen_abroad: dict[int, SeenAbroad] = {}  # by thread, until it learns more
         self.visitors: dict[tuple[int, int], tuple] = {}  # (block, thread) -> its last access to this shared memory
@@ -201,6 +202,7 @@ class Order:
         clusters = self.clusters = ClusterOrder(self.slot_of, LANDED(functions["emu_race_landed"]))
         self._rows = {
             context.ORDER_ACROSS: self._across, context.ORDER_BARRIER: self._barrier,
+            context.ORDER_GENERATION: self._generation,
             context.ORDER_ARRIVE: self._arrive, context.ORDER_WARP: self._warp,
             context.ORDER_MB_INIT: clusters.init, context.ORDER_MB_ARRIVE: clusters.arrive_at,
             context.ORDER_MB_WAIT: clusters.wait_at, context.ORDER_FENCE: self._fence,
@@ -209,7 +211,7 @@ class Order:
             context.ORDER_MAP_USED: self._map_used,
             context.ORDER_CLUSTER_ARRIVE: clusters.arrive, context.ORDER_CLUSTER_DONE: clusters.complete,
             context.ORDER_CLUSTER_WAIT: clusters.wait, context.ORDER_INIT_FENCE: clusters.fence_init,
-            context.ORDER_VISIT: clusters.access, context.ORDER_EXIT: clusters.exit, context.ORDER_COPY: clusters.copy,
+            context.ORDER_VISIT: clusters.access, context.ORDER_EXIT: self._exit, context.ORDER_COPY: clusters.copy,
             context.ORDER_WGMMA: lambda slot, thread, group, site: slot.wgmma.begins(thread, group, site),
             context.ORDER_WGMMA_WAIT: lambda slot, thread, complete, _: slot.wgmma.waits(thread, complete),
             context.ORDER_WGMMA_DONE: self._wgmma_done,
@@ -239,23 +241,31 @@ class Order:
 
     # ** threads of a block
 
-    def _barrier(self, slot: Slot, number: int, *_: int) -> None:
+    def _barrier(self, slot: Slot, _: int, number: int, __: int) -> None:
         """A barrier that some threads wait at is complete."""
         masks, base = slot.ctx.at_barrier, number * context.MAX_WARPS
         came = {w: masks[base + w] for w in range(slot.ctx.warps) if masks[base + w]}
         waiters = [32 * w + lane for w, mask in came.items() for lane in range(32) if mask >> lane & 1]
-        more = slot.arrived.pop(number, np.zeros(slot.threads, np.uint32))
+        more = slot.generations.complete(number)
+        more = np.zeros(slot.threads, np.uint32) if more is None else more
         left = [32 * w + lane for w in came for lane in range(32) if slot.ctx.exited[w] >> lane & 1]
         more[left] = np.maximum(slot.labels[left], slot.ctx.epoch)
         self._meet(slot, waiters, more)
 
-    def _arrive(self, slot: Slot, thread: int, number: int, _: int) -> None:
-        seen, before = slot.seen(thread), slot.arrived.get(number)
-        slot.arrived[number] = seen if before is None else np.maximum(before, seen)
+    def _generation(self, slot: Slot, _: int, number: int, __: int) -> None:
+        """A barrier that all threads wait at is complete, which may not be so in another order."""
+        slot.generations.complete(number)
+
+    def _arrive(self, slot: Slot, thread: int, number: int, site: int) -> None:
+        slot.generations.arrive(thread, number, site)
         slot.step(thread)
 
     def _warp(self, slot: Slot, warp: int, mask: int, _: int) -> None:
         self._meet(slot, [32 * warp + lane for lane in range(32) if mask >> lane & 1])
+
+    def _exit(self, slot: Slot, *_: int) -> None:
+        slot.generations.note_unawaited(self.sites)
+        self.clusters.exit(slot)
 
     @staticmethod
     def _meet(slot: Slot, threads: list[int], more: np.ndarray | None = None) -> None:

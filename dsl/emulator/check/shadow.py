@@ -71,6 +71,7 @@ def _begin() -> str:
     threads = f.cast("zext", f.load("threads"), "i32", "i64")
     f.store("now", "1")
     f.store("epoch", "1")
+    f.store("partial_barriers", "0")
     row = f.mul(threads, 4, "i64")
     sizes = {
         "labels": row, "known": f.mul(row, threads, "i64"), "smem_valid": f.load("smem_bytes"),

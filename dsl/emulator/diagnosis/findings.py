@@ -5,7 +5,16 @@ from __future__ import annotations
 from dsl.emulator import context
 from dsl.emulator.check.access import ASYNC, STRONG, WRITE
 from dsl.emulator.check.register_flight import NO_FENCE, SITE_MASK
-from dsl.emulator.diagnosis import bulk_findings, cluster_report, frames, mbarrier_life, phases, report, wgmma_findings
+from dsl.emulator.diagnosis import (
+    barrier_findings,
+    bulk_findings,
+    cluster_report,
+    frames,
+    mbarrier_life,
+    phases,
+    report,
+    wgmma_findings,
+)
 from dsl.emulator.faults import Fault, SameValueRace
 from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
 from dsl.emulator.runtime import memory
@@ -19,7 +28,8 @@ _DID = {"reads": "read", "writes": "wrote", "updates": "updated", "copies to": "
 def fault_of(launch) -> Fault:
     """The Fault of a launch that a checker ended."""
     rows = {context.RACE: _race, context.ASYNC_REGISTER: _register, context.NOT_VISIBLE: _not_visible,
-            context.EXITED: _early_exit, context.NOT_INITIALIZED: _life, context.IN_USE: _life}  # fmt: skip
+            context.EXITED: _early_exit, context.NOT_INITIALIZED: _life, context.IN_USE: _life,
+            context.COLLISION: barrier_findings.collision}  # fmt: skip
     return rows.get(launch.ctx.status, _undefined)(launch)
 
 
@@ -164,8 +174,12 @@ def _of_one(launch, instr: Instr, head: str, message: str, block: int, fix: str)
     return report.error(launch, head, instr, message, lines, fix, index, thread)
 
 
-def warn_of_note(launch) -> None:
-    """Warn, at the author's line, of the writes of one value that `launch.slot` has noted."""
+def warn_of(launch, what: str) -> None:
+    """Warn, at the author's line, of what a field of `launch.slot` has noted."""
+    {"note": _warn_of_one_value, "lone": barrier_findings.warn_of_lone_arrival}[what](launch)
+
+
+def _warn_of_one_value(launch) -> None:
     ctx = launch.ctx
     instr = launch.code.sites[ctx.note_site - 1]
     one, other = (

@@ -100,9 +100,12 @@ class Checks:
             ctx.block_index[:] = ctx.block % x, ctx.block // x % y, ctx.block // (x * y)
         return marked
 
-    def noted(self):
-        """The slot whose block, the lowest one, wrote what another thread wrote too; None."""
-        return min((s for s in self.slots if s.ctx.note_site), key=lambda s: s.ctx.note_block, default=None)
+    def warnings(self):
+        """What was seen that ends no launch: a field of the slot, and the slot with the lowest block that has it."""
+        for what in ("note", "lone", "step"):
+            marked = [each for each in self.slots if getattr(each.ctx, f"{what}_site")]
+            if marked:
+                yield what, min(marked, key=lambda each: getattr(each.ctx, f"{what}_block"))
 
     def close(self) -> None:
         """Give all of it back; no native code of the launch runs any more."""

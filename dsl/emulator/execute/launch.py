@@ -262,9 +262,10 @@ class _Launch:
         if self.checks is not None and (slot := self.checks.passed_on()) is not None:
             self.slot = slot
             raise self._fault()
-        if self.checks is not None and (slot := self.checks.noted()) is not None:
-            self.slot = slot
-            self._warn_of_note()
+        if self.checks is not None:
+            for what, slot in self.checks.warnings():
+                self.slot = slot
+                self._warn(what)
 
     # What few launches need is imported by those: texts of reports, and checks.
 
@@ -289,10 +290,10 @@ class _Launch:
         )
         return findings.fault_of(self) if is_finding else fault_report.fault_of(self)
 
-    def _warn_of_note(self) -> None:
+    def _warn(self, what: str) -> None:
         from dsl.emulator.diagnosis import findings
 
-        findings.warn_of_note(self)
+        findings.warn_of(self, what)
 
     def add_slot(self) -> slots.Slot:
         """A slot for blocks, or the first of those for clusters."""

@@ -25,13 +25,14 @@ def _barrier_cell(f: Builder, warp: str, barrier: str = "%id") -> str:
     return f.add(f.mul(barrier, context.MAX_WARPS), warp)
 
 
-def tell_order(f: Builder, what: int, thread: str, number: str, slot: str = "%ctx") -> None:
-    """Of a launch whose races are looked for: tell check/order.py."""
+def tell_order(f: Builder, what: int, thread: str, number: str, slot: str = "%ctx", more: str = "0") -> None:
+    """Of a launch whose races are looked for: tell check/order.py. `more` is an i32 too."""
     order = f.load("order_call", of=slot)
     with f.if_(f.cmp("ne", order, 0, "i64")):
         function = f.cast("inttoptr", order, "i64", "ptr")
         address, wide = f.cast("ptrtoint", slot, "ptr", "i64"), f.cast("zext", number, "i32", "i64")
-        f.op(f"call i32 {function}(i64 {address}, i32 {what}, i32 {thread}, i64 {wide}, i64 0)")
+        rest = f.cast("zext", more, "i32", "i64")
+        f.op(f"call i32 {function}(i64 {address}, i32 {what}, i32 {thread}, i64 {wide}, i64 {rest})")
 
 
 def _register_arrival(f: Builder) -> tuple[str, str]:
@@ -72,7 +73,7 @@ def wait_barrier() -> str:
 def _arrive() -> str:
     f = Builder()
     _register_arrival(f)
-    tell_order(f, context.ORDER_ARRIVE, "%tid", "%id")
+    tell_order(f, context.ORDER_ARRIVE, "%tid", "%id", more="%site")
     f.do("ret i32 1")
     return f.function("define i32 @emu_arrive(ptr %ctx, i32 %tid, i32 %id, i32 %count, i32 %site)")
 
@@ -108,7 +109,8 @@ def _wait_cluster() -> str:
 
 
 def _barrier_complete() -> str:
-    """Whether barrier `id` has all it waits for: every running thread, or `count` threads counted in warps."""
+    """Whether barrier `id` has all it waits for: every running thread, or `count` threads of warps whose threads have
+    all come."""
     f = Builder()
     total, missing = f.alloca("i32", 4), f.alloca("i32", 4)
     f.put(total, f.load("arrived_extra", "%id"))
@@ -117,8 +119,7 @@ def _barrier_complete() -> str:
         arrived = f.load("arrived", _barrier_cell(f, warp))
         here = f.or_(arrived, f.or_(f.load("exited", warp), f.not_(f.load("live", warp))))
         f.put(missing, f.or_(f.get(missing), f.not_(here)))
-        lanes = f.op(f"call i32 @llvm.ctpop.i32(i32 {here})")
-        f.put(total, f.add(f.get(total), f.select(f.cmp("eq", arrived, 0), 0, lanes)))
+        f.put(total, f.add(f.get(total), f.select(_is_here(f, warp, arrived), 32, 0)))
     count = f.load("barrier_count", "%id")
     everybody = f.cmp("eq", f.get(missing), 0)
     enough = f.cmp("uge", f.get(total), count)
@@ -126,22 +127,42 @@ def _barrier_complete() -> str:
     return f.function("define internal i1 @barrier_complete(ptr %ctx, i32 %id)")
 
 
+def _is_here(f: Builder, warp: str, arrived: str) -> str:
+    """Whether a warp has come to a barrier: some lane has, and every other has too or has exited."""
+    here = f.or_(arrived, f.or_(f.load("exited", warp), f.not_(f.load("live", warp))))
+    return f.and_(f.cmp("ne", arrived, 0), f.cmp("eq", here, -1), "i1")
+
+
 def _release_barrier() -> str:
-    """Who waits is ready again, and has what the barrier reduced: each runs before the barrier can be complete anew."""
+    """Who waits is ready again, and has what the barrier reduced: each runs before the barrier can be complete again.
+    Of more warps than it counts the first go on; the others have come to its next generation."""
     f = Builder()
     voting = f.and_(f.lshr(f.load("barriers_voting"), "%id"), 1)
     with f.if_(f.cmp("ne", voting, 0)):
         f.do("call void @tell_votes(ptr %ctx, i32 %id)")
+    count = f.load("barrier_count", "%id")
+    counts = f.cmp("ne", count, 0)
+    came, later = f.alloca("i32", 4), f.alloca("i32", 4)
+    f.put(came, f.load("arrived_extra", "%id"))
+    f.put(later, 0)
     with f.for_range(f.load("warps")) as warp:
         cell = _barrier_cell(f, warp)
-        waiters = f.load("at_barrier", cell)
-        clear_bits(f, "in_barrier", warp, waiters)
-        set_bits(f, "ready", warp, waiters)
-        f.store("at_barrier", "0", cell)
-        f.store("arrived", "0", cell)
+        arrived = f.load("arrived", cell)
+        full = f.cmp("uge", f.get(came), count)
+        stays = f.or_(full, f.xor(_is_here(f, warp, arrived), "true", "i1"), "i1")
+        stays = f.and_(counts, f.and_(stays, f.cmp("ne", arrived, 0), "i1"), "i1")
+        with f.if_(stays):
+            f.put(later, 1)
+        with f.if_(f.xor(stays, "true", "i1")):
+            waiters = f.load("at_barrier", cell)
+            clear_bits(f, "in_barrier", warp, waiters)
+            set_bits(f, "ready", warp, waiters)
+            f.store("at_barrier", "0", cell)
+            f.store("arrived", "0", cell)
+            f.put(came, f.add(f.get(came), f.select(f.cmp("eq", arrived, 0), 0, 32)))
     f.store("arrived_extra", "0", "%id")
-    bit = f.not_(f.shl(1, "%id"))
-    f.store("barriers_used", f.and_(f.load("barriers_used"), bit))
+    bit = f.select(f.cmp("eq", f.get(later), 0), f.shl(1, "%id"), 0)
+    f.store("barriers_used", f.and_(f.load("barriers_used"), f.not_(bit)))
     f.do("ret void")
     return f.function("define internal void @release_barrier(ptr %ctx, i32 %id)")
 
@@ -190,13 +211,15 @@ def _resolve_barriers() -> str:
     used = f.load("barriers_used")
     with f.if_(f.cmp("ne", f.lshr(used, context.CLUSTER_BARRIER), 0)):
         f.put(moved, f.op("call i32 @resolve_cluster(ptr %ctx)"))
-    with f.for_bits(f.and_(used, (1 << context.CLUSTER_BARRIER) - 1)) as barrier:
-        with f.if_(f.op(f"call i1 @barrier_complete(ptr %ctx, i32 {barrier})")):
-            order = f.load("order_barrier")
-            with f.if_(f.cmp("ne", order, 0, "i64")):
-                function = f.cast("inttoptr", order, "i64", "ptr")
-                f.do(f"call void {function}(ptr %ctx, i32 {barrier})")
-            f.do(f"call void @release_barrier(ptr %ctx, i32 {barrier})")
-            f.put(moved, 1)
+    with f.for_bits(f.and_(used, (1 << context.CLUSTER_BARRIER) - 1)) as barrier, f.loop() as done:
+        f.break_if(f.cmp("eq", f.and_(f.lshr(f.load("barriers_used"), barrier), 1), 0), done)
+        complete = f.op(f"call i1 @barrier_complete(ptr %ctx, i32 {barrier})")
+        f.break_if(f.xor(complete, "true", "i1"), done)
+        order = f.load("order_barrier")
+        with f.if_(f.cmp("ne", order, 0, "i64")):
+            function = f.cast("inttoptr", order, "i64", "ptr")
+            f.do(f"call void {function}(ptr %ctx, i32 {barrier})")
+        f.do(f"call void @release_barrier(ptr %ctx, i32 {barrier})")
+        f.put(moved, 1)
     f.do(f"ret i32 {f.get(moved)}")
     return f.function("define i32 @emu_resolve_barriers(ptr %ctx)")

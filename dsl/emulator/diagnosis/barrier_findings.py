@@ -1,0 +1,92 @@
+"""In words: named barriers that mix two groups of warps, and barriers that not all threads of a warp reach together."""
+
+from __future__ import annotations
+
+from dsl.emulator import context
+from dsl.emulator.check.generations import AGAIN, ALONE, NUMBER_BITS, TOO_MANY
+from dsl.emulator.diagnosis import fault_report, report
+from dsl.emulator.faults import Fault
+from dsl.emulator.ptx.syntax import Instr
+from dsl.span import short
+
+
+def warps(mask: int) -> str:
+    """Warps as text: `warps 0-1, 3`."""
+    return fault_report.ranges([32 * warp + lane for warp in range(32) if mask >> warp & 1 for lane in range(32)])
+
+
+def line_of(launch, instr: Instr, here: Instr) -> str:
+    """Where an instruction is, for a report at `here`."""
+    place, own = launch.program.place_of(instr.loc), launch.program.place_of(here.loc)
+    if place is None or own is None:
+        return f"PTX line {instr.line}"
+    if place.file != own.file:
+        return f"{short(place.file)}:{place.line}"
+    return "this line" if place.line == own.line else f"line {place.line}"
+
+
+def collision(launch) -> Fault:
+    """A generation of a named barrier that other warps could have made complete: see check/generations.py."""
+    ctx, sites = launch.ctx, launch.code.sites
+    mine, its = sites[ctx.site], sites[ctx.other_site]
+    number, what = ctx.detail & (1 << NUMBER_BITS) - 1, ctx.detail >> NUMBER_BITS
+    count, came, at = ctx.barrier_count[number], ctx.other_kind, line_of(launch, its, mine)
+    here, there = warps(ctx.address), warps(ctx.access_bytes)
+    rows = [
+        f"    {who}: {line_of(launch, instr, mine) + ', ' if launch.program.place_of(instr.loc) else ''}"
+        f"PTX line {instr.line}: {instr.text}"
+        for who, instr in {here: mine, there: its}.items()
+    ]
+    rows.insert(0, f"    in `{launch.entry_name}`, block {tuple(ctx.block_index)}")
+    own = f"give each group of {count} threads a barrier id of its own"
+    if what == ALONE:
+        message = f"the {count} threads that barrier {number} counts all arrive and go on: nobody waits at it"
+        fix = f"let the warps that need it wait there (bar.sync {number}, N), and count them in N too"
+    elif what == TOO_MANY:
+        message = f"{came} threads come to barrier {number}, which counts {count}: which of them go on is left open"
+        if mine is not its:
+            message = f"{message}; {here} come here, {there} at {at}"
+        own = own if came % count == 0 else f"count all {came} threads at every use of barrier {number}, or {own}"
+        fix = own
+    elif what == AGAIN:
+        message = f"{here} may come to barrier {number} again before {there} {_have(there)} come to it at {at}: "
+        message += f"nothing makes {_them(here)} wait, and the barrier counts {count} threads, whoever they are"
+        fix = f"let {there} answer by another barrier, which {here} {_wait(here)} at before the next round"
+    else:
+        message = (
+            f"barrier {number} counts {count or 'all'} threads, whoever they are: {here} come to it here, {there} "
+        )
+        message += f"at {at}, and nothing makes one group wait for the other"
+        fix = f"{own if count else 'give them barrier ids of their own'}, or put a barrier of all these warps between "
+        fix += "the two uses"
+    return report.error(
+        launch, context.KIND_NAMES[ctx.status], mine, message, rows, fix, tuple(ctx.block_index), ctx.thread
+    )
+
+
+def warn_of_lone_arrival(launch) -> None:
+    """An arrival at a named barrier that has no bar.sync."""
+    ctx = launch.ctx
+    instr, number = launch.code.sites[ctx.lone_site - 1], ctx.lone_number
+    who = f"{fault_report.ranges([ctx.lone_thread])} of block {ctx.lone_block}"
+    text = (
+        f"in `{launch.entry_name}` {who} arrives at barrier {number}, "
+        f"and the kernel has no bar.sync of barrier {number}: nobody waits for this arrival"
+    )
+    report.warn(launch, "BARRIER_NOT_AWAITED", instr, text)
+
+
+def _have(who: str) -> str:
+    return "have" if _is_plural(who) else "has"
+
+
+def _wait(who: str) -> str:
+    return "wait" if _is_plural(who) else "waits"
+
+
+def _them(who: str) -> str:
+    return "them" if _is_plural(who) else "it"
+
+
+def _is_plural(who: str) -> bool:
+    return who.startswith("warps") or "," in who
