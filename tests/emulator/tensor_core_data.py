@@ -122,16 +122,20 @@ def _expected(model, form: tuple, seed: int) -> np.ndarray:
 def computed(form: tuple, seed: int, gpu_model: str) -> np.ndarray:
     """The bits of D on the emulator."""
     from tests.emulator.conftest import Machine
+
+    return product(Machine(gpu_model), form, *bits(form, seed))
+
+
+def product(machine, form: tuple, *operands: np.ndarray) -> np.ndarray:
+    """The bits of D on a machine, from those of A, B and C."""
     from tests.emulator.emit import test_matrix, test_warpgroup
 
     arrays = [
         array.view({"f16": np.float16, "tf32": np.float32, "f32": np.float32}.get(kind, array.dtype))
-        for array, kind in zip(bits(form, seed), form[3:], strict=True)
+        for array, kind in zip(operands, form[3:], strict=True)
     ]
-    if form[0] == 64:
-        result = test_warpgroup.product(Machine(gpu_model), form, *arrays)
-    else:
-        result = test_matrix.multiply(Machine(gpu_model), form, *arrays)
+    multiply = test_warpgroup.product if form[0] == 64 else test_matrix.multiply
+    result = multiply(machine, form, *arrays)
     return result.view(_TYPES[8 * result.itemsize])
 
 

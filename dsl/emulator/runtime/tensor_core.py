@@ -31,6 +31,11 @@ class Sum:
     result: str  # f32 (truncated), f16 (to nearest even), e8m13 (truncated)
     begins_at_zero: bool = False
 
+    @property
+    def accumulator(self) -> str:
+        """The type that the sum starts from: its least exponent is that of a subnormal accumulator."""
+        return "f16" if self.result == "f16" else "f32"
+
 
 @dataclass(frozen=True)
 class TensorCore:
@@ -221,7 +226,7 @@ class Accumulate:
 
     def _sum(self, one: Sum, row: str, start: str) -> str:
         f = self.f
-        greatest = self._exponent(start, "f32")
+        greatest = self._exponent(start, one.accumulator)
         for k in one.ks:
             greatest = self._larger(greatest, self._product_exponent(row, k))
         scale = self._power(f.sub(_splat(one.fraction_bits, "i32"), greatest, INT))

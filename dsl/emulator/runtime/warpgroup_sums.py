@@ -106,7 +106,7 @@ class _Block(_Row):
     def _eight(self, name: str) -> None:
         f = self.f
         start = self._load("%d", FLOAT, "0")
-        greatest = self._exponent(start, "f32")
+        greatest = self._exponent(start, self.one.accumulator)
         for k in self.one.ks:
             greatest = self._larger(greatest, self._product_exponent("", k))
         outside = f.cmp("ugt", f.sub(greatest, _splat(LEAST, "i32"), INT), _splat(MOST - LEAST, "i32"), INT)

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from dsl import emulator
-from tests.emulator import tensor_core_data as data
+from dsl.emulator.runtime.fragments import WGMMA_TYPES
+from tests.emulator import exact_products, tensor_core_data as data
+from tests.emulator.conftest import Machine
 from tests.emulator.emit.test_matrix import multiply
 
 KEPT = np.load(data.FILE)
@@ -27,6 +29,74 @@ def test_every_form_gives_the_bits_of_that_gpu(gpu_model):
         for seed, expected in enumerate(kept):
             given = data.computed(form, seed, gpu_model)
             assert np.array_equal(given, expected), f"{data.name(form)}, operands {data.KINDS[seed % len(data.KINDS)]}"
+
+
+def floats(kind: str, shape: tuple[int, int], exponents: np.ndarray, seed: int) -> np.ndarray:
+    """The bits of finite floats with these exponents, as near as the type has them; signs and fractions from a seed."""
+    fraction, width = exact_products.FRACTION[kind], exact_products.WIDTH[kind]
+    most = (1 << (width - 1 - fraction)) - 2
+    field = np.clip(exponents + exact_products.bias(kind), 0, most).astype(np.uint64)
+    raw = np.random.PCG64([seed, *shape]).random_raw(field.size)
+    value = raw >> np.uint64(63) << np.uint64(width - 1) | field << np.uint64(fraction)
+    value |= raw & np.uint64((1 << fraction) - 1)
+    return value.reshape(shape).astype({8: np.uint8, 16: np.uint16, 32: np.uint32}[width])
+
+
+def products_near(form: tuple, exponent: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The bits of A and B whose products have about this exponent, and of C with every exponent that its type has."""
+    m, n, k, kind_a, kind_b, kind_c = form
+    seed = exponent + 1000
+    spread = [np.random.default_rng([seed, i]).integers(-2, 3, size) for i, size in enumerate((m * k, k * n))]
+    a = floats(kind_a, (m, k), spread[0] + exponent // 2, seed)
+    b = floats(kind_b, (k, n), spread[1] + exponent - exponent // 2, seed + 1)
+    bias = exact_products.bias(kind_c)
+    every = np.resize(np.roll(np.arange(-bias, bias + 1), 128 * seed), m * n)
+    return a, b, floats(kind_c, (m, n), every, seed + 2)
+
+
+def exponents_of_products(form: tuple) -> range:
+    """Of the smallest products to the largest."""
+    biases = [exact_products.bias(kind) for kind in form[3:5]]
+    return range(2 - sum(biases) - 2 * exact_products.FRACTION[form[3]], sum(biases) + 1)
+
+
+def assert_every_accumulator_fits(form: tuple, gpu_model: str, exponents: range) -> None:
+    """The emulator's bits are those of whole numbers (exact_products.py)."""
+    machine = Machine(gpu_model)
+    infinity = {"f16": 0x7C00, "f32": 0x7F800000}[form[5]]
+    for exponent in exponents:
+        a, b, c = products_near(form, exponent)
+        expected = exact_products.d(form, gpu_model, a, b, c)
+        finite = expected & infinity != infinity
+        given = data.product(machine, form, a, b, c)
+        assert np.array_equal(given[finite], expected[finite]), f"{data.name(form)}, products of 2 ** {exponent}"
+
+
+def pairs_of_types(shape: int) -> list[tuple]:
+    """A form for each pair of types and each result: of wgmma if `shape` is 64, of mma if it is 16."""
+    if shape == 64:
+        k = {"f16": 16, "bf16": 16, "tf32": 8, "e4m3": 32, "e5m2": 32}
+        return [(64, 8, k[a], a, b, d) for a, b, d in WGMMA_TYPES if d in ("f16", "f32")]
+    return data.forms()
+
+
+@pytest.mark.parametrize("form", pairs_of_types(64), ids=data.name)
+def test_every_exponent_of_c_beside_small_products(form):
+    """Products of about the least exponent of C's type, in which the exponent of a subnormal C counts."""
+    least = 1 - exact_products.bias(form[5])
+    assert_every_accumulator_fits(form, "h100", range(least - 12, least + 6, 5))
+
+
+@pytest.mark.slow(days=7)
+@pytest.mark.parametrize(
+    "form, gpu_model",
+    [(form, gpu_model) for gpu_model in data.MODELS for form in pairs_of_types(64) + pairs_of_types(16)
+     if gpu_model == "h100" or f"{gpu_model} {data.name(form)}" in KEPT],
+    ids=lambda value: value if isinstance(value, str) else data.name(value),
+)  # fmt: skip
+def test_every_exponent_of_c_beside_all_products(form, gpu_model):
+    every = exponents_of_products(form)
+    assert_every_accumulator_fits(form, gpu_model, every[:: max(len(every) // 64, 1)])
 
 
 def test_the_gpus_differ():
