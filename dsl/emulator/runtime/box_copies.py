@@ -229,6 +229,17 @@ def larger(f: Builder, a: str, b: str, how: str = "sgt") -> str:
     return f.select(f.cmp(how, a, b, "i64"), a, b, "i64")
 
 
+def _inside(f: Builder, dimension: int) -> tuple[str, str]:
+    """The first and the last index along a dimension that the box touches and the tensor has; none if last < first."""
+    start, step, last = coordinate(f, dimension), element_step(f, dimension), last_index(f, dimension)
+    below = f.op(f"udiv i64 {f.add(larger(f, f.sub(0, start, 'i64'), '0'), f.sub(step, 1, 'i64'), 'i64')}, {step}")
+    reach = larger(f, f.sub(last, start, "i64"), "-1")
+    within = f.select(f.cmp("slt", reach, 0, "i64"), -1, f.op(f"udiv i64 {reach}, {step}"), "i64")
+    above = larger(f, within, f.sub(box_count(f, dimension), 1, "i64"), "slt")
+    low, high = (f.add(start, f.mul(index, step, "i64"), "i64") for index in (below, above))
+    return low, high
+
+
 def _range() -> str:
     """Whether what the box touches of the tensor lies in one allocation; a fault if not."""
     f = Builder()
@@ -244,9 +255,7 @@ def _range() -> str:
     for slot in (first, last):
         f.put(slot, tensor_address(f), "i64")
     for dimension in range(DIMENSIONS):
-        start = coordinate(f, dimension)
-        end = f.add(start, f.mul(f.sub(box_count(f, dimension), 1, "i64"), element_step(f, dimension), "i64"), "i64")
-        low, high = larger(f, start, "0"), larger(f, end, last_index(f, dimension), "slt")
+        low, high = _inside(f, dimension)
         f.return_if(f.cmp("slt", high, low, "i64"), "i1 true")  # no element is inside
         stride = stride_bytes(f, dimension)
         for slot, position in ((first, low), (last, high)):

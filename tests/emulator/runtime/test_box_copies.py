@@ -53,8 +53,17 @@ again:
 
 
 def ptx(rank: int, waits: str = "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;") -> str:
+    """Kernels `load`, `store` and `reduce`, which adds."""
     loads = " ".join(f"ld.param.b32 %c{i}, [at+{4 * i}];" for i in range(rank))
-    return _TEMPLATE.format(rank=rank, coords=loads, names=", ".join(f"%c{i}" for i in range(rank)), waits=waits)
+    text = _TEMPLATE.format(rank=rank, coords=loads, names=", ".join(f"%c{i}" for i in range(rank)), waits=waits)
+    store = text[text.index(".visible .entry store") :]
+    for old, new in (
+        (" store(", " reduce("),
+        ("cp.async", "cp.reduce.async"),
+        (".shared::cta.bulk", ".shared::cta.add.bulk"),
+    ):
+        store = store.replace(old, new, 1)
+    return text + store
 
 
 def map_of(tensor: np.ndarray, box, steps=None, swizzle=None, **more) -> Tiled:
@@ -96,9 +105,9 @@ def words(numbers) -> bytes:
 
 
 @st.composite
-def boxes(draw):
+def boxes(draw, types=(np.uint8, np.float16, np.int32, np.float64)):
     """(tensor, box, steps, swizzle, coordinates), the box near or over the tensor's edges."""
-    dtype = np.dtype(draw(st.sampled_from([np.uint8, np.float16, np.int32, np.float64])))
+    dtype = np.dtype(draw(st.sampled_from(types)))
     rank = draw(st.integers(1, 5))
     unit = 16 // dtype.itemsize
     swizzle = draw(st.sampled_from([None, 32, 64, 128]))
@@ -298,21 +307,39 @@ def test_swizzles_are_those_of_the_figures(swizzle, entry):
         assert target.tolist() == tensor.tolist()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(boxes(), st.integers(0, 100))
-def test_a_tensor_of_which_only_a_part_is_allocated(case, percent):
-    """A fault where an element inside the tensor is behind the allocation, and no other."""
+def assert_bounds(entry: str, described: Tiled, touched: list[int], n_bytes: int, part: np.ndarray, at) -> None:
+    """A copy between shared memory and a tensor of which `part` is allocated: a fault if an element of `touched` is
+    behind it, and no other."""
+    smem = np.zeros(-(-n_bytes // 128) * 128, np.uint8)
+    if max(touched, default=-1) < part.size:
+        launch(entry, part, described, smem, at, n_bytes)
+        return
+    with pytest.raises(emulator.Fault) as caught:
+        launch(entry, part, described, smem, at, n_bytes)
+    assert caught.value.kind == "out_of_bounds"
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(["load", "store", "reduce"]), boxes((np.float16, np.int32, np.float64)), st.integers(0, 100))
+def test_a_tensor_of_which_only_a_part_is_allocated(entry, case, percent):
     tensor, box, steps, swizzle, at = case
-    size = tensor.nbytes * percent // 100 // tensor.itemsize * tensor.itemsize
-    touched = [np.ravel_multi_index(p[::-1], tensor.shape) for p in places(box, steps, at)
+    touched = [int(np.ravel_multi_index(p[::-1], tensor.shape)) for p in places(box, steps, at)
                if all(0 <= c < e for c, e in zip(p, tensor.shape[::-1]))]  # fmt: skip
-    out = np.zeros(-(-box_bytes(tensor, box, steps) // 128) * 128, np.uint8)
-    part = tensor.reshape(-1)[: size // tensor.itemsize]
-    arguments = "load", part, map_of(tensor, box, steps, swizzle), out, at, box_bytes(tensor, box, steps)
-    if max(touched, default=-1) * tensor.itemsize < size:
-        launch(*arguments)
-        assert out.tolist() == model_load(tensor, box, steps, swizzle, at).tolist()
-    else:
-        with pytest.raises(emulator.Fault) as caught:
-            launch(*arguments)
-        assert caught.value.kind == "out_of_bounds"
+    part = tensor.reshape(-1)[: tensor.size * percent // 100]
+    assert_bounds(entry, map_of(tensor, box, steps, swizzle), touched, box_bytes(tensor, box, steps), part, at)
+
+
+@pytest.mark.parametrize("entry", ["load", "store", "reduce"])
+@pytest.mark.parametrize("step", [1, 2, 3, 8])
+def test_a_box_touches_every_step_th_row(entry, step):
+    """Each extent, box and coordinate near the edges; the rows before and behind the allocation belong to nobody."""
+    starts = (-9, *range(-3, 4), 2**31 - 1, -(2**31))
+    for extent, box, start in itertools.product((1, 3), (1, 3, 9), starts):
+        tensor = aligned(np.zeros((extent, 4), np.int32))
+        rows = [row for row in range(start, start + box, step) if 0 <= row < extent]
+        touched = [4 * row + column for row in rows for column in range(4)]
+        for allocated in {0, rows[0] if rows else 0, rows[-1] if rows else 0, extent}:
+            described = map_of(tensor, (4, box), (1, step))
+            n_bytes = 16 * -(-box // step)
+            part = tensor[:allocated].reshape(-1)
+            assert_bounds(entry, described, touched, n_bytes, part, (0, start))

@@ -47,12 +47,18 @@ def ptx(rank: int) -> str:
 
 def model(tensor: np.ndarray, column: Im2col, at: tuple, offsets: tuple) -> np.ndarray:
     """The pixels of a column, one row of channels each: tensor[n, d, h, w, c]."""
+    rows = [[0 if index is None else tensor[index] for index in row] for row in indices(tensor, column, at, offsets)]
+    return np.array(rows, tensor.dtype)
+
+
+def indices(tensor: np.ndarray, column: Im2col, at: tuple, offsets: tuple) -> list[list[tuple | None]]:
+    """The index of each channel of each pixel; None outside the tensor."""
     channel, *place = at
     extents, rows = tensor.shape[::-1], []
     for _ in range(column.pixels):
         here = [p + o for p, o in zip(place, (*offsets, 0))]
         inside = all(0 <= p < e for p, e in zip(here, extents[1:]))
-        row = [tensor[(*here[::-1], c)] if inside and 0 <= c < extents[0] else 0
+        row = [(*here[::-1], c) if inside and 0 <= c < extents[0] else None
                for c in range(channel, channel + column.channels)]  # fmt: skip
         rows.append(row)
         for i in range(len(place)):
@@ -60,7 +66,7 @@ def model(tensor: np.ndarray, column: Im2col, at: tuple, offsets: tuple) -> np.n
             if i == len(place) - 1 or place[i] <= extents[1 + i] - 1 + column.upper[i]:
                 break
             place[i] = column.lower[i]
-    return np.array(rows, tensor.dtype)
+    return rows
 
 
 def column_of(tensor, lower, upper, channels, pixels, steps, swizzle=None, dtype=6) -> Im2col:
@@ -68,11 +74,11 @@ def column_of(tensor, lower, upper, channels, pixels, steps, swizzle=None, dtype
                   steps, swizzle=SWIZZLES[swizzle])  # fmt: skip
 
 
-def load(tensor, column, at, offsets) -> np.ndarray:
+def load(tensor, column, at, offsets, allocated_bytes=None) -> np.ndarray:
     n_bytes = column.pixels * column.channels * tensor.itemsize
     out = np.zeros(-(-n_bytes // 128) * 128, np.uint8)
     memory = emulator.Memory()
-    memory.register(tensor.ctypes.data, tensor.nbytes, "tensor")
+    memory.register(tensor.ctypes.data, tensor.nbytes if allocated_bytes is None else allocated_bytes, "tensor")
     memory.register(out.ctypes.data, out.nbytes, "out")
     coordinates = [*at, *(0,) * (5 - len(at)), *offsets, *(0,) * (3 - len(offsets))]
     params = [column.encode(), out.ctypes.data.to_bytes(8, "little"), n_bytes.to_bytes(4, "little"),
@@ -114,6 +120,22 @@ def test_columns_are_those_of_the_model(case):
     else:
         whole = len(raw) // 128 * 128  # a last line of its own is not swizzled within the bytes of the column alone
         assert got[:whole].tolist() == expected[:whole].tolist()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(columns(), st.integers(0, 100))
+def test_a_tensor_of_which_only_a_part_is_allocated(case, percent):
+    """A fault if a channel inside the tensor is behind the allocation, and no other."""
+    tensor, column, at, offsets = case
+    touched = [index for row in indices(tensor, column, at, offsets) for index in row if index is not None]
+    last = max((int(np.ravel_multi_index(index, tensor.shape)) for index in touched), default=-1)
+    allocated = tensor.size * percent // 100
+    if last < allocated:
+        load(tensor, column, at, offsets, 2 * allocated)
+        return
+    with pytest.raises(emulator.Fault) as caught:
+        load(tensor, column, at, offsets, 2 * allocated)
+    assert caught.value.kind == "out_of_bounds"
 
 
 def test_a_filter_of_3_by_3_with_padding_is_a_convolution():

@@ -3,6 +3,7 @@ N, slices of channels, D, H, W, the channels of a slice. PTX ISA 5.5.6; CUDA dri
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dsl import emulator
 from dsl.emulator.runtime.tensor_map import BadTensorMap, Tiled
-from tests.emulator.runtime.test_box_copies import DTYPES, SWIZZLES, aligned, launch, swizzled
+from tests.emulator.runtime.test_box_copies import DTYPES, SWIZZLES, aligned, assert_bounds, launch, swizzled
 
 
 def interleaved(tensor: np.ndarray, channels: int) -> np.ndarray:
@@ -42,9 +43,9 @@ def model(tensor: np.ndarray, unit: int, box, steps, at) -> np.ndarray:
 
 
 @st.composite
-def boxes(draw):
+def boxes(draw, types=(np.uint8, np.float16, np.int32)):
     """(tensor as (N, ..., C), unit of bytes, box, steps, swizzle, coordinates)."""
-    dtype = np.dtype(draw(st.sampled_from([np.uint8, np.float16, np.int32])))
+    dtype = np.dtype(draw(st.sampled_from(types)))
     unit = draw(st.sampled_from([16, 32]))
     rank, channels = draw(st.integers(3, 5)), unit // dtype.itemsize
     swizzle = 32 if unit == 32 else draw(st.sampled_from([None, 32, 64, 128]))
@@ -80,6 +81,23 @@ def test_a_box_of_slices_is_loaded_and_stored(case):
         covered = np.broadcast_to(np.expand_dims(covered, [a for a in range(tensor.ndim) if a != axis]), tensor.shape)
         keeps &= interleaved(covered, channels)
     assert target.tolist() == np.where(keeps, stored, 99).tolist()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(["load", "store", "reduce"]), boxes((np.float16, np.int32)), st.integers(0, 100))
+def test_a_tensor_of_which_only_a_part_is_allocated(entry, case, percent):
+    """A fault if a channel inside the tensor is behind the allocation, and no other."""
+    tensor, unit, box, steps, swizzle, at = case
+    channels = unit // tensor.itemsize
+    memory = aligned(interleaved(tensor, channels))
+    whole = [-(-box[0] // channels) * channels, *box[1:]]  # a box has whole slices
+    sides = [range(start, start + extent, step) for start, extent, step in zip(at, whole, steps)]
+    covered = [np.isin(np.arange(extent), side) for extent, side in zip(tensor.shape, sides[::-1])]
+    inside = interleaved(functools.reduce(np.multiply.outer, covered), channels)
+    described = map_of(memory, tensor.shape[-1], unit, box, steps, swizzle)
+    n_bytes = model(tensor, unit, box, steps, at).nbytes
+    part = memory.reshape(-1)[: memory.size * percent // 100]
+    assert_bounds(entry, described, np.flatnonzero(inside).tolist(), n_bytes, part, at)
 
 
 def test_a_box_by_hand():
