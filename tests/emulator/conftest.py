@@ -84,6 +84,13 @@ class Machine:
         return "\n".join(lines)
 
 
+def use(ptx: str, gpu_model: str = "h100") -> None:
+    """Load a text and use each entry of it, as a launch would. Raises PtxError, Unsupported."""
+    program = emulator.load(ptx if ".version" in ptx else HEADER + ptx, gpu_model=gpu_model)
+    for name in program.entries:
+        program.llvm_ir(name)
+
+
 @pytest.fixture
 def machine() -> Machine:
     return Machine()

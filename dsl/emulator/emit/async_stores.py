@@ -3,7 +3,7 @@ PTX ISA 9.7.9.12, 9.7.13.8."""
 
 from __future__ import annotations
 
-from dsl.emulator.ptx.syntax import TYPE_BITS, Vec
+from dsl.emulator.ptx.syntax import TYPE_BITS, PtxError, Vec
 from dsl.emulator.runtime.async_stores import KINDS
 
 MOST_BYTES = 16
@@ -19,7 +19,7 @@ def store(body, instr):
     count = next((int(m[1]) for m in instr.mods if m in ("v2", "v4")), 1)
     bits = TYPE_BITS[kind]
     if len(items) != count:
-        raise body.refuse(instr, f"it names {len(items)} registers for {count} elements")
+        raise PtxError(f"it names {len(items)} registers for {count} elements")
     if count * bits // 8 > MOST_BYTES:
         raise body.refuse(instr, f"it stores more than {MOST_BYTES} bytes")
     words = ["0", "0"]

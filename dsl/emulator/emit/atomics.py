@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.emit import float as floating
 from dsl.emulator.emit.memory import SHARED_BY_BLOCKS, host_address, shape, space_of
-from dsl.emulator.ptx.syntax import FLOATS, SIGNED, SINK, TYPE_BITS
+from dsl.emulator.ptx.syntax import FLOATS, SIGNED, SINK, TYPE_BITS, PtxError
 
 
 def atomic(body, instr):
@@ -47,7 +47,7 @@ def _vector_atomic(body, instr, operation: str, pointer: str, destination, value
         raise body.refuse(instr, "an atomic of vectors is of floats in global memory")
     for vector in (values, destination):
         if vector is not None and vector != SINK and len(getattr(vector, "items", ())) != count:
-            raise body.refuse(instr, f"it needs {count} registers in braces")
+            raise PtxError(f"it needs {count} registers in braces")
     for i, value in enumerate(values.items):
         place = body.op(f"getelementptr i8, ptr {pointer}, i64 {i * bits // 8}")
         old = _in_turn(body, instr, operation, kind, place, [body.read(value, bits)])

@@ -84,6 +84,9 @@ class Body(Builder):
     def refuse(self, instr: Instr, why: str = "") -> Unsupported:
         return Unsupported(instr.name, instr.line, self.place_of(instr.loc), why, instr.text)
 
+    def malformed(self, instr: Instr, why: str) -> PtxError:
+        return PtxError(f"{why}: {instr.text}", instr.line, self.place_of(instr.loc))
+
     # ** blocks
 
     def start(self, block: str, keep: bool = False) -> None:
@@ -145,7 +148,7 @@ class Body(Builder):
             return self.resize(value, width, bits, signed)
         if type(operand) is Sym:
             return self.resize(self.address_of(operand), 64, bits)
-        raise PtxError(f"an operand that is not a value: {operand}")
+        raise PtxError("an operand must be a value")
 
     def resize(self, value: str, source: int, target: int, signed: bool = False) -> str:
         if source == target:
@@ -159,7 +162,7 @@ class Body(Builder):
         if operand is SINK or (type(operand) is Special and operand.name == "_"):
             return
         if type(operand) is not Reg:
-            raise PtxError(f"a destination that is not a register: {operand}")
+            raise PtxError("a destination must be a register")
         value = self.resize(value, bits, operand.bits, signed)
         slot = self.slot(operand)
         self.do(f"store i{operand.bits} {value}, ptr {slot}")
@@ -265,7 +268,9 @@ class Body(Builder):
                 size = max(variable.size, 1)
                 self.stack_bytes += size
                 if size > MAX_PARAM_BYTES or self.stack_bytes > MAX_STACK_BYTES:
-                    raise PtxError(f"`{variable.name}`: .param variables of {self.stack_bytes} bytes are too large")
+                    raise PtxError(
+                        f"`{variable.name}`: .param variables of {self.stack_bytes} bytes are too large", variable.line
+                    )
                 pointer = self.alloca(f"[{size} x i8]", align)
                 self.prologue.append(f"  call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {size}, i1 false)")
                 self.frame.params[variable.name] = (pointer, variable.size)

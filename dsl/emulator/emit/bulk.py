@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator import context
 from dsl.emulator.emit.memory import nothing
-from dsl.emulator.ptx.syntax import Addr, Vec
+from dsl.emulator.ptx.syntax import Addr, PtxError, Vec
 from dsl.emulator.runtime.bulk_copies import BOX_IN, BOX_OUT, BYTES_IN, BYTES_OUT, REDUCTION_SHIFT
 from dsl.emulator.runtime.bulk_reductions import ALLOWED, OPERATIONS, TYPES, code
 from dsl.emulator.runtime.tensor_map import PIXELS
@@ -64,7 +64,7 @@ def copy_pixels(body, instr):
     if "im2col" in instr.mods:
         numbers = barrier_and_offsets.pop(1) if len(barrier_and_offsets) > 1 else None
         if not isinstance(numbers, Vec) or len(numbers.items) != _rank(instr) - 2:
-            raise body.refuse(instr, f"a tensor of {_rank(instr)} dimensions has {_rank(instr) - 2} offsets of pixels")
+            raise PtxError(f"a tensor of {_rank(instr)} dimensions has {_rank(instr) - 2} offsets of pixels")
         offsets = [_unsigned_16(body, item) for item in numbers.items] + offsets[len(numbers.items) :]
     _box(body, instr, offsets, barrier_and_offsets)
 
@@ -111,7 +111,7 @@ def _box(body, instr, offsets: list[str] | None = None, rest: list | None = None
     barrier, mask = _signal(body, instr, rest) if inwards else ("0", "0")
     rank = _rank(instr)
     if not isinstance(place, Addr) or not isinstance(place.coords, Vec) or len(place.coords.items) != rank:
-        raise body.refuse(instr, f"a tensor of {rank} dimensions has as many coordinates: [map, {{...}}]")
+        raise PtxError(f"a tensor of {rank} dimensions has as many coordinates: [map, {{...}}]")
     coordinates = [body.read(item, 32) for item in place.coords.items] + ["0"] * (5 - rank) + (offsets or ["0"] * 3)
     numbers = ", ".join(f"i32 {each}" for each in coordinates)
     addresses = (

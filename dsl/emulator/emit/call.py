@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator import context
 from dsl.emulator.emit.body import Frame
-from dsl.emulator.ptx.syntax import TYPE_BITS, Reg, Sym, Vec
+from dsl.emulator.ptx.syntax import TYPE_BITS, PtxError, Reg, Sym, Vec
 
 
 def call(body, instr):
@@ -28,7 +28,7 @@ def call(body, instr):
 
 def _inline(body, instr, function, results, arguments) -> None:
     if len(results) != len(function.returns) or len(arguments) != len(function.params):
-        raise body.refuse(instr, f"`{function.name}` takes other arguments")
+        raise PtxError(f"`{function.name}` takes other arguments")
     caller = body.frame
     body.frame_count += 1
     called_at = (instr.loc, *instr.callers, *caller.callers) if instr.loc else caller.callers
@@ -37,7 +37,7 @@ def _inline(body, instr, function, results, arguments) -> None:
     for formal, actual in zip([*function.returns, *function.params], [*results, *arguments]):
         if formal.space == "param":
             if not isinstance(actual, Sym) or actual.name not in caller.params:
-                raise body.refuse(instr, "a .param argument is not a .param variable")
+                raise PtxError("a .param argument is not a .param variable")
             frame.params[formal.name] = caller.params[actual.name]
         elif formal not in function.returns:
             bits = TYPE_BITS[formal.type]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dsl.emulator import context
 from dsl.emulator.ptx.polling import PATIENCE
-from dsl.emulator.ptx.syntax import Sym
+from dsl.emulator.ptx.syntax import PtxError, Sym
 
 
 def target(body, instr, name: str) -> str:
     """The block to branch to; a backward branch goes through a poll of the stop flag."""
     label = body.label(name)
     if name not in body.label_positions:
-        raise body.refuse(instr, f"there is no label `{name}`")
+        raise PtxError(f"there is no label `{name}`")
     if body.label_positions[name] > body.position:
         return label
     poll = body.fresh("poll")
@@ -68,7 +68,7 @@ def branch(body, instr):
     """bra: with a guard, a conditional branch; without, what follows is reached by label only."""
     place = instr.operands[0]
     if not isinstance(place, Sym):
-        raise body.refuse(instr, "its target is not a label")
+        raise PtxError("its target is not a label")
     label = target(body, instr, place.name)
     if instr.guard is not None:
         after = body.fresh("else")
@@ -89,7 +89,7 @@ def branch_indexed(body, instr):
     index, table = instr.operands[:2]
     targets = body.frame.function.targets.get(table.name)
     if targets is None:
-        raise body.refuse(instr, f"there is no .branchtargets list `{table.name}`")
+        raise PtxError(f"there is no .branchtargets list `{table.name}`")
     value = body.read(index, 32)
     bad = body.fresh("bad")
     rows = " ".join(f"i32 {i}, label %{target(body, instr, name)}" for i, name in enumerate(targets))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.emit import cluster, float as floating, float8, integer
 from dsl.emulator.emit.float import LLVM, SUFFIX, double_to_odd_float, flush, narrow, saturate, widen
-from dsl.emulator.ptx.syntax import FLOATS, SIGNED, TYPE_BITS, Pair, Sym, Vec
+from dsl.emulator.ptx.syntax import FLOATS, SIGNED, TYPE_BITS, Pair, PtxError, Sym, Vec
 from dsl.emulator.runtime import rounding
 
 PARAM_SPACE_BYTES = 1 << 16  # no host address is below it; kernels have at most 32764 bytes of parameters
@@ -18,7 +18,7 @@ def move(body, instr):
     destination, source = instr.operands
     for operand in instr.operands:
         if isinstance(operand, Vec) and len(operand.items) not in (2, 4):
-            raise body.refuse(instr, "a vector here has 2 or 4 elements")
+            raise PtxError("a vector here has 2 or 4 elements")
     if isinstance(source, Vec):
         width = bits // len(source.items)
         value = "0"

@@ -6,7 +6,7 @@ from dsl.emulator import context
 from dsl.emulator.emit import mbarrier
 from dsl.emulator.emit.body import kinds_of
 from dsl.emulator.emit.memory import checked
-from dsl.emulator.ptx.syntax import Imm, Not, Reg
+from dsl.emulator.ptx.syntax import Imm, Not, PtxError, Reg
 from dsl.emulator.runtime import mbarrier_log
 
 
@@ -24,7 +24,7 @@ def copy(body, instr):
     body.uses.add("cp.async")
     destination, source, size = instr.operands[:3]
     if not isinstance(size, Imm) or size.value not in ((16,) if "cg" in instr.mods else (4, 8, 16)):
-        raise body.refuse(instr, "cp-size must be 4, 8 or 16 (.cg: 16)")
+        raise PtxError("cp-size must be 4, 8 or 16 (.cg: 16)")
     source_bytes = _source_bytes(body, instr, size.value)
     target = checked(body, instr, body.address(destination), "shared", size.value)
     origin = body.address(source)

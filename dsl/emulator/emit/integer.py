@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsl.emulator.ptx.syntax import SIGNED, TYPE_BITS, Imm, Pair
+from dsl.emulator.ptx.syntax import SIGNED, TYPE_BITS, Imm, Pair, PtxError
 
 
 def type_of(instr) -> str:
@@ -384,7 +384,7 @@ def logic3(body, instr):
     destination = operands[0]
     a, b, c = (body.read(x, 32) for x in operands[1:4])
     if not isinstance(operands[4], Imm):
-        raise body.refuse(instr, "the truth table must be an immediate")
+        raise PtxError("the truth table must be an immediate")
     table = operands[4].value & 255
     result = "0"
     for row in range(8):

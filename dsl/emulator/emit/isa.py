@@ -1,6 +1,6 @@
 """The instruction table: one row an opcode and operand kind, with its PTX ISA section, legal modifiers and emitter.
 
-An instruction runs if every modifier of it is in a row; what no row allows is refused by name when the PTX is loaded.
+An instruction runs if every modifier of it is in a row; what no row allows is refused by name when its entry is used.
 Section numbers are those of the PTX ISA 9.0.
 """
 
@@ -305,6 +305,26 @@ _row("pmevent", "9.7.19.3", "mask", memory.nothing)
 _row("discard applypriority", "9.7.9.16", "global L2 L2::evict_normal", memory.nothing)
 _row("griddepcontrol", "9.7.13.13", "launch_dependents wait", memory.nothing)
 _row("setmaxnreg", "9.7.19.5", "inc dec sync aligned u32", memory.nothing)
+
+# How many operands an opcode takes. Emitters read those of the opcodes that are not here, which depend on the form.
+_COUNTS = {
+    (0,): "ret exit membar trap brkpt griddepcontrol",
+    (1,): "bra prefetch prefetchu nanosleep pmevent activemask setmaxnreg",
+    (2,): "abs neg popc clz bfind brev testp rcp sqrt rsqrt sin cos lg2 ex2 tanh not cnot isspacep cvta mov getctarank "
+          "brx elect discard applypriority ldmatrix stmatrix movmatrix ldu",
+    (3,): "add sub mul mul24 div rem min max addc subc copysign bmsk and or xor shl shr mapa match redux",
+    (4,): "mad mad24 sad fma bfe dp4a dp2a madc selp slct shf prmt mma",
+    (5,): "bfi",
+    (2, 3): "cvt ld st red vote",
+    (4, 5): "shfl",
+    (0, 2): "fence",
+    (3, 4): "set setp",
+    (3, 4, 5): "atom",
+    (5, 6): "lop3",
+    (0, 1, 2, 3): "bar barrier",
+    (1, 2, 3, 4): "mbarrier createpolicy",
+}  # fmt: skip
+OPERANDS = {opcode: counts for counts, opcodes in _COUNTS.items() for opcode in opcodes.split()}
 
 
 def find(instr) -> Row | None:

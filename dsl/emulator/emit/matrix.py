@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dsl.emulator.emit import warp
 from dsl.emulator.emit.memory import host_address, space_of
-from dsl.emulator.ptx.syntax import Addr, Vec
+from dsl.emulator.ptx.syntax import Addr, PtxError, Vec
 from dsl.emulator.runtime import matrix_collectives, warp_collectives
 from dsl.emulator.runtime.fragments import BITS, SHAPES, Mma
 
@@ -37,12 +37,12 @@ def mma(body, instr):
     for operand, count, kind in zip(operands[1:4], form.registers, (a, b, c)):
         items = _items(operand)
         if len(items) != count:
-            raise body.refuse(instr, f"it has {len(items)} registers where this shape has {count}")
+            raise PtxError(f"it has {len(items)} registers where this shape has {count}")
         words += [(body.read(item, 64 if kind == "f64" else 32), 64 if kind == "f64" else 32) for item in items]
     area = _meet(body, instr, form.name, lambda: matrix_collectives.mma(form, body.places.tensor_core), words)
     results = _items(operands[0])
     if len(results) != form.registers[2]:
-        raise body.refuse(instr, f"it has {len(results)} results where this shape has {form.registers[2]}")
+        raise PtxError(f"it has {len(results)} results where this shape has {form.registers[2]}")
     _take(body, area, results, 0, 64 if c == "f64" else 32)
 
 
@@ -54,7 +54,7 @@ def ldmatrix(body, instr):
     area = _meet(body, instr, name, lambda: matrix_collectives.ldmatrix(count, transpose), [(row, 64)])
     results = _items(instr.operands[0])
     if len(results) != count:
-        raise body.refuse(instr, f"it has {len(results)} registers for {count} matrices")
+        raise PtxError(f"it has {len(results)} registers for {count} matrices")
     _take(body, area, results, 2, 32)
 
 
@@ -64,7 +64,7 @@ def stmatrix(body, instr):
     row = _row(body, instr, instr.operands[0], count)
     values = _items(instr.operands[1])
     if len(values) != count:
-        raise body.refuse(instr, f"it has {len(values)} registers for {count} matrices")
+        raise PtxError(f"it has {len(values)} registers for {count} matrices")
     name = matrix_collectives.matrix_name("stmatrix", count, transpose)
     words = [(row, 64), *((body.read(value, 32), 32) for value in values)]
     _meet(body, instr, name, lambda: matrix_collectives.stmatrix(count, transpose), words)
@@ -91,7 +91,7 @@ def _items(operand) -> tuple:
 def _row(body, instr, operand, count: int) -> str:
     """The host address of the row this lane names, as i64; lanes past the last matrix name none."""
     if not isinstance(operand, Addr):
-        raise body.refuse(instr, "its address is not in brackets")
+        raise PtxError("its address is not in brackets")
     space = space_of(instr)
     if space not in ("shared", "generic"):
         raise body.refuse(instr, "matrices lie in shared memory")

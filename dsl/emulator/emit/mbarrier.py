@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dsl.emulator import context
 from dsl.emulator.builder import set_bits
 from dsl.emulator.emit.memory import host_address, space_of
-from dsl.emulator.ptx.syntax import SINK, Addr, Instr
+from dsl.emulator.ptx.syntax import SINK, Addr, Instr, PtxError
 from dsl.emulator.runtime import mbarrier_log
 
 _COUNT, _BYTES, _PHASE = 20, 40, 63
@@ -87,7 +87,7 @@ def _inval(body, instr) -> None:
 def _arrive(body, instr) -> None:
     state, address, *rest = instr.operands if not isinstance(instr.operands[0], Addr) else (SINK, *instr.operands)
     if space_of(instr) == "cluster" and state != SINK:
-        raise body.refuse(instr, "an arrival in shared::cluster has no state: its destination is _")
+        raise PtxError("an arrival in shared::cluster has no state: its destination is _")
     amount = body.read(rest[0], 32) if rest else "1"
     arrivals, n_bytes = ("1", amount) if "expect_tx" in instr.mods else (amount, "0")
     how = _RELAXED * ("relaxed" in instr.mods) | body.site(instr) << SITE_SHIFT

@@ -7,7 +7,7 @@ from dsl.emulator.emit import cluster
 from dsl.emulator.emit.body import CACHED_SITES, kinds_of
 from dsl.emulator.emit.convert import of_param, window
 from dsl.emulator.emit.integer import type_of
-from dsl.emulator.ptx.syntax import SIGNED, TYPE_BITS, Addr, Reg, Sym, Vec
+from dsl.emulator.ptx.syntax import SIGNED, TYPE_BITS, Addr, PtxError, Reg, Sym, Vec
 
 _SPACES = ("global", "shared", "local", "const", "param")
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
@@ -127,7 +127,7 @@ def _param_pointer(body, instr, operand: Addr, size_bytes: int) -> str | None:
     pointer, size = body.frame.params[base.name]
     offset = base.offset + operand.offset
     if not 0 <= offset <= size - size_bytes:
-        raise body.refuse(instr, f"it reads past the end of `{base.name}` ({size} bytes)")
+        raise PtxError(f"it reads past the end of `{base.name}` ({size} bytes)")
     return body.op(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
 
@@ -142,7 +142,7 @@ def shape(instr) -> tuple[str, int, int, int]:
 def _pointer(body, instr, operand, size_bytes: int) -> tuple[str, bool]:
     space = space_of(instr)
     if not isinstance(operand, Addr):
-        raise body.refuse(instr, "its address is not in brackets")
+        raise PtxError("its address is not in brackets")
     if space == "param":
         pointer = _param_pointer(body, instr, operand, size_bytes)
         if pointer is not None:
@@ -160,7 +160,7 @@ def load(body, instr):
     constant = ", !invariant.load !0" if is_param and _is_entry_param(body, source) else ""
     items = destination.items if isinstance(destination, Vec) else (destination,)
     if len(items) != count:
-        raise body.refuse(instr, f"it names {len(items)} registers for {count} elements")
+        raise PtxError(f"it names {len(items)} registers for {count} elements")
     for i, item in enumerate(items):
         place = pointer if i == 0 else body.op(f"getelementptr i8, ptr {pointer}, i64 {i * bits // 8}")
         each = min(align, bits // 8) if i else align
@@ -192,7 +192,7 @@ def store(body, instr):
     pointer, is_param = _pointer(body, instr, destination, size)
     items = source.items if isinstance(source, Vec) else (source,)
     if len(items) != count:
-        raise body.refuse(instr, f"it names {len(items)} registers for {count} elements")
+        raise PtxError(f"it names {len(items)} registers for {count} elements")
     how, order = _strength(instr, bits)
     align = 1 if is_param else size
     for i, item in enumerate(items):

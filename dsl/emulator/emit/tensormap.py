@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator import context
 from dsl.emulator.emit.convert import window
-from dsl.emulator.ptx.syntax import Imm
+from dsl.emulator.ptx.syntax import Imm, PtxError
 from dsl.emulator.runtime.tensor_map import BYTES
 from dsl.emulator.runtime.tensor_map_fields import FIELDS, OF_DIMENSION
 
@@ -18,7 +18,7 @@ def replace(body, instr):
     field = next((each for each in FIELDS if each in instr.mods), None)
     address, *values = instr.operands
     if field is None or len(values) != 1 + (field in OF_DIMENSION):
-        raise body.refuse(instr, "expected a field, its dimension where it has one, and a value")
+        raise PtxError("expected a field, its dimension where it has one, and a value")
     body.uses.add("bulk")
     dimension = values[0].value if len(values) == 2 and isinstance(values[0], Imm) else 0
     bits = 64 if "b64" in instr.mods else 32

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from dsl.emulator.emit import warp
-from dsl.emulator.ptx.syntax import Imm, Vec
+from dsl.emulator.ptx.syntax import Imm, PtxError, Vec
 from dsl.emulator.runtime import warp_collectives, warpgroup_mma
 from dsl.emulator.runtime.fragments import BITS, Wgmma
 
@@ -24,10 +24,10 @@ def multiply(body, instr):
     d, a, b_desc, scale_d, *immediates = instr.operands
     results = d.items if isinstance(d, Vec) else (d,)
     if len(results) != form.registers:
-        raise body.refuse(instr, f"it has {len(results)} registers of D where this shape has {form.registers}")
+        raise PtxError(f"it has {len(results)} registers of D where this shape has {form.registers}")
     in_registers = isinstance(a, Vec)
     if in_registers and len(a.items) != 4:
-        raise body.refuse(instr, f"it has {len(a.items)} registers of A where every shape has 4")
+        raise PtxError(f"it has {len(a.items)} registers of A where every shape has 4")
     flags = _flags(body, instr, form, in_registers, immediates)
     area = _area(body)
     body.uses.add("wgmma")
@@ -69,13 +69,13 @@ def form_of(body, instr) -> Wgmma:
 def _flags(body, instr, form: Wgmma, in_registers: bool, immediates: list) -> int:
     """What the operands behind scale-d say: the sign of A and of B, then which of them have M or N fastest."""
     if not all(isinstance(each, Imm) for each in immediates):
-        raise body.refuse(instr, "imm-scale and imm-trans are constants")
+        raise PtxError("imm-scale and imm-trans are constants")
     values = [each.value for each in immediates]
     is_float, has_16_bits = form.d != "s32", BITS[form.a] == 16
     count = 2 * is_float + has_16_bits * (2 - in_registers)
     scales, transposes = values[: 2 * is_float], values[2 * is_float :]
     if len(values) != count or any(each not in (1, -1) for each in scales) or any(t not in (0, 1) for t in transposes):
-        raise body.refuse(instr, f"this form has {count} constants behind scale-d: scales are 1 or -1, the rest 0 or 1")
+        raise PtxError(f"this form has {count} constants behind scale-d: scales are 1 or -1, the rest 0 or 1")
     names = [warpgroup_mma.NEGATED_A, warpgroup_mma.NEGATED_B][: len(scales)]
     flags = sum(flag for flag, scale in zip(names, scales) if scale == -1)
     names = [warpgroup_mma.TRANSPOSED_A, warpgroup_mma.TRANSPOSED_B][in_registers:]

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 
 from dsl.emulator import native
-from dsl.emulator.emit import isa
 from dsl.emulator.emit.places import Places
 from dsl.emulator.execute.code import Code, Entry, Param
 from dsl.emulator.ptx.analysis import has_loops, loops, order_matters, reachable
@@ -24,16 +23,6 @@ from dsl.span import Span
 LARGE_INSTRUCTIONS = 20_000  # beyond this O1 is used: compile time grows faster than it pays
 MAX_LOCAL_BYTES = 512 * 1024  # a thread; CUDA guide, compute capabilities
 PlaceOf = Callable[[tuple | None], Span | None]  # the author's place of a .loc
-
-
-def check_instructions(module: Module, place_of: PlaceOf) -> None:
-    """Raises Unsupported for the first instruction that the emulator does not run."""
-    for function in module.functions.values():
-        for item in function.items:
-            if isinstance(item, Instr) and isa.find(item) is None:
-                has_row = item.opcode in isa.ROWS
-                why = "the emulator does not support this form" if has_row else ""
-                raise Unsupported(item.name, item.line, place_of(item.loc), why, item.text)
 
 
 def variables_of(module: Module) -> list[Variable]:
@@ -75,8 +64,17 @@ class Compiler:
         limits = function.reqntid, function.cluster, function.most_cluster
         return Entry(function.name, params, places.smem_static, *limits)
 
+    def supports(self, entry_name: str) -> bool:
+        """Whether an entry and the functions it calls have only instructions that run. Raises PtxError."""
+        try:
+            self.source(entry_name)
+        except Unsupported:
+            return False
+        return True
+
     def source(self, entry_name: str, quick: bool = True) -> tuple[Thread, str]:
-        """The entry as IR: regions, where they are faster and may be compiled with care, else threads."""
+        """The entry as IR: regions, where they are faster and may be compiled with care, else threads.
+        Raises PtxError, Unsupported."""
         source = self._sources.get((entry_name, quick))
         if source is None:
             function = self.module.functions[entry_name]
@@ -114,7 +112,7 @@ class Compiler:
             cold = native.object_code(thread.cold_text, native.QUICK) if thread.cold_text else b""
         except RuntimeError as error:  # LLVM's reader or verifier: operands that no PTX instruction has
             raise PtxError(
-                f"`{thread.entry.name}` has an instruction whose operand types do not fit: {error}"
+                f"`{thread.entry.name}` has an instruction whose operand types do not fit: {error}", thread.entry.line
             ) from error
         parts = ["blocks"] + (["threads", "meetings"] if thread.coroutine else [])
         parts += ["queues"] if "cp.async" in thread.uses else []
@@ -175,7 +173,9 @@ def _places(module: Module, entry: Function, offsets: dict[str, int], core: Tens
         places.local_bytes += variable.size
     places.local_bytes = _aligned(places.local_bytes, 16)
     if places.local_bytes > MAX_LOCAL_BYTES:
-        raise PtxError(f"`{entry.name}` has {places.local_bytes} bytes of .local a thread; 512 KiB is the most")
+        raise PtxError(
+            f"`{entry.name}` has {places.local_bytes} bytes of .local a thread; 512 KiB is the most", entry.line
+        )
     for variable in module.variables.values():
         if variable.space in ("global", "const"):
             places.rows[variable.name] = (variable.space, offsets[variable.name])

@@ -31,7 +31,12 @@ _STORED = ("parts", "uses", "size", "loops", "spins", "in_turn", "compile_s", "c
 
 
 class Program:
-    """A PTX module whose .global and .const variables live as long as it does."""
+    """A PTX module whose .global and .const variables live as long as it does.
+
+    `refused` names the entries that have, or call, an instruction that is not supported: they raise when used.
+    """
+
+    refused: frozenset[str]
 
     def __init__(self, ptx: str, gpu_model: str = DEFAULT_GPU_MODEL):
         from dsl.emulator.execute import compilation
@@ -39,12 +44,10 @@ class Program:
         self._begin(ptx, gpu_model)
 
         self.files = self.module.files
-        compilation.check_instructions(self.module, self.place_of)
         self._variables = Variables(compilation.variables_of(self.module))
         functions = [each for each in self.module.functions.values() if each.is_entry]
         self.entries = {each.name: self._compiler.entry(each) for each in functions}
-        for name in self.entries:
-            self._compiler.source(name)  # refuses what cannot run
+        self.refused = frozenset(name for name in self.entries if not self._compiler.supports(name))
 
     def _begin(self, ptx: str, gpu_model: str) -> None:
         self.ptx, self.gpu_model, self.tensor_core = ptx, gpu_model, tensor_core.of_gpu(gpu_model)
@@ -76,13 +79,14 @@ class Program:
 
         An entry that was never launched is compiled as for a large launch. The state of its variables is not kept.
         """
-        for name in self.entries.keys() - {name for name, *_ in self._code}:
+        for name in self.entries.keys() - self.refused - {name for name, *_ in self._code}:
             self.code(name, QUICK_WORK)
         codes = dict(self._code)
         header = {
             "ptx": self.ptx,
             "gpu_model": self.gpu_model,
             "files": list(self.files.items()),
+            "refused": sorted(self.refused),
             "variables": [object_code.variable_row(row) for row in self._variables.rows],
             "entries": [
                 [e.name, [[p.name, p.size_bytes, p.align_bytes] for p in e.params], e.static_smem_bytes, e.reqntid,
@@ -108,7 +112,7 @@ class Program:
         object_code.keep_runtime(blobs)
         self = cls.__new__(cls)
         self._begin(header["ptx"], header["gpu_model"])
-        self.files = dict(header["files"])
+        self.files, self.refused = dict(header["files"]), frozenset(header["refused"])
         self._variables = Variables([object_code.variable_of(row) for row in header["variables"]])
         self.entries = {
             name: Entry(name, tuple(Param(*p) for p in params), smem_bytes, _shape(reqntid), _shape(cluster), most)
@@ -146,7 +150,7 @@ class Program:
         return self._variables.address
 
     def code(self, entry_name: str, threads: int, checks: tuple[str, ...] = ()) -> Code:
-        """Machine code of an entry for a launch of `threads`, compiled on first use. Raises PtxError.
+        """Machine code of an entry for a launch of `threads`, compiled on first use. Raises PtxError, Unsupported.
 
         `checks` names what it looks for (checked.CHECKS).
         Quick code that has run for longer than optimising it is likely to take gives way.
@@ -163,7 +167,7 @@ class Program:
             return code
 
     def seeded_code(self, entry_name: str, checks: tuple[str, ...] = ()) -> Code:
-        """Machine code of an entry for launches with a seed, compiled on first use. Raises PtxError."""
+        """Machine code of an entry for launches with a seed, compiled on first use. Raises PtxError, Unsupported."""
         with self._lock:
             code = self._seeded.get((entry_name, checks))
             if code is None:
@@ -192,9 +196,9 @@ CACHED_PROGRAMS = 256
 
 
 def load(ptx: str, stored: Callable[[], bytes | None] = lambda: None, gpu_model: str = DEFAULT_GPU_MODEL) -> Program:
-    """Parse a PTX module. Raises PtxError or Unsupported (opcode, PTX line, author's place), ValueError for an unknown
-    GPU model. The same text is loaded once while it has no variables of its own to start afresh. `stored` may have its
-    `object_bytes`."""
+    """Parse a PTX module. Raises PtxError, ValueError for an unknown GPU model, and Unsupported (opcode, PTX line,
+    author's place) for a directive; for an instruction the launch of its entry raises that. The same text is loaded
+    once while it has no variables of its own to start afresh. `stored` may have its `object_bytes`."""
     key = _digest(ptx, gpu_model)
     program = _programs.get(key)
     if program is None:

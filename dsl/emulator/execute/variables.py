@@ -19,7 +19,7 @@ class Variables:
         for variable in rows:
             if variable.extern and not variable.init:
                 raise Unsupported(
-                    variable.name, 0, why="an .extern variable has no memory: link the module that has it"
+                    variable.name, variable.line, why="an .extern variable has no memory: link the module that has it"
                 )
             align = max(variable.align, 16)
             end = -(-end // align) * align
@@ -40,7 +40,8 @@ class Variables:
             if isinstance(value, Sym):
                 if value.name not in self.offsets:
                     raise PtxError(
-                        f"`{variable.name}` is initialised with the address of `{value.name}`, not a variable"
+                        f"`{variable.name}` is initialised with the address of `{value.name}`, not a variable",
+                        variable.line,
                     )
                 number = self.address + self.offsets[value.name] + value.offset
             else:

@@ -2,30 +2,61 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 
 from dsl.emulator.ptx.syntax import FloatImm, Imm
 
 
+class BadLiteral(ValueError):
+    """Text that begins as a number and is none; the message says what is missing, the token first."""
+
+
+_INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)U?")
+_EXACT = re.compile(r"0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}")
+_DECIMAL = re.compile(r"([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][+-]?[0-9]+)?")
+_FORMS = {
+    "0x": "a hexadecimal number has digits 0-9 and a-f after `0x`",
+    "0b": "a binary number has digits 0 and 1 after `0b`",
+    "0f": "an exact f32 has 8 hexadecimal digits after `0f`",
+    "0d": "an exact f64 has 16 hexadecimal digits after `0d`",
+}
+
+
+def begins(token: str) -> bool:
+    """Whether a token can only be a number."""
+    return token[:1].isdigit() or (token[:1] == "." and token[1:2].isdigit())
+
+
 def integer(token: str) -> int:
-    """Decimal, 0x, 0b or octal digits. Raises ValueError."""
-    lower = token.lower()
+    """Decimal, 0x, 0b or octal digits. Raises BadLiteral."""
+    if not _INTEGER.fullmatch(token):
+        raise BadLiteral(_problem(token))
+    lower = token.rstrip("U").lower()
     if lower.startswith(("0x", "0b")):
         return int(lower, 0)
-    return int(lower, 8) if len(lower) > 1 and lower[0] == "0" and lower.isdigit() else int(lower)
+    return int(lower, 8 if lower[0] == "0" else 10)
 
 
 def number(token: str) -> Imm | FloatImm:
-    """An integer, an exact float (0f, 0d) or a decimal float, which is an f64."""
-    kind = token[:2].lower()
-    if kind == "0f":
-        return FloatImm(int(token[2:], 16), 32)
-    if kind == "0d":
-        return FloatImm(int(token[2:], 16), 64)
-    if kind != "0x" and any(c in token for c in ".eE"):
-        return FloatImm(struct.unpack("<Q", struct.pack("<d", float(token)))[0], 64)
-    return Imm(integer(token.rstrip("U")))
+    """An integer, an exact float (0f, 0d) or a decimal float, which is an f64. Raises BadLiteral."""
+    if _EXACT.fullmatch(token):
+        return FloatImm(int(token[2:], 16), 32 if token[1] in "fF" else 64)
+    if _DECIMAL.fullmatch(token):
+        value = float(token)
+        if math.isinf(value):
+            raise BadLiteral(f"`{token}` is not a literal: it is too large for an f64")
+        return FloatImm(struct.unpack("<Q", struct.pack("<d", value))[0], 64)
+    return Imm(integer(token))
+
+
+def _problem(token: str) -> str:
+    """What keeps a token from being a number."""
+    form = _FORMS.get(token[:2].lower(), "a decimal number has digits 0-9, a float also a point or an exponent")
+    if token[:1] == "0" and token.rstrip("U").isdigit():
+        form = "a number that begins with 0 is octal and has digits 0-7"
+    return f"`{token}` is not a literal: {form}"
 
 
 def negated(value: FloatImm) -> FloatImm:

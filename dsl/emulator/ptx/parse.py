@@ -209,7 +209,7 @@ class _Parser(Tokens):
         return variables
 
     def declarator(self, space: str, align: int, elements: int, kind: str, extern: bool) -> Variable:
-        name = self.take()
+        line, name = self.line(), self.take()
         if space == "reg":
             self.declare_register(name, kind, elements)
             return Variable(name, space, 1, (TYPE_BITS[kind] + 7) // 8, kind)
@@ -229,7 +229,7 @@ class _Parser(Tokens):
             used = self.initialiser(init, 0, scalar_bytes, kind)
             if unsized:
                 size, unsized = used, False
-        return Variable(name, space, align or element_bytes, 0 if unsized else size, kind, init, extern)
+        return Variable(name, space, align or element_bytes, 0 if unsized else size, kind, init, extern, line)
 
     def initialiser(self, rows: list, offset: int, size: int, kind: str) -> int:
         if self.accept("{"):
@@ -407,9 +407,17 @@ class _Parser(Tokens):
             return Not(self.simple_operand())
         if first in "-+~":
             return self.signed(first)
-        if first.isdigit():
-            return literals.number(token)
+        if literals.begins(token):
+            return self.constant(token)
         return self.named(token)
+
+    def constant(self, token: str):
+        """The number that was just taken."""
+        try:
+            return literals.number(token)
+        except literals.BadLiteral as wrong:
+            self.at -= 1
+            raise self.not_a_literal(wrong) from None
 
     def signed(self, sign: str):
         """The constant behind a sign. Raises PtxError for what is no constant."""

@@ -29,6 +29,8 @@ def one_line(text: str) -> str:
 class Unsupported(Exception):
     """PTX that the emulator refuses, by name: the opcode, its PTX line (1-based), the author's place if known."""
 
+    cuda_error = "CUDA_ERROR_NOT_SUPPORTED"  # what the driver API returns for it
+
     def __init__(self, opcode: str, ptx_line: int, place=None, why: str = "", text: str = ""):
         self.opcode, self.ptx_line, self.place, self.text = opcode, ptx_line, place, text
         self.why = why or "the emulator does not support this instruction"
@@ -45,7 +47,16 @@ class Unsupported(Exception):
 
 
 class PtxError(Exception):
-    """Text that is not PTX; the message names the PTX line (1-based)."""
+    """Text that is not PTX; the message names the PTX line (1-based) and the author's place, if they are known."""
+
+    def __init__(self, message: str, line: int = 0, place=None):
+        self.line = line
+        text = f"PTX line {line}: {message}" if line else message
+        if place is not None:
+            text = f"{place}: {text}"
+            if place.source_line().strip():
+                text += f"\n{place.underlined()}"
+        super().__init__(text)
 
 
 @dataclass(slots=True, frozen=True)
@@ -159,6 +170,7 @@ class Variable:
     type: str = "b8"
     init: list = field(default_factory=list)
     extern: bool = False
+    line: int = 0
 
 
 @dataclass(slots=True)

@@ -12,8 +12,7 @@ _TOKEN = re.compile(
     r"""(?:\s+|//[^\n]*|/\*.*?\*/)
     | (?P<token>
         "(?:\\.|[^"\\])*"
-      | 0[fF][0-9a-fA-F]{8}\b | 0[dD][0-9a-fA-F]{16}\b | 0[xX][0-9a-fA-F]+U? | 0[bB][01]+U?
-      | \d+\.\d*(?:[eE][+-]?\d+)? | \d+[eE][+-]?\d+ | \d+U?
+      | 0[xX]\w* | \.?\d[\w.]*(?:(?<=[eE])[+-]\d\w*)?
       | [A-Za-z_$%][\w$]*(?:\.[A-Za-z0-9_$]+(?:::[\w$]+)*)*
       | \.[A-Za-z_][\w$]*(?:::[\w$]+)*
       | [^\s]
@@ -43,7 +42,7 @@ class Tokens:
         return bisect.bisect_left(self.newlines, self.starts[self.at if index is None else index]) + 1
 
     def error(self, message: str) -> PtxError:
-        return PtxError(f"PTX line {self.line()}: {message}, found `{self.tokens[self.at] or 'end of text'}`")
+        return PtxError(f"{message}, found `{self.tokens[self.at] or 'end of text'}`", self.line())
 
     def take(self, expected: str | None = None) -> str:
         """The next token, which must be `expected` where that is given. Raises PtxError."""
@@ -62,12 +61,16 @@ class Tokens:
 
     def integer(self) -> int:
         sign = -1 if self.accept("-") else 1
-        token = self.take().rstrip("U")
+        token = self.take()
         try:
             return sign * literals.integer(token)
-        except ValueError:
+        except literals.BadLiteral as wrong:
             self.at -= 1
-            raise self.error("expected an integer") from None
+            raise self.not_a_literal(wrong) if literals.begins(token) else self.error("expected an integer") from None
+
+    def not_a_literal(self, wrong: literals.BadLiteral) -> PtxError:
+        """Of the next token."""
+        return PtxError(str(wrong), self.line())
 
     def integer_list(self) -> list[int]:
         values = [self.integer()]

@@ -109,6 +109,10 @@ class Thread(Body):
         if row is None:
             form = isa.ROWS.get(instr.opcode)
             raise self.refuse(instr, "the emulator does not support this form" if form else "")
+        counts = isa.OPERANDS.get(instr.opcode)
+        if counts and len(instr.operands) not in counts:
+            takes = f"{' or '.join(map(str, counts))} operand{'s' * (counts != (1,))}"
+            raise self.malformed(instr, f"`{instr.opcode}` takes {takes}, got {len(instr.operands)}")
         if self.seeded and instr.opcode in SEEN and PRIVATE.isdisjoint(instr.mods):
             self.suspend()
         try:
@@ -117,9 +121,11 @@ class Thread(Body):
             else:
                 self.guarded(instr, row)
         except PtxError as error:
-            raise PtxError(f"PTX line {instr.line}: {error}: {instr.text}") from None
+            if error.line:  # of an instruction of a function that this one calls
+                raise
+            raise self.malformed(instr, str(error)) from None
         except (IndexError, ValueError, AttributeError, StopIteration, TypeError, KeyError) as error:
-            raise self.refuse(instr, f"its operands are not the ones the PTX ISA names ({error})") from error
+            raise self.malformed(instr, "operands must be the ones that the PTX ISA has") from error
 
     def emit(self, row: isa.Row, instr: Instr) -> None:
         """The code of an instruction whose guard holds."""

@@ -173,7 +173,8 @@ class Emulated(Device):
     def _keep(self, program: emulator.Program) -> None:
         """Put machine code that was made here into the disk cache, once every entry of the module has some."""
         compiled = program.compiled
-        if self._kept.get(program.sha256) != compiled and {name for name, *_ in compiled} == set(program.entries):
+        runs = program.entries.keys() - program.refused
+        if self._kept.get(program.sha256) != compiled and {name for name, *_ in compiled} == runs:
             self._kept[program.sha256] = compiled
             disk = disk_cache.current()
             if disk is not None:

@@ -54,10 +54,11 @@ def refuse_if(holds: object, code: int = INVALID_VALUE) -> None:
 
 def code_of(error: BaseException) -> int:
     """The CUresult of what a launch raised."""
-    if isinstance(error, DeviceError):
+    name = error.name if isinstance(error, DeviceError) else getattr(error, "cuda_error", None)
+    if name is not None:
         from cuda.bindings.driver import CUresult
 
-        return int(getattr(CUresult, error.name, UNKNOWN))
+        return int(getattr(CUresult, name, UNKNOWN))
     outcome = outcome_of(error) or {}
     return _OF_FAULT.get(outcome.get("kind") or outcome.get("outcome", ""), LAUNCH_FAILED)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
+from tests.emulator.conftest import use
 
 HEAD = """
 .visible .entry k(.param .u64 out)
@@ -79,7 +80,7 @@ def test_bad_stores(machine, store, kind, text):
 ])  # fmt: skip
 def test_what_is_refused_by_name(instruction, why):
     with pytest.raises(emulator.Unsupported, match=why):
-        emulator.load(".version 8.0\n.target sm_90a\n.address_size 64\n" + HEAD + instruction + END)
+        use(".version 8.0\n.target sm_90a\n.address_size 64\n" + HEAD + instruction + END)
 
 
 def test_ptxas_accepts_what_is_tested_here(ptxas):

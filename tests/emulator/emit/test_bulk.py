@@ -8,6 +8,7 @@ import pytest
 
 from dsl import emulator
 from dsl.emulator.runtime.tensor_map import Tiled
+from tests.emulator.conftest import use
 
 HEAD = """
 .visible .entry k(.param .u64 from, .param .u64 to, .param .u32 n)
@@ -95,7 +96,7 @@ def test_other_spaces_are_refused_by_name(spaces):
     with pytest.raises(
         emulator.Unsupported, match="it must copy between global and shared memory, or from shared::cta"
     ):
-        emulator.load(".version 8.0\n.target sm_90a\n.address_size 64\n" + text)
+        use(".version 8.0\n.target sm_90a\n.address_size 64\n" + text)
 
 
 # ** between blocks of a cluster

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
+from tests.emulator.conftest import use
 from tests.slow import rest_slow
 
 ROOT = str(Path(emulator.__file__).parents[2])
@@ -130,7 +131,7 @@ def test_device_functions(machine, ptxas):
 def test_calls_that_are_refused(call, why):
     text = f".extern .func outside();\n.func f() {{ {call} ret; }}\n.visible .entry k() {{ call f, (); ret; }}"
     with pytest.raises(emulator.Unsupported) as caught:
-        emulator.load(".version 8.0\n.target sm_90a\n.address_size 64\n" + text)
+        use(".version 8.0\n.target sm_90a\n.address_size 64\n" + text)
     assert why in str(caught.value)
 
 

@@ -378,5 +378,5 @@ def test_rows_are_checked(machine, count):
 )
 def test_other_forms_are_refused(machine, instruction, why):
     text = PRODUCT.replace("BEFORE", instruction).replace("AFTER", "")
-    with pytest.raises(emulator.Unsupported, match=why):
+    with pytest.raises((emulator.PtxError, emulator.Unsupported), match=why):
         machine.run(text, block=32, out=np.zeros(1, np.uint32))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
+from tests.emulator.conftest import use
 
 LANES = np.arange(32, dtype=np.uint32)
 
@@ -205,7 +206,7 @@ def test_a_lane_outside_its_own_mask_is_a_fault(machine, mask, bad):
 
 def test_the_old_shfl_without_sync_is_refused_by_name():
     with pytest.raises(emulator.Unsupported, match="`shfl.idx.b32`: the form without .sync does not exist"):
-        emulator.load(".version 6.0\n.target sm_60\n.address_size 64\n" + warp_kernel("shfl.idx.b32 %d, %x, 0, 31;"))
+        use(".version 6.0\n.target sm_60\n.address_size 64\n" + warp_kernel("shfl.idx.b32 %d, %x, 0, 31;"))
 
 
 def test_ptxas_accepts_what_is_tested_here(ptxas):

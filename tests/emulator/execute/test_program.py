@@ -3,6 +3,9 @@
 import subprocess
 import sys
 
+import numpy as np
+import pytest
+
 from dsl import emulator
 
 HEADER = ".version 8.0\n.target sm_90a\n.address_size 64\n"
@@ -48,3 +51,53 @@ def test_a_process_with_machine_code_imports_no_compiler(tmp_path):
     path.write_bytes(emulator.load(STORES_7).object_bytes())
     run = subprocess.run([sys.executable, "-c", RUN, str(path)], capture_output=True, text=True)
     assert run.stdout == "7 ['dsl.emulator.emit.places']\n", run.stderr
+
+
+# Entries of which some have, or call, an instruction that is not supported.
+SOME_REFUSED = (
+    HEADER
+    + """.file 1 "kernel.py"
+.func helper() { .loc 1 30 3
+  tcgen05.fence::before_thread_sync; ret; }
+.func outer() { call helper, (); ret; }
+.func unused() { frobnicate.u32; ret; }
+.visible .entry direct() { .loc 1 9 4
+  multimem.red.global.add.f32 [0], 0f00000000; ret; }
+.visible .entry calls() { call outer, (); ret; }
+"""
+    + STORES_7.removeprefix(HEADER).replace('.file 1 "kernel.py"', "")
+)
+
+
+def run(program: emulator.Program, entry: str) -> int:
+    buffer = np.zeros(4, np.uint32)
+    memory = emulator.Memory()
+    memory.register(buffer.ctypes.data, 16, "out")
+    params = [buffer.ctypes.data.to_bytes(8, "little")] * len(program.entries[entry].params)
+    emulator.launch(program, entry, (1, 1, 1), (1, 1, 1), params, memory)
+    return int(buffer[0])
+
+
+@pytest.mark.parametrize("from_object", [False, True])
+@pytest.mark.parametrize("entry, place, opcode, ptx_line", [
+    ("direct", "kernel.py:9:4", "multimem.red.global.add.f32", 10),
+    ("calls", "kernel.py:30:3", "tcgen05.fence::before_thread_sync", 6),
+])  # fmt: skip
+def test_an_instruction_that_is_not_supported_refuses_its_entry_alone(from_object, entry, place, opcode, ptx_line):
+    program = emulator.load(SOME_REFUSED)
+    if from_object:
+        program = emulator.Program.from_object(program.object_bytes())
+    assert program.refused == {"direct", "calls"} and set(program.entries) == {"direct", "calls", "k"}
+    for checks in ((), ("race", "undefined")):
+        with pytest.raises(emulator.Unsupported) as caught:
+            emulator.launch(program, entry, (1, 1, 1), (1, 1, 1), [], emulator.Memory(), checks=checks)
+        assert str(caught.value).startswith(f"{place}: UNSUPPORTED_PTX `{opcode}`: the emulator does not support this")
+        assert f"PTX line {ptx_line}: {opcode}" in str(caught.value)
+    assert run(program, "k") == 7
+
+
+@pytest.mark.parametrize("wrong", ["add.s32 %r, 1;", "bra NOWHERE;", "mov.b32 %r, 08;", "ld.global.b32 %r, 5;", "5;"])
+def test_text_that_is_not_ptx_refuses_the_module(wrong):
+    text = STORES_7 + f".visible .entry other() {{ .reg .b32 %r;\n{wrong}\nret; }}"
+    with pytest.raises(emulator.PtxError, match="PTX line 9: "):
+        emulator.load(text)

@@ -87,7 +87,7 @@ def test_every_exponent_of_c_beside_small_products(form):
     assert_every_accumulator_fits(form, "h100", range(least - 12, least + 6, 5))
 
 
-@pytest.mark.slow(days=7)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form, gpu_model",
     [(form, gpu_model) for gpu_model in data.MODELS for form in pairs_of_types(64) + pairs_of_types(16)

@@ -71,6 +71,22 @@ def test_a_fault_is_the_drivers_code_and_the_emulators_report(program):
     assert "just past the end of `memory allocated through the CUDA driver` (256 bytes)" in text
 
 
+def test_a_kernel_that_is_not_supported_is_refused_at_its_launch(program):
+    text = program(
+        KERNEL
+        + textwrap.dedent("""
+        other = b".visible .entry other() { frobnicate.u32; ret; }"
+        module = good(d.cuModuleLoadData(ptx[:-1] + other))
+        f, g = (good(d.cuModuleGetFunction(module, name)) for name in (b"k", b"other"))
+        print(code(d.cuLaunchKernel(g, 1, 1, 1, 1, 1, 1, 0, 0, ((), ()), 0)))
+        args = (int(a), 100), (ctypes.c_void_p, ctypes.c_int)
+        good(d.cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, 0, args, 0)); print(read())
+    """)
+    )
+    assert text.startswith("NOT_SUPPORTED\n[100, 163]\nUNSUPPORTED_PTX `frobnicate.u32`: the emulator does not support")
+    assert "    PTX line 9: frobnicate.u32;" in text
+
+
 def test_a_signal_ends_a_launch_and_is_the_authors(program):
     body = """
         import signal
