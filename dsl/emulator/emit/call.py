@@ -19,7 +19,9 @@ def call(body, instr):
         _HOST[name.name](body, instr, results, arguments)
         return
     function = body.module.functions.get(name.name)
-    if function is None or not function.items:
+    if function is None:
+        raise PtxError(f"`{name.name}` is not declared")
+    if not function.items:
         raise body.refuse(instr, f"`{name.name}` has no body in this PTX")
     if any(frame.function is function for frame in body.frames):
         raise body.refuse(instr, f"`{name.name}` calls itself; recursion is not emulated")

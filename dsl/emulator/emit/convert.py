@@ -36,8 +36,8 @@ def move(body, instr):
         for item, piece in zip(destination.items, pieces):
             body.write(item, piece, width)
     else:
-        if isinstance(source, Sym) and body.space_of(source) is None:
-            raise body.refuse(instr, f"`{source.name}` is not a variable; addresses of functions are not emulated")
+        if isinstance(source, Sym) and source.name in body.module.functions:
+            raise body.refuse(instr, f"`{source.name}` is a function; addresses of functions are not emulated")
         if isinstance(source, Sym) and source.name in body.frame.params and body.frame.number:
             raise body.refuse(instr, "the address of a function's .param is not emulated")
         value = body.read(source, bits)
@@ -294,7 +294,7 @@ def _float_to_integer(body, instr, number: str, llvm: str, target: str, source: 
     bits = TYPE_BITS[target]
     integral = next((m for m in instr.mods if m in _TO_INTEGRAL), None)
     if integral is None:
-        raise body.refuse(instr, "a conversion from float to integer needs .rni, .rzi, .rmi or .rpi")
+        raise PtxError("a conversion from float to integer needs .rni, .rzi, .rmi or .rpi")
     number = body.op(f"call {llvm} @llvm.{_TO_INTEGRAL[integral]}.{SUFFIX[llvm]}({llvm} {number})")
     how = "fptosi" if target in SIGNED else "fptoui"
     value = body.op(f"call i{bits} @llvm.{how}.sat.i{bits}.{SUFFIX[llvm]}({llvm} {number})")
