@@ -46,6 +46,9 @@ KINDS = {
     "BARRIER_COLLISION": Kind(
         ERROR, "barrier_collision", "a named barrier that other warps could have made complete than those that did"
     ),
+    "MBARRIER_NOT_FENCED": Kind(
+        WARNING, "", "a bulk copy signals an mbarrier, with no fence after its `mbarrier.init`; works on GPUs so far"
+    ),
     "RACE_SAME_VALUE": Kind(WARNING, "", "two threads write the same value to one place, and nothing orders them"),
     "BARRIER_NOT_AWAITED": Kind(WARNING, "", "an arrival at a named barrier for which the kernel has no `bar.sync`"),
     "PortabilityWarning": Kind(WARNING, "", "the program works here; NVIDIA's compiler rejects it"),

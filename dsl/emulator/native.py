@@ -69,7 +69,7 @@ _PARTS = {
     "leaving": ((thread_exit,), (), False),
     "wgmma": ((warpgroup_mma,), ("blocks",), True),
     "relaunch": ((relaunch,), ("blocks",), False),
-    "checks": ((shadow, race, undefined, wgmma_reads, bulk_flight), ("blocks",), True),
+    "checks": ((shadow, race, undefined, wgmma_reads, bulk_flight), ("blocks", "mbarriers"), True),
 }
 
 

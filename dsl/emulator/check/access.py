@@ -11,6 +11,7 @@ from dsl.emulator.ptx.syntax import TYPE_BITS, Function, Instr
 # The bits of a kind: it writes; it is strong; only for threads of its block; it happens at some time until its wait.
 WRITE, STRONG, CTA, ASYNC = 1, 2, 4, 8
 SILENT = 16  # a plain write of what is there already; no bit of what is kept
+OBJECT = 32  # an mbarrier begins or ends there; no bit of what is kept
 READS = frozenset({"ld", "ldu", "ldmatrix"})
 WRITES = frozenset({"st", "stmatrix"})
 ATOMICS = frozenset({"atom", "red"})
@@ -19,7 +20,9 @@ SHARED_SPACES = frozenset({"global", "shared", "generic"})
 
 
 def kind_of(instr: Instr) -> int | None:
-    """The kind of the access, None for what is no access of data (mbarriers, prefetches)."""
+    """The kind of the access, None for what is no access of data (prefetches, other operations of mbarriers)."""
+    if instr.opcode == "mbarrier" and ("init" in instr.mods or "inval" in instr.mods):
+        return WRITE | STRONG | OBJECT
     if instr.opcode in ATOMICS:
         return WRITE | STRONG | (CTA if "cta" in instr.mods else 0)
     write = WRITE if instr.opcode in WRITES else 0

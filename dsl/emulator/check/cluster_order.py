@@ -52,8 +52,9 @@ class Wait:
 class Mbarrier:
     """`arrived`: what the arrivals made known; `ended`: what those did that came before its phase last ended."""
 
-    def __init__(self, block: int, thread: int = 0, label: int = 0):
-        self.block, self.thread, self.label = block, thread, label
+    def __init__(self, block: int, thread: int = 0, label: int = 0, site: int = 0):
+        self.block, self.thread, self.label, self.site = block, thread, label, site  # of its init
+        self.uses: dict[tuple[int, int], tuple[int, int]] = {}  # by (block, thread): the last one's label and site
         self.arrived: dict = {}
         self.ended: dict = {}
         self.fenced_at: int | None = None  # how often the cluster had met when its init was fenced
@@ -73,6 +74,22 @@ class Mbarrier:
         self.landed = []
 
 
+@dataclass(frozen=True)
+class Unfenced:
+    """A copy of a thread that signals an mbarrier at an address, with no fence after the mbarrier.init."""
+
+    block: int
+    thread: int
+    address: int
+    site: int
+    init_site: int
+
+
+def _label(slot, thread: int) -> int:
+    """Of what a thread does now."""
+    return max(int(slot.labels[thread]), slot.ctx.epoch)
+
+
 class Barrier:
     """The barrier of the cluster that runs in some slots."""
 
@@ -87,8 +104,9 @@ class ClusterOrder:
     """The clusters of one launch, one after another in each ring of slots. `slot_of` gives the Slot of an address;
     `race_landed` is native code."""
 
-    def __init__(self, slot_of, race_landed):
-        self.slot_of, self.race_landed = slot_of, race_landed
+    def __init__(self, slot_of, race_landed, sites):
+        self.slot_of, self.race_landed, self.sites = slot_of, race_landed, sites
+        self.unfenced: dict[int, Unfenced] = {}  # by the site of the copy, the first of each
         self.barriers: dict[int, Barrier] = {}  # by the address of the first block's slot
         self.mbarriers: dict[int, Mbarrier] = {}
 
@@ -147,10 +165,33 @@ class ClusterOrder:
 
     # ** mbarriers
 
-    def init(self, slot, thread: int, address: int, _: int) -> None:
-        label = max(int(slot.labels[thread]), slot.ctx.epoch)
-        self.mbarriers[address] = Mbarrier(slot.block, thread, label)
+    def init(self, slot, thread: int, address: int, site: int) -> None:
+        self.mbarriers[address] = Mbarrier(slot.block, thread, _label(slot, thread), site)
         slot.step(thread)
+
+    def end(self, slot, thread: int, address: int, site: int) -> None:
+        """mbarrier.inval: the thread has to have seen all uses, and copies that signal it have to be complete."""
+        one = self.mbarriers.pop(address, None)
+        if one is None or one.block != slot.block:
+            return
+        copies = [*(each for queue in one.begun.values() for each in queue), *one.landed, *one.complete]
+        used = [(each.slot.block, each.thread, each.site) for each in copies]
+        used += [
+            (block, user, where)
+            for (block, user), (label, where) in one.uses.items()
+            if not self._has_seen(slot, thread, block, user, label)
+        ]
+        if used:
+            slot.ctx.other_block, slot.ctx.other_thread, slot.ctx.other_site = used[0]
+            slot.report(context.IN_USE, thread, address, site)
+
+    @staticmethod
+    def _has_seen(slot, thread: int, block: int, other: int, label: int) -> bool:
+        """Whether a thread has seen the end of another one's stretch."""
+        if block == slot.block:
+            return thread == other or bool(slot.seen(thread)[other] >= label)
+        labels = slot.abroad(thread).labels(block)
+        return labels is not None and bool(labels[other] >= label)
 
     def fence_init(self, slot, thread: int, *_: int) -> None:
         """fence.mbarrier_init: of what the thread has initialised."""
@@ -166,19 +207,18 @@ class ClusterOrder:
 
     def arrive_at(self, slot, thread: int, address: int, how: int) -> None:
         """An arrival or a change of the bytes; `how`: ended (bit 0), relaxed (1), the site (8 and up)."""
-        owner = slot if thread < 0 else self.owner(slot, address)
+        owner = self.owner(slot, address)
         block = slot.block if owner is None else owner.block
         one = self.mbarrier(block, address)
         if owner is not None and owner is not slot:
             self.access(slot, thread, address, how >> 8)
-        if thread >= 0 and not self._sees(slot, thread, block, one):
+        if one is None or not self._sees(slot, thread, block, one):
             slot.report(context.NOT_VISIBLE, thread, address, how >> 8)
             return
-        if one is None:
-            one = self.mbarriers[address] = Mbarrier(block)
         clocks = slot.fences.get(thread, ({}, False))[0] if how & 2 else slot.clock(thread)
         one.arrived = joined(one.arrived, clocks)
         one.arrivers.add((slot.block, thread))
+        one.uses[slot.block, thread] = _label(slot, thread), how >> 8
         slot.releases[thread] = slot.releases.get(thread, 0) + 1
         if how & 1:
             one.ends()
@@ -189,11 +229,10 @@ class ClusterOrder:
         be there yet."""
         owner: Any = self.owner(slot, address)
         one, site = self.mbarrier(owner.block, barrier), slot.ctx.other_site
-        if not self._sees(slot, thread, owner.block, one):
+        if one is None or not self._sees(slot, thread, owner.block, one):
             slot.report(context.NOT_VISIBLE, thread, barrier, site)
             return 1
-        if one is None:
-            one = self.mbarriers[barrier] = Mbarrier(owner.block)
+        self._look_for_fence(slot, thread, barrier, one, owner)
         ctx = slot.ctx
         flight = Flight(slot, thread, site, address, ctx.address, ctx.access_bytes, barrier, one.phase)
         one.begun.setdefault((slot.block, thread), deque()).append(flight)
@@ -201,29 +240,31 @@ class ClusterOrder:
         owner.copies.append(flight)
         return 0
 
+    def _look_for_fence(self, slot, thread: int, address: int, one: Mbarrier, owner) -> None:
+        """Keep a bulk copy that signals an mbarrier whose init the async proxy may not see."""
+        site = slot.ctx.other_site
+        is_fenced = one.fenced_at is not None or owner.wgmma.proxied[one.thread] >= one.label
+        if not is_fenced and self.sites[site].opcode == "cp" and site not in self.unfenced:
+            self.unfenced[site] = Unfenced(slot.block, thread, address, site, one.site)
+
     def landed(self, slot, thread: int, address: int, ended: int) -> None:
         """Bytes that a thread's copy brings."""
         one = self.mbarriers.get(address)
-        if one is None:
-            one = self.mbarriers[address] = Mbarrier((self.owner(slot, address) or slot).block)
+        if one is None:  # it has ended, which is a finding
+            return
         if one.begun.get((slot.block, thread)):
             one.landed.append(one.begun[slot.block, thread].popleft())
         if ended:
             one.ends()
 
-    def _sees(self, slot, thread: int, block: int, one: Mbarrier | None) -> bool:
+    def _sees(self, slot, thread: int, block: int, one: Mbarrier) -> bool:
         """Whether an mbarrier of a block has been made, as far as a thread can know."""
-        if one is None:
-            return block == slot.block  # of the own block it is another mistake: bytes that nobody wrote
         if (slot.block, thread) in one.seen_by:
             return True
         if one.fenced_at is not None and self.barrier(slot).phases > one.fenced_at:
             sees = True
-        elif block == slot.block:
-            sees = thread == one.thread or slot.seen(thread)[one.thread] >= one.label
         else:
-            labels = slot.abroad(thread).labels(block)
-            sees = labels is not None and bool(labels[one.thread] >= one.label)
+            sees = self._has_seen(slot, thread, block, one.thread, one.label)
         if sees:
             one.seen_by.add((slot.block, thread))
         return sees
@@ -246,6 +287,7 @@ class ClusterOrder:
             slot.pending[thread] = joined(near, one.ended), joined(far, one.ended)
         else:
             slot.learn(thread, one.ended)
+        one.uses[slot.block, thread] = _label(slot, thread), how >> 8
 
     def _end_flights(self, slot, one: Mbarrier) -> None:
         """A thread has waited for what was copied until a phase ended: the copies are accesses of now, which all see
@@ -267,8 +309,7 @@ class ClusterOrder:
         """A thread touches another block's shared memory: each last time is kept."""
         owner: Any = self.owner(slot, address)
         if owner is not None and owner is not slot:
-            label = max(int(slot.labels[thread]), slot.ctx.epoch)
-            owner.visitors[slot.block, thread] = label, site, address
+            owner.visitors[slot.block, thread] = _label(slot, thread), site, address
 
     @staticmethod
     def exit(slot, *_: int) -> None:

@@ -199,12 +199,13 @@ class Order:
         self.callback = SIGNATURE(self.event)
         self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
         self.failed = failed
-        clusters = self.clusters = ClusterOrder(self.slot_of, LANDED(functions["emu_race_landed"]))
+        clusters = self.clusters = ClusterOrder(self.slot_of, LANDED(functions["emu_race_landed"]), sites)
         self._rows = {
             context.ORDER_ACROSS: self._across, context.ORDER_BARRIER: self._barrier,
             context.ORDER_GENERATION: self._generation,
             context.ORDER_ARRIVE: self._arrive, context.ORDER_WARP: self._warp,
-            context.ORDER_MB_INIT: clusters.init, context.ORDER_MB_ARRIVE: clusters.arrive_at,
+            context.ORDER_MB_INIT: clusters.init, context.ORDER_MB_INVAL: clusters.end,
+            context.ORDER_MB_ARRIVE: clusters.arrive_at,
             context.ORDER_MB_WAIT: clusters.wait_at, context.ORDER_FENCE: self._fence,
             context.ORDER_ACCESS: self._access, context.ORDER_MB_LANDED: clusters.landed,
             context.ORDER_MAP_CHANGED: self._map_changed, context.ORDER_MAP_FENCED: self._map_fenced,

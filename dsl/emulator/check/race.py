@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from dsl.emulator import context
 from dsl.emulator.builder import Builder, mates
-from dsl.emulator.check.access import ASYNC, CTA, SILENT, STRONG, WRITE
+from dsl.emulator.check.access import ASYNC, CTA, OBJECT, SILENT, STRONG, WRITE
 
 SIGNATURES = {
     "emu_race": "i32 (ptr, i32, i32, i64, i32, i32)",
@@ -331,13 +331,17 @@ def _race() -> str:
         where = "i32 %tid, i32 %site, i64 %address, i32 %size"
         fine = f.op(f"call i32 @emu_matrix_written(ptr %ctx, {where})")
         f.return_if(f.cmp("eq", fine, 0), "i32 0")
-    kind, silent = f.and_("%kind", ~SILENT & 31), f.and_("%kind", SILENT)
+    kind, silent = f.and_("%kind", ~SILENT & OBJECT - 1), f.and_("%kind", SILENT)
     first = f.op("call ptr @cell(ptr %ctx, i64 %address)")
     f.return_if(f.cmp("eq", first, "null", "ptr"), "i32 1")
     shift = f.load("race_shift")
     wide = f.cast("zext", "%size", "i32", "i64")
     owner = f.op("call ptr @owner(ptr %ctx, i64 %address)")
     in_smem = f.cmp("ne", owner, "null", "ptr")
+    is_data = f.cmp("eq", f.and_("%kind", WRITE | OBJECT), WRITE)
+    with f.if_(f.and_(in_smem, is_data, "i1")):
+        free = f.op("call i32 @emu_no_mbarrier(ptr %ctx, i32 %tid, i32 %site, i64 %address, i32 %size)")
+        f.return_if(f.cmp("eq", free, 0), "i32 0")
     unit = f.shl(1, shift)
     cells = f.op(f"lshr i32 {f.add('%size', f.sub(unit, 1))}, {shift}")
     with f.for_range(cells) as i:

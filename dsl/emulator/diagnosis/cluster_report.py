@@ -20,6 +20,7 @@ MAKE_VISIBLE_HERE = (
     "put a barrier of the block (bar.sync, cute.arch.sync_threads) between mbarrier.init and the first use by another "
     "thread"
 )
+BARRIER_BETWEEN = "put a barrier of the block (bar.sync, cute.arch.sync_threads) between {} and {}"
 MAKE_VISIBLE = (
     "after mbarrier.init let its thread fence (fence.mbarrier_init.release.cluster, cute.arch.mbarrier_init_fence), "
     "then the blocks meet (barrier.cluster.arrive and .wait) before any arrives"

@@ -22,7 +22,8 @@ from dsl.span import short
 
 _DOES = {"ld": "reads", "ldu": "reads", "ldmatrix": "reads", "st": "writes", "stmatrix": "writes",
          "atom": "updates", "red": "updates", "wgmma": "reads", "tensormap": "changes"}  # fmt: skip
-_DID = {"reads": "read", "writes": "wrote", "updates": "updated", "copies to": "copied to", "changes": "changed"}
+_DID = {"reads": "read", "writes": "wrote", "updates": "updated", "copies to": "copied to", "changes": "changed",
+        "initializes": "initialized", "invalidates": "invalidated"}  # fmt: skip
 
 
 def fault_of(launch) -> Fault:
@@ -36,6 +37,8 @@ def fault_of(launch) -> Fault:
 def _verb(instr: Instr, kind: int) -> str:
     if instr.opcode == "cp":
         return "copies to" if kind & WRITE else "reads"
+    if instr.opcode == "mbarrier":
+        return mbarrier_life.verb(instr)
     return _DOES.get(instr.opcode, "writes" if kind & WRITE else "reads")
 
 
@@ -97,7 +100,9 @@ def _race(launch) -> Fault:
             ordered = "no barrier of the cluster between"
         message = f"{verb} {what}, which {who} {did} at {_at(place, there, other)}: {ordered}"
     fix = _race_fix(launch, place, there, same_block, same_thread)
-    if "wgmma" in (mine.opcode, other.opcode) and not its_kind & ASYNC:
+    if "mbarrier" in (mine.opcode, other.opcode) and not its_kind & ASYNC:
+        fix = cluster_report.BARRIER_BETWEEN.format(_at(place, there, other), _before(place))
+    elif "wgmma" in (mine.opcode, other.opcode) and not its_kind & ASYNC:
         writer = "a bulk copy" if bulk_findings.is_bulk(other) else "this thread" if same_thread else who
         message, fix = wgmma_findings.race(its_kind, f"{verb} {what}", writer, _at(place, there, other), _before(place))
     elif bulk_findings.is_bulk(mine) or bulk_findings.is_bulk(other):
@@ -175,8 +180,23 @@ def _of_one(launch, instr: Instr, head: str, message: str, block: int, fix: str)
 
 
 def warn_of(launch, what: str) -> None:
-    """Warn, at the author's line, of what a field of `launch.slot` has noted."""
-    {"note": _warn_of_one_value, "lone": barrier_findings.warn_of_lone_arrival}[what](launch)
+    """Warn, at the author's line, of what the checkers have noted of `launch.slot`."""
+    rows = {"note": _warn_of_one_value, "lone": barrier_findings.warn_of_lone_arrival, "unfenced": _warn_of_unfenced}
+    rows[what](launch)
+
+
+def _warn_of_unfenced(launch) -> None:
+    """Warn of a copy that signals an mbarrier with no fence after its mbarrier.init."""
+    copy = launch.checks.unfenced()[0]
+    instr, init = launch.code.sites[copy.site], launch.code.sites[copy.init_site]
+    place = frames.place_of(launch, instr)
+    text = (
+        f"in `{launch.entry_name}` {_thread(launch, copy.block, copy.thread)} begins a copy that signals the mbarrier "
+        f"at {place_of(launch, copy.address, 1)}, with no fence after the mbarrier.init at "
+        f"{_at(place, frames.place_of(launch, init), init)}. PTX asks for one between them: "
+        f"{mbarrier_life.FENCE} after mbarrier.init, before the barrier"
+    )
+    report.warn(launch, "MBARRIER_NOT_FENCED", instr, text)
 
 
 def _warn_of_one_value(launch) -> None:

@@ -12,6 +12,7 @@ _INITIALIZE = (
     "let one thread initialize it (mbarrier.init, `cute.arch.mbarrier_init`) and fence "
     "(`cute.arch.mbarrier_init_fence`); " + cluster_report.MAKE_VISIBLE_HERE
 )
+FENCE = "fence.mbarrier_init (`cute.arch.mbarrier_init_fence`) or fence.proxy.async (`cute.arch.fence_proxy`)"
 _SEPARATE = (
     "give the mbarrier 8 bytes that no data overlaps, or invalidate it (mbarrier.inval) and put a barrier of the block "
     "before its memory is used for data"
@@ -51,10 +52,12 @@ def not_initialized(launch, instr: Instr, what: str, line_of) -> tuple[str, str]
 
 def in_use(launch, instr: Instr, what: str, line_of) -> tuple[str, str]:
     """The message and the fix of an mbarrier.init of memory that has an mbarrier, or of data written there."""
+    if "inval" in instr.mods:
+        return _early_end(launch, what, line_of)
     life = Life.of(launch.ctx.detail)
     line = line_of(launch.code.sites[life.site])
     if instr.opcode != "mbarrier":
-        return f"writes {what}, which belongs to the mbarrier that {line} has initialized", _SEPARATE
+        return f"writes over the mbarrier at {what}, which {line} has initialized", _SEPARATE
     message = f"initializes the mbarrier at {what} again, which "
     if life.is_own:
         return f"{message}{line} has initialized", (
@@ -62,6 +65,20 @@ def in_use(launch, instr: Instr, what: str, line_of) -> tuple[str, str]:
         )
     return f"{message}a thread of warp {life.warp} has initialized at {line}", (
         "let one thread initialize it, once: `if thread_idx == 0:`"
+    )
+
+
+def _early_end(launch, what: str, line_of) -> tuple[str, str]:
+    """The message and the fix of an mbarrier.inval while others may still use the mbarrier."""
+    other = launch.code.sites[launch.ctx.other_site]
+    line = line_of(other)
+    message = f"invalidates the mbarrier at {what}, while "
+    if bulk_findings.is_copy(other):
+        return message + f"the copy at {line} may still signal it: nobody has waited for it", (
+            "wait for the phase of the mbarrier before its mbarrier.inval"
+        )
+    return message + f"another thread may still use it at {line}: no barrier between", (
+        cluster_report.BARRIER_BETWEEN.format(line, "the mbarrier.inval")
     )
 
 

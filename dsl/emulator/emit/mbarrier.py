@@ -75,13 +75,15 @@ def _init(body, instr) -> None:
     number = body.resize(given, 32, 64)
     word = body.or_(number, body.shl(number, _COUNT, "i64"), "i64")
     body.do(f"store i64 {word}, ptr {word_at}, align 8")
-    body.ordered(context.ORDER_MB_INIT, body.cast("ptrtoint", word_at, "ptr", "i64"))
+    body.ordered(context.ORDER_MB_INIT, body.cast("ptrtoint", word_at, "ptr", "i64"), str(body.site(instr)))
 
 
 def _inval(body, instr) -> None:
     """The bits stay: nobody may look at them."""
     word_at = place(body, instr, instr.operands[0])
-    note(body, instr, mbarrier_log.INVALIDATES, body.cast("ptrtoint", word_at, "ptr", "i64"))
+    address = body.cast("ptrtoint", word_at, "ptr", "i64")
+    note(body, instr, mbarrier_log.INVALIDATES, address)
+    body.ordered(context.ORDER_MB_INVAL, address, str(body.site(instr)))
 
 
 def _arrive(body, instr) -> None:

@@ -106,6 +106,13 @@ class Checks:
             marked = [each for each in self.slots if getattr(each.ctx, f"{what}_site")]
             if marked:
                 yield what, min(marked, key=lambda each: getattr(each.ctx, f"{what}_block"))
+        for copy in self.unfenced()[:1]:
+            inside = (s for s in self.slots if 0 <= copy.address - s.ctx.smem < s.ctx.smem_bytes)
+            yield "unfenced", next(inside)
+
+    def unfenced(self) -> list:
+        """The copies that signal an mbarrier which no fence follows, as check/cluster_order.py keeps them."""
+        return [] if self.order is None else [*self.order.clusters.unfenced.values()]
 
     def close(self) -> None:
         """Give all of it back; no native code of the launch runs any more."""

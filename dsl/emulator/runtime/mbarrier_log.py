@@ -21,6 +21,7 @@ INITS, ARRIVES, EXPECTS, WAITS, COPIES, INVALIDATES = 1, 2, 4, 8, 16, 32
 # A function for each that an instruction does: these run at every arrival and at every look at an mbarrier.
 _USES = (LOOKS, ARRIVES, EXPECTS, ARRIVES | EXPECTS, WAITS, COPIES)
 SIGNATURES = {f"emu_note_{what}": "i32 (ptr, i32, i32, i64, i32)" for what in (*_USES, INITS, INVALIDATES)}
+SIGNATURES["emu_no_mbarrier"] = "i32 (ptr, i32, i32, i64, i32)"
 # An entry: i64 tag, then i32 each. Masks are of warps, and of ranks of other blocks of the cluster; sites are + 1.
 # The last three are of the mbarrier.init, or of the mbarrier.inval after it: its site, its warp, that warp's lanes.
 FIELDS = ("waiters", "wait_site", "arrivers", "arrive_site", "now", "peers", "peers_now", "parity", "expect_site",
@@ -47,7 +48,7 @@ class Life:
 
 def functions() -> list[str]:
     """The IR text."""
-    return [*(_note(what, _use) for what in _USES), _note(INITS, _init), _note(INVALIDATES, _inval)]
+    return [*(_note(what, _use) for what in _USES), _note(INITS, _init), _note(INVALIDATES, _inval), _written()]
 
 
 def _part(f: Builder, entry: str, name: str) -> str:
@@ -78,12 +79,12 @@ def _note(what: int, write) -> str:
     return f.function(f"define i32 @emu_note_{what}(ptr %ctx, {arguments})")
 
 
-def _fault(f: Builder, status: int, detail: str, size: str = "8") -> None:
-    where = f"i32 {status}, i32 %site, i32 %tid, i64 %address, i64 {size}, i64 {detail}"
+def _fault(f: Builder, status: int, detail: str, size: str = "8", address: str = "%address") -> None:
+    where = f"i32 {status}, i32 %site, i32 %tid, i64 {address}, i64 {size}, i64 {detail}"
     f.do(f"call void @emu_fault(ptr %ctx, {where})")
 
 
-def _fault_of_life(f: Builder, condition: str, status: int, entry: str) -> None:
+def _fault_of_life(f: Builder, condition: str, status: int, entry: str, address: str = "%address") -> None:
     """End with a fault about the mbarrier.init or .inval of an entry where `condition` holds; see `Life`."""
     with f.if_(condition):
         site, warp, lanes = (f.get(_part(f, entry, name)) for name in ("life_site", "life_warp", "life_lanes"))
@@ -91,7 +92,7 @@ def _fault_of_life(f: Builder, condition: str, status: int, entry: str) -> None:
         own = f.and_(own, f.cmp("ne", f.and_(lanes, f.shl(1, f.and_("%tid", 31))), 0), "i1")
         high = f.or_(warp, f.shl(f.cast("zext", own, "i1", "i32"), _OWN_BIT))
         site, high = (f.cast("zext", each, "i32", "i64") for each in (site, high))
-        _fault(f, status, f.or_(site, f.shl(high, 32, "i64"), "i64"))
+        _fault(f, status, f.or_(site, f.shl(high, 32, "i64"), "i64"), address=address)
         f.do("ret i32 0")
         f.start(f.fresh("dead"))
 
@@ -151,6 +152,28 @@ def _inval(f: Builder, entry: str, slot: str, _: int) -> None:
     _needs_life(f, entry, slot, own)
     f.put(entry, f.xor(own, _INVALIDATED, "i64"), "i64")
     _begins_life(f, entry)
+
+
+def _written() -> str:
+    """Thread %tid writes %size bytes of data: 1, or 0 and a fault where an mbarrier of the block lives."""
+    f = Builder()
+    with mates(f, "%ctx") as slot:
+        offset = f.sub("%address", f.load("smem", of=slot), "i64")
+        log = f.load("mbarrier_log", of=slot)
+        inside = f.cmp("ult", offset, f.load("smem_bytes", of=slot), "i64")
+        with f.if_(f.and_(inside, f.cmp("ne", log, 0, "i64"), "i1")):
+            last = f.add(offset, f.sub(f.cast("zext", "%size", "i32", "i64"), 1, "i64"), "i64")
+            first, own = f.lshr(offset, 3, "i64"), tag(f, slot)
+            count = f.add(f.sub(f.lshr(last, 3, "i64"), first, "i64"), 1, "i64")
+            with f.for_range(f.cast("trunc", count, "i64", "i32")) as i:
+                index = f.add(first, f.cast("zext", i, "i32", "i64"), "i64")
+                start = f.add(log, f.mul(index, ENTRY_BYTES, "i64"), "i64")
+                entry = f.cast("inttoptr", start, "i64", "ptr")
+                lives = f.cmp("eq", f.get(entry, "i64"), own, "i64")
+                place = f.add(f.load("smem", of=slot), f.shl(index, 3, "i64"), "i64")
+                _fault_of_life(f, lives, context.IN_USE, entry, place)
+    f.do("ret i32 1")
+    return f.function("define i32 @emu_no_mbarrier(ptr %ctx, i32 %tid, i32 %site, i64 %address, i32 %size)")
 
 
 def _needs_life(f: Builder, entry: str, slot: str, own: str) -> None:

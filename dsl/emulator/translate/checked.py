@@ -52,12 +52,12 @@ class Checked(Thread):
         address = self.cast("ptrtoint", pointer, "ptr", "i64")
         site = self.site(instr)
         if RACE in self.checks and space != "local":
-            if self.order_kinds & access.MEMORY and kind & access.STRONG:
+            if self.order_kinds & access.MEMORY and kind & access.STRONG and not kind & access.OBJECT:
                 self._synchronise(instr, address, kind, pointer)
             said = self._silent_or(kind, instr, pointer) if instr.opcode == "st" and kind == access.WRITE else kind
             where = f"i32 {self.threads['linear']}, i32 {site}, i64 {address}, i32 {size_bytes}, i32 {said}"
             self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where})"))
-        if UNDEFINED in self.checks:
+        if UNDEFINED in self.checks and not kind & access.OBJECT:
             if not kind & access.WRITE or instr.opcode == "atom":
                 self._reads(instr, address, size_bytes, site)
             if kind & access.WRITE:

@@ -20,7 +20,7 @@ HEAD = """.version 8.3
   mov.u32 %s, smem; mad.lo.u32 %m, %t, 4, %s; xor.b32 %n, %t, 32; mad.lo.u32 %n, %n, 4, %s; shr.u32 %w, %t, 5;
   mul.wide.u32 %gt, %t, 4; add.u64 %gt, %g, %gt; mov.b32 %z, 0;
   setp.eq.u32 %lead, %t, 0; setp.eq.u32 %second, %t, 32; setp.eq.u32 %warp0, %w, 0;
-  @!%lead bra BEGIN; mbarrier.init.shared.b64 [full], 1; mbarrier.init.shared.b64 [empty], 64; BEGIN: bar.sync 0;
+  @!%lead bra BEGIN; mbarrier.init.shared.b64 [full], 1; mbarrier.init.shared.b64 [empty], 64; fence.mbarrier_init.release.cluster; BEGIN: bar.sync 0;
 """
 EXPECT = "@%lead mbarrier.arrive.expect_tx.shared.b64 %q0, [full], 256;"
 TARGET = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"

@@ -24,7 +24,7 @@ HEAD = """.version 8.0
   setp.lt.u32 %group0, %t, 128; setp.ge.u32 %group1, %t, 128; setp.eq.u32 %warp0, %w, 0; setp.eq.u32 %lead, %t, 0;
   setp.eq.u32 %lead1, %t, 128;
   mov.u64 %da, 0x4000004000010000; mov.u64 %db, 0x4000004000010100; add.u64 %dn, %da, 128;
-  @!%lead bra BEGIN; mbarrier.init.shared.b64 [full], 1; mbarrier.init.shared.b64 [empty], 1; BEGIN:
+  @!%lead bra BEGIN; mbarrier.init.shared.b64 [full], 1; mbarrier.init.shared.b64 [empty], 1; fence.mbarrier_init.release.cluster; BEGIN:
   mov.b32 %r0, 0; mov.f32 %f0, 0f40000000;
 """
 D, E, A = ("{" + ", ".join(f"%{name}{i}" for i in range(4)) + "}" for name in "dea")

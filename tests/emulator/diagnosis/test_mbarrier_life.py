@@ -3,6 +3,8 @@ in several schedules; its right twin is silent. PTX ISA 9.7.13.15.3 (lifecycle),
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -153,3 +155,62 @@ def test_a_block_inherits_no_mbarrier(machine):
     fault = outcome(machine, first + READY.replace("%first", "%q") + ARRIVE, grid=2)
     assert fault.kind == "mbarrier_not_initialized" and fault.block == (1, 0, 0)
     assert outcome(machine, ONCE, grid=3) is None
+
+
+CHECKED = [  # found with --check race alone
+    ("data over an mbarrier", READY + "@%first st.shared.u32 [%b], %v;", "@%first st.shared.u32 [%b], %v;" + MEET + ONCE,
+     "mbarrier_in_use", "writes over the mbarrier at smem+0x100, which PTX line 11 has initialized"),
+    ("a vector across an mbarrier", READY + "@%first st.shared.v4.u32 [%b], {%v, %v, %v, %v};",
+     READY + "@%first st.shared.v4.u32 [%a], {%v, %v, %v, %v};", "mbarrier_in_use", "give the mbarrier 8 bytes"),
+    ("an atomic on an mbarrier", READY + "atom.shared.add.u32 %r, [%b], %v;",
+     "@%first st.shared.u32 [%b], 0;" + MEET + "red.shared.add.u32 [%b], %v;" + MEET + INIT, "mbarrier_in_use", "writes over the mbarrier at smem+0x100"),
+    ("a copy of cp.async over an mbarrier", READY + "@%first cp.async.ca.shared.global [%b], [%x], 8; cp.async.wait_all;",
+     READY + "@%first cp.async.ca.shared.global [%a], [%x], 8; cp.async.wait_all;", "mbarrier_in_use", "writes over the mbarrier at smem+0x100"),
+    ("a bulk copy over its mbarrier", ONE + EXPECT + COPY.replace("[%a]", "[%a+16]") + WAIT,
+     ONE + EXPECT + COPY + WAIT, "mbarrier_in_use", "writes over the mbarrier at smem+0x100"),
+    ("data after the last phase", ONCE + "@%first st.shared.u32 [%b], %v;", ONCE + END + "@%first st.shared.u32 [%b], %v;",
+     "mbarrier_in_use", "invalidate it (mbarrier.inval)"),
+    ("an init over data that others read", "@%first st.shared.u32 [%b], %v;" + MEET + "ld.shared.u32 %r, [%b];" + INIT,
+     "@%first st.shared.u32 [%b], %v;" + MEET + "ld.shared.u32 %r, [%b];" + MEET + INIT, "race", "smem+0x100"),
+    ("data of others after an end", ONCE + END + "setp.eq.u32 %q, %t, 40; @%q st.shared.u32 [%b], %v;",
+     ONCE + END + MEET + "setp.eq.u32 %q, %t, 40; @%q st.shared.u32 [%b], %v;", "race", "smem+0x100"),
+    ("an end while others wait", READY + ARRIVE + WAIT + END, ONCE + END, "mbarrier_in_use",
+     "the mbarrier at smem+0x100, wh"),
+    ("an end that some have not arrived for", READY + "mbarrier.arrive.noComplete.shared.b64 %s, [%b], 1;" + END,
+     READY + "mbarrier.arrive.noComplete.shared.b64 %s, [%b], 1;" + MEET + END, "mbarrier_in_use", "the mbarrier at smem+0x100, wh"),
+    ("an end with a copy on its way", ONE + EXPECT + COPY + END, ONE + EXPECT + COPY + WAIT + MEET + END, "mbarrier_in_use",
+     "while the copy at PTX line 11 may still signal it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, wrong, right, kind, text", CHECKED, ids=[row[0] for row in CHECKED])
+def test_pairs_of_the_race_checker(machine, name, wrong, right, kind, text):
+    for seed in (0, 3):
+        fault = outcome(machine, wrong, seed, ("race",))
+        life = ("mbarrier_in_use", "mbarrier_not_initialized")  # what comes first is chance if nothing orders it
+        assert fault is not None and fault.kind in (kind, *life) and text in str(fault), str(fault)
+    assert everywhere(machine, right) == [None] * 3
+
+
+def test_texts_of_an_early_end(machine):
+    text = str(outcome(machine, READY + ARRIVE + WAIT + END, checks=("race",)))
+    assert "while another thread may still use it at PTX line 11: no barrier between" in text
+    assert "fix: put a barrier of the block (bar.sync, cute.arch.sync_threads) between PTX line 11 and the mbar" in text
+
+
+PROXY = "fence.proxy.async.shared::cta;"
+
+
+@pytest.mark.parametrize("fence", ["", FENCE, PROXY, "@%first " + PROXY, MEET + PROXY], ids=range(5))
+def test_a_copy_needs_a_fence_after_the_init(machine, fence):
+    """A warning: Triton's kernels have no fence there, and work."""
+    body = ONE.replace(FENCE, fence) + EXPECT + COPY + WAIT
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        assert everywhere(machine, body) == [None] * 3
+    texts = [str(each.message) for each in seen if issubclass(each.category, emulator.KernelWarning)]
+    assert len(texts) == (0 if fence else 2), texts  # of the checked launches
+    wanted = (
+        "signals the mbarrier at smem+0x100, with no fence after the mbarrier.init at PTX line 11. PTX asks for one"
+    )
+    assert all(text.startswith("MBARRIER_NOT_FENCED: in `k` thread") and wanted in text for text in texts)

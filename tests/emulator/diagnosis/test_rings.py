@@ -16,7 +16,7 @@ HEAD = """.version 8.3
   .shared .align 1024 .b8 smem[1024]; .shared .align 8 .b64 bars[4];
   ld.param.u64 %g, [x]; mov.u32 %t, %tid.x; shr.u32 %w, %t, 5; setp.eq.u32 %lead, %t, 0; mov.u32 %em, bars;
   @!%lead bra BEGIN; mbarrier.init.shared.b64 [%em], 1; mbarrier.init.shared.b64 [%em+8], 1;
-  mbarrier.init.shared.b64 [%em+16], COUNT; mbarrier.init.shared.b64 [%em+24], COUNT; BEGIN: bar.sync 0;
+  mbarrier.init.shared.b64 [%em+16], COUNT; mbarrier.init.shared.b64 [%em+24], COUNT; fence.mbarrier_init.release.cluster; BEGIN: bar.sync 0;
   setp.eq.u32 %prod, %w, 2; mov.u32 %i, 0; @%prod bra PRODUCE;
 """
 BODY = """LOOP: and.b32 %st, %i, 1; shr.u32 %ph, %i, 1; and.b32 %ph, %ph, 1; mad.lo.u32 %fu, %st, 8, %em; PARITY
