@@ -22,6 +22,7 @@ class TraceState(threading.local):
         self.blocks: list[Any] = []  # where ops are appended
         self.owners: list[Any] = [None]  # the function that values made now belong to
         self.deferred: list[list[Callable[[], None]]] = []  # what each open attempt does once it is accepted
+        self.zero_bits: list[dict[Any, int]] = []  # of each open block: what its values are known to be multiples of
         self.stacks: dict[Stack, list] = {}  # what parts of the compiler and the surfaces stack
 
 

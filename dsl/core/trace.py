@@ -67,6 +67,17 @@ class KernelTrace:
     scratches: list[mlir.Operation] = field(default_factory=list)  # regions traced before their op exists
     ended: list[mlir.Block] = field(default_factory=list)  # blocks whose end is never reached
     needs: list[Need] = field(default_factory=list)
+    arguments: dict[str, Any] = field(default_factory=dict)  # what the launch passes, by the parameters' names
+
+    def argument_of(self, value: mlir.Value) -> str | None:
+        """The name of the kernel's parameter that `value` is, or is a part of."""
+        if not isinstance(value.owner, mlir.Block) or value.owner != self.entry:
+            return None
+        names = [
+            name for name, argument in self.arguments.items() for _ in pytree.flatten((argument,), promote=False)[0]
+        ]
+        position = mlir.ir.BlockArgument(value).arg_number
+        return names[position] if position < len(names) else None
 
     def allocated(self, end_bytes: int) -> None:
         """Note that the author's expression took the shared memory up to `end_bytes`."""
@@ -442,7 +453,7 @@ def _trace_kernel(
     if names:
         attributes["dsl.names"] = mlir.string_attr(",".join(_leaf_names(arguments, names)))
     operation, entry = state.device.function(unique, [type_ for _, _, type_ in params], None, attributes)
-    traced = KernelTrace(unique, state.device, entry=entry)
+    traced = KernelTrace(unique, state.device, entry=entry, arguments=dict(zip(names, arguments)))
     with tracing(traced), mlir.inside(entry):
         inner = iter([kernel_parameter.loaded(leaf, argument) for leaf, argument in zip(leaves, entry.arguments)])
         function(*pytree.unflatten(node, inner, tuple(arguments)))

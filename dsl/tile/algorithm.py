@@ -23,6 +23,7 @@ from dsl.core.phrase import shown
 from dsl.layout import ComposedLayout, Layout, LayoutError
 from dsl.layout.coord import idx2crd
 from dsl.layout.int_tuple import divisor_of, flatten_to_tuple, text, wrap
+from dsl.tile.alignment import check_alignment
 from dsl.tile.atom import CopyAtom, CopyG2SOp, VectorOp
 from dsl.tile.bulk import BulkAtom, copy_runs
 from dsl.tile.dsmem_copy import CopyDsmemStoreOp, signalling
@@ -290,24 +291,11 @@ def _check_vector(atom: CopyAtom, side: str, tensor: Tensor) -> None:
             f"the layout {tensor.layout} of the {side} permutes elements inside a vector of {count}",
             fix="use a swizzle whose base covers the vector",
         )
-    alignment = tensor.pointer().alignment_bytes
-    if alignment < bits // 8:
-        raise DSLUserCodeError(
-            f"a copy of {bits} bits needs addresses that are multiples of {bits // 8} bytes, but those of "
-            f"the {side} are only known to be multiples of {alignment}",
-            fix=_alignment_fix(bits),
-        )
+    check_alignment(tensor.pointer(), f"a copy of {bits} bits", bits // 8, side)
 
 
 def _elements(count: int) -> str:
     return "1 element" if count == 1 else f"{count} elements"
-
-
-def _alignment_fix(bits: int) -> str:
-    return (
-        f"assumed_align={bits // 8} where the tensor is made, byte_alignment={bits // 8} where it is allocated; "
-        "offsets keep it where their static strides are multiples"
-    )
 
 
 def _starts_with(shape: Any, count: int) -> bool:

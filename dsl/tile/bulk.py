@@ -194,10 +194,10 @@ def _check_side(side: str, tensor: Any, space: AddressSpace, atom: BulkAtom) -> 
             f"the atom copies {atom.value_type}, but the {side} holds {tensor.element_type}",
             fix=f"make the atom with {tensor.element_type}",
         )
-    if tensor.pointer().alignment_bytes % 16:
+    if tensor.pointer().proven_alignment_bytes % 16:
         raise DSLUserCodeError(
             f"the {side} of a bulk copy must start at a multiple of 16 bytes, but is only known to start at "
-            f"a multiple of {tensor.pointer().alignment_bytes}",
+            f"a multiple of {tensor.pointer().proven_alignment_bytes}",
             id="TMA_ALIGNMENT",
             fix="from_dlpack(tensor, assumed_align=16), or byte_alignment=16",
         )

@@ -199,9 +199,9 @@ def is_contiguous(mode: Layout, count: int) -> bool:
 
 def _check_alignment(tensor: Tensor, row: Pointer, side: str, name: str) -> None:
     """A swizzled tensor's dynamic offset is not looked at: what loops carry of it has no known divisor."""
-    alignment_bytes = row.alignment_bytes
+    alignment_bytes = row.proven_alignment_bytes
     if isinstance(tensor.layout, ComposedLayout) and not isinstance(tensor.layout.offset, int):
-        alignment_bytes = tensor.pointer().alignment_bytes
+        alignment_bytes = tensor.pointer().proven_alignment_bytes
     if alignment_bytes < ROW_BITS // 8:
         raise DSLUserCodeError(
             f"a row of {name} must start at a multiple of 16 bytes, but the addresses of the {side} are only "

@@ -204,12 +204,6 @@ def other_type(a: cute.Tensor):
     cute.copy(atom_of(128, dtype=cutlass.Float16), cute.make_tensor(a.iterator, 8), smem_tile(8))
 
 
-ALIGNMENT_FIX = (
-    "assumed_align=8 where the tensor is made, byte_alignment=8 where it is allocated; offsets keep "
-    "it where their static strides are multiples"
-)
-
-
 @pytest.mark.parametrize(
     "kernel, message, fix",
     [
@@ -222,8 +216,8 @@ ALIGNMENT_FIX = (
         (
             misaligned,
             "a copy of 64 bits needs addresses that are multiples of 8 bytes, but those of the source are "
-            "only known to be multiples of 4",
-            ALIGNMENT_FIX,
+            "only known to be multiples of 4; `n` is only known to be a multiple of 1",
+            "if it is a multiple of 2, say so: `cute.assume(n, divby=2)`",
         ),
         (
             column,

@@ -197,13 +197,15 @@ def place_in(diagnostics: str) -> span.Span | None:
 @contextmanager
 def inside(block: Block) -> Iterator[Block]:
     """Ops made in this `with` are appended to `block`."""
-    blocks = this_thread.blocks
+    blocks, notes = this_thread.blocks, this_thread.zero_bits
     blocks.append(block)
+    notes.append({})
     try:
         with unknown:  # an author may ask the bindings for a type
             yield block
     finally:
         blocks.pop()
+        notes.pop()
 
 
 def current_block() -> Block | None:

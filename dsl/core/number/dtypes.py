@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from dsl.core import number_rules
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.ir import mlir
+from dsl.core.ir import mlir, zero_bits
 from dsl.core.number import conversion, static_value
 from dsl.core.number.float_formats import FORMATS, round_to
 from dsl.core.number.numeric_type import NumericMeta
@@ -177,6 +177,8 @@ class Numeric(metaclass=NumericMeta):
         """The same value, assumed to be a multiple of `divisor`."""
         assumed = object.__new__(type(self))
         assumed.value, assumed.owner, assumed.known_divisor = self.value, mlir.current_function(), divisor
+        if divisor > 1 and isinstance(self.value, mlir.Value):
+            zero_bits.note(self.value, divisor)
         return assumed
 
     def ir(self) -> mlir.Value:

@@ -8,7 +8,7 @@ import re
 from typing import Any, ClassVar, NamedTuple
 
 from dsl.core.errors import DSLUserCodeAttributeError, DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.ir import arithmetic, mlir
+from dsl.core.ir import arithmetic, mlir, zero_bits
 from dsl.core.number.dtypes import Boolean, Int8, Int32, Int64, Numeric, is_dynamic, numeric
 from dsl.core.phrase import Phrase, cast, shown
 
@@ -121,6 +121,11 @@ class Pointer:
         return self.space
 
     @property
+    def proven_alignment_bytes(self) -> int:
+        """`alignment_bytes`, or more where the operations show it that compute the address."""
+        return max(self.alignment_bytes, 1 << zero_bits.known(self.address))
+
+    @property
     def alignment(self) -> int:
         return self.alignment_bytes
 
@@ -184,6 +189,7 @@ class Pointer:
         if self.dtype.is_packed:
             return self.moved_bits(number, sign)
         size_bytes = element_bytes(self.dtype)
+        zero_bits.note(self.address, self.alignment_bytes)
         if is_dynamic(number):
             alignment_bytes = math.gcd(self.alignment_bytes, number.divisibility * size_bytes)
             index = Int64(number) if self._is_wide else Int32(number)
@@ -220,6 +226,7 @@ class Pointer:
         else:
             bits = Int64(count) * (sign * width)
             far = bits >> 3 if whole else (bits + self.bit) >> 3
+            zero_bits.note(self.address, self.alignment_bytes)
             moved = mlir.gep(self.address, mlir.i8, (far if self._is_wide else Int32(far)).ir())
             bit, alignment_bytes = (self.bit, math.gcd(self.alignment_bytes, step_bits // 8)) if whole else (None, 1)
         return Pointer(self.dtype, moved, self.space, alignment_bytes, self.on_host, bit, self.swizzle)
