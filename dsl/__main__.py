@@ -249,18 +249,25 @@ def _run_in(session: Session, file: str, source: str, spec: ModuleSpec | None, o
 
     status = 0
     try:
-        _execute(file, source, spec, options.param)
+        try:
+            _execute(file, source, spec, options.param)
+        except Exception:
+            _let_handlers_run()
+            raise
         session.check()
-    except KeyboardInterrupt as stop:
-        return _stopped(stop)
     except SystemExit as leaving:
         status = _exit_status(leaving)
     except BaseException as error:
         print(end="", flush=True)
-        error = session.cause(error)
-        if isinstance(error, KeyboardInterrupt):
-            return _stopped(error)
-        print(_failure(error, options.full_traceback), file=sys.stderr)
+        cause = session.cause(error)
+        if isinstance(cause, KeyboardInterrupt):
+            return _stopped(cause)
+        if error is session.device.failure:
+            print("dsl: a kernel failed; its report is above", file=sys.stderr)
+        else:  # of the device's failure the report is printed
+            print(
+                _failure(error if cause is session.device.failure else cause, options.full_traceback), file=sys.stderr
+            )
         status = 1
     if options.prompt:
         from dsl import prompt
@@ -276,6 +283,10 @@ def _run_in(session: Session, file: str, source: str, spec: ModuleSpec | None, o
             print(error, file=sys.stderr)
             status = status or 1
     return status
+
+
+def _let_handlers_run() -> None:
+    """Be called: Python runs the handlers of signals that have come when a function is."""
 
 
 def _exit_status(leaving: SystemExit) -> int:

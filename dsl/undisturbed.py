@@ -39,20 +39,30 @@ class Rang(BaseException):
     """Ends what runs long because a signal has come, whose handler runs later."""
 
 
+_machine_calls: set[types.CodeType] = set()  # Python functions that machine code calls
+
+
+def called_by_machine_code(function: Callable[..., R]) -> Callable[..., R]:
+    """`function`, in which no handler of `run_in_caller` runs: machine code cannot pass on what one raises."""
+    _machine_calls.add(function.__code__)
+    return function
+
+
 def heard_in_caller(call: Callable[..., int], failed: int) -> Callable[..., int]:
     """`call` for machine code that cannot pass on what a handler raises: a signal ends it, by Rang, and handlers run
     when the Python code that called the machine code goes on. `failed` is the result where a handler raised in the
     microseconds before this heard of signals.
     """
 
+    @called_by_machine_code
     def called(*arguments) -> int:
         if threading.current_thread() is not threading.main_thread():
             return call(*arguments)
         replaced: list[tuple[int, Callable]] = []
-        numbers: list[int] = []
+        held: list[tuple[int, Callable]] = []
 
-        def note(_handler: Callable, number: int, _frame: types.FrameType | None) -> None:
-            numbers.append(number)
+        def note(handler: Callable, number: int, _frame: types.FrameType | None) -> None:
+            held.append((number, handler))
             raise Rang
 
         try:
@@ -65,13 +75,45 @@ def heard_in_caller(call: Callable[..., int], failed: int) -> Callable[..., int]
             if not isinstance(error, Rang):
                 sys.excepthook(type(error), error, error.__traceback__)
             result = failed
-        if numbers:
-            interrupt: Callable = _thread.interrupt_main
-            again = map(interrupt, numbers)
-            _ = [*again]  # handlers run at the next call that Python's own code makes: no more of them here
+        for number, handler in held:
+            run_in_caller(number, handler)
         return result
 
     return called
+
+
+def run_in_caller(number: int, handler: Callable) -> None:
+    """Run the handler of a signal that has come as soon as Python code goes on that no machine code has called."""
+    before = _signal.getsignal(number)
+
+    def deliver(number: int, frame: types.FrameType | None) -> None:
+        if _is_in_machine_call(frame):
+            interrupt: Callable = _thread.interrupt_main
+            again = map(interrupt, (number,))
+            _ = [*again]  # no call of Python's own code, which would run this again, within itself
+            return
+        _signal.signal(number, before)
+        handler(number, frame)
+
+    _signal.signal(number, deliver)
+    _thread.interrupt_main(number)
+
+
+def raise_in_caller(error: BaseException) -> None:
+    """Raise what a handler raised in a function that machine code called, as soon as other Python code goes on."""
+
+    def again(*_rung) -> None:
+        raise error
+
+    run_in_caller(signal.SIGINT, again)
+
+
+def _is_in_machine_call(frame: types.FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code in _machine_calls:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _replace(replaced: list[tuple[int, Callable]], note: Callable) -> None:

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from dsl.undisturbed import Rang, heard_in_caller, undisturbed, whole_import
+from dsl.undisturbed import Rang, called_by_machine_code, heard_in_caller, raise_in_caller, undisturbed, whole_import
 
 
 class Raised(Exception):
@@ -114,3 +114,37 @@ def test_a_handler_runs_in_the_caller_of_machine_code(handler, capsys):
         steps.append(from_c())
     assert steps == ["ended"] and signal.getsignal(signal.SIGALRM) is handler
     assert capsys.readouterr().err == ""
+
+
+def test_a_handler_waits_while_machine_code_calls_more(handler, capsys):
+    """Machine code that goes on may call other Python functions, which cannot pass on what a handler raises either."""
+    kind = ctypes.CFUNCTYPE(ctypes.c_int)
+    seen = []
+
+    @called_by_machine_code
+    def next_call():
+        seen.append(sum(1 for _ in range(3)))
+        return 1
+
+    @called_by_machine_code
+    def whole():  # as machine code that makes two calls
+        return from_c() + other()
+
+    from_c, other = kind(heard_in_caller(lambda: signal.raise_signal(signal.SIGALRM) or 5, -1)), kind(next_call)
+    with pytest.raises(Raised):
+        kind(whole)()
+    assert seen == [3] and signal.getsignal(signal.SIGALRM) is handler
+    assert capsys.readouterr().err == ""
+
+
+def test_what_a_handler_raised_in_a_call_is_raised_in_the_caller():
+    before = signal.getsignal(signal.SIGINT)
+
+    @called_by_machine_code
+    def call():
+        raise_in_caller(KeyboardInterrupt("mine"))
+        return 1
+
+    with pytest.raises(KeyboardInterrupt, match="mine"):
+        ctypes.CFUNCTYPE(ctypes.c_int)(call)()
+    assert signal.getsignal(signal.SIGINT) is before

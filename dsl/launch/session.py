@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,10 +10,13 @@ from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.phrase import shown
+from dsl.exceptions import KernelFault
 from dsl.launch.devices.choice import choose
-from dsl.launch.devices.protocol import Device
+from dsl.launch.devices.protocol import Device, DeviceError
 from dsl.lower.ptx_identity import ptx_sha256
 from dsl.undisturbed import undisturbed
+
+_CUDA_ERROR = re.compile(r"CUDA_ERROR_|cudaError")
 
 
 @dataclass
@@ -80,7 +84,17 @@ class Session:
         return sass.version("ptxas")
 
     def cause(self, error: BaseException) -> BaseException:
-        """What is behind an exception that left the program: here the exception itself."""
+        """What is behind an exception that left the program: the kernel that failed, or the exception itself, with the
+        place of the warps where a signal stopped them."""
+        failure = self.device.failure
+        if isinstance(error, KeyboardInterrupt):
+            if self.device.stopped_at:
+                error.add_note(self.device.stopped_at)
+            return error
+        if isinstance(failure, KernelFault) or (isinstance(failure, DeviceError) and failure.name in str(error)):
+            return failure
+        if failure is not None and _CUDA_ERROR.search(str(error)):
+            error.add_note(str(failure))
         return error
 
     def schedule(self, seed: int) -> None:
@@ -107,7 +121,9 @@ class Session:
         return self.device.open_results(address, size_bytes)
 
     def check(self) -> None:
-        """Raises what a launch raised and the program did not let through: here nothing."""
+        """Raises what a launch raised and the program did not let through."""
+        if isinstance(self.device.failure, KernelFault):
+            raise self.device.failure
 
     def close(self) -> None:
         """Undo the device's mappings."""

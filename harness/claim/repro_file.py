@@ -67,7 +67,7 @@ DEFAULT_TIMEOUT_S = 60.0
 EMBEDDED = "embedded"  # this project's compiler
 NVIDIA = "nvidia"
 DEFAULT_GPU_MODEL = "h100"  # whose arithmetic the emulator follows where nobody says
-WARM_MODULES = ("torch", "cutlass", "quadrants", "tvm")
+WARM_MODULES = ("torch", "cuda", "cutlass", "quadrants", "tvm")
 DIRECTIVES = "NOT NEXT SAME DAG LABEL EMPTY COUNT-N"
 
 _BLOCK = re.compile(r"(?m)^# /// script[ \t]*\n((?:#(?:| .*)\n)+?)# ///[ \t]*$")
@@ -136,8 +136,9 @@ class Repro:
 
     @cached_property
     def warm(self) -> tuple[str, ...]:
-        """The heavy modules that the text mentions, worth importing before a fork."""
-        return tuple(name for name in WARM_MODULES if re.search(rf"\b{name}\b", self.text))
+        """The heavy modules that the text mentions, worth importing before a fork; `cuda` only where it is imported."""
+        mentions = {name for name in WARM_MODULES if name != "cuda" and re.search(rf"\b{name}\b", self.text)}
+        return tuple(name for name in WARM_MODULES if name in mentions | self.imports)
 
     def cases(self) -> Iterator[Case]:
         """Every combination of parameter values, in the order written."""

@@ -59,7 +59,8 @@ class Unavailable(Exception):
 
 
 def warm(modules: list[str], compiler: str, device: str) -> None:
-    """Import what is slow to import, before a fork. What cannot be imported is left for the repro to report.
+    """Import what is slow to import, before a fork. What cannot be imported is left for the repro to report, and so are
+    the packages `cuda`: at their import they look for the driver of the device.
 
     Our compiler is imported on the emulator whatever the repro's device is: a process that touched CUDA cannot fork.
     NVIDIA's is imported for the emulator or not at all.
@@ -111,7 +112,7 @@ def _import(name: str) -> None:
 
 
 def _compilers(modules: list[str]) -> list[str]:
-    return [name for name in modules if name != "torch"]
+    return [name for name in modules if name not in ("torch", "cuda")]
 
 
 def install_alias(device: str, compiler: str = "embedded") -> Any:
@@ -176,6 +177,9 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
             os.environ["DSL_GPU_MODEL"] = job["gpu_model"]  # for processes that the repro starts, too
         if _compilers(job["warm"]):
             session = install_alias(job["device"], job["compiler"])
+        elif "cuda" in job["warm"] or (job["warm"] and job["device"] != "cuda"):
+            session = install_alias(job["device"])  # no compiler's program, but the device is ours
+        if session is not None:
             frames.write_frame(result_fd, {"outcome": "begun", "facts": session.facts()})
         _seed(job["seed"])
         schedule = session.schedule if session is not None else lambda seed: None
@@ -189,7 +193,11 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
             repeat.fill_new_memory(job["fill"])
         module = _load(job["path"], job["source"])
         header["durations"]["load_s"] = round(time.monotonic() - started, 4)
-        returned = _call(module, job, header, buffers, schedule)
+        try:
+            returned = _call(module, job, header, buffers, schedule)
+        except Exception:
+            _let_handlers_run()
+            raise
         if session is not None:
             session.check()
             header["depends"] = {name: session.open_results(*_place(value)) for name, value in returned.items()}
@@ -213,6 +221,11 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     }
     header["versions"]["python"] = sys.version.split()[0]
     return header, buffers
+
+
+def _let_handlers_run() -> None:
+    """Be called: Python runs the handlers of signals that have come when a function is. The time may be over, which has
+    ended a kernel; the program knows of an error of CUDA."""
 
 
 def _facts(session: Any, sass: bool) -> dict[str, Any]:

@@ -66,8 +66,8 @@ class Job:
 
     @property
     def compiles(self) -> bool:
-        """Whether the compiler takes part."""
-        return any(name != "torch" for name in self.warm)
+        """Whether the package of the compiler takes part: it is the device of whatever uses one on the emulator."""
+        return any(name != "torch" for name in self.warm) or bool(self.warm and self.device != "cuda")
 
 
 class Transport(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dsl.exceptions import OutcomeError
+from dsl.exceptions import KernelFault, OutcomeError
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,16 @@ class Device:
     def sync(self) -> None:
         """Wait for every launch. Raises the error of any."""
         raise NotImplementedError
+
+    # --- what a program that launches through CUDA's own functions does not see ---------------------------------------
+
+    failure: BaseException | None = None  # what such a function failed of; the program got the number of an error
+    stopped_at = ""  # where the warps of a launch were that a signal ended, whose handler runs later
+
+    def failed(self, error: BaseException) -> None:
+        """Note why a function failed. The first kernel that failed counts: a GPU's context is lost after it."""
+        if not isinstance(self.failure, KernelFault):
+            self.failure = error
 
     # --- optional: what a run may ask of a device ---------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from dsl.exceptions import outcome_of
 from dsl.launch.devices.protocol import DeviceError
-from dsl.undisturbed import heard_in_caller
+from dsl.undisturbed import called_by_machine_code, heard_in_caller
 
 # Annotations of the arguments of a method that C calls.
 Pointer = Annotated[int | None, ctypes.c_void_p]
@@ -114,4 +114,4 @@ def c_function(name: str, method: Callable, call: Callable[..., int]) -> Any:
     hints = inspect.get_annotations(inspect.unwrap(method), eval_str=True)
     hints.pop("return", None)
     kind = ctypes.CFUNCTYPE(ctypes.c_int, *(hint.__metadata__[0] for hint in hints.values()))
-    return kind(heard_in_caller(call, UNKNOWN) if "Launch" in name else call)
+    return kind(heard_in_caller(call, UNKNOWN) if "Launch" in name else called_by_machine_code(call))

@@ -67,6 +67,13 @@ class Contexts:
     def failed(self, error: BaseException) -> None:
         """Hear why a call failed, where there is more to say than its code."""
         print(error, file=sys.stderr, flush=True)
+        if self.device is not None:
+            self.device.failed(error)
+
+    def stopped(self, rang: BaseException) -> None:
+        """Hear that a signal has ended a launch."""
+
+        self.device.stopped_at = "\n".join(getattr(rang, "__notes__", ()))
 
     def variables(self) -> list[Any]:
         """The memory of the variables of loaded modules, as allocations of the emulator."""

@@ -13,7 +13,7 @@ from dsl.launch.driver.current import current
 from dsl.launch.driver.kernels import KernelCalls
 from dsl.launch.driver.memory import MemoryCalls
 from dsl.launch.driver.tensor_maps import TensorMapCalls
-from dsl.undisturbed import Rang
+from dsl.undisturbed import Rang, raise_in_caller
 
 _SYMBOL_NOT_FOUND = 1  # CUdriverProcAddressQueryResult
 # A name's later forms, with the CUDA release that each came with, as cuGetProcAddress counts.
@@ -80,8 +80,12 @@ def guarded(name: str, kind: type = Driver) -> Callable[..., int]:
             getattr(api, name)(*arguments)
         except Refused as refused:
             return refused.code
-        except Rang:  # whose handler runs next
+        except Rang as rang:  # the signal's handler runs next
+            driver.stopped(rang)
             return calls.LAUNCH_FAILED
+        except KeyboardInterrupt as error:
+            raise_in_caller(error)
+            return calls.UNKNOWN
         except BaseException as error:
             driver.failed(error)
             return calls.code_of(error)

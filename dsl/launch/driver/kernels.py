@@ -294,6 +294,7 @@ class KernelCalls(Contexts):
     def launch(self, function: int | None, launch: Launch, arguments: int | None, extra: int | None = None) -> None:
         """Run a kernel; `arguments` are pointers to each, or `extra` has them in one buffer."""
         self.stream(launch.stream)
+        self.device.stopped_at = ""
         kernel = self.handles.get(function, Kernel)
         refuse_if(not all((*launch.grid, *launch.block)))
         if launch.smem_bytes > kernel.dynamic_smem_bytes:

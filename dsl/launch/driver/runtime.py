@@ -17,6 +17,7 @@ from dsl.launch.driver.device_properties import DeviceProperties, properties
 from dsl.launch.driver.driver import Driver, guarded
 from dsl.launch.driver.kernels import Kernel
 from dsl.launch.driver.launch_config import LaunchConfig, launch_of
+from dsl.undisturbed import called_by_machine_code
 
 _INT, _POINTER = ctypes.c_int, ctypes.c_void_p
 _RUNTIME_VERSION = attributes.DRIVER_VERSION
@@ -175,6 +176,7 @@ def _words(of: str) -> Any:
     """cudaGetErrorName and cudaGetErrorString: text by the number of an error."""
     kept: dict[int, Any] = {}
 
+    @called_by_machine_code
     def call(code: int) -> int | None:
         from cuda.bindings.runtime import cudaError_t
 

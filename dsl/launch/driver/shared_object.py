@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from dsl.undisturbed import called_by_machine_code
+
 TABLE = "function_table"  # the symbol of the table: the binder, then the functions in the order of their names
 _PAGE = 0x1000
 _HEADER_BYTES, _SEGMENT_BYTES, _SYMBOL_BYTES, _JUMP_BYTES, _FIRST_CALL_BYTES = 64, 56, 24, 8, 16
@@ -193,6 +195,7 @@ def load(path: str, names: Sequence[str], function_of: Callable[[str], Any]) -> 
     first = ctypes.cast(library[names[0]], ctypes.c_void_p).value or 0
     at = _layout(0, len(names), 0)
 
+    @called_by_machine_code
     def bind(index: int) -> int:
         try:
             address = ctypes.cast(function_of(names[index]), ctypes.c_void_p).value

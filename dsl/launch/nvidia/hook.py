@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dsl.exceptions import KernelFault
 from dsl.launch import session
 from dsl.launch.devices.choice import choose
 from dsl.launch.devices.protocol import DeviceMissing
@@ -196,10 +197,12 @@ class NvidiaSession(session.Session):
 
     def cause(self, error: BaseException) -> BaseException:
         """What is behind an exception that left the program: what a launch raised, or the error as NVIDIA means it."""
+        if isinstance(error, KeyboardInterrupt):
+            return super().cause(error)
         if self.broken is not None:
             return self.broken
         report = errors.report_of(error)
-        if report is None and errors.is_cuda(error):
+        if report is None and (errors.is_cuda(error) or isinstance(self.failure, KernelFault)):
             report = self.failure
         if report is not None:
             return report

@@ -16,7 +16,7 @@ def test_a_context_is_needed_and_there_is_one_device(program):
         good(d.cuCtxPushCurrent(primary))
         assert int(good(d.cuCtxPopCurrent())) == int(primary)
         print(code(d.cuCtxDestroy(primary)), code(d.cuCtxSetCurrent(d.CUcontext(0x999))))
-    """) == ("1 0 INVALID_DEVICE\nb'PTX emulator' 13000\n[132, 9, 232448]\nINVALID_CONTEXT INVALID_CONTEXT\n")
+    """) == ("1 0 INVALID_DEVICE\nb'PTX emulator' 13090\n[132, 9, 232448]\nINVALID_CONTEXT INVALID_CONTEXT\n")
 
 
 def test_streams_and_events(program):

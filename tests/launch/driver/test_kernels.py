@@ -2,6 +2,8 @@
 
 import textwrap
 
+import pytest
+
 KERNEL = '''
 ptx = b"""
 .version 8.0
@@ -105,3 +107,41 @@ def test_a_signal_ends_a_launch_and_is_the_authors(program):
             print("rang", code(d.cuMemAlloc(64)))
     """
     assert program(KERNEL + textwrap.dedent(body)) == "rang CUDA_SUCCESS\n"
+
+
+def test_where_warps_were_when_a_launch_is_interrupted(program):
+    """Ctrl-C comes while the kernel runs: the program's thread knows by a word that the kernel has written. Functions
+    that the libraries call before Python's own code goes on must not lose it."""
+    body = """
+        import os, signal, threading
+
+        def ring():
+            while ctypes.c_int32.from_address(int(a)).value != 7: pass
+            os.kill(os.getpid(), signal.SIGINT)
+
+        module = good(d.cuModuleLoadData(ptx.replace(b"mov.u32 %r, %tid.x;", b"st.global.u32 [%a], 7; mov.u32 %r, 0;"
+            b".reg .pred %q; L: add.u32 %r, %r, 2; setp.ne.u32 %q, %r, 1; @%q bra L;")))
+        f = good(d.cuModuleGetFunction(module, b"k"))
+        threading.Thread(target=ring).start()
+        good(d.cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, 0, ((int(a), 1), (ctypes.c_void_p, ctypes.c_int)), 0))
+    """
+    text = program(KERNEL + textwrap.dedent(body))
+    assert text.startswith("`k` was stopped: 1 block of 32 threads\n    block (0, 0, 0):\n")
+    assert "in the loop at PTX line " in text and text.endswith("\ndsl: stopped\n")
+
+
+@pytest.mark.parametrize("end", ["", "try: good(launched)\nexcept AssertionError: pass", "good(launched)"])
+def test_a_program_whose_kernel_failed_ends_in_failure(program, end):
+    """Whether it looks at the error, lets it through or not."""
+    body = """
+        f = good(d.cuModuleGetFunction(good(d.cuModuleLoadData(ptx)), b"k"))
+        launched = d.cuLaunchKernel(f, 1, 1, 1, 96, 1, 1, 0, 0, ((int(a), 1), (ctypes.c_void_p, ctypes.c_int)), 0)
+    """
+    text = program(KERNEL + textwrap.dedent(body) + end)
+    assert text.count("OUT_OF_BOUNDS\n") == 1
+    last = (
+        "AssertionError: <CUresult.CUDA_ERROR_ILLEGAL_ADDRESS: 700>"
+        if end == "good(launched)"
+        else "dsl: a kernel failed; its report is above"
+    )
+    assert text.endswith(last + "\n")

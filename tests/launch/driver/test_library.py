@@ -39,7 +39,7 @@ def test_a_process_without_the_device_has_none_and_says_so(program):
         current.use(before)
         print(good(r.cudaGetDeviceCount()))
     """)
-        == "NO_DEVICE NO_DEVICE 13000 NoDevice\n1\n"
+        == "NO_DEVICE NO_DEVICE 13090 NoDevice\n1\n"
     )
 
 

@@ -24,6 +24,6 @@ def test_the_runtime_is_the_devices_whenever_it_is_imported(program, first):
         good(r.cudaFree(a)); print(code(r.cudaFree(a)))
     """
     assert program(body, first + HEAD) == (
-        "1 0 13000\nb'PTX emulator' 132 1\n64\nInvalidValue InvalidValue cudaSuccess\n"
+        "1 0 13090\nb'PTX emulator' 132 1\n64\nInvalidValue InvalidValue cudaSuccess\n"
         "True b'cudaErrorIllegalAddress'\nInvalidValue\n"
     )
