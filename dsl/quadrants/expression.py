@@ -17,12 +17,13 @@ from typing import Any
 
 from dsl.core.control_flow.merge import Scratch
 from dsl.core.control_flow.merged_value import poison
+from dsl.core.control_flow.speculation import Attempt
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Numeric
-from dsl.core.number.operators import select
+from dsl.core.number.operators import operate, select
 from dsl.core.syntax.function_source import is_authors
-from dsl.quadrants import dtypes as types, hooks, ops, printing
+from dsl.quadrants import dtypes as types, hooks, ops, printing, runtime, scalar_functions
 from dsl.quadrants.assignable import value_of
 from dsl.quadrants.decorated_function import Function
 from dsl.quadrants.description import described
@@ -35,32 +36,52 @@ from dsl.span import here
 
 
 def and_(left: Any, right: Callable) -> Any:
-    """`left and right`: the first operand that is zero, else the last."""
-    return _either(left, right, True)
+    """`left and right`: the first operand that is zero, else the last. With vectors or matrices 0 or 1 each."""
+    return _either("and", left, right)
 
 
 def or_(left: Any, right: Callable) -> Any:
-    """`left or right`: the first operand that is not zero, else the last."""
-    return _either(left, right, False)
+    """`left or right`: the first operand that is not zero, else the last. With vectors or matrices 0 or 1 each."""
+    return _either("or", left, right)
 
 
-def _either(left: Any, right: Callable, goes_on: bool) -> Any:
-    left = value_of(left)
-    if isinstance(left, Matrix):
-        other = right()
-        pairs = zip(left.entries, entries_like(left, other))
-        return left.like([_either(a, lambda b=b: value_of(b), goes_on) for a, b in pairs])
-    if not isinstance(left, Numeric):
-        decided = bool(left) != goes_on
-        return left if decided else right()
-    test = hooks.truth(left)
-    wanted = test if goes_on else not_(test)
-    value = _guarded(wanted, lambda: _one_number(right()))
-    core = types.promote(type(left), type(value))
-    return select(wanted, core(value), core(left))
+def _either(name: str, left: Any, right: Callable) -> Any:
+    left, goes_on = value_of(left), name == "and"
+    if not runtime.check().short_circuit_operators:
+        return (operator.and_ if goes_on else operator.or_)(left, value_of(right()))
+    if isinstance(left, (Matrix, list, tuple)):
+        return _by_element(name, left, right())
+    if isinstance(left, Numeric):
+        test = hooks.truth(left)
+        wanted = test if goes_on else not_(test)
+        value = _guarded(wanted, lambda: _operand(name, left, right()))
+        if isinstance(value, Matrix):
+            return value
+        core = types.promote(type(left), type(value))
+        return select(wanted, core(value), core(left))
+    if bool(left) == goes_on:
+        value = right()
+        return _by_element(name, left, value) if isinstance(value, Matrix) else value
+    return left if types.number(left) is None else _decided(name, left, right)
 
 
-def _one_number(value: Any) -> Numeric:
+def _decided(name: str, left: Any, right: Callable) -> Any:
+    """The value where a number known while compiling decides, unless the other operand is a vector or matrix."""
+    with Attempt() as attempt:
+        scratch = Scratch()
+        try:
+            with mlir.inside(scratch.block), program().nested("expression"):
+                is_one = not isinstance(right(), Matrix)
+        except Exception:  # what is not reached may say anything
+            is_one = True
+        attempt.discard([scratch.holder])
+    return left if is_one else _by_element(name, left, right())
+
+
+def _operand(name: str, left: Numeric, value: Any) -> Numeric | Matrix:
+    """The right operand of `and` or `or` as a number, or the result where it is a vector or matrix."""
+    if isinstance(value, Matrix):
+        return _by_element(name, left, value)
     number = types.number(value_of(value))
     if number is None:
         raise QuadrantsTypeError.at(
@@ -68,6 +89,24 @@ def _one_number(value: Any) -> Numeric:
             "compare it first, or mark both sides with qd.static(...)",
         )
     return number
+
+
+def _by_element(name: str, left: Any, right: Any) -> Any:
+    """`left and right` or `left or right` of which one at least is a vector or matrix: 1 or 0 for every element."""
+    left, right = (Matrix(value) if isinstance(value, (list, tuple)) else value for value in (left, right))
+    shaped = left if isinstance(left, Matrix) else right
+    if isinstance(left, Matrix) and isinstance(right, Matrix) and left.shape != right.shape:
+        raise QuadrantsTypeError.at(
+            f"`{name}` takes operands of one shape, got {left.described()} and {right.described()}",
+            "give both one shape, or test whole vectors: `v.any()`, `v.all()`",
+        )
+
+    def one(a: Any, b: Any) -> Numeric:
+        numbers = [scalar_functions.integer_of(value_of(value), name) for value in (a, b)]
+        core = types.promote(*map(type, numbers))
+        return core(operate(name, *(Boolean(operate("ne", number, 0)) for number in numbers)))
+
+    return shaped.like([one(a, b) for a, b in zip(entries_like(shaped, left), entries_like(shaped, right))])
 
 
 def _traced(evaluate: Callable) -> tuple[Scratch, Any, bool]:
@@ -79,17 +118,21 @@ def _traced(evaluate: Callable) -> tuple[Scratch, Any, bool]:
     return scratch, value, task.effects != before
 
 
-def _guarded(test: Boolean, evaluate: Callable) -> Numeric:
-    """A number that is evaluated only where `test` is true; its changes happen anyway."""
+def _guarded(test: Boolean, evaluate: Callable) -> Any:
+    """A number that is evaluated only where `test` is true, or a matrix that always is; changes happen anyway."""
     scratch, value, changes = _traced(evaluate)
+    numbers = value.entries if isinstance(value, Matrix) else [value]
     with mlir.inside(scratch.block):
-        result = value.ir()
-    scratch.end("scf.yield", [result])
+        results = [number.ir() for number in numbers]
+    scratch.end("scf.yield", results)
     other = Scratch()
     with mlir.inside(other.block):
-        nothing = mlir.constant(0, result.type)
-    other.end("scf.yield", [nothing])
-    return value.with_ir(_choice(Boolean(True) if changes else test, scratch, other, [result.type])[0])
+        nothing = [mlir.constant(0, result.type) for result in results]
+    other.end("scf.yield", nothing)
+    always = changes or isinstance(value, Matrix)
+    chosen = _choice(Boolean(True) if always else test, scratch, other, [result.type for result in results])
+    values = [number.with_ir(result) for number, result in zip(numbers, chosen)]
+    return value.like(values) if isinstance(value, Matrix) else values[0]
 
 
 def _choice(test: Boolean, then: Scratch, orelse: Scratch, result_types: list) -> list:

@@ -30,8 +30,9 @@ class Field(Dense):
         return self.shape
 
     def give_back(self) -> None:
-        """It can no longer be used. Its memory lives as long as a compiled kernel that has it."""
+        """Free its memory. A kernel that was compiled with it is compiled again when it is called."""
         self._memory = None
+        runtime.Runtime.epoch += 1
         self.unusable = "this field is gone: its SNode tree has been destroyed", "make another field"
 
 

@@ -54,7 +54,7 @@ class Specialised:
 
     def __init__(self, compiled: compiler.Compiled, program: task.Program, kinds: list, arguments: Sequence):
         self.compiled, self.shape = compiled, program.shape
-        self.running, self.generation = session.current(), runtime.Runtime.generation
+        self.running, self.epoch = session.current(), runtime.Runtime.epoch
         self.device = self.running.device if compiled.launches else None
         self.scratch: runtime.Memory | None = None
         self.read_results: Callable[[], tuple] | None = None
@@ -66,6 +66,13 @@ class Specialised:
         self.hidden = [part.read() if isinstance(part, task.Fixed) else part for part in program.hidden]
         self.held = [source for source, _ in program.sources.values()]  # and live as long
         self.kinds, self.bind = kinds, binder.make(kinds, arguments, self.hidden, self.running.device)
+
+    def is_alive(self) -> bool:
+        """Whether the run it was compiled in goes on, and no field that it has was destroyed."""
+        if any(getattr(source, "unusable", None) for source in self.held):
+            return False
+        self.epoch = runtime.Runtime.epoch
+        return session.is_current(self.running)
 
     def hidden_slots(self, arguments: Sequence) -> list | None:
         """The further slots of a call; None where what its arguments lead to is of another type than was compiled."""
@@ -197,7 +204,7 @@ class Kernel(Function):
         if (
             specialised is not None
             and not keywords
-            and specialised.generation == runtime.Runtime.generation
+            and specialised.epoch == runtime.Runtime.epoch
             and specialised.bind is not None
             and len(arguments) == self._count
             and session.is_current(specialised.running)
@@ -225,7 +232,7 @@ class Kernel(Function):
     def _fitting(self, key: tuple, arguments: Sequence) -> tuple[Specialised, list]:
         """The specialisation for a call, compiled where there is none yet, and its further slots."""
         fitting = self._specialised.setdefault(key, [])
-        fitting[:] = [each for each in fitting if session.is_current(each.running)]
+        fitting[:] = [each for each in fitting if each.is_alive()]
         for each in fitting:
             hidden = each.hidden_slots(arguments)
             if hidden is not None:

@@ -467,15 +467,20 @@ def _determinant(rows: list[list]):
     )
 
 
+def _numbers(entries: Sequence) -> list:
+    """Entries as operands: in a kernel they compute in their types even where they are known, so that 1 / 0 is inf."""
+    return [types.number(value_of(entry)) if active() else value_of(entry) for entry in entries]
+
+
 def _elementwise(python: Callable, self: Matrix, other: Any) -> Matrix:
-    entries = [value_of(entry) for entry in entries_like(self, other)]
+    entries = _numbers(entries_like(self, other))
     shape = other._shape if isinstance(other, Matrix) and other.ndim > self.ndim else self._shape
-    return Matrix([python(value_of(a), b) for a, b in zip(self.entries, entries)], shape=shape)
+    return Matrix([python(a, b) for a, b in zip(_numbers(self.entries), entries)], shape=shape)
 
 
 def _reflected(python: Callable, self: Matrix, other: Any) -> Matrix:
-    entries = [value_of(entry) for entry in entries_like(self, other)]
-    return self.like([python(a, value_of(b)) for a, b in zip(entries, self.entries)])
+    entries = _numbers(entries_like(self, other))
+    return self.like([python(a, b) for a, b in zip(entries, _numbers(self.entries))])
 
 
 operators.define(Matrix, _elementwise, _reflected, lambda python, self: self.map(python))

@@ -288,7 +288,7 @@ def bit_shr(x1, x2):
     """`x1 >> x2` with zeros coming in."""
 
     def one(a, b):
-        a, b = number_of(a, "bit_shr"), number_of(b, "bit_shr")
+        a, b = integer_of(a, "bit_shr"), integer_of(b, "bit_shr")
         return type(a)(arithmetic.shift("shr", a.ir(), type(a)(b).ir(), False))
 
     return _mapped(one, x1, x2)

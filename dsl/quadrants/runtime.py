@@ -116,10 +116,14 @@ _IGNORED = {
 
 
 class Runtime:
-    """The state between `init` and `reset`. `generation` numbers them; things of another one are dead."""
+    """The state between `init` and `reset`. `generation` numbers them; things of another one are dead.
+
+    `epoch` also counts the trees of fields that were destroyed: compiled kernels of another one may have a dead field.
+    """
 
     config: Config | None = None
     generation = 0
+    epoch = 0
     random: Any = None  # the Launches of dsl.quadrants.philox
     roots: list = []  # fields that were placed or shaped in this generation
 
@@ -156,6 +160,7 @@ def init(arch: Arch | list | None = None, default_fp=None, default_ip=None, **op
 def reset() -> None:
     """Drop all fields and compiled kernels."""
     Runtime.generation += 1
+    Runtime.epoch += 1
     Runtime.config = None
     Runtime.roots = []
     types.Defaults.ip, types.Defaults.fp = types.i32, types.f32

@@ -3,11 +3,16 @@
 Modules tested here: dsl/quadrants/dense.py.
 """
 
+import functools
+import random
+from typing import Any
+
 import numpy as np
 import pytest
 
 import dsl.quadrants as qd
 from dsl.launch import session
+from dsl.quadrants.runtime import Runtime
 
 
 @pytest.fixture(autouse=True)
@@ -141,3 +146,101 @@ def test_bits_of_narrow_and_wide_numbers():
         return qd.Vector([qd.math.ffs(a), qd.math.ffs(b)], qd.i64)
 
     assert [list(k(a, b)) for a, b in ((8, 1 << 40), (0, 0), (-128, -(2**63)))] == [[4, 41], [0, 0], [8, 64]]
+
+
+def _tree(dtype=qd.i32, count=4):
+    placed, builder = qd.field(dtype), qd.FieldsBuilder()
+    builder.dense(qd.i, count).place(placed)
+    return placed, builder.finalize()
+
+
+@qd.data_oriented
+class Owner:
+    shared = None
+
+    @qd.kernel
+    def of_self(self, value: qd.i32):
+        for i in range(4):
+            self.own[i] = value + i
+
+    @qd.kernel
+    def of_class(self, value: qd.i32):
+        for i in range(4):
+            self.shared[i] = value + i
+
+    @qd.kernel
+    def of_global(self, value: qd.i32):
+        for i in range(4):
+            everywhere[i] = value + i
+
+    @qd.kernel
+    def of_template(self, field: qd.template(), value: qd.i32):
+        for i in range(4):
+            field[i] = value + i
+
+
+everywhere: Any = None
+
+
+@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 100))])
+def test_no_kernel_writes_a_field_that_was_destroyed(seed):
+    """Fields are built, destroyed, replaced and dropped at random: a call writes the field that lives, or says so."""
+    global everywhere
+    choose, owner, trees = random.Random(seed), Owner(), {}
+    qd.init(arch=qd.cpu)
+    places = ["own", "shared", "everywhere", "template"]
+
+    def keep(place, field):
+        global everywhere
+        if place == "everywhere":
+            everywhere = field
+        else:
+            setattr(Owner if place == "shared" else owner, place, field)
+
+    for place in places:
+        trees[place] = _tree()
+        keep(place, trees[place][0])
+    calls = {"own": owner.of_self, "shared": owner.of_class, "everywhere": owner.of_global}
+    for step in range(25):
+        place = choose.choice(places)
+        field, tree = trees[place]
+        if choose.random() < 0.3 and not tree.destroyed:
+            tree.destroy()
+        elif choose.random() < 0.4 and tree.destroyed:
+            trees[place] = _tree(choose.choice([qd.i32, qd.f64]), choose.choice([4, 9]))
+            keep(place, trees[place][0])
+        elif choose.random() < 0.1:
+            qd.init(arch=qd.cpu)
+            for each in places:
+                trees[each] = _tree()
+                keep(each, trees[each][0])
+        else:
+            others = {each: f.to_numpy() for each, (f, t) in trees.items() if each != place and not t.destroyed}
+            call = calls.get(place) or functools.partial(owner.of_template, field)
+            if tree.destroyed:
+                with pytest.raises(
+                    qd.QuadrantsRuntimeError, match="this field is gone: its SNode tree has been destroyed"
+                ):
+                    call(step)
+            else:
+                call(step)
+                assert field.to_numpy().tolist()[:4] == [step, step + 1, step + 2, step + 3]
+            for each, before in others.items():
+                np.testing.assert_array_equal(trees[each][0].to_numpy(), before)
+
+
+def test_a_kernel_that_has_other_fields_is_not_compiled_again():
+    qd.init(arch=qd.cpu)
+    kept, other = qd.field(qd.i32, shape=4), _tree()[1]
+
+    @qd.kernel
+    def fill(value: qd.i32):
+        for i in range(4):
+            kept[i] = value
+
+    fill(1)
+    first = fill._last
+    other.destroy()
+    fill(2)
+    fill(3)
+    assert fill._last is first and first.epoch == Runtime.epoch and kept.to_numpy().tolist() == [3] * 4
