@@ -79,7 +79,7 @@ def run(
         sass=sass or bool(case.checks("SASS")) or host.is_hardware,
         needs=releases.needs_of(repro, compiler),
         requires_python=repro.requires_python,
-        gpu=host.device_facts.get("uuid", "") if host.is_hardware else "",
+        gpu=host.device_facts.get("uuid", "") if host.device == "cuda" else "",
         runs=repro.runs if plain else min(repro.runs, REPLAYED_RUNS),
         seed=seed,
         gpu_model="" if host.is_hardware else host.gpu_model,

@@ -197,6 +197,7 @@ class _Controller:
         data = getattr(report, "gpu_repro", None)
         if data:
             self.session.take(data)
+            cast(Any, report).gpu_repro = {key: data[key] for key in ("record", "expected")}  # pytest keeps reports
 
 
 def _live(config: pytest.Config, session: Session) -> Live | None:
@@ -351,6 +352,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Gener
 
         host = cast(Any, item).host
         report.gpu_repro = as_data(verdict, item.path, host.is_hardware, host.compiler)
+        cast(Any, item).verdict = None  # pytest keeps items
         if verdict.expected:
             report.wasxfail = printable(verdict.expected)  # what `-rx` lists
     return report

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from harness import pending
 from harness.claim.repro_file import EMBEDDED, NVIDIA, Repro, short
 from harness.errors import NoDevice, UsageError
+from harness.fleet.shelf import Kept, Shelf
 from harness.run.transport import Progress
 from harness.store import Run, root_of
 
@@ -66,6 +67,8 @@ class Session:
         self.errors: list[str] = []
         self.reports: list[dict[str, Any]] = []
         self.record_run = Run()
+        self._shelf = Shelf()
+        self._accepted: list[Kept] = []  # goldens to be written at the end
         self.waiting = 0  # results for `repro review`
         self.not_accepted: set[Path] = set()  # repros that agree with expected() and have no golden
         self.outside: set[Path] = set()  # repros of no project, whose results nothing keeps
@@ -313,10 +316,16 @@ class Session:
             self._transports.popitem()[1].close()
 
     def take(self, data: dict[str, Any]) -> None:
-        """Append the record of one verdict; its golden waits for the end of the run."""
+        """Append the record of one verdict; its golden waits for the end of the run.
+
+        What of it is large goes to files: a run may have many such verdicts.
+        """
         from harness.records import history
 
-        self.reports.append(data)
+        large = ("blobs", "golden", "proposal", "launches")
+        self.reports.append({key: data[key] for key in data if key not in large} | {"waits": bool(data["proposal"])})
+        if data["golden"]:
+            self._accepted.append(self._shelf.put(data["golden"]))
         repro = Path(data["repro"])
         directory = history.folder(repro, data["is_hardware"], root_of(repro))
         try:
@@ -365,19 +374,20 @@ class Session:
 
     def finish(self, interrupted: bool) -> None:
         """Write the accepted goldens, all of them or, after an interruption, none."""
-        accepted = [data["golden"] for data in self.reports if data["golden"]]
+        accepted, self._accepted = self._accepted, []
         if interrupted or not accepted:
             if accepted:
                 self.errors.append(f"the run was interrupted: none of {len(accepted)} accepted goldens was written")
-            return
+            return self._shelf.close()
         from harness.comparison import golden, unused_goldens
 
-        goldens = [
+        goldens = (
             golden.Pending(path, text, {name: base64.b64decode(data) for name, data in sidecars.items()})
-            for path, text, sidecars in accepted
-        ]
+            for path, text, sidecars in (one.take() for one in accepted)
+        )
         for path, error in golden.write_all(goldens).items():
             self.errors.append(f"the golden {short(path)} could not be written: {error}")
+        self._shelf.close()
         self.unused = {path for path in self.unused if path.exists() and not unused_goldens.is_referenced(path)}
 
     def advice(self) -> list[str]:
@@ -412,7 +422,7 @@ class Session:
             sections.append(("gpu-repro: unused goldens", text_report.unused_goldens(sorted(self.unused)), True))
         lines = text_report.notes([note for data in self.reports for note in data["notes"]], SHOWN_NOTES)
         lines += self.advice()
-        passed = [d for d in self.reports if d["record"]["verdict"] == "pass" and not d["proposal"]]
+        passed = [d for d in self.reports if d["record"]["verdict"] == "pass" and not d["waits"]]
         predicted = sum(not d["validated"] for d in passed)
         if predicted:
             claims = "claim" if predicted == 1 else "claims"

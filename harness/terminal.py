@@ -6,9 +6,11 @@ escape sequences, directions of writing, characters without width. Standard libr
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TextIO
 
+_MARKUP = re.compile(r"[\\`*_\[\]<>|#&!~:@$]")
 _KEPT = "\n\t"
 _BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"  # shown as nothing, though they count as letters or marks
 
@@ -36,6 +38,11 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """The same for a name: a line's end is spelt out too."""
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def markdown(text: str) -> str:
+    """One line of text as Markdown shows it, also in a cell of a table: nothing in it is markup, a link or HTML."""
+    return _MARKUP.sub(lambda match: f"\\{match[0]}", one_line(text))
 
 
 def say(text: object = "", file: TextIO | None = None) -> None:

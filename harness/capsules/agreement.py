@@ -1,92 +1,72 @@
 """How far a GPU agrees with the emulator, by instruction form.
 
-`validation/GPU-DRIVER.json` has a row a form; `validation/agreement.md` is one table of all these files. A form that
-disagrees has a file of its own, `validation/failing/FORM@GPU.json`: the kernel, the smallest operands at which it
-disagrees, what the emulator predicted and what the GPU gave. `python -m dsl.forms --failing FILE` runs it.
+What comes of it goes to the files of agreement_files.py. A form that disagrees has a file of its own,
+`validation/failing/FORM@GPU.json`: the kernel, the smallest operands at which it disagrees, what the emulator predicted
+and what the GPU gave. `python -m dsl.forms --failing FILE` runs it.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.capsules import agreement_files, form_case
+from harness.capsules.agreement_files import JUDGED, Row
+from harness.capsules.form_case import FORMATS
 from harness.claim.repro_file import short
-from harness.errors import UsageError
+from harness.run import hardware
 
 if TYPE_CHECKING:
     from harness.capsules import replay
     from harness.capsules.results import Result
 
-FOLDER, TABLE, FAILING = "validation", "agreement.md", "failing"
-FORMATS = {"f16": (16, 10), "bf16": (16, 7), "f32": (32, 23), "f64": (64, 52)}  # bits, fraction bits
-
-
-@dataclasses.dataclass
-class Row:
-    """One form on one GPU: `equal` of its `elements` have the predicted bits, `within` are in the bound of its rule."""
-
-    form: str
-    status: str  # agrees, bounded, open, disagrees, unmodelled, skipped, or how it failed
-    elements: int = 0
-    equal: int = 0
-    within: int = 0
-    model: str = ""
-    text: str = ""
-    smallest: dict[str, Any] | None = None
-
 
 def accept(
     capsule: replay.Capsule, results: list[Result], root: Path, say: Callable[[str], None]
 ) -> dict[str, list[str]]:
-    """Compare every form, write the files of this GPU and the table of all; names by status. Raises UsageError."""
+    """Compare every form, write the files of this GPU and the table of all; names by status.
+
+    Results that do not name hardware are not compared. Raises UsageError, replay.BadCapsule, OSError.
+    """
     if not results:
         return {}
-    about = capsule.index.get("forms", {})
-    rows = []
+    lacks = hardware.missing(results[0].device)
+    if lacks:
+        say(f"{len(results)} instruction forms: not accepted: their results {'name' + lacks.removeprefix('names')}")
+        return {"skipped": [one.case["form"] for one in results]}
+    models = form_case.models(capsule)
     order = {case["name"]: number for number, case in enumerate(capsule.cases)}
-    for one in sorted(results, key=lambda one: order[one.case["name"]]):
-        try:
-            rows.append(compare(capsule, one, about))
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            raise UsageError(f"{one.case['name']}.json is not a result of a replay: {error!r}") from None
-    folder, device = root / FOLDER, results[0].device
-    _write_failing(folder / FAILING, rows, device)
-    _write_rows(folder, rows, device, max(one.date for one in results))
+    rows = [compare(capsule, one, models) for one in sorted(results, key=lambda one: order[one.case["name"]])]
+    path = agreement_files.write(root, rows, results[0].device, max(one.date for one in results))
     by_status: dict[str, list[str]] = {}
     for row in rows:
         kind = {"disagrees": "disagreement", "skipped": "skipped"}.get(row.status, "agreement")
-        kind = "failed" if row.status not in (*_JUDGED, "skipped") else kind
+        kind = "failed" if row.status not in (*JUDGED, "skipped") else kind
         by_status.setdefault(kind, []).append(row.form)
         if kind in ("disagreement", "failed"):
             say(f"{row.form}: {row.text}")
-    (folder / TABLE).write_text(table(folder))
-    say(f"wrote {short(folder / TABLE)}")
+    say(f"wrote {short(path)}")
     return by_status
 
 
-_JUDGED = ("agrees", "bounded", "open", "disagrees", "unmodelled")
-
-
-def compare(capsule: replay.Capsule, one: Result, about: dict[str, Any]) -> Row:
+def compare(capsule: replay.Capsule, one: Result, models: dict[str, str]) -> Row:
     """One form against the prediction for the GPU's model, or, where nobody modelled it, for the nearest model."""
     case, form = one.case, one.case["form"]
     if one.result["outcome"] != "ran":
         status = "skipped" if one.result["outcome"] == "skipped" else one.result["outcome"]
-        return Row(form, status, text=f"{one.result['outcome']}: {one.result.get('text', '')}")
+        text = f"{one.result['outcome']}: {one.result.get('text', '')}"
+        return Row(form, status, text=text[: agreement_files.MOST_TEXT])
     launch, outcome = case["launches"][0], one.result["launches"][0]
-    model = about.get("model_of", {}).get(one.device["arch"].removesuffix("a"))
+    model = models.get(one.device["arch"].removesuffix("a"), "")
     predictions = case["predictions"]
     is_modelled = model in predictions or len(predictions) == 1
-    rows = []
+    rows, data = [], one.data
     for name in [model] if model in predictions else predictions:
         wanted = [np.frombuffer(capsule.blob(sha), kind) for sha, kind in zip(predictions[name], case["results"])]
-        gotten = _results(capsule, launch, outcome, one.data, case["results"])
+        gotten = _results(capsule, launch, outcome, data, case["results"])
         rows.append(_row(case, name, wanted, gotten))
     row, wrong, wanted, gotten = max(rows, key=lambda each: each[0].within)
     if not is_modelled and row.status == "disagrees":
@@ -94,7 +74,7 @@ def compare(capsule: replay.Capsule, one: Result, about: dict[str, Any]) -> Row:
     if row.status == "disagrees":
         inputs = [_input(capsule, launch, len(wanted) + index, kind) for index, kind in enumerate(case["operands"])]
         row.smallest = _smallest(case, wrong, inputs, wanted, gotten)
-        row.smallest["ptx"] = capsule.blob(launch["ptx"]).decode()
+        row.smallest["ptx"] = capsule.blob(launch["ptx"]).decode(errors="replace")
         row.smallest |= _launched(launch, len(wrong))
         row.text = (
             f"differs in {row.elements - row.within} of {row.elements} elements; the smallest: {words(row.smallest)}"
@@ -108,8 +88,8 @@ def _results(capsule: replay.Capsule, launch: dict, outcome: dict, data: bytes, 
     for index, kind in enumerate(kinds):
         region = str(index)
         array = np.zeros(launch["regions"][region]["size_bytes"], np.uint8)
-        if outcome["as_predicted"]:
-            capsule.apply(array, launch["predicted"][region][0])
+        for row in launch["predicted"].get(region, ()) if outcome["as_predicted"] else ():
+            capsule.apply(array, row)
         for row in outcome["changes"].get(region, ()):
             part = np.frombuffer(data, np.uint8, row["size"], row["bytes"])
             place = array[row["at"] : row["at"] + row["size"]]
@@ -223,66 +203,3 @@ def words(smallest: dict[str, Any]) -> str:
 
     where = f"lane {lane}: " if smallest["threads"] > 1 else ""
     return f"{where}{of_lane(operands)} gives {of_lane(got)}, predicted {of_lane(predicted)}"
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-").lower()
-
-
-def _write_failing(folder: Path, rows: list[Row], device: dict[str, Any]) -> None:
-    """A file for each form that disagrees; those of forms that agree by now are gone."""
-    gpu = _slug(device["name"])
-    for row in rows:
-        path = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '-', row.form)}@{gpu}.json"
-        if row.smallest:
-            folder.mkdir(parents=True, exist_ok=True)
-            content = row.smallest | {"device": device, "model": row.model}
-            path.write_text(json.dumps(content, indent=1) + "\n")
-        elif row.status in _JUDGED:
-            path.unlink(missing_ok=True)
-
-
-def _write_rows(folder: Path, rows: list[Row], device: dict[str, Any], date: str) -> None:
-    """The rows of this GPU and driver; forms that this folder of results has not keep their rows."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{_slug(device['name'])}-{_slug(device['driver'])}.json"
-    earlier = json.loads(path.read_text())["rows"] if path.exists() else []
-    table = {row["form"]: row for row in earlier}
-    for row in rows:
-        fields = {
-            key: value for key, value in dataclasses.asdict(row).items() if key not in ("smallest",) and value != ""
-        }
-        table[row.form] = fields
-    path.write_text(json.dumps({"device": device, "date": date, "rows": list(table.values())}, indent=1) + "\n")
-
-
-def table(folder: Path) -> str:
-    """The files of all GPUs as one Markdown table, a row a form."""
-    files = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
-    heads = [f"{each['device']['name']}, driver {each['device']['driver']}" for each in files]
-    cells = [{row["form"]: _cell(row) for row in each["rows"]} for each in files]
-    forms = list(dict.fromkeys(form for each in cells for form in each))
-    lines = [
-        "# Agreement by instruction form",
-        "",
-        "How many results of a GPU have the bits that the emulator predicts. `repro accept --from-replay` writes it.",
-        "",
-        f"| form | {' | '.join(heads)} |",
-        "|---" * (1 + len(heads)) + "|",
-        *(f"| `{form}` | {' | '.join(each.get(form, 'not run') for each in cells)} |" for form in forms),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _cell(row: dict[str, Any]) -> str:
-    if row["status"] not in _JUDGED:
-        return f"{row['status']}: {row.get('text', '').partition(': ')[2]}".replace("|", "/").splitlines()[0]
-    if row["status"] == "agrees":
-        return f"{row['elements']} equal"
-    what = {
-        "bounded": "the rest within the bound",
-        "open": "no bound is stated",
-        "unmodelled": f"nobody modelled this GPU; {row['model']} is nearest",
-        "disagrees": f"**{row['elements'] - row['within']} disagree**",
-    }
-    return f"{row['equal']} of {row['elements']} equal, {what[row['status']]}"

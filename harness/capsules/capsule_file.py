@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import judge, store
 from harness.capsules import agreement, replay
-from harness.capsules.results import Refused, Result, folder_of, outside, read as read_results, unpack
+from harness.capsules.results import Refused, Result, outside, read as read_results, unpack
 from harness.claim import case_id, findings
 from harness.claim.repro_file import Case, Repro, ReproError, is_repro, read, short
 from harness.comparison import golden, observed
@@ -223,9 +223,12 @@ def accept(out: Path, root: Path, accept_differences: bool, say: Callable[[str],
     if judge.in_ci():
         raise Refused("goldens are not accepted where CI is set: accept them by hand, and commit them")
     with tempfile.TemporaryDirectory(prefix="results-") as folder:
-        capsule, replayed = read_results(folder_of(out, Path(folder)))
+        capsule, replayed = read_results(out, Path(folder))
         forms = [one for one in replayed if "form" in one.case]
-        sorted_by = agreement.accept(capsule, forms, root, say)
+        try:
+            sorted_by = agreement.accept(capsule, forms, root, say)
+        except replay.BadCapsule as error:
+            raise Refused(str(error)) from None
         rest = [one for one in replayed if "form" not in one.case]
         return _accept_repros(capsule, rest, sorted_by, root, accept_differences, say)
 
@@ -301,10 +304,7 @@ def _says_nothing(both: list[Result], repro: Repro, host: hosts.Host) -> str:
         is_slow = ended == "deadlock" and not findings.fits(repro.outcome, ended)  # than the limit, for all we know
         if is_slow or ended in ("skipped", "error", "crash"):
             return f"not replayed: {each.result.get('text', ended)}"
-    facts = host.device_facts
-    lacks = hardware.missing(facts | {"device": facts["kind"], "gpu": facts["name"]})
-    if not host.is_hardware:
-        return f"not accepted: {host.describe()}"
+    lacks = hardware.missing(host.device_facts)
     return f"not accepted: its result {lacks}" if lacks else ""
 
 

@@ -20,15 +20,18 @@ import ctypes
 import datetime
 import filecmp
 import hashlib
+import io
 import json
 import os
 import re
 import select
 import shutil
+import struct
 import subprocess
 import sys
 import zipfile
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 try:
@@ -66,8 +69,19 @@ TIMEOUT = "REPLAY_TIMEOUT"  # of these only those of a predicted deadlock are fi
 FORMS_A_LINE = 100
 
 
+MOST_MEMBERS_BYTES = 32 << 20  # of the list of a zip file's members
+MOST_JSON_BYTES = 32 << 20
+MOST_JSON_PARTS = 2_000_000  # values of a JSON text: each takes some hundred bytes of memory
+MOST_BLOB_BYTES = 1 << 34
+PIECE_BYTES = 1 << 20
+
+
 class BadCapsule(Exception):
     """The file is no capsule, or a damaged one; the text says which."""
+
+
+class BadMember(Exception):
+    """A member of a zip file that is not to be unpacked; the text is one sentence."""
 
 
 class CudaError(Exception):
@@ -78,13 +92,72 @@ class CudaError(Exception):
         self.name = name
 
 
+NO_ARCHIVE = (OSError, zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RecursionError, struct.error)
+
+
+class _InPieces(io.FileIO):
+    """A file that is never read in more than a piece at once: a zip file says itself how long its list is."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        if size > MOST_MEMBERS_BYTES:
+            raise zipfile.BadZipFile(f"its list of members has more than {MOST_MEMBERS_BYTES >> 20} MB")
+        return super().read(size if size >= 0 else 1 << 17) or b""  # its end: at most 65 KB of comment
+
+
+class Archive:
+    """A zip file from elsewhere. Each member is unpacked only up to a size, whatever the file says of it.
+
+    Raises OSError, and zipfile.BadZipFile, ValueError or NotImplementedError of what is no zip file.
+    """
+
+    def __init__(self, path: str):
+        self.file = _InPieces(path)
+        try:
+            self.zip = zipfile.ZipFile(self.file)  # pyright: ignore[reportArgumentType]
+            self.names = self.zip.namelist()
+            if len(set(self.names)) < len(self.names):
+                raise BadMember("two of its members have one name")
+        except BaseException:
+            self.file.close()
+            raise
+
+    def close(self) -> None:
+        self.zip.close()
+        self.file.close()
+
+    def pieces(self, name: str, most_bytes: int) -> Iterator[bytes]:
+        """A member, a piece at a time. Raises BadMember, KeyError where there is none."""
+        about = self.zip.getinfo(name)
+        if about.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise BadMember(f"{name} is compressed in a way that no capsule is")
+        if about.file_size > most_bytes:
+            raise BadMember(f"{name} has {about.file_size} bytes unpacked, but may have at most {most_bytes}")
+        try:
+            with self.zip.open(name) as member:
+                while piece := member.read(PIECE_BYTES):
+                    yield piece
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError) as error:
+            raise BadMember(f"{name} is damaged: {error}") from None
+
+    def read(self, name: str, most_bytes: int) -> bytes:
+        """A member as a whole. Raises BadMember, KeyError."""
+        return b"".join(self.pieces(name, most_bytes))
+
+
+def parsed(data: bytes) -> Any:
+    """JSON from elsewhere, of a size that fits into memory. Raises ValueError, RecursionError."""
+    if len(data) > MOST_JSON_BYTES or sum(map(data.count, (b",", b"[", b"{"))) > MOST_JSON_PARTS:
+        raise ValueError(f"it has more than {MOST_JSON_BYTES >> 20} MB, or {MOST_JSON_PARTS} values")
+    return json.loads(data)
+
+
 class Capsule:
     """An open capsule."""
 
     def __init__(self, path: str):
         try:
-            self.zip = zipfile.ZipFile(path)
-            self.index = json.loads(self.zip.read("capsule.json"))
+            self.archive = Archive(path)
+            self.index = parsed(self.archive.read("capsule.json", MOST_JSON_BYTES))
             if self.index["schema"] != SCHEMA:
                 raise BadCapsule(f"{path} has schema {self.index['schema']}, but this script reads {SCHEMA}")
             self.cases = self.index["cases"]
@@ -95,27 +168,40 @@ class Capsule:
                     raise ValueError("a case of it has no name, or no launches")
             if len({case["name"] for case in self.cases}) < len(self.cases):
                 raise ValueError("two cases of it have one name")
-        except (OSError, zipfile.BadZipFile, EOFError, ValueError, KeyError, TypeError) as error:
+        except (*NO_ARCHIVE, BadMember, KeyError, TypeError) as error:
             text = error.strerror if isinstance(error, OSError) else str(error)
             raise BadCapsule(f"{path} is not a capsule, or only part of one: {text}") from None
 
     def check(self, path: str) -> None:
         """Read all of it once. Raises BadCapsule naming the first part that is damaged."""
         try:
-            damaged = self.zip.testzip()
-        except Exception as error:
+            for name in self.archive.names:
+                for _ in self.archive.pieces(name, MOST_BLOB_BYTES):
+                    pass
+        except BadMember as error:
             raise BadCapsule(f"{path} is damaged: {error}") from None
-        if damaged:
-            raise BadCapsule(f"{path} is damaged: {damaged} does not have its checksum")
+
+    def blob_bytes(self, name: str) -> int:
+        """How large a blob is, unpacked. Raises BadCapsule."""
+        try:
+            return self.archive.zip.getinfo(f"blobs/{name}").file_size
+        except KeyError as error:
+            raise BadCapsule(f"the capsule is damaged: {error}") from None
 
     def blob(self, name: str) -> bytes:
+        return b"".join(self.blob_pieces(name))
+
+    def blob_pieces(self, name: str) -> Iterator[bytes]:
+        """A blob, a piece at a time; only after the last is it known to be whole. Raises BadCapsule."""
+        digest = hashlib.sha256()
         try:
-            data = self.zip.read(f"blobs/{name}")
-        except (KeyError, zipfile.BadZipFile, zlib.error) as error:
+            for piece in self.archive.pieces(f"blobs/{name}", MOST_BLOB_BYTES):
+                digest.update(piece)
+                yield piece
+        except (KeyError, BadMember) as error:
             raise BadCapsule(f"the capsule is damaged: {error}") from None
-        if hashlib.sha256(data).hexdigest() != name:
+        if digest.hexdigest() != name:
             raise BadCapsule(f"the capsule is damaged: blobs/{name} has another sha256")
-        return data
 
     def apply(self, data: np.ndarray, row: dict[str, Any]) -> None:
         """Change `data` as a row of the recording says."""
@@ -155,14 +241,11 @@ class Gpu:
     def facts(self) -> dict[str, Any]:
         version = self.call("cuDriverGetVersion")
         cuda = f"{version // 1000}.{version % 1000 // 10}"
-        try:
-            with open("/sys/module/nvidia/version") as file:
-                driver = file.read().strip()
-        except OSError:
-            driver = f"CUDA {cuda}"
+        driver = driver_version() or f"CUDA {cuda}"
         name = self.call("cuDeviceGetName", 256, self.device).split(b"\0")[0].decode()
+        uuid = bytes(self.call("cuDeviceGetUuid", self.device).bytes).hex()
         arch = "sm_{}{}".format(*self.capability)
-        return {"kind": "cuda", "name": name, "driver": driver, "cuda": cuda, "arch": arch}
+        return {"kind": "cuda", "name": name, "driver": driver, "cuda": cuda, "arch": arch, "uuid": uuid}
 
     def load(self, ptx: bytes) -> Any:
         log, options = bytearray(1 << 14), self.driver.CUjit_option
@@ -228,6 +311,22 @@ class Gpu:
         attribute = self.driver.CUlaunchAttribute()
         attribute.id = getattr(self.driver.CUlaunchAttributeID, f"CU_LAUNCH_ATTRIBUTE_{name}")
         return attribute
+
+
+def driver_version() -> str:
+    """`580.65.06`, as the kernel's module or NVML tells it; '' where neither does."""
+    try:
+        with open("/sys/module/nvidia/version") as file:
+            return file.read().strip()
+    except OSError:
+        pass
+    try:
+        nvml, text = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.create_string_buffer(81)
+        if nvml.nvmlInit_v2() == 0 and nvml.nvmlSystemGetDriverVersion(text, len(text)) == 0:
+            return text.value.decode()
+    except (OSError, AttributeError):
+        pass
+    return ""
 
 
 class Region:

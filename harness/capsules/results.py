@@ -1,7 +1,7 @@
 """Results of a replay as they came back: a folder or one file, a capsule and what a GPU did with its cases.
 
-Nothing of it is trusted. `read` checks every part before any of it is judged; `unpack` writes one case's part for the
-playback device (dsl/launch/devices/playback.py).
+Nothing of it is trusted. `read` checks every part before any of it is judged, and how large it is before it is read;
+`unpack` writes one case's part for the playback device (dsl/launch/devices/playback.py).
 """
 
 from __future__ import annotations
@@ -9,20 +9,23 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import zipfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from harness import schema
-from harness.capsules import replay
+from harness.capsules import form_case, replay
 from harness.claim.repro_file import short
 from harness.errors import UsageError
-from harness.run import reply
+from harness.run import hardware, reply
+from harness.terminal import one_line
 
 KEPT_CAPSULE = replay.KEPT_CAPSULE
 _MOST = 100_000
+MOST_CAPSULE_BYTES = 1 << 30
+MOST_DATA_BYTES = 128 << 20  # of one case in one file of results
+MOST_RESULTS_BYTES = 32 << 20  # of what they say, without data
+MOST_CASE_BYTES = 1 << 30  # that the host wrote before the launches of a case
 _ID = schema.integer(0, 1 << 31)
 _AT = schema.integer(0, reply.MOST_BYTES)
 _REGION = schema.string(10, r"\d+", "the number of a region")
@@ -30,6 +33,7 @@ _SHA256 = schema.string(64, reply.SHA256, "a sha256")
 _ARCH = schema.string(8, reply.ARCH, "an arch such as sm_90a")
 _TEXT = schema.string(1000)
 _EXTENTS = schema.many(schema.integer(1, (1 << 31) - 1), exactly=3)
+_UNREADABLE = (OSError, ValueError, replay.BadMember)
 OUTCOMES = ("ran", "fault", "trap", "deadlock", "skipped", "error", "crash")
 
 
@@ -45,8 +49,8 @@ class _Gpu:
     """The device of a result: a GPU by its name, as goldens name it."""
 
     kind: str = schema.must(schema.one_of("cuda"))
-    name: str = schema.must(schema.string(200, r"[^\0]*\S[^\0]*", "the name of a GPU"))
-    driver: str = schema.must(schema.string(100, r"[\w. +-]*\w[\w. +-]*", "a version"))
+    name: str = schema.must(schema.string(100, r"[ -~]*[!-~][ -~]*", "the name of a GPU"))
+    driver: str = schema.must(schema.string(40, r"[\w. +-]*\w[\w. +-]*", "a version"))
     arch: str = schema.must(_ARCH)
     uuid: str | None = schema.must(schema.optional(schema.string(64, r"[0-9A-Za-z-]+", "letters, digits and -")), None)
     cuda: str | None = schema.must(schema.optional(schema.string(20, r"[\w.]+", "a version")), None)
@@ -114,13 +118,16 @@ class _Region:
 
 @dataclasses.dataclass(frozen=True)
 class _Write:
-    """Bytes that the host wrote: one value, or those of a blob, of which `mask` names some."""
+    """Bytes that the host or the emulator's kernel wrote: one value, or a blob's, of which `mask` names some."""
 
     at: int = schema.must(_AT)
     size: int = schema.must(schema.integer(0, reply.MOST_BYTES))
     fill: int | None = schema.must(schema.optional(schema.integer(0, 255)), None)
     bytes: str | None = schema.must(schema.optional(_SHA256), None)
     mask: str | None = schema.must(schema.optional(_SHA256), None)
+
+
+_ROWS = schema.table(schema.many(schema.fields(_Write), 1 << 20), _MOST, _REGION)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,9 +147,8 @@ class _Launch:
     params: list[_Param] = schema.must(schema.many(schema.fields(_Param), _MOST))
     regions: dict[str, _Region] = schema.must(schema.table(schema.fields(_Region), _MOST, _REGION))
     pointers: list[list[int]] = schema.must(schema.many(schema.many(_AT, exactly=4), 1 << 24))
-    writes: dict[str, list[_Write]] = schema.must(
-        schema.table(schema.many(schema.fields(_Write), 1 << 20), _MOST, _REGION)
-    )
+    writes: dict[str, list[_Write]] = schema.must(_ROWS)
+    predicted: dict[str, list[_Write]] | None = schema.must(schema.optional(_ROWS), None)
 
 
 _SCALAR = schema.either(
@@ -163,7 +169,6 @@ class _Case:
     kernels: list[_Kernel] = schema.must(schema.many(schema.fields(_Kernel), 10_000))
     versions: dict[str, str] = schema.must(schema.table(schema.string(100), 100))
     launches: list[_Launch] = schema.must(schema.many(schema.fields(_Launch), _MOST))
-    form: str | None = schema.must(schema.optional(_TEXT), None)
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -171,73 +176,173 @@ class _Case:
 
 @dataclasses.dataclass
 class Result:
-    """What a GPU did with one case of a capsule."""
+    """What a GPU did with one case of a capsule. `data` is read when it is asked for: all of it may be large."""
 
     case: dict[str, Any]
     device: dict[str, Any]
     date: str
     result: dict[str, Any]
-    data: bytes
+    read_data: Callable[[], bytes]
+
+    @property
+    def data(self) -> bytes:
+        """Raises Refused where it is not what it was when it was checked."""
+        try:
+            return self.read_data()
+        except _UNREADABLE as error:
+            raise Refused(f"{self.case['name']}.bin has changed since it was checked: {error}") from None
 
 
-def folder_of(path: Path, folder: Path) -> Path:
-    """A folder of results as it is; the one file of `repro validate` unpacked into `folder`. Raises Refused."""
-    if not path.is_file():
-        return path
-    try:
-        with zipfile.ZipFile(path) as file:
-            for name in file.namelist():
+class _Folder:
+    """What replay.py left in a folder. `sizes`: the bytes of each file."""
+
+    def __init__(self, path: Path, unpacked: Path):
+        self.path, self.capsule = path, path / KEPT_CAPSULE
+        files = path.iterdir() if path.is_dir() else ()
+        self.sizes = {file.name: file.stat().st_size for file in files if file.is_file()}
+
+    def read(self, name: str) -> bytes:
+        """Raises OSError, BadMember."""
+        return (self.path / name).read_bytes()
+
+    def open_capsule(self) -> replay.Capsule:
+        """Raises BadCapsule."""
+        try:
+            return replay.Capsule(str(self.capsule))
+        except replay.BadCapsule as error:
+            raise replay.BadCapsule(str(error).replace(str(self.capsule), short(self.path / KEPT_CAPSULE))) from None
+
+
+class _File(_Folder):
+    """The same in the one file of `repro validate`, of which only the capsule is unpacked, into `unpacked`.
+
+    Raises Refused.
+    """
+
+    def __init__(self, path: Path, unpacked: Path):
+        self.path, self.capsule = path, unpacked / KEPT_CAPSULE
+        try:
+            self.archive = replay.Archive(str(path))
+            for name in self.archive.names:
                 if "/" in name or "\\" in name or not name.endswith((".json", ".bin", KEPT_CAPSULE)):
-                    raise Refused(f"{short(path)} is not a file of results: it has a {name}")
-                (folder / name).write_bytes(file.read(name))
-    except (OSError, zipfile.BadZipFile, EOFError, ValueError, zlib.error, NotImplementedError) as error:
-        raise Refused(f"{short(path)} is not a file of results, or only part of one: {error}") from None
-    return folder
+                    raise Refused(f"{short(path)} is not a file of results: it has a {one_line(name[:200])}")
+        except (*replay.NO_ARCHIVE, replay.BadMember) as error:
+            raise Refused(f"{short(path)} is not a file of results, or only part of one: {error}") from None
+        self.sizes = {one.filename: one.file_size for one in self.archive.zip.infolist()}
+
+    def read(self, name: str) -> bytes:
+        return self.archive.read(name, MOST_DATA_BYTES)
+
+    def open_capsule(self) -> replay.Capsule:
+        about = self.archive.zip.getinfo(KEPT_CAPSULE)
+        if about.file_size > 2 * about.compress_size + replay.PIECE_BYTES:  # a capsule is compressed already
+            raise replay.BadCapsule(f"{short(self.path)}: {KEPT_CAPSULE} would be far larger unpacked than it is here")
+        try:
+            with open(self.capsule, "wb") as file:
+                for piece in self.archive.pieces(KEPT_CAPSULE, MOST_CAPSULE_BYTES):
+                    file.write(piece)
+        except (OSError, replay.BadMember) as error:
+            raise replay.BadCapsule(f"{short(self.path)} cannot be unpacked: {error}") from None
+        return super().open_capsule()
 
 
-def read(out: Path) -> tuple[replay.Capsule, list[Result]]:
-    """The capsule and the results in a folder that replay.py wrote. Raises Refused."""
-    kept = out / KEPT_CAPSULE
-    if not kept.exists():
+def read(out: Path, unpacked: Path) -> tuple[replay.Capsule, list[Result]]:
+    """The capsule and the results in a folder that replay.py wrote, or in the one file of it. Raises Refused.
+
+    `unpacked`: an empty folder for what must lie on the disk while the results are used.
+    """
+    found = (_File if out.is_file() else _Folder)(out, unpacked)
+    if KEPT_CAPSULE not in found.sizes:
         raise Refused(f"{short(out)} is not a folder that replay.py wrote: it has no {KEPT_CAPSULE}")
+    names = sorted(name for name in found.sizes if name.endswith(".json"))
+    if sum(found.sizes[name] for name in names) > MOST_RESULTS_BYTES:
+        raise Refused(f"{short(out)}: its results have more than {MOST_RESULTS_BYTES >> 20} MB besides their data")
     try:
-        capsule = replay.Capsule(str(kept))
+        capsule = found.open_capsule()
     except replay.BadCapsule as error:
         raise Refused(str(error)) from None
     cases = {case["name"]: case for case in capsule.cases}
-    replayed = [_result(path, cases) for path in sorted(out.glob("*.json"))]
+    try:
+        models = form_case.models(capsule)
+    except schema.Misfit as error:
+        raise Refused(f"{short(out / KEPT_CAPSULE)} is not a capsule: {error}") from None
+    replayed = [_result(capsule, found, name, cases, models) for name in names]
     if not replayed:
         raise Refused(f"{short(out)} holds no results")
+    for one in replayed:
+        if one.device != replayed[0].device:
+            first, other = (hardware.describe(each.device) for each in (replayed[0], one))
+            raise Refused(f"{short(out)} holds results of two GPUs: {first}, and {other}: replay into two folders")
     return capsule, replayed
 
 
-def _result(path: Path, cases: dict[str, dict[str, Any]]) -> Result:
+def _result(
+    capsule: replay.Capsule, found: _Folder, name: str, cases: dict[str, dict[str, Any]], models: dict[str, str]
+) -> Result:
     try:
-        table = json.loads(path.read_bytes())
-        said = schema.fields(_Said)(table, "")
-        data = path.with_suffix(".bin").read_bytes() if path.with_suffix(".bin").exists() else b""
-        if hashlib.sha256(data).hexdigest() != said.data_sha256:
-            raise ValueError("its data file does not have the sha256 it names")
+        said = schema.fields(_Said)(replay.parsed(found.read(name)), "")
+        read_data = _reader(found, name.removesuffix(".json") + ".bin", said.data_sha256)
+        data_bytes = len(read_data())
         if said.name not in cases:
             raise ValueError("the capsule in its folder has no such case")
+        if name != f"{said.name}.json":
+            raise ValueError(f"it is the result of {said.name}, whose file has another name")
         case = cases[said.name]
         recorded = schema.fields(_Case)(case, "capsule")
         if recorded.repro_sha256 != said.repro_sha256:
             raise ValueError("it belongs to another capsule than the one in its folder")
         for launch in recorded.launches:
             _check_recorded(launch)
-        _check_launches(said.result, recorded.launches, len(data))
-        if "form" not in case:  # of an instruction form that is as predicted the changes are left out
-            _check_predicted(said.result, case["launches"])
-        device = {key: value for key, value in dataclasses.asdict(said.device).items() if value is not None}
-        ended = {key: value for key, value in table["result"].items() if key in _ENDED and value is not None}
+        _check_blobs(capsule, recorded)
+        _check_launches(said.result, recorded.launches, data_bytes)
+        if "form" in case:  # of one that is as predicted the changes are left out
+            form_case.check(capsule, case, models)
+        else:
+            _check_predicted(said.result, recorded.launches)
         case = case | {"versions": recorded.versions, "compiler": recorded.compiler}
-        return Result(case, device, said.date, ended, data)
-    except (OSError, ValueError, RecursionError, schema.Misfit) as error:
-        raise Refused(f"{short(path)} is not a result of a replay, or is damaged: {error}") from None
+        return Result(case, _given(said.device), said.date, _given(said.result), read_data)
+    except (*_UNREADABLE, RecursionError, schema.Misfit, replay.BadCapsule) as error:
+        raise Refused(f"{short(found.path / name)} is not a result of a replay, or is damaged: {error}") from None
 
 
-_ENDED = {one.name for one in dataclasses.fields(_Ended)}
+def _reader(found: _Folder, name: str, sha256: str) -> Callable[[], bytes]:
+    """Reads a data file, each time anew. Raises OSError, ValueError, BadMember."""
+
+    def read_data() -> bytes:
+        data = found.read(name) if name in found.sizes else b""
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise ValueError("its data file does not have the sha256 it names")
+        return data
+
+    return read_data
+
+
+def _check_blobs(capsule: replay.Capsule, recorded: _Case) -> None:
+    """Whether what the host wrote is as large as its places, and PTX as PTX is. Raises ValueError, BadCapsule."""
+    sizes: dict[str, int] = {}
+    for launch in recorded.launches:
+        ptx_bytes = capsule.blob_bytes(launch.ptx)
+        if ptx_bytes > reply.MOST_CODE:
+            raise ValueError(f"its PTX has {ptx_bytes} bytes, but may have at most {reply.MOST_CODE}")
+        for row in (row for rows in launch.writes.values() for row in rows):
+            for name, size in ((row.bytes, row.size), (row.mask, -(-row.size // 8))):
+                if name is not None:
+                    sizes[name] = capsule.blob_bytes(name)
+                    if sizes[name] != size:
+                        raise ValueError(f"the capsule's {name[:12]} has {sizes[name]} bytes, and its place {size}")
+    if sum(sizes.values()) > MOST_CASE_BYTES:
+        raise ValueError(f"the host wrote {sum(sizes.values())} bytes, but may write at most {MOST_CASE_BYTES}")
+
+
+def _given(said: Any) -> dict[str, Any]:
+    """What a checked part says, as a table; what it leaves out is left out."""
+
+    def of(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: of(one) for key, one in value.items() if one is not None}
+        return [of(one) for one in value] if isinstance(value, list) else value
+
+    return of(dataclasses.asdict(said))
 
 
 def _check_recorded(launch: _Launch) -> None:
@@ -272,10 +377,10 @@ def _check_launches(ended: _Ended, recorded: list[_Launch], data_bytes: int) -> 
                     raise ValueError(f"it names byte {max(ends)} of a data file of {data_bytes}")
 
 
-def _check_predicted(ended: _Ended, recorded: list[dict[str, Any]]) -> None:
+def _check_predicted(ended: _Ended, recorded: list[_Launch]) -> None:
     """Whether a launch that says it is as predicted changed what was predicted. Raises ValueError."""
     for number, (launch, line) in enumerate(zip(ended.launches, recorded, strict=False), 1):
-        predicted = {str(region) for region, rows in (line.get("predicted") or {}).items() if rows}
+        predicted = {region for region, rows in (line.predicted or {}).items() if rows}
         left = sorted(predicted - {region for region, rows in launch.changes.items() if rows})
         if launch.as_predicted and left:
             raise ValueError(f"launch {number} is said to be as predicted, but changed nothing of region {left[0]}")
@@ -304,11 +409,13 @@ def unpack(capsule: replay.Capsule, one: Result, folder: Path) -> None:
     Raises replay.BadCapsule where the capsule lacks bytes that it names.
     """
     for name in _blobs(one.case["launches"]):
-        (folder / name).write_bytes(capsule.blob(name))
+        with open(folder / name, "wb") as file:
+            for piece in capsule.blob_pieces(name):
+                file.write(piece)
     (folder / "launches.jsonl").write_text("".join(json.dumps(line) + "\n" for line in one.case["launches"]))
-    launches = []
+    launches, data = [], one.data
     for launch in one.result["launches"]:
-        changes = {region: [_row(row, one.data, folder) for row in rows] for region, rows in launch["changes"].items()}
+        changes = {region: [_row(row, data, folder) for row in rows] for region, rows in launch["changes"].items()}
         launches.append({"changes": changes, "as_predicted": launch["as_predicted"]})
     table = one.result | {"launches": launches, "device": one.device, "arch": one.case["arch"]}
     (folder / "result.json").write_text(json.dumps(table))

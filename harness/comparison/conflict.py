@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
+
+from harness.claim.repro_file import short
+from harness.terminal import one_line
 
 OPENS, BASE, TURNS, CLOSES = MARKS = "<<<<<<<", "|||||||", "=======", ">>>>>>>"
 
@@ -35,3 +39,15 @@ def sides(text: str) -> tuple[Side, Side] | None:
     if len(names) != 2:
         return None
     return Side(names[0] or "ours", "".join(ours)), Side(names[1] or "theirs", "".join(theirs))
+
+
+def unmerged(path: Path) -> str:
+    """What to say of a file that could not be read where it holds a merge conflict; ''."""
+    try:
+        both = sides(path.read_text("utf-8", "replace"))
+    except OSError:
+        return ""
+    if both is None:
+        return ""
+    name, names = short(path), " and ".join(one_line(side.name) for side in both)
+    return f"{name} holds a merge conflict between {names}\nfix: resolve the conflict in {name}"

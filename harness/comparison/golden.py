@@ -19,6 +19,7 @@ Files are written whole or not at all: a temporary file, fsync, rename.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import io
@@ -261,7 +262,7 @@ def _side(text: str) -> str:
 
 def _refuse_contradictions(validated: bool, evidence: str, provenance: dict[str, Any], sha256: str | None) -> None:
     """Hold `validated` against what it is derived from. Raises schema.Misfit."""
-    why = hardware.missing(provenance)
+    why = hardware.missing(hardware.of_provenance(provenance))
     digest = provenance.get("answer_sha256")
     if validated and why:
         raise schema.Misfit(f"it says that hardware validated it, but its provenance {why}")
@@ -352,7 +353,7 @@ def make(case: Case, outcome: Outcome, provenance: dict[str, Any], path: Path | 
         table["outputs"] = {
             n: _describe(a, rules.get(n, Rule()), sidecars, leeway.get(n)) for n, a in sorted(outcome.outputs.items())
         }
-    validated = not hardware.missing(provenance)
+    validated = not hardware.missing(hardware.of_provenance(provenance))
     if validated:
         provenance = provenance | {"answer_sha256": store.answer_sha256(json.dumps(table).encode())}
     table["evidence"] = evidence_of(case.repro.evidence, provenance, validated)
@@ -439,25 +440,33 @@ def write(pending: Pending) -> None:
 
 
 def write_all(pending: Iterable[Pending]) -> dict[str, OSError]:
-    """Write goldens; path -> why it could not be written.
+    """Write goldens, as they come; path -> why it could not be written.
 
     One process of a project at a time: what it drops, another would refer to.
     """
-    groups: dict[Path, list[Pending]] = {}
-    for one in pending:
-        groups.setdefault(store.root_of(Path(one.path)), []).append(one)
     failures: dict[str, OSError] = {}
-    for root, group in groups.items():
-        try:
-            with store.alone(root, "goldens"):
-                for one in group:
-                    try:
-                        _write(one, root / store.LOCAL / "tmp")
-                    except OSError as error:
-                        failures[one.path] = error
-        except OSError as error:  # the lock is another's
-            failures |= {one.path: error for one in group}
+    locks: dict[Path, OSError | None] = {}  # by project: why its lock is not to be had
+    with contextlib.ExitStack() as held:
+        for one in pending:
+            root = store.root_of(Path(one.path))
+            try:
+                if root not in locks:
+                    locks[root] = _lock(root, held)
+                if (is_others := locks[root]) is not None:
+                    raise is_others
+                _write(one, root / store.LOCAL / "tmp")
+            except OSError as error:
+                failures[one.path] = error
     return failures
+
+
+def _lock(root: Path, held: contextlib.ExitStack) -> OSError | None:
+    """Hold the lock of a project's goldens from now on; why it cannot be held."""
+    try:
+        held.enter_context(store.alone(root, "goldens"))
+    except OSError as error:
+        return error
+    return None
 
 
 def _write(pending: Pending, temporary: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from harness import judge
 from harness.claim.repro_file import Case
 from harness.fleet.engine import Engine, Events, Task
+from harness.fleet.shelf import Kept, Shelf
 from harness.fleet.slots import Provider, Slot
 from harness.fleet.slurm_slots import SlurmPartition
 from harness.fleet.ssh_slots import SshHost
@@ -77,6 +78,7 @@ class Fleet:
         self._remotes: dict[str, Remote] = {}
         self._engines: dict[str, Engine] = {}
         self._lock = threading.RLock()
+        self._shelf = Shelf()
         self._seconds: dict[tuple[str, str], float] | None = None
         self._middle_s = 0.0
 
@@ -100,7 +102,7 @@ class Fleet:
         slot = task.slot
         if task.unrun or slot is None:
             return Ran(infra(task.unrun))
-        return Ran(task.result, slot.host.name, slot.host.device, slot.host.device_facts, slot.name)
+        return Ran(task.result.take(), slot.host.name, slot.host.device, slot.host.device_facts, slot.name)
 
     def engines(self) -> dict[str, Engine]:
         """Those that were needed so far."""
@@ -111,6 +113,7 @@ class Fleet:
         """End everything on every host."""
         with self._lock:
             engines = list(self._engines.values())
+            self._shelf.close()
             self._engines.clear()
             self._remotes.clear()
         closers = [threading.Thread(target=engine.close) for engine in engines]
@@ -152,13 +155,14 @@ class Fleet:
                 self._middle_s = known[len(known) // 2] if known else 0.0
             return self._seconds.get((relative(case.repro.path, self.plan.root), case.name), self._middle_s)
 
-    def _work(self, request: Request) -> Callable[[Slot, Any], Outcome]:
-        def work(slot: Slot, transport: Any) -> Outcome:
+    def _work(self, request: Request) -> Callable[[Slot, Any], Kept]:
+        def work(slot: Slot, transport: Any) -> Kept:
             plan = self.plan
             model = {"gpu_model": plan.gpu_model} if plan.gpu_model else {}
             host = replace(slot.host, compiler=request.compiler, **model)
             about = host, request.timeout_s, request.fresh, request.compiler, plan.seed
-            return judge.run(transport, request.case, *about, sass=plan.sass, checks=plan.checks)
+            outcome = judge.run(transport, request.case, *about, sass=plan.sass, checks=plan.checks)
+            return self._shelf.put(outcome)  # slots are often far ahead of who asks
 
         return work
 

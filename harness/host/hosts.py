@@ -52,7 +52,7 @@ class Host:
 
     @property
     def is_hardware(self) -> bool:
-        return self.device == "cuda" and not hardware.is_stand_in(self.device_facts.get("name"))
+        return not hardware.missing({**self.device_facts, "kind": self.device})
 
     def describe(self) -> str:
         """`local (NVIDIA H200, sm_90, driver 570.1)`"""
@@ -60,7 +60,8 @@ class Host:
             return f"{self.name} (over SSH)"
         facts = self.device_facts
         if self.device == "cuda" and not self.is_hardware:
-            return f"{self.name} ({facts['name']}: a stand-in, not hardware)"
+            lacks = hardware.missing({**facts, "kind": self.device})
+            return f"{self.name} ({facts.get('name', 'cuda')}: not hardware, it {lacks})"
         if not self.is_hardware:
             model = f" as {self.gpu_model}" if self.computes_as else ""
             return f"{self.name} ({self.device}{model})"
@@ -188,6 +189,12 @@ try:
         driver = file.read().strip()
 except OSError:
     driver = f"CUDA {version.value // 1000}.{version.value % 1000 // 10}"
+    try:
+        nvml, text = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.create_string_buffer(81)
+        if nvml.nvmlInit_v2() == 0 and nvml.nvmlSystemGetDriverVersion(text, 81) == 0:
+            driver = text.value.decode()
+    except (OSError, AttributeError):
+        pass
 gpus = []
 for number in range(count.value):
     device, major, minor = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()

@@ -12,7 +12,7 @@ from harness import store
 from harness.claim.repro_file import DEFAULT_GPU_MODEL
 from harness.records import answers, lines
 from harness.records.states import FORGOTTEN, NO_ARCH, combined
-from harness.run.hardware import is_stand_in
+from harness.run import hardware
 from harness.schema import Misfit
 
 UNTOLD = ("crash", "timeout", "error")  # what was compiled until then is not known
@@ -197,9 +197,9 @@ def provenance(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def line_is_hardware(line: dict[str, Any]) -> bool:
-    """Whether hardware ran it: the line says so, and the device that it names is a GPU."""
-    device = line.get("device") or {}
-    return line.get("hardware", True) is True and device.get("kind") == "cuda" and not is_stand_in(device.get("name"))
+    """Whether hardware ran it: the line says so, and its device is a GPU with its UUID below a real driver."""
+    says_so = line.get("hardware", True) is True
+    return says_so and (line.get("verdict") == FORGOTTEN or not hardware.missing(line.get("device") or {}))
 
 
 def row(path: str, at: int, length: int, line: dict[str, Any] | None) -> tuple[Any, ...]:

@@ -63,7 +63,7 @@ _RUN = Run()
 
 def provenance(case: Case, host: Host, outcome: Outcome) -> dict[str, Any]:
     """Who made a result: device, GPU, driver, compiler, versions, hashes, date, host."""
-    device = outcome.device or {"kind": host.device, **host.device_facts}
+    device = _device(host, outcome)
     return {
         "host": host.name,
         "device": device.get("kind"),
@@ -78,6 +78,14 @@ def provenance(case: Case, host: Host, outcome: Outcome) -> dict[str, Any]:
         "repro_sha256": case.repro.sha256,
         "date": outcome.facts.get("date") or now(),  # of a replay, when the GPU gave it
     }
+
+
+def _device(host: Host, outcome: Outcome) -> dict[str, Any]:
+    """The device as the run names it; what it does not say of the host's own GPU, the host's probe says."""
+    probed = {"kind": host.device, **host.device_facts}
+    said = {key: value for key, value in outcome.device.items() if value not in (None, "")} or probed
+    is_its_gpu = all(said.get(key, probed.get(key)) == probed.get(key) for key in ("kind", "name"))
+    return probed | said if is_its_gpu else outcome.device
 
 
 def record(
@@ -113,7 +121,7 @@ def record(
         "title": case.repro.claim,
         "host": host.name,
         "hardware": host.is_hardware,
-        "device": outcome.device or {"kind": host.device, **host.device_facts},
+        "device": _device(host, outcome),
         "compiler": origin["compiler"],
         "seed": seed,
         "verdict": verdict,

@@ -1,4 +1,8 @@
-"""Whether what is said of a device names hardware. Standard library only."""
+"""Whether what is said of a device names hardware: a GPU, its UUID, and a driver that runs kernels on it.
+
+Software can answer for a driver: the emulator, or a stand-in in a test. It has no version of NVIDIA's kernel module and
+no UUID that NVIDIA gave. Standard library only.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from typing import Any
 
 _STAND_IN = re.compile(r"emulat|stand-?in|simulat", re.IGNORECASE)
 _ARCH = re.compile(r"sm_\d{2,3}[af]?", re.ASCII)
+_DRIVER = re.compile(r"\d{3,4}(\.\d{1,4}){0,3}", re.ASCII)  # 580.65.06; "CUDA 13.0" is only what a library answers
+_UUID = re.compile(r"(GPU-)?[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 
 
 def is_stand_in(name: Any) -> bool:
@@ -15,14 +21,40 @@ def is_stand_in(name: Any) -> bool:
     return bool(_STAND_IN.search(str(name or "")))
 
 
-def missing(provenance: Mapping[str, Any]) -> str:
-    """What keeps a golden's provenance from naming the GPU that gave it, or ''."""
-    if provenance.get("device") != "cuda":
-        return f"names the device {provenance.get('device') or 'nowhere'}, which is not a GPU"
-    if is_stand_in(provenance.get("gpu")):
-        return f"names {provenance['gpu']}, a stand-in for a GPU"
-    if not (provenance.get("gpu") or provenance.get("uuid")):
+def missing(device: Mapping[str, Any]) -> str:
+    """What keeps a device's facts (kind, name, driver, uuid, arch) from naming a GPU, or ''."""
+    kind, name, driver, uuid = (device.get(key) for key in ("kind", "name", "driver", "uuid"))
+    if kind != "cuda":
+        return f"names the device {kind or 'nowhere'}, which is not a GPU"
+    if is_stand_in(name):
+        return f"names {name}, a stand-in for a GPU"
+    if not str(name or "").strip():
         return "names no GPU"
-    if not provenance.get("driver"):
+    if not driver:
         return "names no driver"
-    return "" if _ARCH.fullmatch(str(provenance.get("arch") or "")) else "names no arch"
+    if not _DRIVER.fullmatch(str(driver)):
+        return f"names the driver {driver}, which is not a version of NVIDIA's driver"
+    if not uuid:
+        return "names no UUID of the GPU"
+    if not _is_given(str(uuid)):
+        return f"names the UUID {uuid}, which is not a GPU's"
+    return "" if _ARCH.fullmatch(str(device.get("arch") or "")) else "names no arch"
+
+
+def describe(device: Mapping[str, Any]) -> str:
+    """`NVIDIA H100, driver 580.65.06, UUID 9f1e...`"""
+    return f"{device.get('name')}, driver {device.get('driver')}, UUID {device.get('uuid')}"
+
+
+def of_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """The device's facts in a golden's provenance."""
+    about = {key: provenance.get(key) for key in ("driver", "uuid", "arch")}
+    return about | {"kind": provenance.get("device"), "name": provenance.get("gpu")}
+
+
+def _is_given(uuid: str) -> bool:
+    """Whether it is 16 bytes that are neither one value nor text, as software fills them."""
+    if not _UUID.fullmatch(uuid):
+        return False
+    data = bytes.fromhex(uuid.upper().removeprefix("GPU-").replace("-", ""))
+    return len(set(data)) > 1 and not all(32 <= byte < 127 for byte in data)

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from dsl.emulator.dependence.sources import APPROXIMATE, UNMEASURED
 from dsl.emulator.emit.isa import ROWS, Row
 from dsl.forms import coverage
+from harness.terminal import markdown
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "ptx-coverage.md"
@@ -68,7 +69,9 @@ def hardware_evidence(root: Path = ROOT) -> dict[int, str]:
             ]
             if ran:
                 agree = len(ran) - ran.count("disagrees")
-                evidence[row].append(f"hardware {results['device']['name']} ({agree} of {len(ran)} forms agree)")
+                evidence[row].append(
+                    f"hardware {markdown(results['device']['name'])} ({agree} of {len(ran)} forms agree)"
+                )
     return {row: "; ".join(texts) for row, texts in evidence.items()}
 
 

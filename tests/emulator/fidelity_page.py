@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from dsl.emulator.dependence.sources import APPROXIMATE
 from dsl.emulator.emit.isa import ROWS
 from dsl.forms import failing
+from harness.terminal import markdown
 from tests.emulator import coverage_table
 
 ROOT = coverage_table.ROOT
@@ -57,9 +58,15 @@ def hardware(root: Path) -> str:
         counts = [status.count(word) for word in ("agrees", "bounded", "open", "disagrees")]
         counts.append(len(status) - sum(counts))
         device = each["device"]
-        cells = [device["name"], device["driver"], each["date"][:10], *counts, by_gpu.pop(device["name"], 0)]
+        cells = [
+            markdown(device["name"]),
+            markdown(device["driver"]),
+            each["date"][:10],
+            *counts,
+            by_gpu.pop(device["name"], 0),
+        ]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
-    lines += [f"| {gpu} | | | | | | | | {count} |" for gpu, count in sorted(by_gpu.items())]
+    lines += [f"| {markdown(gpu)} | | | | | | | | {count} |" for gpu, count in sorted(by_gpu.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -76,7 +83,7 @@ def disagreements(root: Path) -> str:
         ]
         state = "not explained yet" if failing.report(case, path) else "the emulator gives it now"
         lines.append(
-            f"| {case['device']['name']} | `{case['form']}` | {' | '.join(cells)} | {case.get('resolution', state)} |"
+            f"| {markdown(case['device']['name'])} | `{case['form']}` | {' | '.join(cells)} | {case.get('resolution', state)} |"
         )
     if len(lines) == 2:
         lines.append("| | | | | | none known |")

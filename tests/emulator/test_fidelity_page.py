@@ -8,6 +8,7 @@ import pytest
 from dsl.emulator.emit import isa
 from dsl.forms import coverage, table
 from tests.emulator import coverage_table, fidelity_page
+from tests.harness.by_a_gpu import UUID
 
 
 def test_the_page_is_current():
@@ -19,7 +20,7 @@ def test_the_page_is_current():
 @pytest.fixture
 def root(tmp_path):
     """A project in which a GPU ran four forms: one agrees, one is in a bound, one disagrees, one was skipped."""
-    device = {"kind": "cuda", "name": "Planted GPU", "driver": "580.1", "cuda": "13.0", "arch": "sm_90"}
+    device = {"kind": "cuda", "name": "Planted GPU", "driver": "580.1", "cuda": "13.0", "arch": "sm_90", "uuid": UUID}
     statuses = {"add.u32": "agrees", "add.s32": "disagrees", "ex2.approx.f32": "bounded", "add.rn.f32x2": "skipped"}
     rows = [{"form": form, "status": status} for form, status in statuses.items()]
     (tmp_path / "validation/failing").mkdir(parents=True)

@@ -20,6 +20,7 @@ from harness import session, store
 from harness.claim.repro_file import Repro, read
 from harness.host.hosts import resolve
 from harness.reporting import text_report  # noqa: F401  (pytester forgets what it imports)
+from tests.harness.by_a_gpu import UUID
 
 
 def repro_text(body: str, table: str = "", claim: str = "It is so.") -> str:
@@ -31,7 +32,7 @@ def repro_text(body: str, table: str = "", claim: str = "It is so.") -> str:
 def validate(path: Path) -> None:
     """Make a golden one that a GPU gave."""
     table = json.loads(path.read_text())
-    gpu = {"device": "cuda", "gpu": "NVIDIA H100", "driver": "570.1", "arch": "sm_90"}
+    gpu = {"device": "cuda", "gpu": "NVIDIA H100", "driver": "570.1", "uuid": UUID, "arch": "sm_90"}
     table["provenance"] |= gpu | {"answer_sha256": store.answer_sha256(path.read_bytes())}
     path.write_text(json.dumps(table | {"evidence": "hardware:NVIDIA H100", "validated": True}))
 
@@ -118,8 +119,11 @@ int cuDeviceGetCount(int *n) { *n = 1; return 0; }
 int cuDeviceGet(int *d, int i) { *d = i; return 0; }
 int cuDeviceGetName(char *s, int n, int d) { strncpy(s, "NVIDIA H100", n); return 0; }
 int cuDeviceGetAttribute(int *v, int a, int d) { *v = a == 75 ? 9 : 0; return 0; }
-int cuDeviceGetUuid(char *u, int d) { memset(u, 7, 16); return 0; }
+int cuDeviceGetUuid(char *u, int d) { for (int i = 0; i < 16; i++) u[i] = (char[]){0xc0, 0xff, 0xee, 0}[i % 4]; return 0; }
 int cuDriverGetVersion(int *v) { *v = 13020; return 0; }
+int nvmlInit_v2(void) { return 0; }
+int nvmlSystemGetDriverVersion(char *s, int n) { strncpy(s, "580.65.06", n); return 0; }
+int nvmlDeviceGetHandleByUUID(char *u, void **d) { return 3; }
 """
 
 
@@ -130,6 +134,7 @@ def fake_driver(tmp_path):
     folder.mkdir()
     (folder / "cuda.c").write_text(FAKE_DRIVER)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "libcuda.so.1", folder / "cuda.c"], check=True)
+    (folder / "libnvidia-ml.so.1").symlink_to("libcuda.so.1")
     return folder
 
 

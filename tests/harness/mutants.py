@@ -110,31 +110,48 @@ def places(value: Any) -> list[tuple[Any, Any]]:
     return found
 
 
+def change(table: Any, chance: random.Random) -> None:
+    """Change one place of a JSON text: another value, or none; another key; more of a list; a value of elsewhere."""
+    container, key = chance.choice(places(table))
+    how = chance.randrange(8)
+    if how < 4:
+        container[key] = copy.deepcopy(chance.choice(VALUES))
+    elif how == 4:
+        del container[key]
+    elif how == 5 and isinstance(container, dict):
+        container[chance.choice(KEYS)] = container.pop(key)
+    elif how == 6 and isinstance(container, list):
+        container.extend(copy.deepcopy(container) * chance.choice((1, 40)))
+    else:
+        other, place = chance.choice(places(table))
+        container[key] = copy.deepcopy(other[place])
+
+
+def changes(chance: random.Random) -> range:
+    """How many changes a mutant has."""
+    return range(chance.choice((1, 1, 1, 2, 3)))
+
+
 def mutant(chance: random.Random) -> tuple[dict[str, Any], list[bytes]]:
     """A whole reply with one to three changes."""
     header, buffers = whole(chance.choice(KINDS))
-    for _ in range(chance.choice((1, 1, 1, 2, 3))):
-        container, key = chance.choice(places(header))
-        how = chance.randrange(8)
-        if how < 4:
-            container[key] = copy.deepcopy(chance.choice(VALUES))
-        elif how == 4:
-            del container[key]
-        elif how == 5 and isinstance(container, dict):
-            container[chance.choice(KEYS)] = container.pop(key)
-        elif how == 6 and isinstance(container, list):
-            container.extend(copy.deepcopy(container) * chance.choice((1, 40)))
-        elif buffers and how == 7:
+    for _ in changes(chance):
+        if buffers and chance.randrange(8) == 7:
             buffers[chance.randrange(len(buffers))] = bytes(chance.randrange(0, 9))
         else:
-            other, place = chance.choice(places(header))
-            container[key] = copy.deepcopy(other[place])
+            change(header, chance)
     return header, buffers
 
 
 def torn(chance: random.Random) -> bytes:
     """A frame some of whose bytes are others."""
-    data = bytearray(b"".join(bytes(piece) for piece in pack_frame(*whole(chance.choice(KINDS)))))
+    data = b"".join(bytes(piece) for piece in pack_frame(*whole(chance.choice(KINDS))))
+    return torn_bytes(data, chance)
+
+
+def torn_bytes(data: bytes, chance: random.Random) -> bytes:
+    """Some bytes of it are others, left out, or more."""
+    data = bytearray(data)
     for _ in range(chance.choice((1, 2, 8))):
         at = chance.randrange(len(data))
         how = chance.randrange(4)

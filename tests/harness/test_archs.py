@@ -11,13 +11,14 @@ from harness.comparison import golden
 from harness.host.hosts import Host
 from harness.records.index import open_index
 from harness.run.result import DTYPES, Array, Outcome
+from tests.harness.by_a_gpu import UUID
 
 FACTS = {"p1": ("H100", "sm_90a"), "old": ("A100", "sm_80")}
 
 
 def host(name: str) -> Host:
     gpu, arch = FACTS[name]
-    return Host(name, "cuda", device_facts={"name": gpu, "arch": arch, "driver": "570"})
+    return Host(name, "cuda", device_facts={"name": gpu, "arch": arch, "driver": "570", "uuid": UUID})
 
 
 def gave(value: int, where: Host) -> Outcome:

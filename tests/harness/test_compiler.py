@@ -19,6 +19,7 @@ from harness.records import history
 from harness.reporting import text_report
 from harness.run.result import DTYPES, Array, Outcome
 from harness.session import Session
+from tests.harness.by_a_gpu import UUID
 
 HOST = Host("embedded", "emulator")
 RUN = "def run():\n    return {}"
@@ -244,7 +245,7 @@ def test_a_gpu_is_asked_for_machine_code_and_says_where_there_is_none(write, tmp
             header = {"status": {"exit": 0}, "result": frame, "fault": "", "stdout": "", "stderr": "", "timeout_s": 5}
             return header | {"durations": {}}, [b"\1\0\0\0"]
 
-    gpu = Host("p1", "cuda", device_facts={"name": "H100", "arch": "sm_90", "driver": "570"})
+    gpu = Host("p1", "cuda", device_facts={"name": "H100", "arch": "sm_90", "driver": "570", "uuid": UUID})
     outcome = judge.run(Gpu(), case, gpu)
     verdict = judge.judge(case, gpu, outcome, tmp_path, update=True)
     assert asked == [True] and verdict.status == "pass"

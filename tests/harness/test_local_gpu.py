@@ -68,7 +68,7 @@ def test_a_gpu_validates_and_a_fault_is_an_outcome(tmp_path, needs):
     assert own.splitlines()[1:] == [
         "pass: validated by hardware",
         "claim: A kernel writes the memory it was given.",
-        "host:  local (NVIDIA H100, sm_90, driver CUDA 13.0)",
+        "host:  local (NVIDIA H100, sm_90, driver 580.65.06)",
         "    out: float32 (64) 0.0 1.0 2.0 3.0 4.0 5.0 6.0 7.0 ...",
         "accepted repros/goldens/writes/address=own.json",
     ]

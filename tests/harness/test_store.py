@@ -11,6 +11,7 @@ import pytest
 
 from harness import store
 from harness.records.index import open_index
+from tests.harness.by_a_gpu import FACTS
 
 CRASH = Path(__file__).with_name("crash.py")
 
@@ -170,7 +171,7 @@ def test_two_checkouts_merge(tmp_path, needs):
     git(one, "add", ".")
     git(one, "commit", "-qm", "first")
     git(tmp_path, "clone", "-q", str(one), "two")
-    base = {"repro": "repros/one.py", "verdict": "pass", "hardware": True, "device": {"kind": "cuda", "arch": "sm_90"}}
+    base = {"repro": "repros/one.py", "verdict": "pass", "hardware": True, "device": FACTS}
     for folder, host in ((one, "p1"), (two, "p2")):
         run = store.Run()
         for n in range(3):

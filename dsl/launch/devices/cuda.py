@@ -99,6 +99,7 @@ class Cuda(Device):
         self._call("cuCtxSetCurrent", self.context)
         self.arch = self._arch()
         self.name = self._call("cuDeviceGetName", 256, self.device).split(b"\0")[0].decode()
+        self.uuid = bytes(self._call("cuDeviceGetUuid", self.device).bytes).hex()
         self.cuda_version = self._cuda_version()
         self.driver_version = self._driver_version()
 
@@ -158,15 +159,23 @@ class Cuda(Device):
         return version // 1000, version % 1000 // 10
 
     def facts(self) -> dict:
-        return {"kind": self.kind, "name": self.name, "driver": self.driver_version, "arch": self.arch}
+        about = {"kind": self.kind, "name": self.name, "driver": self.driver_version, "arch": self.arch}
+        return about | {"uuid": self.uuid}
 
     def _driver_version(self) -> str:
-        """`570.86.15`, or `CUDA 12.8` where the kernel's module does not say."""
+        """`570.86.15`, or `CUDA 12.8` where neither the kernel's module nor NVML tells."""
         try:
             with open(_DRIVER_VERSION_FILE) as file:
                 return file.read().strip()
         except OSError:
-            return "CUDA {}.{}".format(*self.cuda_version)
+            pass
+        try:
+            nvml, text = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.create_string_buffer(81)
+            if nvml.nvmlInit_v2() == 0 and nvml.nvmlSystemGetDriverVersion(text, len(text)) == 0:
+                return text.value.decode()
+        except (OSError, AttributeError):
+            pass
+        return "CUDA {}.{}".format(*self.cuda_version)
 
     def install(self) -> None:
         """Nothing to do: torch's cuda device is this one."""

@@ -1,14 +1,9 @@
 """Agreement of one form: rules, the smallest operands, the table."""
 
-import json
-
 import numpy as np
 import pytest
 
 from harness.capsules import agreement
-from harness.capsules.agreement import Row
-
-DEVICE = {"name": "Some GPU", "driver": "580.1", "arch": "sm_90", "kind": "cuda", "cuda": "13.0"}
 
 
 @pytest.mark.parametrize(
@@ -50,25 +45,3 @@ def test_the_smallest_operands_have_the_fewest_bytes_and_bits():
     smallest = agreement._smallest(case, np.array([True, True, True, False]), inputs, want, got)
     assert smallest["operands"] == [["00000003"]] and smallest["got"] == [["fffffff8"]]
     assert agreement.words(smallest) == "0x00000003 gives 0xfffffff8, predicted 0xfffffffc"
-
-
-def test_one_table_has_all_gpus(tmp_path):
-    rows = [Row("add.u32", "agrees", 8, 8, 8, "h100"), Row("sub.u32", "disagrees", 8, 6, 6, "h100", "differs")]
-    agreement._write_rows(tmp_path, rows, DEVICE, "2026-11-22T10:00:00Z")
-    other = [
-        Row("add.u32", "skipped", text="skipped: the PTX is for sm_100, but this GPU is sm_75"),
-        Row("ex2.approx.f32", "bounded", 8, 5, 8, "h100"),
-        Row("mma", "unmodelled", 8, 7, 7, "a100"),
-    ]
-    agreement._write_rows(tmp_path, other, DEVICE | {"name": "Other"}, "2026-11-22T10:00:00Z")
-    assert agreement.table(tmp_path).splitlines()[4:] == [
-        "| form | Other, driver 580.1 | Some GPU, driver 580.1 |",
-        "|---|---|---|",
-        "| `add.u32` | skipped: the PTX is for sm_100, but this GPU is sm_75 | 8 equal |",
-        "| `ex2.approx.f32` | 5 of 8 equal, the rest within the bound | not run |",
-        "| `mma` | 7 of 8 equal, nobody modelled this GPU; a100 is nearest | not run |",
-        "| `sub.u32` | not run | 6 of 8 equal, **2 disagree** |",
-    ]
-    agreement._write_rows(tmp_path, [Row("sub.u32", "agrees", 8, 8, 8, "h100")], DEVICE, "2026-11-23T10:00:00Z")
-    saved = json.loads((tmp_path / "some-gpu-580.1.json").read_text())
-    assert [row["status"] for row in saved["rows"]] == ["agrees", "agrees"] and saved["date"].startswith("2026-11-23")

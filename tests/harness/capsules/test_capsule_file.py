@@ -18,6 +18,7 @@ from harness import cli
 from harness.capsules import capsule_file, replay
 from harness.claim.repro_file import read
 from harness.comparison import golden
+from tests.harness.by_a_gpu import DRIVER, UUID
 
 STAND_IN = Path(__file__).parents[2] / "launch" / "stand_in" / "stand_in_driver.py"
 
@@ -226,9 +227,10 @@ def test_replay_runs_every_case_whatever_became_of_the_others(results):
     assert table["device"] == {
         "kind": "cuda",
         "name": "NVIDIA H100",
-        "driver": "CUDA 13.0",
+        "driver": DRIVER,
         "cuda": "13.0",
         "arch": "sm_90",
+        "uuid": UUID,
     }
     assert [launch["as_predicted"] for launch in table["result"]["launches"]] == [True, True]
     assert json.loads((out / "outside.json").read_text())["result"]["name"] == "CUDA_ERROR_ILLEGAL_ADDRESS"
@@ -242,7 +244,7 @@ def test_what_came_back_becomes_validated_goldens(project, results):
         "skipped": ["near"],
     }
     assert said["near"].startswith("not judged: the GPU wrote outside of ")
-    assert said["adds"] == "validated by replay (NVIDIA H100, sm_90, driver CUDA 13.0)"
+    assert said["adds"] == "validated by replay (NVIDIA H100, sm_90, driver 580.65.06)"
     case = next(read(project / "repros" / "two_launches.py").cases())
     known = golden.read(golden.path_of(case))
     table = json.loads((results[0] / "two_launches--by=2.json").read_text())
@@ -280,7 +282,7 @@ def test_a_stand_in_that_says_so_validates_nothing(project, results, tmp_path):
     (out / "adds.json").write_text(json.dumps(table))
     found, said = accepted(project, out)
     assert found == {"skipped": ["adds"]}
-    assert said["adds"] == "not accepted: replay (PTX emulator: a stand-in, not hardware)"
+    assert said["adds"] == "not accepted: its result names PTX emulator, a stand-in for a GPU"
     assert not (project / "repros/goldens").exists() and not (project / "repros/records").exists()
 
 

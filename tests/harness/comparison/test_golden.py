@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as npst
 from harness.comparison import golden
 from harness.comparison.golden import CorruptGolden, Pending, make, path_of, write as write_golden, write_atomically
 from harness.run.result import DTYPES, RAW, Array, Outcome
+from tests.harness.by_a_gpu import UUID
 
 RUN = "def run():\n    return {}"
 
@@ -110,7 +111,15 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monke
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["x.json"]
 
 
-GPU = {"host": "p1", "device": "cuda", "gpu": "NVIDIA H100", "driver": "570.1", "arch": "sm_90", "date": "2026-11-20"}
+GPU = {
+    "host": "p1",
+    "device": "cuda",
+    "gpu": "NVIDIA H100",
+    "driver": "570.1",
+    "uuid": UUID,
+    "arch": "sm_90",
+    "date": "2026-11-20",
+}
 
 
 def hardware_golden(case, value=1.0):
@@ -249,10 +258,10 @@ def test_what_is_made_can_be_read(write):
     (case,) = repro.cases()
     number = repro.text[: repro.text.index("return")].count("\n") + 1
     outcome = Outcome("rejected", detail={"class": "C", "id": "I", "file": str(repro.path), "line": number})
-    write_golden(make(case, outcome, GPU | {"gpu": "N" * 298, "driver": "5" * 400}))
+    write_golden(make(case, outcome, GPU | {"gpu": "N" * 298, "host": "5" * 400}))
     known = golden.read(path_of(case))
     assert known.identity == golden.identity_of(case, outcome) and len(known.identity["line_text"]) == 4096
-    assert known.evidence == "hardware:" + "N" * 291 and known.provenance["driver"] == "5" * 300
+    assert known.evidence == "hardware:" + "N" * 291 and known.provenance["host"] == "5" * 300
     with pytest.raises(CorruptGolden, match="compiler must be a table of at most 100"):
         make(case, outcome, {"compiler": dict.fromkeys(map(str, range(101)))})
 

@@ -11,6 +11,7 @@ from harness.cli import main
 from harness.comparison import golden
 from harness.host.hosts import Host
 from harness.run import result
+from tests.harness.by_a_gpu import UUID
 from tests.slow import rest_slow
 
 
@@ -214,7 +215,7 @@ def test_goldens_that_say_fault_and_a_kind_are_read_as_the_kind(project):
 def test_a_gpu_that_checks_nothing_is_not_asked(write):
     repro = write(FOUND.format(kind="race"), 'outcome = "race"')
     case = next(repro.cases())
-    gpu = Host("p1", "cuda", device_facts={"name": "H100", "arch": "sm_90", "driver": "570"})
+    gpu = Host("p1", "cuda", device_facts={"name": "H100", "arch": "sm_90", "driver": "570", "uuid": UUID})
     outcome = judge.run(None, case, gpu)
     verdict = judge.judge(case, gpu, outcome, repro.path.parent)
     assert (verdict.status, verdict.reason) == ("skip", "no checker") and "a GPU goes on without a word" in verdict.text

@@ -5,6 +5,7 @@ import pytest
 from harness import judge
 from harness.host import hosts
 from harness.host.hosts import Host, NoDevice, resolve
+from tests.harness.by_a_gpu import UUID
 
 
 def test_embedded_needs_nothing():
@@ -29,13 +30,13 @@ def test_local_with_a_driver(fake_driver, monkeypatch):
     monkeypatch.setenv("LD_LIBRARY_PATH", str(fake_driver))
     host = resolve("local")
     assert host.is_hardware and host.device_facts["name"] == "NVIDIA H100" and host.device_facts["arch"] == "sm_90"
-    assert host.device_facts["uuid"] == "07" * 16
+    assert host.device_facts["uuid"] == UUID
     assert host.describe().startswith("local (NVIDIA H100, sm_90, driver ")
 
 
 def test_an_older_gpu_skips(write, tmp_path):
     case = next(write("def run(): return {}", 'arch = "sm_100a"').cases())
-    host = Host("local", "cuda", device_facts={"name": "NVIDIA H100", "arch": "sm_90", "driver": "580.1"})
+    host = Host("local", "cuda", device_facts={"name": "NVIDIA H100", "arch": "sm_90", "driver": "580.1", "uuid": UUID})
     verdict = judge.judge(case, host, judge.run(None, case, host), tmp_path)
     assert (verdict.status, verdict.text) == (
         "skip",
@@ -49,7 +50,7 @@ def test_an_older_gpu_skips(write, tmp_path):
     ("NVIDIA GeForce RTX 4090", "rtx4090", True), ("NVIDIA L40S", "l4", False), ("NVIDIA H200", "h100", False),
 ])  # fmt: skip
 def test_a_claim_about_one_gpu_says_nothing_of_another(name, model, is_it):
-    host = Host("p1", "cuda", device_facts={"name": name, "arch": "sm_90", "driver": "570"})
+    host = Host("p1", "cuda", device_facts={"name": name, "arch": "sm_90", "driver": "570", "uuid": UUID})
     text = f'the claim says `silicon = "{model}"`, but p1 ({name}, sm_90, driver 570)'
     assert host.other_silicon(model) == ("" if is_it else text)
 

@@ -20,6 +20,7 @@ from harness.host import connection, releases, ssh
 from harness.records import history
 from harness.run import gpu_lock
 from harness.run.transport import Progress
+from tests.harness.by_a_gpu import UUID
 
 REPROS = Path(__file__).parents[3] / "repros"
 
@@ -285,7 +286,7 @@ def test_a_gpu_there(on_host, write, fake_driver, tmp_path):
     """By a stand-in for its driver: the device, its lock, and the record of a hardware run."""
     host = on_host(env=f"LD_LIBRARY_PATH={fake_driver}")
     repro = write(ARRAY, 'arch = "sm_90a"')
-    lock = gpu_lock.take("07" * 16, print, lambda: None)
+    lock = gpu_lock.take(UUID, print, lambda: None)
 
     def release_when_waited_for():
         end = time.monotonic() + 60

@@ -6,6 +6,7 @@ import pytest
 
 from harness import store
 from harness.cli import main
+from tests.harness.by_a_gpu import UUID
 
 TEXT = b"# a repro\n"
 PTX = ".version 8.0\n.target sm_90\nld.global.u32 %r1;\nadd.s32 %r2, %r1, 1;\nst.global.u32 %r2;\n"
@@ -28,7 +29,8 @@ def put(root):
     run = store.Run()
 
     def put(name: str, verdict: str, day: int, hardware: bool = False, ptx: str = PTX, **more) -> str:
-        device = {"kind": "cuda", "name": "NVIDIA H100", "arch": "sm_90", "driver": more.pop("driver", "570")}
+        device = {"kind": "cuda", "name": "NVIDIA H100", "arch": "sm_90", "uuid": UUID}
+        device["driver"] = more.pop("driver", "570")
         compiler = {"name": more.get("asked", "embedded"), "version": more.pop("version", "0.1.0")}
         versions = {"numpy": more.pop("numpy", "2.4.6"), "python": "3.11.7"}
         line = {

@@ -2,10 +2,11 @@
 
 from harness.records import cells
 from harness.records.cells import Cell, Record
+from tests.harness.by_a_gpu import UUID
 
 LINE = {
     "repro": "repros/one.py", "case": "w=8,op=max", "host": "p1", "hardware": True, "asked": "nvidia", "seed": 3,
-    "device": {"kind": "cuda", "name": "H100", "arch": "sm_90a", "driver": "570"},
+    "device": {"kind": "cuda", "name": "H100", "arch": "sm_90a", "driver": "570", "uuid": UUID},
     "compiler": {"name": "nvidia", "version": "4.8.1", "llvm": "22"}, "versions": {"numpy": "2"},
     "key": {"repro_sha256": "ab"}, "kernels": {"k": "p1"}, "verdict": "fail", "outcome": "outputs", "title": "It is so.",
 }  # fmt: skip
@@ -23,7 +24,7 @@ def test_the_cell_of_a_line():
 def test_provenance_is_flat_and_leaves_out_what_is_not_there():
     assert cells.provenance(LINE) == {
         "repro_sha256": "ab", "compiler": "nvidia", "compiler_version": "4.8.1", "compiler.llvm": "22", "numpy": "2",
-        "device": "cuda", "gpu": "H100", "arch": "sm_90a", "driver": "570", "host": "p1", "seed": 3, "ptx.k": "p1",
+        "device": "cuda", "gpu": "H100", "arch": "sm_90a", "driver": "570", "gpu_uuid": UUID, "host": "p1", "seed": 3, "ptx.k": "p1",
     }  # fmt: skip
     assert cells.marks(LINE) == ["It is so.", "ab"]
 

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.harness.by_a_gpu import UUID
+
 OLD, NEW = "nvidia==4.6.3", "nvidia==4.8.1"
 REPRO = '''# /// script
 # [tool.repro]
@@ -96,7 +98,7 @@ def test_answers_to_two_texts_of_a_repro_are_not_compared_but_between_commits(sa
 def test_two_drivers_two_gpus_and_two_hosts(said, put):
     put("zfill", "pass", 1, hardware=True, driver="570.86")
     put("zfill", "fail", 2, hardware=True, driver="580.1")
-    a100 = {"kind": "cuda", "name": "NVIDIA A100-SXM4-80GB", "arch": "sm_80", "driver": "570.1"}
+    a100 = {"kind": "cuda", "name": "NVIDIA A100-SXM4-80GB", "arch": "sm_80", "driver": "570.1", "uuid": UUID}
     put("zfill", "pass", 1, hardware=True, device=a100, host="p2")
     for pair in (("driver=570", "driver=580"), ("gpu=a100", "gpu=h100"), ("host=p2", "host=p1")):
         (row,) = compared(said, *pair)["changes"]

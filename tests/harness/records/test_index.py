@@ -11,12 +11,13 @@ from hypothesis import given, settings, strategies as st
 from harness import store
 from harness.records import index, index_file
 from harness.records.index import NoRecord, combine, open_index
+from tests.harness.by_a_gpu import UUID
 
 COMPILER = {"name": "embedded", "version": "0.1.0"}
 
 
 def line(n: int, repro: str = "repros/one.py", case: str = "", verdict: str = "pass", hardware: bool = False, **more):
-    device = {"kind": "cuda", "name": "H100", "arch": "sm_90", "driver": "570"} if hardware else {
+    device = {"kind": "cuda", "name": "H100", "arch": "sm_90", "driver": "570", "uuid": UUID} if hardware else {
         "kind": "emulator", "arch": "sm_90a"}  # fmt: skip
     date = f"2026-{n // 28 % 12 + 1:02}-{n % 28 + 1:02}T00:00:00.{n:06}Z"
     return {

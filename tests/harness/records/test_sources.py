@@ -8,6 +8,7 @@ import pytest
 from harness import cli, store
 from harness.records.index import open_index
 from harness.records.sources import golden_folder
+from tests.harness.by_a_gpu import FACTS
 
 REPRO = '# /// script\n# [tool.repro]\n# params = {{ width = {} }}\n# ///\n"""It is so."""\ndef run(width): ...\n'
 
@@ -34,7 +35,7 @@ class Project:
         self.count += 1
         sha256 = hashlib.sha256(self.path.read_bytes()).hexdigest()
         line = {"repro": f"repros/{name}.py", "case": case, "verdict": verdict, "outcome": "outputs", "title": "It is so.",
-                "key": {"repro_sha256": sha256}, "device": {"arch": arch, "kind": "cuda" if more.get("hardware") else "emulator"} if arch else {}, "host": "embedded",
+                "key": {"repro_sha256": sha256}, "device": (FACTS if more.get("hardware") else {"kind": "emulator"}) | {"arch": arch} if arch else {}, "host": "embedded",
                 "reason": "" if verdict == "pass" else "could not be run" if verdict == "infra" else "it differs",
                 "date": f"2026-11-20T00:00:{self.count:02}Z"} | more  # fmt: skip
         store.Run().append(store.folder(self.path, bool(more.get("hardware")), self.root), line)

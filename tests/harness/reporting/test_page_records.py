@@ -8,6 +8,7 @@ from harness import cli, store
 from harness.errors import UsageError
 from harness.records.index import open_index
 from harness.reporting import page, page_records
+from tests.harness.by_a_gpu import UUID
 
 REPRO = '# /// script\n# [tool.repro]\n# ///\n"""A sentence from the file."""\ndef run():\n    return {}\n'
 PTX = {"good": "add.s32 %r1, %r0, 1;\nret;\n", "bad": "add.s32 %r1, %r0, 2;\nret;\n"}
@@ -30,7 +31,7 @@ def put(root):
 
     def put(day, verdict="pass", repro="one", case="", host="p1", ptx="good", driver="575", **more):
         hardware = host != "embedded"
-        device = {"kind": "cuda", "name": "H100", "arch": "sm_90", "driver": driver} if hardware else {
+        device = {"kind": "cuda", "name": "H100", "arch": "sm_90", "driver": driver, "uuid": UUID} if hardware else {
             "kind": "emulator", "arch": "sm_90a"}  # fmt: skip
         folder = store.folder(root / f"repros/{repro}.py", hardware, root)
         name = store.sha256(PTX[ptx])

@@ -5,38 +5,56 @@ import pytest
 from dsl.launch.driver import attributes
 from harness.host.hosts import Host
 from harness.records.cells import line_is_hardware
-from harness.run.hardware import is_stand_in, missing
-
-GPU = {"device": "cuda", "gpu": "NVIDIA H100 80GB HBM3", "driver": "570.1", "arch": "sm_90"}
+from harness.run.hardware import is_stand_in, missing, of_provenance
+from tests.harness.by_a_gpu import FACTS
 
 
 @pytest.mark.parametrize(
     "change, why",
     [
         ({}, ""),
-        ({"gpu": None, "uuid": "0707"}, ""),
-        ({"device": "emulator"}, "names the device emulator, which is not a GPU"),
-        ({"device": None}, "names the device nowhere, which is not a GPU"),
-        ({"gpu": "PTX emulator"}, "names PTX emulator, a stand-in for a GPU"),
-        ({"gpu": ""}, "names no GPU"),
+        ({"driver": "570"}, ""),
+        ({"uuid": "GPU-c0ffee00-c0ff-ee00-c0ff-ee00c0ffee00"}, ""),
+        ({"kind": "emulator"}, "names the device emulator, which is not a GPU"),
+        ({"kind": None}, "names the device nowhere, which is not a GPU"),
+        ({"name": "PTX emulator"}, "names PTX emulator, a stand-in for a GPU"),
+        ({"name": ""}, "names no GPU"),
+        ({"name": None}, "names no GPU"),
         ({"driver": None}, "names no driver"),
+        ({"driver": "CUDA 13.0"}, "names the driver CUDA 13.0, which is not a version of NVIDIA's driver"),
+        ({"driver": "1"}, "names the driver 1, which is not a version of NVIDIA's driver"),
+        ({"uuid": None}, "names no UUID of the GPU"),
+        ({"uuid": "0707"}, "names the UUID 0707, which is not a GPU's"),
+        ({"uuid": "07" * 16}, f"names the UUID {'07' * 16}, which is not a GPU's"),
+        ({"uuid": attributes.UUID.hex()}, f"names the UUID {attributes.UUID.hex()}, which is not a GPU's"),
         ({"arch": "any"}, "names no arch"),
     ],
 )
-def test_what_a_provenance_must_name(change, why):
-    assert missing(GPU | change) == why
+def test_what_hardware_must_name(change, why):
+    facts = FACTS | change
+    assert missing(facts) == why
+    assert Host("p1", "cuda", device_facts=facts).is_hardware == (not why or "kind" in change)
+    assert line_is_hardware({"hardware": True, "device": facts}) == (not why)
+    provenance = {
+        "device": facts["kind"],
+        "gpu": facts["name"],
+        **{key: facts[key] for key in ("driver", "uuid", "arch")},
+    }
+    assert missing(of_provenance(provenance)) == why
 
 
 def test_the_emulators_own_driver_is_no_gpu():
     assert is_stand_in(attributes.NAME) and not is_stand_in("NVIDIA GeForce RTX 4090") and not is_stand_in(None)
-    facts = {"name": attributes.NAME, "arch": "sm_90", "driver": "CUDA 13.0"}
+    facts = {"name": attributes.NAME, "arch": "sm_90", "driver": "CUDA 13.0", "uuid": attributes.UUID.hex()}
     host = Host("local", "cuda", device_facts=facts)
-    assert not host.is_hardware and host.describe() == "local (PTX emulator: a stand-in, not hardware)"
-    assert Host("local", "cuda", device_facts=facts | {"name": "NVIDIA H100"}).is_hardware
+    said = "local (PTX emulator: not hardware, it names PTX emulator, a stand-in for a GPU)"
+    assert not host.is_hardware and host.describe() == said
+    assert not Host("local", "cuda", device_facts=facts | {"name": "NVIDIA H100"}).is_hardware
 
 
 def test_a_line_of_the_record_is_not_hardwares_because_it_says_so():
-    assert line_is_hardware({"hardware": True, "device": {"kind": "cuda", "name": "NVIDIA H100"}})
-    assert line_is_hardware({"device": {"kind": "cuda"}})  # of old records
-    for device in ({"kind": "emulator"}, {}, None, {"kind": "cuda", "name": "PTX emulator"}):
+    assert line_is_hardware({"hardware": True, "device": FACTS})
+    assert line_is_hardware({"device": FACTS})
+    assert not line_is_hardware({"hardware": False, "device": FACTS})
+    for device in ({"kind": "emulator"}, {}, None, {"kind": "cuda"}, FACTS | {"uuid": None}):
         assert not line_is_hardware({"hardware": True, "device": device})

@@ -1,6 +1,7 @@
 """The CUDA device against a stand-in for the driver: what it calls, and what it makes of return codes."""
 
 import ctypes
+from types import SimpleNamespace
 
 import pytest
 from cuda.bindings import driver as real
@@ -19,6 +20,7 @@ class Driver:
         "cuDeviceGet": (0,),
         "cuDevicePrimaryCtxRetain": ("context",),
         "cuCtxSetCurrent": (),
+        "cuDeviceGetUuid": (SimpleNamespace(bytes=b"\0\xff" * 8),),
         "cuDeviceGetName": (b"NVIDIA H100\0\0\0",),
         "cuDriverGetVersion": (13010,),
         "cuModuleLoadDataEx": (77,),
@@ -72,7 +74,13 @@ def make(monkeypatch):
 
 def test_facts(make, monkeypatch):
     monkeypatch.setattr(cuda, "_DRIVER_VERSION_FILE", "/nowhere")
-    assert make().facts() == {"kind": "cuda", "name": "NVIDIA H100", "driver": "CUDA 13.1", "arch": "sm_90a"}
+    assert make().facts() == {
+        "kind": "cuda",
+        "name": "NVIDIA H100",
+        "driver": "CUDA 13.1",
+        "arch": "sm_90a",
+        "uuid": "00ff" * 8,
+    }
 
 
 def test_launch_passes_extents_and_parameters(make):
@@ -235,7 +243,12 @@ assert list(values) == [4.0 * i if i < 60 else i for i in range(64)], list(value
 print(session.facts()["device"])
 """
     )
-    assert said == "{'kind': 'cuda', 'name': 'Stand-in GPU', 'driver': 'CUDA 13.0', 'arch': 'sm_90a'}"
+    assert (
+        said
+        == "{'kind': 'cuda', 'name': 'Stand-in GPU', 'driver': 'CUDA 13.0', 'arch': 'sm_90a', 'uuid': '"
+        + "07" * 16
+        + "'}"
+    )
 
 
 @pytest.mark.slow

@@ -89,7 +89,15 @@ CUresult cuDeviceGetName(char *name, int size, int device) {
     snprintf(name, size, "%s", other ? other : "Stand-in GPU");
     return SUCCESS;
 }
-CUresult cuDeviceGetUuid(void *uuid, int device) { ENTER(); memset(uuid, 7, 16); return SUCCESS; }
+/* With STAND_IN_NAME it is taken for that GPU: its UUID and its driver's version are such as NVIDIA's are. */
+CUresult cuDeviceGetUuid(void *uuid, int device) {
+    ENTER();
+    for (int i = 0; i < 16; i++) ((unsigned char *)uuid)[i] = getenv("STAND_IN_NAME") ? (unsigned char[]){0xc0, 0xff, 0xee, 0}[i % 4] : 7;
+    return SUCCESS;
+}
+int nvmlInit_v2(void) { return getenv("STAND_IN_NAME") ? 0 : 9; }
+int nvmlSystemGetDriverVersion(char *version, unsigned size) { snprintf(version, size, "580.65.06"); return 0; }
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) { return 6; }
 CUresult cuDeviceGetUuid_v2(void *uuid, int device) { return cuDeviceGetUuid(uuid, device); }
 CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
     ENTER();

@@ -3,7 +3,7 @@
 `build(folder)` compiles the library and returns the environment in which a Python process finds it instead of a
 driver. Kernel failures become the driver's codes. Kernels whose name holds STAND_IN_HANG hang, STAND_IN_CRASH kills
 the process, and STAND_IN_WRONG flips a bit of the first byte of its first array. Each may be several names with commas.
-STAND_IN_NAME is what it says the GPU is called: by its own name it validates nothing.
+STAND_IN_NAME is the GPU that it is taken for: by its own name it validates nothing.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def build(folder: Path) -> dict[str, str]:
     subprocess.run(
         ["cc", "-shared", "-fPIC", "-O1", "-Wall", "-o", str(library), str(HERE / "libcuda.c"), "-ldl"], check=True
     )
+    (folder / "libnvidia-ml.so.1").symlink_to(library.name)
     paths = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {"LD_LIBRARY_PATH": str(folder), "PYTHONPATH": os.pathsep.join(paths)}
 
