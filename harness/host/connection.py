@@ -160,9 +160,13 @@ class Remote:
         try:
             if key in link.equipped:
                 return link.equipped[key]
+            if key in link.unequipped:
+                raise Declined(link.unequipped[key])
             brought = offline.equip(link, environment, self.settings.python_archive, cache, self._tell)
         except (offline.CannotBring, OSError) as error:
-            raise Declined(f"{self.address.alias} has no internet, and it cannot be equipped: {error}") from None
+            text = f"{self.address.alias} has no internet, and it cannot be equipped: {error}"
+            link.unequipped[key] = text  # each case says so, none tries again
+            raise Declined(text) from None
         except reply.Misfit as error:
             raise LinkDown(f"what the host answered is broken: {error}") from None
         link.equipped[key] = brought

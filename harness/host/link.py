@@ -107,6 +107,7 @@ class Link:
         self.hello = understood(reply.Hello, self._answer(greeting, HELLO_S)[0])
         self._forget(HELLO)
         self.packages, self.has_uv = set(self.hello.packages), False
+        self.unequipped: dict[str, str] = {}  # by environment: why it cannot be equipped
         self.equipped: dict[str, Any] = {}  # by environment: of what it is made there, where nothing is to be copied
         if self.hello.protocol != agent.PROTOCOL:
             theirs = self.hello.protocol

@@ -248,6 +248,9 @@ def is_made(environment: dict, cache: str) -> bool:
     return os.path.exists(os.path.join(cache, "envs", environment_name(environment), _READY))
 
 
+_not_made: dict = {}  # (environment, whether it was to be made of what was copied here) -> why it cannot be made
+
+
 def _managed(
     uv: str, environment: dict, cache: str, variables: dict, note: Callable[[str], None], brought: dict | None
 ) -> Command:
@@ -261,14 +264,18 @@ def _managed(
         _wait_for(lock, note)
         if not os.path.exists(marker):
             shutil.rmtree(path, ignore_errors=True)
+            if (path, bool(brought)) in _not_made:
+                raise _not_made[path, bool(brought)]  # each case says so, none tries again
             prune(cache, note=note)
             try:
                 if brought:
                     _make_of(brought, uv, environment, cache, path, note)
                 else:
                     _make(uv, environment, path, python, note)
-            except BaseException:
+            except BaseException as error:
                 shutil.rmtree(path, ignore_errors=True)
+                if isinstance(error, Refused):
+                    _not_made[path, bool(brought)] = error
                 raise
             with open(marker + ".part", "w") as file:
                 json.dump({"requires": environment["requires"], "made": time.time()}, file)

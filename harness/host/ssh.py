@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import pwd
 import random
 import re
 import shlex
@@ -260,7 +261,8 @@ def _trust(address: Address) -> tuple[Any, list[str]]:
     """
     import paramiko
 
-    name, keys, revoked = address.one("hostkeyalias") or _known_as(address), {}, set()
+    name, keys, revoked = _known_as(address), {}, set()
+    holders: list[Path] = []  # files that have a key of the host
     for path in _known_hosts(address):
         find = ["ssh-keygen", "-F", name, "-f", str(path)]
         said = subprocess.run(find, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
@@ -269,6 +271,7 @@ def _trust(address: Address) -> tuple[Any, list[str]]:
                 revoked.add(words[3])
             elif not words[0].startswith("@"):
                 keys[words[2]] = words[1]
+                holders += [path] if path not in holders else []
 
     class Check(paramiko.MissingHostKeyPolicy):
         def missing_host_key(self, client: Any, hostname: str, key: Any) -> None:
@@ -277,7 +280,7 @@ def _trust(address: Address) -> tuple[Any, list[str]]:
                     f"the host key of {address.alias} is revoked in known_hosts:\n    {fingerprint(key)}"
                 )
             if key.get_base64() not in keys:
-                raise CannotConnect(_changed_key(address, key) if keys else _unknown_key(address, key))
+                raise CannotConnect(_changed_key(address, key, holders) if keys else _unknown_key(address, key))
 
     return Check(), list(keys.values())
 
@@ -299,14 +302,28 @@ def _unwanted(kinds: list[str]) -> list[str]:
 
 
 def _known_as(address: Address) -> str:
-    """How known_hosts names the host."""
+    """How known_hosts names the host: by its alias there, or by its name, with a port that is not ssh's own."""
+    if address.one("hostkeyalias"):
+        return address.one("hostkeyalias")
     return address.hostname if address.port == 22 else f"[{address.hostname}]:{address.port}"
 
 
 def _known_hosts(address: Address) -> list[Path]:
+    """The files of known keys that the configuration names and that are there.  ssh_config(5): UserKnownHostsFile."""
     files = " ".join([address.one("userknownhostsfile"), address.one("globalknownhostsfile")])
-    paths = [Path(os.path.expanduser(path)) for path in shlex.split(files)]
+    paths = [Path(os.path.expanduser(_expanded(path, address))) for path in shlex.split(files)]
     return [path for path in paths if path.is_file()]
+
+
+def _expanded(path: str, address: Address) -> str:
+    """A path with its tokens and variables, which `ssh -G` prints as they were written.  ssh_config(5): TOKENS."""
+    words = {
+        "%": "%", "h": address.hostname, "p": str(address.port), "r": address.user, "n": address.alias,
+        "k": address.one("hostkeyalias") or address.hostname, "d": os.path.expanduser("~"), "i": str(os.getuid()),
+        "u": pwd.getpwuid(os.getuid()).pw_name, "l": socket.gethostname(), "L": socket.gethostname().partition(".")[0],
+    }  # fmt: skip
+    path = re.sub(r"%([%hprnkdiulL])", lambda found: words[found[1]], path)
+    return re.sub(r"\$\{(\w+)\}", lambda found: os.environ.get(found[1], found[0]), path)
 
 
 def fingerprint(key: Any) -> str:
@@ -322,13 +339,14 @@ def _unknown_key(address: Address, key: Any) -> str:
     )
 
 
-def _changed_key(address: Address, key: Any) -> str:
-    name = address.one("hostkeyalias") or _known_as(address)
+def _changed_key(address: Address, key: Any, holders: list[Path]) -> str:
+    """`holders`: the files that have another key of the host."""
+    name, files = _known_as(address), " and ".join(map(str, holders))
+    removals = [f"`{shlex.join(['ssh-keygen', '-R', name, '-f', str(path)])}`, " for path in holders]
     return (
-        f"{address.alias} ({address}) shows a host key other than the one in known_hosts:\n    {fingerprint(key)}\n"
+        f"{address.alias} ({address}) shows a host key other than the one in {files}:\n    {fingerprint(key)}\n"
         "somebody may be in between, or the host was set up anew\n"
-        f"fix: ask who runs it; if the key is right, `{shlex.join(['ssh-keygen', '-R', name])}`, "
-        f"then `{command(address.alias)} true`"
+        f"fix: ask who runs it; if the key is right, {''.join(removals)}then `{command(address.alias)} true`"
     )
 
 

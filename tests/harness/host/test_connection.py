@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -76,11 +77,31 @@ def test_an_unknown_host_key(on_host, infra, sshd, works):
     works(on_host(alias))
 
 
-def test_a_changed_host_key(on_host, infra, sshd):
-    known = sshd.know(sshd.folder / "known_other", "other")
-    text = infra(on_host(sshd.alias("changed", UserKnownHostsFile=known, StrictHostKeyChecking="no")))
-    assert text.startswith(f"changed (127.0.0.1:{sshd.port}) shows a host key other than the one in known_hosts:")
-    assert fingerprint(sshd, "host") in text and f"ssh-keygen -R '[127.0.0.1]:{sshd.port}'" in text
+@pytest.mark.parametrize("how", ["one file", "hashed", "two files", "an alias"])
+def test_a_changed_host_key(on_host, infra, sshd, how):
+    """The fix names the files that ssh reads, and cures it."""
+    known = sshd.know(sshd.folder / f"known_{how[:3]}", "other")
+    files, options = [known], {}
+    if how.startswith("hashed"):
+        subprocess.run(["ssh-keygen", "-q", "-H", "-f", known], check=True, capture_output=True)
+        options = {"UserKnownHostsFile": f"{sshd.folder}/nowhere {known}"}
+    if how == "two files":
+        files.append(sshd.know(sshd.folder / f"known_{sshd.port}", "other"))
+        options = {"UserKnownHostsFile": f"{sshd.folder}/known_%p", "GlobalKnownHostsFile": known}
+        files.reverse()
+    if how == "an alias":
+        known.write_text("the-box " + sshd.keys["other"].with_suffix(".pub").read_text())
+        options = {"HostKeyAlias": "the-box"}
+    alias = sshd.alias(f"changed-{how[-4:].strip()}", **{"UserKnownHostsFile": known, "StrictHostKeyChecking": "no", **options})
+    text = infra(on_host(alias))
+    named = " and ".join(map(str, files))
+    assert text.startswith(f"{alias} (127.0.0.1:{sshd.port}) shows a host key other than the one in {named}:")
+    name = "the-box" if how == "an alias" else f"'[127.0.0.1]:{sshd.port}'"
+    fixes = re.findall("`(ssh-keygen [^`]*)`", text)
+    assert fingerprint(sshd, "host") in text and fixes == [f"ssh-keygen -R {name} -f {file}" for file in files]
+    for fix in fixes:
+        subprocess.run(fix, shell=True, check=True, capture_output=True)
+    assert "shows a host key that is not in known_hosts" in infra(on_host(alias))
 
 
 def test_a_revoked_host_key(on_host, infra, sshd):

@@ -46,3 +46,32 @@ def test_a_program_that_is_not_there_leaves_the_handler_of_ctrl_c(tmp_path):
     with pytest.raises(FileNotFoundError):
         remote_env._uv([str(tmp_path / "uv")], "", {}, lambda text: None)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+UV = """#!/bin/sh
+echo "$*" >> {log}
+case "$*" in *install*) echo "error: the index is broken"; exit 2;; esac
+"""
+
+
+def test_an_index_that_is_broken_is_tried_once_in_a_run(tmp_path, monkeypatch):
+    """The environment is asked for by every case: each is told the same, and uv is not started again."""
+    program, log = tmp_path / "uv", tmp_path / "log"
+    program.write_text(UV.format(log=log))
+    program.chmod(0o755)
+    monkeypatch.setattr(remote_env, "find_uv", lambda cache: str(program))
+    monkeypatch.setattr(remote_env, "_not_made", {})
+    (tmp_path / "packages" / "ours").mkdir(parents=True)
+    about = {"kind": "managed", "python": "3.11", "torch_index": None, "variables": {}}
+
+    def told(need: str) -> str:
+        with pytest.raises(remote_env.Refused) as refused:
+            remote_env.prepare(about | {"requires": [need]}, str(tmp_path), "ours", lambda text: None)
+        return str(refused.value)
+
+    assert [told("one"), told("one")] == [
+        "uv could not make the environment (`pip install`):\nerror: the index is broken"
+    ] * 2
+    assert len(log.read_text().splitlines()) == 2  # `uv venv` and `uv pip install`
+    told("two")  # another environment may be to be had
+    assert len(log.read_text().splitlines()) == 4
