@@ -45,6 +45,12 @@ _FIX |= {
     errno.EPERM: _FIX[errno.EACCES],
     errno.ENFILE: _FIX[errno.EMFILE],
 }
+_NO_DRIVER, _LOOK_AT_GPU = "the CUDA driver is missing, or does not work", "look what `nvidia-smi` says there"
+_ASK_FOR_LESS = "ask for less memory: the embedded device has that of this machine"
+_DRIVER_WORDS = (
+    r"Found no NVIDIA driver|no NVIDIA GPU|driver version is insufficient|CUDA driver initialization failed|"
+    r"no CUDA-capable device|No CUDA GPUs are available|forward compatibility was attempted"
+)
 _WORDS = (  # words of errors that have no class of their own: what is wrong, what to do
     (r"cannot open shared object file|undefined symbol|version `\S+' not found|invalid ELF header",
      "a library cannot be loaded", "install what it belongs to, or mend that installation"),
@@ -53,9 +59,6 @@ _WORDS = (  # words of errors that have no class of their own: what is wrong, wh
     (r"can't start new thread", _ERRNO[errno.EAGAIN], _FIX[errno.EAGAIN]),
     (r"No usable temporary (?:directory|file ?name) found", "no temporary folder is writable",
      "let this user write there, or name another folder in TMPDIR"),
-    (r"Found no NVIDIA driver|no NVIDIA GPU|driver version is insufficient|CUDA driver initialization failed|"
-     r"no CUDA-capable device|No CUDA GPUs are available|forward compatibility was attempted",
-     "the CUDA driver is missing, or does not work", "look what `nvidia-smi` says there"),
     (r"No space left on device", _ERRNO[errno.ENOSPC], _FIX[errno.ENOSPC]),
 )  # fmt: skip
 RUN_MARK = "GPU_REPRO_RUN"  # in the environment of everything that runs on a host over SSH (agent.py)
@@ -63,14 +66,14 @@ OUR_LANGUAGES = ("nvidia-cutlass-dsl", "quadrants", "apache-tvm")  # packages th
 _DEEP = 20
 
 
-def trouble(error: BaseException, path: str, needs: Sequence[str] = ()) -> str:
+def trouble(error: BaseException, path: str, needs: Sequence[str] = (), on_gpu: bool = True) -> str:
     """What is wrong with the machine and what to do, where that is why a repro ended; else ''.
 
-    `path`: the repro's file. `needs`: the requirements in its block.
+    `path`: the repro's file. `needs`: the requirements in its block. `on_gpu`: the device is not the embedded one.
     """
     for one in _behind(error):
         if not _raised_by(one, path):
-            said = _named(one, path, needs)
+            said = _named(one, path, needs) or _of_device(one, on_gpu)
             if said:
                 return said
     return ""
@@ -112,8 +115,6 @@ def _named(error: BaseException, path: str, needs: Sequence[str]) -> str:
         return str(error)
     if signal_of(error) in ("SIGKILL", "SIGTERM"):
         return f"a process of the compiler was ended from outside: {text}\nfix: {_FIX[errno.ENOMEM]}"
-    if device_error(error) in _DEVICE:
-        return f"the device cannot be used: {text}\nfix: look what `nvidia-smi` says there"
     if isinstance(error, OSError) and error.errno in _ERRNO:
         return f"{_ERRNO[error.errno]}: {text}\nfix: {_FIX[error.errno]}"
     if isinstance(error, OSError | RuntimeError | ImportError):
@@ -121,6 +122,25 @@ def _named(error: BaseException, path: str, needs: Sequence[str]) -> str:
             if re.search(words, text):
                 return f"{wrong}: {text}\nfix: {fix}"
     return ""
+
+
+def _of_device(error: BaseException, on_gpu: bool) -> str:
+    """An error of a device that is about the device. On the embedded one all but a lack of memory is the program's."""
+    text, name = f"{type(error).__name__}: {error}", device_error(error)
+    if on_gpu and (name in _DEVICE or _is_of_driver(error, text)):
+        return f"{'the device cannot be used' if name in _DEVICE else _NO_DRIVER}: {text}\nfix: {_LOOK_AT_GPU}"
+    if name == "CUDA_ERROR_OUT_OF_MEMORY":
+        return f"there is too little memory: {text}\nfix: {_ASK_FOR_LESS}"
+    if _is_of_driver(error, text):
+        return (
+            f"the embedded device does not answer this function: {text}\n"
+            "fix: leave the function out, or run the repro on a GPU (--gpu-host NAME)"
+        )
+    return ""
+
+
+def _is_of_driver(error: BaseException, text: str) -> bool:
+    return isinstance(error, OSError | RuntimeError | ImportError) and re.search(_DRIVER_WORDS, text) is not None
 
 
 def _absent(error: ModuleNotFoundError, path: str, needs: Sequence[str]) -> str:

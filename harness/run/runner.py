@@ -362,7 +362,7 @@ def _a(value: Any) -> str:
 
 def _outcome_of(error: BaseException, job: dict[str, Any]) -> dict[str, Any]:
     """What an exception that left the repro means."""
-    why = environment.trouble(error, job["path"], job["needs"])
+    why = environment.trouble(error, job["path"], job["needs"], job["device"] == "cuda")
     if why:
         return {"outcome": "infra", "text": why, "full_text": _traceback(error, True)[-KEPT_TEXT:]}
     outcome = outcome_of(error)

@@ -9,6 +9,7 @@ import pytest
 from harness import judge
 from harness.claim.repro_file import read
 from harness.host.hosts import resolve
+from harness.run import environment
 
 FAILURES = {  # name: (the repro's body, the first words of what is said, a part of the fix)
     "a package": ("import no_such_package\ndef run(): ...", "the module no_such_package is not installed where the repro",
@@ -39,10 +40,7 @@ FAILURES = {  # name: (the repro's body, the first words of what is said, a part
                   "a library cannot be loaded: OSError: libcuda-no-such.so.1: cannot open shared object file", "install"),
     "torch's driver": ("def run(): raise_it()\n\nexec(compile(\"def raise_it(): raise RuntimeError('Found no NVIDIA driver "
                        "on your system.')\", 'torch/cuda.py', 'exec'))",
-                       "the CUDA driver is missing, or does not work: RuntimeError: Found no NVIDIA", "nvidia-smi"),
-    "the device": ("class DeviceError(Exception): name = 'CUDA_ERROR_NO_DEVICE'\nexec(compile(\"def launch(): raise "
-                   "DeviceError('no')\", 'dsl/device.py', 'exec'))\ndef run(): launch()",
-                   "the device cannot be used: DeviceError: no", "nvidia-smi"),
+                       "the embedded device does not answer this function: RuntimeError: Found no NVIDIA", "on a GPU"),
     "behind a library's": ("import os\nexec(compile('''def compile_it():\n  try: os.open({small!r} + '/file', "
                            "os.O_RDWR | os.O_CREAT); os.posix_fallocate(os.open({small!r} + '/f', 66), 0, 1 << 22)\n  "
                            "except OSError as e: raise RuntimeError('compile failed') from e''', 'lib.py', 'exec'))\n"
@@ -144,3 +142,38 @@ def test_a_declared_package_is_one_command_away(tmp_path, embedded, monkeypatch)
         "\nfix: install it in the environment that the settings of this host name (`workdir` or `python`)"
     )
     transport.close()
+
+
+def _device_error(name: str) -> Exception:
+    error = type("DeviceError", (Exception,), {})("no")
+    error.name = name
+    return error
+
+
+@pytest.mark.parametrize(
+    "error, on_gpu, embedded",
+    [
+        (
+            RuntimeError("Found no NVIDIA driver on your system."),
+            "the CUDA driver is missing, or does not work: RuntimeError: Found no NVIDIA driver on your system.\n"
+            "fix: look what `nvidia-smi` says there",
+            "the embedded device does not answer this function: RuntimeError: Found no NVIDIA driver on your system.\n"
+            "fix: leave the function out, or run the repro on a GPU (--gpu-host NAME)",
+        ),
+        (
+            _device_error("CUDA_ERROR_OUT_OF_MEMORY"),
+            "the device cannot be used: DeviceError: no\nfix: look what `nvidia-smi` says there",
+            "there is too little memory: DeviceError: no\n"
+            "fix: ask for less memory: the embedded device has that of this machine",
+        ),
+        (
+            _device_error("CUDA_ERROR_NOT_INITIALIZED"),
+            "the device cannot be used: DeviceError: no\nfix: look what `nvidia-smi` says there",
+            "",  # the program did not call cuInit
+        ),
+        (ValueError("no"), "", ""),
+    ],
+)
+def test_only_a_gpu_is_looked_at_with_its_tools(error, on_gpu, embedded):
+    assert environment.trouble(error, "repro.py") == on_gpu
+    assert environment.trouble(error, "repro.py", on_gpu=False) == embedded
