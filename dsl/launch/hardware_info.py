@@ -11,9 +11,10 @@ MOST_BLOCKS_IN_CLUSTER = 32
 
 
 class HardwareInfo:
-    """The running device, whatever `device_id` says: there is one."""
+    """The running device, which is the only one."""
 
     def __init__(self, device_id: int = 0):
+        session.refuse_other_device(device_id)
         self.device_id = device_id
 
     def get_device_multiprocessor_count(self) -> int:

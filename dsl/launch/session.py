@@ -232,11 +232,15 @@ class CUstream(int):
 
 def initialize_cuda_context(device_id: int = 0, flags: int = 0) -> None:
     """Choose the device, where none is chosen yet. There is one: `device_id` 0."""
+    refuse_other_device(device_id)
+    current()
+
+
+def refuse_other_device(device_id: int) -> None:
     if device_id != 0:
         raise DSLUserCodeError(
             f"device_id must be 0, got {shown(device_id)}: there is one device here", fix="device_id=0"
         )
-    current()
 
 
 def default_stream() -> CUstream:

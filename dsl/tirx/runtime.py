@@ -30,14 +30,22 @@ class Device:
     def exist(self) -> bool:
         return self.index == 0
 
+    def refuse_absent(self) -> None:
+        if not self.exist:
+            raise DSLUserCodeValueError(
+                f"there is one device of {self.kind}, got number {self.index}", id="DEVICE", fix=f"tvm.{self.kind}(0)"
+            )
+
     @property
     def compute_version(self) -> str:
         """The compute capability, as "9.0"."""
+        self.refuse_absent()
         digits = session.current().device.arch.removeprefix("sm_").rstrip("af")
         return f"{digits[:-1]}.{digits[-1]}"
 
     def sync(self, stream: object = None) -> None:
         """Wait for every launch."""
+        self.refuse_absent()
         session.current().device.sync()
 
     def __eq__(self, other: object) -> bool:
@@ -71,12 +79,7 @@ class Tensor:
     """Memory with a shape and dtype. `numpy()` copies it to the host; kernels take it as it is."""
 
     def __init__(self, shape: tuple[int, ...], dtype: dtypes.DType, where: Device):
-        if not where.exist:
-            raise DSLUserCodeValueError(
-                f"there is one device of {where.kind}, got number {where.index}",
-                id="DEVICE",
-                fix=f"tvm.{where.kind}(0)",
-            )
+        where.refuse_absent()
         self.shape, self.dtype, self.device = shape, str(dtype), where
         self._dtype, self._numpy_dtype = dtype, _numpy_dtype(dtype)
         self.nbytes = math.prod(shape) * dtype.bytes

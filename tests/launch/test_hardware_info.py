@@ -23,3 +23,8 @@ def test_it_says_what_torch_says():
 def test_a_cluster_has_blocks():
     with pytest.raises(DSLUserCodeError, match="cluster_size must be 1-32, got 0"):
         HardwareInfo().get_max_active_clusters(0)
+
+
+def test_there_is_one_device():
+    with pytest.raises(DSLUserCodeError, match="device_id must be 0, got 1: there is one device here"):
+        HardwareInfo(device_id=1)

@@ -49,6 +49,8 @@ def test_devices_by_name():
     [
         (lambda: device("rocm"), "no device is called 'rocm' here"),
         (lambda: tensor([1], cuda(1)), "there is one device of cuda, got number 1"),
+        (lambda: cuda(1).sync(), "there is one device of cuda, got number 1"),
+        (lambda: cuda(1).compute_version, "there is one device of cuda, got number 1"),
         (lambda: tensor([[1], [1, 2]]), "the rows of a tensor must have one length"),
         (lambda: empty((2, -1)), "a shape is a tuple of integers, got (2, -1)"),
         (lambda: empty("ab"), "a shape is a tuple of integers, got ('ab',)"),

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from dsl import span
 from dsl.launch.devices import torch_compiler, torch_graphs, torch_ops, torch_streams
+from dsl.launch.devices.torch_devices import names_cuda, of_device, of_known_device
 from dsl.launch.devices.torch_memory import Places, storage_key, tensors_in
 from dsl.undisturbed import undisturbed
 
@@ -210,7 +211,7 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
             to_cuda = any(mapped.holds(tensor) for tensor in tensors)
             wanted = kwargs.get("device")
             if wanted is not None:
-                to_cuda = _names_cuda(torch, wanted)
+                to_cuda = names_cuda(torch, wanted)
                 kwargs["device"] = cpu if to_cuda else wanted
             if to_cuda:
                 kwargs.pop("pin_memory", None)
@@ -264,14 +265,15 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[Any, Callab
                 to_cuda = False
             elif isinstance(target, tensor):
                 to_cuda = mapped.holds(target)
-        if args and _names_cuda(torch, args[0]):
+        if args and names_cuda(torch, args[0]):
             to_cuda, args = True, ("cpu", *args[1:])
-        if _names_cuda(torch, kwargs.get("device")):
+        if names_cuda(torch, kwargs.get("device")):
             to_cuda, kwargs["device"] = True, "cpu"
         with on_gpu(to_cuda):
             return move(self, to_cuda, function(self, *args, **kwargs))
 
     def cuda(function, self, device=None, non_blocking=False, memory_format=torch.preserve_format):
+        names_cuda(torch, device)
         with on_gpu(True):
             return move(self, True, self.to(memory_format=memory_format))
 
@@ -311,15 +313,6 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[Any, Callab
     }
 
 
-def _names_cuda(torch: ModuleType, value: Any) -> bool:
-    """Whether a `device=` argument means the GPU; a number is its index."""
-    if isinstance(value, int):
-        return True
-    if isinstance(value, str):
-        return value.split(":")[0] == "cuda"
-    return isinstance(value, torch.device) and value.type == "cuda"
-
-
 def _stand_ins(
     torch: ModuleType, device: Memory, mapped: _Storages, enter: Callable[[], Any]
 ) -> Iterator[tuple[Any, str, Any]]:
@@ -330,7 +323,7 @@ def _stand_ins(
     yield _device.DeviceContext, "__torch_function__", _default_device(_device, mapped)
     for name, of_stream in (("RawStream", 0), ("Stream", (0, 0, 1))):  # the latter: its id, device and kind of device
         if hasattr(torch._C, f"_cuda_getCurrent{name}"):
-            yield torch._C, f"_cuda_getCurrent{name}", _answer(f"getCurrent{name}", of_stream)
+            yield torch._C, f"_cuda_getCurrent{name}", of_device(torch, _answer(f"getCurrent{name}", of_stream))
     if hasattr(torch.utils.dlpack, "ReadOnlyTensorWrapper"):  # for export alone: whatever else it is asked, it refuses
         yield torch.utils.dlpack.ReadOnlyTensorWrapper, "__new__", staticmethod(lambda cls, tensor: tensor)
     yield torch.library.Library, "impl", torch_ops.library(torch, mapped, enter)
@@ -338,7 +331,7 @@ def _stand_ins(
     run_backward = torch_ops.derivatives(torch, mapped, enter)
     for owner in (torch.autograd, torch.autograd.graph):
         yield owner, "_engine_run_backward", run_backward
-    stream = torch_streams.only_stream(device)
+    stream = torch_streams.only_stream(torch, device)
     properties = SimpleNamespace(**PROPERTIES)
     answers = {
         "is_available": True,
@@ -347,6 +340,9 @@ def _stand_ins(
         "device_count": 1,
         "current_device": 0,
         "init": None,
+        "get_arch_list": ["sm_90"],
+    }
+    of_devices = {
         "set_device": None,
         "empty_cache": None,
         "reset_peak_memory_stats": None,
@@ -356,24 +352,29 @@ def _stand_ins(
         "memory_reserved": 0,
         "max_memory_reserved": 0,
         "mem_get_info": (properties.total_memory, properties.total_memory),
-        "get_device_properties": properties,
-        "get_device_capability": CAPABILITY,
-        "get_device_name": properties.name,
-        "get_arch_list": ["sm_90"],
         "current_stream": stream,
         "default_stream": stream,
     }
+    of_known_devices = {
+        "get_device_properties": properties,
+        "get_device_capability": CAPABILITY,
+        "get_device_name": properties.name,
+    }
     for name, value in answers.items():
         yield torch.cuda, name, _answer(name, value)
+    for name, value in of_devices.items():
+        yield torch.cuda, name, of_device(torch, _answer(name, value))
+    for name, value in of_known_devices.items():
+        yield torch.cuda, name, of_known_device(torch, _answer(name, value))
     yield torch.cuda, "_lazy_init", _answer("_lazy_init", None)
-    yield torch.cuda, "synchronize", _synchronize(device, mapped)
+    yield torch.cuda, "synchronize", of_device(torch, _synchronize(device, mapped))
     yield torch.cuda, "manual_seed", torch.default_generator.manual_seed
     yield torch.cuda, "manual_seed_all", _answer("manual_seed_all", None)  # torch.manual_seed seeds the CPU's
     yield torch.cuda, "Stream", type(stream)
     yield torch.Tensor, "record_stream", torch_streams.record_stream(type(stream))
     yield torch.cuda, "Event", torch_streams.Event
     yield torch.cuda, "stream", lambda stream_: contextlib.nullcontext(stream_)
-    yield torch.cuda, "device", lambda device_: contextlib.nullcontext(device_)
+    yield torch.cuda, "device", of_device(torch, contextlib.nullcontext)
     yield from torch_graphs.stand_ins(torch, device, mapped)
     for name in ("range_push", "range_pop", "mark"):
         yield torch.cuda.nvtx, name, _answer(name, None)
@@ -435,6 +436,7 @@ def _generator(torch: ModuleType) -> type:
         """A generator of the CPU, whatever device it is asked for."""
 
         def __new__(cls, device="cpu"):
+            names_cuda(torch, device)
             return super().__new__(cls, "cpu")
 
     return Generator
@@ -445,7 +447,7 @@ def _default_device(_device: ModuleType, mapped: _Storages) -> Callable:
     real = _device.DeviceContext.__torch_function__
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        if self.device.type != "cuda":
+        if not names_cuda(sys.modules["torch"], self.device):
             return real(self, function, types, args, kwargs)
         result = function(*args, **(kwargs or {}))
         if function in _device._device_constructors() and (kwargs or {}).get("device") is None:

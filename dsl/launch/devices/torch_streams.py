@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
+
+from dsl.launch.devices.torch_devices import names_cuda
 
 _BLOCKING_SYNC, _DISABLE_TIMING = 1, 2  # CU_EVENT_...
 
@@ -51,7 +54,7 @@ class Event:
         return (end.seconds - self.seconds) * 1e3
 
 
-def only_stream(device: Any) -> Any:
+def only_stream(torch: ModuleType, device: Any) -> Any:
     """`torch.cuda.Stream()` of a device, whose `sync` waits."""
 
     class Stream:
@@ -60,7 +63,8 @@ def only_stream(device: Any) -> Any:
         cuda_stream = 0
         one: Stream | None = None
 
-        def __new__(cls, *args, **kwargs):
+        def __new__(cls, device=None, *args, **kwargs):
+            names_cuda(torch, device)
             cls.one = cls.one or super().__new__(cls)
             return cls.one
 
