@@ -171,6 +171,7 @@ class Context(ctypes.Structure):
         ("smem_valid", _u64),
         ("local_valid", _u64),
         ("shadows", _u64),  # a row an interval: cells, valid bytes (u64 each)
+        ("trail", _u64),  # see check/trail.py
         ("near_lo", _u64),
         ("near_bytes", _u64),
         ("near_cells", _u64),
@@ -193,6 +194,7 @@ class Context(ctypes.Structure):
         ("other_thread", _u32),
         ("other_site", _u32),
         ("other_kind", _u32),
+        ("other_label", _u32),
         ("site_lines", _u64),  # u32 a site: the same number for sites of one line of the author's
         ("note_site", _u32),  # of two writes of one value that nothing orders: the site + 1; 0: there were none
         ("note_thread", _u32),

@@ -139,6 +139,7 @@ def report_write(f: Builder, write: Write, lane: str, mark: int, size: str) -> N
     f.store("other_thread", f.add(f.shl(write.warp, 5), lane))
     f.store("other_site", write.site)
     f.store("other_kind", f.or_(write.kind, mark))
+    f.store("other_label", write.label)
     where = f"i32 {context.RACE}, i32 %site, i32 %tid, i64 %address, i64 {size}"
     f.do(f"call void @emu_fault(ptr %ctx, {where}, i64 {ASYNC})")
     f.do("ret i32 0")
@@ -245,6 +246,7 @@ def _touch() -> str:
         f.store("other_thread", its_thread)
         f.store("other_site", its_site)
         f.store("other_kind", its_kind)
+        f.store("other_label", its_label)
         where = f"i32 {context.RACE}, i32 %site, i32 %tid, i64 %address, i64 %size"
         f.do(f"call void @emu_fault(ptr %ctx, {where}, i64 {f.cast('zext', '%kind', 'i32', 'i64')})")
         f.do("ret i32 0")
@@ -327,6 +329,7 @@ def _append(f: Builder, count_slot, meta, label, bit, alike, alike_mine, last) -
 def _race() -> str:
     """An access of `size` bytes at `address`: 1, or 0 and a fault where it is part of a race."""
     f = Builder()
+    f.do("call void @emu_trail(ptr %ctx, i32 %tid, i32 %site, i64 %address)")
     with f.if_(f.cmp("ne", f.and_("%kind", WRITE), 0)):
         where = "i32 %tid, i32 %site, i64 %address, i32 %size"
         fine = f.op(f"call i32 @emu_matrix_written(ptr %ctx, {where})")

@@ -83,6 +83,7 @@ def _begin() -> str:
         with f.if_(f.cmp("ne", address, 0, "i64")):
             start = f.cast("inttoptr", address, "i64", "ptr")
             f.do(f"call void @llvm.memset.p0.i64(ptr {start}, i8 0, i64 {size}, i1 false)")
+    f.do("call void @begin_trail(ptr %ctx)")
     f.do("ret void")
     return f.function("define void @emu_begin_checks(ptr %ctx)")
 

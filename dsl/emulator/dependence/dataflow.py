@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dsl.emulator.dependence.control import Regions
 from dsl.emulator.dependence.sources import Leeway, leaves_open, leeway_of, leeway_of_register
 from dsl.emulator.ptx.analysis import names, reachable
+from dsl.emulator.ptx.control import Regions
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Not, Pair, Special, Sym, Vec
 from dsl.emulator.runtime.tensor_core import TensorCore
 

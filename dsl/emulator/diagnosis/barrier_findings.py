@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dsl.emulator import context
 from dsl.emulator.check.generations import AGAIN, ALONE, NUMBER_BITS, TOO_MANY
-from dsl.emulator.diagnosis import fault_report, report
+from dsl.emulator.diagnosis import frames, report
+from dsl.emulator.diagnosis.ranges import ranges
 from dsl.emulator.faults import Fault
 from dsl.emulator.ptx.syntax import Instr
 from dsl.span import short
@@ -12,12 +13,12 @@ from dsl.span import short
 
 def warps(mask: int) -> str:
     """Warps as text: `warps 0-1, 3`."""
-    return fault_report.ranges([32 * warp + lane for warp in range(32) if mask >> warp & 1 for lane in range(32)])
+    return ranges([32 * warp + lane for warp in range(32) if mask >> warp & 1 for lane in range(32)])
 
 
 def line_of(launch, instr: Instr, here: Instr) -> str:
     """Where an instruction is, for a report at `here`."""
-    place, own = launch.program.place_of(instr.loc), launch.program.place_of(here.loc)
+    place, own = frames.place_of(launch, instr), frames.place_of(launch, here)
     if place is None or own is None:
         return f"PTX line {instr.line}"
     if place.file != own.file:
@@ -33,7 +34,7 @@ def collision(launch) -> Fault:
     count, came, at = ctx.barrier_count[number], ctx.other_kind, line_of(launch, its, mine)
     here, there = warps(ctx.address), warps(ctx.access_bytes)
     rows = [
-        f"    {who}: {line_of(launch, instr, mine) + ', ' if launch.program.place_of(instr.loc) else ''}"
+        f"    {who}: {line_of(launch, instr, mine) + ', ' if frames.place_of(launch, instr) else ''}"
         f"PTX line {instr.line}: {instr.text}"
         for who, instr in {here: mine, there: its}.items()
     ]
@@ -68,7 +69,7 @@ def warn_of_lone_arrival(launch) -> None:
     """An arrival at a named barrier that has no bar.sync."""
     ctx = launch.ctx
     instr, number = launch.code.sites[ctx.lone_site - 1], ctx.lone_number
-    who = f"{fault_report.ranges([ctx.lone_thread])} of block {ctx.lone_block}"
+    who = f"{ranges([ctx.lone_thread])} of block {ctx.lone_block}"
     text = (
         f"in `{launch.entry_name}` {who} arrives at barrier {number}, "
         f"and the kernel has no bar.sync of barrier {number}: nobody waits for this arrival"

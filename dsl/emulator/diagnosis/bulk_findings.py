@@ -5,6 +5,8 @@ from __future__ import annotations
 from dsl.emulator.check.access import ASYNC, WRITE
 from dsl.emulator.check.bulk_flight import OF_MAP
 from dsl.emulator.check.wgmma_reads import UNPROXIED
+from dsl.emulator.diagnosis import group_waits
+from dsl.emulator.diagnosis.between import Between
 from dsl.emulator.diagnosis.phases import Order
 from dsl.emulator.ptx.syntax import Instr
 
@@ -33,10 +35,17 @@ def left_in_flight(verb: str, what: str, block: tuple) -> tuple[str, str]:
 
 
 def race(
-    mine: Instr, other: Instr, kinds: tuple[int, int], words: tuple[str, str, str], lines: tuple[str, str], order: Order
+    mine: Instr,
+    other: Instr,
+    kinds: tuple[int, int],
+    words: tuple[str, str, str],
+    lines: tuple[str, str],
+    order: Order,
+    between: Between | None,
 ) -> tuple[str, str]:
     """The message and the fix of a race with a bulk copy. `kinds` of this access and the other; `words`: what this one
-    does, who made the other one, what that did; `lines`: where the other one is, and what this one comes after."""
+    does, who made the other one, what that did; `lines`: where the other one is, and what this one comes after;
+    `between`: what both threads did, of one block."""
     (my_kind, its_kind), (does, who, did), (at, here) = kinds, words, lines
     if its_kind & OF_MAP:
         return f"uses a tensor map that {who} changed at {at}: no fence.proxy.tensormap between", (
@@ -49,28 +58,88 @@ def race(
             f"(mapa, mbarrier.arrive.release.cluster) that {here} waits for"
         )
     if is_bulk(other) and its_kind & ASYNC and not its_kind & WRITE:
-        return f"{does}, which the bulk store at {at} still reads: it was not waited for", (
-            f"let the thread of the store wait for it, {_READ_WAIT}, and then a barrier (or the arrival at the empty "
-            f"mbarrier) that {here} comes after"
-        )
+        return f"{does}, which the bulk store at {at} still reads: it was not waited for", _fix_of_store(
+            at, here, between
+        )  # fmt: skip
     if is_bulk(other) and its_kind & ASYNC:
         noun = _NOUNS[other.opcode]
         message = f"{does}, which the {noun} at {at} still writes: nobody has waited for it"
-        return message, order.fix_of_wait(noun.split()[-1], at, here)
+        return message, _before_copy(mine, my_kind, at, here, between, order) or order.fix_of_wait(
+            noun.split()[-1], at, here
+        )  # fmt: skip
     if is_bulk(mine) and its_kind & UNPROXIED:
-        return f"{does}, which {who} {did} at {at}: no fence.proxy.async between", (
-            f"put {_PROXY} after the writes at {at}, before the barrier that {here} comes after"
-        )
+        return f"{does}, which {who} {did} at {at}: no fence.proxy.async between", (unproxied_fix(at, here, between))
     if is_bulk(mine) and my_kind & WRITE:
         return f"{does}, which {who} {did} at {at}: the slot was not given back", order.fix_of_slot(at, here)
     if is_bulk(mine):
         return f"{does}, which {who} {did} at {at}: no barrier between", (
             f"put {_PROXY} and then a barrier between {at} and {here}"
         )
-    if not its_kind & WRITE:
+    if not its_kind & WRITE and between is not None and between.comes_before:
         return f"{does}, which the bulk store at {at} read: no barrier between", (
-            f"put a barrier between {at} and {here}: after the wait for the store, {_READ_WAIT}, or before the store "
-            "if this is what it stores"
+            f"put {_PROXY} and then a barrier between {here} and {at}"
+        )
+    if not its_kind & WRITE:
+        waits = between.waits(group_waits.BULK, between.other.after) if between is not None else None
+        done = f"the wait at {waits.place(waits.done)}" if waits is not None and waits.done else at
+        return (
+            f"{does}, which the bulk store at {at} read: no barrier between",
+            f"put a barrier between {done} and {here}",
         )
     message = f"{does}, which {who} {did} at {at}: this thread has not waited for it"
-    return message, order.fix_of_wait(_NOUNS[other.opcode].split()[-1], at, here)
+    return message, _before_copy(mine, my_kind, at, here, between, order) or order.fix_of_wait(
+        _NOUNS[other.opcode].split()[-1], at, here
+    )  # fmt: skip
+
+
+def _before_copy(mine: Instr, my_kind: int, at: str, here: str, between: Between | None, order: Order) -> str | None:
+    """Of an access that the program makes before the copy comes, which another thread begins."""
+    if between is None or not between.comes_before or is_bulk(mine) or order.has_waited():
+        return None
+    fence = f"{_PROXY} and then " if my_kind & WRITE else ""
+    return f"put {fence}a barrier of the block (bar.sync) between {here} and {at}"
+
+
+def _fix_of_store(at: str, here: str, between: Between | None) -> str:
+    """Of a bulk store whose source is written again: the wait, or what the wait that is there lacks."""
+    waits = between.waits(group_waits.BULK, between.other.after) if between is not None else None
+    if waits is not None and waits.done is not None:
+        return (
+            f"put a barrier (or the arrival at the empty mbarrier) between the wait at {waits.place(waits.done)} and "
+            f"{here}: the store's thread alone has waited for it"
+        )
+    if waits is not None and (why := waits.why_not(at)) is not None:
+        return f"{why}; then a barrier (or the arrival at the empty mbarrier) that {here} comes after"
+    return (
+        f"let the thread of the store wait for it, {_READ_WAIT}, and then a barrier (or the arrival at the empty "
+        f"mbarrier) that {here} comes after"
+    )
+
+
+def unproxied_fix(at: str, here: str, between: Between | None) -> str:
+    """Of generic writes that the async proxy does not see: a fence, or why the one that is there does not count."""
+    text = f"put {_PROXY} after the writes at {at}, before the barrier that {here} comes after"
+    if between is None:
+        return text
+    since = [row for row in between.mine.before if row.position > between.other.row.position]
+    if between.mine.thread == between.other.thread and not any(
+        between.sites[row.site].opcode in ("bar", "barrier", "mbarrier") for row in since
+    ):
+        return f"put {_PROXY} and then a barrier between {at} and {here}"
+    for side, rows in ((between.other, between.other.after), (between.mine, between.mine.before)):
+        for row in rows:
+            instr = between.sites[row.site]
+            if instr.opcode == "fence" and "proxy" in instr.mods and not {"async", "tensormap"} & _roots(instr):
+                return f"{text}; `{instr.name}` at {between.place(row)} is for another proxy"
+            if instr.opcode == "fence" and "proxy" in instr.mods and "async" in _roots(instr) and (
+                side is between.mine and between.mine.thread != between.other.thread
+            ):  # fmt: skip
+                return (
+                    f"{text}, in each thread that writes: the thread of the fence at {between.place(row)} had not seen "
+                    "those writes then"
+                )
+    return text
+
+
+def _roots(instr: Instr) -> set[str]:
+    return {each.split("::")[0] for each in instr.mods}

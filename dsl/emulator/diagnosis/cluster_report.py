@@ -48,14 +48,13 @@ def is_mate(launch, block: int) -> bool:
     return any(slot.ctx.block == block for slot in launch.mates)
 
 
-def relaxed_arrival(launch) -> str | None:
-    """What to write in the place of an arrival that orders no memory, where the kernel has one."""
-    for instr in launch.code.sites:
-        mods = instr.mods
-        if "relaxed" in mods and instr.opcode == "barrier":
-            return f"write barrier.cluster.arrive (cute.arch.cluster_arrive) for `{instr.text}`, or fence before it"
-        if "relaxed" in mods and instr.opcode == "mbarrier" and ("arrive" in mods or "arrive_drop" in mods):
-            return f"make the arrival `{instr.text}` a release"
+def instead_of_relaxed(instr: Instr) -> str | None:
+    """What to write in the place of an arrival that orders no memory; None of another instruction."""
+    mods = instr.mods
+    if "relaxed" in mods and instr.opcode == "barrier":
+        return f"write barrier.cluster.arrive (cute.arch.cluster_arrive) for `{instr.text}`, or fence before it"
+    if "relaxed" in mods and instr.opcode == "mbarrier" and ("arrive" in mods or "arrive_drop" in mods):
+        return f"make the arrival `{instr.text}` a release"
     return None
 
 

@@ -6,7 +6,8 @@ import ctypes
 from collections import defaultdict
 
 from dsl.emulator import context
-from dsl.emulator.diagnosis import cluster_report, frames, mbarrier_life, report, rings
+from dsl.emulator.diagnosis import cluster_report, deadlock_fixes, frames, mbarrier_life, report, rings
+from dsl.emulator.diagnosis.ranges import ranges, runs
 from dsl.emulator.emit import mbarrier
 from dsl.emulator.emit.cluster import NOBODY
 from dsl.emulator.faults import Fault
@@ -115,7 +116,7 @@ def _not_in_mask(launch, instr):
 
 
 def _bad_barrier(launch, instr):
-    return f"barrier {launch.ctx.address} does not exist: a block has barriers 0 to 15", ""
+    return f"barrier {launch.ctx.address} does not exist: a block has barriers 0 to 15", "use an id from 0 to 15"
 
 
 def _barrier_counts(launch, instr):
@@ -126,7 +127,9 @@ def _barrier_counts(launch, instr):
 
 
 def _count_not_warps(launch, instr):
-    return f"a barrier's thread count must be a multiple of 32, not {launch.ctx.address}", ""
+    count = launch.ctx.address
+    fix = f"let it count {-(-count // 32) * 32}: whole warps arrive, whichever of their lanes run"
+    return f"a barrier's thread count must be a multiple of 32, not {count}", fix
 
 
 def _bad_source_size(launch, instr):
@@ -191,7 +194,7 @@ def _bad_index(launch, instr):
 
 def _partial_warp(launch, instr):
     missing = launch.ctx.address
-    lanes = _runs([lane for lane in range(32) if missing >> lane & 1])
+    lanes = runs([lane for lane in range(32) if missing >> lane & 1])
     return (
         f"`{instr.name}` needs all 32 lanes of the warp, but lane{'s' if ',' in lanes or '-' in lanes else ''} "
         f"{lanes} have left, or are not in the block",
@@ -251,12 +254,13 @@ def _deadlock(launch) -> Fault:
     """Who waits where, and for whom, in each block of the cluster."""
     stopped, slots = launch.slot, [each for each in launch.mates if not cluster_report.is_gone(each)]
     slots.sort(key=lambda each: each.ctx.block)
-    rows, fixes = [], []
+    rows, fixes, last = [], [], []
     for launch.slot in slots:
-        words, (first, texts) = rings.Words(launch), _waits(launch)
-        waited = _waited_mbarriers(launch)
+        words, groups, waited = rings.Words(launch), _groups(launch), _waited_mbarriers(launch)
+        first, texts = _waits(launch, groups)
         rows.append((launch.slot, first, texts + words.stages(waited)))
-        fixes.append(words.fix(waited))
+        fixes.append(_fix(launch, groups, words, waited))
+        last.append(deadlock_fixes.of_barriers(launch, groups, launch.lanes("exited")))
     launch.slot, first, _ = next((row for row in rows if row[1] is not None), (stopped, 0, []))
     block = tuple(launch.ctx.block_index)
     instr: Instr = launch.code.sites[launch.ctx.wait_site[first]]
@@ -270,23 +274,36 @@ def _deadlock(launch) -> Fault:
     for slot in launch.mates:
         if cluster_report.is_gone(slot):
             lines.append(f"    block {tuple(slot.ctx.block_index)} has exited")
-    fix = next(filter(None, fixes), "")
+    fix = next(filter(None, [*fixes, *last]), "")  # who waits at a barrier may wait for who waits elsewhere
     return report.error(launch, "DEADLOCK", instr, message, lines, fix, block, first)
 
 
-def _waits(launch) -> tuple[int | None, list[str]]:
-    """The first thread that waits in the block of `launch.slot`, and what each waits for."""
-    waiting = _waiting(launch)
+def _fix(launch, groups: dict[tuple, list[int]], words: rings.Words, waited: dict[int, int]) -> str | None:
+    """What to do about threads of the block of `launch.slot` that wait at no barrier."""
+    return (
+        deadlock_fixes.of_warps(launch, groups)
+        or words.fix(waited)
+        or deadlock_fixes.of_one_mbarrier(launch, groups, words.of)
+    )
+
+
+def _groups(launch) -> dict[tuple, list[int]]:
+    """The threads that wait in the block of `launch.slot`, by what they wait at."""
     groups: dict[tuple, list[int]] = defaultdict(list)
-    for thread in sorted(waiting):
+    for thread in sorted(_waiting(launch)):
         groups[_wait_key(launch, thread)].append(thread)
+    return groups
+
+
+def _waits(launch, groups: dict[tuple, list[int]]) -> tuple[int | None, list[str]]:
+    """The first thread that waits in the block of `launch.slot`, and what each waits for."""
     exited = launch.lanes("exited")
     lines: list[str] = []
     for key, threads in groups.items():
         lines += _waiters(launch, key, threads, groups, exited)
     if exited:
         lines.append(f"    exited: {ranges(exited)}")
-    return min(waiting, default=None), lines
+    return min((thread for threads in groups.values() for thread in threads), default=None), lines
 
 
 def _waited_mbarriers(launch) -> dict[int, int]:
@@ -394,28 +411,3 @@ def _absent_from_cluster(launch) -> str:
     if len(launch.mates) == 1:
         return rows[0][1] if rows else "nobody"
     return "; ".join(f"{threads} of block {block}" for block, threads in rows) or "nobody"
-
-
-def ranges(threads: list[int]) -> str:
-    """Linear thread numbers as text: `warp 0 lanes 0-15` or `warps 1-3`."""
-    by_warp: dict[int, list[int]] = defaultdict(list)
-    for thread in threads:
-        by_warp[thread // 32].append(thread % 32)
-    whole = [w for w, lanes in by_warp.items() if len(lanes) == 32]
-    parts = []
-    if whole:
-        parts.append(("warps " if len(whole) > 1 else "warp ") + _runs(whole))
-    for warp, lanes in by_warp.items():
-        if len(lanes) < 32:
-            parts.append(f"warp {warp} {'lanes' if len(lanes) > 1 else 'lane'} {_runs(lanes)}")
-    return ", ".join(parts) or "nobody"
-
-
-def _runs(numbers: list[int]) -> str:
-    runs: list[list[int]] = []
-    for n in sorted(numbers):
-        if runs and n == runs[-1][1] + 1:
-            runs[-1][1] = n
-        else:
-            runs.append([n, n])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dsl.emulator import context
-from dsl.emulator.check.access import ASYNC, STRONG, WRITE
+from dsl.emulator.check import trail
+from dsl.emulator.check.access import ASYNC, WRITE
 from dsl.emulator.check.register_flight import NO_FENCE, SITE_MASK
 from dsl.emulator.diagnosis import (
     barrier_findings,
@@ -15,6 +16,8 @@ from dsl.emulator.diagnosis import (
     report,
     wgmma_findings,
 )
+from dsl.emulator.diagnosis.between import Between
+from dsl.emulator.diagnosis.group_waits import WGMMA, Waits
 from dsl.emulator.faults import Fault, SameValueRace
 from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
 from dsl.emulator.runtime import memory
@@ -92,24 +95,28 @@ def _race(launch) -> Fault:
     verb, did = _verb(mine, my_kind), _DID[_verb(other, its_kind)]
     same_thread = same_block and ctx.thread == ctx.other_thread
     who = "itself" if same_thread else "another thread" if same_block else "a thread of another block"
-    if its_kind & ASYNC:
-        message = f"{verb} {what}, which a copy that was not waited for writes"
+    between = Between(launch)
+    own = between if same_block else None
+    if "wgmma" in (mine.opcode, other.opcode) and not its_kind & ASYNC:
+        writer = "a bulk copy" if bulk_findings.is_bulk(other) else "this thread" if same_thread else who
+        message, fix = wgmma_findings.race(
+            its_kind, f"{verb} {what}", writer, _at(place, there, other), _before(place), own
+        )
+    elif bulk_findings.is_bulk(mine) or bulk_findings.is_bulk(other):
+        words = f"{verb} {what}", "this thread" if same_thread else who, did
+        lines_of_both = _at(place, there, other), _before(place)
+        order = phases.Order(launch, place)
+        message, fix = bulk_findings.race(mine, other, (my_kind, its_kind), words, lines_of_both, order, own)
     else:
         ordered = "no barrier between" if same_block else "nothing orders blocks"
         if not same_block and cluster_report.is_mate(launch, ctx.other_block):
             ordered = "no barrier of the cluster between"
         message = f"{verb} {what}, which {who} {did} at {_at(place, there, other)}: {ordered}"
-    fix = _race_fix(launch, place, there, same_block, same_thread)
-    if "mbarrier" in (mine.opcode, other.opcode) and not its_kind & ASYNC:
-        fix = cluster_report.BARRIER_BETWEEN.format(_at(place, there, other), _before(place))
-    elif "wgmma" in (mine.opcode, other.opcode) and not its_kind & ASYNC:
-        writer = "a bulk copy" if bulk_findings.is_bulk(other) else "this thread" if same_thread else who
-        message, fix = wgmma_findings.race(its_kind, f"{verb} {what}", writer, _at(place, there, other), _before(place))
-    elif bulk_findings.is_bulk(mine) or bulk_findings.is_bulk(other):
-        words = f"{verb} {what}", "this thread" if same_thread else who, did
-        lines_of_both = _at(place, there, other), _before(place)
-        order = phases.Order(launch, place)
-        message, fix = bulk_findings.race(mine, other, (my_kind, its_kind), words, lines_of_both, order)
+        if its_kind & ASYNC:
+            message = f"{verb} {what}, which a copy that was not waited for writes"
+        fix = _race_fix(launch, between)
+        if "mbarrier" in (mine.opcode, other.opcode) and not its_kind & ASYNC:
+            fix = cluster_report.BARRIER_BETWEEN.format(_at(place, there, other), _before(place))
     lines = [f"    in `{launch.entry_name}`, {ctx.access_bytes} bytes of {what}"]
     for name, instr, block, thread in (
         (verb, mine, ctx.block, ctx.thread), (did, other, ctx.other_block, ctx.other_thread),
@@ -127,7 +134,15 @@ def _register(launch) -> Fault:
     place = frames.place_of(launch, instr)
     other = sites[(ctx.address & SITE_MASK) - 1] if ctx.address else instr
     at = _at(place, frames.place_of(launch, other), other)
-    message, fix = wgmma_findings.register(what, at, _before(place))
+    rows = trail.rows_of(ctx, ctx.thread, launch.code.ranks)
+    since = max((i for i, row in enumerate(rows) if sites[row.site].line == other.line), default=-1)
+    waits = Waits(
+        WGMMA,
+        sites,
+        rows[since + 1 :],
+        lambda row: _at(place, frames.place_of(launch, sites[row.site]), sites[row.site]),
+    )
+    message, fix = wgmma_findings.register(what, at, _before(place), waits)
     head = "NO_WGMMA_FENCE" if what >= NO_FENCE else "IN_FLIGHT"
     lines = [f"    in `{launch.entry_name}`, {_thread(launch, ctx.block, ctx.thread)}"]
     lines += [f"    PTX line {each.line}: {each.text}" for each in ([instr] if other is instr else [instr, other])]
@@ -222,42 +237,22 @@ def _at(place, there, other: Instr) -> str:
     return "this line" if place.line == there.line else f"line {there.line}"
 
 
-def _race_fix(launch, place, there, same_block: bool, same_thread: bool) -> str:
+def _race_fix(launch, between: Between) -> str:
     ctx = launch.ctx
-    mine, its = ctx.detail, ctx.other_kind
-    if (mine | its) & ASYNC:
-        late = "" if same_thread else ", then a barrier of the block,"
-        return f"wait for the copy (cp.async.wait_group){late} before {_before(place)}"
-    if place is None or there is None:
-        same_line = launch.code.sites[ctx.site].line == launch.code.sites[ctx.other_site].line
-    else:
-        same_line = (place.file, place.line) == (there.file, there.line)
-    if (weak := cluster_report.relaxed_arrival(launch)) is not None:
+    if (weak := between.relaxed()) is not None:
         return f"{weak}; .relaxed orders no memory"
-    if not same_block and cluster_report.is_mate(launch, ctx.other_block):
-        return cluster_report.MEET
-    if not same_block:
-        alone = (
-            "let one block write it, or use an atomic" if mine & its & WRITE else "read it in a kernel launched later"
-        )
-        return f"{alone}; within a launch only a release and an acquire (a flag, with fences) order blocks"
-    if mine & its & WRITE and not (mine | its) & STRONG:
-        if same_line:
-            return "let one thread write it, or use an atomic"
-    elif (mine ^ its) & STRONG and mine & its & WRITE:
-        return "make both atomic, or put a barrier of the block between them"
-    warp = ctx.thread // 32 == ctx.other_thread // 32
-    barrier = (
-        "a barrier of the warp (bar.warp.sync) or of the block (bar.sync)"
-        if warp
-        else "a barrier of the block (bar.sync)"
+    if between.is_one_block:
+        return between.fix()
+    if (text := between.fix_of_blocks()) is not None:
+        return text
+    if cluster_report.is_mate(launch, ctx.other_block):
+        return cluster_report.MEET + between.why_not_met()
+    alone = (
+        "let one block write it, or use an atomic"
+        if ctx.detail & ctx.other_kind & WRITE
+        else "read it in a kernel launched later"
     )
-    if same_line:
-        return f"put {barrier} before the next round of {_before(place)}"
-    if place is None or there is None:
-        return f"put {barrier} between the two"
-    first, second = sorted((there.line, place.line))
-    return f"put {barrier} between line {first} and line {second}"
+    return f"{alone}; within a launch only a release and an acquire (a flag, with fences) order blocks"
 
 
 def _before(place) -> str:

@@ -34,6 +34,12 @@ class Order:
             )
         return f"{fix} before {here}, phase {flight.phase} (parity {flight.phase & 1}); {self._late(wait)}"
 
+    def has_waited(self) -> bool:
+        """Whether the thread that was stopped has waited at the mbarrier that the copy signals."""
+        flight = self._flight()
+        one = self.order.clusters.mbarriers.get(flight.barrier) if flight is not None else None
+        return one is not None and self.ctx.thread in one.waits
+
     def _late(self, wait: Wait) -> str:
         if wait.phase < 0:
             return f"the wait at {self._line(wait.site)} is for parity 1, which a new mbarrier passes at once"

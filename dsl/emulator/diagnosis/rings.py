@@ -186,6 +186,11 @@ class Words:
         if not left or not expect or not one.expected_bytes:
             return None
         came = one.expected_bytes - left
+        if not came:
+            return (
+                f"begin a copy of {one.expected_bytes} bytes that signals the mbarrier {one.name}, which "
+                f"{self.line(expect)} expects: none was begun"
+            )
         more = f", or let the copies of {self.line(copy)} bring {one.expected_bytes}" if copy else ""
         return f"expect {came} bytes at {self.line(expect)}{more}"
 

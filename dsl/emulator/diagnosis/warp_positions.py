@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from dsl.emulator import context
-from dsl.emulator.diagnosis import cluster_report, fault_report, frames
+from dsl.emulator.diagnosis import cluster_report, frames
+from dsl.emulator.diagnosis.ranges import ranges
 from dsl.span import Span, short
 
 MOST_BLOCKS = 4  # told of, the lowest first
@@ -51,22 +52,22 @@ def _block(launch) -> list[str]:
     ctx = launch.ctx
     lines = [f"    block {tuple(ctx.block_index)}:"]
     if not launch.code.meets:
-        who = fault_report.ranges(list(range(ctx.threads)))
+        who = ranges(list(range(ctx.threads)))
         if not ctx.stopped_site:
             return [*lines, f"        {who}: running"]
         if ctx.stopped_thread != context.ALL_THREADS:
-            who = fault_report.ranges([ctx.stopped_thread])
+            who = ranges([ctx.stopped_thread])
         return [*lines, f"        {who}: in the loop at {_at(launch, ctx.stopped_site - 1)}"]
     running = [ctx.stopped_thread] if ctx.stopped_site else []
     if running:
-        lines.append(f"        {fault_report.ranges(running)}: in the loop at {_at(launch, ctx.stopped_site - 1)}")
+        lines.append(f"        {ranges(running)}: in the loop at {_at(launch, ctx.stopped_site - 1)}")
     waiting: dict[int, list[int]] = defaultdict(list)
     for thread in sorted({*launch.lanes("in_warp"), *launch.lanes("in_barrier")} - set(running)):
         waiting[ctx.wait_site[thread]].append(thread)
     for site, threads in waiting.items():
-        lines.append(f"        {fault_report.ranges(threads)}: waiting at {_at(launch, site)}")
+        lines.append(f"        {ranges(threads)}: waiting at {_at(launch, site)}")
     for name, what in (("ready", "ready to run"), ("exited", "ended")):
         threads = [each for each in launch.lanes(name) if each not in running]
         if threads:
-            lines.append(f"        {fault_report.ranges(threads)}: {what}")
+            lines.append(f"        {ranges(threads)}: {what}")
     return lines if lines[1:] else [*lines, "        not begun"]

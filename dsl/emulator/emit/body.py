@@ -230,6 +230,9 @@ class Body(Builder):
         `memory.host_address` says so of every address it checks; say it of memory that is touched in another way.
         """
 
+    def reached(self, label: str) -> None:
+        """A thread comes by a label."""
+
     def copied(self, instr: Instr, pointer: str, size_bytes: int) -> None:
         """`instr` writes bytes at a host pointer at some time until the thread waits for them."""
 

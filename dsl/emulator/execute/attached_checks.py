@@ -6,6 +6,7 @@ import ctypes
 from typing import Any
 
 from dsl.emulator import context, native
+from dsl.emulator.check import trail
 from dsl.emulator.check.access import BULK, MATRICES
 from dsl.emulator.check.order import Order
 from dsl.emulator.check.race import CELL_BYTES
@@ -45,6 +46,7 @@ class Checks:
         if self.race:
             ctx.site_lines = ctypes.addressof(self._lines)
             ctx.labels = self._new(4 * threads)
+            ctx.trail = self._new(trail.THREAD_BYTES * threads)
             ctx.smem_cells = self._new((ctx.smem_bytes >> code.race_shift) * CELL_BYTES + CELL_BYTES)
             ctx.order_barrier = self.functions["emu_order_barrier"]
             if self.order is not None:

@@ -50,6 +50,7 @@ class Code:
     checks: list[str]
     race_shift: int  # see check/access.py
     order_kinds: int
+    ranks: list[int]  # of the sites of a kernel that is checked for races: see check/trail.py
     block: int = 0
     tracker: Any = None
     ran_s: float = 0.0  # seconds of its launches until now

@@ -127,7 +127,7 @@ class Compiler:
         return Code(
             code, cold, parts, thread.sites, sorted(thread.uses), thread.places, size, any(map(has_loops, functions)),
             thread.spins, any(map(order_matters, functions)), time.perf_counter() - start, checks,
-            getattr(thread, "race_shift", 0), getattr(thread, "order_kinds", 0),
+            getattr(thread, "race_shift", 0), getattr(thread, "order_kinds", 0), getattr(thread, "ranks", []),
         )  # fmt: skip
 
 

@@ -27,7 +27,19 @@ QUICK_WORK = 1 << 23  # and without loops launches of fewer PTX instructions in 
 OPTIMISE_AFTER = 4  # times the seconds that quick compiling took
 
 
-_STORED = ("parts", "uses", "size", "loops", "spins", "in_turn", "compile_s", "checks", "race_shift", "order_kinds")
+_STORED = (
+    "parts",
+    "uses",
+    "size",
+    "loops",
+    "spins",
+    "in_turn",
+    "compile_s",
+    "checks",
+    "race_shift",
+    "order_kinds",
+    "ranks",
+)
 
 
 class Program:

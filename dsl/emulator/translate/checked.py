@@ -7,12 +7,13 @@ unchecked. It is another program to LLVM: unchecked code does not know of it.
 from __future__ import annotations
 
 from dsl.emulator import context
-from dsl.emulator.check import access, order
+from dsl.emulator.check import access, order, trail
 from dsl.emulator.check.cas_guess import guesses
 from dsl.emulator.check.undefined import MOST_SITES, SITE_SHIFT
 from dsl.emulator.emit import cluster
 from dsl.emulator.emit.memory import space_of
 from dsl.emulator.ptx.analysis import reachable
+from dsl.emulator.ptx.control import program_order
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
 from dsl.emulator.translate import uniform_branches
 from dsl.emulator.translate.async_registers import AsyncRegisters
@@ -37,10 +38,60 @@ class Checked(Thread):
         self.async_registers = AsyncRegisters(self, functions) if self.order_kinds & access.MATRICES else None
         self.marked = {f.name: _may_be_marked(f) for f in functions} if UNDEFINED in self.checks else {}
         self.mark_slots: dict[str, str] = {}
+        self.orders = {f.name: program_order(f) for f in functions} if RACE in self.checks else {}
+        self.way: tuple = ()  # to the function being emitted: ranks and positions of the calls
+        self.places_of_sites: list[tuple] = []
         self.loaded = "0"  # the bytes nobody wrote of the load being emitted
         self.loaded_site, self.loaded_address = 0, ""
 
     # ** told by emitters
+
+    def reached(self, label: str) -> None:
+        if self.orders and label in self.orders[self.frame.function.name][1] and label not in self.polls:
+            self.do(f"call void @emu_round(ptr %ctx, i32 {self.threads['linear']})")
+
+    def site(self, instr: Instr) -> int:
+        if self.orders:
+            self.places_of_sites.append(self._way_here())
+        return super().site(instr)
+
+    def _way_here(self) -> tuple:
+        return *self.way, self.orders[self.frame.function.name][0][self.position], self.position
+
+    @property
+    def ranks(self) -> list[int]:
+        """By site: where it comes in the order in which a thread executes the kernel, loops aside."""
+        ranks = [0] * len(self.places_of_sites)
+        for rank, site in enumerate(sorted(range(len(ranks)), key=lambda site: (self.places_of_sites[site], site))):
+            ranks[site] = rank
+        return ranks
+
+    def emit_function(self, function: Function) -> None:
+        outer = self.way
+        if self.orders and len(self.frames) > 1:
+            caller = self.frames[-2].function.name
+            self.way = *self.way, self.orders[caller][0][self.position], self.position
+        super().emit_function(function)
+        self.way = outer
+
+    def _keep_in_trail(self, instr: Instr) -> None:
+        """What says which barrier it is: its number and count, the mask of a warp's, the groups that may be left, the
+        address of an mbarrier and the parity that is waited for."""
+        operands, value = instr.operands, "0"
+        if instr.opcode in ("bar", "barrier") and "cluster" not in instr.mods:
+            first, *rest = operands["red" in instr.mods :]
+            value = self.resize(self.read(first, 32), 32, 64)
+            if rest and not ("red" in instr.mods and len(rest) == 1):
+                value = self.or_(value, self.shl(self.resize(self.read(rest[0], 32), 32, 64), 32, "i64"), "i64")
+        elif "wait_group" in instr.mods and operands:
+            value = self.resize(self.read(operands[0], 32), 32, 64)
+        elif instr.opcode == "mbarrier" and (place := next((o for o in operands if isinstance(o, Addr)), None)):
+            value = self.and_(self.address(place), trail.ADDRESS_MASK, "i64")
+            if "parity" in instr.mods:
+                parity = self.and_(self.resize(self.read(operands[2], 32), 32, 64), 1, "i64")
+                value = self.or_(value, self.shl(parity, trail.PARITY, "i64"), "i64")
+        where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {value}"
+        self.do(f"call void @emu_trail(ptr %ctx, {where})")
 
     def accessed(self, instr: Instr, pointer: str, space: str, size_bytes: int, kind: int | None = None) -> None:
         """`instr` touches `size_bytes` at a host pointer, now. `kind` where its opcode does not say it."""
@@ -209,6 +260,8 @@ class Checked(Thread):
         super().instruction(instr)
 
     def emit(self, row, instr: Instr) -> None:
+        if RACE in self.checks and trail.is_kept(instr):
+            self._keep_in_trail(instr)
         if self.async_registers:
             self.async_registers.before(instr)
         self._emit(row, instr)

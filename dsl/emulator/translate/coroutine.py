@@ -98,6 +98,7 @@ class Thread(Body):
                 label = self.label(item.name)
                 self.branch(label)
                 self.start(label)
+                self.reached(item.name)
             else:
                 self.instruction(item)
         self.branch(self.frame.leave)

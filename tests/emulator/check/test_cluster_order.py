@@ -202,7 +202,8 @@ def test_the_text_of_a_race(machine):
     writes   thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): PTX line 12: st.shared.u32 [%a], %t;
     read     thread (0, 0, 0) = warp 0, lane 0 of block (1, 0, 0): PTX line 14: ld.shared::cluster.u32 %w, [%p];
 fix: let the blocks meet between: barrier.cluster.arrive and .wait (cute.arch.cluster_arrive and cluster_wait); or let \
-the block that is done arrive at an mbarrier of the other (mapa, mbarrier.arrive.release.cluster), which waits for it"""
+the block that is done arrive at an mbarrier of the other (mapa, mbarrier.arrive.release.cluster), which waits for it; \
+the barrier at PTX line 13 is one of a block"""
     )
 
 

@@ -189,7 +189,7 @@ gemm.py:4:1: IN_FLIGHT
     in `k`, thread (96, 0, 0) = warp 3, lane 0 of block (0, 0, 0)
     PTX line 24: {USE}
     PTX line 20: {multiply()}
-fix: put wgmma.wait_group (`cute.nvgpu.warpgroup.wait_group`) before line 4""",
+fix: put wgmma.wait_group 0 (`cute.nvgpu.warpgroup.wait_group`) before line 4""",
     "D is scaled and no fence follows": f"""\
 gemm.py:5:1: NO_WGMMA_FENCE
     uses a register that was written at line 4: no wgmma.fence between

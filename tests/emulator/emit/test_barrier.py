@@ -197,6 +197,8 @@ def test_threads_at_two_barriers_are_a_deadlock_that_names_both(machine):
         "        for warp 1, warp 0 lanes 20-31 (at `bar.sync 1;`, PTX line 13)",
         "    warp 1, warp 0 lanes 20-31 wait at `bar.sync 1;` (kernel.py:15), PTX line 13",
         "        for warp 0 lanes 0-19 (at `bar.sync 2;`, PTX line 17)",
+        "fix: let both meet at one barrier: warp 0 lanes 0-19 wait at barrier 2 (kernel.py:13), warp 1, warp 0 lanes "
+        "20-31 at barrier 1 (kernel.py:15)",
     ])  # fmt: skip
     fault = caught.value
     assert fault.kind == "deadlock" and fault.ptx_line == 17 and fault.place.line == 13
@@ -231,6 +233,9 @@ def test_a_shuffle_that_names_lanes_elsewhere_is_a_deadlock(machine):
         "        for warp 0 lanes 16-31 (at `bar.sync 0;`, PTX line 13)",
         "    warp 0 lanes 16-31 wait at `bar.sync 0;`, PTX line 13",
         "        for warp 0 lanes 0-15 (at `shfl.sync.bfly.b32 %d, %t, 1, 31, %m;`, PTX line 11)",
+        "fix: let all lanes of warp 0 come to PTX line 11: `shfl.sync` is an operation of the warp, and only lanes 0-15 "
+        "get there; ask for the warp in the condition around it (`if warp == 0`), not for some of its lanes; or name the "
+        "lanes that come in its mask, 0xffff",
     ])  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.emulator.dependence.control import Regions
+from dsl.emulator.ptx.control import Regions
 from dsl.emulator.ptx.parse import parse
 from tests.emulator.conftest import HEADER
 

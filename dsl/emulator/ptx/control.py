@@ -46,6 +46,29 @@ class Regions:
                 todo += self._next[one]
         return sorted(reached)
 
+    def order(self) -> tuple[list[int], set[int]]:
+        """A rank for each block, each after those that lead to it but for ways round a loop; and the heads of loops."""
+        rank, heads = [self._end] * self._end, set()
+        on_way, finished, left = {0}, [], [(0, iter(self._next[0]))] if self._end else []
+        seen = {0}
+        while left:
+            block, targets = left[-1]
+            for to in targets:
+                if to in on_way:
+                    heads.add(to)
+                elif to not in seen and to < self._end:
+                    seen.add(to)
+                    on_way.add(to)
+                    left.append((to, iter(self._next[to])))
+                    break
+            else:
+                left.pop()
+                on_way.discard(block)
+                finished.append(block)
+        for number, block in enumerate(reversed(finished)):
+            rank[block] = number
+        return rank, heads
+
     def _successors(self, function: Function) -> list[list[int]]:
         labels = {item.name: self.block_of[at] for at, item in enumerate(self.items) if isinstance(item, Label)}
         rows = []
@@ -80,6 +103,19 @@ class Regions:
                     if common != self._meets[number]:
                         self._meets[number], changed = common, True
         return self._meets
+
+
+def program_order(function: Function) -> tuple[list[int], set[str]]:
+    """For each item the rank of its block in the order in which a thread comes by, and the labels of loops. Compilers
+    lay blocks out in other orders."""
+    try:
+        regions = Regions(function)
+    except (KeyError, AttributeError):  # a branch to no label, which is refused where it is translated
+        return [0] * len(function.items), set()
+    ranks, heads = regions.order()
+    labels = {item.name for at, item in enumerate(function.items) if isinstance(item, Label)
+              and regions.block_of[at] in heads}  # fmt: skip
+    return [ranks[block] for block in regions.block_of], labels
 
 
 def _ends(item) -> bool:

@@ -1,0 +1,406 @@
+"""What stands between the two accesses of a race, and the fix: which of both comes first in the program, what the
+threads passed on the way from it to the other one, and why that orders nothing.
+
+Taken from what both threads did last (check/trail.py). Where all threads take the same way through the kernel, rounds
+of loops and the order of the text say which access comes first, whichever the emulator happened to run first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dsl.emulator.check import trail
+from dsl.emulator.check.access import ASYNC, CTA, STRONG, WRITE, kind_of
+from dsl.emulator.check.trail import Row
+from dsl.emulator.diagnosis import cluster_report, flags, frames, group_waits
+from dsl.emulator.ptx.syntax import Instr
+from dsl.span import Span, short
+
+_FARTHEST = 64  # bytes from the address of an access to one that it touches
+
+
+class Access(NamedTuple):
+    """One side of a race. `row`: what its thread's trail says of it; `before`: what the thread did until then;
+    `passed`: what it did between both accesses, as far as it got; `after`: what it did since."""
+
+    thread: int
+    instr: Instr
+    kind: int
+    row: Row
+    before: list[Row]
+    passed: list[Row]
+    after: list[Row]
+
+    @property
+    def lane(self) -> int:
+        return self.thread % 32
+
+    @property
+    def writes(self) -> bool:
+        return bool(self.kind & WRITE)
+
+
+class Between:
+    """Both accesses of a race: `first` and `second` as the program orders them, of one block."""
+
+    def __init__(self, launch):
+        self.launch, ctx = launch, launch.ctx
+        self.sites: list[Instr] = launch.code.sites
+        self.one_warp = ctx.thread // 32 == ctx.other_thread // 32
+        ends = (ctx.thread, ctx.site, ctx.detail), (ctx.other_thread, ctx.other_site, ctx.other_kind)
+        self.is_one_block = ctx.other_block == ctx.block
+        its_slot = next((each for each in launch.slots if each.ctx.block == ctx.other_block), None)
+        mine = self._found(self.rows_of(ctx.thread), ctx.site)
+        others = self.rows_of(ctx.other_thread, its_slot.ctx) if its_slot is not None else []
+        found = [mine, self._found(others, ctx.other_site, near=mine[1])]
+        low, high = sorted(row.position for _, row, _ in found)
+        sides = []
+        for (thread, site, kind), (before, row, after) in zip(ends, found):
+            passed = [each for each in (before if row.position == high else after) if low < each.position < high]
+            sides.append(Access(thread, self.sites[site], kind, row, before, passed, after))
+        self.first, self.second = sorted(sides, key=lambda side: side.row.position)
+        self.mine, self.other = sides
+
+    def _found(self, rows: list[Row], site: int, near: Row | None = None) -> tuple[list[Row], Row, list[Row]]:
+        """The row of the access of a site that raced, with those before and after it: the last one that touches the
+        address, or of those of one stretch the one nearest to another access."""
+        address, label = self.launch.ctx.address, self.launch.ctx.other_label
+        line = self.sites[site].line
+        at = [i for i, row in enumerate(rows) if row.site == site] or [
+            i for i, row in enumerate(rows) if self.sites[row.site].line == line
+        ]  # fmt: skip
+        at = [i for i in at if 0 <= address - rows[i].value < _FARTHEST] or at
+        if not at:
+            rank = self.launch.code.ranks[site]
+            return rows, Row(site, rows[-1].rounds if rows else 0, 0, address, rank), []
+        best = at[-1]
+        if near is not None and (alike := [i for i in at if rows[i].label == label]):
+            best = min(alike, key=lambda i: abs(rows[i].rounds - near.rounds))
+        return rows[:best], rows[best], rows[best + 1 :]
+
+    def rows_of(self, thread: int, ctx=None) -> list[Row]:
+        return trail.rows_of(ctx or self.launch.ctx, thread, self.launch.code.ranks)
+
+    # ** where
+
+    def place(self, row: Row) -> str:
+        """The line of a row, as text."""
+        return self.named(frames.place_of(self.launch, self.sites[row.site]), self.sites[row.site])
+
+    def named(self, place: Span | None, instr: Instr) -> str:
+        if place is None:
+            return f"PTX line {instr.line}"
+        mine = frames.place_of(self.launch, self.sites[self.launch.ctx.site])
+        return f"line {place.line}" if mine and mine.file == place.file else f"{short(place.file)}:{place.line}"
+
+    def lines(self) -> tuple[str, str]:
+        """The lines of the first and the second access, in the function that calls both where they are in others."""
+        a, b = (frames.of(self.launch, each.instr).author for each in (self.first, self.second))
+        if not a or not b:
+            return self.named(None, self.first.instr), self.named(None, self.second.instr)
+        level = next((i for i, (x, y) in enumerate(zip(a, b)) if _line(x) != _line(y)), min(len(a), len(b)) - 1)
+        return self.named(a[level], self.first.instr), self.named(b[level], self.second.instr)
+
+    @property
+    def goes_round(self) -> bool:
+        """Whether the second access is of a later round than the first."""
+        if self.first.row.rounds != self.second.row.rounds:
+            return True
+        one, other = (frames.of(self.launch, each.instr).author for each in (self.first, self.second))
+        if not one or not other:
+            return False
+        level = next((i for i, (x, y) in enumerate(zip(one, other)) if _line(x) != _line(y)), None)
+        if level is not None:  # of a loop that the compiler unrolled, the text goes back
+            return one[level].file == other[level].file and one[level].line > other[level].line
+        return self.first.writes and not self.second.writes
+
+    # ** the fix
+
+    def fix_of_blocks(self) -> str | None:
+        """What a flag between two blocks lacks, or scopes that are too narrow; None where no flag is meant."""
+        if self.mine.kind & self.other.kind & STRONG and (self.mine.kind | self.other.kind) & CTA:
+            return "give both the scope .gpu, or .cluster for blocks of one cluster: .cta is for threads of one block"
+        after = self.other.after or self._text_after(self.other)
+        return flags.fix(self.sites, after, self.mine.before, self.place, self.is_one_block)
+
+    def _text_after(self, side: Access) -> list[Row]:
+        """What comes after an access in the text, of a block that has ended: as if each wrote the flag."""
+        strong = [row for row in self.mine.before if flags.is_strong(self.sites[row.site])]
+        rank = self.launch.code.ranks
+        return [Row(site, 0, 0, strong[-1].value, rank[site]) for site in range(side.row.site + 1, len(self.sites))
+                if strong and rank[site] > side.row.rank]  # fmt: skip
+
+    def why_not_met(self) -> str:
+        """What stands between two blocks of a cluster and does not order them; what would do too."""
+        for row in self.other.passed or self.other.after:
+            if self.sites[row.site].opcode in ("bar", "barrier") and "cluster" not in self.mods(row):
+                return f"; the barrier at {self.place(row)} is one of a block"
+        if (self.mine.kind ^ self.other.kind) & STRONG:
+            return "; or use atomics in all threads that change it"
+        return ""
+
+    def relaxed(self) -> str | None:
+        """What to write in the place of an arrival that the other thread passed and that orders no memory."""
+        instrs = (self.sites[row.site] for row in (*self.other.after, *self.other.passed))
+        return next(filter(None, map(cluster_report.instead_of_relaxed, instrs)), None)
+
+    def fix(self) -> str:
+        """What to do, in one sentence or two."""
+        if self.first.kind & ASYNC and (text := self._copy()) is not None:
+            return text
+        reasons = (self._flag, self._mbarrier, self._barrier, self._warp_barrier)
+        return next(filter(None, (reason() for reason in reasons)), None) or self._put()
+
+    def _copy(self) -> str | None:
+        """Of what a cp.async still writes; None where it was waited for, as far as is known."""
+        line, here = self.lines()
+        waits = self.waits(group_waits.CP_ASYNC, self.way)
+        if waits.done is not None:
+            return None
+        late = ", then a barrier of the block," if self.first.thread != self.second.thread else ""
+        commit = "" if waits.is_committed else "commit the group and "
+        return waits.why_not(line) or f"{commit}wait for the copy (cp.async.wait_group 0){late} before {here}"
+
+    def waits(self, family: group_waits.Family, rows: list[Row]) -> group_waits.Waits:
+        return group_waits.Waits(family, self.sites, rows, self.place)
+
+    @property
+    def comes_before(self) -> bool:
+        """Whether this access comes before the other one in the program, as the other thread has made it too."""
+        return self.mine is self.first and any(row.site == self.mine.row.site for row in self.other.before)
+
+    def barrier(self) -> str:
+        """The barrier to put."""
+        threads = self.launch.ctx.threads
+        absent = self._absent()
+        if self.one_warp and threads <= 32:
+            text = "a barrier of the warp (bar.warp.sync) or of the block (bar.sync)"
+        else:
+            text = "a barrier of the block (bar.sync)"
+        return f"{text} that all its threads reach" if absent else text
+
+    def _or_warp(self) -> str:
+        """Whether a barrier of the warp may do; other warps may not have come yet."""
+        if not self.one_warp or self.launch.ctx.threads <= 32 or self._others_come():
+            return ""
+        return "; one of the warp (bar.warp.sync) is enough if no other warp comes here"
+
+    def _others_come(self) -> bool:
+        """Whether threads of another warp have made the first access."""
+        here, warp = self.first.row.position, self.first.thread // 32
+        others = (thread for thread in range(self.launch.ctx.threads) if thread // 32 != warp)
+        return any(row.position == here for thread in others for row in self.rows_of(thread))
+
+    def _put(self) -> str:
+        """Put a barrier where none is."""
+        a, b = self.lines()
+        both_write = self.first.writes and self.second.writes
+        plain = not (self.first.kind | self.second.kind) & STRONG
+        if both_write and plain and a == b and not self.goes_round:
+            return "let one thread write it, or use an atomic"
+        why = self._looks_like_order()
+        if self.goes_round:
+            text = f"put {self.barrier()} " + self._between_rounds(a, b)
+        elif a == b and self._updates():
+            return f"use an atomic at {a}: several threads read and write this place there"
+        elif a == b and not self.first.writes:
+            text = f"let {a} read into a register, then put {self.barrier()}, and only then write"
+        elif a == b:
+            text = f"part {a}: put {self.barrier()} between the write and the read"
+        else:
+            text = f"put {self.barrier()} between {self._end_of_first(a)} and {b}"
+        if both_write and (self.first.kind ^ self.second.kind) & STRONG:
+            text += "; or make both atomic"
+        text += self._or_warp()
+        return f"{text}; {why}" if why else text
+
+    def _between_rounds(self, a: str, b: str) -> str:
+        """After the lower of two lines, which the rest of the round may need too, and before the higher one."""
+        if a == b:
+            return f"before the next round of {a}"
+        lower, higher = (b, a) if _number(a) < _number(b) else (a, b)
+        return f"between {lower} and the next round of {higher}"
+
+    def _updates(self) -> bool:
+        """Whether the thread that writes has read the same place by the instruction by which the other one reads it."""
+        writer, reader = (self.first, self.second) if self.first.writes else (self.second, self.first)
+        return any(
+            row.site == reader.row.site and row.value == writer.row.value and row.rounds == writer.row.rounds
+            for row in writer.before
+        )
+
+    @property
+    def way(self) -> list[Row]:
+        """What is passed between both accesses, by whoever has gone that way."""
+        return self.first.passed or self.second.passed
+
+    def _end_of_first(self, line: str) -> str:
+        """From where on a barrier helps: once a copy was waited for; once the last one has written, or read."""
+        if self.first.instr.opcode == "cp":
+            done = self.waits(group_waits.CP_ASYNC, self.way).done
+            return f"the wait at {self.place(done)}" if done else line
+        alike = [row for row in (*self.first.passed, *self.second.passed) if self._is_like_first(row)]
+        last = max(alike, key=lambda row: row.position, default=self.first.row)
+        named = self.place(last)
+        return named if named not in self.lines() and frames_are_flat(self, last) else line
+
+    def _is_like_first(self, row: Row) -> bool:
+        """Whether it writes, or reads, what is shared as the first access does."""
+        instr, smem = self.sites[row.site], self.launch.ctx.smem
+        kind = kind_of(instr)
+        inside = [0 <= each - smem < self.launch.ctx.smem_bytes for each in (row.value, self.first.row.value)]
+        return kind is not None and (kind ^ self.first.kind) & WRITE == 0 and inside[0] == inside[1]
+
+    def _absent(self) -> list[int]:
+        """The threads of the block that went past an access without making it."""
+        absent = []
+        for thread in range(self.launch.ctx.threads):
+            rows = self.rows_of(thread)
+            done = {each.position for each in rows}
+            for side in (self.first, self.second):
+                position = side.row.position
+                went_past = bool(rows) and rows[0].position <= position < rows[-1].position
+                if (went_past or self._has_exited(thread)) and position not in done:
+                    absent.append(thread)
+        return absent
+
+    def _has_exited(self, thread: int) -> bool:
+        if not self.launch.code.meets:  # one thread after another
+            return thread < self.launch.ctx.thread
+        return bool(self.launch.ctx.exited[thread // 32] >> thread % 32 & 1)
+
+    # ** what is there, and does not count
+
+    def mods(self, row: Row) -> tuple:
+        return self.sites[row.site].mods
+
+    def _looks_like_order(self) -> str | None:
+        """A sentence about what stands there and orders no threads."""
+        for row in (*self.first.passed, *self.second.passed):
+            instr = self.sites[row.site]
+            if instr.opcode in ("fence", "membar"):
+                return f"the fence at {self.place(row)} orders the accesses of its own thread, and waits for nobody"
+            if instr.opcode in ("shfl", "vote", "match", "redux", "elect") and self.one_warp:
+                return f"`{instr.name}` at {self.place(row)} moves registers, and orders no memory"
+        return None
+
+    def _passed(self, side: Access, is_warp: bool) -> list[Row]:
+        """The barriers of the block, or of its warp, that a side passed."""
+        return [
+            row
+            for row in side.passed
+            if self.sites[row.site].opcode in ("bar", "barrier")
+            and ("warp" in self.mods(row)) == is_warp
+            and "cluster" not in self.mods(row)
+        ]
+
+    def _barrier(self) -> str | None:
+        """A barrier that only one of both passed, or another one than the other side."""
+        ones, others = self._passed(self.first, False), self._passed(self.second, False)
+        if not ones and not others:
+            return None
+        if ones and others:
+            return self._two_barriers(ones[0], others[-1])
+        row, absent = (ones[0], self.second) if ones else (others[-1], self.first)
+        if absent is self.first is self.mine:
+            return None  # it has not gone on yet: nobody knows what it would pass
+        return (
+            f"let thread {self.launch.thread_index(absent.thread)} pass the barrier at {self.place(row)} too: put it "
+            "where all threads that share this memory come by"
+        )
+
+    def _two_barriers(self, one: Row, other: Row) -> str:
+        a, b = one.value & 0xFFFFFFFF, other.value & 0xFFFFFFFF
+        if a != b:
+            return (
+                f"let both meet at one barrier: {self.place(one)} is at barrier {a}, {self.place(other)} at barrier {b}"
+            )
+        if "arrive" in self.mods(other):
+            return (
+                f"wait at {self.place(other)} (bar.sync): bar.arrive there does not wait, so nothing is ordered before "
+                "what follows"
+            )
+        count, its_count = one.value >> 32, other.value >> 32
+        threads = self.launch.ctx.threads
+        if count and (count < threads or its_count < threads):
+            return (
+                f"let barrier {a} at {self.place(one)} count all threads that share this memory ({threads} in the "
+                f"block): it counts {count}, which others filled; or give each group of threads a barrier of its own"
+            )
+        return self._put()
+
+    def _warp_barrier(self) -> str | None:
+        """A barrier of the warp between threads of two warps, or with a mask that leaves one of them out."""
+        ones, others = self._passed(self.first, True), self._passed(self.second, True)
+        row = next(iter([*ones, *others]), None)
+        if row is None:
+            return None
+        at = self.place(row)
+        if not self.one_warp:
+            return (
+                f"put a barrier of the block (bar.sync) in the place of the one of the warp at {at}: the threads are "
+                f"of warps {self.first.thread // 32} and {self.second.thread // 32}"
+            )
+        if not (ones and others):
+            absent = self.second if ones else self.first
+            if absent is self.first is self.mine:
+                return None
+            return f"let lane {absent.lane} pass the barrier of the warp at {at} too, with all lanes in its mask (-1)"
+        masks = ones[0].value & 0xFFFFFFFF, others[-1].value & 0xFFFFFFFF
+        return (
+            f"give the barrier of the warp at {at} one mask that has both lanes, {self.first.lane} and "
+            f"{self.second.lane}: -1 has all; it is 0x{masks[0]:x} for the one and 0x{masks[1]:x} for the other"
+        )
+
+    def _mbarrier(self) -> str | None:
+        """An mbarrier that the first arrives at and the second waits at, for another phase or too early."""
+        waits = [row for row in self.second.passed if _waits(self.sites[row.site])]
+        if not waits:
+            return None
+        wait = waits[-1]
+        address = wait.value & trail.ADDRESS_MASK
+        for row in self.first.passed:
+            if _arrives(self.sites[row.site]) and row.value == address:
+                if not self._orders(row):
+                    return f"make the arrival at {self.place(row)} a release: .relaxed orders no memory"
+                parity = 1 - (wait.value >> trail.PARITY & 1)
+                return (
+                    f"wait for parity {parity} at {self.place(wait)}: the phase that it waited for had ended before "
+                    f"the arrival at {self.place(row)}"
+                )
+        early = [row for row in self.first.before if _arrives(self.sites[row.site])]
+        early = [row for row in early if row.value == address and row.rounds == self.first.row.rounds]
+        if early and self.first is not self.mine:
+            a, _ = self.lines()
+            return f"arrive at the mbarrier after {a}: {self.place(early[-1])} arrives before it"
+        return None
+
+    def _orders(self, row: Row) -> bool:
+        return "relaxed" not in self.mods(row)
+
+    def _flag(self) -> str | None:
+        """A flag that the first writes and the second reads with no release or no acquire."""
+        return flags.fix(self.sites, self.first.after, self.second.before, self.place, self.is_one_block)
+
+
+def frames_are_flat(between: Between, row: Row) -> bool:
+    """Whether neither the first access nor this one is in a function that the kernel calls."""
+    instrs = between.first.instr, between.second.instr, between.sites[row.site]
+    return all(len(frames.of(between.launch, each).author) <= 1 for each in instrs)
+
+
+def _number(line: str) -> int:
+    """The number at the end of a line's name."""
+    return int(line.rpartition(":")[2].rpartition(" ")[2])
+
+
+def _line(place: Span) -> tuple[str, int]:
+    return place.file, place.line
+
+
+def _waits(instr: Instr) -> bool:
+    return instr.opcode == "mbarrier" and not {"test_wait", "try_wait"}.isdisjoint(instr.mods)
+
+
+def _arrives(instr: Instr) -> bool:
+    return instr.opcode == "mbarrier" and not {"arrive", "arrive_drop"}.isdisjoint(instr.mods)

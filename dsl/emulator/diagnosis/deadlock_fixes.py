@@ -1,0 +1,123 @@
+"""What to do about threads that wait for each other: at an operation of a warp, at barriers, at the cluster's barrier.
+
+Rings of mbarriers are in rings.py. A group is a key, (kind, site, ...) as fault_report.py makes it, and its threads.
+"""
+
+from __future__ import annotations
+
+from dsl.emulator import context
+from dsl.emulator.diagnosis import frames
+from dsl.emulator.diagnosis.ranges import ranges
+from dsl.emulator.diagnosis.rings import Barrier
+from dsl.emulator.ptx.syntax import Instr
+from dsl.span import short
+
+_WITHOUT_MASK = frozenset({"elect"})  # authors write no mask
+
+
+def of_warps(launch, groups: dict[tuple, list[int]]) -> str | None:
+    """An operation of a warp, or of a warpgroup, that not all of its threads come to."""
+    for key, threads in groups.items():
+        instr: Instr = launch.code.sites[key[1]]
+        at = place_of(launch, instr)
+        if key[0] == "warpgroup":
+            return (
+                f"let all 128 threads of warpgroup {key[2]} come to {at}: `{_name(instr)}` is an operation of the "
+                "whole warpgroup; ask for the warpgroup in the condition around it"
+            )
+        if key[0] != "warp":
+            continue
+        lanes, mask = {each % 32 for each in threads}, key[3]
+        same = [other for other in groups if other[0] == "warp" and other[1:3] == key[1:3] and other != key]
+        if same:
+            masks = f"0x{mask:08x} for some, 0x{same[0][3]:08x} for others"
+            return f"give all lanes that meet at {at} one mask: it is {masks}"
+        come = sum(1 << lane for lane in lanes)
+        if not mask & ~come:
+            continue
+        who = ranges(threads).removeprefix(f"warp {key[2]} ")
+        text = (
+            f"let all lanes of warp {key[2]} come to {at}: `{_name(instr)}` is an operation of the warp, and only "
+            f"{who} {'get' if len(lanes) > 1 else 'gets'} there; ask for the warp in the condition around it "
+            f"(`if warp == {key[2]}`), not for some of its lanes"
+        )
+        return text if instr.opcode in _WITHOUT_MASK else f"{text}; or name the lanes that come in its mask, 0x{come:x}"
+    return None
+
+
+def of_barriers(launch, groups: dict[tuple, list[int]], exited: list[int]) -> str | None:
+    """Barriers of a block that threads wait at, and others do not come to."""
+    ctx = launch.ctx
+    barriers = {key: threads for key, threads in groups.items() if key[0] == "barrier"}
+    for key, threads in barriers.items():
+        if key[2] == context.CLUSTER_BARRIER:
+            return (
+                "let all threads of all blocks of the cluster arrive at its barrier (barrier.cluster.arrive, "
+                "cute.arch.cluster_arrive), also those that have nothing to do or end early"
+            )
+        at, number = place_of(launch, launch.code.sites[key[1]]), key[2]
+        others = [other for other in barriers if other[2] != number]
+        if others:
+            there = place_of(launch, launch.code.sites[others[0][1]])
+            return (
+                f"let both meet at one barrier: {ranges(threads)} wait at barrier {number} ({at}), "
+                f"{ranges(barriers[others[0]])} at barrier {others[0][2]} ({there})"
+            )
+        count = ctx.barrier_count[number]
+        if not count:
+            continue
+        present = {t for other, ts in barriers.items() for t in ts if other[2] == number}
+        come = 32 * len({t // 32 for t in present})
+        text = f"let barrier {number} at {at} count the {come} threads that come, not {count}"
+        left = 32 * len({t // 32 for t in exited} - {t // 32 for t in present})
+        if left and come + left >= count:
+            text += f"; or let {ranges(exited)}, which left, come to it first"
+        elif ctx.threads >= count:
+            text += f"; or let {count - come} threads more come to it"
+        return text
+    return None
+
+
+def of_one_mbarrier(launch, groups: dict[tuple, list[int]], of: dict[int, Barrier]) -> str | None:
+    """A wait for a phase that nobody has begun; `of`: the mbarriers by offset."""
+    for key, threads in groups.items():
+        one = of.get(key[2] - launch.ctx.smem) if key[0] == "mbarrier" else None
+        if one is None or one.state.pending != one.state.count or one.state.pending_bytes:
+            continue
+        at = place_of(launch, launch.code.sites[key[1]])
+        if _is_overrun(launch, key[2], threads):
+            return (
+                f"let who fills what {at} waits for wait until all have seen the phase before, at an empty mbarrier "
+                "where they arrive (`pipeline.producer_acquire`): the phase that they wait for has ended, and so has "
+                "the next one"
+            )
+        if one.noted["arrivers"]:
+            return (
+                f"wait for parity {1 - key[3]} at {at}, if it is for what the threads have arrived for until now: that "
+                f"phase has ended, and nobody arrives for the one of parity {key[3]}"
+            )
+        times = "once" if one.state.count == 1 else f"{one.state.count} times"
+        return (
+            f"arrive at the mbarrier {one.name} {times} (mbarrier.arrive), as its mbarrier.init says, or do not wait "
+            f"at {at}"
+        )
+    return None
+
+
+def _is_overrun(launch, address: int, threads: list[int]) -> bool:
+    """Whether two phases of an mbarrier have ended that a thread has not seen; known where races are looked for."""
+    order = launch.checks.order if launch.checks is not None else None
+    one = order.clusters.mbarriers.get(address) if order is not None else None
+    if one is None:
+        return False
+    seen = [one.waits[thread].phase if thread in one.waits else -1 for thread in threads]
+    return min(seen) + 2 < one.phase
+
+
+def place_of(launch, instr: Instr) -> str:
+    there = frames.place_of(launch, instr)
+    return f"{short(there.file)}:{there.line}" if there else f"PTX line {instr.line}"
+
+
+def _name(instr: Instr) -> str:
+    return ".".join((instr.opcode, *instr.mods[:1]))

@@ -1,0 +1,59 @@
+"""A flag between two accesses of a race: one thread writes it after its access, the other reads it before its own.
+
+Only a release and an acquire order what is around them: PTX ISA, memory consistency model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dsl.emulator.check.access import ATOMICS, READS
+from dsl.emulator.check.trail import Row
+from dsl.emulator.ptx.syntax import Instr
+
+_STRONG = frozenset({"volatile", "relaxed", "acquire", "release"})
+
+
+def fix(
+    sites: list[Instr], after: list[Row], before: list[Row], place: Callable[[Row], str], is_one_block: bool
+) -> str | None:
+    """What a flag lacks; None where there is none, or all is there. `after`: what one thread did after its access,
+    `before`: what the other one did before its own; `place` names the line of a row."""
+    written = {row.value: row for row in reversed(after) if is_strong(sites[row.site]) and _writes(sites[row.site])}
+    for read in reversed(before):
+        instr = sites[read.site]
+        if is_strong(instr) and (instr.opcode in READS or instr.opcode in ATOMICS) and read.value in written:
+            return _lacks(sites, after, before, written[read.value], read, place, is_one_block)
+    return None
+
+
+def _lacks(sites, after, before, write: Row, read: Row, place, is_one_block: bool) -> str | None:
+    fences = [
+        [row for row in after[: after.index(write)] if _is_fence(sites[row.site])],
+        [row for row in before[before.index(read) :] if _is_fence(sites[row.site])],
+    ]
+    releases = "release" in sites[write.site].mods or "acq_rel" in sites[write.site].mods or bool(fences[0])
+    acquires = "acquire" in sites[read.site].mods or "acq_rel" in sites[read.site].mods or bool(fences[1])
+    lacks = []
+    if not releases:
+        lacks.append(f"make the write of the flag at {place(write)} a release (a fence before it, or .release)")
+    if not acquires:
+        lacks.append(f"make the read of the flag at {place(read)} an acquire (a fence after it, or .acquire)")
+    if not lacks and not is_one_block:
+        narrow = [row for row in (write, *fences[0], read, *fences[1]) if "cta" in sites[row.site].mods]
+        lacks += [f"give the flag the scope .gpu at {place(row)}: .cta is for one block" for row in narrow]
+    return " and ".join(lacks) or None
+
+
+def _is_fence(instr: Instr) -> bool:
+    return instr.opcode in ("fence", "membar") and "proxy" not in instr.mods
+
+
+def is_strong(instr: Instr) -> bool:
+    """Whether threads may synchronise by it."""
+    is_access = instr.opcode in READS or instr.opcode == "st"
+    return instr.opcode in ATOMICS or (is_access and not _STRONG.isdisjoint(instr.mods))
+
+
+def _writes(instr: Instr) -> bool:
+    return instr.opcode in ATOMICS or instr.opcode == "st"
