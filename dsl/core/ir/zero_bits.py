@@ -167,7 +167,7 @@ class _Reader:
 
     def _number(self, value: mlir.Value) -> int | None:
         number = mlir.constant_of(value)
-        return number.value if isinstance(number, mlir.ir.IntegerAttr) else None
+        return None if number is None or not isinstance(number, mlir.ir.IntegerAttr) else number.value
 
 
 def _size_bytes(type_: mlir.Type) -> int | None:
