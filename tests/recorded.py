@@ -24,6 +24,7 @@ PROGRAMS = (
     "cutlass/frontend_program.py",
     "cutlass/host_program.py",
     "layout/dynamic_composition.py",
+    "layout/dynamic_layouts.py",
     "tile/mma_program.py",
 )
 

@@ -208,7 +208,7 @@ def _walk(modes: list[_Mode], extent: Any, stride: Any, what: str) -> Layout:
         stride = _sign(stride)
     if not walked or not is_constant(extent, 1):
         walked.append((extent, mul(stride, modes[-1][1])))
-    return _from_modes(walked)
+    return _from_modes(walked if any(is_constant(part, 1) for part, _ in walked) else _merge(walked))
 
 
 def _least(a: Any, b: Any) -> Any:
@@ -228,7 +228,7 @@ def complement(input: Layout, cotarget: Any = None) -> Layout:
     modes = _merge(_flat_modes(filter_zeros(input)))
     cotarget = cosize(_from_modes(modes)) if cotarget is None else shape_of(cotarget)
     if not modes:
-        free = _coalesce_shape(flatten_to_tuple(cotarget))
+        free = flatten_to_tuple(cotarget)
         return coalesce(Layout(unwrap(free), unwrap(prefix_product(free))))
     if any(isinstance(d, ScaledBasis) for _, d in modes):
         raise LayoutError(f"complement: the indices of {input} are coordinates", "take the complement mode by mode")

@@ -64,9 +64,9 @@ class RuntimeText(str):
         return cls(each for piece in pieces for each in parts_of(piece))
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same parts: of two values that look alike each is its own."""
+        """Whether Python's texts are equal, and of two texts with values the values too: each of them is its own."""
         if not isinstance(other, RuntimeText) or not str.__eq__(self, other):
-            return False
+            return str.__eq__(self, other) is True
         mine, others = self.__flatten__(), other.__flatten__()
         return mine[1] == others[1] and all(a is b for a, b in zip(mine[0], others[0]))
 

@@ -155,4 +155,4 @@ def test_texts_of_one_look_differ():
 
     equal: list = []
     cute.compile(compares, 1, 2)
-    assert equal == [(True, False, True, False, True)]
+    assert equal == [(True, False, True, True, True)]
