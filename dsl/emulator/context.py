@@ -226,6 +226,7 @@ class Context(ctypes.Structure):
         ("in_barrier", _u32 * MAX_WARPS),
         ("at_cluster", _u32 * MAX_WARPS),  # arrived at the barrier of the cluster, and has not waited for it yet
         ("in_mbarrier", _u32 * MAX_WARPS),  # a wait at an mbarrier failed lately
+        ("polling", _u32 * MAX_WARPS),  # gave way or waits in an idle loop: see ptx/polling.py
         # the barriers: who has come (to wait, or only to say so), who waits
         ("arrived", _u32 * (BARRIERS * MAX_WARPS)),
         ("at_barrier", _u32 * (BARRIERS * MAX_WARPS)),
@@ -236,6 +237,7 @@ class Context(ctypes.Structure):
         ("barriers_voting", _u32),
         # one a thread
         ("wait_site", _u32 * MAX_THREADS),
+        ("poll_site", _u32 * MAX_THREADS),  # what an idle loop looks at
         ("key", _u32 * MAX_THREADS),
         ("mask", _u32 * MAX_THREADS),
         ("b", _u32 * MAX_THREADS),

@@ -263,7 +263,7 @@ def _deadlock(launch) -> Fault:
         last.append(deadlock_fixes.of_barriers(launch, groups, launch.lanes("exited")))
     launch.slot, first, _ = next((row for row in rows if row[1] is not None), (stopped, 0, []))
     block = tuple(launch.ctx.block_index)
-    instr: Instr = launch.code.sites[launch.ctx.wait_site[first]]
+    instr: Instr = launch.code.sites[_wait_key(launch, first)[1]]
     who = f"block {block}" if len(launch.mates) == 1 else f"the cluster of block {block}"
     message, lines = f"no thread can continue in {who} of `{launch.entry_name}`", []
     inner = "    " if len(launch.mates) > 1 else ""
@@ -330,25 +330,38 @@ def _wait_key(launch, thread: int) -> tuple:
             return ("warpgroup", site, thread // 128)
         return ("warp", site, thread // 32, ctx.mask[thread])
     if ctx.ready[thread // 32] >> (thread % 32) & 1:
+        if (
+            ctx.polling[thread // 32] >> (thread % 32) & 1
+            and launch.code.sites[ctx.poll_site[thread]].opcode != "mbarrier"
+        ):
+            return ("poll", ctx.poll_site[thread], site)
         if launch.code.sites[site].opcode != "mbarrier":
-            return ("poll", site)
+            return ("poll", site, site)
         return ("mbarrier", site, ctx.a[thread], ctx.b[thread] & 1)
     return ("barrier", site, ctx.b[thread])
 
 
 def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[int]) -> list[str]:
     instr = launch.code.sites[key[1]]
-    place = frames.place_of(launch, instr)
-    at = f" ({short(place.file)}:{place.line}){frames.of(launch, instr).calls()}" if place else ""
-    lines = [
-        f"    {ranges(threads)} wait{'s' if len(threads) == 1 else ''} at `{instr.text}`{at}, PTX line {instr.line}"
-    ]
+    lines = [f"    {ranges(threads)} wait{'s' if len(threads) == 1 else ''} at {_at(launch, instr)}"]
     if key[0] == "mbarrier":
         return [*lines, *_phase(launch, *key[2:])]
     if key[0] == "poll":
-        return [*lines, "        for memory to change, but every thread that runs only waits"]
+        lines.append("        for memory to change, but every thread that runs only waits")
+        meets = launch.code.sites[key[2]]
+        return [*lines, f"        and meets others at {_at(launch, meets)}"] if _meets(meets) else lines
     lines.append(f"        for {_missing(launch, key, threads, groups, exited)}")
     return lines
+
+
+def _at(launch, instr: Instr) -> str:
+    place = frames.place_of(launch, instr)
+    at = f" ({short(place.file)}:{place.line}){frames.of(launch, instr).calls()}" if place else ""
+    return f"`{instr.text}`{at}, PTX line {instr.line}"
+
+
+def _meets(instr: Instr) -> bool:
+    return instr.opcode in ("bar", "barrier", "shfl", "vote", "match", "redux")
 
 
 def _phase(launch, address: int, parity: int) -> list[str]:

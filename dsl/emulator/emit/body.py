@@ -79,6 +79,11 @@ class Body(Builder):
             self.area = self.alloca(f"[{nbytes} x i8]", 16)
         return self.area
 
+    @property
+    def idle_poll(self):
+        """The idle loop that the current instruction is in; see translate/coroutine.py."""
+        return None
+
     # ** refusing
 
     def refuse(self, instr: Instr, why: str = "") -> Unsupported:

@@ -56,7 +56,7 @@ def _give_way(body, wait) -> None:
     linear = body.threads["linear"]
     if wait.instr.opcode != "mbarrier":
         body.store("wait_site", str(body.site(wait.instr)), linear)
-    if not wait.idle:
+    if body.idle_poll is None:
         body.store("idle", "0")
     body.suspend()
     if after is not None:

@@ -321,7 +321,7 @@ _COUNTS = {
     (3, 4): "set setp",
     (3, 4, 5): "atom",
     (5, 6): "lop3",
-    (0, 1, 2, 3): "bar barrier",
+    (0, 1, 2, 3, 4): "bar barrier",
     (1, 2, 3, 4): "mbarrier createpolicy",
 }  # fmt: skip
 OPERANDS = {opcode: counts for counts, opcodes in _COUNTS.items() for opcode in opcodes.split()}

@@ -199,6 +199,10 @@ def store(body, instr):
         place = pointer if i == 0 else body.op(f"getelementptr i8, ptr {pointer}, i64 {i * bits // 8}")
         each = min(align, bits // 8) if i else align
         value = body.read(item, bits)
+        if body.idle_poll is not None and not is_param:
+            old = body.op(f"load i{bits}, ptr {place}, align {each}")
+            idle = body.select(body.cmp("eq", old, value, f"i{bits}"), body.load("idle"), 0)
+            body.store("idle", idle)
         body.do(f"store {how}i{bits} {value}, ptr {place}{order}, align {each}")
 
 

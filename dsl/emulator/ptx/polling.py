@@ -4,16 +4,21 @@ A loop polls where it contains what is made for that (volatile, relaxed and acqu
 try_wait, nanosleep), where whether it goes on is decided by memory alone: by a load or an atomic in the loop whose
 address does not change from round to round, and by nothing that the loop counts; or where an atomic, whatever else,
 has a part in that decision. Loops of the second and third kind give way after PATIENCE rounds only: most of them end
-by themselves. One of the third kind may end by what it counts, so that waiting there is never a deadlock.
+by themselves.
+
+A loop is idle if its rounds do nothing: it only looks, meets other threads, and stores what memory holds already (which
+is seen when it runs); and if nothing that it counts, no clock and no other effect has a part in whether it goes on, or
+in whether it stores. The threads of such loops wait for ever if no thread does anything else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from dsl.emulator.ptx.analysis import back_edges, names
-from dsl.emulator.ptx.syntax import SINK, Addr, Function, Imm, Instr, Pair, Vec
+from dsl.emulator.ptx.basic_blocks import BasicBlocks
+from dsl.emulator.ptx.syntax import SINK, Addr, Function, Imm, Instr, Pair, Special, Sym, Vec
 
 PATIENCE = 256
 _MADE_FOR_IT = frozenset({"volatile", "relaxed", "acquire", "cas", "exch"})
@@ -25,30 +30,56 @@ _NEUTRAL = (
     frozenset({"max", "u32"}),
     frozenset({"max", "u64"}),
 )  # what leaves memory as it was, of an operand 0
+# What an idle loop may consist of, besides what only computes: what looks, meets, waits, or may store what is there.
+_HARMLESS = frozenset(
+    "ld ldu st atom bra brx ret exit bar barrier shfl vote match redux elect activemask nanosleep fence membar "
+    "mbarrier cvta isspacep mapa prefetch prefetchu call "
+    "add sub mul mad mul24 mad24 sad div rem abs neg min max popc clz bfind brev bfe bfi bmsk dp4a dp2a testp "
+    "copysign fma rcp sqrt rsqrt sin cos lg2 ex2 tanh set setp selp slct and or xor not cnot lop3 shf shl shr mov "
+    "prmt cvt".split()
+)
+# What does not count where it reads its own result of the round before: its values repeat after a few rounds.
+_REPEATS = frozenset(
+    "mov selp shfl vote match bar barrier or and xor not lop3 min max cvt setp set popc elect activemask".split()
+)
+_CLOCKS = ("%clock", "%globaltimer")
+_LOOKS = frozenset({"ld", "ldu", "atom"})
 
 
 @dataclass(frozen=True)
 class Poll:
-    """How a loop polls: the instruction that reads, whether it gives way at once, and whether it does nothing else."""
+    """How a loop polls: the instruction that reads, whether it gives way at once, whether it does nothing but look,
+    whether it is idle; the positions of its items in the function."""
 
     instr: Instr
     at_once: bool
+    looks: bool
     idle: bool
+    positions: frozenset[int]
 
 
-def polls(function: Function) -> dict[str, Poll]:
-    """The loops of a function that poll, by the label of their head."""
-    polls: dict[str, Poll] = {}
+def polls(function: Function, functions: Mapping[str, Function] | None = None) -> dict[str, Poll]:
+    """The loops of a function that poll, by the label of their head. `functions`: those it may call."""
+    heads: dict[tuple[str, int], list[int]] = {}
     for name, start, end in back_edges(function):
-        items = [each for each in function.items[start : end + 1] if isinstance(each, Instr)]
-        idle = not any(map(_changes_memory, items))
-        wait = next(filter(_is_made_for_it, items), None)
-        instr = wait or _decided_by_memory(function, start, end, items)
-        if instr is None and any(item.opcode == "atom" for item in items):
-            instr, idle = _decided_by_an_atomic(function, start, end, items), False
-        if instr is not None and (name not in polls or wait is not None):
-            polls[name] = Poll(instr, wait is not None, idle)
+        heads.setdefault((name, start), []).append(end)
+    blocks = BasicBlocks(function) if heads else None
+    polls: dict[str, Poll] = {}
+    for (name, start), ends in heads.items():
+        if (poll := _poll(_Loop(function, blocks, start, ends, functions or {}))) is not None:
+            polls[name] = poll
     return polls
+
+
+def _poll(loop: _Loop) -> Poll | None:
+    wait = next(filter(_is_made_for_it, loop.everything), None)
+    instr, idle = wait or loop.decided_by_memory(), False
+    if instr is None and any(item.opcode == "atom" for item in loop.items):
+        instr = loop.decided_by_an_atomic()
+    elif instr is not None:
+        idle = loop.looks and loop.ends_by_others()
+        instr = loop.source_of(instr) if idle and wait is None else instr
+    return None if instr is None else Poll(instr, wait is not None, loop.looks, idle, loop.positions)
 
 
 def _is_made_for_it(item: Instr) -> bool:
@@ -57,14 +88,18 @@ def _is_made_for_it(item: Instr) -> bool:
     return item.opcode == "nanosleep" or (item.opcode in ("ld", "atom") and not _MADE_FOR_IT.isdisjoint(item.mods))
 
 
-def _changes_memory(item: Instr) -> bool:
-    """Whether it does more than look: cas and exch are what locks poll with."""
-    if item.opcode in ("st", "stmatrix"):
-        return _PRIVATE.isdisjoint(item.mods)
-    if item.opcode not in ("atom", "red"):
+def _is_harmless(item: Instr) -> bool:
+    """Whether it only computes, looks, meets or waits; cas and exch are what locks poll with."""
+    if item.opcode not in _HARMLESS:
         return False
-    neutral = any(each.issubset(item.mods) for each in _NEUTRAL) and item.operands[-1] == Imm(0)
-    return not neutral and {"cas", "exch"}.isdisjoint(item.mods)
+    if item.opcode == "mbarrier":
+        return _is_made_for_it(item)
+    if item.opcode in ("bar", "barrier"):
+        return "arrive" not in item.mods or "cluster" in item.mods
+    if item.opcode == "atom":
+        neutral = any(each.issubset(item.mods) for each in _NEUTRAL) and item.operands[-1] == Imm(0)
+        return neutral or not {"cas", "exch"}.isdisjoint(item.mods)
+    return True
 
 
 def _reads_shared(item: Instr) -> bool:
@@ -72,38 +107,178 @@ def _reads_shared(item: Instr) -> bool:
     return item.opcode == "atom" or (item.opcode in ("ld", "ldu") and _PRIVATE.isdisjoint(roots))
 
 
-def _decided_by_memory(function: Function, start: int, end: int, items: list[Instr]) -> Instr | None:
-    """The read that alone decides whether the loop goes on, None where there is none."""
-    writers = _writers(items)
-    reads = (_only_read(guard, writers) for guard in _exits(function, start, end, items))
-    return next((read for read in reads if read is not None), None)
+def _stores(item: Instr) -> bool:
+    return item.opcode == "atom" or (item.opcode == "st" and _PRIVATE.isdisjoint(item.mods))
 
 
-def _decided_by_an_atomic(function: Function, start: int, end: int, items: list[Instr]) -> Instr | None:
-    """An atomic that has a part in whether the loop goes on: by its value, or by a branch around what decides."""
-    writers = _writers(items)
-    guards = list(_exits(function, start, end, items))
-    deciding = _behind(guards, writers)
-    if any(len(writers.get(name, ())) > 1 for item in deciding for name in _written(item)):
-        guards += [item.guard for item in items if item.opcode == "bra" and item.guard is not None]
-        deciding = _behind(guards, writers)
-    return next((item for item in deciding if item.opcode == "atom"), None)
+class _Loop:
+    """The items of a function from a label to a branch back to it."""
+
+    def __init__(
+        self, function: Function, blocks: BasicBlocks, start: int, ends: list[int], functions: Mapping[str, Function]
+    ) -> None:
+        self.function, self.blocks = function, blocks
+        self.head = blocks.block_of[start]
+        self.inside = blocks.loop(self.head, [blocks.block_of[end] for end in ends])
+        self.positions = frozenset(i for block in self.inside for i in blocks.positions(block))
+        self.items = [each for block in sorted(self.inside) for each in blocks.instructions(block)]
+        self.called: dict[str, list[Instr]] = {}  # by a call's result: the instructions of the function
+        self.passed: dict[str, list[Instr]] = {}  # by a call's result: the stores of its arguments
+        self.is_closed = True  # whether the text of all that is called is there
+        self.everything = self._with_calls(functions)
+        self.writers = _writers(self.items)
+        self.guards = list(self._exits())
+
+    def _with_calls(self, functions: Mapping[str, Function]) -> list[Instr]:
+        items = list(self.items)
+        for call in (each for each in self.items if each.opcode == "call"):
+            body, rows = [], [call]
+            seen: set[str] = set()
+            while rows:
+                name = next((o.name for o in rows.pop().operands if isinstance(o, Sym)), "")
+                callee = functions.get(name)
+                self.is_closed &= callee is not None and bool(callee.items)
+                if callee is not None and name not in seen:
+                    seen.add(name)
+                    inner = [each for each in callee.items if isinstance(each, Instr)]
+                    body += inner
+                    rows += [each for each in inner if each.opcode == "call"]
+            items += body
+            lists = [o.items for o in call.operands if isinstance(o, Vec)]
+            if len(lists) and isinstance(call.operands[0], Vec):
+                arguments = {each.name for row in lists[1:] for each in row if isinstance(each, Sym)}
+                stores = [
+                    each
+                    for each in self.items
+                    if each.opcode == "st" and isinstance(each.operands[0], Addr)
+                    and getattr(each.operands[0].base, "name", None) in arguments
+                ]  # fmt: skip
+                for result in lists[0]:
+                    if isinstance(result, Sym):
+                        self.called[result.name], self.passed[result.name] = body, stores
+        return items
+
+    def _behind(self, guards) -> list[Instr]:
+        """The instructions of the loop that the values of `guards` come from."""
+        seen: set[str] = set()
+        items: dict[int, Instr] = {}
+        waiting = [name for guard in guards for name in names(guard)]
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            for item in self.writers.get(name, ()):
+                items[id(item)] = item
+                waiting += self._sources(item)
+        return list(items.values())
+
+    def _sources(self, item: Instr) -> list[str]:
+        """The registers that an instruction's result comes from."""
+        operands = [item.guard, *item.operands[1:]]
+        operands += [store.operands[1] for store in self.passed.get(_parameter(item), ())]
+        return [name for operand in operands for name in names(operand)]
+
+    def _counts(self, items: list[Instr]) -> bool:
+        """Whether values that these instructions compute of each other change from round to round without memory."""
+        if any(isinstance(o, Special) and o.name.startswith(_CLOCKS) for item in items for o in item.operands):
+            return True
+        inside = {id(item): item for item in items}
+        before = {
+            key: {id(each) for name in self._sources(item) for each in self.writers.get(name, ()) if id(each) in inside}
+            for key, item in inside.items()
+        }
+        after: dict[int, set[int]] = {key: set() for key in inside}
+        for key, sources in before.items():
+            for each in sources:
+                after[each].add(key)
+        cycles = _trimmed(_trimmed(set(inside), before, after), after, before)
+        return any(inside[key].opcode not in _REPEATS for key in cycles)
+
+    def _reads(self, items: list[Instr]) -> list[Instr]:
+        """The reads of memory that other threads write among instructions."""
+        called = [each for item in items for each in self.called.get(_parameter(item), ())]
+        return [each for each in (*items, *called) if _reads_shared(each)]
+
+    def decided_by_memory(self) -> Instr | None:
+        """The read that alone decides whether the loop goes on, None where there is none."""
+        for guard in self.guards:
+            behind = self._behind([guard])
+            reads = self._reads(behind)
+            if reads and not self._counts(behind):
+                return reads[0]
+        return None
+
+    def decided_by_an_atomic(self) -> Instr | None:
+        """An atomic that has a part in whether the loop goes on: by its value, or by a branch around what decides."""
+        guards = list(self.guards)
+        deciding = self._behind(guards)
+        if any(len(self.writers.get(name, ())) > 1 for item in deciding for name in _written(item)):
+            guards += [item.guard for item in self.items if item.opcode == "bra" and item.guard is not None]
+            deciding = self._behind(guards)
+        return next((item for item in deciding if item.opcode == "atom"), None)
+
+    @property
+    def looks(self) -> bool:
+        """Whether it does nothing but look, meet others and store."""
+        return self.is_closed and all(map(_is_harmless, self.everything))
+
+    def ends_by_others(self) -> bool:
+        """Whether it neither counts nor asks a clock."""
+        return not self._counts(self._behind([*self.guards, *self._guards_of_stores()]))
+
+    def _branches(self) -> Iterator[tuple[int, Instr]]:
+        """The conditional branches, each with its block."""
+        for block in self.inside:
+            last = self.blocks.instructions(block)[-1:]
+            if last and last[0].opcode in ("bra", "brx", "ret", "exit", "trap"):
+                yield block, last[0]
+
+    def _exits(self) -> Iterator:
+        """What decides whether the loop goes on: the guards of branches out of it."""
+        for block, branch in self._branches():
+            if any(each not in self.inside for each in self.blocks.following[block]):
+                yield branch.operands[0] if branch.opcode == "brx" else branch.guard
+
+    def _guards_of_stores(self) -> Iterator:
+        """The guards of stores, and of branches that lead to a store one way only."""
+        stores = {block for block in self.inside if any(_stores(each) for each in self.blocks.instructions(block))}
+        yield from (each.guard for each in self.items if _stores(each))
+        for block, branch in self._branches() if stores else ():
+            reached = [
+                self.blocks.reach([each], self.head, self.inside) & stores for each in self.blocks.following[block]
+            ]
+            if any(each != reached[0] for each in reached):
+                yield branch.operands[0] if branch.opcode == "brx" else branch.guard
+
+    def source_of(self, read: Instr) -> Instr:
+        """Of a read of shared memory which the loop itself fills from elsewhere: the read from there."""
+        if not any(each.split("::")[0] == "shared" for each in read.mods):
+            return read
+        stored = [each.operands[1] for each in self.items if each.opcode == "st" and "shared" in each.mods]
+        others = (each for each in self._reads(self._behind(stored)) if "shared" not in each.mods)
+        return next(others, read)
 
 
-def _behind(guards: list, writers: dict[str, list[Instr]]) -> list[Instr]:
-    """The instructions of a loop that the values of `guards` come from."""
-    labels: set[str] = set()
-    items: list[Instr] = []
-    waiting = [name for guard in guards for name in names(guard)]
+def _trimmed(nodes: set[int], before: dict[int, set[int]], after: dict[int, set[int]]) -> set[int]:
+    """The nodes of a graph that a cycle leads to."""
+    nodes = set(nodes)
+    missing = {key: len(before[key] & nodes) for key in nodes}
+    waiting = [key for key, count in missing.items() if not count]
     while waiting:
-        name = waiting.pop()
-        if name in labels:
-            continue
-        labels.add(name)
-        for item in writers.get(name, ()):
-            items.append(item)
-            waiting += [each for operand in (item.guard, *item.operands[1:]) for each in names(operand)]
-    return items
+        key = waiting.pop()
+        nodes.discard(key)
+        for each in after[key] & nodes:
+            missing[each] -= 1
+            if not missing[each]:
+                waiting.append(each)
+    return nodes
+
+
+def _parameter(item: Instr) -> str:
+    """The .param variable that a load reads; ""."""
+    address = item.operands[1] if item.opcode == "ld" and "param" in item.mods else None
+    return getattr(getattr(address, "base", None), "name", "")
 
 
 def _writers(items: list[Instr]) -> dict[str, list[Instr]]:
@@ -115,50 +290,10 @@ def _writers(items: list[Instr]) -> dict[str, list[Instr]]:
     return writers
 
 
-def _exits(function: Function, start: int, end: int, items: list[Instr]) -> Iterator:
-    """The guards of the branches that decide whether a loop goes on."""
-    inside = {getattr(each, "name", None) for each in function.items[start : end + 1] if not isinstance(each, Instr)}
-    head = getattr(function.items[start], "name", None)
-    leaves = False
-    for item in items:  # a branch without a guard that leaves makes every branch one that may
-        target = getattr(item.operands[0], "name", None) if item.operands else None
-        leaves |= item.guard is None and (
-            item.opcode in ("ret", "exit") or (item.opcode == "bra" and target not in inside)
-        )
-    for item in items:
-        if item.guard is None or item.opcode not in ("bra", "ret", "exit"):
-            continue
-        target = getattr(item.operands[0], "name", None) if item.operands else None
-        if leaves or item.opcode != "bra" or target not in inside or target == head:
-            yield item.guard
-
-
-def _only_read(guard, writers: dict[str, list[Instr]]) -> Instr | None:
-    """The read that a value comes from; None where it comes from none, or from what the loop carries over."""
-    reads: list[Instr] = []
-
-    def visit(name: str, path: frozenset) -> bool:
-        if name in path or len(path) > 24:
-            return False
-        for item in writers.get(name, ()):
-            if item.guard is not None and item.opcode != "bra" and not follow(names(item.guard), path | {name}):
-                return False
-            if _reads_shared(item):
-                reads.append(item)
-                if not follow(names(item.operands[1]), path | {name}):
-                    return False
-            elif not follow((n for each in item.operands[1:] for n in names(each)), path | {name}):
-                return False
-        return True
-
-    def follow(sources, path: frozenset) -> bool:
-        return all(visit(each, path) for each in sources)
-
-    return reads[0] if follow(names(guard), frozenset()) and reads else None
-
-
 def _written(item: Instr):
-    if not item.operands or item.opcode in ("st", "red", "bra", "brx", "bar", "barrier", "cp", "nanosleep", "call"):
+    if not item.operands or item.opcode in ("st", "red", "bra", "brx", "cp", "nanosleep", "call"):
+        return
+    if item.opcode in ("bar", "barrier") and "red" not in item.mods:
         return
     first = item.operands[0]
     if first is SINK or isinstance(first, Addr):

@@ -199,7 +199,8 @@ def _resolve_cluster() -> str:
     tell_order(f, context.ORDER_CLUSTER_DONE, "0", "0")
     with mates(f, "%ctx") as slot:
         f.do(f"call void @release_barrier(ptr {slot}, i32 {barrier})")
-    f.do("call void @emu_cluster_wake(ptr %ctx)")
+        f.store("mbarrier_idle", "0", of=slot)
+        f.store("idle", f.and_(f.load("idle", of=slot), (1 << 31) - 1), of=slot)
     f.do("ret i32 1")
     return f.function("define internal i32 @resolve_cluster(ptr %ctx)")
 

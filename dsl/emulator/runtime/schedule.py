@@ -29,7 +29,8 @@ MBARRIER_LOOKS, LOOK_ROUNDS = 512, 64
 # After so many polls in all, and between so many rounds, in which no thread of any block did anything else, they poll
 # for ever.
 IDLE_POLLS, LEAST_IDLE, MOST_IDLE = 1 << 24, 1 << 14, 1 << 20
-RAN, MOVED = 1, 2  # a lane ran; a lane did more than poll memory
+STUCK = -(1 << 31)  # a bit of `idle`: no thread of the block can go on
+RAN, MOVED = 1, 2  # a lane ran, or a meeting of the warp was over; a lane did more than poll memory
 
 
 def functions() -> list[str]:
@@ -104,18 +105,20 @@ def _run_warp() -> str:
         random = f.op("call i32 @random(ptr %ctx)")
         some = f.and_(ready, random)
         chosen = f.select(f.cmp("eq", some, 0), ready, some)
+        clear_bits(f, "polling", "%warp", chosen)
         with f.for_bits(chosen) as lane:
             well = f.op(f"call i1 @run_lane(ptr %ctx, ptr %start, i32 {f.add(base, lane)})")
             f.return_if(f.xor(well, "true", "i1"), "i32 -1")
-        polling = f.load("ready", "%warp")
-        outcome = f.select(f.cmp("eq", polling, ready), RAN, RAN | MOVED)
+        left = f.load("ready", "%warp")
+        idle = f.or_(left, f.load("polling", "%warp"))
+        outcome = f.select(f.cmp("eq", f.and_(chosen, f.not_(idle)), 0), RAN, RAN | MOVED)
         f.put(ran, f.or_(f.get(ran), f.select(f.cmp("eq", ready, 0), 0, outcome)))
         waiting = f.or_(f.load("in_warp", "%warp"), f.load("in_active", "%warp"))
         f.break_if(f.cmp("eq", waiting, 0), done)
         moved = f.op("call i32 @emu_resolve_warp(ptr %ctx, i32 %warp)")
         f.break_if(f.cmp("eq", moved, 0), done)
-        f.put(ran, f.or_(f.get(ran), RAN | MOVED))
-        f.break_if(f.cmp("ne", polling, 0), done)
+        f.put(ran, f.or_(f.get(ran), RAN))
+        f.break_if(f.cmp("ne", left, 0), done)
     f.do(f"ret i32 {f.get(ran)}")
     return f.function("define internal i32 @run_warp(ptr %ctx, ptr %start, i32 %warp)")
 
@@ -154,6 +157,7 @@ def _all_idle() -> str:
     f.return_if(f.cmp("ne", f.load("order"), 0), "i1 false")
     threads = f.load("threads")
     fewer = f.op(f"call i32 @llvm.umin.i32(i32 {f.op(f'udiv i32 {IDLE_POLLS}, {threads}')}, i32 {MOST_IDLE})")
+    fewer = f.select(f.cmp("eq", f.load("begin_checks"), 0, "i64"), fewer, LEAST_IDLE)  # checked code is slow
     limit = f.op(f"call i32 @llvm.umax.i32(i32 {fewer}, i32 {LEAST_IDLE})")
     f.return_if(f.cmp("ult", f.load("idle"), limit), "i1 false")
     grid = f.cast("inttoptr", f.load("shared_grid"), "i64", "ptr")
@@ -191,6 +195,7 @@ def _run_block() -> str:
         f.do("call void @emu_begin_block(ptr %ctx)")
         f.store("mbarrier_idle", "0")
         f.store("idle", "0")
+    f.store("idle", f.and_(f.load("idle"), ~STUCK))
     f.store("state", str(context.RUNNING))
     progress, left = f.alloca("i32", 4), f.alloca("i32", 4)
     with f.loop() as done:
@@ -217,11 +222,11 @@ def _run_block() -> str:
         moved = f.op("call i32 @emu_resolve_barriers(ptr %ctx)")
         stuck = f.cmp("eq", f.or_(moved, f.get(progress)), 0)
         with f.if_(stuck):
-            f.store("idle", "-1")
+            f.store("idle", f.or_(f.load("idle"), STUCK))
             f.store("mbarrier_idle", str(MBARRIER_LOOKS + 1))
             _wait_for_cluster(f)
         f.break_if(stuck, done)
-        moves = f.or_(moved, f.and_(f.get(progress), MOVED))
+        moves = f.and_(f.get(progress), MOVED)
         for_ever = f.op(f"call i1 @at_mbarriers(ptr %ctx, i32 {moves})")
         with f.if_(for_ever):
             _wait_for_cluster(f)

@@ -22,7 +22,7 @@ def _begin_block() -> str:
         live = f.select(f.cmp("ult", left, 32), some, -1)
         f.store("live", live, warp)
         f.store("ready", live, warp)
-        for name in ("exited", "in_warp", "in_active", "in_barrier", "at_cluster"):
+        for name in ("exited", "in_warp", "in_active", "in_barrier", "at_cluster", "polling"):
             f.store(name, "0", warp)
     cells, each = 4 * context.BARRIERS * context.MAX_WARPS, 4 * context.BARRIERS
     handles = f.shl(f.cast("zext", threads, "i32", "i64"), 3, "i64")

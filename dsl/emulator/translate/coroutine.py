@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator import native
-from dsl.emulator.builder import Builder
+from dsl.emulator.builder import Builder, set_bits
 from dsl.emulator.emit import control, isa
 from dsl.emulator.emit.body import Body, Frame
 from dsl.emulator.emit.places import Places
@@ -33,7 +33,7 @@ class Thread(Body):
 
     def __init__(self, module: Module, entry: Function, places: Places, place_of, seeded=False, quick=False):
         functions = reachable(module, entry)
-        self.polls_by_function = {f.name: polls(f) for f in functions}
+        self.polls_by_function = {f.name: polls(f, module.functions) for f in functions}
         self.seeded, self.spins = seeded, seeded or any(self.polls_by_function.values())
         clustered = is_clustered(functions)
         meets = (
@@ -54,6 +54,7 @@ class Thread(Body):
         self.any_nan = any_nan_registers(entry)
         self.label_positions: dict[str, int] = {}
         self.polls: dict[str, Poll] = {}
+        self.outer_poll: Poll | None = None  # the idle loop that calls the function whose code is being made
         self.position = 0
         self.pending: list[tuple] = []
         self.suspensions = 0
@@ -65,6 +66,12 @@ class Thread(Body):
 
     def suspend(self) -> None:
         """Give way to the scheduler; goes on when this thread is ready again."""
+        if (poll := self.idle_poll or self._looking_poll()) is not None:
+            if not poll.idle:
+                self.store("idle", "0")
+            linear = self.threads["linear"]
+            set_bits(self, "polling", self.lshr(linear, 5), self.shl(1, self.and_(linear, 31)))
+            self.store("poll_site", str(self.site(poll.instr)), linear)
         resumed = self.fresh("resumed")
         state = self.op("call i8 @llvm.coro.suspend(token none, i1 false)")
         self.do(f"switch i8 {state}, label %coro.out [i8 0, label %{resumed} i8 1, label %coro.clean]")
@@ -85,11 +92,25 @@ class Thread(Body):
         self.do(f"br i1 {condition}, label %{after}, label %stop, !prof !1")
         self.start(after, keep=True)
 
+    @property
+    def idle_poll(self) -> Poll | None:
+        """The idle loop (polling.py) that the current instruction is in, the outermost one."""
+        if self.outer_poll is not None:
+            return self.outer_poll
+        around = [each for each in self.polls.values() if each.idle and self.position in each.positions]
+        return max(around, key=lambda each: len(each.positions), default=None)
+
+    def _looking_poll(self) -> Poll | None:
+        """A loop that only looks, but ends by itself, that the current instruction is in."""
+        around = (each for each in self.polls.values() if each.looks and self.position in each.positions)
+        return next(around, None)
+
     # ** functions
 
     def emit_function(self, function: Function) -> None:
         """The body of `function` in the current frame; control ends at the frame's `leave`."""
-        outer = self.label_positions, self.polls, self.position
+        outer = self.label_positions, self.polls, self.position, self.outer_poll
+        self.outer_poll = self.idle_poll
         self.param_slots(function.variables)
         self.label_positions = {item.name: i for i, item in enumerate(function.items) if isinstance(item, Label)}
         self.polls = self.polls_by_function[function.name]
@@ -103,7 +124,7 @@ class Thread(Body):
                 self.instruction(item)
         self.branch(self.frame.leave)
         self.start(self.fresh("dead"))
-        self.label_positions, self.polls, self.position = outer
+        self.label_positions, self.polls, self.position, self.outer_poll = outer
 
     def instruction(self, instr: Instr) -> None:
         row = isa.find(instr)

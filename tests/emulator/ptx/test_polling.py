@@ -86,7 +86,7 @@ def test_a_loop_that_counts_what_it_does_is_none():
 def test_an_exit_in_the_middle_counts():
     body = "L: ld.global.u32 %r2, [%g]; setp.eq.u32 %q, %r2, 0; @%q bra S; bra E; S: st.global.u32 [%g+4], 1; bra L;"
     found = _polls(body)
-    assert found["L"].instr.text == "ld.global.u32 %r2, [%g];" and not found["L"].idle
+    assert found["L"].instr.text == "ld.global.u32 %r2, [%g];" and found["L"].idle
 
 
 COUNTING = {
@@ -138,3 +138,130 @@ def test_tickets_are_no_deadlock_however_many():
 def test_a_wait_that_ends_is_none_under_the_checks():
     body = SECOND_BLOCK.format(poll=LOOKS["a relaxed load"], last=1).replace("st.global", "st.relaxed.gpu.global")
     assert launch(body, 2, 1, ("race", "undefined"))[0] == 7
+
+
+# ** loops in which threads meet: what they poll with, broadcast and vote about. Blocks of 64 threads, block 1 sets the word.
+
+FUNCTIONS = """
+.func (.param .b32 r) look(.param .b64 p)
+{
+  .reg .b64 %d; .reg .b32 %v;
+  ld.param.u64 %d, [p]; atom.global.add.u32 %v, [%d], 0; st.param.b32 [r], %v; ret;
+}
+.func spin(.param .b64 p)
+{
+  .reg .b64 %d; .reg .b32 %v; .reg .pred %q;
+  ld.param.u64 %d, [p]; S: bar.sync 0; ld.global.u32 %v, [%d]; setp.ne.u32 %q, %v, 7; @%q bra S; ret;
+}
+"""
+AGAIN = "setp.ne.u32 %q, %r1, 7; @%q bra L;"
+LOOK = "ld.global.u32 %r1, [%g];"
+MEETING = {
+    "a barrier": f"L: bar.sync 0; {LOOK} {AGAIN}",
+    "a named barrier": f"L: bar.sync 1, 64; {LOOK} {AGAIN}",
+    "a barrier of the warp": f"L: bar.warp.sync -1; {LOOK} {AGAIN}",
+    "a barrier of the cluster": f"L: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; {LOOK} {AGAIN}",
+    "one thread tells the block": "L: bar.sync 0; @%first ld.global.u32 %r2, [%g]; @%first st.shared.u32 [s], %r2; "
+    f"bar.sync 0; ld.shared.u32 %r1, [s]; {AGAIN}",
+    "one thread tells the block, behind a branch": "L: bar.sync 0; @!%first bra S; ld.volatile.global.u32 %r2, [%g]; "
+    f"st.shared.u32 [s], %r2; S: bar.sync 0; ld.shared.u32 %r1, [s]; {AGAIN}",
+    "the loop begins in its middle": "bra M; L: bar.sync 0; ld.shared.u32 %r1, [s]; setp.ne.u32 %q, %r1, 7; @%q bra M; bra E; "
+    "M: bar.sync 0; @!%first bra L; atom.global.or.b32 %r2, [%g], 0; st.shared.u32 [s], %r2; bra L;",
+    "a lock of Triton": "L: @%first atom.global.acq_rel.gpu.cas.b32 %r2, [%g], 9, 1; @%first st.shared.u32 [s], %r2; "
+    f"bar.sync 0; ld.shared.u32 %r1, [s]; bar.sync 0; {AGAIN}",
+    "an answer that is cleared first": "L: @%first st.shared.u32 [s], 0; bar.sync 0; @!%first bra S; ld.global.u32 %r2, [%g]; "
+    f"setp.ne.u32 %p, %r2, 7; @%p bra S; st.shared.u32 [s], 7; S: bar.sync 0; ld.shared.u32 %r1, [s]; bar.sync 0; {AGAIN}",
+    "a shuffle": f"mov.u32 %r2, 0; L: @%lead ld.global.u32 %r2, [%g]; shfl.sync.idx.b32 %r1, %r2, 0, 31, -1; {AGAIN}",
+    "a shuffle of what is kept": "mov.u32 %r1, 0; L: mov.u32 %r2, %r1; @!%lead bra S; ld.global.u32 %r2, [%g]; "
+    f"S: shfl.sync.idx.b32 %r1, %r2, 0, 31, -1; {AGAIN}",
+    "a vote": f"L: {LOOK} setp.eq.u32 %q, %r1, 7; vote.sync.any.pred %p, %q, -1; @!%p bra L;",
+    "a reduction of the block": f"L: {LOOK} setp.eq.u32 %q, %r1, 7; bar.red.or.pred %p, 0, %q; @!%p bra L;",
+    "a count of the block": f"L: {LOOK} setp.eq.u32 %q, %r1, 7; bar.red.popc.u32 %r3, 0, %q; setp.eq.u32 %p, %r3, 0; @%p bra L;",
+    "a reduction of the warp": f"L: ld.global.u32 %r2, [%g]; redux.sync.max.u32 %r1, %r2, -1; {AGAIN}",
+    "a pause that grows": "mov.u32 %r5, 8; L: bar.sync 0; nanosleep.u32 %r5; setp.lt.u32 %p, %r5, 256; @%p shl.b32 %r5, %r5, 1; "
+    f"{LOOK} {AGAIN}",
+    "a loop that passes time": "L: bar.sync 0; mov.u32 %r5, 0; D: add.u32 %r5, %r5, 1; setp.lt.u32 %p, %r5, 20; @%p bra D; "
+    f"{LOOK} {AGAIN}",
+    "looks in an inner loop": f"L: bar.sync 0; mov.u32 %r5, 0; D: {LOOK} bar.sync 0; add.u32 %r5, %r5, 1; "
+    f"setp.lt.u32 %p, %r5, 20; @%p bra D; {AGAIN}",
+    "a function looks": "L: bar.sync 0; { .param .b64 a; .param .b32 c; st.param.b64 [a], %g; call.uni (c), look, (a); "
+    f"ld.param.b32 %r1, [c]; }} {AGAIN}",
+    "a function waits": "{ .param .b64 a; st.param.b64 [a], %g; call.uni spin, (a); }",
+    "a function waits, in a loop": "mov.u32 %r5, 0; N: { .param .b64 a; st.param.b64 [a], %g; call.uni spin, (a); } "
+    "add.u32 %r5, %r5, 1; setp.lt.u32 %p, %r5, 3; @%p bra N;",
+    "one thread waits, the others for it": f"@!%first bra S; L: {LOOK} {AGAIN} S: bar.sync 0;",
+}
+SETUP = (
+    ".reg .pred %first, %lead; .shared .align 4 .b32 s[64]; setp.eq.u32 %first, %t, 0; and.b32 %r0, %t, 31; "
+    "setp.eq.u32 %lead, %r0, 0; setp.eq.u32 %p, %b, {last}; @%p bra W; "
+)
+
+
+def meet(body: str, blocks: int, last: int, checks=(), threads=64) -> None:
+    """Blocks that run `body`, but for block `last`, which sets the word."""
+    text = HEAD.replace(".visible", FUNCTIONS + ".visible") + SETUP.format(last=last) + body
+    x = np.zeros(64, np.uint32)
+    memory = emulator.Memory()
+    memory.register(x.ctypes.data, x.nbytes, "x")
+    program = emulator.load(text + " bra E; W: st.relaxed.gpu.global.u32 [%g], 7;\nE: ret;\n}\n")
+    parameters = [x.ctypes.data.to_bytes(8, "little")]
+    emulator.launch(program, "k", (blocks, 1, 1), (threads, 1, 1), parameters, memory, checks=checks)
+
+
+@pytest.mark.parametrize("name", MEETING)
+def test_threads_that_meet_while_they_wait_let_other_blocks_run(name, monkeypatch):
+    monkeypatch.setenv("GPU_REPRO_WORKERS", "1")
+    meet(MEETING[name], 2, 1)
+
+
+@pytest.mark.parametrize("name", MEETING)
+def test_threads_that_meet_while_they_wait_for_nobody_are_a_deadlock(name):
+    with pytest.raises(emulator.Fault) as caught:
+        meet(MEETING[name], 1, 9, ("undefined",))
+    assert caught.value.kind == "deadlock" and "for memory to change" in str(caught.value)
+
+
+def test_the_report_names_what_is_looked_at_and_where_threads_meet():
+    with pytest.raises(emulator.Fault) as caught:
+        meet(MEETING["the loop begins in its middle"], 1, 9, ("undefined",))
+    assert (
+        str(caught.value)
+        == """DEADLOCK
+    no thread can continue in block (0, 0, 0) of `k`
+    warps 0-1 wait at `atom.global.or.b32 %r2, [%g], 0;`, PTX line 19
+        for memory to change, but every thread that runs only waits
+        and meets others at `bar.sync 0;`, PTX line 19"""
+    )
+
+
+ROUNDS = 1 << 14 | 1 << 10
+TRIES = f"add.u32 %r2, %r2, 1; setp.gt.u32 %p, %r2, {ROUNDS};"
+LONG = {
+    "it counts its looks": f"mov.u32 %r2, 0; L: ld.volatile.global.u32 %r1, [%g]; {TRIES} @!%p bra L;",
+    "it gives up": f"mov.u32 %r2, 0; L: bar.sync 0; {LOOK} {TRIES} @%p bra E; {AGAIN}",
+    "it asks a clock": "mov.u64 %d1, %clock64; L: nanosleep.u32 20; mov.u64 %d2, %clock64; sub.u64 %d3, %d2, %d1; "
+    "setp.lt.u64 %q, %d3, 30000000; @%q bra L;",
+    "it gives up by shared memory": f"st.shared.u32 [s], 0; mov.u32 %r2, 0; L: bar.sync 0; {TRIES} @%p st.shared.u32 [s], 7; "
+    f"bar.sync 0; ld.shared.u32 %r1, [s]; {AGAIN}",
+    "it gives up behind a branch": f"st.shared.u32 [s], 0; mov.u32 %r2, 0; L: bar.sync 0; {TRIES} @!%p bra S; "
+    f"st.shared.u32 [s], 7; S: bar.sync 0; ld.shared.u32 %r1, [s]; {AGAIN}",
+    "it counts in shared memory": "st.shared.u32 [s], 0; L: bar.sync 0; @!%first bra S; ld.shared.u32 %r2, [s]; "
+    "add.u32 %r2, %r2, 1; st.shared.u32 [s], %r2; S: bar.sync 0; ld.shared.u32 %r1, [s]; "
+    f"setp.lt.u32 %q, %r1, {ROUNDS}; @%q bra L;",
+    "another warp works between barriers": f"setp.ge.u32 %p, %t, 32; @%p bra V; L: bar.sync 1, 32; {LOOK} {AGAIN} bra E; "
+    f"V: mov.u32 %r2, 0; M: bar.sync 2, 32; {TRIES} @!%p bra M; st.relaxed.gpu.global.u32 [%g], 7;",
+    "another warp works with shuffles": f"setp.ge.u32 %p, %t, 32; @%p bra V; L: bar.sync 1, 32; {LOOK} {AGAIN} bra E; "
+    f"V: mov.u32 %r2, 0; M: shfl.sync.idx.b32 %r2, %r2, 0, 31, -1; {TRIES} @!%p bra M; st.relaxed.gpu.global.u32 [%g], 7;",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_wait_that_ends_by_itself_is_no_deadlock(name):
+    """More rounds than a wait for nobody lasts in checked code."""
+    meet(LONG[name], 1, 9, ("undefined",))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_a_longer_wait_that_ends_by_itself_is_no_deadlock(name):
+    meet(LONG[name].replace(str(ROUNDS), str(300_000)), 1, 9)
