@@ -26,12 +26,12 @@ class _Comparison:
         self.trial, self.arch = trial, golden.arch_of(outcome.device)
         self.path = golden.path_of(case, self.arch, gpu_of(trial.host, outcome))
         self.known: Any = None  # the golden.Golden where there is one
-        self.problem, self.differs = "", ""
+        self.problem, self.differs, self.is_unmerged = "", "", False
         self.differences: list[compare.Difference] = []
         try:
             self.known = golden.read(self.path)
         except golden.CorruptGolden as error:
-            self.problem = str(error)
+            self.problem, self.is_unmerged = str(error), isinstance(error, golden.Unmerged)
         if self.known is not None:
             self.differs, self.differences = _differs(case, self.known, outcome, trial.other_outputs)
 
@@ -138,6 +138,7 @@ class _Comparison:
 
 # The policy: the first row that holds decides. Only hardware changes what hardware gave.
 _POLICY: tuple[tuple[Callable[[_Comparison], Any], Callable[[_Comparison], Verdict]], ...] = (
+    (lambda c: c.is_unmerged, lambda c: c.trial.verdict("infra", "merge conflict", c.problem)),
     (lambda c: c.problem, lambda c: c.trial.verdict("fail", "corrupt golden", c.problem)),
     (lambda c: c.is_missing and c.update, lambda c: c.accept("accepted {}")),
     (
@@ -185,13 +186,10 @@ def _differs(
         return "\n".join([f"the program is {outcome.kind}, but not as the golden says", *rows, outcome.text]), []
     rules = dict(case.repro.compare)
     left_out = {name for name, rule in rules.items() if rule.is_free} | set(other_outputs)
-    got = {name: array for name, array in outcome.outputs.items() if name not in left_out}
     golden_outputs = {name: array for name, array in expected.outputs.items() if name not in left_out}
-    differences = compare.differences(
-        golden_outputs,
-        got,
-        rules,
-        "the golden",
-        masks=observed.masks(case, outcome) if outcome.kind == "outputs" else {},
-    )
+    masks = observed.masks(case, outcome) if outcome.kind == "outputs" else {}
+    differences: list[compare.Difference] = []
+    for ends in ({}, *outcome.spread):
+        got = {name: array for name, array in (outcome.outputs | ends).items() if name not in left_out}
+        differences = differences or compare.differences(golden_outputs, got, rules, "the golden", masks=masks)
     return text_report.differences(differences, outcome), differences

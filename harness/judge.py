@@ -85,6 +85,7 @@ def run(
         gpu_model="" if host.is_hardware else host.gpu_model,
         checks=findings.sought(checks, repro.outcome, repro.varies),
         preds={name: rule.name for name, rule in repro.compare.items() if rule.mode == "pred"},
+        near=tuple(name for name, rule in repro.compare.items() if rule.is_near),
         compiler=name,
     )
     return observed.settle(case, once) if plain else once(fill)
@@ -225,7 +226,14 @@ def _differs_from_expected(trial: Trial) -> Verdict | None:
     left_out = only_masks | set(trial.other_outputs)
     expected = {name: array for name, array in outcome.expected.items() if name not in left_out}
     rules, masks = dict(case.repro.compare), observed.masks(case, outcome) if trial.has_outputs else {}
-    differences = compare.differences(expected, outcome.outputs, rules, "expected()", partial=True, masks=masks)
+    differences = next(
+        (
+            differing
+            for outputs in (outcome.outputs, *outcome.spread)
+            if (differing := compare.differences(expected, outputs, rules, "expected()", partial=True, masks=masks))
+        ),
+        [],
+    )
     if not differences:
         return None
     text = text_report.differences(differences, outcome)

@@ -6,7 +6,8 @@ Nothing here imports the file, a compiler or numpy; reading one repro costs abou
     # [tool.repro]
     # arch = "sm_80"                  the least GPU that has the feature
     # params = { width = [8, 16] }    one case for each combination of values, passed to run() and expected()
-    # compare = { out = "ulp:2" }     per output: bits (the default) | ulp:N | rel:R | set | pred:NAME | undef
+    # compare = { out = "ulp:2" }     per output: bits (the default) | ulp:N | rel:R | abs:A | close:R,A | set |
+    #                                 pred:NAME | undef
     # allowed = { out = [[0, 1]] }    the values that an output compared by `set` may have, each as nested lists
     # mask = { out = "valid" }        compare out only where the boolean array `valid`, of expected() or run(), is true
     # runs = 1000                     call run() that often, and keep how often each outcome was seen
@@ -45,7 +46,8 @@ from harness.claim.rule import Rule
 KNOWN_KEYS = {
     "allowed": 'values that an output compared by "set" may have: { out = [[0, 1], [1, 0]] }',
     "arch": 'the least GPU that has the feature, e.g. "sm_80"',
-    "compare": 'a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "set" | "pred:NAME" | "undef" }',
+    "compare": 'a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "abs:A" | "close:R,A" | "set" | '
+    '"pred:NAME" | "undef" }',
     "evidence": 'where the values of expected() were published: "published:KEY", a KEY of bibliography.toml',
     "mask": 'a table of output name to the boolean array that says where it counts: { out = "valid" }',
     "nvidia": (
@@ -77,7 +79,12 @@ _CHECK = re.compile(
     r"\s*#\s*CHECK-(?P<target>PTX|SASS)(?:\((?P<when>[^()]*)\))?"
     r"(?:-(?P<directive>NOT|NEXT|SAME|DAG|LABEL|EMPTY|COUNT-\d+))?(?P<literal>\{LITERAL\})?:(?P<pattern>.*)"
 )
-_RULE = re.compile(r"bits|undef|set|pred:(?P<pred>[A-Za-z_]\w*)|ulp:(?P<ulp>\d{1,9})|rel:(?P<rel>[0-9.eE+-]+)")
+_RULE = re.compile(
+    r"bits|undef|set|pred:(?P<pred>[A-Za-z_]\w*)|ulp:(?P<ulp>\d{1,9})"
+    r"|(rel:(?P<rel>{0})|abs:(?P<abs>{0})|close:(?P<close>{0}),\s*(?P<to>{0}))".replace(
+        "{0}", r"[0-9][0-9.eE+-]*|\.[0-9.eE+-]+"
+    )
+)
 _ARCH = re.compile(r"sm_\d{2,3}[af]?")
 _LABEL = re.compile(r"[A-Za-z0-9_.+-]{1,100}")
 MOST_CASES = 10_000
@@ -361,19 +368,21 @@ class _Source:
 
     def rule(self, output: str, text: Any) -> Rule:
         match = _RULE.fullmatch(text) if isinstance(text, str) else None
-        fix = f'write {output} = "bits" (exact), "ulp:2", "rel:1e-5", "set", "pred:NAME" or "undef" (not compared)'
+        fix = f'write {output} = "bits" (exact), "ulp:2", "rel:1e-5", "abs:1e-6", "close:1e-5,1e-6" '
+        fix += '(relative, absolute), "set", "pred:NAME" or "undef" (not compared)'
         if not match:
             self.key_error(output, "BAD_COMPARE", f"has the rule {text!r}", fix)
         if match["ulp"]:
             return Rule("ulp", int(match["ulp"]))
-        if match["rel"]:
+        relative, absolute = match["rel"] or match["close"], match["abs"] or match["to"]
+        if relative or absolute:
             try:
-                bound = float(match["rel"])
+                bounds = float(relative or 0), float(absolute or 0)
             except ValueError:
-                bound = math.inf
-            if not 0 <= bound < math.inf:
+                bounds = math.inf, math.inf
+            if not all(0 <= bound < math.inf for bound in bounds):
                 self.key_error(output, "BAD_COMPARE", f"has the rule {text!r}", fix)
-            return Rule("rel", bound)
+            return Rule("close" if match["close"] else "rel" if relative else "abs", bounds[0], "", bounds[1])
         return Rule("pred", name=match["pred"]) if match["pred"] else Rule(text)
 
     def outcome(self, table: dict[str, Any]) -> str:

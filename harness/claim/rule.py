@@ -7,18 +7,30 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How one output is compared. `bound` is a count of ulps, or a relative error; `name` that of a predicate."""
+    """How one output is compared. `bound`: ulps, or a relative error; `absolute`: an error; `name`: a predicate."""
 
     mode: str = "bits"
     bound: float = 0
     name: str = ""
+    absolute: float = 0
 
     @property
     def is_free(self) -> bool:
         """Whether no other array says what the values must be."""
         return self.mode in ("set", "pred", "undef")
 
+    @property
+    def is_near(self) -> bool:
+        """Whether values that differ may agree."""
+        return self.mode in ("ulp", "rel", "abs", "close")
+
     def __str__(self) -> str:
         if self.mode == "pred":
             return f"pred:{self.name}"
-        return f"{self.mode}:{self.bound:.9g}" if self.mode in ("ulp", "rel") else self.mode
+        numbers = {
+            "ulp": (self.bound,),
+            "rel": (self.bound,),
+            "abs": (self.absolute,),
+            "close": (self.bound, self.absolute),
+        }
+        return ":".join([self.mode, *([",".join(f"{one:.9g}" for one in numbers[self.mode])] if self.is_near else [])])

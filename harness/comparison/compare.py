@@ -3,6 +3,9 @@
 bits     every element has the same bits: -0.0 is not 0.0, and a NaN is itself only with its payload.
 ulp:N    equal bits, or both finite and at most N representable values apart (-0.0 and 0.0 are 0 apart).
 rel:R    equal bits, or both finite and |got - expected| <= R * |expected|.
+abs:A    as close:0,A.
+close:R,A  as numpy.testing.assert_allclose: both finite and |got - expected| <= A + R * |expected|, in float64; or the
+         same infinity; or both NaN, whatever their payload. Integers too, exactly.
 set      its values are one of those that are allowed; observed.py judges this and the next.
 pred:F   the function F of the repro says so.
 undef    not compared.
@@ -19,6 +22,8 @@ import numpy as np
 
 from harness.claim.rule import Rule
 from harness.run.result import Array, Dtype
+
+_CLOSE = ("abs", "close")
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ def compare(
         return Difference(
             name, against, f"`{name}` has the shape {got.shape}; {against} has {expected.shape}", expected, got
         )
-    if rule.mode != "bits" and got.dtype.kind != "float":
+    if not _can_compare(rule, got.dtype):
         message = f'`{name}` is {got.dtype.name}, which the rule {rule} cannot compare: use "bits"'
         return Difference(name, against, message, expected, got)
     wrong = ~agree(expected, got, rule)
@@ -83,17 +88,34 @@ def compare(
     return Difference(name, against, f"`{name}` differs from {against} in {count} ({rule})", expected, got, indices)
 
 
+def _can_compare(rule: Rule, dtype: Dtype) -> bool:
+    """Whether the rule says something of elements of this type."""
+    return rule.mode == "bits" or dtype.kind in (("float", "int", "uint") if rule.mode in _CLOSE else ("float",))
+
+
 def agree(expected: Array, got: Array, rule: Rule) -> np.ndarray:
     """For each element, whether it agrees. Both arrays have one dtype and one shape."""
     same = expected.raw == got.raw
-    if rule.mode == "bits":
+    if rule.mode == "bits" or not _can_compare(rule, got.dtype):
         return same
+    if got.dtype.kind != "float":
+        a, b = (x.values().astype(np.longdouble) for x in (expected, got))  # 64 bits fit its fraction
+        return np.abs(b - a) <= rule.absolute + rule.bound * np.abs(a)
     finite = is_finite(expected) & is_finite(got)
     if rule.mode == "ulp":
         return same | (finite & (ulps_apart(expected, got) <= np.uint64(rule.bound)))
     a, b = (np.where(finite, x.values(), 0).astype(np.float64) for x in (expected, got))
     with np.errstate(over="ignore"):
-        return same | (finite & (np.abs(b - a) <= rule.bound * np.abs(a)))
+        near = same | (finite & (np.abs(b - a) <= rule.absolute + rule.bound * np.abs(a)))
+    return near | (is_nan(expected) & is_nan(got)) if rule.mode in _CLOSE else near
+
+
+def is_nan(array: Array) -> np.ndarray:
+    """For each element of a float array, whether it is no number."""
+    dtype = array.dtype
+    if not dtype.infinite:
+        return ~is_finite(array)
+    return _magnitude(array) > np.uint64(((1 << dtype.exponent) - 1) << dtype.mantissa)
 
 
 def is_finite(array: Array) -> np.ndarray:

@@ -62,6 +62,10 @@ class CorruptGolden(Exception):
     """A golden that cannot be read, or contradicts itself; the text names the file and the way out."""
 
 
+class Unmerged(CorruptGolden):
+    """A golden in which git left a merge conflict: nothing was judged."""
+
+
 @dataclass(frozen=True)
 class Golden:
     """An accepted result. `outputs` lacks those that were undef; `identity` is what other outcomes are held to."""
@@ -242,9 +246,9 @@ def _table(path: Path, data: bytes) -> Any:
             raise CorruptGolden(_way_out(path, f"{type(error).__name__}: {error}")) from None
     name = short(path)
     rows = "".join(f"\n    {printable(side.name)}: {_side(side.text)}" for side in both)
-    raise CorruptGolden(
+    raise Unmerged(
         f"the golden {name} cannot be read: it holds a merge conflict{rows}\n"
-        f"fix: choose a side: `git checkout --ours -- {name}` or `--theirs`, and run it again"
+        f"fix: resolve the conflict in {name}: `git checkout --ours -- {name}` or `--theirs` chooses a side"
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from harness.claim import case_id
 from harness.claim.repro_file import Case
 from harness.claim.rule import Rule
-from harness.comparison.compare import Difference
+from harness.comparison.compare import Difference, agree
 from harness.run.result import RAW, Array, Outcome
 
 POISON = (0xA5, 0x5A)  # the bytes of new memory in the two runs: no bit is the same
@@ -83,6 +83,11 @@ def wrong(case: Case, outcome: Outcome) -> tuple[str, str, list[Difference]] | N
         differing = _unlike(case, outcome.outputs, other.outputs, counts, "another run of the same program")
         if differing:
             return "differs between runs", "", differing
+    for ends in outcome.spread:
+        held = {name: array for name, array in ends.items() if name not in outcome.expected}
+        differing = _unlike(case, outcome.outputs, held, counts, "another run of the same program")
+        if differing:
+            return "differs between runs", "", differing
     differing = _unlike(case, outcome.outputs, outcome.refilled, counts, "a run over other contents of new memory")
     return ("not written", "", differing) if differing else None
 
@@ -93,13 +98,14 @@ def _unlike(
     """Outputs held to a value that two runs did not give alike."""
     differing = []
     for name, a in first.items():
-        if name not in second or case.repro.compare.get(name, Rule()).is_free:
+        rule = case.repro.compare.get(name, Rule())
+        if name not in second or rule.is_free:
             continue
         b = second[name]
         if (a.dtype, a.shape) != (b.dtype, b.shape):
             differing.append(Difference(name, against, f"`{name}` has another dtype or shape in {against}", b, a))
             continue
-        indices = np.flatnonzero((a.raw != b.raw) & counts.get(name, True))
+        indices = np.flatnonzero(~agree(a, b, rule) & counts.get(name, True))
         if indices.size:
             text = f"`{name}` differs from {against} in {indices.size} of {a.raw.size} elements"
             differing.append(Difference(name, against, text, b, a, indices))

@@ -26,7 +26,7 @@ def judged(
     outputs = []
     for output, name in preds.items():
         if output in returned:
-            answer = getattr(module, name)(returned[output])
+            answer = _asked(getattr(module, name), returned[output])
             if hasattr(answer, "detach"):
                 answer = answer.detach().cpu().numpy()
             array = np.asarray(answer)
@@ -37,6 +37,58 @@ def judged(
             buffers.append(array.view(np.uint8))
             outputs.append({"name": output, "dtype": "bool", "shape": list(array.shape)})
     return outputs
+
+
+def _asked(predicate: Callable, output: Any) -> Any:
+    """The predicate's answer about an output, which it gets on the host. What it raises is the author's."""
+    try:
+        return predicate(output.detach().cpu() if hasattr(output, "detach") else output)
+    except Exception as error:
+        error.is_authors = True  # pyright: ignore[reportAttributeAccessIssue]
+        raise
+
+
+class Spread:
+    """The lowest and the highest value that each element of some outputs had, over all runs.
+
+    Bits of floats are ordered by sign and magnitude, so that NaNs are at the ends.
+    """
+
+    def __init__(self, names: list[str], described: list[dict[str, Any]], arrays: list[np.ndarray]) -> None:
+        self.places = [place for place, one in enumerate(described) if one["name"] in names]
+        self.described = [described[place] for place in self.places]
+        self.first = [_ordered(described[place], arrays[place].copy()) for place in self.places]
+        self.ends = [list(self.first), list(self.first)]
+
+    def take(self, arrays: list[np.ndarray]) -> None:
+        """Another run, whose outputs have the same dtypes and shapes."""
+        for at, place in enumerate(self.places):
+            values = _ordered(self.described[at], arrays[place])
+            for end, choose in zip(self.ends, (np.minimum, np.maximum), strict=True):
+                end[at] = choose(end[at], values)
+
+    def rows(self, buffers: list[np.ndarray]) -> list[list[dict[str, Any]]]:
+        """The outputs of both ends, whose arrays are appended; nothing where all runs gave the same."""
+        if all(np.array_equal(*ends) for ends in zip(*self.ends, strict=True)):
+            return []
+        buffers += [_raw(one, array) for end in self.ends for one, array in zip(self.described, end, strict=True)]
+        return [self.described, self.described]
+
+
+def _ordered(described: dict[str, Any], raw: np.ndarray) -> np.ndarray:
+    """Raw elements as unsigned integers in the order of their values."""
+    top = raw.dtype.type(1 << (8 * raw.dtype.itemsize - 1))
+    if described["dtype"].startswith("uint"):
+        return raw
+    return raw ^ top if described["dtype"].startswith("int") else np.where(raw & top, ~raw, raw ^ top)
+
+
+def _raw(described: dict[str, Any], ordered: np.ndarray) -> np.ndarray:
+    """What `_ordered` was made of."""
+    top = ordered.dtype.type(1 << (8 * ordered.dtype.itemsize - 1))
+    if described["dtype"].startswith("uint"):
+        return ordered
+    return ordered ^ top if described["dtype"].startswith("int") else np.where(ordered & top, ordered ^ top, ~ordered)
 
 
 def others(
@@ -50,9 +102,12 @@ def others(
     """Call run() again, and count: how often it gave what it gave first, and each other outcome.
 
     Before each call `schedule(seed)` is told another seed, the same ones for the same job. `arrays` is runner._arrays.
-    The buffers of each other outcome follow: its outputs, then its predicates' answers.
+    The buffers of each other outcome follow: its outputs, then its predicates' answers. Outputs that the job calls
+    `near` do not make an outcome another; behind all others comes their `spread`.
     """
-    counts = {_key(first[1], first[2]): 1}
+    spread = Spread(job["near"], first[1], first[2])
+    near = spread.places
+    counts = {_key(first[1], first[2], near): 1}
     kept: list[tuple[bytes, dict[str, Any]]] = []
     uncounted = 0
     for number in range(1, job["runs"]):
@@ -60,7 +115,9 @@ def others(
         mine: list[np.ndarray] = []
         returned = module.run(**job["params"])
         described = arrays(module.run, returned, mine, job["limit_bytes"])
-        key = _key(described, mine)
+        if described == first[1]:
+            spread.take(mine)
+        key = _key(described, mine, near if described == first[1] else [])
         if key in counts:
             counts[key] += 1
         elif len(kept) == MOST_OTHERS:
@@ -74,11 +131,14 @@ def others(
             buffers += mine
             kept.append((key, table))
     rows = [table | {"count": counts[key]} for key, table in kept]
-    return {"count": counts[_key(first[1], first[2])], "others": rows, "uncounted": uncounted}
+    about = {"count": counts[_key(first[1], first[2], near)], "others": rows, "uncounted": uncounted}
+    return about | {"spread": spread.rows(buffers)}
 
 
-def _key(described: list[dict[str, Any]], arrays: list[np.ndarray]) -> bytes:
-    return repr(described).encode() + b"".join(array.tobytes() for array in arrays)
+def _key(described: list[dict[str, Any]], arrays: list[np.ndarray], left_out: list[int]) -> bytes:
+    """What makes two outcomes the same: all but the outputs that are compared within a bound."""
+    kept = (array.tobytes() for place, array in enumerate(arrays) if place not in left_out)
+    return repr(described).encode() + b"".join(kept)
 
 
 def fill_new_memory(byte: int) -> None:

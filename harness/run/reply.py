@@ -181,6 +181,7 @@ class Result:
     count: int = must(integer(1, MOST_RUNS), 1)
     uncounted: int = must(integer(0, MOST_RUNS), 0)
     others: list[Other] = must(many(fields(Other), 64), list)
+    spread: list[list[Described]] = must(many(_ARRAYS, 2), list)
 
 
 @dataclass(frozen=True)

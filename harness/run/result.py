@@ -149,6 +149,7 @@ class Outcome:
     depends: dict[str, list[reply.Dependence]] = field(default_factory=dict)  # of the outputs whose ways were followed
     others: list[Other] = field(default_factory=list)
     uncounted: int = 0  # runs with yet other outcomes
+    spread: list[dict[str, Array]] = field(default_factory=list)  # of all runs: the lowest elements, and the highest
     refilled: dict[str, Array] = field(default_factory=dict)  # the outputs over other contents of new memory
     compiler: str = EMBEDDED  # that was asked for; `facts` name its version where it took part
 
@@ -226,9 +227,19 @@ def _from_result(result: reply.Result, buffers: list[bytes], preds: Collection[s
         for one in result.others:
             outputs = _arrays(one.outputs, data)
             outcome.others.append(Other(one.count, outputs, _answers(one.preds, data, outputs, preds)))
+        outcome.spread = [_ends(one, data, outcome.outputs) for one in result.spread]
         if next(data, None) is not None:
             raise Misfit("there are more buffers than outputs")
     return outcome
+
+
+def _ends(described: list[reply.Described], data: Iterator[bytes], outputs: dict[str, Array]) -> dict[str, Array]:
+    """One end of the spread of some outputs: of their dtypes and shapes."""
+    arrays = _arrays(described, data)
+    for name, array in arrays.items():
+        if name not in outputs or (array.dtype, array.shape) != (outputs[name].dtype, outputs[name].shape):
+            raise Misfit(f"the spread of {name[:60]!r} must have the dtype and the shape of the output")
+    return arrays
 
 
 def _facts(facts: reply.Facts) -> dict[str, Any]:

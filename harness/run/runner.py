@@ -372,7 +372,12 @@ def _outcome_of(error: BaseException, job: dict[str, Any]) -> dict[str, Any]:
         return {"outcome": "error", "text": f"the repro called sys.exit({error.code!r})\n" + _traceback(error, False)}
     text, full_text = _traceback(error, False)[-KEPT_TEXT:], _traceback(error, True)[-KEPT_TEXT:]
     frames = traceback.extract_tb(error.__traceback__)
-    if frames and os.sep + "dsl" + os.sep in frames[-1].filename and _is_ours(frames[-1].filename):
+    if (
+        not hasattr(error, "is_authors")
+        and frames
+        and os.sep + "dsl" + os.sep in frames[-1].filename
+        and _is_ours(frames[-1].filename)
+    ):
         text += "(raised inside the compiler: --full-trace shows where)\n"
     return {"outcome": "error", "text": text, "full_text": full_text if full_text != text else None}
 

@@ -58,6 +58,7 @@ class Job:
     gpu_patience_s: float = 600.0  # for it; the reply `busy` with `locked` says that it was not to be had
     runs: int = 1  # how often run() is called
     preds: Mapping[str, str] = field(default_factory=dict)  # output -> the function that judges it
+    near: tuple[str, ...] = ()  # outputs that are compared within a bound
     fill: int | None = None  # the byte that torch.empty and numpy.empty give; None: whatever is there
     seed: int = 0  # of Python's, numpy's and torch's random numbers
     checks: str = "none"  # what the emulator looks for besides: names of findings.SOUGHT

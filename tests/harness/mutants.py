@@ -74,6 +74,7 @@ def whole(kind: str) -> tuple[dict[str, Any], list[bytes]]:
         body["preds"] = [array("p", True)]
         body |= {"count": 2, "uncounted": 0}
         body["others"] = [{"count": 1, "outputs": [array(n, values[n]) for n in values], "preds": [array("p", True)]}]
+        body["spread"] = [[array("m", np.float32(ends))] for ends in ([0, 1], [1, 2])]
     elif kind == "rejected":
         body |= {"class": "TypeError", "id": None, "file": "/a/one.py", "line": 3, "text": "one.py:3: no"}
     elif kind == "fault":

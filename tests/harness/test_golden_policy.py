@@ -42,3 +42,23 @@ def test_first_answers_wait_and_later_ones_are_held_to_what_was_accepted(case):
     other = weighed(case, 2)
     assert (other.status, other.reason, other.pending) == ("fail", "differs from the golden", None)
     assert weighed(case, 2, update=True).pending is not None
+
+
+@pytest.mark.parametrize("update", [False, True])
+def test_a_golden_that_git_could_not_merge_judges_nothing(case, monkeypatch, update):
+    """It is infra, also where goldens are accepted: the claim is neither regressed nor accepted anew."""
+    monkeypatch.chdir(case.repro.path.parent)
+    golden.write(weighed(case, 1, update=True).pending)
+    path = golden.path_of(case)
+    text = path.read_text()
+    path.write_text(f"<<<<<<< HEAD\n{text}=======\n{text.replace('1', '2')}>>>>>>> topic\n")
+    verdict = weighed(case, 1, update=update)
+    assert (verdict.status, verdict.reason, verdict.pending) == ("infra", "merge conflict", None)
+    assert verdict.text.splitlines()[-1] == (
+        "fix: resolve the conflict in goldens/one/default.json: "
+        "`git checkout --ours -- goldens/one/default.json` or `--theirs` chooses a side"
+    )
+    path.write_text(text)
+    assert weighed(case, 1).status == "pass"
+    path.write_text(text[:-20])
+    assert (weighed(case, 1).status, weighed(case, 1).reason) == ("fail", "corrupt golden")

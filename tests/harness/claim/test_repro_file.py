@@ -101,7 +101,7 @@ COMPLAINTS = {
 fix: write `arch`; the keys of [tool.repro] are
     allowed  values that an output compared by "set" may have: { out = [[0, 1], [1, 0]] }
     arch     the least GPU that has the feature, e.g. "sm_80"
-    compare  a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "set" | "pred:NAME" | "undef" }
+    compare  a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "abs:A" | "close:R,A" | "set" | "pred:NAME" | "undef" }
     evidence where the values of expected() were published: "published:KEY", a KEY of bibliography.toml
     mask     a table of output name to the boolean array that says where it counts: { out = "valid" }
     nvidia   where NVIDIA's compiler ends otherwise: { rejected = "its id" }, { outputs = { out = [1, 2] } } or { xfail = "why" }; of some releases: { "<4.7" = { rejected = "its id" } }
@@ -132,7 +132,7 @@ fix: end the block with a line `# ///`, and begin each line between with `# `"""
         """q.py:6:15: BAD_COMPARE
     # compare = { out = "ulps:2", other = "rel:1e-5", rest = "undef", exact = "bits" }
                   ^^^ has the rule 'ulps:2'
-fix: write out = "bits" (exact), "ulp:2", "rel:1e-5", "set", "pred:NAME" or "undef" (not compared)""",
+fix: write out = "bits" (exact), "ulp:2", "rel:1e-5", "abs:1e-6", "close:1e-5,1e-6" (relative, absolute), "set", "pred:NAME" or "undef" (not compared)""",
     ),
     "value that cannot name a file": (
         ("[8, 16]", '["a/b"]'),
@@ -248,3 +248,23 @@ def test_collection_imports_neither_numpy_nor_torch_nor_a_compiler(path):
     code += "print([m for m in ('numpy', 'torch', 'dsl', 'llvmlite', 'cutlass', 'filecheck') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("text, rule", [
+    ("rel:1e-5", Rule("rel", 1e-5)), ("abs:1e-6", Rule("abs", absolute=1e-6)), ("abs:0", Rule("abs")),
+    ("close:1e-5,1e-6", Rule("close", 1e-5, absolute=1e-6)), ("close:.5, 2", Rule("close", 0.5, absolute=2)),
+])  # fmt: skip
+def test_bounds_are_read_and_print_as_rules_that_are_read_again(path, text, rule):
+    path.write_text(GOOD.replace("rel:1e-5", text))
+    assert read(path).compare["other"] == rule
+    path.write_text(GOOD.replace("rel:1e-5", str(rule)))
+    assert read(path).compare["other"] == rule
+
+
+@pytest.mark.parametrize(
+    "text", ["abs:-1", "abs:", "abs:1e", "abs:inf", "close:1", "close:1,", "close:,1", "close:nan,1", "rel:1e999"]
+)
+def test_what_is_no_bound_is_refused(path, text):
+    path.write_text(GOOD.replace("rel:1e-5", text))
+    with pytest.raises(ReproError, match="BAD_COMPARE"):
+        read(path)

@@ -215,3 +215,55 @@ def test_a_mask_hides_nothing_that_counts():
     found = compare("o", good, bad, Rule(), "the golden", mask)
     assert found.indices.tolist() == [2]
     assert found.message == "`o` differs from the golden in 1 of 3 elements that count (bits)"
+
+
+def said(values: np.ndarray) -> np.ndarray:
+    """As float64, as numpy reads them; a signalling NaN becomes a quiet one without a word."""
+    with np.errstate(invalid="ignore"):
+        return values.astype(np.float64)
+
+
+def allclose(expected: np.ndarray, got: np.ndarray, relative: float, absolute: float) -> bool:
+    """numpy.testing's word on one element."""
+    try:
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(said(got), said(expected), rtol=relative, atol=absolute, equal_nan=True)
+    except AssertionError:
+        return False
+    return True
+
+
+@given(pairs(), st.sampled_from([0, 1e-7, 1e-3, 0.5, 2]), st.sampled_from([0, 1e-30, 1e-6, 1.0, 1e300]))
+def test_close_is_numpys(pair, relative, absolute):
+    """Of any bits: subnormals, both zeros, infinities, NaNs of every payload."""
+    name, a, b = pair
+    x, y = (values.view(FLOATS[name]) for values in (a, b))
+    arrays = Array(DTYPES[name], a), Array(DTYPES[name], b)
+    wanted = [allclose(x[i : i + 1], y[i : i + 1], relative, absolute) for i in range(x.size)]
+    assert agree(*arrays, Rule("close", relative, absolute=absolute)).tolist() == wanted
+    wanted = [allclose(x[i : i + 1], y[i : i + 1], 0, absolute) for i in range(x.size)]
+    assert agree(*arrays, Rule("abs", absolute=absolute)).tolist() == wanted
+
+
+@pytest.mark.parametrize("got, fine", [
+    (np.inf, [False, True, False]), (-np.inf, [False, False, False]), (np.nan, [False, False, True]),
+    (1e9, [False, False, False]), (1.5, [True, False, False]),
+])  # fmt: skip
+def test_what_is_not_finite_is_near_nothing_else(got, fine):
+    expected, values = np.float32([1, np.inf, np.nan]), np.full(3, got, np.float32)
+    assert agree(array(expected), array(values), Rule("close", 0.1, absolute=1.0)).tolist() == fine
+    assert agree(array(expected), array(values), Rule("abs", absolute=1.0)).tolist() == fine
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int32", "uint64", "int64"])
+def test_integers_have_an_absolute_bound(kind):
+    """Exactly, also at the ends of their range."""
+    about = np.iinfo(kind)
+    ends = [about.min, about.min + 1, about.min + 2, about.max - 2, about.max - 1, about.max]
+    a, b = (np.array(one, kind) for one in zip(*[(x, y) for x in ends for y in ends], strict=True))
+    for bound in (0, 1, 2):
+        wanted = [abs(int(x) - int(y)) <= bound for x, y in zip(a, b, strict=True)]
+        assert agree(array(a), array(b), Rule("abs", absolute=bound)).tolist() == wanted
+    difference = compare("o", array(a), array(b), Rule("rel", 0.5), "the golden")
+    assert difference and difference.message == f'`o` is {kind}, which the rule rel:0.5 cannot compare: use "bits"'
+    assert compare("o", array(a), array(a), Rule("close", 0.5, absolute=1), "the golden") is None

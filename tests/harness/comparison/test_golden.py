@@ -190,7 +190,8 @@ def test_a_merge_conflict_names_both_sides(write, tmp_path, monkeypatch):
         "the golden repros/goldens/one/default.json cannot be read: it holds a merge conflict",
         f"    HEAD: outputs, validated by NVIDIA H100 on 2026-11-20, answer {hashes[0]}",
         f"    topic: outputs, validated by NVIDIA A100 on 2026-11-20, answer {hashes[1]}",
-        "fix: choose a side: `git checkout --ours -- repros/goldens/one/default.json` or `--theirs`, and run it again",
+        "fix: resolve the conflict in repros/goldens/one/default.json: "
+        "`git checkout --ours -- repros/goldens/one/default.json` or `--theirs` chooses a side",
     ]
 
 

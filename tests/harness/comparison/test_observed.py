@@ -63,6 +63,34 @@ def test_runs_must_agree_where_nothing_else_is_allowed(said):
     assert "`r` differs from another run of the same program in 2 of 2 elements" in text
 
 
+SUMS = """
+import itertools
+count = itertools.count()
+def run(): return {'r': np.float32([1000 + next(count) * STEP, np.nan])}
+"""
+EXPECTED = "def expected(): return {'r': np.float32([1001, np.nan])}\n"
+
+
+def test_runs_within_a_bound_are_one_outcome(said):
+    """Forty runs of forty values; each is held to expected(), or to the first run, by the rule."""
+    table = 'runs = 40\ncompare = { r = "abs:2.5" }'
+    assert said(SUMS.replace("STEP", "0.05"), table)[0] == 0
+    assert said(SUMS.replace("STEP", "0.05") + EXPECTED, table)[0] == 0
+    status, text, line = said(SUMS.replace("STEP", "0.1") + EXPECTED, table)
+    assert (status, line["reason"]) == (1, "differs from expected()") and "1003.9" in text
+    status, text, line = said(SUMS.replace("STEP", "0.1"), table)
+    assert (status, line["reason"]) == (1, "differs between runs") and "1003.9" in text
+    status, _, line = said(SUMS.replace("STEP", "0.1"), table.replace("2.5", "5"))
+    assert status == 0 and [one["count"] for one in line["histogram"]] == [40]
+
+
+def test_an_exception_of_a_predicate_is_the_authors(said):
+    body = "def run(): return {'r': torch.ones(2, device='cuda')}\ndef good(r): return r.numpy() > BOUND\n"
+    assert said("import torch\n" + body.replace("BOUND", "0"), 'compare = { r = "pred:good" }')[0] == 0
+    status, text, _ = said("import torch\n" + body.replace("BOUND", "r.no_such"), 'compare = { r = "pred:good" }')
+    assert status == 1 and "in good" in text and "raised inside the compiler" not in text
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "allowed", "holds"),

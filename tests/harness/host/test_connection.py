@@ -92,7 +92,9 @@ def test_a_changed_host_key(on_host, infra, sshd, how):
     if how == "an alias":
         known.write_text("the-box " + sshd.keys["other"].with_suffix(".pub").read_text())
         options = {"HostKeyAlias": "the-box"}
-    alias = sshd.alias(f"changed-{how[-4:].strip()}", **{"UserKnownHostsFile": known, "StrictHostKeyChecking": "no", **options})
+    alias = sshd.alias(
+        f"changed-{how[-4:].strip()}", **{"UserKnownHostsFile": known, "StrictHostKeyChecking": "no", **options}
+    )
     text = infra(on_host(alias))
     named = " and ".join(map(str, files))
     assert text.startswith(f"{alias} (127.0.0.1:{sshd.port}) shows a host key other than the one in {named}:")

@@ -10,15 +10,15 @@ from harness.run import repeat
 
 
 def arrays(_function, returned, buffers, _limit):
-    buffers += [np.ascontiguousarray(array).view(np.uint8) for array in returned.values()]
+    buffers += [np.ascontiguousarray(array).view(f"u{array.itemsize}") for array in returned.values()]
     return [{"name": n, "dtype": str(a.dtype), "shape": list(a.shape)} for n, a in returned.items()]
 
 
-def counted(values: list, runs: int, preds=None, limit=1 << 20):
+def counted(values: list, runs: int, preds=None, limit=1 << 20, near=(), kind=np.int32):
     module = types.SimpleNamespace(seeds=[])
-    module.run = lambda: {"out": np.array([values.pop(0)], np.int32)}
+    module.run = lambda: {"out": np.array([values.pop(0)], kind)}
     module.even = lambda out: out % 2 == 0
-    job = {"runs": runs, "seed": 5, "params": {}, "limit_bytes": limit, "preds": preds or {}}
+    job = {"runs": runs, "seed": 5, "params": {}, "limit_bytes": limit, "preds": preds or {}, "near": near}
     mine: list = []
     returned = module.run()
     described = arrays(module.run, returned, mine, limit)
@@ -34,7 +34,7 @@ def test_each_outcome_is_counted_and_kept_once():
     said, module, buffers = counted([1, 2, 1, 3, 2, 1], 6, {"out": "even"})
     assert (said["count"], [other["count"] for other in said["others"]], said["uncounted"]) == (3, [2, 1], 0)
     assert module.seeds == [5 * repeat.SEEDS + number for number in range(1, 6)]
-    values = [buffer.view(np.int32)[0] if buffer.size == 4 else bool(buffer[0]) for buffer in buffers]
+    values = [buffer.view(np.int32)[0] if buffer.itemsize == 4 else bool(buffer[0]) for buffer in buffers]
     assert values == [1, 2, True, 3, False]  # the first, then each other one with its predicate's answer
 
 
@@ -68,3 +68,53 @@ def test_new_memory_holds_the_byte(monkeypatch):
     assert np.empty(3, np.uint8).tolist() == [0xCD] * 3 and np.empty(2, np.int32).tolist() == [-842150451] * 2
     assert np.empty_like(np.zeros(1, np.uint16)).tolist() == [0xCDCD] and np.zeros(2, np.uint8).tolist() == [0, 0]
     assert np.empty(2, object).tolist() == [None, None]
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int8, np.uint8, np.int64])
+def test_outputs_within_a_bound_give_their_ends_and_no_other_outcomes(kind):
+    """However many values there are: the lowest and the highest element of all runs, by numpy's own order."""
+    values = np.random.default_rng(3).permutation(np.arange(100)).astype(kind)
+    values = values - kind(50) if np.dtype(kind).kind != "u" else values
+    said, _, buffers = counted(list(values), 100, near=("out",), kind=kind)
+    assert (said["count"], said["others"], said["uncounted"]) == (100, [], 0)
+    assert [[one["name"] for one in ends] for ends in said["spread"]] == [["out"]] * 2
+    assert [buffer.view(kind)[0] for buffer in buffers] == [values[0], values.min(), values.max()]
+    assert counted([7] * 5, 5, near=("out",), kind=kind)[0]["spread"] == []
+
+
+@pytest.mark.parametrize("odd", [np.nan, -np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_in_one_run_is_an_end(odd):
+    _, _, buffers = counted([1.0, 2.0, odd, 1.5], 4, near=("out",), kind=np.float32)
+    ends = [buffer.view(np.float32)[0] for buffer in buffers[1:]]
+    assert any(np.array_equal(end, odd, equal_nan=True) for end in ends) and set(ends) & {np.float32(1), np.float32(2)}
+
+
+def test_what_a_predicate_raises_is_the_authors():
+    def raises(out):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError) as error:
+        repeat.judged(
+            types.SimpleNamespace(good=raises),
+            {"out": "good"},
+            {"out": np.zeros(1)},
+            [{"name": "out", "shape": [1]}],
+            [],
+        )
+    assert error.value.is_authors
+
+
+def test_a_predicate_gets_its_output_on_the_host():
+    class Tensor:
+        """As one of torch on a device."""
+
+        def detach(self):
+            return self
+
+        def cpu(self):
+            return np.float32([1, 2])
+
+    seen = []
+    module = types.SimpleNamespace(good=lambda out: bool(seen.append(out) or (out > 0).all()))
+    repeat.judged(module, {"out": "good"}, {"out": Tensor()}, [{"name": "out", "shape": [2]}], [])
+    assert seen[0].tolist() == [1, 2]
