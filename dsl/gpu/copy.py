@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.number.dtypes import Int32, Numeric, is_dynamic
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.core.number.dtypes import Int32, Numeric, is_dynamic, static_int
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.core.phrase import Phrase
@@ -62,5 +62,11 @@ def static_count(count: Any) -> Int32:
             Phrase("number of groups must be known while compiling, got {count}", count=type_name(count)),
             fix="write the number: 0 waits for all of them",
             id="PHASE_REQUIRES_CONSTANT",
+        )
+    if (number := static_int(count)) is not None and number < 0:
+        raise DSLUserCodeValueError(
+            f"number of groups must be at least 0, got {number}",
+            fix="write 0 to wait for all of them",
+            id="GROUP_COUNT",
         )
     return Int32(count)

@@ -11,7 +11,7 @@ from typing import Any
 from dsl.core.control_flow.branch import if_
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
-from dsl.core.number.dtypes import Boolean, Int32, numeric
+from dsl.core.number.dtypes import Boolean, Int32, static_int
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.core.phrase import Phrase
@@ -176,9 +176,8 @@ def _asked(text: str, barrier: Pointer, parity: Any) -> Boolean:
 
 
 def _require(amount: Any, least: int, most: int, what: str) -> None:
-    number = numeric(amount)
-    static = getattr(number, "value", None)
-    if isinstance(static, int) and not least <= static <= most:
+    static = static_int(amount)
+    if static is not None and not least <= static <= most:
         raise DSLUserCodeValueError(
             f"{what} must be {least}-{most}, got {static}", id="MBARRIER_COUNT", fix=f"give {least} to {most}"
         )

@@ -6,9 +6,11 @@ from typing import Any
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.ir import mlir
-from dsl.core.number.dtypes import Boolean, Int32
+from dsl.core.number.dtypes import Boolean, Int32, static_int
 from dsl.core.phrase import Phrase, shown
 from dsl.gpu.inline import intrinsic, ptx
+
+MOST_THREADS = 1024  # of a block
 
 
 def sync_threads() -> None:
@@ -18,16 +20,12 @@ def sync_threads() -> None:
 
 def barrier(barrier_id=None, number_of_threads=None) -> None:
     """Wait at barrier `barrier_id` (0 to 15) for `number_of_threads`, a multiple of 32.  PTX ISA: barrier.sync."""
+    identifier = _identifier(barrier_id)
     if number_of_threads is None:
-        intrinsic("nvvm.barrier.cta.sync.aligned.all", None, Int32(0 if barrier_id is None else barrier_id))
+        intrinsic("nvvm.barrier.cta.sync.aligned.all", None, identifier)
     else:
         _check_count(number_of_threads)
-        intrinsic(
-            "nvvm.barrier.cta.sync.aligned.count",
-            None,
-            Int32(0 if barrier_id is None else barrier_id),
-            Int32(number_of_threads),
-        )
+        intrinsic("nvvm.barrier.cta.sync.aligned.count", None, identifier, Int32(number_of_threads))
 
 
 def barrier_arrive(barrier_id=None, number_of_threads=None, aligned: bool = True) -> None:
@@ -42,14 +40,30 @@ def barrier_arrive(barrier_id=None, number_of_threads=None, aligned: bool = True
         )
     _check_count(number_of_threads)
     how = "arrive.aligned.count" if aligned else "arrive.count"
-    intrinsic(f"nvvm.barrier.cta.{how}", None, Int32(0 if barrier_id is None else barrier_id), Int32(number_of_threads))
+    intrinsic(f"nvvm.barrier.cta.{how}", None, _identifier(barrier_id), Int32(number_of_threads))
+
+
+def _identifier(barrier_id) -> Int32:
+    """The number of a barrier, 0 unless given. Raises DSLUserCodeValueError for one that no block has."""
+    number = static_int(barrier_id)
+    if number is not None and not 0 <= number < 16:
+        raise DSLUserCodeValueError(
+            f"barrier id must be 0-15, got {number}", fix="give the number of one of the 16 barriers", id="BARRIER_ID"
+        )
+    return Int32(0 if barrier_id is None else barrier_id)
 
 
 def _check_count(number_of_threads) -> None:
-    if isinstance(number_of_threads, int) and (number_of_threads <= 0 or number_of_threads % 32):
+    count = static_int(number_of_threads)
+    if count is not None and (count <= 0 or count % 32):
         raise DSLUserCodeError(
-            f"number of threads at a barrier must be a multiple of 32, got {number_of_threads}",
+            f"number of threads at a barrier must be a multiple of 32, got {count}",
             fix="round the count up to a multiple of 32",
+        )
+    if count is not None and count > MOST_THREADS:
+        raise DSLUserCodeError(
+            f"number of threads at a barrier must be at most {MOST_THREADS}, got {count}",
+            fix="give the number of threads of the block that come to this barrier",
         )
 
 

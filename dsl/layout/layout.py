@@ -235,6 +235,11 @@ def make_layout(shape: Any, *, stride: IntTuple | None = None) -> Layout:
     check_shape(shape)
     if stride is None:
         return Layout(shape, compact_stride(shape))
+    for leaf in flatten_to_tuple(stride):
+        if isinstance(leaf, int_tuple.NO_INTEGERS):
+            raise LayoutError(
+                f"make_layout: {text(leaf)!r} is not a stride", "a stride is an integer or a tuple of strides"
+            )
     if not is_congruent(shape, stride):
         raise LayoutError(
             f"make_layout: shape {text(shape)} and stride {text(stride)} are not congruent",

@@ -72,6 +72,14 @@ class Tensor:
             f'{swizzle}"{self.layout}">'
         )
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        """Raises DSLUserCodeTypeError: numpy, which asks for it, runs while compiling."""
+        raise DSLUserCodeTypeError(
+            f"is {self.type_text}: numpy runs while compiling, and cannot read its elements",
+            fix="compute with the tensor in the kernel: `t.load()`, `t[i]`",
+            id="PHASE_DYNAMIC_INDEX",
+        )
+
     def pointer(self) -> Pointer:
         """The iterator of a tensor in memory. Raises DSLUserCodeTypeError for a tensor of coordinates."""
         if not isinstance(self.iterator, Pointer):

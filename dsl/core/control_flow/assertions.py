@@ -16,7 +16,7 @@ from typing import Any
 from dsl import span
 from dsl.core import trace
 from dsl.core.control_flow.truth_value import truth_in_expression
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, warn_not_portable
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, warn, warn_not_portable
 from dsl.core.ir import constant_text, mlir
 from dsl.core.number.dtypes import Boolean, Int64, Numeric, is_dynamic
 from dsl.core.number.operators import operate
@@ -74,6 +74,13 @@ def fail(make: Callable[[], Any], caught: bool) -> None:
     )
     _stop(kind, "" if error is kind else str(error))
     trace.end_path()
+
+
+def unraised(name: str, operands: Callable[[], tuple]) -> None:
+    """Warn of a handler of exception `name` if values known only at run time are what it is about."""
+    if any(map(is_dynamic, operands())):
+        what = "index" if name in ("IndexError", "LookupError") else "divisor"
+        warn(f"values known only at run time do not raise {name}: test the {what} in an `if`", "EXCEPT_NEVER_RUNS")
 
 
 def asserted(test: Any, message: Callable[[], Any], caught: bool) -> Any:

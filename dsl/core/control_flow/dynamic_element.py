@@ -12,7 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dsl.core.control_flow.mutable_state import MISSING, has_slots, kind_of, put, slots_of
-from dsl.core.errors import DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeTypeError, warn
+from dsl.core.number.dtypes import Numeric
+from dsl.core.number.operators import type_name
 
 WHICH = "which object a dynamic index has chosen is known only at run time"
 _FOREIGN = ("__getattribute__", "__setattr__", "__delattr__", "__init_subclass__")
@@ -64,6 +66,11 @@ def is_same(a: Any, b: Any) -> bool:
     """`a is b`. Raises DSLUserCodeTypeError where that is known only at run time."""
     if a is not b and (isinstance(a, Chosen) or isinstance(b, Chosen)) and a is not None and b is not None:
         raise _refused(WHICH, fix="compare the indices")
+    if a is not b and (isinstance(a, Numeric), isinstance(b, Numeric)) in ((True, False), (False, True)):
+        number, other = (a, b) if isinstance(a, Numeric) else (b, a)
+        if isinstance(other, (bool, int, float)):
+            words = f"{type_name(number)} is never the object {other!r}: compare values, with `==` or `!=`"
+            warn(words, "ALWAYS_FALSE")
     return a is b
 
 

@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 
 from dsl import layout
-from dsl.core.diagnosis import argument_errors, python_errors
+from dsl.core.diagnosis import argument_errors, foreign_calls, python_errors
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeLayoutError, at_author, warn_not_portable
 from dsl.core.number.operators import type_name
 from dsl.core.syntax.function_source import is_authors
@@ -46,12 +46,11 @@ def leaving(error: BaseException) -> BaseException:
 
 
 def _explained(error: BaseException) -> BaseException:
-    if (
-        full()
-        or isinstance(error, (DSLUserCodeError, Warning))
-        or outcome_of(error) is not None
-        or not isinstance(error, Exception)
-    ):
+    if full() or isinstance(error, Warning) or not isinstance(error, Exception):
+        return error
+    if (foreign := foreign_calls.explained(error)) is not None:
+        return foreign
+    if isinstance(error, DSLUserCodeError) or outcome_of(error) is not None:
         return error
     if isinstance(error, LayoutError):
         return at_author(error)

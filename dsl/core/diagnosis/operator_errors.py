@@ -15,6 +15,13 @@ from dsl.span import is_for_python, is_our_file
 
 _TENSOR = "index it, `t[i]`, or load its elements, `t.load()`"
 _NUMBER = "loop over a range, `for i in range(n)`"
+_OF_PYTHON = (
+    "expected",
+    "concatenate",
+    "object is not iterable",
+    "converted",
+    "format string",
+)  # said of Python's values too
 _WORDS = {
     "NoneType": "None",
     "function": "a function",
@@ -38,11 +45,15 @@ def explained(error: BaseException) -> DSLUserCodeError | None:
         if (match := re.fullmatch(pattern, text)) is not None:
             kinds = [name for name in match.groupdict().values() if name]
             in_hook = is_our_file(code.co_filename)
-            if in_hook or any(map(_is_ours, kinds)) or "expected" in text or "concatenate" in text:
+            if in_hook or any(map(_is_ours, kinds)) or "function" in kinds or any(map(text.__contains__, _OF_PYTHON)):
                 kind = DSLUserCodeValueError if isinstance(error, ValueError) else DSLUserCodeTypeError
                 what, fix = explain(match)
                 return kind(what, fix=fix, place=place_of(error)).with_traceback(error.__traceback__)
             return None
+    if any(map(_is_ours, re.findall(r"\b[A-Z]\w+", text))):
+        fix = "compute with it in the kernel, or pass the value as cutlass.Constexpr"
+        what = f"Python cannot use a value known only at run time here: {text}"
+        return DSLUserCodeTypeError(what, fix=fix, place=place_of(error)).with_traceback(error.__traceback__)
     return None
 
 
@@ -178,6 +189,13 @@ _ROWS: list[tuple[str, Callable[[re.Match], tuple[str, str]]]] = [
         lambda match: (
             f"`{match[1]}` needs at least {match[2]} argument{'s' * (match[2] != '1')}, got {match[3]}",
             f"call it as `{match[1]}(a, b)`",
+        ),
+    ),
+    (
+        r"not (all|enough) arguments (?:converted|for format string).*",
+        lambda match: (
+            f"the text has {'fewer' if match[1] == 'all' else 'more'} places than there are values",
+            "write one place, %d, %f or %s, for each value",
         ),
     ),
     (

@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dsl.core.diagnosis import operator_errors, spelling
+from dsl.core.diagnosis import foreign_names, operator_errors, spelling
 from dsl.core.errors import DSLUserCodeAttributeError, DSLUserCodeError, DSLUserCodeNameError, DSLUserCodeTypeError
 from dsl.core.number.operators import type_name
 from dsl.core.syntax.raise_place import innermost, is_authors_code, names_at, place_of, walk, words
@@ -43,7 +43,7 @@ def explained(error: BaseException) -> DSLUserCodeError | None:
         return _unknown_attribute(error)
     if type(error) not in (TypeError, ValueError) or not is_pythons_own(error):
         return None
-    return _wrong_arguments(error) or operator_errors.explained(error)
+    return _wrong_arguments(error) or _called_value(error) or operator_errors.explained(error)
 
 
 def is_raised_by_python(error: BaseException) -> bool:
@@ -101,6 +101,13 @@ def is_ours(value: Any) -> bool:
 def _unknown_attribute(error: AttributeError) -> DSLUserCodeAttributeError | None:
     """An attribute that the author reads of one of this package's objects, and that is not there."""
     name, value, code = error.name, error.obj, innermost(error)
+    if name == "launch" and (function := _called_undecorated(error)):
+        return DSLUserCodeAttributeError(
+            f"`{function}` is a plain function: its call gives {type_name(value)}, which has no `launch`",
+            fix=f"write `@cute.kernel` above `def {function}`",
+            id="UNKNOWN_NAME",
+            place=place_of(error),
+        ).with_traceback(error.__traceback__)
     if (
         name is None
         or code is None
@@ -126,14 +133,30 @@ def _unknown_attribute(error: AttributeError) -> DSLUserCodeAttributeError | Non
             place=place,
             fix=_members(here, theirs),
         ).with_traceback(error.__traceback__)
+    fix = foreign_names.instead_of(owner, name) or _nearest_or_members(name, cls, here, theirs)
+    return DSLUserCodeAttributeError(
+        f"{owner if what == 'member' else type_name(value)} has no {what} `{name}`", fix, id="UNKNOWN_NAME", place=place
+    ).with_traceback(error.__traceback__)
+
+
+def _called_undecorated(error: AttributeError) -> str:
+    """The name of the author's function f in `f(...).launch`; "" for another expression."""
+    expression = expression_at(place_of(error))
+    reads = expression.func if isinstance(expression, ast.Call) else expression
+    inner = reads.value if isinstance(reads, ast.Attribute) else None
+    if not isinstance(inner, ast.Call):
+        return ""
+    local, module_names, _ = names_at(error)
+    function = _evaluated(inner.func, {**module_names, **local})
+    return function.__name__ if isinstance(function, types.FunctionType) and is_authors_code(function.__code__) else ""
+
+
+def _nearest_or_members(name: str, cls: type, here: list[str], theirs: set[str] | None) -> str:
     near = spelling.nearest(name, [each for each in here if theirs and each in theirs] or here) or spelling.nearest(
         name, here
     )
     members = list(cls.__members__) if isinstance(cls, enum.EnumType) else here
-    fix = f"did you mean `{near}`?" if near else _members(members, theirs)
-    return DSLUserCodeAttributeError(
-        f"{owner if what == 'member' else type_name(value)} has no {what} `{name}`", fix, id="UNKNOWN_NAME", place=place
-    ).with_traceback(error.__traceback__)
+    return f"did you mean `{near}`?" if near else _members(members, theirs)
 
 
 def _upstream_members(value: Any, cls: type) -> set[str] | None:
@@ -170,7 +193,35 @@ def _wrong_arguments(error: BaseException) -> DSLUserCodeTypeError | None:
         if getattr(inner, "__name__", name) not in (name, getattr(function, "__name__", name)):
             return None
     id, what, fix = _mismatch(name, match[2], function if ours else None)
+    owner = match[1].rpartition(".")[0]
+    if (
+        isinstance(function, types.FunctionType)
+        and owner
+        and _parameters(function)[:1]
+        and "self" in str(_parameters(function)[0])
+    ):
+        fix = f"make an object first, and call its method: `x = {owner}()`, `x.{name}(...)`"
     return DSLUserCodeTypeError(what, fix, id=id, place=place).with_traceback(error.__traceback__)
+
+
+def _called_value(error: BaseException) -> DSLUserCodeTypeError | None:
+    """An attribute of one of this package's objects that is a value, called as if it were a method: `t.shape(0)`."""
+    place = place_of(error)
+    call = call_at(place)
+    if call is None or not isinstance(call.func, ast.Attribute) or not str(error).endswith("object is not callable"):
+        return None
+    local, module_names, _ = names_at(error)
+    space = {**module_names, **local}
+    if not is_ours(_evaluated(call.func.value, space)):
+        return None
+    value, text = _evaluated(call.func, space), ast.unparse(call.func)
+    index = ", ".join(map(ast.unparse, call.args))
+    takes_index = isinstance(value, (tuple, list)) and len(call.args) == 1
+    return DSLUserCodeTypeError(
+        f"`{text}` is {type_name(value)}: it is not called",
+        fix=f"write `{text}[{index}]`" if takes_index else f"write `{text}`",
+        place=place,
+    ).with_traceback(error.__traceback__)
 
 
 def _mismatch(name: str, text: str, function: Callable | None) -> tuple[str, str, str]:
@@ -235,6 +286,12 @@ def _spelt(parameter: inspect.Parameter) -> str:
 
 def call_at(place: Span) -> ast.Call | None:
     """The author's expression at `place`, where it is a call."""
+    expression = expression_at(place)
+    return expression if isinstance(expression, ast.Call) else None
+
+
+def expression_at(place: Span) -> ast.expr | None:
+    """The author's expression at `place`; None where no expression's text is there."""
     lines = [linecache.getline(place.file, line) for line in range(place.line, (place.end_line or place.line) + 1)]
     if not lines or place.end_column is None:
         return None
@@ -242,10 +299,9 @@ def call_at(place: Span) -> ast.Call | None:
     parts[-1] = parts[-1][: place.end_column - 1]
     parts[0] = parts[0][place.column - 1 :]
     try:
-        call = ast.parse(b"(" + b"".join(parts) + b")", mode="eval").body
+        return ast.parse(b"(" + b"".join(parts) + b")", mode="eval").body
     except (SyntaxError, ValueError):
         return None
-    return call if isinstance(call, ast.Call) else None
 
 
 def _called(error: BaseException, place: Span) -> Callable | None:

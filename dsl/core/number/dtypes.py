@@ -26,6 +26,7 @@ _INSTEAD = {
         "",
     ),
     "an int": ("use it as it is (`cutlass.{dtype}(x)` converts), or {parameter}", "USE_AS_IT_IS", "Int32"),
+    "an index": ("compute with it in the kernel, or {parameter}", "COMPUTE_IN_KERNEL", ""),
     "a float": ("use it as it is (`cutlass.{dtype}(x)` converts), or {parameter}", "USE_AS_IT_IS", "Float32"),
 }
 
@@ -218,9 +219,9 @@ class Numeric(metaclass=NumericMeta):
     def __hash__(self) -> int:
         return id(self.value) if isinstance(self.value, mlir.Value) else hash(self.value)
 
-    def _static(self, what: str):
+    def _static(self, what: str, instead: str = ""):
         if isinstance(self.value, mlir.Value):
-            fix, kind, name = _INSTEAD[what]
+            fix, kind, name = _INSTEAD[instead or what]
             raise DSLUserCodeTypeError(
                 Phrase(
                     "is {type}: its value is not known while compiling, but Python needs {what}",
@@ -236,7 +237,7 @@ class Numeric(metaclass=NumericMeta):
         return bool(self._static("a bool"))
 
     def __index__(self) -> int:
-        value = self._static("an int")
+        value = self._static("an int", "an index")
         if isinstance(value, float):
             raise DSLUserCodeTypeError(
                 Phrase("{type} cannot be an index", type=type(self)), fix=Phrase("convert it: {cast}", cast=cast(Int32))
@@ -424,6 +425,12 @@ def numeric(value: Any) -> Numeric | None:
         return dtype(value)
     as_number = getattr(type(value), "as_number", None)  # of ssa_number.SsaNumber
     return None if as_number is None else as_number(value)
+
+
+def static_int(value: Any) -> int | None:
+    """`value` as an int where it is an integer known while compiling; None for any other."""
+    known = getattr(numeric(value), "value", None)
+    return known if isinstance(known, int) else None
 
 
 def is_dynamic(value: Any) -> bool:

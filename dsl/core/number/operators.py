@@ -17,6 +17,7 @@ from dsl.core.errors import (
     DSLUserCodeTypeError,
     DSLUserCodeValueError,
     DSLUserCodeZeroDivisionError,
+    warn,
 )
 from dsl.core.ir import arithmetic, mlir
 from dsl.core.number import elementary_functions, integer_power
@@ -144,12 +145,22 @@ def operate(name: str, a: Any, b: Any):
                 folded.is_literal = True
             return folded
     _must_compute(dtype)
+    if dtype.is_integer and not is_dynamic(b) and number_rules.current() is number_rules.CUTE:
+        _warn_of_operand(name, dtype, b.value)
     if name in arithmetic.COMPARE:
         return Boolean(arithmetic.compare(name, a.ir(), b.ir(), dtype.signed))
     result = dtype(_emit(name, dtype, a, b))
     if name in _DIVISOR and dtype.is_integer and (hasattr(a, "known_divisor") or hasattr(b, "known_divisor")):
         result.known_divisor = max(_DIVISOR[name](a, b), 1)
     return result
+
+
+def _warn_of_operand(name: str, dtype: type[Numeric], value: int) -> None:
+    """Warn of a divisor of 0 and of a shift past the width, whose result PTX leaves open or makes 0."""
+    if name in ("floordiv", "mod") and value == 0:
+        warn("the divisor is 0: the result is not defined", "DIVISION_BY_ZERO")
+    if name in ("lshift", "rshift") and not 0 <= value < dtype.width:
+        warn(f"{dtype} has {dtype.width} bits, and is shifted by {value}", "SHIFT_TOO_FAR")
 
 
 def _divisor(a: Numeric) -> int:

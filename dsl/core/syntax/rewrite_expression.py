@@ -329,9 +329,10 @@ def constants(values: tuple) -> ast.Constant:
 
 
 def _compares_objects(node: ast.Compare) -> bool:
-    """Whether `a is b` asks of two objects, neither of which is a constant as in `a is None`."""
+    """Whether `a is b` asks of two objects, neither of which is unique as in `a is None`."""
     return isinstance(node.ops[0], (ast.Is, ast.IsNot)) and not any(
-        isinstance(side, ast.Constant) for side in (node.left, *node.comparators)
+        isinstance(side, ast.Constant) and not isinstance(side.value, (int, float))
+        for side in (node.left, *node.comparators)
     )
 
 

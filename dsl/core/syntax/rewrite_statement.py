@@ -12,6 +12,8 @@ spelling.
 from __future__ import annotations
 
 import ast
+import types
+from collections.abc import Iterator
 
 from dsl.core.errors import DSLWarning, warn_at, warn_not_portable
 from dsl.core.syntax import nonlocals
@@ -311,6 +313,14 @@ class Rewriter(Expressions):
                 setattr(loop, mark, getattr(node, mark))
         return put_at(loop, node)
 
+    def visit_Expr(self, node: ast.Expr):
+        """Warn of a statement that names a function and does not call it."""
+        named = self.resolve(node.value, self.locals) if isinstance(node.value, (ast.Name, ast.Attribute)) else None
+        if self.grammar.warns_of_exits and isinstance(named, types.FunctionType):
+            text = ast.unparse(node.value)
+            warn_at(f"NO_EFFECT: `{text}` is not called (write `{text}()`)", DSLWarning, self._span(node))
+        return self.generic_visit(node)
+
     def visit_Raise(self, node: ast.Raise):
         """Python's own, unless a dynamic statement decides whether it runs;
         then the device or the host function stops."""
@@ -343,7 +353,7 @@ class Rewriter(Expressions):
         """What is raised in a `try` itself is Python's own: a handler of this function may want it."""
         outer = self.around, self.caught
         self.around, self.caught = (), self.caught or bool(node.handlers)
-        body = self._block(node.body)
+        body = self._block(node.body) + self._asks_of_handlers(node)
         self.caught = outer[1]
         handlers = [self.visit(handler) for handler in node.handlers]
         rewritten = type(node)(body, handlers, self._block(node.orelse), self._block(node.finalbody))
@@ -351,6 +361,19 @@ class Rewriter(Expressions):
         return ast.copy_location(rewritten, node)
 
     visit_TryStar = visit_Try
+
+    def _asks_of_handlers(self, node: ast.Try | ast.TryStar) -> list[ast.stmt]:
+        """`__dsl__.unraised("ZeroDivisionError", lambda: (n,))` for a handler of what run-time values do not raise."""
+        asks: list[ast.stmt] = []
+        for handler in node.handlers if self.grammar.warns_of_exits else ():
+            names = {part.id for part in ast.walk(handler.type or ast.Pass()) if isinstance(part, ast.Name)}
+            for name in sorted(names & _ARITHMETIC.keys()):
+                operands = [each for each in map(_ARITHMETIC[name], _walk_of(node.body)) if isinstance(each, ast.Name)]
+                if operands:
+                    values = put_at(ast.Tuple([self._load(each.id) for each in operands], ast.Load()), operands[0])
+                    ask = self._hook("unraised", handler.type or handler, ast.Constant(name), self._thunk_of(values))
+                    asks.append(put_at(ast.Expr(ask), node.body[-1]))
+        return asks
 
     # --- what is dynamic, and what upstream rejects ---
 
@@ -494,3 +517,20 @@ class Rewriter(Expressions):
             lineno=node.lineno, col_offset=node.col_offset, end_lineno=node.lineno, end_col_offset=node.col_offset + 1
         )
         return [put_at(statement, start) for statement in statements]
+
+
+def _divisor(node: ast.AST) -> ast.expr | None:
+    return node.right if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)) else None
+
+
+def _index(node: ast.AST) -> ast.expr | None:
+    return node.slice if isinstance(node, ast.Subscript) else None
+
+
+# What an exception of Python's is about: the operand of which a value known only at run time does not raise it.
+_ARITHMETIC = {"ZeroDivisionError": _divisor, "ArithmeticError": _divisor, "IndexError": _index, "LookupError": _index}
+
+
+def _walk_of(statements: list[ast.stmt]) -> Iterator[ast.AST]:
+    for statement in statements:
+        yield from ast.walk(statement)

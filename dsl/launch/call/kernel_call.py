@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from typing import Any
 
 from dsl.core import trace
 from dsl.core.diagnosis import author_traceback
-from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLWarning, warn_at
 from dsl.core.number.dtypes import Float, Float32, Numeric, NumericMeta, is_dynamic, of_python
+from dsl.core.syntax import function_source
 from dsl.launch.argument import abi, containers, kinds
 from dsl.launch.argument.abi import Static
 from dsl.launch.call import launch_keywords, launch_limits
@@ -39,6 +41,15 @@ class KernelFunction(DecoratedFunction):
         bound = self.bind(args, keywords)
         names, values = spread(bound)
         return Call(self, bound, [self._parameter(name, value) for name, value in zip(names, values)], place)
+
+    def launch(self, *_, **__) -> None:
+        """Raises DSLUserCodeTypeError: a launch belongs to a call of the kernel."""
+        name = "kernel" if self.__name__ == "<lambda>" else self.__name__
+        raise DSLUserCodeTypeError(
+            f"`{name}.launch` has no arguments for the kernel: they belong to a call of it",
+            fix=f"call it first: `{name}(...).launch(grid=..., block=...)`",
+            id="CALL_MISSING_ARG",
+        )
 
     def seen(self, name: str, value: Any) -> Any:
         """What the author sees of the value of a parameter."""
@@ -164,4 +175,17 @@ class Call:
             for name, value in zip(spread(self.bound)[0], self.values)
         ]
         args, keywords = gather(self.bound, values)
-        self.kernel.rewritten(*args, **keywords)
+        if self.kernel.rewritten(*args, **keywords) is not None:
+            _warn_of_return(self.kernel)
+
+
+def _warn_of_return(kernel: KernelFunction) -> None:
+    """Warn, at its first `return` with a value, that nobody gets what a kernel returns."""
+    definition = function_source.find_definition(inspect.unwrap(kernel.function))
+    found = [node for node in ast.walk(definition) if isinstance(node, ast.Return) and node.value is not None]
+    place = function_source.place_in(kernel.function.__code__.co_filename, found[0] if found else definition)
+    warn_at(
+        f"RETURN_IN_KERNEL: what kernel `{kernel.__name__}` returns is lost (store it in a tensor: `out[i] = ...`)",
+        DSLWarning,
+        place,
+    )
