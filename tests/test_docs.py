@@ -29,7 +29,7 @@ def pytest_of(folder: Path, *options: str) -> str:
     """What pytest says of the programs of all pages."""
     command = [sys.executable, "-m", "pytest", "repros", "-q", "-rA", "-p", "no:cacheprovider", *options]
     env = {key: value for key, value in os.environ.items() if key not in ("CI", "PYTEST_CURRENT_TEST")}
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300).stdout
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600).stdout
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +196,7 @@ def nightly(tmp_path):
 
     def nightly(*arguments: str) -> tuple[int, str]:
         done = subprocess.run(
-            [tmp_path / "nightly.sh", *arguments], env=env, capture_output=True, text=True, timeout=300
+            [tmp_path / "nightly.sh", *arguments], env=env, capture_output=True, text=True, timeout=600
         )
         return done.returncode, done.stdout + done.stderr
 

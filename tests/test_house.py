@@ -562,3 +562,42 @@ def test_errors_say_what_to_do():
                 if not any(keyword.arg in ("fix", None) for keyword in node.keywords):
                     without.append(f"{path}:{node.lineno}")
     assert without == []
+
+
+_CLOCKS = ("monotonic", "perf_counter", "time")
+_MEASURES = ("tests/fuzz/", "tests/upstream/", "tests/harness/rounds.py")  # programs that run for a time
+
+
+def _measures_time(node: ast.AST) -> bool:
+    """Whether this is the time that something took: a clock less an earlier one."""
+    is_difference = (
+        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and not isinstance(node.right, ast.Constant)
+    )
+    left = node.left if is_difference else None
+    is_clock = isinstance(left, ast.Call) and getattr(left.func, "attr", "") in _CLOCKS
+    return is_clock and getattr(getattr(left.func, "value", None), "id", "") == "time"
+
+
+def _short_patience(node: ast.AST) -> bool:
+    """Whether this waits for a process, a thread or an event so shortly that a busy machine is not done."""
+    if not isinstance(node, ast.Call):
+        return False
+    values = [one.value for one in node.keywords if one.arg == "timeout"]
+    values += node.args if getattr(node.func, "attr", "") in ("wait", "join", "communicate") else []
+    return any(
+        isinstance(one, ast.Constant) and type(one.value) in (int, float) and 5 <= one.value < 600 for one in values
+    )
+
+
+def test_no_test_depends_on_the_speed_of_the_machine():
+    """Patience is a guard against a hang, 600 s; what a test asserts is not how long something took."""
+    assert _measures_time(ast.parse("time.monotonic() - began").body[0].value)
+    assert _short_patience(ast.parse("process.wait(10)").body[0].value)
+    wrong = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if not name.startswith(_MEASURES):
+            wrong += [
+                f"{name}:{node.lineno}" for node in nodes_of(path) if _measures_time(node) or _short_patience(node)
+            ]
+    assert wrong == []

@@ -345,7 +345,7 @@ host(from_dlpack(np.zeros(4, np.int32)))
     time.sleep(1.0)
     assert running.poll() is None
     os.kill(running.pid, signal.SIGINT)
-    _, errors = running.communicate(timeout=20)
+    _, errors = running.communicate(timeout=600)
     assert running.returncode == 130 and errors.endswith("dsl: stopped\n") and "Traceback" not in errors
     *where, _ = errors.splitlines()  # none while it still compiles
     assert not where or where[0] == "author.py:9:11: STOPPED"

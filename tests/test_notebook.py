@@ -18,7 +18,7 @@ def printed(*cells: str, tmp_path: Path) -> list[str]:
         [sys.executable, "-W", "ignore", str(ROOT / "tests/notebook_shell.py"), str(file)],
         text=True,
         capture_output=True,
-        timeout=120,
+        timeout=600,
         cwd=ROOT,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
     )

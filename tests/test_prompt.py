@@ -20,7 +20,7 @@ def dsl(*arguments: str, typed: str = "", cwd: Path = ROOT) -> subprocess.Comple
         text=True,
         cwd=cwd,
         capture_output=True,
-        timeout=60,
+        timeout=600,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
 

@@ -19,7 +19,7 @@ from dsl.launch import session
 from dsl.tirx.script import tirx as T
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-N, LIMIT_S = 8, 60
+N, LIMIT_S = 8, 600
 # `(t - i) % 3` differs between the languages: CuTe DSL's follows the dividend, the others' the divisor.
 TRUNCATED = [sum((t - i) % 3 if t >= i else -(-(t - i) % 3) for i in range(5)) for t in range(N)]
 FLOORED = [sum((t - i) % 3 for i in range(5)) for t in range(N)]

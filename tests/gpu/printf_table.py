@@ -127,7 +127,7 @@ def printed(text: str, options: tuple[str, ...] = ()) -> list[str] | None:
         run = subprocess.run(
             [sys.executable, "-W", "ignore", *options, str(file)],
             capture_output=True,
-            timeout=300,
+            timeout=600,
             env={**os.environ, "CUTE_DSL_ARCH": "sm_90a", "PYTHONPATH": str(Path(__file__).parents[2])},
         )
     if run.returncode:

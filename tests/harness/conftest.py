@@ -250,7 +250,7 @@ def uv(*arguments: object) -> None:
     subprocess.run([os.environ.get("UV") or "uv", *map(str, arguments)], check=True)
 
 
-def wait_until(condition, patience_s: float = 60.0) -> None:
+def wait_until(condition, patience_s: float = 600.0) -> None:
     end = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < end, "it did not come about"

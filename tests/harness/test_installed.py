@@ -59,7 +59,7 @@ class Theirs:
         known = {name: value for name, value in os.environ.items() if name not in ("CI", "PYTHONPATH", "VIRTUAL_ENV")}
         argv = [self.bin / program] if program == "repro" else [self.bin / "python", "-m", program]
         done = subprocess.run([*argv, *arguments], cwd=self.root / cwd, env=known | variables, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)  # fmt: skip
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)  # fmt: skip
         return done.returncode, done.stdout
 
     def files(self) -> set[str]:

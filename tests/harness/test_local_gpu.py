@@ -62,7 +62,7 @@ def test_a_gpu_validates_and_a_fault_is_an_outcome(tmp_path, needs):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     own, wild = done.stdout.split("repros/writes.py::address=wild\n")
     assert own.splitlines()[1:] == [

@@ -99,7 +99,7 @@ def test_at_a_terminal_keys_need_no_enter(root):
                 text += os.read(here, 4096)
             text = text.partition(b"[q]uit")[2]
             os.write(here, key)
-        assert process.wait(60) == 0
+        assert process.wait(600) == 0
     finally:
         process.kill()
         os.close(here)

@@ -19,7 +19,7 @@ CRASH = Path(__file__).with_name("crash.py")
 def points(scenario: str, folder: Path) -> list[dict]:
     """What crash.py found after each of its deaths."""
     argv = [sys.executable, str(CRASH), scenario, str(folder)]
-    run = subprocess.run(argv, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(argv, capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-4000:]
     return [json.loads(line) for line in run.stdout.splitlines()]
 
@@ -109,7 +109,7 @@ def test_eight_processes_write_one_store_and_read_it(tmp_path):
         subprocess.Popen([sys.executable, "-c", script, str(me)], stderr=subprocess.PIPE, text=True) for me in range(8)
     ]
     for writer in writers:
-        _, said = writer.communicate(timeout=200)
+        _, said = writer.communicate(timeout=600)
         assert writer.returncode == 0, said
     with open_index(tmp_path) as records:
         assert records.count() == 320 and not records.damaged()
@@ -208,7 +208,7 @@ def test_a_disk_that_is_really_full(tmp_path, repros, pytester):
         {sys.executable} -c '{STATUS}' status; echo "status: $?"; rm -r .repro/pending
         {sys.executable} -c '{STATUS}' status; find . -name '*.tmp'; wc -l .repro/records/*.jsonl
     """
-    done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, timeout=600)
     said = done.stdout
     assert "pytest: 1" in said and "status: 0" in said and ".tmp" not in said, said + done.stderr
     assert "gpu-repro: not written" in said and "No space left on device" in said, said

@@ -29,7 +29,7 @@ def on_gpu(stand_in, tmp_path):
             env=os.environ | stand_in | variables,
             text=True,
             capture_output=True,
-            timeout=60,
+            timeout=600,
         )
         return (done.stdout + done.stderr).strip()
 

@@ -305,7 +305,7 @@ def test_many_processes_at_once(tmp_path):
         )
         for seed in range(8)
     ]
-    done = [process.communicate(timeout=120) for process in running]
+    done = [process.communicate(timeout=600) for process in running]
     assert all(not errors for _, errors in done), done
     assert sum(int(hits) for hits, _ in done) > 0
     assert not [path for path in entries(tmp_path) if path.name.endswith(".new")]

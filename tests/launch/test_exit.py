@@ -64,7 +64,7 @@ def test_the_end_of_a_process_is_silent(tmp_path):
         [sys.executable, program],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=600,
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

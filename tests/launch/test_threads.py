@@ -77,12 +77,12 @@ def test_a_thread_that_traces_is_none_of_anothers_business():
     @cute.jit
     def waits(n: Int32):
         inside.set()
-        leave.wait(10)
+        leave.wait(600)
         return n + 1
 
     thread = threading.Thread(target=lambda: seen.append(waits(3)))
     thread.start()
-    inside.wait(10)
+    inside.wait(600)
     from dsl.core import trace
 
     assert not trace.active() and not trace.in_kernel()
@@ -98,12 +98,12 @@ def test_a_fork_compiles_while_another_thread_of_its_parent_did():
     def waits(n: Int32):
         if n > 1:
             inside.set()
-            leave.wait(20)
+            leave.wait(600)
         return n + 1
 
     thread = threading.Thread(target=waits, args=(3,))
     thread.start()
-    inside.wait(10)
+    inside.wait(600)
     child = os.fork()
     if child == 0:
         status = 1
@@ -111,7 +111,7 @@ def test_a_fork_compiles_while_another_thread_of_its_parent_did():
             status = 2 if wrong_with(made(5), 5) else 0
         finally:
             os._exit(status)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     ended, status = 0, -1
     while not ended and time.monotonic() < deadline:
         ended, status = os.waitpid(child, os.WNOHANG)
@@ -132,10 +132,10 @@ def test_a_traced_function_may_wait_for_a_thread_that_compiles():
     def waits(a: cute.Tensor):
         thread = threading.Thread(target=lambda: ended.append(made(3)(from_dlpack(inner), 5)), daemon=True)
         thread.start()
-        thread.join(60)
+        thread.join(600)
         a[0] = len(ended)
 
     outer = threading.Thread(target=waits, args=(from_dlpack(out),), daemon=True)
     outer.start()
-    outer.join(90)
+    outer.join(600)
     assert not outer.is_alive() and out[0] == 1 and inner.any()

@@ -158,7 +158,7 @@ def test_arguments_have_upstream_s_names(tmp_path, needs_module):
     made = []
     for command in ([str(file)], ["-m", "dsl", "--device", "emulator", str(file)]):
         run = subprocess.run(
-            [sys.executable, *command, *SAME_NAMES], capture_output=True, text=True, timeout=300, env=dict(os.environ)
+            [sys.executable, *command, *SAME_NAMES], capture_output=True, text=True, timeout=600, env=dict(os.environ)
         )
         assert "NAMES" in run.stdout, run.stdout + run.stderr
         made.append(json.loads(run.stdout.partition("NAMES")[2]))

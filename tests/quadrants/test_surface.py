@@ -130,7 +130,7 @@ def public_names() -> dict[str, list[str]]:
         [sys.executable, "-c", WALK, json.dumps(MODULES)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         env=dict(os.environ, QD_ENABLE_VERSION_CHECK="0"),
     )
     assert done.returncode == 0, done.stderr[-2000:]

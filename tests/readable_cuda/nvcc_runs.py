@@ -47,7 +47,7 @@ def compiled(text: str, arch: str) -> str:
         file = Path(folder, "kernels.cu")
         file.write_text(text)
         command = ["nvcc", f"-arch={arch}", "-std=c++17", "--ptx", "-o", "kernels.ptx", str(file)]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
         if done.returncode:
             raise Refused(done.stderr.strip() + "\n" + text)
         return Path(folder, "kernels.ptx").read_text()

@@ -27,7 +27,7 @@ REPROS = [
 
 def run(*arguments) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, *map(str, arguments)], cwd=FOLDER.parents[1], capture_output=True, text=True, timeout=300
+        [sys.executable, *map(str, arguments)], cwd=FOLDER.parents[1], capture_output=True, text=True, timeout=600
     )
 
 

@@ -21,7 +21,7 @@ def test_launches_under_nvcc(needs):
     needs("nvcc", "nvidia-cuda-toolkit")
     tests = [f"{FOLDER / file}::test_{name}" for file, names in CHOSEN.items() for name in names]
     command = [sys.executable, "-W", "ignore", FOLDER / "compiled_by_nvcc.py", *tests]
-    done = subprocess.run(command, cwd=FOLDER.parents[1], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=FOLDER.parents[1], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     numbers = json.loads(done.stdout.splitlines()[-1])["numbers"]
     assert numbers.keys() == {"same"} and numbers["same"] >= len(tests)

@@ -46,7 +46,7 @@ def theirs():
         "import json; from tvm.script import tirx as T;"
         "print(json.dumps({'T': dir(T), 'cuda': dir(T.cuda), 'ptx': dir(T.ptx)}))"
     )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout.splitlines()[-1])
 

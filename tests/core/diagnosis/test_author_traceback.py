@@ -196,7 +196,7 @@ def test_carets_stand_under_what_they_mean(tmp_path, ends):
     done = subprocess.run(
         [sys.executable, "-m", "dsl", "author.py"],
         capture_output=True,
-        timeout=120,
+        timeout=600,
         cwd=tmp_path,
         env={**os.environ, "PYTHONIOENCODING": "utf-8"},
     )
@@ -225,7 +225,7 @@ def test_standard_input_in_any_locale(tmp_path):
         [sys.executable, "-m", "dsl", "-"],
         input=program.encode(),
         capture_output=True,
-        timeout=120,
+        timeout=600,
         cwd=tmp_path,
         env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     )
@@ -254,7 +254,7 @@ open("done", "w").close()
         shell=True,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         cwd=tmp_path,
     )
     assert (done.returncode, done.stderr) == (0, "") and (tmp_path / "done").exists()

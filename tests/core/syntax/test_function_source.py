@@ -272,6 +272,6 @@ print(add(1))
 
 @pytest.mark.slow
 def test_what_c_was_given():
-    run = subprocess.run([sys.executable, "-c", C_PROGRAM], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", C_PROGRAM], capture_output=True, text=True, timeout=600)
     assert run.stdout == "2\n"
     assert "the source of `add` cannot be read: it was made by exec or eval" in run.stderr

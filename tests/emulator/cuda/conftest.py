@@ -13,7 +13,7 @@ def ptx(request, needs, tmp_path_factory) -> str:
     source = request.path.with_name(request.path.name.removeprefix("test_")).with_suffix(".cu")
     nvcc, target = needs("nvcc", "nvidia-cuda-toolkit"), tmp_path_factory.mktemp("nvcc") / "kernels.ptx"
     command = [nvcc, "-arch=sm_90a", "-std=c++17", "-lineinfo", "--ptx", "-o", target, source]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return target.read_text()
 

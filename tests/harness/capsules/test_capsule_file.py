@@ -146,7 +146,7 @@ def replayed(stand_in, file: Path, out: Path, *options: str, **variables: str) -
     script.parent.mkdir(exist_ok=True)
     shutil.copyfile(file, script)
     argv = [sys.executable, str(script), "-o", str(out), *options]
-    done = subprocess.run(argv, env=os.environ | stand_in | variables, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(argv, env=os.environ | stand_in | variables, capture_output=True, text=True, timeout=600)
     return done.returncode, (done.stdout + done.stderr).strip().replace(str(out), "OUT").splitlines()
 
 
@@ -303,7 +303,7 @@ def test_a_gpu_that_leaves_an_element_as_it_was_shows_it_by_the_second_recording
 @pytest.mark.slow
 def test_a_gpu_that_disagrees_is_listed_and_believed_only_when_asked(project, recorded, stand_in, tmp_path):
     accept = ["pytest", "-q", "-p", "no:cacheprovider", "repros/adds.py", "--update-goldens"]
-    subprocess.run([sys.executable, "-m", *accept], cwd=project, check=True, capture_output=True, timeout=60)
+    subprocess.run([sys.executable, "-m", *accept], cwd=project, check=True, capture_output=True, timeout=600)
     out = tmp_path / "out"
     assert replayed(stand_in, project / "all.capsule", out, "-k", "adds", STAND_IN_WRONG="adds")[0] == 0
     found, said = accepted(project, out)

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import zipfile
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from harness import cli
 from harness.capsules import capsule_file, results, validation
 from harness.claim.repro_file import read
 from harness.comparison import golden
+from tests.harness.conftest import wait_until
 
 STAND_IN = Path(__file__).parents[2] / "launch" / "stand_in" / "stand_in_driver.py"
 REPRO = """\
@@ -98,17 +98,10 @@ def accepted(project: Path, out: Path, folder: Path, monkeypatch, capsys) -> tup
     return status, capsys.readouterr().out.splitlines(), root
 
 
-def until(condition, limit_s: float = 60.0) -> None:
-    end = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 @pytest.mark.slow
 def test_all_agree_and_what_the_gpu_lacks_is_skipped(project, start, tmp_path, monkeypatch, capsys):
     process = start()
-    lines = process.communicate(timeout=120)[0].splitlines()
+    lines = process.communicate(timeout=600)[0].splitlines()
     assert process.returncode == 1
     assert lines[:2] == ["[1/9] adds: ran", "[2/9] other_adds: ran"]
     assert lines[-2:] == [
@@ -127,7 +120,7 @@ def test_all_agree_and_what_the_gpu_lacks_is_skipped(project, start, tmp_path, m
 @pytest.mark.slow
 def test_planted_disagreements_become_failing_cases_of_their_level(project, start, tmp_path, monkeypatch, capsys):
     wrong = "other_adds,form_sub_u32,form_shfl,form_mma,form_sin,form_cp_async"
-    assert start(STAND_IN_WRONG=wrong).communicate(timeout=120)[0]
+    assert start(STAND_IN_WRONG=wrong).communicate(timeout=600)[0]
     status, said, root = accepted(project, tmp_path / "out.zip", tmp_path, monkeypatch, capsys)
     assert (status, said[-1]) == (1, "5 disagreement, 2 agreement, 1 skipped, 1 validated")
     differ = {
@@ -147,7 +140,7 @@ def test_planted_disagreements_become_failing_cases_of_their_level(project, star
     failing = json.loads((root / f"validation/failing/{SHUFFLE}@nvidia-h100.json").read_text())
     assert [len(each) for each in (*failing["operands"], *failing["got"])] == [32] * 4
     argv = [sys.executable, "-m", "dsl.forms", "--failing", *map(str, (root / "validation/failing").iterdir())]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=600)
     assert done.returncode == 1 and len(done.stdout.splitlines()) == 4
     assert "sub.u32: thread 0, operands 0x00000000, 0x00000000: the emulator gives 0x00000000, NVIDIA H100 gave 0x000000" \
         in done.stdout  # fmt: skip
@@ -156,7 +149,7 @@ def test_planted_disagreements_become_failing_cases_of_their_level(project, star
 @pytest.mark.slow
 def test_tensor_maps_are_made_by_the_driver_of_the_gpu(start, tmp_path):
     process = start(STAND_IN_FAIL="cuTensorMapEncodeTiled=1")
-    lines = process.communicate(timeout=120)[0].splitlines()
+    lines = process.communicate(timeout=600)[0].splitlines()
     assert process.returncode == 1 and lines[-1] == "1 error, 7 ran, 1 skipped on NVIDIA H100: out.zip"
     result = json.loads((tmp_path / f"out/form--{BOX.replace(':', '_')}.json").read_text())["result"]
     assert result["text"] == "invalid argument (cuTensorMapEncodeTiled)"
@@ -167,9 +160,9 @@ def test_tensor_maps_are_made_by_the_driver_of_the_gpu(start, tmp_path):
 def test_a_run_that_is_stopped_goes_on_where_it_was(start, tmp_path, how):
     out = tmp_path / "out"
     process = start(STAND_IN_HANG="form_shfl")
-    until(lambda: (out / f"form--{SUB}.json").exists())
+    wait_until(lambda: (out / f"form--{SUB}.json").exists())
     process.send_signal(how)
-    said = process.communicate(timeout=60)[0].splitlines()
+    said = process.communicate(timeout=600)[0].splitlines()
     earlier = {path.name: path.stat().st_mtime_ns for path in out.glob("*.json")}
     assert 2 < len(earlier) < 9
     if how == signal.SIGINT:
@@ -177,7 +170,7 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(start, tmp_path, how):
         with zipfile.ZipFile(tmp_path / "out.zip") as file:
             assert set(earlier) <= set(file.namelist())
     again = start()
-    lines = again.communicate(timeout=120)[0].splitlines()
+    lines = again.communicate(timeout=600)[0].splitlines()
     assert lines[0] == f"{len(earlier)} of 9 cases have results from an earlier run"
     assert lines[-1] == "8 ran, 1 skipped on NVIDIA H100: out.zip"
     assert {name: (out / name).stat().st_mtime_ns for name in earlier} == earlier
@@ -190,7 +183,7 @@ def test_results_of_another_capsule_are_left_alone(start, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out/replayed.capsule").write_bytes(b"another")
     process = start()
-    assert process.communicate(timeout=60)[0] == (
+    assert process.communicate(timeout=600)[0] == (
         "replay: out has results of another capsule: choose another folder with -o\n"
     )
     assert process.returncode == 2 and len(list((tmp_path / "out").iterdir())) == 1
@@ -198,10 +191,10 @@ def test_results_of_another_capsule_are_left_alone(start, tmp_path):
 
 @pytest.mark.slow
 def test_results_of_another_gpu_are_left_alone(start, tmp_path):
-    start().communicate(timeout=120)
+    start().communicate(timeout=600)
     (tmp_path / "out/form--sad.u32.json").unlink()
     process = start(STAND_IN_VERSION="13010")
-    assert "choose another folder with -o" in process.communicate(timeout=60)[0] and process.returncode == 2
+    assert "choose another folder with -o" in process.communicate(timeout=600)[0] and process.returncode == 2
     assert not (tmp_path / "out/form--sad.u32.json").exists()
 
 

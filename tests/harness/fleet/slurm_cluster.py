@@ -99,7 +99,7 @@ class Cluster:
         """States of the jobs that wait or run."""
         return self.run("squeue", "-h", "-r", "-o", "%T").split()
 
-    def _wait(self, condition, patience_s: float = 60.0) -> None:
+    def _wait(self, condition, patience_s: float = 600.0) -> None:
         end = time.monotonic() + patience_s
         while not condition():
             if time.monotonic() > end:

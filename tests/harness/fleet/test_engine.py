@@ -108,7 +108,7 @@ def test_every_slot_of_every_provider_works_at_once(run):
     together = threading.Barrier(4)
 
     def meet():
-        together.wait(20)
+        together.wait(600)
         return REPLY
 
     providers = [Fixed(name, slot(f"{name}:0", meet), slot(f"{name}:1", meet)) for name in ("p1", "p2")]
@@ -121,7 +121,7 @@ def test_a_lost_host_gives_its_cases_to_others(run):
     held = threading.Event()
 
     def second():
-        held.wait(20)
+        held.wait(600)
         return REPLY
 
     def lose():
@@ -245,13 +245,13 @@ def test_the_end_comes_to_who_waits_and_to_what_runs():
 
     def hang():
         begun.set()
-        ended.wait(20)
+        ended.wait(600)
         raise LinkDown("closed")
 
     provider = Endless("p1", slot("p1:0", hang))
     engine = Engine([provider])
     engine.submit(tasks("a", "b"))
-    assert begun.wait(20) and engine.ahead("b") == 0 and engine.unfinished() == 2
+    assert begun.wait(600) and engine.ahead("b") == 0 and engine.unfinished() == 2
     said = []
 
     def waits():
@@ -262,7 +262,7 @@ def test_the_end_comes_to_who_waits_and_to_what_runs():
     thread = threading.Thread(target=waits)
     thread.start()
     engine.close()
-    thread.join(20)
+    thread.join(600)
     assert said == ["the run was ended"] and provider.closed == 1 and not provider.slots[0].transport.script
     engine.close()
 

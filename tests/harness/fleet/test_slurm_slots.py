@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -81,10 +80,7 @@ def on_slurm(cluster, tmp_path, monkeypatch):
     yield on_slurm
     for engine in engines:
         engine.close()
-    end = time.monotonic() + 20
-    while cluster.jobs() and time.monotonic() < end:
-        time.sleep(0.1)
-    assert cluster.jobs() == []
+    wait_until(lambda: not cluster.jobs())
 
 
 def test_an_allocation_of_two_gpus_is_used_for_many_cases(on_slurm, write):
@@ -107,9 +103,7 @@ def test_a_job_that_is_preempted_is_asked_for_again(on_slurm, write, cluster, tm
     )
     repro = write(body.replace("run(case)", "run(case=1)"))
     engine, events = on_slurm.start("slurm:gpu:gpu:2", repro)
-    end = time.monotonic() + 120
-    while not (tmp_path / "began").exists() and time.monotonic() < end:
-        time.sleep(0.1)
+    wait_until((tmp_path / "began").exists)
     cluster.run("sbatch", "--partition=urgent", "--gres=gpu:2", "--output=/dev/null", "--wrap=sleep 3")
     task = engine.wait(next(repro.cases()).name)
     assert task.result.kind == "outputs", (task.result.text, events.notes)
@@ -261,15 +255,10 @@ def test_nothing_stays_where_this_side_ends(cluster, sshd, write, tmp_path, way)
     start = "import sys; from harness.cli import main; sys.exit(main(sys.argv[1:]))"
     with open(tmp_path / "said", "w") as said:
         process = subprocess.Popen([sys.executable, "-c", start, *argv], env=variables, stdout=said, stderr=said)
-        end = time.monotonic() + 120
-        while not began.exists() and process.poll() is None and time.monotonic() < end:
-            time.sleep(0.1)
+        wait_until(lambda: began.exists() or process.poll() is not None)
         assert began.exists(), (tmp_path / "said").read_text()
         assert cluster.jobs() == ["RUNNING"]
         process.send_signal(way)
-        assert process.wait(60) == (130 if way == signal.SIGINT else -way)
-    end = time.monotonic() + 60
-    while (cluster.jobs() or sshd.processes()) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert cluster.jobs() == sshd.processes() == []
+        assert process.wait(600) == (130 if way == signal.SIGINT else -way)
+    wait_until(lambda: not (cluster.jobs() or sshd.processes()))
     assert list((tmp_path / "cache/slurm").iterdir()) == list((tmp_path / "cache/runs").iterdir()) == []

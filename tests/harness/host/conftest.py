@@ -64,4 +64,4 @@ def start(condition_path, host, repro):
     thread = threading.Thread(target=lambda: found.append(host.run(repro)))
     thread.start()
     wait_until(condition_path.exists)
-    return lambda: (thread.join(90), found[0])[1]
+    return lambda: (thread.join(600), found[0])[1]

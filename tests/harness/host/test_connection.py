@@ -1,5 +1,6 @@
 """What goes wrong on the way to a host and there: one clear message, no verdict, nothing left, the next run works."""
 
+import contextlib
 import json
 import os
 import re
@@ -7,12 +8,10 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from types import SimpleNamespace
 
 import pytest
 
-from harness.fleet import engine
 from harness.host import hosts, own_wheel, remote_env
 from harness.run import frames
 from harness.run.transport import Progress
@@ -49,9 +48,14 @@ def test_a_host_that_never_speaks(on_host, infra, sshd, monkeypatch):
         host = on_host(sshd.alias("mute", Port=server.getsockname()[1]))
         why = "no SSH server greeted within 0.3 s: the machine hangs, or another program listens there"
         assert f"cannot be reached: {why}\n" in infra(host)
-        began = time.monotonic()
         infra(host)
-        assert time.monotonic() - began < 0.2
+        server.setblocking(False)
+        connections = []
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                connections.append(server.accept()[0])
+        assert len(connections) == 1
+        connections[0].close()
 
 
 def test_a_refused_key(on_host, infra, sshd):
@@ -219,7 +223,7 @@ def test_a_client_that_goes(on_host, write, sshd, tmp_path, works, end):
     finally:
         if end == "frozen":
             client.kill()
-        out, err = client.communicate(timeout=20)
+        out, err = client.communicate(timeout=600)
     if end == "Ctrl-C":
         assert (client.returncode, out) == (130, "")
         assert err == "interrupted: nothing is left running, no golden was written\n"
@@ -230,15 +234,14 @@ def test_a_client_that_goes(on_host, write, sshd, tmp_path, works, end):
 def test_ctrl_c_in_pytest(on_host, sshd, pytester, tmp_path, works, write):
     host, mark = on_host(), tmp_path / "mark"
     write(SLEEP.format(mark=str(mark)))
-    argv = [sys.executable, "-m", "pytest", "repros", "-p", "no:cacheprovider", "--gpu-host", "p1"]
+    patient = "import sys, pytest; from harness.fleet import engine; engine.CLOSE_S = 1e6; sys.exit(pytest.main())"
+    argv = [sys.executable, "-c", patient, "repros", "-p", "no:cacheprovider", "--gpu-host", "p1"]
     argv += ["--gpu-set", f"p1.python={sys.executable}", "--gpu-set", f"p1.cache={sshd.folder}/cache"]
     client = subprocess.Popen(argv, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     wait_until(mark.exists)
     client.send_signal(signal.SIGINT)
-    began = time.monotonic()
     wait_until(lambda: not sshd.processes())
-    said = client.communicate(timeout=20)[0]
-    assert time.monotonic() - began < engine.CLOSE_S, "somebody waited for an answer that never comes"
+    said = client.communicate(timeout=600)[0]  # it would wait for CLOSE_S where an answer never comes
     assert client.returncode == 2 and "KeyboardInterrupt" in said and "INTERNALERROR" not in said
     works(host)
 

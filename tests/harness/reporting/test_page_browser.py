@@ -77,7 +77,7 @@ class Browser:
     def close(self):
         os.close(self.to)
         try:
-            self.process.wait(timeout=20)
+            self.process.wait(timeout=600)
         finally:
             self.process.kill()
         os.close(self.back)

@@ -73,7 +73,7 @@ def on_terminal(*options):
             screen.feed(data.decode())
             shown.append(screen.text())
     finally:
-        process.wait(timeout=60)
+        process.wait(timeout=600)
         os.close(ours)
     return shown
 

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 import uuid
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from harness import judge
 from harness.run import frames
 from harness.run.transport import Local
+from tests.harness.conftest import wait_until
 
 
 @pytest.fixture
@@ -122,17 +122,10 @@ def test_a_client_that_dies_takes_everything_with_it(write, processes_with, tmp_
     write(LEAVER.replace("{end}", "open('started', 'w'); time.sleep(99)"))
     code = "import sys; from harness.cli import main; main(['run', 'repros/one.py'])"
     client = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.DEVNULL)
-    _wait_for(lambda: (tmp_path / "started").exists())
+    wait_until(lambda: (tmp_path / "started").exists())
     client.send_signal(how)
     client.wait()
-    _wait_for(lambda: not processes_with(mark))
-
-
-def _wait_for(condition, patience_s=60):
-    end = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    wait_until(lambda: not processes_with(mark))
 
 
 def test_exit_without_a_result(outcome_of):

@@ -118,6 +118,6 @@ for name, (body, *_) in {ENDS!r}.items():
     print(f"{{name}}: {{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}}", flush=True)
 """)
     command = [sys.executable, "-m", "dsl", "--device", "emulator", str(path)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
     assert done.stdout == "".join(f"{printed}{name}: {status}\n" for name, (_, printed, status) in ENDS.items())
     assert done.returncode == 0

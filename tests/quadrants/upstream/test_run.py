@@ -156,5 +156,5 @@ def test_the_real_package_runs_with_the_folders_own_conftest(clone, needs_module
 def test_wrong_usage(arguments, says, clone):
     folder, *_ = clone("", {})
     command = [str(folder) if argument == "FOLDER" else argument for argument in arguments]
-    done = subprocess.run([sys.executable, str(RUN), *command], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, str(RUN), *command], capture_output=True, text=True, timeout=600)
     assert done.returncode == 2 and says in done.stderr

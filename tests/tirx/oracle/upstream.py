@@ -36,7 +36,7 @@ def printed(*command: str) -> object:
     """The JSON that cases.py prints under a Python command."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [*command, str(HERE / "cases.py")], capture_output=True, text=True, timeout=300, cwd=ROOT, env=environment
+        [*command, str(HERE / "cases.py")], capture_output=True, text=True, timeout=600, cwd=ROOT, env=environment
     )
     marked = [line for line in done.stdout.splitlines() if line.startswith("JSON")]
     if done.returncode or not marked:
@@ -62,7 +62,7 @@ def compiled(source: str, nvcc: str, arch: str = "sm_90a") -> str:
             [nvcc, "-ptx", f"-arch={arch}", "-o", str(file.with_suffix(".ptx")), str(file)],
             check=True,
             capture_output=True,
-            timeout=300,
+            timeout=600,
         )
         return file.with_suffix(".ptx").read_text()
 
