@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
 _NOT_READ: pytest.StashKey[int] = pytest.StashKey()
+_SHIPPED: pytest.StashKey[dict[str, Case]] = pytest.StashKey()  # by the id of an ordinary test: what runs it elsewhere
 
 
 class ClaimFailed(Exception):
@@ -41,6 +42,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run repros there: embedded (the emulator; default), local (this machine's GPU), a host of ssh_config, "
         "GPUs of one (p1:0-7), a pool of pyproject.toml (pool:NAME) or jobs of Slurm (slurm:PARTITION), over whose "
         "GPUs they are spread; repeatable: everything on each",
+    )
+    group.addoption(
+        "--gpu-all",
+        action="store_true",
+        help="run ordinary tests on the host of --gpu-host too, each in a process there",
     )
     group.addoption("--gpu-busy", choices=BUSY_WAYS, default="wait", help=BUSY_HELP)
     group.addoption(
@@ -121,6 +127,8 @@ def pytest_configure(config: pytest.Config) -> None:
         session = Session(root, option.gpu_host or (), update, settings, note, *about, *more)
     except UsageError as error:
         raise pytest.UsageError(printable(str(error))) from None
+    if option.gpu_all and len(session.hosts()) != 1:
+        raise pytest.UsageError("--gpu-all needs one --gpu-host, and one compiler: where ordinary tests are to run")
     config.stash[_SESSION] = session
     _name_hosts(config, ids, session)
     if not hasattr(config, "workerinput"):
@@ -194,6 +202,8 @@ class _Controller:
             self.live.end(nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "setup" and not self.session.is_case(report.nodeid):
+            self.session.ordinary += 1
         data = getattr(report, "gpu_repro", None)
         if data:
             self.session.take(data)
@@ -312,9 +322,7 @@ class ReproItem(pytest.Item):
         from harness.reporting import text_report as report
 
         option, session = self.config.option, self.config.stash[_SESSION]
-        if not session.has_begun:
-            items = [item for item in self.session.items if isinstance(item, ReproItem)]
-            session.begin([(item.case, item.host) for item in items], option.gpu_timeout, option.fresh)
+        _begin(self.session)
         self.host, outcome = session.run(self.case, self.host, option.gpu_timeout, option.fresh)
         root = store.root_of(self.path)
         verdict = judge.judge(self.case, self.host, outcome, root, option.update_goldens, option.gpu_strict)
@@ -340,6 +348,40 @@ class ReproItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, f"claim {self.nodeid}"
+
+
+def _begin(session: pytest.Session) -> None:
+    """Hand out what runs elsewhere, once, before the first outcome is asked for."""
+    run, option, items = session.config.stash[_SESSION], session.config.option, session.items
+    if run.has_begun:
+        return
+    cases = [(item.case, item.host) for item in items if isinstance(item, ReproItem)]
+    if option.gpu_all:
+        from harness import shipped_tests
+
+        ordinary = [item for item in items if not isinstance(item, ReproItem)]
+        shipped = session.stash[_SHIPPED] = shipped_tests.cases(ordinary, run.root)
+        cases += [(case, run.hosts()[0]) for case in shipped.values()]
+    run.begin(cases, option.gpu_timeout, option.fresh)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """With --gpu-all an ordinary test runs on the host, and what it came to there is reported here."""
+    option = item.config.option
+    if not option.gpu_all or isinstance(item, ReproItem):
+        return None
+    from harness import shipped_tests
+
+    run = item.config.stash[_SESSION]
+    _begin(item.session)
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    case = item.session.stash[_SHIPPED][item.nodeid]
+    host, outcome = run.run(case, run.hosts()[0], option.gpu_timeout, option.fresh)
+    for report in shipped_tests.reports(item, outcome, host.describe()):
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.hookimpl(wrapper=True)
@@ -445,7 +487,12 @@ def pytest_testnodedown(node: Any, error: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    for title, lines, is_bad in config.stash[_SESSION].summary():
+    run = config.stash[_SESSION]
+    if run.ordinary and config.option.gpu_host and not config.option.gpu_all and (names := run.other_machines()):
+        tests = "1 ordinary test" if run.ordinary == 1 else f"{run.ordinary} ordinary tests"
+        text = f"gpu-repro: {tests} ran here, not on {names}: --gpu-all runs them there"
+        terminalreporter.line(printable(text), yellow=True)
+    for title, lines, is_bad in run.summary():
         terminalreporter.section(title, red=is_bad, yellow=not is_bad)
         for line in lines:
             terminalreporter.line(printable(line))

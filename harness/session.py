@@ -69,6 +69,7 @@ class Session:
         self.record_run = Run()
         self._shelf = Shelf()
         self._accepted: list[Kept] = []  # goldens to be written at the end
+        self.ordinary = 0  # tests that are no cases of repros
         self.waiting = 0  # results for `repro review`
         self.not_accepted: set[Path] = set()  # repros that agree with expected() and have no golden
         self.outside: set[Path] = set()  # repros of no project, whose results nothing keeps
@@ -188,6 +189,10 @@ class Session:
     def _far(self) -> dict[str, Target]:
         """The targets that are not this machine, by name."""
         return {target.name: target for target in self.targets() if not target.is_here}
+
+    def other_machines(self) -> str:
+        """The names of the targets that are not the emulator here; '' where there is none."""
+        return ", ".join(target.name for target in self.targets() if target.name != "embedded")
 
     def describe_hosts(self) -> str:
         far = self._far()

@@ -424,6 +424,7 @@ LAZY = {
         "harness.reporting.text_report",
         "harness.run.progress",
         "harness.session",
+        "harness.shipped_tests",
         "harness.store",
     ),
     "harness/records/history.py": ("harness.host.own_wheel",),

@@ -269,7 +269,7 @@ def sshd(needs):
     shutil.rmtree(folder, ignore_errors=True)
 
 
-GPUS = FAKE_DRIVER.replace("*n = 1;", "*n = GPUS;").replace("memset(u, 7, 16);", "memset(u, HOST, 15); u[15] = d;")
+GPUS = FAKE_DRIVER.replace("*n = 1;", "*n = GPUS;").replace("i % 4];", "i % 4]; u[14] = HOST; u[15] = d;")
 
 
 class TwoHosts:
