@@ -49,6 +49,9 @@ KINDS = {
     "MBARRIER_NOT_FENCED": Kind(
         WARNING, "", "a bulk copy signals an mbarrier, with no fence after its `mbarrier.init`; works on GPUs so far"
     ),
+    "DIVERGENT_BARRIER": Kind(
+        ERROR, "divergent_barrier", "a barrier or a collective that not all its threads reach together"
+    ),
     "RACE_SAME_VALUE": Kind(WARNING, "", "two threads write the same value to one place, and nothing orders them"),
     "BARRIER_NOT_AWAITED": Kind(WARNING, "", "an arrival at a named barrier for which the kernel has no `bar.sync`"),
     "PortabilityWarning": Kind(WARNING, "", "the program works here; NVIDIA's compiler rejects it"),

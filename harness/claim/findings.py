@@ -16,7 +16,7 @@ MEANINGS = {
     "mbarrier_not_initialized": "a use of an mbarrier before its init or after its end",
     "mbarrier_in_use": "an init, an end or data where an mbarrier is in use",
     "barrier_collision": "a named barrier that other warps could have made complete than those that did",
-    "divergent_barrier": "threads of a block that wait at different barriers",
+    "divergent_barrier": "a barrier or a collective that not all its threads reach together",
 }
 # A GPU goes on without a word, or hangs.
 CHECKED = (

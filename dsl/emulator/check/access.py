@@ -45,17 +45,20 @@ def unit_shift(functions: list[Function]) -> int:
     return least.bit_length() - 1
 
 
-THREADS, BLOCKS, MEMORY, MATRICES, BULK = 1, 2, 4, 8, 16
+THREADS, BLOCKS, MEMORY, MATRICES, BULK, MEETS = 1, 2, 4, 8, 16, 32
+ORDERS = ~MEETS & 63
+_MEETS = frozenset({"bar", "barrier", "shfl", "vote", "match", "redux", "elect"})
 
 
 def order_kinds(functions: list[Function]) -> int:
     """What orders threads besides barriers of whole blocks, as bits: meetings of some threads, of blocks too, and
-    whether by releases and acquires of memory; whether wgmma, or bulk copies, read what they write."""
+    whether by releases and acquires of memory; whether wgmma, or bulk copies, read what they write; whether threads
+    meet at all, which check/divergence.py looks at."""
     kinds = 0
     for function in functions:
         for item in function.items:
             if isinstance(item, Instr):
-                kinds |= _orders(item)
+                kinds |= _orders(item) | MEETS * (item.opcode in _MEETS or "aligned" in item.mods)
     return kinds
 
 

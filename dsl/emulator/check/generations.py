@@ -44,6 +44,7 @@ class Generations:
         self.slot = slot
         self.arriving: dict[int, dict[int, Arrival]] = {}  # by number and warp: those that do not wait
         self.last: dict[int, dict[int, Arrival]] = {}  # the generation before
+        self.apart: list[tuple] = []  # arrivals of one warp by two instructions: a site and its threads, twice
 
     def arrive(self, thread: int, number: int, site: int) -> None:
         """A thread comes and does not wait."""
@@ -53,6 +54,8 @@ class Generations:
         old = rows.get(warp)
         if old is not None:
             times = old.times + bool(old.labels[thread % 32])
+            if site != old.site and times == old.times:
+                self.apart.append(((site, [thread]), (old.site, _threads(warp, old))))
             new = Arrival(old.site, False, times, np.maximum(old.labels, new.labels), np.maximum(old.seen, new.seen))
         rows[warp] = new
 
@@ -65,7 +68,9 @@ class Generations:
         for warp in range(ctx.warps):
             if mask := ctx.at_barrier[base + warp]:
                 threads = [32 * warp + lane for lane in range(32) if mask >> lane & 1]
-                rows[warp] = self._arrival(threads, ctx.wait_site[threads[0]], True)
+                rows[warp] = new = self._arrival(threads, ctx.wait_site[threads[0]], True)
+                if warp in arrived and (others := set(_threads(warp, arrived[warp])) - {*threads}):
+                    self.apart.append(((new.site, threads), (arrived[warp].site, sorted(others))))
         if ctx.barrier_count[number]:
             self._check(number, rows)
         else:
@@ -88,7 +93,7 @@ class Generations:
             if not ctx.lone_site and not any(_waits_at(each, number) for each in sites):
                 warp, row = next(iter(rows.items()))
                 ctx.lone_site, ctx.lone_number, ctx.lone_block = row.site + 1, number, self.slot.block
-                ctx.lone_thread = 32 * warp + int(np.flatnonzero(row.labels)[0])
+                ctx.lone_thread = _threads(warp, row)[0]
 
     def _arrival(self, threads: list[int], site: int, waits: bool) -> Arrival:
         slot = self.slot
@@ -135,6 +140,10 @@ class Generations:
         ctx.other_kind = self._came(number, rows)
         ctx.access_bytes = _mask(others, its.site)
         slot.report(context.COLLISION, 32 * warp, _mask(rows, mine.site), mine.site, number | what << NUMBER_BITS)
+
+
+def _threads(warp: int, row: Arrival) -> list[int]:
+    return [32 * warp + int(lane) for lane in np.flatnonzero(row.labels)]
 
 
 def _waits_at(instr: Instr, number: int) -> bool:

@@ -27,6 +27,7 @@ import numpy as np
 from dsl.emulator import context
 from dsl.emulator.check.bulk_flight import OF_MAP, Flight
 from dsl.emulator.check.cluster_order import ClusterOrder, Mbarrier, joined, later
+from dsl.emulator.check.divergence import Divergence
 from dsl.emulator.check.generations import Generations
 from dsl.emulator.check.wgmma_reads import GENERIC_STORES, WgmmaReads
 
@@ -70,7 +71,9 @@ class Slot:
         self.address = address
         n = self.threads = ctx.threads
         self.labels = np.ctypeslib.as_array((ctypes.c_uint32 * n).from_address(ctx.labels))
-        self.known = np.ctypeslib.as_array((ctypes.c_uint32 * (n * n)).from_address(ctx.known)).reshape(n, n)
+        known = (ctypes.c_uint32 * (n * n)).from_address(ctx.known) if ctx.known else np.zeros(n * n, np.uint32)
+        self.known = np.asarray(known).reshape(n, n)
+        self.met_apart: tuple[list[int], list[int]] = [], []  # threads that check/divergence.py has found
         self.of_wgmma = [
             np.ctypeslib.as_array((ctypes.c_uint32 * n).from_address(array)) if array else np.zeros(n, np.uint32)
             for array in (ctx.matrix_known, ctx.proxied)
@@ -191,8 +194,8 @@ class Slot:
 class Order:
     """The order of one launch. `event` is what native code calls; it never raises."""
 
-    def __init__(self, failed, sites, functions: dict[str, int]) -> None:
-        self.sites = sites
+    def __init__(self, failed, sites, functions: dict[str, int], divergence: Divergence) -> None:
+        self.sites, self.divergence = sites, divergence
         self.slots: dict[int, Slot] = {}
         self.places: dict[tuple, Place] = {}
         self.maps: dict[int, tuple[int, int, int, set]] = {}  # by address: who changed it where, and fenced for whom
@@ -203,6 +206,8 @@ class Order:
         self._rows = {
             context.ORDER_ACROSS: self._across, context.ORDER_BARRIER: self._barrier,
             context.ORDER_GENERATION: self._generation,
+            context.ORDER_WARP_MEETING: divergence.warp,
+            context.ORDER_BLOCK_MEETING: lambda slot, _, number, __: divergence.block(slot, number),
             context.ORDER_ARRIVE: self._arrive, context.ORDER_WARP: self._warp,
             context.ORDER_MB_INIT: clusters.init, context.ORDER_MB_INVAL: clusters.end,
             context.ORDER_MB_ARRIVE: clusters.arrive_at,
@@ -248,6 +253,7 @@ class Order:
         came = {w: masks[base + w] for w in range(slot.ctx.warps) if masks[base + w]}
         waiters = [32 * w + lane for w, mask in came.items() for lane in range(32) if mask >> lane & 1]
         more = slot.generations.complete(number)
+        self._tell_apart(slot)
         more = np.zeros(slot.threads, np.uint32) if more is None else more
         left = [32 * w + lane for w in came for lane in range(32) if slot.ctx.exited[w] >> lane & 1]
         more[left] = np.maximum(slot.labels[left], slot.ctx.epoch)
@@ -256,10 +262,16 @@ class Order:
     def _generation(self, slot: Slot, _: int, number: int, __: int) -> None:
         """A barrier that all threads wait at is complete, which may not be so in another order."""
         slot.generations.complete(number)
+        self._tell_apart(slot)
 
     def _arrive(self, slot: Slot, thread: int, number: int, site: int) -> None:
         slot.generations.arrive(thread, number, site)
+        self._tell_apart(slot)
         slot.step(thread)
+
+    def _tell_apart(self, slot: Slot) -> None:
+        while slot.generations.apart:
+            self.divergence.apart(slot, *slot.generations.apart.pop())
 
     def _warp(self, slot: Slot, warp: int, mask: int, _: int) -> None:
         self._meet(slot, [32 * warp + lane for lane in range(32) if mask >> lane & 1])

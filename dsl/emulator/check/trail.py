@@ -99,6 +99,15 @@ def _begin() -> str:
     return f.function("define internal void @begin_trail(ptr %ctx)")
 
 
+def last_site(ctx, thread: int) -> int | None:
+    """The site of what a thread did last."""
+    base = ctx.trail + thread * THREAD_BYTES
+    count = ctypes.c_uint32.from_address(base).value if ctx.trail else 0
+    if not count:
+        return None
+    return ctypes.c_uint32.from_address(base + ROW_BYTES * ((count - 1) % MOST_ROWS + 1)).value
+
+
 def rows_of(ctx, thread: int, ranks: list[int]) -> list[Row]:
     """What a thread of the block in a context did last, the oldest first; `ranks` of the sites."""
     if not ctx.trail:

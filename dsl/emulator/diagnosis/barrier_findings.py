@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator import context
+from dsl.emulator.check.divergence import APART
 from dsl.emulator.check.generations import AGAIN, ALONE, NUMBER_BITS, TOO_MANY
 from dsl.emulator.diagnosis import frames, report
 from dsl.emulator.diagnosis.ranges import ranges
@@ -65,6 +66,46 @@ def collision(launch) -> Fault:
     )
 
 
+def diverged(launch) -> Fault:
+    """A barrier or a collective that threads do not reach together: see check/divergence.py."""
+    ctx, sites = launch.ctx, launch.code.sites
+    mine, its = sites[ctx.site], sites[ctx.other_site]
+    lanes = launch.checks.order.slot_of(launch.slot.address).met_apart
+    here, there = map(_few, lanes)
+    at, is_block = line_of(launch, its, mine), mine.opcode in ("bar", "barrier") and "warp" not in mine.mods
+    what = "barrier" if is_block or "warp" in mine.mods else f"`{mine.name}`"
+    if ctx.detail == APART:
+        message = f"{here} {_come(here)} to this {what}, {there} to the one at {at}: "
+        message += "all threads of a warp must reach the same one (it is aligned)"
+        fix = f"use one {what} that all threads reach: after the branch, or before it"
+    else:
+        message = f"{there} {_do(there)} not come to this {what}, though {here} {_wait(here)}: "
+        message += f"they go past it, to {at}, and end"
+        fix = "move it out of the branch, so that all its threads reach it"
+        if not is_block:
+            mask = sum(1 << thread % 32 for thread in lanes[0])
+            fix += f"; or name in its mask only the lanes that come (here 0x{mask:08x})"
+    rows = [f"    in `{launch.entry_name}`, block {tuple(ctx.block_index)}"]
+    rows += [f"    {ranges(who)}: PTX line {each.line}: {each.text}" for who, each in zip(lanes, (mine, its))]
+    return report.error(
+        launch, context.KIND_NAMES[ctx.status], mine, message, rows, fix, tuple(ctx.block_index), ctx.thread
+    )
+
+
+def _few(threads: list[int]) -> str:
+    """Threads as text, their number if that is shorter."""
+    text = ranges(threads)
+    return text if len(text) <= 40 else f"{len(threads)} threads"
+
+
+def _come(who: str) -> str:
+    return "come" if _is_plural(who) else "comes"
+
+
+def _do(who: str) -> str:
+    return "do" if _is_plural(who) else "does"
+
+
 def warn_of_lone_arrival(launch) -> None:
     """An arrival at a named barrier that has no bar.sync."""
     ctx = launch.ctx
@@ -90,4 +131,4 @@ def _them(who: str) -> str:
 
 
 def _is_plural(who: str) -> bool:
-    return who.startswith("warps") or "," in who
+    return "s " in f"{who} " or "," in who

@@ -33,7 +33,7 @@ def fault_of(launch) -> Fault:
     """The Fault of a launch that a checker ended."""
     rows = {context.RACE: _race, context.ASYNC_REGISTER: _register, context.NOT_VISIBLE: _not_visible,
             context.EXITED: _early_exit, context.NOT_INITIALIZED: _life, context.IN_USE: _life,
-            context.COLLISION: barrier_findings.collision}  # fmt: skip
+            context.COLLISION: barrier_findings.collision, context.DIVERGED: barrier_findings.diverged}  # fmt: skip
     return rows.get(launch.ctx.status, _undefined)(launch)
 
 

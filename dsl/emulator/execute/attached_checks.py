@@ -7,7 +7,8 @@ from typing import Any
 
 from dsl.emulator import context, native
 from dsl.emulator.check import trail
-from dsl.emulator.check.access import BULK, MATRICES
+from dsl.emulator.check.access import BULK, MATRICES, ORDERS
+from dsl.emulator.check.divergence import Divergence
 from dsl.emulator.check.order import Order
 from dsl.emulator.check.race import CELL_BYTES
 from dsl.emulator.check.shadow import Pages
@@ -25,7 +26,8 @@ class Checks:
         self.race, self.undefined = "race" in code.checks, "undefined" in code.checks
         self.pages: list[Pages] = []
         self.functions = native.runtime("checks")
-        self.order = Order(self._failed, code.sites, self.functions) if code.order_kinds else None
+        divergence = Divergence(code.sites, lambda: launch.program.module.functions.values())
+        self.order = Order(self._failed, code.sites, self.functions, divergence) if code.order_kinds else None
         self.slots: list = []
         self._cells: dict[tuple, int] = {}
         numbers: dict[Any, int] = {}
@@ -50,7 +52,7 @@ class Checks:
             ctx.smem_cells = self._new((ctx.smem_bytes >> code.race_shift) * CELL_BYTES + CELL_BYTES)
             ctx.order_barrier = self.functions["emu_order_barrier"]
             if self.order is not None:
-                ctx.known = self._new(4 * threads * threads)
+                ctx.known = self._new(4 * threads * threads) if code.order_kinds & ORDERS else 0
                 ctx.order_call = self.order.address
             if code.order_kinds & MATRICES:
                 ctx.matrix_read = self.functions["emu_matrix_read"]

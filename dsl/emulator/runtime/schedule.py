@@ -116,6 +116,7 @@ def _run_warp() -> str:
         waiting = f.or_(f.load("in_warp", "%warp"), f.load("in_active", "%warp"))
         f.break_if(f.cmp("eq", waiting, 0), done)
         moved = f.op("call i32 @emu_resolve_warp(ptr %ctx, i32 %warp)")
+        f.return_if(f.cmp("ne", f.load("status"), 0), "i32 -1")
         f.break_if(f.cmp("eq", moved, 0), done)
         f.put(ran, f.or_(f.get(ran), RAN))
         f.break_if(f.cmp("ne", left, 0), done)

@@ -243,6 +243,10 @@ def _resolve_warp() -> str:
         f.put(rest, f.and_(left, f.not_(group)))
         needed = f.and_(mask, running)
         with f.if_(f.cmp("eq", f.and_(group, needed), needed)):
+            with f.if_(f.cmp("ne", f.load("order_call"), 0, "i64")):
+                gone = f.and_(mask, f.load("exited", "%warp"))
+                with f.if_(f.cmp("ne", gone, 0)):
+                    tell_order(f, context.ORDER_WARP_MEETING, first, group, more=gone)
             of_four = f.cmp("eq", f.and_(key, 255), WARPGROUP)
             with f.if_(of_four):
                 f.put(moved, f.or_(f.get(moved), f.op(f"call i32 @resolve_warpgroup(ptr %ctx, i32 %warp, i32 {key})")))

@@ -139,7 +139,7 @@ class Checked(Thread):
 
     def ordered(self, what: int, a: str = "0", b: str = "0") -> None:
         """The thread meets others in a way that orders memory; `a` and `b` are i64."""
-        if self.order_kinds:
+        if self.order_kinds & access.ORDERS:
             self.op(f"call i32 @emu_order(ptr %ctx, i32 {what}, i32 {self.threads['linear']}, i64 {a}, i64 {b})")
 
     def overwritten(

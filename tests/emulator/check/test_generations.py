@@ -82,7 +82,7 @@ def outcome(body: str, threads: int, seed: int = 0, checks=("race",)):
     """The Fault of a launch, or None."""
     try:
         Machine().run(
-            HEAD + body + "\nE: ret;\n}\n", block=threads, checks=checks, seed=seed, out=np.zeros(1, np.uint32)
+            HEAD + body + "\nE: ret;\n}\n", block=threads, checks=checks, seed=seed, out=np.zeros(1024, np.uint32)
         )
     except emulator.Fault as fault:
         return fault

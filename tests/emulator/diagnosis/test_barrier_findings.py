@@ -1,8 +1,9 @@
-"""Whole reports of named barriers that mix two groups of warps."""
+"""Whole reports of named barriers that mix two groups of warps, and of barriers that not all threads reach together."""
 
 import pytest
 
 from dsl.emulator.faults import KernelWarning
+from tests.emulator.check import test_divergence as divergence
 from tests.emulator.check.test_generations import PAIRS, outcome
 
 REPORTS = {
@@ -40,3 +41,27 @@ def test_an_arrival_for_which_nobody_can_wait_is_a_warning():
         KernelWarning, match=r"^BARRIER_NOT_AWAITED: .* arrives at barrier 1, and the kernel has no bar.sync"
     ):
         assert outcome("@!%w0 bra E; bar.arrive 1, 64; bar.sync 2, 32;", 64) is None
+
+
+APART = {
+    "a barrier in both arms": """\
+DIVERGENT_BARRIER
+    16 threads come to this barrier, 16 threads to the one at PTX line 10: all threads of a warp must reach the same one (it is aligned)""",
+    "a warp's barrier that half goes past": """\
+DIVERGENT_BARRIER
+    warp 0 lanes 16-31 do not come to this barrier, though warp 0 lanes 0-15 wait: they go past it, to PTX line 10, and end
+    in `k`, block (0, 0, 0)
+    warp 0 lanes 0-15: PTX line 10: bar.warp.sync -1;
+    warp 0 lanes 16-31: PTX line 10: st.global.u32 [%d], %t;
+fix: move it out of the branch, so that all its threads reach it; or name in its mask only the lanes that come (here 0x0000ffff)""",
+    "a shuffle that half goes past": """\
+DIVERGENT_BARRIER
+    warp 0 lanes 16-31 do not come to this `shfl.sync.idx.b32`, though warp 0 lanes 0-15 wait: they go past it, to PTX line 10, and end""",
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_the_report_says_who_does_not_come_and_where_they_are(name):
+    kernel, wrong, _, threads = divergence.PAIRS[name]
+    text = str(outcome(divergence.REGISTERS + kernel.format(at=wrong), threads))
+    assert text.startswith(APART[name])
