@@ -85,6 +85,11 @@ class Unfenced:
     init_site: int
 
 
+def _warp_of(thread: int, threads: int) -> range:
+    first = thread & ~31
+    return range(first, min(first + 32, threads))
+
+
 def _label(slot, thread: int) -> int:
     """Of what a thread does now."""
     return max(int(slot.labels[thread]), slot.ctx.epoch)
@@ -170,7 +175,8 @@ class ClusterOrder:
         slot.step(thread)
 
     def end(self, slot, thread: int, address: int, site: int) -> None:
-        """mbarrier.inval: the thread has to have seen all uses, and copies that signal it have to be complete."""
+        """mbarrier.inval: the thread has to have seen all uses, and copies that signal it have to be complete. A
+        lane that releases after another one of its warp has used the mbarrier counts for it, as in cuda::pipeline."""
         one = self.mbarriers.pop(address, None)
         if one is None or one.block != slot.block:
             return
@@ -179,7 +185,7 @@ class ClusterOrder:
         used += [
             (block, user, where)
             for (block, user), (label, where) in one.uses.items()
-            if not self._has_seen(slot, thread, block, user, label)
+            if not any(self._has_seen(slot, thread, block, lane, label) for lane in _warp_of(user, slot.threads))
         ]
         if used:
             slot.ctx.other_block, slot.ctx.other_thread, slot.ctx.other_site = used[0]

@@ -317,6 +317,7 @@ class Order:
         clocks = near if cta else joined(near, far)
         if clocks:
             slot.learn(thread, clocks)
+        slot.step(thread)  # the label says when it released, too
         slot.fences[thread] = slot.clock(thread), bool(cta)
         slot.step(thread)
 
@@ -351,6 +352,7 @@ class Order:
     @staticmethod
     def _write(slot: Slot, thread: int, place: Place, how: int) -> None:
         if how & RELEASES:
+            slot.step(thread)
             clocks, cta = slot.clock(thread), bool(how & CTA)
             slot.step(thread)
         else:
