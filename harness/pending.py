@@ -19,6 +19,7 @@ from harness import schema, store
 from harness.claim import case_id
 from harness.claim.repro_file import Repro, ReproError, read, short
 from harness.errors import UsageError
+from harness.run import reply
 
 if TYPE_CHECKING:
     from harness.comparison.compare import Difference
@@ -157,6 +158,9 @@ class _Texts:
     golden: str = schema.must(schema.string(1 << 30))
     sidecars: dict[str, str] = schema.must(schema.table(schema.string(1 << 30), 10_000))
     line: dict[str, Any] = schema.must(schema.table(lambda value, place: value, 1000))
+    hardware: bool = schema.must(schema.boolean)
+    record: str = schema.must(schema.string(100))
+    launches: list[reply.Launch] = schema.must(schema.many(schema.fields(reply.Launch), reply.MOST_LAUNCHES), list)
 
 
 _texts = schema.fields(_Texts)

@@ -10,7 +10,7 @@ import re
 import sys
 from typing import TextIO
 
-_MARKUP = re.compile(r"[\\`*_\[\]<>|#&!~:@$]")
+_MARKUP = re.compile(r"[\\`*\[\]<>|#&~@$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _KEPT = "\n\t"
 _BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"  # shown as nothing, though they count as letters or marks
 

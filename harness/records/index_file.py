@@ -254,6 +254,8 @@ class IndexFile:
         names = "id, date, verdict, reason, digest, hardware, path, offset, length, title"
         sql = f"select {names} from record where {where}"
         rows = {row[0]: row for row in self._db.execute(sql, place)}
+        if not rows:  # its only record has the id of another, which came first
+            return
         summary = summarise(Event(*row[:5], hardware=bool(row[5])) for row in rows.values())
         text = summary_text.write(summary, lambda event: facts(self._line(*rows[event.id][6:9])))
         newest = max(rows.values(), key=lambda row: (row[1], row[0]))

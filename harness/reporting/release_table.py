@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.terminal import markdown as as_markdown, one_line
+
 BEGIN, END = "<!-- release table -->", "<!-- end of the release table -->"
 NOT_RUN = "not run"
 _SHOWN_NOTES = 120  # characters
@@ -63,7 +65,7 @@ def ending(data: dict[str, Any]) -> str:
         return NOT_RUN
     kind, detail = record["outcome"], record["detail"]
     if kind == "rejected":
-        text = f"rejected {detail.get('id') or detail.get('class') or ''}".rstrip()
+        text = f"rejected {as_markdown(detail.get('id') or detail.get('class') or '')}".rstrip()
     elif kind == "outputs" and record["verdict"] not in ("pass", "skip"):
         text = _ENDINGS.get(record["reason"], "differs")
     elif kind == "outputs":
@@ -138,6 +140,6 @@ def _why(cells: dict[str, Any], compilers: Sequence[str]) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    plain = re.sub(r"\x1b\[[\d;]*m", "", text)
+    plain = one_line(re.sub(r"\x1b\[[\d;]*m", "", text))
     short = plain if len(plain) <= _SHOWN_NOTES else plain[:_SHOWN_NOTES] + "..."
     return "`" + short.replace("`", "'").replace("|", "\\|") + "`" if short else ""

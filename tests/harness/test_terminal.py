@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import harness
-from harness.terminal import one_line, printable, say
+from harness.terminal import markdown, one_line, printable, say
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2Ja\u202eb\u200bc\u2066d\ufeffe\x9bf\ud800g\u2028h\u3164i\r"
 SPELT = r"\x1b]0;owned\x07\x1b[2Ja\u202eb\u200bc\u2066d\ufeffe\x9bf\ud800g\u2028h\u3164i\r"
@@ -117,3 +117,21 @@ def test_headers_that_ask_for_too_much(write):
             write(body, table)
     with pytest.raises(ReproError, match="SYNTAX_ERROR"):
         write(f"x = {'-' * 100_000}1\n{body}")
+
+
+@pytest.mark.parametrize("text", [
+    "a | b", "`code` ``two``", "*a* **b** _c_ __d__ ~~e~~", "<b>x</b> <!-- y -->", "[a](http://b) ![c](d)", "a\\*b\\", "&lt; &#60;",
+    "http://a.b www.a.b me@a.b", "# a\n- b\n1. c", "a\u202eb\x1b[2J", "$x$ #12", "snake_case_name sm_100, 580.65.06 (x) + - ! {y}",
+])  # fmt: skip
+def test_text_in_markdown_is_only_text(text):
+    """Each mark of Markdown stands behind a backslash, and what is left without backslashes is the text."""
+    shown = markdown(text)
+    assert "\n" not in shown and shown.isprintable()
+    assert re.sub(r"\\([\\`*\[\]<>|#&~@$_:.])", r"\1", shown) == one_line(text)
+    unescaped = re.sub(r"\\.", "-", shown)
+    assert not re.search(r"[`*\[\]<>|#&~@$]|://|www\.|(?<![^\W_])_|_(?![^\W_])", unescaped)
+
+
+def test_ordinary_names_stay_as_they_are():
+    for text in ("NVIDIA H100 80GB HBM3, driver 580.65.06", "the PTX is for sm_100, but this GPU is sm_90", "a: b (c)"):
+        assert markdown(text) == text

@@ -113,7 +113,7 @@ def test_all_agree_and_what_the_gpu_lacks_is_skipped(project, start, tmp_path, m
     assert not (root / "validation/failing").exists()
     page = (root / "validation/agreement.md").read_text()
     assert "| `sad.u32` | 3072 equal |" in page
-    assert r"| `add.rn.f32x2` | skipped\: the PTX is for sm\_100, but this GPU is sm\_90 |" in page
+    assert "| `add.rn.f32x2` | skipped: the PTX is for sm_100, but this GPU is sm_90 |" in page
     assert golden.read(golden.path_of(next(read(root / "repros/adds.py").cases()))).validated
 
 
