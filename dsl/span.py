@@ -194,6 +194,45 @@ def here() -> Span:
     return of_frame(frame)
 
 
+MOST_CALLS = 12
+_PART_NAMES = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+_OURS, _CALLS, _PART, _ROOT = range(4)
+_roles: dict[int, tuple[CodeType, int]] = {}  # by id of the code, which is held
+
+
+def begins_trace(*codes: CodeType) -> None:
+    """Mark what calls the functions that are traced: the calls of one begin there."""
+    _roles.update({id(code): (code, _ROOT) for code in codes})
+
+
+def calls_here() -> tuple[int, ...]:
+    """The calls that led from the function that is traced to the author's innermost frame, that one first: for each the
+    id of its code and the byte offset. `()` where no frame is an author's. For `places_of_calls`."""
+    frame, key, in_part = sys._getframe(1), [], False
+    while frame is not None and len(key) < 2 * MOST_CALLS:
+        code = frame.f_code
+        role = (_roles.get(id(code)) or _role(code))[1]
+        if role == _ROOT:
+            return tuple(key)
+        if role != _OURS:
+            if not in_part:  # a part is called by the function that it is of
+                key += id(code), frame.f_lasti
+            in_part = role == _PART
+        frame = frame.f_back
+    return tuple(key if frame is not None else key[:2])
+
+
+def places_of_calls(key: tuple[int, ...]) -> list[Span]:
+    """The places of `calls_here`."""
+    return [of_code(_roles[code][0], offset) for code, offset in zip(key[::2], key[1::2])]
+
+
+def _role(code: CodeType) -> tuple[CodeType, int]:
+    part = is_part(code) or code.co_name in _PART_NAMES
+    role = _roles[id(code)] = code, _OURS if is_between(code) else _PART if part else _CALLS
+    return role
+
+
 def callers() -> list[tuple[CodeType, int]]:
     """The calls that led here, as code and byte offset, the innermost last."""
     frame, calls = sys._getframe(1), []

@@ -149,7 +149,7 @@ class _Reader:
         return cached
 
     def _place(self, operation) -> Span | None:
-        at = operation.location
+        at = mlir.without_calls(operation.location)
         file = getattr(at, "filename", None)
         if file is None:
             return None

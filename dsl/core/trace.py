@@ -26,7 +26,7 @@ from dsl.core.state import in_kernel, this_thread
 from dsl.core.syntax.recursion_limit import deep, endless
 from dsl.core.traced_program import Allocation, Kernel, Need, Traced
 from dsl.layout import LayoutError
-from dsl.span import Span, author_frame, here, is_ours, is_part
+from dsl.span import Span, author_frame, begins_trace, here, is_ours, is_part
 
 if TYPE_CHECKING:
     from dsl.core.control_flow.loop_invariants import Loop
@@ -494,3 +494,4 @@ def _launch_record(config: Launch, block: list[Numeric], kernel: Kernel) -> mlir
 
 
 TRACERS = (trace_host.__wrapped__.__code__, launch.__code__)  # what calls the functions that are traced
+begins_trace(*TRACERS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from dsl.lower import llvm
+from dsl.lower.call_sites import into_inlined_at
 from dsl.lower.contraction import with_contracted_sums_only
 from dsl.lower.device_functions import with_device_functions
 from dsl.lower.guard import guarded
@@ -174,7 +175,6 @@ def _around_errors(text: str) -> str:
 
 _DWARF = re.compile(r"^\t\.section\t\.debug_\w+\s*\{[^}]*\}\n?", re.MULTILINE)
 _LABEL = re.compile(r"^\$L__(?:func_begin|func_end|tmp)\d+:\n", re.MULTILINE)
-_INLINED_AT = re.compile(r"^(\t\.loc\t\d+ \d+ \d+), function_name .*$", re.MULTILINE)
 _FILE = re.compile(r"^\t\.file\t.*$", re.MULTILINE)
 _ESCAPE = re.compile(r"\\(.)")
 _EXTERN = re.compile(r"^\.extern \.func .*?\b([\w.$]+)\s*$", re.MULTILINE)
@@ -182,7 +182,7 @@ _RUNTIME_FUNCTIONS = {"vprintf", "malloc", "free", "__assertfail"}  # the four t
 
 
 def tidy(ptx: str) -> str:
-    """PTX that ptxas optimises: no `debug` target and no DWARF, but all `.loc` and `.file` lines.
+    """PTX that ptxas optimises: no `debug` target and no DWARF, but all `.loc` and `.file` lines, with the calls.
 
     A quote in a file's name is `\\042`: LLVM writes `\\"`, which ends the name for ptxas.
     Raises LoweringError for a call of a function nobody defines, such as an intrinsic LLVM does not know.
@@ -193,7 +193,7 @@ def tidy(ptx: str) -> str:
     ptx = re.sub(r"^(\.target .*), debug$", r"\1", ptx, flags=re.MULTILINE)
     ptx = _LABEL.sub("", _DWARF.sub("", ptx))
     ptx = _FILE.sub(lambda line: _ESCAPE.sub(_octal_quote, line.group()), ptx)
-    return _INLINED_AT.sub(r"\1", ptx).rstrip() + "\n"
+    return into_inlined_at(ptx.rstrip() + "\n")
 
 
 def _octal_quote(escape: re.Match) -> str:

@@ -6,6 +6,7 @@ import re
 
 from dsl.core.ir import mlir
 from dsl.exceptions import ToolFailure
+from dsl.lower.call_sites import into_file_names
 
 _CONVERSIONS = (
     "convert-scf-to-cf",
@@ -53,7 +54,9 @@ def convert_to_llvm(mlir_text: str, debug_lines: bool = True) -> str:
 
     `debug_lines` keeps each op's location so that PTX gets `.loc` lines. Raises LoweringError naming what remains.
     """
-    mlir_text = _UNSET.sub(_read_unset, mlir_text)
+    mlir_text = (
+        into_file_names(_UNSET.sub(_read_unset, mlir_text)) if debug_lines else _UNSET.sub(_read_unset, mlir_text)
+    )
     pipeline = *(name for name in _CONVERSIONS if _concerns(name, mlir_text)), *((_DEBUG_LINES,) if debug_lines else ())
     try:
         text = mlir.run_passes(mlir_text, f"builtin.module({','.join(pipeline)})", places=debug_lines)

@@ -172,20 +172,42 @@ _locations: dict[span.Span, Location] = {}
 
 
 def location(place: span.Span | None = None) -> Location:
-    """The MLIR location of `place`, or of the author's innermost frame."""
-    place = place or span.here()
+    """The MLIR location of `place`, or of the author's innermost frame with the calls that led to it."""
+    if place is not None:
+        return _in_file(place)
+    key = span.calls_here()
+    cached = _called.get(key)
+    if cached is not None:
+        return cached
+    if not key:
+        return _in_file(span.here())
+    here, *calls = map(_in_file, span.places_of_calls(key))
+    called = _called[key] = ir.Location.callsite(here, calls, context) if calls else here
+    return called
+
+
+_called: dict[tuple[int, ...], Location] = {}
+
+
+def _in_file(place: span.Span) -> Location:
     cached = _locations.get(place)
     if cached is None:
         cached = _locations[place] = ir.Location.file(place.file, place.line, place.column, context)
     return cached
 
 
+def without_calls(at: Location) -> Location:
+    """The place that a location of a call has in the function that was called."""
+    return getattr(at, "callee", at)
+
+
 def place_of(at: Location) -> span.Span | None:
     """The place that `location` made `at` of."""
+    at = without_calls(at)
     return next((place for place, location in _locations.items() if location == at), None)
 
 
-_DIAGNOSED = re.compile(r'^(?:loc\(|error: )"(.+?)":(\d+):(\d+)', re.MULTILINE)
+_DIAGNOSED = re.compile(r'^(?:loc\(|error: )(?:callsite\()?"(.+?)(?: <- [^"]*)?":(\d+):(\d+)', re.MULTILINE)
 
 
 def place_in(diagnostics: str) -> span.Span | None:
