@@ -26,6 +26,7 @@ from dsl.quadrants.task import dynamic, program
 
 bound, guard, surely = statements.bound, statements.guard, statements.surely
 unless, use, returned = statements.unless, statements.use, statements.returned
+Trips = statements.Trips
 
 
 def refuse(message: str, fix: str, kind: str):

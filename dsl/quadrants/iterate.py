@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from dsl.core.control_flow.loop import counted
 from dsl.core.ir import arithmetic
 from dsl.core.number.dtypes import Int32, Numeric, is_dynamic
 from dsl.core.number.operators import operate
@@ -25,7 +26,7 @@ class StaticIterable:
         self.items = items
 
     def static_items(self):
-        return list(self.items)
+        return list(counted(self.items))
 
 
 def _bound(value: Any) -> Any:

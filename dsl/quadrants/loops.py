@@ -27,7 +27,8 @@ def iterated(value: Any):
 
 def unroll(iterable: Any):
     """The values of `for ... in qd.static(...)`."""
-    items = list(iterable.static_items() if isinstance(iterable, (Domain, StaticIterable)) else iterated(iterable))
+    is_domain = isinstance(iterable, (Domain, StaticIterable))
+    items = list(statements.counted(iterable.static_items() if is_domain else iterated(iterable)))
     if len(items) > program().unrolling_limit > 0:
         place = here()
         warnings.warn_explicit(

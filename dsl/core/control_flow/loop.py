@@ -7,7 +7,7 @@ only seen by tracing the body: where an attempt finds more than was guessed, it 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from dsl.core import trace
@@ -167,6 +167,44 @@ def _loop_attributes(domain: Range) -> dict:
         return {"llvm.loop_annotation": mlir.ir.Attribute.parse(f"#llvm.loop_annotation<{text}>")}
 
 
+_MOST_UNROLLED = 1 << 16  # trips of one loop
+
+
+def counted(domain: Any) -> Any:
+    """What a loop is unrolled over. Raises DSLUserCodeError for a range, or an iterator, of more than 65536 trips."""
+    if isinstance(domain, range) and domain[_MOST_UNROLLED : _MOST_UNROLLED + 1]:
+        raise _too_many()
+    return _each(domain) if hasattr(type(domain), "__next__") else domain
+
+
+def _each(iterator: Iterable) -> Iterator:
+    trips = Trips()
+    for value in iterator:
+        trips(True)
+        yield value
+
+
+class Trips:
+    """Counts the trips of a static `while`: `trips(test)` is the test. Raises DSLUserCodeError after 65536 of them."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self, test: Any) -> Any:
+        self.count += 1
+        if self.count > _MOST_UNROLLED:
+            raise _too_many()
+        return test
+
+
+def _too_many() -> DSLUserCodeError:
+    return DSLUserCodeError(
+        f"this loop makes more than {_MOST_UNROLLED} trips while compiling",
+        id="LOOP_TOO_LONG_TO_UNROLL",
+        fix="make it a loop at run time, or end it earlier",
+    )
+
+
 def unrolled(
     domain: Iterable, body: Callable, state: tuple, names: tuple, stop: Callable | None = None, target: Any = UNUSED
 ) -> tuple:
@@ -174,7 +212,7 @@ def unrolled(
 
     Returns the state after it and the loop variable's last value.
     """
-    for i in domain:
+    for i in counted(domain):
         flags = stop(*state) if stop is not None else ()
         if surely(flags):
             break

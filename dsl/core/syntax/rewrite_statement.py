@@ -214,7 +214,10 @@ class Rewriter(Expressions):
     def visit_For(self, node: ast.For):
         dynamic, stops = self._is_dynamic(node), stops_of(node)
         if not dynamic and not stops:
-            return self.generic_visit(node)
+            loop = self.generic_visit(node)
+            assert isinstance(loop, ast.For)
+            loop.iter = self._hook("counted", loop.iter, loop.iter)
+            return loop
         if dynamic and not self.grammar.by_value and not isinstance(node.target, ast.Name):
             self._error(node.target, "a dynamic `for` has one loop variable", "write `for i in range(...)`", None)
         if not isinstance(node.target, ast.Name) or node.target.id in assigned_in(node.body, self.assignments):
@@ -274,9 +277,11 @@ class Rewriter(Expressions):
     def visit_While(self, node: ast.While):
         dynamic, stops = self._is_dynamic(node), stops_of(node)
         if not dynamic and not stops:
-            return ast.copy_location(
-                ast.While(self.visit(node.test), self._block(node.body, _STATIC), self._block(node.orelse)), node
-            )
+            trips = self._fresh("trips")
+            test = ast.copy_location(ast.Call(self._load(trips), [self.visit(node.test)], []), node.test)
+            counter = ast.Assign([ast.Name(trips, ast.Store())], self._hook("Trips", node.test))
+            loop = ast.While(test, self._block(node.body, _STATIC), self._block(node.orelse))
+            return self._located(node, [counter, loop])
         assigned = assigned_in([*node.body, ast.Expr(node.test)], self.assignments)
         names = self._carried(node, assigned)
         self._warn_of_lambdas(node, assigned if dynamic else {})
