@@ -247,6 +247,9 @@ class Context(ctypes.Structure):
         ("out_pred", _u32 * MAX_THREADS),
         ("a", _u64 * MAX_THREADS),
         ("handle", _u64 * MAX_THREADS),
+        # the mark of an undefined value (check/undefined.py) that a lane gives to a shuffle, and that it gets
+        ("mark_given", _u64 * MAX_THREADS),
+        ("mark_got", _u64 * MAX_THREADS),
     ]
 
 

@@ -6,7 +6,8 @@ the value goes, through registers and through shared and local memory, and is a 
 branch, a guard, an address, or what leaves the thread (global memory, atomics, shuffles, votes, prints). So a vector
 load that reaches into padding, and a load that a compiler moved before its condition, are none.
 
-A mark is an i64: the number of the load + 1, then 48 bits of its address; 0 where all is well.
+A mark is an i64: the number of the load + 1, then 48 bits of its address; 0 where all is well. What a shuffle gives a
+lane that asks for a lane which takes no part is marked too: SHUFFLED and that lane are in the place of an address.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ SIGNATURES = {
     "emu_landed": "void (ptr, i32, i64, i32)",
 }
 SITE_SHIFT, ADDRESS_MASK, MOST_SITES = 48, (1 << 48) - 1, (1 << 15) - 2
+SHUFFLED = 1 << 47
 
 
 def functions() -> list[str]:

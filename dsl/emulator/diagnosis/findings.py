@@ -279,6 +279,14 @@ def _undefined(launch) -> Fault:
         "every thread that shares it must have written its part before" if inside else "it holds what was there before"
     )
     fix = f"write it first: {wrote}"
+    if read.opcode == "shfl":
+        message = (
+            f"reads lane {address & 31}, which takes no part in the shuffle: it is not in the mask, or has exited. "
+        )
+        message += f"The value {how} {where}"
+        fix = (
+            "read a lane that the mask names and that comes to the shuffle, or do not use the value (ask the predicate)"
+        )
     return report.error(launch, "UNDEFINED_READ", read, message, lines, fix, tuple(ctx.block_index), ctx.thread)
 
 

@@ -15,6 +15,8 @@ WARP_SYNC, SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX, VOTE, MATCH_ANY, MATCH_ALL, 
 )
 REDUX_ROWS = ("add", "and", "or", "xor", "smin", "smax", "umin", "umax")
 
+ABSENT_BIT, ASKED_SHIFT = 9, 16  # of what is left in `c` of a lane that has shuffled
+
 SIGNATURES = {"emu_wait_active": "void (ptr, i32, i32)", "emu_resolve_warp": "i32 (ptr, i32)"}
 
 
@@ -35,7 +37,7 @@ def _wait_active() -> str:
 
 def _shuffle() -> str:
     """What one lane reads, as the ISA's pseudo-code for shfl has it: the source lane (low byte), the predicate (bit 8),
-    whether that lane takes no part (bit 9)."""
+    whether the lane that it asks for takes no part (bit 9), that lane (from bit 16 on)."""
     f = Builder()
     bval, cval = f.and_("%b", 31), f.and_("%c", 31)
     segment = f.and_(f.lshr("%c", 8), 31)
@@ -51,10 +53,10 @@ def _shuffle() -> str:
     lane = f.and_(f.select(inside, j, "%lane"), 31)
     # A source lane that is not part of the meeting: the ISA leaves the value open, here it is the lane's own.
     there = f.cmp("ne", f.and_(f.lshr("%group", lane), 1), 0)
-    lane = f.select(there, lane, "%lane")
+    asked, lane = lane, f.select(there, lane, "%lane")
     flags = f.shl(f.cast("zext", inside, "i1", "i32"), 8)
     flags = f.or_(flags, f.shl(f.cast("zext", f.xor(there, "true", "i1"), "i1", "i32"), 9))
-    f.do(f"ret i32 {f.or_(lane, flags)}")
+    f.do(f"ret i32 {f.or_(f.or_(lane, flags), f.shl(asked, ASKED_SHIFT))}")
     return f.function("define internal i32 @shuffle(i32 %lane, i32 %mode, i32 %b, i32 %c, i32 %group) alwaysinline")
 
 
@@ -90,7 +92,11 @@ def _perform_shuffle(f: Builder, mode: str) -> None:
         source = f.add("%base", f.and_(packed, 31))
         f.store("out", f.cast("trunc", f.load("a", source), "i64", "i32"), tid)
         f.store("out_pred", f.and_(f.lshr(packed, 8), 1), tid)
-        f.put(absent, f.or_(f.get(absent), f.lshr(packed, 9)))
+        f.store("c", packed, tid)
+        f.put(absent, f.or_(f.get(absent), f.and_(f.lshr(packed, ABSENT_BIT), 1)))
+    with f.if_(f.cmp("ne", f.load("begin_checks"), 0, "i64")), f.for_bits("%group") as lane:
+        tid = f.add("%base", lane)
+        f.store("mark_got", f.load("mark_given", f.add("%base", f.and_(f.load("c", tid), 31))), tid)
     f.store("shuffled_absent", f.or_(f.load("shuffled_absent"), f.get(absent)))
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dsl.emulator import context
 from dsl.emulator.check import access, order, trail
 from dsl.emulator.check.cas_guess import guesses
-from dsl.emulator.check.undefined import MOST_SITES, SITE_SHIFT
+from dsl.emulator.check.undefined import MOST_SITES, SHUFFLED, SITE_SHIFT
 from dsl.emulator.emit import cluster
 from dsl.emulator.emit.memory import space_of
 from dsl.emulator.ptx.analysis import reachable
 from dsl.emulator.ptx.control import program_order
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
+from dsl.emulator.runtime import warp_collectives
 from dsl.emulator.translate import uniform_branches
 from dsl.emulator.translate.async_registers import AsyncRegisters
 from dsl.emulator.translate.coroutine import MARK, Thread
@@ -271,6 +272,8 @@ class Checked(Thread):
     def _emit(self, row, instr: Instr) -> None:
         if not self.marked:
             return super().emit(row, instr)
+        if instr.opcode == "shfl":
+            return self._shuffled(row, instr)
         operands = instr.operands
         pure = instr.opcode in _SPREADS
         mark = self._computed(instr) if pure else "0"
@@ -286,6 +289,28 @@ class Checked(Thread):
             self._put_loaded(instr)
         elif operands and instr.opcode not in ("st", "red", "bra", "bar", "barrier", "call"):
             self._put_mark(operands[0], "0")
+
+    def _shuffled(self, row, instr: Instr) -> None:
+        """A lane that asks for one that takes no part gets an undefined value. Shuffles pass such values on: reductions
+        leave them where nobody needs them."""
+        linear, given = self.threads["linear"], "0"
+        sources = [each for each in uniform_branches.reads(instr) if self._is_marked(each)]
+        if sources:
+            mark = self._mark(*sources)
+            passes = self.cmp("ne", self.and_(mark, SHUFFLED, "i64"), 0, "i64")
+            given = self.select(passes, mark, 0, "i64")
+            self._finding(instr, self.select(passes, 0, mark, "i64"), ends=False)
+        self.store("mark_given", given, linear)
+        number = min(self.site(instr), MOST_SITES) + 1
+        super().emit(row, instr)
+        destination = instr.operands[0]
+        first = destination.first if isinstance(destination, Pair) else destination
+        self._put_mark(destination, "0")
+        got = self.load("c", linear)
+        lane = self.resize(self.lshr(got, warp_collectives.ASKED_SHIFT), 32, 64)
+        mark = self.or_(lane, _signed(number << SITE_SHIFT | SHUFFLED), "i64")
+        absent = self.and_(self.lshr(got, warp_collectives.ABSENT_BIT), 1)
+        self._put_mark(first, self.select(self.cmp("eq", absent, 0), self.load("mark_got", linear), mark, "i64"))
 
     def _computed(self, instr: Instr) -> str:
         """The mark of what a pure instruction sets."""
@@ -355,6 +380,8 @@ def _may_be_marked(function: Function) -> frozenset[str]:
             if item.opcode in ("ld", "ldu", "atom"):
                 if space_of(item) not in ("param", "const"):
                     names.update(reg.name for reg in uniform_branches.registers(item.operands[0]))
+            elif item.opcode == "shfl":
+                names.update(reg.name for reg in uniform_branches.registers(item.operands[0]))
             elif item.opcode in _SPREADS:
                 sources = (reg.name for each in item.operands[1:] for reg in uniform_branches.registers(each))
                 if any(name in names for name in sources):

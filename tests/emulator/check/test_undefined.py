@@ -131,3 +131,48 @@ fix: write it first: every thread that shares it must have written its part befo
 def test_an_undefined_address_ends_the_launch_before_it_is_used():
     fault = outcome("ld.shared.u32 %r1, [%mine]; cvt.u64.u32 %d1, %r1; add.u64 %d1, %g, %d1; st.global.u32 [%d1], 1;")
     assert fault.kind == "undefined_read" and "is an address" in str(fault)
+
+
+# ** shuffles that ask for a lane which takes no part. PTX ISA 9.7.9.6: then the value is undefined.
+
+SHUFFLES = """.visible .entry k(.param .u64 out)
+{{
+  .reg .b32 %t, %v, %g; .reg .b64 %d, %o; .reg .pred %p, %q;
+  mov.u32 %t, %tid.x; ld.param.u64 %o, [out]; mul.wide.u32 %d, %t, 4; add.u64 %d, %o, %d; mov.u32 %v, %t;
+  setp.ge.u32 %p, %t, {lanes}; @%p ret; setp.eq.u32 %q, %t, 0;
+  {body}
+}}
+"""
+ALL, FIRST = "st.global.u32 [%d], %v; ret;", "@%q st.global.u32 [%d], %v; ret;"
+
+
+def _sum(offsets, mask: str, how: str = "add.u32 %v, %v, %g;") -> str:
+    return " ".join(f"shfl.sync.down.b32 %g, %v, {each}, 31, {mask}; {how}" for each in offsets)
+
+
+# name: (the lanes that run, the wrong kernel, the right one)
+SHUFFLE_PAIRS = {
+    "a lane outside of the mask": (8, "shfl.sync.idx.b32 %v, %v, 9, 31, 0xff; " + ALL,
+                                   "shfl.sync.idx.b32 %v, %v, 7, 31, 0xff; " + ALL),
+    "a lane that has left": (20, "shfl.sync.idx.b32 %v, %v, 25, 31, -1; " + ALL, "shfl.sync.idx.b32 %v, %v, 5, 31, -1; " + ALL),
+    "a sum of more lanes than there are": (8, _sum((16, 8, 4, 2, 1), "0xff") + FIRST, _sum((4, 2, 1), "0xff") + FIRST),
+    "a sum over lanes that have left": (20, _sum((16, 8, 4, 2, 1), "-1") + FIRST, _sum((2, 1), "-1") + FIRST),
+    "what reaches other lanes only": (8, _sum((4, 2, 1), "0xff") + ALL, _sum((4, 2, 1), "0xff") + FIRST),
+    "a value that is not chosen": (
+        8, "shfl.sync.down.b32 %g, %v, 1, 31, 0xff; add.u32 %v, %v, %g; " + ALL,
+        "shfl.sync.down.b32 %g, %v, 1, 31, 0xff; setp.lt.u32 %q, %t, 7; selp.b32 %g, %g, 0, %q; add.u32 %v, %v, %g; " + ALL),
+    "a width that holds": (
+        8, "shfl.sync.down.b32 %g, %v, 1, 31, 0xff; add.u32 %v, %v, %g; " + ALL,
+        "shfl.sync.down.b32 %g, %v, 1, 0x1807, 0xff; add.u32 %v, %v, %g; " + ALL),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHUFFLE_PAIRS)
+def test_a_lane_that_takes_no_part_gives_an_undefined_value(machine, name):
+    lanes, wrong, right = SHUFFLE_PAIRS[name]
+    with pytest.raises(emulator.Fault, match="which takes no part in the shuffle") as caught:
+        machine.run(
+            SHUFFLES.format(lanes=lanes, body=wrong), block=32, checks=("undefined",), out=np.zeros(32, np.uint32)
+        )
+    assert caught.value.kind == "undefined_read"
+    machine.run(SHUFFLES.format(lanes=lanes, body=right), block=32, checks=("undefined",), out=np.zeros(32, np.uint32))
