@@ -12,9 +12,9 @@ from dsl.core.ir import mlir
 from dsl.core.number.dtypes import numeric
 from dsl.layout import Layout
 from dsl.layout.coord import dice_tuple
-from dsl.layout.int_tuple import mode_products, wrap
+from dsl.layout.int_tuple import mode_products, text, wrap
 from dsl.tile.index import as_index
-from dsl.tile.tensor import Tensor, slice_tensor
+from dsl.tile.tensor import Tensor, checked_coord, inside, slice_tensor
 
 
 def _on_layout(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,15 +72,19 @@ def get(x: Any, mode: Any = ()) -> Any:
 
 def slice_(src: Any, coord: Any) -> Any:
     """The modes where `coord` is None; of a tensor, starting where its integers point."""
-    return slice_tensor(src, as_index(coord)) if isinstance(src, Tensor) else lay.slice_(src, as_index(coord))
+    return slice_tensor(src, checked_coord(coord, src)) if isinstance(src, Tensor) else lay.slice_(src, as_index(coord))
 
 
 def _tile_at(x: Any, tiler: Any, tile_coord: Any, rest_coord: Any) -> Any:
     """Modes of zipped_divide picked by two coordinates, None for every mode of the side that is None."""
     divided = zipped_divide(x, tiler)
     tile_modes, rest_modes = wrap(divided.shape[0]), wrap(divided.shape[1])
-    coord = (_padded(tile_coord, tile_modes), _padded(rest_coord, rest_modes))
-    return slice_(divided, coord)
+    rest = inside(
+        _padded(rest_coord, rest_modes),
+        divided.shape[1],
+        lambda: f"the tensor {text(x.shape)} has {text(divided.shape[1])} tiles",
+    )
+    return slice_(divided, (_padded(tile_coord, tile_modes), rest))
 
 
 def _padded(coord: Any, modes: tuple) -> Any:
@@ -110,7 +114,7 @@ def local_tile(input: Tensor, tiler: Any, coord: Any, proj: Any = None) -> Any:
 def local_partition(target: Tensor, tiler: Layout, index: Any, proj: Any = 1) -> Any:
     """The elements of a tensor that thread `index` of the thread layout `tiler` owns, one of every tile: (rest...)."""
     threads = tiler if isinstance(tiler, Layout) else lay.make_layout(as_index(tiler))
-    coord = threads.get_flat_coord(as_index(index))
+    coord = threads.get_flat_coord(inside(index, threads.shape, lambda: f"the threads are {text(threads.shape)}"))
     tile = mode_products(threads.shape)
     return _tile_at(target, _projected(tile, proj), _projected(coord, proj), None)
 

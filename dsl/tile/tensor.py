@@ -114,7 +114,7 @@ class Tensor:
         return cls(iterator, layout_class.__unflatten__(layout_key, children[count:]))
 
     def __getitem__(self, coord: Any, *, loc=None, ip=None) -> Any:
-        coord = _checked(coord, self)
+        coord = checked_coord(coord, self)
         if lay.has_none(coord):
             return slice_tensor(self, coord)
         at = element_iterator(self, coord)
@@ -145,7 +145,7 @@ class Tensor:
 
     def __setitem__(self, coord: Any, value: Any, *, loc=None, ip=None) -> None:
         self.pointer()
-        coord = _checked(coord, self)
+        coord = checked_coord(coord, self)
         if not lay.has_none(coord):
             element = _as_element(value, self.element_type)
             stored = type(value) if isinstance(value, Numeric) else of_python(value)
@@ -209,16 +209,20 @@ def _is_leaf(iterator: Any) -> bool:
     return isinstance(iterator, Pointer) or getattr(type(iterator), "is_leaf", False)
 
 
-def _checked(coord: Any, tensor: Tensor) -> Any:
+def checked_coord(coord: Any, tensor: Tensor) -> Any:
+    """`coord` as an index. Raises DSLUserCodeError for a static coordinate outside the tensor."""
+    return inside(coord, tensor.shape, lambda: f"the tensor is {text(tensor.shape)}")
+
+
+def inside(coord: Any, shape: Any, owner: Callable[[], str]) -> Any:
+    """`coord` as an index. Raises DSLUserCodeError for a static coordinate outside `shape`, which `owner` describes."""
     coord = as_index(coord)
     if never_runs.top(False):  # `if k < 3: t[k + 1]` of a static k
         return coord
     try:
-        check_coord(coord, tensor.shape)
+        check_coord(coord, shape)
     except LayoutError as error:
-        raise DSLUserCodeError(
-            f"{error.message}; the tensor is {text(tensor.shape)}", fix=error.fix, id="INDEX_OUT_OF_RANGE"
-        ) from None
+        raise DSLUserCodeError(f"{error.message}; {owner()}", fix=error.fix, id="INDEX_OUT_OF_RANGE") from None
     return coord
 
 

@@ -16,9 +16,8 @@ from dsl.layout import Layout, make_layout
 from dsl.layout.int_tuple import text, wrap
 from dsl.tile.atom import CopyAtom
 from dsl.tile.constant import OneThread
-from dsl.tile.index import as_index
 from dsl.tile.modes import as_tiler, slice_
-from dsl.tile.tensor import Tensor
+from dsl.tile.tensor import Tensor, inside
 from dsl.tile.tiled_mma import TiledMma
 
 
@@ -69,10 +68,13 @@ class TiledCopy(CopyAtom):
             )
         )
 
+    def _thread(self, thr_idx: Any) -> Any:
+        return inside(thr_idx, self.size, lambda: f"the tiled copy has {self.size} threads")
+
     def get_slice(self, thr_idx: Any) -> ThrCopy:
         """The part of thread `thr_idx`."""
         return ThrCopy(
-            self.op, self.value_type, self.num_bits_per_copy, self.layout_tv_tiled, self.tile_mn, as_index(thr_idx)
+            self.op, self.value_type, self.num_bits_per_copy, self.layout_tv_tiled, self.tile_mn, self._thread(thr_idx)
         )
 
     def retile(self, src: Tensor) -> Tensor:

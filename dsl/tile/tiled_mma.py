@@ -19,7 +19,7 @@ from dsl.tile.constant import OneThread
 from dsl.tile.index import as_index
 from dsl.tile.mma import MmaAtom, MmaOperation, make_mma_atom
 from dsl.tile.modes import slice_
-from dsl.tile.tensor import Tensor
+from dsl.tile.tensor import Tensor, inside
 
 _MODES = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}
 
@@ -119,9 +119,12 @@ class TiledMma(MmaAtom):
         values, rest = self._parts(make_layout(shape), name)[1].shape
         return (values, *map(product, rest))
 
+    def _thread(self, thr_idx: Any) -> Any:
+        return inside(thr_idx, self.size, lambda: f"the tiled mma has {self.size} threads")
+
     def get_slice(self, thr_idx: Any) -> ThrMma:
         """The part of thread `thr_idx`."""
-        return ThrMma(self.op, self.atom_layout_mnk, self.permutation_mnk, as_index(thr_idx), fields=self.fields)
+        return ThrMma(self.op, self.atom_layout_mnk, self.permutation_mnk, self._thread(thr_idx), fields=self.fields)
 
     def __str__(self) -> str:
         permutation = ",".join("_" if each is None else str(each) for each in self.permutation_mnk)

@@ -21,9 +21,8 @@ from dsl.gpu.sync import elect_one
 from dsl.layout import ComposedLayout, Layout
 from dsl.layout.int_tuple import flatten_to_tuple, mul, text, wrap
 from dsl.tile.element_address import element_iterator, strided_part
-from dsl.tile.index import as_index
 from dsl.tile.int_tuple import make_layout_image_mask
-from dsl.tile.tensor import Tensor, domain_offset
+from dsl.tile.tensor import Tensor, domain_offset, inside
 from dsl.tile.tma import CopyReduceBulkTensorTileS2GOp, TmaAtom
 
 
@@ -76,7 +75,8 @@ def tma_partition(
     parts = _cut(smem, cut), _cut(gmem_tensor, cut)
     if blocks == 1:
         return parts
-    start = mul(cta_layout.index_of(as_index(cta_coord)), atom.count // blocks)
+    block = inside(cta_coord, cta_layout.shape, lambda: f"the cluster is {text(cta_layout.shape)}")
+    start = mul(cta_layout.index_of(block), atom.count // blocks)
     first, second = (domain_offset(((start, 0), *(0,) * (lay.rank(part) - 1)), part) for part in parts)
     return first, second
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import dsl.cutlass as cutlass
+from dsl.core.errors import DSLUserCodeError
 from dsl.cutlass import cute
+from dsl.cutlass.cute.runtime import from_dlpack
 
 M, N = 12, 8
 
@@ -107,3 +109,58 @@ def test_functions_of_layouts_take_tensors(run, matrix, capsys):
         "2",
         "1",
     ]
+
+
+NAMES = {  # ways to name a tile or an element of a (12, 8) tensor, and the least index in its mode that is outside
+    "index": (lambda a, i: a[0, i], 8),
+    "index of all": (lambda a, i: a[i], 96),
+    "slice": (lambda a, i: a[None, i], 8),
+    "slice_": (lambda a, i: cute.slice_(a, (None, i)), 8),
+    "local_tile": (lambda a, i: cute.local_tile(a, (4, 2), (i, 0)), 3),
+    "local_tile rounded up": (lambda a, i: cute.local_tile(a, (5, 2), (i, 0)), 3),
+    "local_tile with None": (lambda a, i: cute.local_tile(a, (4, 2), (None, i)), 4),
+    "local_tile of one mode": (lambda a, i: cute.local_tile(a, (4,), (i,)), 3),
+    "local_tile with proj": (lambda a, i: cute.local_tile(a, (4, 16, 2), (i, 99, 0), proj=(1, None, 1)), 3),
+    "local_tile of coordinates": (lambda a, i: cute.local_tile(cute.make_identity_tensor((12, 8)), (4, 2), (0, i)), 4),
+    "local_partition": (lambda a, i: cute.local_partition(a, cute.make_layout((4, 2)), i), 8),
+    "zipped_divide": (lambda a, i: cute.zipped_divide(a, (4, 2))[(None, None), (0, i)], 4),
+    "tiled_divide": (lambda a, i: cute.tiled_divide(a, (4, 2))[(None, None), i, 0], 3),
+    "flat_divide": (lambda a, i: cute.flat_divide(a, (4, 2))[None, None, 0, i], 4),
+    "logical_divide": (lambda a, i: cute.logical_divide(a, (4, 2))[(None, i), (None, 0)], 3),
+    "composition": (lambda a, i: cute.composition(a, (4, 2))[i, 0], 4),
+    "domain_offset": (lambda a, i: cute.domain_offset((0, 2), a)[0, i], 8),
+    "group_modes": (lambda a, i: cute.group_modes(a, 0, 2)[(0, i),], 8),
+    "tiled copy": (lambda a, i: tiled_copy().get_slice(i).partition_S(a), 32),
+    "tiled mma": (lambda a, i: tiled_mma().get_slice(i), 32),
+}
+
+
+def tiled_copy():
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32)
+    return cute.make_tiled_copy_tv(atom, cute.make_layout((4, 8)), cute.make_layout((1, 1)))
+
+
+def tiled_mma():
+    op = cute.nvgpu.warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16))
+    return cute.make_tiled_mma(op)
+
+
+@cute.kernel
+def names(a: cute.Tensor, n: cutlass.Int32, of: cutlass.Constexpr, i: cutlass.Constexpr):
+    of(a, i)
+    of(a, n)
+
+
+@pytest.mark.parametrize("of, outside", NAMES.values(), ids=NAMES)
+def test_every_way_to_name_a_tile_refuses_a_static_coordinate_outside(of, outside):
+    a = from_dlpack(np.zeros((M, N), np.float32, order="F"))
+
+    @cute.jit
+    def host(a: cute.Tensor, n: cutlass.Int32, i: cutlass.Constexpr):
+        names(a, n, of, i).launch(grid=1, block=1)
+
+    cute.compile(host, a, 1000, outside - 1)
+    for i in (outside, -1):
+        with pytest.raises(DSLUserCodeError, match=rf"the index {i} is outside") as error:
+            cute.compile(host, a, 1000, i)
+        assert error.value.fix == f"valid are 0 to {outside - 1}"

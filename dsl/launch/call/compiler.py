@@ -17,7 +17,7 @@ from dsl.core.state import Stack
 from dsl.core.trace import EVENTS, SLOT_BYTES, Traced, jump_slot, out_slot
 from dsl.launch import disk_cache, session
 from dsl.launch.argument.returned_values import Result
-from dsl.launch.call import compile_options as options, launch_limits
+from dsl.launch.call import compile_options as options, launch_limits, launch_refusal
 from dsl.launch.call.artifacts import Kept
 from dsl.launch.devices.native_launch import NOTED_BYTES, Noted, Record, Run, Table, entry_by_python
 from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, Launch
@@ -241,7 +241,7 @@ class Compiled:
             if frame.error is not None:
                 raise frame.error
             if frame.native.code and device is not None:
-                raise device.refused(frame.native.code)
+                raise self.refused(device, frame.native.code)
             raise why(self, failed, struct.unpack_from("<q", frame.block)[0])
         if device is not None:
             try:
@@ -257,6 +257,11 @@ class Compiled:
             result = result.of_call(memoryview(frame.block)[self._out_bytes :])
         self._frames.append(frame)
         return result
+
+    def refused(self, device: Device, code: int) -> BaseException:
+        """The error of the last launch, which machine code made and which returned `code`."""
+        error, kernels = device.refused(code), self.traced.kernels
+        return launch_refusal.located(error, kernels[0], None) if len(kernels) == 1 else error
 
     def _frame(self, device: Device | None) -> _Frame:
         """A frame that no call uses; those of another device are dropped."""
@@ -392,12 +397,14 @@ def _launch(run: _Frame, index: int, record: Record, params: int) -> None:
     values = [ctypes.string_at(address, size_bytes) for address, (_, size_bytes) in zip(addresses, kernel.params)]
     noted = run.compiled.records(session.current())[index]
     noted.launched(launch.grid, launch.block, launch.smem_bytes)
-    if launch.smem_bytes < 0:
-        text = f"launch of `{kernel.name}`: {launch.smem_bytes} bytes of shared memory"
-        raise DeviceError("CUDA_ERROR_INVALID_VALUE", text, INVALID_LAUNCH)
-    run.compiled.code.collectives.check(kernel.name, launch.block)
-    program = run.compiled.program(device)
-    device.launch(program, kernel.name, launch, values)
+    try:
+        if launch.smem_bytes < 0:
+            raise DeviceError("CUDA_ERROR_INVALID_VALUE", "", INVALID_LAUNCH)
+        run.compiled.code.collectives.check(kernel.name, launch.block)
+        program = run.compiled.program(device)
+        device.launch(program, kernel.name, launch, values)
+    except DeviceError as error:
+        raise launch_refusal.located(error, kernel, launch) from None
     if device.launch_entry is not None:  # from now on without Python
         handle, allowed_smem_bytes = device.function(program, kernel.name, launch)
         run.table.allowed_smem_bytes[index] = allowed_smem_bytes

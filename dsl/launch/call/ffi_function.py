@@ -119,7 +119,7 @@ class Machine:
             if error is not None:
                 return error
             if code:
-                return device.refused(code)
+                return self.compiled.refused(device, code)
             if state.failed:
                 return compiler.why(self.compiled, state.failed, state.number)
             try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dsl.analysis import uniformity
@@ -35,39 +35,44 @@ def check_launch(kernel: str, grid: Any, block: Any, cluster: Any) -> None:
     extents = {
         what: _extents(kernel, what, value) for what, value in (("grid", grid), ("block", block), ("cluster", cluster))
     }
-    for what, sizes in extents.items():
-        for axis, size, greatest in zip("xyz", sizes, _GREATEST[what]):
-            if isinstance(size, int) and not 1 <= size <= greatest:
-                raise BadLaunch(
-                    f"the {what} of `{kernel}` has {size} {_OF[what]} in {axis}",
-                    fix=f"1 to {greatest} {_OF[what]} in {axis}",
-                    id="LAUNCH_EXTENT_OUT_OF_RANGE",
-                )
-    threads, blocks = (_product(extents[what]) for what in ("block", "cluster"))
-    if threads is not None and threads > MAX_THREADS:
-        raise BadLaunch(
-            f"the block of `{kernel}` has {threads} threads",
-            id="LAUNCH_EXTENT_OUT_OF_RANGE",
-            fix=f"at most {MAX_THREADS} threads a block; more blocks in the grid",
-        )
-    if blocks is not None and blocks > GREATEST_CLUSTER:
-        raise BadLaunch(
-            f"the cluster of `{kernel}` has {blocks} blocks",
-            id="LAUNCH_EXTENT_OUT_OF_RANGE",
-            fix=f"at most {PORTABLE_CLUSTER} blocks a cluster ({GREATEST_CLUSTER} on some GPUs)",
-        )
+    wrong = wrong_extents(kernel, extents)
+    if wrong is not None:
+        raise BadLaunch(*wrong, id="LAUNCH_EXTENT_OUT_OF_RANGE")
+    blocks = _product(extents["cluster"])
     if blocks is not None and blocks > PORTABLE_CLUSTER:
         warn(
             f"the cluster of `{kernel}` has {blocks} blocks; more than {PORTABLE_CLUSTER} run on some GPUs only",
             "LAUNCH_CLUSTER_NOT_PORTABLE",
         )
+
+
+def wrong_extents(kernel: str, extents: Mapping[str, Sequence[int | None]]) -> tuple[str, str] | None:
+    """What no GPU launches of these extents, and the fix; None for a dynamic extent is right."""
+    for what, sizes in extents.items():
+        for axis, size, greatest in zip("xyz", sizes, _GREATEST[what]):
+            if isinstance(size, int) and not 1 <= size <= greatest:
+                return (
+                    f"the {what} of `{kernel}` has {size} {_OF[what]} in {axis}",
+                    f"1 to {greatest} {_OF[what]} in {axis}",
+                )
+    threads, blocks = (_product(extents[what]) for what in ("block", "cluster"))
+    if threads is not None and threads > MAX_THREADS:
+        return (
+            f"the block of `{kernel}` has {threads} threads",
+            f"at most {MAX_THREADS} threads a block; more blocks in the grid",
+        )
+    if blocks is not None and blocks > GREATEST_CLUSTER:
+        return (
+            f"the cluster of `{kernel}` has {blocks} blocks",
+            f"at most {PORTABLE_CLUSTER} blocks a cluster ({GREATEST_CLUSTER} on some GPUs)",
+        )
     for axis, whole, part in zip("xyz", extents["grid"], extents["cluster"]):
         if isinstance(whole, int) and isinstance(part, int) and whole % part:
-            raise BadLaunch(
+            return (
                 f"grid of `{kernel}` in {axis} must be a multiple of the cluster's {part}, got {whole}",
-                fix=f"a multiple of {part} blocks in {axis}",
-                id="LAUNCH_EXTENT_OUT_OF_RANGE",
+                f"a multiple of {part} blocks in {axis}",
             )
+    return None
 
 
 def _extents(kernel: str, what: str, value: Any) -> list[int | None]:

@@ -331,8 +331,8 @@ print(len(through), len(record.launches), record.launches[-1])
     [
         (
             1,
-            "CUDA_ERROR_INVALID_VALUE: invalid argument (cuLaunchKernelEx)\n"
-            "launching `kernel_kernel_0` grid=(1, 1, 1) block=(64, 1, 1)",
+            "invalid argument (cuLaunchKernelEx)\nlaunching `kernel` grid=(1, 1, 1) block=(64, 1, 1)\nfix: print the "
+            "extents and `smem` of the launch, and compare them with the device's limits",
         ),
         (719, "CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure (cuLaunchKernelEx)"),
     ],
