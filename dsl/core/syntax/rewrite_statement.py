@@ -16,7 +16,7 @@ import types
 from collections.abc import Iterator
 
 from dsl.core.errors import DSLWarning, warn_at, warn_not_portable
-from dsl.core.syntax import nonlocals
+from dsl.core.syntax import branches, nonlocals
 from dsl.core.syntax.assigned_names import Assignments, assigned_in
 from dsl.core.syntax.early_exits import Exits, Guard, put_at, stops_of, tests_inside
 from dsl.core.syntax.function_source import arguments_named
@@ -170,26 +170,12 @@ class Rewriter(Expressions):
             return ast.copy_location(
                 ast.If(self.visit(node.test), self._block(node.body, around), self._block(node.orelse, around)), node
             )
-        assigned = assigned_in([*node.body, *node.orelse], self.assignments)
-        self._warn_of_lambdas(node, assigned)
-        names = self._carried(node, assigned)
-        then, orelse = self._fresh("then"), self._fresh("else")
-        call = self._hook(
-            "if_",
-            node.test,
-            self.visit(node.test),
-            self._load(then),
-            self._load(orelse),
-            self._state(names),
-            self._places(node, assigned, names),
-        )
-        return self._located(
-            node,
-            [
-                self._closure(then, names, self._block(node.body, _DYNAMIC)),
-                self._closure(orelse, names, self._block(node.orelse, _DYNAMIC)),
-                self._assign(names, call),
-            ],
+        return branches.rewritten(self, node, _DYNAMIC)
+
+    def _branch(self, node: ast.If, then: str, orelse: str, names: list[str], assigned: dict[str, Placed]) -> ast.Call:
+        arms = self._load(then), self._load(orelse)
+        return self._hook(
+            "if_", node.test, self.visit(node.test), *arms, self._state(names), self._places(node, assigned, names)
         )
 
     def visit_Guard(self, node: Guard):
