@@ -326,6 +326,6 @@ def answer_sha256(data: bytes) -> str | None:
         said = {key: table[key] for key in table if key not in ("provenance", "validated", "evidence")}
         for name, one in said.get("outputs", {}).items():
             said["outputs"][name] = {key: one[key] for key in one if key not in ("arithmetic", "through")}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

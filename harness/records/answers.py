@@ -74,12 +74,11 @@ def of(line: Mapping[str, Any], is_hardware: bool) -> tuple[Any, ...]:
     device, detail = line.get("device") or {}, line.get("detail") or {}
     told = [str(detail[key]) for key in ("class", "id", "kind", "signal") if detail.get(key)] if detail else ()
     text = (line.get("key") or {}).get("repro_sha256")
-    driver = device.get("driver")
     return (
-        device.get("name") if is_hardware else None,
-        None if driver is None else str(driver),
-        (line.get("compiler") or {}).get("version"),
-        line.get("commit"),
+        _text(device.get("name")) if is_hardware else None,
+        _text(device.get("driver")),
+        _text((line.get("compiler") or {}).get("version")),
+        _text(line.get("commit")),
         text[:_MARK] if text else None,
         line.get("outcome"),
         " ".join(told) or None,
@@ -87,6 +86,11 @@ def of(line: Mapping[str, Any], is_hardware: bool) -> tuple[Any, ...]:
         _mark(line.get("kernels")),
         _mark(line.get("sass")),
     )
+
+
+def _text(value: Any) -> str | None:
+    """A name or a version, which some records have as a number of any size."""
+    return None if value is None else str(value)
 
 
 def says(a: Answer, b: Answer, kinds: Sequence[str]) -> str:

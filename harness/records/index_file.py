@@ -225,8 +225,9 @@ class IndexFile:
                 end = at + length
                 try:
                     row = row_of(path, at, length, line)
-                    said = row[4]
-                    marks.setdefault(said, set()).update(marks_of(line or {}))
+                    said, own = row[4], marks_of(line or {})
+                    "".join([one for one in (*row, *own) if isinstance(one, str)]).encode()  # no half of a character
+                    marks.setdefault(said, set()).update(own)
                     rows.append((*row[:4], now.get(said, said), *row[5:], said))
                 except (KeyError, TypeError, ValueError, AttributeError):
                     self._db.execute("insert into damage values (?, ?)", [path, at])

@@ -1,7 +1,7 @@
 """Whether what is said of a device names hardware: a GPU, its UUID, and a driver that runs kernels on it.
 
 Software can answer for a driver: the emulator, or a stand-in in a test. It has no version of NVIDIA's kernel module and
-no UUID that NVIDIA gave. Standard library only.
+no UUID that NVIDIA gave.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from harness.terminal import one_line
+
+_SHOWN = 100  # characters
 _STAND_IN = re.compile(r"emulat|stand-?in|simulat", re.IGNORECASE)
 _ARCH = re.compile(r"sm_\d{2,3}[af]?", re.ASCII)
 _DRIVER = re.compile(r"\d{3,4}(\.\d{1,4}){0,3}", re.ASCII)  # 580.65.06; "CUDA 13.0" is only what a library answers
@@ -23,7 +26,8 @@ def is_stand_in(name: Any) -> bool:
 
 def missing(device: Mapping[str, Any]) -> str:
     """What keeps a device's facts (kind, name, driver, uuid, arch) from naming a GPU, or ''."""
-    kind, name, driver, uuid = (device.get(key) for key in ("kind", "name", "driver", "uuid"))
+    about = (device.get(key) for key in ("kind", "name", "driver", "uuid"))
+    kind, name, driver, uuid = (None if one is None else one_line(str(one)[:_SHOWN]) for one in about)
     if kind != "cuda":
         return f"names the device {kind or 'nowhere'}, which is not a GPU"
     if is_stand_in(name):

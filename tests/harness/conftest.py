@@ -269,7 +269,9 @@ def sshd(needs):
     shutil.rmtree(folder, ignore_errors=True)
 
 
-GPUS = FAKE_DRIVER.replace("*n = 1;", "*n = GPUS;").replace("i % 4];", "i % 4]; u[14] = HOST; u[15] = d;")
+GPUS = FAKE_DRIVER.replace("*n = 1;", "*n = GPUS;").replace(
+    "u[i] = (char[]){0xc0, 0xff, 0xee, 0}[i % 4];", "u[i] = HOST; u[0] = 127; u[15] = d;"
+)
 
 
 class TwoHosts:
@@ -288,6 +290,7 @@ class TwoHosts:
             source, library = top / "cuda.c", top / "libcuda.so.1"
             source.write_text(GPUS.replace("GPUS", str(gpus)).replace("HOST", str(number)))
             subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+            (top / "libnvidia-ml.so.1").symlink_to(library.name)
             # bytecode where the tests' own is, for these hosts start many interpreters
             env = {"LD_LIBRARY_PATH": str(top), "PYTHONPYCACHEPREFIX": sys.pycache_prefix or str(folder / "bytecode")}
             items = ", ".join(f'{key} = "{value}"' for key, value in env.items())

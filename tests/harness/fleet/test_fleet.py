@@ -136,7 +136,7 @@ def test_hosts_says_who_holds_what(project, two_hosts, capsys, monkeypatch):
     from harness.run import gpu_lock
 
     monkeypatch.chdir(project.folder)
-    uuid = "02" * 15 + "01"
+    uuid = "7f" + "02" * 14 + "01"
     lock = gpu_lock.take(uuid, print, lambda: None)
     try:
         assert main(["hosts"]) == 0
