@@ -175,21 +175,11 @@ class Between:
         absent = self._absent()
         if self.one_warp and threads <= 32:
             text = "a barrier of the warp (bar.warp.sync) or of the block (bar.sync)"
+        elif self.one_warp and absent and all(each // 32 != self.first.thread // 32 for each in absent):
+            return "a barrier of the warp (bar.warp.sync), or of the warps that come (bar.sync ID, COUNT),"
         else:
             text = "a barrier of the block (bar.sync)"
         return f"{text} that all its threads reach" if absent else text
-
-    def _or_warp(self) -> str:
-        """Whether a barrier of the warp may do; other warps may not have come yet."""
-        if not self.one_warp or self.launch.ctx.threads <= 32 or self._others_come():
-            return ""
-        return "; one of the warp (bar.warp.sync) is enough if no other warp comes here"
-
-    def _others_come(self) -> bool:
-        """Whether threads of another warp have made the first access."""
-        here, warp = self.first.row.position, self.first.thread // 32
-        others = (thread for thread in range(self.launch.ctx.threads) if thread // 32 != warp)
-        return any(row.position == here for thread in others for row in self.rows_of(thread))
 
     def _put(self) -> str:
         """Put a barrier where none is."""
@@ -211,7 +201,6 @@ class Between:
             text = f"put {self.barrier()} between {self._end_of_first(a)} and {b}"
         if both_write and (self.first.kind ^ self.second.kind) & STRONG:
             text += "; or make both atomic"
-        text += self._or_warp()
         return f"{text}; {why}" if why else text
 
     def _between_rounds(self, a: str, b: str) -> str:

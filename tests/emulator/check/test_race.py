@@ -297,8 +297,7 @@ k.py:7:5: RACE
     in `k`, 4 bytes of smem+0x4
     writes   thread (1, 0, 0) = warp 0, lane 1 of block (0, 0, 0): k.py:7, PTX line 18: st.shared.u32 [%mine], %t;
     read     thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): k.py:9, PTX line 20: ld.shared.u32 %r1, [%next];
-fix: put a barrier of the block (bar.sync) between line 7 and line 9; one of the warp (bar.warp.sync) is enough if no \
-other warp comes here"""
+fix: put a barrier of the block (bar.sync) between line 7 and line 9"""
     )
 
 

@@ -14,20 +14,17 @@ from tests.emulator.diagnosis.cured_programs import Program as P, fix_of
 
 PROGRAMS = [
     P("no barrier", "race",
-     "put a barrier of the block (bar.sync) between line 1 and line 2; one of the warp (bar.warp.sync) is "
-     "enough if no other warp comes here", """
+     "put a barrier of the block (bar.sync) between line 1 and line 2", """
         st.shared.u32 [%mine], %t;
       + bar.sync 0;
         ld.shared.u32 %r1, [%next];"""),
     P("write after read", "race",
-     "put a barrier of the block (bar.sync) between line 1 and line 2; one of the warp (bar.warp.sync) is "
-     "enough if no other warp comes here", """
+     "put a barrier of the block (bar.sync) between line 1 and line 2", """
         ld.global.u32 %r1, [%gn];
       + bar.sync 0;
         st.global.u32 [%gt], %r1;"""),
     P("one statement", "race",
-     "let line 3 read into a register, then put a barrier of the block (bar.sync), and only then write; one of"
-     " the warp (bar.warp.sync) is enough if no other warp comes here", """
+     "let line 3 read into a register, then put a barrier of the block (bar.sync), and only then write", """
         st.shared.u32 [%mine], %t;
         bar.sync 0;
       - ld.shared.u32 %r1, [%next]; add.u32 %r1, %r1, 1; st.shared.u32 [%mine], %r1;
@@ -37,7 +34,7 @@ PROGRAMS = [
         bar.sync 0;"""),
     P("scan with a barrier after", "race",
      "let line 5 read into a register, then put a barrier of the block (bar.sync) that all its threads reach, "
-     "and only then write; one of the warp (bar.warp.sync) is enough if no other warp comes here", """
+     "and only then write", """
         st.shared.u32 [%mine], %t;
         bar.sync 0;
         mov.u32 %d, 1;
@@ -51,8 +48,7 @@ PROGRAMS = [
         bar.sync 0;
         shl.b32 %d, %d, 1; setp.lt.u32 %p, %d, 64; @%p bra L;"""),
     P("a tree's step", "race",
-     "put a barrier of the block (bar.sync) before the next round of line 5; one of the warp (bar.warp.sync) "
-     "is enough if no other warp comes here", """
+     "put a barrier of the block (bar.sync) before the next round of line 5", """
         st.shared.u32 [%mine], %t;
         bar.sync 0;
         mov.u32 %d, 32;
@@ -62,8 +58,7 @@ PROGRAMS = [
       + bar.sync 0;
         shr.u32 %d, %d, 1; setp.ne.u32 %p, %d, 0; @%p bra L;"""),
     P("a tree's step unrolled", "race",
-     "put a barrier of the block (bar.sync) between line 4 and line 5; one of the warp (bar.warp.sync) is "
-     "enough if no other warp comes here", """
+     "put a barrier of the block (bar.sync) between line 4 and line 5", """
         st.shared.u32 [%mine], %t;
         bar.sync 0;
         setp.ge.u32 %q, %t, 32; @%q bra S; ld.shared.u32 %r1, [%mine+128]; ld.shared.u32 %r2, [%mine]; add.u32 %r1, %r1, %r2; st.shared.u32 [%mine], %r1; S:
@@ -72,8 +67,7 @@ PROGRAMS = [
       + bar.sync 0;
         setp.ge.u32 %q, %t, 8; @%q bra S3; ld.shared.u32 %r1, [%mine+32]; ld.shared.u32 %r2, [%mine]; add.u32 %r1, %r1, %r2; st.shared.u32 [%mine], %r1; S3:"""),
     P("no barrier before the next round", "race",
-     "put a barrier of the block (bar.sync) between line 4 and the next round of line 2; one of the warp "
-     "(bar.warp.sync) is enough if no other warp comes here", """
+     "put a barrier of the block (bar.sync) between line 4 and the next round of line 2", """
         mov.u32 %i, 0; L:
         st.shared.u32 [%mine], %i;
         bar.sync 0;
@@ -81,8 +75,7 @@ PROGRAMS = [
       + bar.sync 0;
         add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 4; @%p bra L;"""),
     P("no barrier in the round", "race",
-     "put a barrier of the block (bar.sync) between line 2 and line 3; one of the warp (bar.warp.sync) is "
-     "enough if no other warp comes here", """
+     "put a barrier of the block (bar.sync) between line 2 and line 3", """
         mov.u32 %i, 0; L:
         st.shared.u32 [%mine], %i;
       + bar.sync 0;
@@ -90,16 +83,14 @@ PROGRAMS = [
         bar.sync 0;
         add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 4; @%p bra L;"""),
     P("two buffers, no barrier", "race",
-     "put a barrier of the block (bar.sync) between line 2 and line 3; one of the warp (bar.warp.sync) is "
-     "enough if no other warp comes here", """
+     "put a barrier of the block (bar.sync) between line 2 and line 3", """
         mov.u32 %i, 0; L: and.b32 %r5, %i, 1; mad.lo.u32 %r6, %r5, 512, %mine; mad.lo.u32 %r7, %r5, 512, %next;
         st.shared.u32 [%r6], %t;
       + bar.sync 0;
         ld.shared.u32 %r8, [%r7];
         add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 4; @%p bra L;"""),
     P("two buffers filled ahead", "race",
-     "put a barrier of the block (bar.sync) between line 4 and the next round of line 3; one of the warp "
-     "(bar.warp.sync) is enough if no other warp comes here", """
+     "put a barrier of the block (bar.sync) between line 4 and the next round of line 3", """
         st.shared.u32 [%mine], %t; bar.sync 0;
         mov.u32 %i, 0; L: and.b32 %r5, %i, 1; mad.lo.u32 %r7, %r5, 512, %next; xor.b32 %r5, %r5, 1; mad.lo.u32 %r6, %r5, 512, %mine;
         st.shared.u32 [%r6], %t;
@@ -107,22 +98,19 @@ PROGRAMS = [
       + bar.sync 0;
         add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 4; @%p bra L;"""),
     P("halo", "race",
-     "put a barrier of the block (bar.sync) between line 2 and line 3; one of the warp (bar.warp.sync) is "
-     "enough if no other warp comes here", """
+     "put a barrier of the block (bar.sync) between line 2 and line 3", """
         st.shared.u32 [%mine+4], %t;
         @%first st.shared.u32 [%s], 0;
       + bar.sync 0;
         ld.shared.u32 %r1, [%mine]; ld.shared.u32 %r2, [%mine+4];"""),
     P("histogram zeroed late", "race",
-     "put a barrier of the block (bar.sync) between line 1 and line 3; or make both atomic; one of the warp "
-     "(bar.warp.sync) is enough if no other warp comes here", """
+     "put a barrier of the block (bar.sync) between line 1 and line 3; or make both atomic", """
         st.shared.u32 [%mine], 0;
         and.b32 %r1, %t, 3; mad.lo.u32 %r1, %r1, 4, %s;
       + bar.sync 0;
         atom.shared.add.u32 %r2, [%r1], 1;"""),
     P("histogram read early", "race",
-     "put a barrier of the block (bar.sync) between line 4 and line 5; one of the warp (bar.warp.sync) is "
-     "enough if no other warp comes here", """
+     "put a barrier of the block (bar.sync) between line 4 and line 5", """
         st.shared.u32 [%mine], 0;
         and.b32 %r1, %t, 3; mad.lo.u32 %r1, %r1, 4, %s;
         bar.sync 0;
@@ -136,8 +124,7 @@ PROGRAMS = [
       - ld.shared.u32 %r2, [%r1]; add.u32 %r2, %r2, 1; st.shared.u32 [%r1], %r2;
       + atom.shared.add.u32 %r2, [%r1], 1;"""),
     P("transpose", "race",
-     "put a barrier of the block (bar.sync) between line 1 and line 3; one of the warp (bar.warp.sync) is "
-     "enough if no other warp comes here", """
+     "put a barrier of the block (bar.sync) between line 1 and line 3", """
         st.shared.u32 [%mine], %t;
         and.b32 %r1, %t, 7; shl.b32 %r1, %r1, 3; shr.u32 %r2, %t, 3; or.b32 %r1, %r1, %r2; mad.lo.u32 %r1, %r1, 4, %s;
       + bar.sync 0;
@@ -171,9 +158,8 @@ PROGRAMS = [
       + bar.warp.sync -1;
         ld.shared.u32 %r1, [%next];""", 32),
     P("fence alone", "race",
-     "put a barrier of the block (bar.sync) between line 1 and line 3; one of the warp (bar.warp.sync) is "
-     "enough if no other warp comes here; the fence at line 2 orders the accesses of its own thread, and waits"
-     " for nobody", """
+     "put a barrier of the block (bar.sync) between line 1 and line 3; the fence at line 2 orders the accesses"
+     " of its own thread, and waits for nobody", """
         st.shared.u32 [%mine], %t;
       - membar.cta;
       + bar.sync 0;
@@ -200,8 +186,7 @@ PROGRAMS = [
       + bar.sync 1, 64;
         xor.b32 %r1, %t, 32; mad.lo.u32 %r1, %r1, 4, %s; ld.shared.u32 %r2, [%r1];"""),
     P("role of one warp", "race",
-     "put a barrier of the block (bar.sync) between line 2 and line 3; one of the warp (bar.warp.sync) is "
-     "enough if no other warp comes here", """
+     "put a barrier of the block (bar.sync) between line 2 and line 3", """
         @!%warp0 bra E;
         st.shared.u32 [%mine], %t;
       + bar.warp.sync -1;
@@ -247,16 +232,14 @@ PROGRAMS = [
         bar.sync 0;
         ld.shared.u32 %r1, [%next];"""),
     P("copy waited for, no barrier", "race",
-     "put a barrier of the block (bar.sync) between the wait at line 3 and line 4; one of the warp "
-     "(bar.warp.sync) is enough if no other warp comes here", """
+     "put a barrier of the block (bar.sync) between the wait at line 3 and line 4", """
         cp.async.ca.shared.global [%mine], [%gt], 4;
         cp.async.commit_group;
         cp.async.wait_group 0;
       + bar.sync 0;
         ld.shared.u32 %r1, [%next];"""),
     P("ring overwritten", "race",
-     "put a barrier of the block (bar.sync) between line 6 and the next round of line 2; one of the warp "
-     "(bar.warp.sync) is enough if no other warp comes here", """
+     "put a barrier of the block (bar.sync) between line 6 and the next round of line 2", """
         mov.u32 %i, 0; L:
         cp.async.ca.shared.global [%mine], [%gt], 4;
         cp.async.commit_group;
@@ -304,6 +287,14 @@ PROGRAMS = [
       - C: mbarrier.try_wait.parity.shared.b64 %p, [full], 1; @!%p bra C;
       + C: mbarrier.try_wait.parity.shared.b64 %p, [full], 0; @!%p bra C;
         ld.shared.u32 %r1, [%mine+-128];"""),
+    P("role that others skip", "race",
+     "put a barrier of the block (bar.sync) between line 3 and line 4", """
+        @%warp0 bra R; st.shared.u32 [%mine+512], %t; bar.sync 2, 32; bra E;
+        R: nanosleep.u32 9; bar.sync 3, 32;
+        st.shared.u32 [%mine], %t;
+      + bar.warp.sync -1;
+        and.b32 %r1, %r0, 31; mad.lo.u32 %r1, %r1, 4, %s; ld.shared.u32 %r2, [%r1];
+        mov.u32 %r5, 0;"""),
     P("one lane at elect", "deadlock",
      "let all lanes of warp 0 come to kernel.py:2: `elect.sync` is an operation of the warp, and only lane 0 "
      "gets there; ask for the warp in the condition around it (`if warp == 0`), not for some of its lanes", """
