@@ -24,6 +24,11 @@ class KernelFault(OutcomeError):
     kind: str
     place: Span | None
 
+    def add_fix(self, fix: str) -> None:
+        """Add a fix to the report, unless it has one."""
+        if "\nfix: " not in str(self):
+            self.args = (f"{self}\nfix: {fix}", *self.args[1:])
+
 
 class ToolFailure(Exception):
     """A tool of the compiler failed, which says nothing of the program.

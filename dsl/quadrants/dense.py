@@ -223,7 +223,9 @@ class Dense(Indexed):
             if not 0 <= part - start < extent:
                 raise OutOfRange(
                     f"index {part} is out of bounds of an axis from {start} to {start + extent - 1}",
-                    "index within the shape" if part >= 0 else "count from the front: no index is negative",
+                    f"use {start} to {start + extent - 1}"
+                    if part >= 0
+                    else "count from the front: no index is negative",
                 )
             flat = flat * extent + part - start
         return flat * math.prod(self.element_shape) * self.element_type.bytes

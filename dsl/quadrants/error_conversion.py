@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from dsl import span
+from dsl.core.diagnosis import index_guard
 from dsl.core.errors import DSLUserCodeError, of_family
 from dsl.exceptions import KernelFault
 from dsl.quadrants import wording
@@ -49,9 +50,15 @@ def of_launch(error: Exception) -> Exception:
         return _of_core(error)
     if not isinstance(error, KernelFault) or error.kind not in ("trap", "out_of_bounds"):
         return error
+    if error.kind == "out_of_bounds" or "is out of bounds of dimension" in str(error):
+        error.add_fix(index_guard.fix(error.place, str(error), _extent, "{access} if {test} else 0"))
     reported = _Reported(str(error), place=error.place)
     reported.outcome = error.repro_outcome
     return reported
+
+
+def _extent(base: str, axis: int, rank: int, is_element: bool) -> str:
+    return f"{base}.{'nm'[axis]}" if is_element else f"{base}.shape[{axis}]"
 
 
 def _class_of(error: BaseException) -> type[QuadrantsCompilationError]:
@@ -79,5 +86,6 @@ def converted() -> Iterator[None]:
         raise _of_core(error) from None
     except Exception as error:
         message, fix = wording.of_python(error)
-        cls = QuadrantsSyntaxError if wording.is_component(error) else _class_of(error)
+        component = wording.component_error(error.obj, error.name) if isinstance(error, AttributeError) else None
+        cls = component or _class_of(error)
         raise cls.at(message, fix, span.of_traceback(error.__traceback__)) from error

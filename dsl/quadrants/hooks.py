@@ -11,9 +11,10 @@ from typing import Any
 from dsl.core.control_flow import statements
 from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic
 from dsl.core.number.operators import operate
-from dsl.quadrants import atomic, captured, dtypes as types, errors
+from dsl.quadrants import atomic, captured, dtypes as types, errors, wording
 from dsl.quadrants.annotations import MatrixAnnotation
 from dsl.quadrants.assignable import Lvalue, Variable, value_of
+from dsl.quadrants.dense import Indexed
 from dsl.quadrants.description import an, described
 from dsl.quadrants.errors import (
     QuadrantsCompilationError,
@@ -156,11 +157,16 @@ def set_item(container: Any, key: Any, value: Any) -> None:
 
 
 def set_attribute(owner: Any, name: str, value: Any) -> None:
+    if isinstance(owner, (Matrix, Lvalue, Numeric, Indexed)) and not hasattr(owner, name):
+        message, fix = wording.of_attribute(owner, name)
+        raise (wording.component_error(owner, name) or QuadrantsCompilationError).at(message, fix)
     place = attribute(owner, name) if hasattr(owner, name) else None
     if not isinstance(place, (Lvalue, Matrix)):
         raise QuadrantsSyntaxError.at(
             f"`{name}` of {described(owner)} cannot be assigned in a kernel: it is not on the device",
-            "keep what a kernel changes in a field: `qd.field(dtype, shape=())`",
+            "make another one of it: `qd.Vector([...])`"
+            if isinstance(owner, Matrix)
+            else "keep what a kernel changes in a field: `qd.field(dtype, shape=())`",
         )
     place.store(value)
 

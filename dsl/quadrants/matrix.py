@@ -21,7 +21,7 @@ from dsl.quadrants.description import described
 from dsl.quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
 from dsl.quadrants.task import active
 
-_SWIZZLES = ("xyzw", "rgba", "stpq")
+SWIZZLES = ("xyzw", "rgba", "stpq")
 
 
 class Matrix:
@@ -133,6 +133,7 @@ class Matrix:
         if any(isinstance(part, slice) for part in keys):
             return self._sliced(keys)
         if len(keys) == 1 and len(self._shape) == 2 and not is_dynamic(keys[0]):
+            _check_extent(keys[0], self.n)
             return self.parts()[keys[0]]
         if len(keys) != len(self._shape):
             raise QuadrantsIndexError.at(
@@ -143,10 +144,7 @@ class Matrix:
         if not any(map(is_dynamic, keys)):
             refuse_negative(keys)
             for part, extent in zip(keys, self._shape):
-                if not -extent <= part < extent:
-                    raise QuadrantsIndexError.at(
-                        f"index {part} is out of bounds of an axis of {extent}", f"index from 0 to {extent - 1}"
-                    )
+                _check_extent(part, extent)
             flat = 0
             for part, extent in zip(keys, self._shape):
                 flat = flat * extent + part % extent
@@ -184,14 +182,15 @@ class Matrix:
         self.entries[flat] = value
 
     def __getattr__(self, name: str):
-        for letters in _SWIZZLES:
-            if name and set(name) <= set(letters[: self.__dict__.get("_shape", (0,))[0]]):
+        shape = self.__dict__.get("_shape", (0,))
+        for letters in SWIZZLES if len(shape) == 1 else ():
+            if name and set(name) <= set(letters[: shape[0]]):
                 entries = [self.entries[letters.index(letter)] for letter in name]
                 return entries[0] if len(entries) == 1 else Matrix(entries, shape=(len(entries),))
         raise AttributeError(f"'Matrix' object has no attribute '{name}'", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        for letters in _SWIZZLES:
+        for letters in SWIZZLES:
             if set(name) <= set(letters):
                 for letter, part in zip(name, [value] if len(name) == 1 else list(value)):
                     self[letters.index(letter)] = part
@@ -414,6 +413,13 @@ def _index(part: Any) -> Any:
             )
         return Int32(part) if is_dynamic(part) else int(part.value)
     return operator.index(part)
+
+
+def _check_extent(index: int, extent: int) -> None:
+    if not -extent <= index < extent:
+        raise QuadrantsIndexError.at(
+            f"index {index} is out of bounds of an axis of {extent}", f"index from 0 to {extent - 1}"
+        )
 
 
 def refuse_negative(keys: Sequence) -> None:

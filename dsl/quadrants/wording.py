@@ -17,7 +17,8 @@ from dsl.quadrants import dtypes as types
 from dsl.quadrants.assignable import Lvalue
 from dsl.quadrants.dense import Indexed
 from dsl.quadrants.description import an, described
-from dsl.quadrants.matrix import Matrix
+from dsl.quadrants.errors import QuadrantsCompilationError, QuadrantsIndexError, QuadrantsSyntaxError
+from dsl.quadrants.matrix import SWIZZLES, Matrix
 
 # --- core's errors ---------------------------------------------------------------------------------------------------
 
@@ -128,9 +129,11 @@ def _fix_of_operands(names: tuple[str, ...]) -> str:
     return "compute with numbers, vectors and matrices"
 
 
-def is_component(error: Exception) -> bool:
-    """Whether `error` names a component that a vector does not have: the real package raises a syntax error for it."""
-    return isinstance(error, AttributeError) and isinstance(error.obj, Matrix) and len(error.name or "") == 1
+def component_error(owner: Any, name: str | None) -> type[QuadrantsCompilationError] | None:
+    """The error for `name` if it names components that a vector, or a matrix, does not have."""
+    if not isinstance(owner, Matrix) or not any(name and set(name) <= set(letters) for letters in SWIZZLES):
+        return None
+    return QuadrantsSyntaxError if owner.ndim == 1 else QuadrantsIndexError
 
 
 def of_attribute(owner: Any, name: str) -> tuple[str, str]:
@@ -139,10 +142,16 @@ def of_attribute(owner: Any, name: str) -> tuple[str, str]:
     told = f"{described(owner)} has no attribute `{name}`"
     if isinstance(owner, python_types.ModuleType):
         return f"{described(owner)} has no `{name}`", f"did you mean `{meant}`?" if meant else "use a name that it has"
-    if isinstance(owner, Matrix):
-        own = "xyzw"[: owner.n] if owner.ndim == 1 else ""
-        if len(name) == 1 and own:
-            return f"{described(owner)} has no component `{name}`", f"use one of {', '.join(own)}"
+    if component_error(owner, name):
+        if owner.ndim == 2:
+            return f"{described(owner)} has no components, got `{name}`", "index it: `m[i, j]`"
+        letters = next(letters for letters in SWIZZLES if set(name) <= set(letters))
+        wrong = next(letter for letter in name if letter not in letters[: owner.n])
+        return f"{described(owner)} has no component `{wrong}`", f"use one of {', '.join(letters[: owner.n])}"
+    if isinstance(owner, Matrix) and owner.ndim == 1 and set(name) <= set("".join(SWIZZLES)):
+        return told, f"take the letters of one name from one of {', '.join(SWIZZLES)}: `v.xy`"
+    if isinstance(owner, Indexed) and owner.element_shape and set(name) <= set("".join(SWIZZLES)):
+        return f"{told}: its elements have components", f"name an element: `x[i].{name}`"
     if meant:
         return told, f"did you mean `{meant}`?"
     if isinstance(owner, (Numeric, Lvalue)):

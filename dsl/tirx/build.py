@@ -6,7 +6,9 @@ import functools
 import re
 from collections.abc import Iterator
 
+from dsl.core.diagnosis import index_guard
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
+from dsl.exceptions import KernelFault
 from dsl.launch.call import compiler as code
 from dsl.launch.devices.protocol import DeviceError
 from dsl.tirx.error_wording import type_name
@@ -106,6 +108,10 @@ class _Entry:
             if error.name == "CUDA_ERROR_INVALID_VALUE" and (extents := _EXTENTS.search(str(error))):
                 raise LaunchRefused(error, extents, self.function) from error
             raise
+        except KernelFault as error:
+            if error.kind == "out_of_bounds":
+                error.add_fix(index_guard.fix(error.place, str(error), _extent, _GUARDED_LOAD))
+            raise
 
     def _check_devices(self, arguments: tuple) -> None:
         for (name, _), argument in zip(self.function.signature.parameters, arguments):
@@ -115,6 +121,13 @@ class _Entry:
                     id="CALL_DEVICE",
                     fix="tvm.runtime.tensor(x, device=tvm.cuda(0))",
                 )
+
+
+_GUARDED_LOAD = "T.if_then_else({test}, {access}, T.cast(0, {base}.dtype))"
+
+
+def _extent(base: str, axis: int, _rank: int, _is_element: bool) -> str:
+    return f"{base}.shape[{axis}]"
 
 
 _EXTENTS = re.compile(r"(grid|block|cluster)=(\([^)]*\)) is outside (\([^)]*\)) to (\([^)]*\))")

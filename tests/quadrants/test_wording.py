@@ -15,6 +15,9 @@ from pathlib import Path
 
 import pytest
 
+import dsl.quadrants as qd
+from dsl.launch import session
+
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("mistakes.txt")
 HEAD = "import numpy as np\nimport quadrants as qd\n\nqd.init(arch=qd.cpu)\n\n"
@@ -159,3 +162,44 @@ def write() -> None:
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
     write()
+
+
+COMPONENTS = {  # assigned or read: the class of the real package's error, and the fix
+    "v[0].w": ("QuadrantsSyntaxError", "use one of x, y, z"),
+    "v[0].xw": ("QuadrantsSyntaxError", "use one of x, y, z"),
+    "v[0].a": ("QuadrantsSyntaxError", "use one of r, g, b"),
+    "v[0].stq": ("QuadrantsSyntaxError", "use one of s, t, p"),
+    "v[0].xy.z": ("QuadrantsSyntaxError", "use one of x, y"),
+    "v[0].xg": ("QuadrantsCompilationError", "take the letters of one name from one of xyzw, rgba, stpq: `v.xy`"),
+    "v[0].foo": ("QuadrantsCompilationError", "index it: `x[i]`"),
+    "v.x": ("QuadrantsCompilationError", "name an element: `x[i].x`"),
+    "f.x": ("QuadrantsCompilationError", "index it: `x[i]`"),
+    "f[0].x": ("QuadrantsCompilationError", "a number has none: use a qd.Vector for components"),
+    "m[0].x": ("QuadrantsIndexError", "index it: `m[i, j]`"),
+    "m[0].xy": ("QuadrantsIndexError", "index it: `m[i, j]`"),
+    "m[0][2]": ("QuadrantsIndexError", "index from 0 to 1"),
+    "v[0][3]": ("QuadrantsIndexError", "index from 0 to 2"),
+}
+
+
+@pytest.mark.parametrize("statement", ["{} = 1.0", "{} += 1.0", "y = {}"])
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_a_component_that_is_not_there_is_one_error_however_it_is_used(statement, component):
+    session.start("emulator")
+    try:
+        qd.init(arch=qd.cpu)
+        line = statement.format(component)
+        source = f"@qd.kernel\ndef kernel():\n    {line}\n"
+        linecache.cache["component.py"] = (len(source), None, source.splitlines(True), "component.py")
+        names = {
+            "qd": qd,
+            "v": qd.Vector.field(3, qd.f32, shape=4),
+            "f": qd.field(qd.f32, shape=4),
+            "m": qd.Matrix.field(2, 2, qd.f32, shape=4),
+        }
+        exec(compile(source, "component.py", "exec"), names)
+        with pytest.raises(qd.QuadrantsCompilationError) as error:
+            names["kernel"]()
+    finally:
+        session.stop()
+    assert (type(error.value).__name__, error.value.fix) == COMPONENTS[component]
