@@ -45,7 +45,10 @@ FLOORS = {
     "dsl/emulator/emit": (_EMIT, ()),
     "dsl/emulator/check": ((*_EMULATOR, "dsl.emulator.check"), ("numpy",)),
     "dsl/emulator/native.py": (("dsl.emulator.runtime", "dsl.emulator.check"), ("llvmlite",)),
-    "dsl/emulator/translate": ((*_EMIT, "dsl.emulator.check", "dsl.emulator.native", "dsl.emulator.translate"), ()),
+    "dsl/emulator/translate": (
+        (*_EMIT, "dsl.emulator.check", "dsl.emulator.dependence", "dsl.emulator.native", "dsl.emulator.translate"),
+        (),
+    ),
     "dsl/emulator/faults.py": (_GROUND, ()),
     "dsl/emulator/diagnosis": (
         (*_EMIT, "dsl.emulator.check", "dsl.emulator.diagnosis", "dsl.emulator.faults", *_GROUND),

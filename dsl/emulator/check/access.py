@@ -12,6 +12,7 @@ from dsl.emulator.ptx.syntax import TYPE_BITS, Function, Instr
 WRITE, STRONG, CTA, ASYNC = 1, 2, 4, 8
 SILENT = 16  # a plain write of what is there already; no bit of what is kept
 OBJECT = 32  # an mbarrier begins or ends there; no bit of what is kept
+ASKED_SHIFT = 8  # above it the observers by which a plain access runs (dependence/observed.py); not kept either
 READS = frozenset({"ld", "ldu", "ldmatrix"})
 WRITES = frozenset({"st", "stmatrix"})
 ATOMICS = frozenset({"atom", "red"})
@@ -45,8 +46,8 @@ def unit_shift(functions: list[Function]) -> int:
     return least.bit_length() - 1
 
 
-THREADS, BLOCKS, MEMORY, MATRICES, BULK, MEETS = 1, 2, 4, 8, 16, 32
-ORDERS = ~MEETS & 63
+THREADS, BLOCKS, MEMORY, MATRICES, BULK, MEETS, OBSERVED = 1, 2, 4, 8, 16, 32, 64
+ORDERS = ~MEETS & 127
 _MEETS = frozenset({"bar", "barrier", "shfl", "vote", "match", "redux", "elect"})
 
 

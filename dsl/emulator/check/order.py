@@ -9,6 +9,8 @@ of its block begun later has; a thread begins a new one when it releases, that i
   Shuffles, votes, matches and redux order nothing: they move registers.
 - A release (st.release, atom.release, or a fence and then a strong write) is ordered before the acquire that reads what
   it wrote (ld.acquire, atom.acquire, or a strong read and then a fence). Where one of both is .cta, only in its block.
+- Two fence.sc are ordered too, if an access shows which is the earlier: sc_fences.py.
+- A strong write is ordered before what runs by a read that observed it, at its place alone: observed_writes.py.
 
 A clock is {block: the last label seen of each of its threads}. What a thread knows of its own block is a row of a
 matrix that native code reads; what it learnt of other blocks is kept as facts, and whoever has seen the end of the
@@ -29,6 +31,8 @@ from dsl.emulator.check.bulk_flight import OF_MAP, Flight
 from dsl.emulator.check.cluster_order import ClusterOrder, Mbarrier, joined, later
 from dsl.emulator.check.divergence import Divergence
 from dsl.emulator.check.generations import Generations
+from dsl.emulator.check.observed_writes import ObservedWrites
+from dsl.emulator.check.sc_fences import ScFences
 from dsl.emulator.check.wgmma_reads import GENERIC_STORES, WgmmaReads
 
 SIGNATURE = ctypes.CFUNCTYPE(
@@ -198,6 +202,7 @@ class Order:
         self.sites, self.divergence = sites, divergence
         self.slots: dict[int, Slot] = {}
         self.places: dict[tuple, Place] = {}
+        self.observed, self.sc_fences = ObservedWrites(), ScFences()
         self.maps: dict[int, tuple[int, int, int, set]] = {}  # by address: who changed it where, and fenced for whom
         self.callback = SIGNATURE(self.event)
         self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
@@ -212,7 +217,8 @@ class Order:
             context.ORDER_MB_INIT: clusters.init, context.ORDER_MB_INVAL: clusters.end,
             context.ORDER_MB_ARRIVE: clusters.arrive_at,
             context.ORDER_MB_WAIT: clusters.wait_at, context.ORDER_FENCE: self._fence,
-            context.ORDER_ACCESS: self._access, context.ORDER_MB_LANDED: clusters.landed,
+            context.ORDER_ACCESS: self._access, context.ORDER_OBSERVES: self._observes,
+            context.ORDER_OBSERVED: self._observed, context.ORDER_MB_LANDED: clusters.landed,
             context.ORDER_MAP_CHANGED: self._map_changed, context.ORDER_MAP_FENCED: self._map_fenced,
             context.ORDER_MAP_USED: self._map_used,
             context.ORDER_CLUSTER_ARRIVE: clusters.arrive, context.ORDER_CLUSTER_DONE: clusters.complete,
@@ -312,19 +318,23 @@ class Order:
 
     # ** by memory
 
-    def _fence(self, slot: Slot, thread: int, cta: int, _: int) -> None:
+    def _fence(self, slot: Slot, thread: int, cta: int, is_sc: int) -> None:
         near, far = slot.pending.pop(thread, ({}, {}))
         clocks = near if cta else joined(near, far)
+        if is_sc:
+            clocks = joined(clocks, self.sc_fences.learnt((slot.block, thread), bool(cta)))
         if clocks:
             slot.learn(thread, clocks)
         slot.step(thread)  # the label says when it released, too
         slot.fences[thread] = slot.clock(thread), bool(cta)
+        if is_sc:
+            self.sc_fences.fenced((slot.block, thread), *slot.fences[thread])
         slot.step(thread)
 
     def _access(self, slot: Slot, thread: int, address: int, how: int) -> None:
         """A strong access, before it is made."""
-        owner = self.clusters.owner(slot, address)
-        key = (owner.block if owner is not None else None, address)
+        key = self._key(slot, address)
+        self.sc_fences.access((slot.block, thread), key, bool(how & READS), bool(how & WRITES))
         place = self.places.get(key)
         if place is None:
             if not how & WRITES:
@@ -334,6 +344,21 @@ class Order:
             self._read(slot, thread, key, place, how)
         if how & WRITES:
             self._write(slot, thread, place, how)
+
+    def _key(self, slot: Slot, address: int) -> tuple:
+        """What names a place: shared memory of a block is another one's later."""
+        owner = self.clusters.owner(slot, address)
+        return (owner.block if owner is not None else None, address)
+
+    def _observes(self, slot: Slot, thread: int, address: int, what: int) -> None:
+        self.observed.access(slot, thread, self._key(slot, address), what)
+
+    def _observed(self, slot: Slot, thread: int, address: int, what: int) -> int:
+        """Whether the strong writes that lanes of another warp made are before this access; who, as ctx has it."""
+        ctx, key = slot.ctx, self._key(slot, address)
+        label, mask = what >> 32, what & 0xFFFFFFFF
+        writers = [(ctx.other_block, ctx.other_thread + lane, label) for lane in range(32) if mask >> lane & 1]
+        return int(all(self.observed.has_observed(slot, thread, key, each, ctx.other_kind) for each in writers))
 
     @staticmethod
     def _read(slot: Slot, thread: int, key: tuple, place: Place, how: int) -> None:

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from dsl.emulator import context
 from dsl.emulator.builder import Builder, mates
-from dsl.emulator.check.access import ASYNC, CTA, OBJECT, ORDERS, SILENT, STRONG, WRITE
+from dsl.emulator.check.access import ASKED_SHIFT, ASYNC, CTA, OBJECT, ORDERS, SILENT, STRONG, WRITE
+from dsl.emulator.check.observed_writes import is_observed, may_be_observed
 
 SIGNATURES = {
     "emu_race": "i32 (ptr, i32, i32, i64, i32, i32)",
@@ -206,6 +207,7 @@ def _touch() -> str:
     merged, index, alike, alike_mine, last = (f.alloca("i32", 4) for _ in range(5))
     for slot, value in ((merged, -1), (index, 0), (alike, 0), (alike_mine, 0), (last, 0)):
         f.put(slot, value)
+    ordered = f.alloca("i1", 1)
     with f.loop() as done:
         i = f.get(index)
         count = f.get(count_slot)
@@ -230,9 +232,15 @@ def _touch() -> str:
         reaches = f.or_(same_block, f.cmp("eq", f.and_(either, CTA), 0), "i1")
         clash = f.and_(writes, f.xor(f.and_(strong, reaches, "i1"), "true", "i1"), "i1")
         open_ = f.cmp("ne", unseen, 0)
+        f.put(ordered, f.xor(open_, "true", "i1"), "i1")
         bad, fine = f.fresh("race"), f.fresh("fine")
         f.do(f"br i1 {f.and_(clash, open_, 'i1')}, label %{bad}, label %{fine}")
         f.start(bad)
+        with f.if_(may_be_observed(f, its_kind)):
+            f.put(ordered, is_observed(f, its_block, its_warp, its_label, unseen), "i1")
+            reported = f.fresh("reported")
+            f.do(f"br i1 {f.get(ordered, 'i1')}, label %{fine}, label %{reported}")
+            f.start(reported)
         lane_of = f.op(f"call i32 @llvm.cttz.i32(i32 {unseen}, i1 false)")
         its_thread = f.add(f.shl(its_warp, 5), lane_of)
         its_site = f.cast("trunc", f.lshr(meta, SITE_SHIFT, "i64"), "i64", "i32")
@@ -251,7 +259,7 @@ def _touch() -> str:
         f.do(f"call void @emu_fault(ptr %ctx, {where}, i64 {f.cast('zext', '%kind', 'i32', 'i64')})")
         f.do("ret i32 0")
         f.start(fine)
-        gone = f.and_(f.xor(open_, "true", "i1"), _covers(f, "%kind", its_kind), "i1")
+        gone = f.and_(f.get(ordered, "i1"), _covers(f, "%kind", its_kind), "i1")
         drop, keep, next_ = f.fresh("drop"), f.fresh("keep"), f.fresh("next")
         f.do(f"br i1 {gone}, label %{drop}, label %{keep}")
         f.start(drop)
@@ -279,7 +287,7 @@ def _touch() -> str:
         f.start(f.fresh("dead"))
     _append(f, count_slot, own_meta, label, bit, alike, alike_mine, last)
     f.do("ret i32 1")
-    arguments = "i32 %tid, i32 %site, i32 %kind, i32 %silent, i64 %address, i64 %size"
+    arguments = "i32 %tid, i32 %site, i32 %kind, i32 %silent, i32 %asked, i64 %address, i64 %size"
     return f.function(f"define internal i32 @touch(ptr %ctx, ptr %cell, {arguments})")
 
 
@@ -335,6 +343,7 @@ def _race() -> str:
         fine = f.op(f"call i32 @emu_matrix_written(ptr %ctx, {where})")
         f.return_if(f.cmp("eq", fine, 0), "i32 0")
     kind, silent = f.and_("%kind", ~SILENT & OBJECT - 1), f.and_("%kind", SILENT)
+    asked = f.lshr("%kind", ASKED_SHIFT)
     first = f.op("call ptr @cell(ptr %ctx, i64 %address)")
     f.return_if(f.cmp("eq", first, "null", "ptr"), "i32 1")
     shift = f.load("race_shift")
@@ -356,7 +365,7 @@ def _race() -> str:
             with f.if_(f.cmp("ne", block, f.load("block"), "i64")):
                 with f.if_(f.xor(f.op(f"call i1 @is_mate(ptr %ctx, i64 {block})"), "true", "i1")):
                     f.put(cell, 0)
-        kinds = f"i32 {kind}, i32 {silent}"
+        kinds = f"i32 {kind}, i32 {silent}, i32 {asked}"
         at = f.add("%address", f.op(f"shl i64 {step}, {f.cast('zext', shift, 'i32', 'i64')}"), "i64")
         well = f.op(f"call i32 @touch(ptr %ctx, ptr {cell}, i32 %tid, i32 %site, {kinds}, i64 {at}, i64 {wide})")
         f.return_if(f.cmp("eq", well, 0), "i32 0")

@@ -6,7 +6,7 @@ address is made of, a parameter or a variable; an address made of neither may be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dsl.emulator.dependence.sources import Leeway, leaves_open, leeway_of, leeway_of_register
@@ -56,7 +56,7 @@ class _Value:
         self.bits, self.bases = 0, frozenset()
 
 
-class _Flow:
+class Flow:
     def __init__(self, module: Module, entry: Function, core: TensorCore, pointers: Pointers):
         self.module, self.entry, self.pointers = module, entry, pointers
         self.functions = reachable(module, entry)
@@ -70,19 +70,19 @@ class _Flow:
             self.spaces.update({name: each.space for name, each in function.variables.items()})
             if function is not entry:
                 self.spaces.update({each.name: "param" for each in (*function.params, *function.returns)})
-        self._collect(core)
+        self.collect(core)
         self.control: dict[tuple[str, int], int] = {}
         self.regions = {function.name: Regions(function) for function in self.functions}
 
     # ** bits
 
-    def _collect(self, core: TensorCore) -> None:
+    def collect(self, core: TensorCore) -> None:
         """Number the sources: an instruction on a line of the author's is one, however often it is there."""
         numbers: dict[tuple, int] = {}
         self.of_instruction: dict[int, int] = {}
         self.decides = 0
         for function in self.functions:
-            read = {name for item in function.items if isinstance(item, Instr) for name in _read(item)}
+            read = {name for item in function.items if isinstance(item, Instr) for name in registers_read(item)}
             for item in function.items:
                 for name, leeway in _leeways(item, core, read) if isinstance(item, Instr) else ():
                     key = name, item.loc and item.loc[:2]
@@ -209,7 +209,12 @@ class _Flow:
             self.compute(function, instr, by_control)
 
     def branch(self, function: Function, block: int, bits: int) -> None:
-        for one in self.regions[function.name].decided(block) if bits else ():
+        if bits:
+            self.runs_by(function, self.regions[function.name].decided(block), bits)
+
+    def runs_by(self, function: Function, blocks: Iterable[int], bits: int) -> None:
+        """These blocks run, or not, by what the bits say."""
+        for one in blocks:
             before = self.control.get((function.name, one), 0)
             if bits & ~before:
                 self.control[function.name, one] = before | bits
@@ -235,7 +240,7 @@ class _Flow:
             self.store(function, address, spaces[0], bits | (own if leaves_open(instr) else 0), bases)
         elif isinstance(first, Addr):
             self.store(function, first, spaces[0], bits | own, bases)
-        for name in () if isinstance(first, Addr) else _written(first):
+        for name in () if isinstance(first, Addr) else registers_written(first):
             self.add((function.name, name), bits | own, bases)
 
     def _loads_parameter(self, function: Function, instr: Instr) -> bool:
@@ -245,7 +250,7 @@ class _Flow:
         if function is not self.entry or not isinstance(base, Sym) or base.name not in self.params:
             return False
         number, offset = self.params[base.name], address.offset + base.offset
-        for place, name in enumerate(_written(instr.operands[0])):
+        for place, name in enumerate(registers_written(instr.operands[0])):
             word = offset + place * TYPE_BITS.get(instr.mods[-1], 64) // 8
             if word in self.pointers.get(number, ()):
                 self.add((function.name, name), 0, frozenset({("param", number, word)}))
@@ -253,9 +258,7 @@ class _Flow:
 
     def call(self, function: Function, instr: Instr, by_control: int) -> None:
         """Arguments flow into the callee's parameters, what it returns into the caller's."""
-        callee = next(
-            (c for c in map(self.module.functions.get, map(_name, instr.operands)) if c in self.functions), None
-        )
+        callee = self.callee(instr)
         if callee is None:
             return
         vectors = [operand.items for operand in instr.operands if isinstance(operand, Vec)]
@@ -268,6 +271,10 @@ class _Flow:
             value = self.value((MEMORY, ("variable", "param", param.name)))
             for key in self._keys(function, operand):
                 self.add(key, value.bits | by_control, value.bases)
+
+    def callee(self, instr: Instr) -> Function | None:
+        named = map(self.module.functions.get, map(_name, instr.operands))
+        return next((each for each in named if each in self.functions), None)
 
     def _argument(self, function: Function, operand) -> tuple[int, frozenset]:
         if isinstance(operand, Sym):
@@ -296,7 +303,7 @@ def _name(operand) -> str | None:
     return getattr(operand, "name", None)
 
 
-def _read(instr: Instr) -> Iterator[str]:
+def registers_read(instr: Instr) -> Iterator[str]:
     """Names of the registers that an instruction may read."""
     yield from names(instr.guard)
     writes = instr.opcode not in _NO_VALUE and instr.operands and not isinstance(instr.operands[0], Addr)
@@ -304,10 +311,10 @@ def _read(instr: Instr) -> Iterator[str]:
         yield from names(operand)
 
 
-def _written(operand) -> Iterator[str]:
+def registers_written(operand) -> Iterator[str]:
     if isinstance(operand, Pair):
-        yield from _written(operand.first)
-        yield from _written(operand.second)
+        yield from registers_written(operand.first)
+        yield from registers_written(operand.second)
     elif not isinstance(operand, Not):
         yield from names(operand)
 
@@ -326,4 +333,4 @@ def _outlives(place: Place) -> bool:
 
 def summary_of(module: Module, entry: str, core: TensorCore, pointers: Pointers) -> Summary:
     """What an entry's stores depend on, where `pointers` says which words of its parameters are addresses."""
-    return _Flow(module, module.functions[entry], core, pointers).run()
+    return Flow(module, module.functions[entry], core, pointers).run()

@@ -219,7 +219,8 @@ def policy(body, instr):
 def fence(body, instr):
     """membar and fence: a fence of the host. Threads of one block run in turn: for them the compiler keeps order."""
     if "proxy" not in instr.mods and "mbarrier_init" not in instr.mods:
-        body.ordered(context.ORDER_FENCE, str(int("cta" in instr.mods)))
+        is_sc = instr.opcode == "membar" or "sc" in instr.mods  # PTX ISA 9.7.13.4: membar is fence.sc
+        body.ordered(context.ORDER_FENCE, str(int("cta" in instr.mods)), str(int(is_sc)))
     elif "mbarrier_init" in instr.mods:
         body.ordered(context.ORDER_INIT_FENCE)
     elif "async" in instr.mods or "async::shared::cta" in instr.mods:

@@ -20,15 +20,23 @@ class Regions(BasicBlocks):
             self._decided[block] = self._between(block)
         return self._decided[block]
 
+    def after(self, block: int) -> list[int]:
+        """The blocks that may run after this one; it is one of them if a loop goes round it."""
+        return self._reached(block, 1 << self.end)
+
     def _between(self, block: int) -> list[int]:
         meets = self._post_dominators()
         both = (1 << self.end + 1) - 1
         for successor in self.following[block]:
             both &= meets[successor]
+        return self._reached(block, both)
+
+    def _reached(self, block: int, ends: int) -> list[int]:
+        """The blocks on the paths from this one to those in `ends`, as bits."""
         reached, todo = set(), list(self.following[block])
         while todo:
             one = todo.pop()
-            if one not in reached and not both >> one & 1:
+            if one not in reached and not ends >> one & 1:
                 reached.add(one)
                 todo += self.following[one]
         return sorted(reached)

@@ -7,9 +7,10 @@ unchecked. It is another program to LLVM: unchecked code does not know of it.
 from __future__ import annotations
 
 from dsl.emulator import context
-from dsl.emulator.check import access, order, trail
+from dsl.emulator.check import access, observed_writes, order, trail
 from dsl.emulator.check.cas_guess import guesses
 from dsl.emulator.check.undefined import MOST_SITES, SHUFFLED, SITE_SHIFT
+from dsl.emulator.dependence.observed import Observations
 from dsl.emulator.emit import cluster
 from dsl.emulator.emit.memory import space_of
 from dsl.emulator.ptx.analysis import reachable
@@ -35,6 +36,9 @@ class Checked(Thread):
         self.checks = frozenset(checks)
         self.race_shift = access.unit_shift(functions)
         self.order_kinds = access.order_kinds(functions) if RACE in self.checks else 0
+        self.observations = Observations(module, entry, places.tensor_core) if RACE in self.checks else None
+        if self.observations and self.observations.accesses:
+            self.order_kinds |= access.OBSERVED
         self.guesses = guesses(functions)
         self.async_registers = AsyncRegisters(self, functions) if self.order_kinds & access.MATRICES else None
         self.marked = {f.name: _may_be_marked(f) for f in functions} if UNDEFINED in self.checks else {}
@@ -106,7 +110,10 @@ class Checked(Thread):
         if RACE in self.checks and space != "local":
             if self.order_kinds & access.MEMORY and kind & access.STRONG and not kind & access.OBJECT:
                 self._synchronise(instr, address, kind, pointer)
-            said = self._silent_or(kind, instr, pointer) if instr.opcode == "st" and kind == access.WRITE else kind
+            if self.order_kinds & access.OBSERVED:
+                kind = self._observing(instr, address, kind, size_bytes)
+            plain = kind & access.WRITE and not kind & access.STRONG
+            said = self._silent_or(kind, instr, pointer) if instr.opcode == "st" and plain else kind
             where = f"i32 {self.threads['linear']}, i32 {site}, i64 {address}, i32 {size_bytes}, i32 {said}"
             self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where})"))
         if UNDEFINED in self.checks and not kind & access.OBJECT:
@@ -114,6 +121,21 @@ class Checked(Thread):
                 self._reads(instr, address, size_bytes, site)
             if kind & access.WRITE:
                 self._writes(instr, address, size_bytes, site)
+
+    def _observing(self, instr: Instr, address: str, kind: int, size_bytes: int) -> int:
+        """Tell of a strong access what it writes and whether somebody asks by it; the kind of a plain one, with the
+        observers by which it runs."""
+        asked = self.observations.accesses.get(id(instr), 0)
+        source = self.observations.observers.get(id(instr), 0)
+        if not kind & access.STRONG:
+            return kind | asked << access.ASKED_SHIFT
+        writes = kind & access.WRITE
+        what = observed_writes.STORES if writes else 0
+        what |= observed_writes.UPDATES if instr.opcode in access.ATOMICS else 0
+        if source or writes:
+            what |= source << observed_writes.SOURCE_SHIFT | size_bytes << observed_writes.SIZE_SHIFT
+            self.ordered(context.ORDER_OBSERVES, address, str(what))
+        return kind
 
     def _silent_or(self, kind: int, instr: Instr, pointer: str) -> str:
         """The kind of a plain store: SILENT too where memory holds its value already."""

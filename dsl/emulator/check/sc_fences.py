@@ -1,0 +1,78 @@
+"""The order of fence.sc. PTX ISA 8.9.3, 8.9.4, 8.10.2.
+
+Two fence.sc whose scopes have both threads are ordered, and the earlier synchronises with the later. Which one is the
+earlier is known in every run only where something shows it: a strong access after one fence and a conflicting strong
+access before the other. If the second fence came first, its thread's access would be before the first thread's. What
+only the order of this run says does not count: a fence alone orders no two blocks.
+"""
+
+from __future__ import annotations
+
+from dsl.emulator.check.cluster_order import joined
+
+
+class Known:
+    """Clocks for the threads of a block, and for those of any block."""
+
+    def __init__(self) -> None:
+        self.near: dict[int, dict] = {}
+        self.far: dict = {}
+
+    def add(self, block: int, clocks: dict, is_cta: bool) -> None:
+        self.near[block] = joined(self.near.get(block, {}), clocks)
+        if not is_cta:
+            self.far = joined(self.far, clocks)
+
+    def for_block(self, block: int, is_cta: bool) -> dict:
+        near = self.near.get(block, {})
+        return near if is_cta else joined(near, self.far)
+
+    def take(self, other: Known, block: int) -> None:
+        """What a thread of a block may learn of `other`."""
+        self.near[block] = joined(self.near.get(block, {}), other.near.get(block, {}))
+        self.far = joined(self.far, other.far)
+
+
+class _Place:
+    """What the fences before strong reads and writes of a place knew; `version` counts the changes."""
+
+    def __init__(self) -> None:
+        self.reads, self.writes, self.version = Known(), Known(), 0
+
+
+class ScFences:
+    """Those of one launch. A thread is (block, thread), a key what names a place."""
+
+    def __init__(self) -> None:
+        self._fenced: dict[tuple, tuple[int, dict, bool]] = {}  # by thread: its last fence: number, clocks, .cta
+        self._pending: dict[tuple, Known] = {}  # by thread: what it learns at its next fence
+        self._places: dict[tuple, _Place] = {}
+        self._told: dict[tuple, int] = {}  # by thread, key and whether it writes: its last fence then
+        self._taken: dict[tuple, int] = {}  # the same: the last version
+
+    def learnt(self, who: tuple, is_cta: bool) -> dict:
+        """What a thread learns at its fence.sc."""
+        pending = self._pending.pop(who, None)
+        return pending.for_block(who[0], is_cta) if pending is not None else {}
+
+    def fenced(self, who: tuple, clocks: dict, is_cta: bool) -> None:
+        """A thread has passed a fence.sc, and knows so much."""
+        self._fenced[who] = self._fenced.get(who, (0, {}, False))[0] + 1, clocks, is_cta
+
+    def access(self, who: tuple, key: tuple, reads: bool, writes: bool) -> None:
+        """A strong access."""
+        place, fence = self._places.get(key), self._fenced.get(who)
+        if place is not None and self._taken.get((who, key, writes)) != place.version:
+            self._taken[who, key, writes] = place.version
+            pending = self._pending.setdefault(who, Known())
+            pending.take(place.writes, who[0])
+            if writes:
+                pending.take(place.reads, who[0])
+        if fence is None or self._told.get((who, key, writes)) == fence[0]:
+            return
+        place = self._places.setdefault(key, _Place())
+        self._told[who, key, writes] = fence[0]
+        place.version += 1
+        for does, known in ((reads, place.reads), (writes, place.writes)):
+            if does:
+                known.add(who[0], *fence[1:])
