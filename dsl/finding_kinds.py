@@ -55,5 +55,6 @@ KINDS = {
     "RACE_SAME_VALUE": Kind(WARNING, "", "two threads write the same value to one place, and nothing orders them"),
     "BARRIER_NOT_AWAITED": Kind(WARNING, "", "an arrival at a named barrier for which the kernel has no `bar.sync`"),
     "PortabilityWarning": Kind(WARNING, "", "the program works here; NVIDIA's compiler rejects it"),
+    "BULK_STORE_NOT_AWAITED": Kind(NOTE, "", "a thread exits without a wait for its bulk store out of shared memory"),
     "STOPPED": Kind(NOTE, "", "where the warps of a launch were when Ctrl-C or a time limit stopped it"),
 }

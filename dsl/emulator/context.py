@@ -37,6 +37,7 @@ NOT_IN_MASK, BAD_BARRIER, BARRIER_COUNTS, BAD_SOURCE_SIZE, COUNT_NOT_WARPS, BAD_
 BAD_MAP, BAD_BULK, BAD_REDUCTION, BAD_START, BAD_INTERLEAVE = 8, 9, 10, 11, 12
 ARRIVED_TWICE, NOT_ARRIVED = 35, 36  # at the barrier of the cluster
 NOT_SHARED, BAD_ARRIVALS = 37, 38  # of an mbarrier: its address, its count
+MAP_MISALIGNED, MAP_PLACE = 39, 40  # of a tensor map: its address; whether it is in shared (1) or local memory
 MOST_ARRIVALS = (1 << 20) - 1  # that an mbarrier counts
 NOT_UNIFORM = 33  # threads of a warpgroup differ in what must be the same for all
 PARTIAL_WARPGROUP = 34  # a warpgroup's instruction that not all its threads can reach; the address is their number
@@ -69,7 +70,8 @@ THREADS_ORDERED, BLOCKS_ORDERED = 1, 2
     ORDER_CLUSTER_ARRIVE, ORDER_CLUSTER_DONE, ORDER_CLUSTER_WAIT, ORDER_INIT_FENCE, ORDER_VISIT, ORDER_EXIT,
     ORDER_MB_LANDED, ORDER_MAP_CHANGED, ORDER_MAP_FENCED, ORDER_MAP_USED, ORDER_COPY, ORDER_WGMMA_ACROSS,
     ORDER_GENERATION, ORDER_MB_INVAL, ORDER_WARP_MEETING, ORDER_BLOCK_MEETING, ORDER_OBSERVES, ORDER_OBSERVED,
-) = range(32)  # fmt: skip
+    ORDER_MAP_STORED, ORDER_BULK_STORE, ORDER_BULK_LEFT,
+) = range(35)  # fmt: skip
 ASKED = 2  # of `stop`: signals are to be heard, and the block may then go on (1: it is to stop)
 
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64

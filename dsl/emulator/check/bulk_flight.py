@@ -96,8 +96,27 @@ def _map_asked() -> str:
         f.do(f"call void @emu_fault(ptr %ctx, {where})")
         f.do("ret i32 0")
         f.start(f.fresh("dead"))
+    f.return_if(f.cmp("ne", "%what", context.ORDER_MAP_USED), "i32 1")
+    in_smem = f.cmp("ne", f.op("call ptr @owner(ptr %ctx, i64 %address)"), "null", "ptr")
+    f.return_if(in_smem, "i32 1")  # no place for a map, which is another mistake
+    first = f.op("call ptr @cell(ptr %ctx, i64 %address)")
+    f.return_if(f.cmp("eq", first, "null", "ptr"), "i32 1")
+    with each_write(f, first, str(MAP_BYTES)) as write:
+        _look_for_map_fence(f, write)
     f.do("ret i32 1")
     return f.function("define i32 @emu_map_asked(ptr %ctx, i32 %tid, i32 %site, i64 %address, i32 %what)")
+
+
+def _look_for_map_fence(f: Builder, write: Write) -> None:
+    """Fault where a store of this launch to the tensor map that a copy uses was not fenced."""
+    place = f.or_(f.shl(write.block, 5, "i64"), f.cast("zext", write.warp, "i32", "i64"), "i64")
+    label, lanes = (f.cast("zext", each, "i32", "i64") for each in (write.label, write.lanes))
+    f.store("address", "%address")
+    what = f.or_(f.shl(label, 32, "i64"), lanes, "i64")
+    asked = f"i32 {context.ORDER_MAP_STORED}, i32 %tid, i64 {place}, i64 {what}"
+    with f.if_(f.cmp("ne", f.op(f"call i32 @emu_order(ptr %ctx, {asked})"), 0)):
+        lane = f.op(f"call i32 @llvm.cttz.i32(i32 {write.lanes}, i1 false)")
+        report_write(f, write, lane, OF_MAP, str(MAP_BYTES))
 
 
 @dataclass(eq=False)

@@ -98,6 +98,7 @@ class Slot:
         self.visitors: dict[tuple[int, int], tuple] = {}  # (block, thread) -> its last access to this shared memory
         self.releases: dict[int, int] = {}  # by thread: its arrivals at mbarriers
         self.last_wait: dict[int, Mbarrier] = {}  # by thread: where it last waited for a phase
+        self.stores: dict[int, int] = {}  # by thread: the site of its last bulk store
         self.copies: deque[Flight] = deque(maxlen=256)  # the last ones into this shared memory
         self.flights: list[Flight] = []  # copies into this shared memory that no thread of the block has waited for
         self.fences: dict[int, tuple[dict, bool]] = {}
@@ -204,6 +205,8 @@ class Order:
         self.places: dict[tuple, Place] = {}
         self.observed, self.sc_fences = ObservedWrites(), ScFences()
         self.maps: dict[int, tuple[int, int, int, set]] = {}  # by address: who changed it where, and fenced for whom
+        self.map_fences: dict[tuple[int, int], dict] = {}  # by (block, address): what its fences of a map have seen
+        self.left: list[tuple[int, int, int]] = []  # bulk stores that (block, thread) has not waited for, by site
         self.callback = SIGNATURE(self.event)
         self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
         self.failed = failed
@@ -220,7 +223,8 @@ class Order:
             context.ORDER_ACCESS: self._access, context.ORDER_OBSERVES: self._observes,
             context.ORDER_OBSERVED: self._observed, context.ORDER_MB_LANDED: clusters.landed,
             context.ORDER_MAP_CHANGED: self._map_changed, context.ORDER_MAP_FENCED: self._map_fenced,
-            context.ORDER_MAP_USED: self._map_used,
+            context.ORDER_BULK_STORE: self._bulk_store, context.ORDER_BULK_LEFT: self._bulk_left,
+            context.ORDER_MAP_USED: self._map_used, context.ORDER_MAP_STORED: self._map_stored,
             context.ORDER_CLUSTER_ARRIVE: clusters.arrive, context.ORDER_CLUSTER_DONE: clusters.complete,
             context.ORDER_CLUSTER_WAIT: clusters.wait, context.ORDER_INIT_FENCE: clusters.fence_init,
             context.ORDER_VISIT: clusters.access, context.ORDER_EXIT: self._exit, context.ORDER_COPY: clusters.copy,
@@ -298,6 +302,16 @@ class Order:
         slot.forget(threads)
         slot.step(*threads)
 
+    # ** bulk stores
+
+    @staticmethod
+    def _bulk_store(slot: Slot, thread: int, site: int, _: int) -> None:
+        slot.stores[thread] = site
+
+    def _bulk_left(self, slot: Slot, thread: int, *_: int) -> None:
+        """A thread ends, and its last bulk store may still read shared memory."""
+        self.left.append((slot.block, thread, slot.stores[thread]))
+
     # ** tensor maps that kernels change
 
     def _map_changed(self, slot: Slot, thread: int, address: int, site: int) -> None:
@@ -306,6 +320,15 @@ class Order:
     def _map_fenced(self, slot: Slot, thread: int, address: int, _: int) -> None:
         if address in self.maps:
             self.maps[address][3].add(slot.block)
+        key = slot.block, address
+        self.map_fences[key] = joined(self.map_fences.get(key, {}), slot.clock(thread))
+
+    def _map_stored(self, slot: Slot, thread: int, where: int, what: int) -> int:
+        """Whether no thread of this block has fenced the map at `ctx.address` since it saw what lanes of a warp stored
+        to it."""
+        block, first, label, mask = where >> 5, 32 * (where & 31), what >> 32, what & 0xFFFFFFFF
+        labels = self.map_fences.get((slot.block, slot.ctx.address), {}).get(block)
+        return int(labels is None or any(mask >> lane & 1 and labels[first + lane] < label for lane in range(32)))
 
     def _map_used(self, slot: Slot, thread: int, address: int, _: int) -> int:
         """Whether the map was changed and no thread of this block has fenced it since; then by whom, for a fault."""

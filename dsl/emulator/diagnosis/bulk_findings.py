@@ -10,7 +10,7 @@ from dsl.emulator.diagnosis.between import Between
 from dsl.emulator.diagnosis.phases import Order
 from dsl.emulator.ptx.syntax import Instr
 
-_READ_WAIT = "cp.async.bulk.wait_group.read (`cute.arch.cp_async_bulk_wait_group(0, read=True)`)"
+READ_WAIT = "cp.async.bulk.wait_group.read (`cute.arch.cp_async_bulk_wait_group(0, read=True)`)"
 _PROXY = "fence.proxy.async (`cute.arch.fence_proxy`)"
 
 
@@ -111,7 +111,7 @@ def _fix_of_store(at: str, here: str, between: Between | None) -> str:
     if waits is not None and (why := waits.why_not(at)) is not None:
         return f"{why}; then a barrier (or the arrival at the empty mbarrier) that {here} comes after"
     return (
-        f"let the thread of the store wait for it, {_READ_WAIT}, and then a barrier (or the arrival at the empty "
+        f"let the thread of the store wait for it, {READ_WAIT}, and then a barrier (or the arrival at the empty "
         f"mbarrier) that {here} comes after"
     )
 

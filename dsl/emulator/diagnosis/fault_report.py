@@ -148,6 +148,23 @@ def _bad_map(launch, instr):
     )
 
 
+def _map_misaligned(launch, instr):
+    return (
+        f"the address of the tensor map must be a multiple of 64, got 0x{launch.ctx.address:x}",
+        "pass the map as a kernel parameter (`const __grid_constant__ CUtensorMap`), or align its memory to 64 bytes",
+    )
+
+
+def _map_place(launch, instr):
+    where = "shared memory" if launch.ctx.address else "the thread's local memory"
+    copied = (
+        "copy it to global memory (tensormap.cp_fenceproxy) first"
+        if launch.ctx.address
+        else ("pass the map as `const __grid_constant__ CUtensorMap`: without __grid_constant__ the compiler copies it")
+    )
+    return f"the tensor map is in {where}; it must be in global, constant or parameter memory", copied
+
+
 def _bad_start(launch, instr):
     start, unit = ctypes.c_int64(launch.ctx.address).value, launch.ctx.access_bytes
     return (
@@ -240,6 +257,8 @@ _ILLEGAL = {
     context.BAD_INDEX: _bad_index,
     context.BAD_RANK: _bad_rank,
     context.BAD_MAP: _bad_map,
+    context.MAP_MISALIGNED: _map_misaligned,
+    context.MAP_PLACE: _map_place,
     context.BAD_BULK: _bad_bulk,
     context.BAD_REDUCTION: _bad_reduction,
     context.BAD_START: _bad_start,

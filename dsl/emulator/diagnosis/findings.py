@@ -196,19 +196,33 @@ def _of_one(launch, instr: Instr, head: str, message: str, block: int, fix: str)
 
 def warn_of(launch, what: str) -> None:
     """Warn, at the author's line, of what the checkers have noted of `launch.slot`."""
-    rows = {"note": _warn_of_one_value, "lone": barrier_findings.warn_of_lone_arrival, "unfenced": _warn_of_unfenced}
+    rows = {"note": _warn_of_one_value, "lone": barrier_findings.warn_of_lone_arrival, "unfenced": _warn_of_unfenced,
+            "left": _note_stores_left}  # fmt: skip
     rows[what](launch)
+
+
+def _note_stores_left(launch) -> None:
+    """Note a bulk store that its thread has not waited for before it ends."""
+    block, thread, site = min(launch.checks.order.left)
+    text = (
+        f"in `{launch.entry_name}` {_thread(launch, block, thread)} exits without a wait for this bulk store, which "
+        f"may still read shared memory: commit its group, and wait for it before the thread ends, "
+        f"{bulk_findings.READ_WAIT}"
+    )
+    report.warn(launch, "BULK_STORE_NOT_AWAITED", launch.code.sites[site], text)
 
 
 def _warn_of_unfenced(launch) -> None:
     """Warn of a copy that signals an mbarrier with no fence after its mbarrier.init."""
     copy = launch.checks.unfenced()[0]
     instr, init = launch.code.sites[copy.site], launch.code.sites[copy.init_site]
-    place = frames.place_of(launch, instr)
+    place, there = frames.place_of(launch, instr), frames.place_of(launch, init)
+    if there is not None and not mbarrier_life.is_written(there.source_line()):
+        return
     text = (
         f"in `{launch.entry_name}` {_thread(launch, copy.block, copy.thread)} begins a copy that signals the mbarrier "
         f"at {place_of(launch, copy.address, 1)}, with no fence after the mbarrier.init at "
-        f"{_at(place, frames.place_of(launch, init), init)}. PTX asks for one between them: "
+        f"{_at(place, there, init)}. PTX asks for one between them: "
         f"{mbarrier_life.FENCE} after mbarrier.init, before the barrier"
     )
     report.warn(launch, "MBARRIER_NOT_FENCED", instr, text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from dsl.emulator import context
 from dsl.emulator.diagnosis import bulk_findings, cluster_report
 from dsl.emulator.ptx.syntax import Instr
@@ -20,6 +22,13 @@ _SEPARATE = (
 _VERBS = {"init": "initializes", "inval": "invalidates", "arrive": "arrives at", "arrive_drop": "arrives at",
           "expect_tx": "expects bytes at", "complete_tx": "completes bytes at", "test_wait": "waits at",
           "try_wait": "waits at"}  # fmt: skip
+_WRITTEN = re.compile(r"init|bar|pipe|asm", re.IGNORECASE)
+
+
+def is_written(line: str) -> bool:
+    """Whether the author's line of an mbarrier.init is about it; a compiler such as Triton's makes its own mbarriers
+    for lines that only load, and the author cannot change them."""
+    return bool(_WRITTEN.search(line))
 
 
 def verb(instr: Instr) -> str:

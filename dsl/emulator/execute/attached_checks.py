@@ -113,6 +113,8 @@ class Checks:
         for copy in self.unfenced()[:1]:
             inside = (s for s in self.slots if 0 <= copy.address - s.ctx.smem < s.ctx.smem_bytes)
             yield "unfenced", next(inside)
+        if self.order is not None and self.order.left:
+            yield "left", self.slots[0]
 
     def unfenced(self) -> list:
         """The copies that signal an mbarrier which no fence follows, as check/cluster_order.py keeps them."""

@@ -23,6 +23,7 @@ from dsl.emulator.runtime.memory import Allocation, Memory
 if TYPE_CHECKING:
     from dsl.emulator.execute.attached_checks import Checks
 
+MAX_STATIC_SMEM_BYTES = 48 * 1024  # of a block's own .shared variables, on any GPU
 MAX_SMEM_BYTES = 227 * 1024  # a block on sm_90; PTX ISA and CUDA guide, compute capabilities
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
@@ -115,6 +116,11 @@ def _check_shape(entry, grid, block, cluster, params, smem_bytes) -> None:
         )
     if entry.reqntid is not None and tuple(block) != tuple(entry.reqntid):
         raise ValueError(f"block={tuple(block)}, but `{entry.name}` requires {entry.reqntid} (.reqntid)")
+    if entry.static_smem_bytes > MAX_STATIC_SMEM_BYTES:
+        raise ValueError(
+            f"static shared memory of a block must be at most {MAX_STATIC_SMEM_BYTES} bytes, got "
+            f"{entry.static_smem_bytes}; use dynamic shared memory (`.extern .shared`) for more"
+        )
     if entry.static_smem_bytes + smem_bytes > MAX_SMEM_BYTES:
         raise ValueError(
             f"{entry.static_smem_bytes} static + {smem_bytes} dynamic bytes of shared memory; "

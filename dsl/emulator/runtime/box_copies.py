@@ -113,12 +113,17 @@ def box_count(f: Builder, dimension: int) -> str:
 
 
 def _check() -> str:
-    """Whether %map is the address of a tensor map of `rank` dimensions; a fault if not."""
+    """Whether %map is the address of a tensor map of `rank` dimensions in global, constant or parameter memory; a fault
+    if not."""
     f = Builder()
-    kinds = context.GENERIC
-    arguments = f"i64 %map, i64 {BYTES}, i64 {ALIGNMENT_BYTES}, i32 {kinds}, i32 %site, i32 %tid"
+    arguments = f"i64 %map, i64 {BYTES}, i64 1, i32 {context.GENERIC}, i32 %site, i32 %tid"
     there = f.op(f"call i1 @emu_range(ptr %ctx, {arguments})")
     f.return_if(f.xor(there, "true", "i1"), "i32 0")
+    fault_if(f, f.cmp("ne", f.and_("%map", ALIGNMENT_BYTES - 1, "i64"), 0, "i64"), context.MAP_MISALIGNED, "%map")
+    threads = f.cast("zext", f.load("threads"), "i32", "i64")
+    for name, size in (("smem", f.load("smem_bytes")), ("local", f.mul(f.load("local_bytes"), threads, "i64"))):
+        inside = f.cmp("ult", f.sub("%map", f.load(name), "i64"), size, "i64")
+        fault_if(f, inside, context.MAP_PLACE, str(int(name == "smem")))
     flags, dimensions = map_word(f, FLAGS_AT), f.add(map_field(f, FLAGS_AT, 4, 3), 1, "i64")
     mode = f.select(f.cmp("uge", "%rank", PIXELS), IM2COL, TILED, "i64")
     is_map = f.cmp("eq", f.and_(flags, 0xF | UNKNOWN, "i64"), mode, "i64")

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dsl.emulator import context
 from dsl.emulator.builder import Builder, mates
 from dsl.emulator.runtime import async_stores, mbarrier_log
+from dsl.emulator.runtime.barriers import tell_order
 
 # What an entry is: a copy of bytes or of a box, into shared memory or out of it.
 BYTES_IN, BYTES_OUT, BOX_IN, BOX_OUT = range(4)
@@ -331,8 +332,15 @@ def _wait() -> str:
 
 
 def _exit() -> str:
-    """A thread ends: what it copied out of shared memory lands."""
+    """A thread ends: what it copied out of shared memory lands. A checker hears of it."""
     f = Builder()
+    with f.if_(f.cmp("ne", f.load("order_call"), 0, "i64")):
+        with f.for_range(f.get(_part(f, QUEUE, _queue(f), 1))) as index:
+            entry = _entry(f, index)
+            out = f.cmp("eq", f.and_(f.get(_part(f, ENTRY, entry, KIND)), 1), 1)
+            own = f.cmp("eq", f.get(_part(f, ENTRY, entry, THREAD)), "%tid")
+            with f.if_(f.and_(out, own, "i1")):
+                tell_order(f, context.ORDER_BULK_LEFT, "%tid", "0")
     f.do(f"call void @land_all(ptr %ctx, i32 %tid, i32 {EVERY})")
     f.do("ret void")
     return f.function("define void @emu_bulk_exit(ptr %ctx, i32 %tid)")

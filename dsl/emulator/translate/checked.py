@@ -182,6 +182,7 @@ class Checked(Thread):
             where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}, i32 {size_bytes}"
             self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where}, i32 {access.ASYNC})"))
             self.stop_unless(self.op(f"call i32 @emu_bulk_proxied(ptr %ctx, {where})"))
+            self.ordered(context.ORDER_BULK_STORE, str(self.site(instr)))
 
     def map_asked(self, instr: Instr, what: int, address: str) -> None:
         if self.order_kinds & access.BULK:

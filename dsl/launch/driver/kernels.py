@@ -41,12 +41,19 @@ class Module:
 
 @dataclass
 class Kernel:
-    """An entry of a module; a function too. `dynamic_smem_bytes`: the most a launch may ask for."""
+    """An entry of a module; a function too."""
 
     module: Module
     name: str
-    dynamic_smem_bytes: int = _DEFAULT_SMEM_BYTES
+    allowed_smem_bytes: int | None = None  # by the attribute
     settings: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def dynamic_smem_bytes(self) -> int:
+        """The most a launch may ask for: what the attribute allows, else what is left of the default."""
+        if self.allowed_smem_bytes is not None:
+            return self.allowed_smem_bytes
+        return max(_DEFAULT_SMEM_BYTES - self.entry.static_smem_bytes, 0)
 
     @property
     def entry(self) -> Any:
@@ -213,7 +220,7 @@ class KernelCalls(Contexts):
         refuse_if(not _MAX_DYNAMIC_SMEM <= attribute <= _POLICY)
         if attribute == _MAX_DYNAMIC_SMEM:
             refuse_if(value < 0 or value + kernel.entry.static_smem_bytes > attributes.ATTRIBUTES[97])
-            kernel.dynamic_smem_bytes = value
+            kernel.allowed_smem_bytes = value
         else:
             kernel.settings[attribute] = value
 

@@ -11,9 +11,10 @@ from dsl import emulator
 from tests.emulator.emit.test_warpgroup import stored
 
 SEEDS = (0, 1, 2)
+RING_BYTES = 48 << 10
 
 
-def run(program, name: str, *arguments, threads: int = 128, checks=("race",), seed: int = 0) -> None:
+def run(program, name: str, *arguments, threads: int = 128, checks=("race",), seed: int = 0, smem_bytes=0) -> None:
     memory = emulator.Memory()
     for i, each in enumerate(arguments):
         if isinstance(each, np.ndarray):
@@ -22,7 +23,7 @@ def run(program, name: str, *arguments, threads: int = 128, checks=("race",), se
         each.ctypes.data.to_bytes(8, "little") if isinstance(each, np.ndarray) else each.to_bytes(4, "little")
         for each in arguments
     ]
-    emulator.launch(program, name, (1, 1, 1), (threads, 1, 1), params, memory, checks=checks, seed=seed)
+    emulator.launch(program, name, (1, 1, 1), (threads, 1, 1), params, memory, smem_bytes, checks=checks, seed=seed)
 
 
 def numbers(shape: tuple, kind: str, seed: int) -> np.ndarray:
@@ -71,13 +72,13 @@ def swizzled(tiles: np.ndarray) -> np.ndarray:
 def test_rings(program, name, groups, seed):
     a, b = numbers((5, 64 * groups, 64), "f16", 1), numbers((5, 64, 64), "f16", 2)
     out = np.zeros((64 * groups, 64), np.float32)
-    run(program, name, swizzled(a), swizzled(b), out, 5, threads=128 * (groups + 1), seed=seed)
+    run(program, name, swizzled(a), swizzled(b), out, 5, threads=128 * (groups + 1), seed=seed, smem_bytes=RING_BYTES)
     assert np.array_equal(out, np.einsum("tmk,tnk->mn", a, b))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_pipeline(program, seed):
-    a, b = numbers((4, 64, 64), "f16", 1), numbers((4, 64, 64), "f16", 2)
+    a, b = numbers((3, 64, 64), "f16", 1), numbers((3, 64, 64), "f16", 2)
     out = np.zeros((64, 64), np.float32)
     run(program, "pipelined", a.astype(np.float16), b.astype(np.float16), out, seed=seed)
     assert np.array_equal(out, np.einsum("tmk,tnk->mn", a, b))
@@ -94,7 +95,7 @@ def test_a_stage_that_is_released_early(program):
     )
     for seed in SEEDS:
         with pytest.raises(emulator.Fault) as caught:
-            run(program, "ring_released_early", a, b, out, 5, threads=256, seed=seed)
+            run(program, "ring_released_early", a, b, out, 5, threads=256, seed=seed, smem_bytes=RING_BYTES)
         fault = caught.value
         assert fault.kind == "race" and fault.place and load <= fault.place.line <= load + 2
         assert f"which the wgmma at line {product} still reads: it was not waited for" in str(fault)

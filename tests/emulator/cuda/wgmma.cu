@@ -150,7 +150,9 @@ __device__ void load(void* smem, const void* global, uint64_t* barrier, uint32_t
 // `WARPGROUPS` consumers have 64 rows of A each and share B. One thread of each releases a stage.
 template <int WARPGROUPS, int EARLY>
 __device__ void ring(const uint8_t* a, const uint8_t* b, float* out, int tiles) {
-  __shared__ alignas(1024) uint8_t sa[2][8192 * WARPGROUPS], sb[2][8192];
+  extern __shared__ __align__(1024) uint8_t stages[];  // RING_BYTES in test_wgmma.py
+  auto sa = reinterpret_cast<uint8_t(*)[8192 * WARPGROUPS]>(stages);
+  auto sb = reinterpret_cast<uint8_t(*)[8192]>(stages + 2 * 8192 * WARPGROUPS);
   __shared__ uint64_t full[2], empty[2];
   if (threadIdx.x == 0) {
     for (int i = 0; i < 2; i++) {
@@ -200,8 +202,8 @@ extern "C" __global__ void ring_released_early(const uint8_t* a, const uint8_t* 
 
 // The products of the next tile are started before those of this one are waited for.
 extern "C" __global__ void pipelined(const uint8_t* a, const uint8_t* b, float* out) {
-  __shared__ alignas(1024) uint8_t sa[4][8192], sb[4][8192];
-  for (int t = 0; t < 4; t++) {
+  __shared__ alignas(1024) uint8_t sa[3][8192], sb[3][8192];
+  for (int t = 0; t < 3; t++) {
     put(sa[t], a + 8192 * t, 64, threadIdx.x, 128);
     put(sb[t], b + 8192 * t, 64, threadIdx.x, 128);
   }
@@ -209,7 +211,7 @@ extern "C" __global__ void pipelined(const uint8_t* a, const uint8_t* b, float* 
   __syncthreads();
   float d[32];
   for (int i = 0; i < 32; i++) d[i] = 0;
-  for (int t = 0; t < 4; t++) {
+  for (int t = 0; t < 3; t++) {
     fence();
     for (int k = 0; k < 4; k++) mma_f16(d, matrix(sa[t]) + 2 * k, matrix(sb[t]) + 2 * k, 1);
     commit();

@@ -214,3 +214,17 @@ def test_a_copy_needs_a_fence_after_the_init(machine, fence):
         "signals the mbarrier at smem+0x100, with no fence after the mbarrier.init at PTX line 11. PTX asks for one"
     )
     assert all(text.startswith("MBARRIER_NOT_FENCED: in `k` thread") and wanted in text for text in texts)
+
+
+@pytest.mark.parametrize("line, count", [("mbarrier_init(full, 1)", 1), ("for i in range(8):", 0)])
+def test_mbarriers_of_a_compiler_get_no_warning(machine, tmp_path, line, count):
+    """Triton's mbarrier.init has the line of the author's loop or load."""
+    file = tmp_path / "kernel.py"
+    file.write_text(f"\n{line}\n    x = a.load([i])\n")
+    body = "\n.loc 1 2 1\n" + ONE.replace(FENCE, "") + "\n.loc 1 3 5\n" + EXPECT + COPY + WAIT
+    text = f'.version 8.0\n.target sm_90a\n.address_size 64\n.file 1 "{file}"\n{HEAD}{body}\nret;\n}}\n'
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        arrays = {"out": np.zeros(64, np.uint32), "source": np.arange(64, dtype=np.uint32)}
+        machine.run(text, grid=1, block=64, checks=("race",), **arrays)
+    assert len(seen) == count
