@@ -51,7 +51,14 @@ FLOORS = {
     ),
     "dsl/emulator/faults.py": (_GROUND, ()),
     "dsl/emulator/diagnosis": (
-        (*_EMIT, "dsl.emulator.check", "dsl.emulator.diagnosis", "dsl.emulator.faults", *_GROUND),
+        (
+            *_EMIT,
+            "dsl.emulator.check",
+            "dsl.emulator.dependence",
+            "dsl.emulator.diagnosis",
+            "dsl.emulator.faults",
+            *_GROUND,
+        ),
         ("numpy",),
     ),
     "dsl/core": ((), ()),

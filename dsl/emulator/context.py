@@ -149,6 +149,7 @@ class Context(ctypes.Structure):
         ("local", _u64),
         ("local_bytes", _u64),  # a thread
         ("variables", _u64),
+        ("grid_workspace", _u64),  # of a cooperative launch; 0: there is none
         # address intervals, sorted: lo, hi, kind (u64 each)
         ("intervals", _u64),
         ("interval_count", _u64),

@@ -14,7 +14,34 @@ from dsl.emulator.runtime.tensor_core import TensorCore
 MOST = 20  # observers are told apart up to so many; the rest share a bit
 
 
-class Observations(Flow):
+class Questions(Flow):
+    """Which instructions run by values of some sources, `of_instruction`: memory passes them on, but global memory."""
+
+    def collect(self, core: TensorCore) -> None:
+        self.of_instruction, self.place_bits, self.first_place_bit = {}, {}, MOST
+
+    def held(self, place: Place) -> int:
+        return 0
+
+    def asked(self, bits: int) -> int:
+        return bits
+
+    def store(self, function: Function, address: Addr, space: str, bits: int, bases: frozenset) -> None:
+        if space != "global":
+            super().store(function, address, space, bits, bases)
+
+    def call(self, function: Function, instr: Instr, by_control: int) -> None:
+        super().call(function, instr, by_control)
+        callee = self.callee(instr)
+        if callee is not None and by_control:
+            self.runs_by(callee, set(self.regions[callee.name].block_of), by_control)
+
+    def deciding(self, function: Function, block: int, instr: Instr) -> int:
+        """The sources by which an instruction runs, as bits."""
+        return self.control.get((function.name, block), 0) | self.read(function, instr.guard)[0]
+
+
+class Observations(Questions):
     """`observers`: bits by instruction (id); `accesses`: the observers by which a plain access (id) runs, as bits."""
 
     def __init__(self, module: Module, entry: Function, core: TensorCore):
@@ -29,8 +56,7 @@ class Observations(Flow):
             self._find_accesses()
 
     def collect(self, core: TensorCore) -> None:
-        self.of_instruction, self.place_bits = {}, {}
-        self.first_place_bit = MOST
+        super().collect(core)
         for function in self.functions:
             items = [item for item in function.items if isinstance(item, Instr)]
             read = {name for item in items for name in registers_read(item)}
@@ -38,27 +64,11 @@ class Observations(Flow):
                 if is_observer(item) and not read.isdisjoint(registers_written(item.operands[0])):
                     self.of_instruction[id(item)] = 1 << min(len(self.of_instruction), MOST - 1)
 
-    def held(self, place: Place) -> int:
-        return 0
-
-    def asked(self, bits: int) -> int:
-        return bits
-
-    def store(self, function: Function, address: Addr, space: str, bits: int, bases: frozenset) -> None:
-        if space != "global":
-            super().store(function, address, space, bits, bases)
-
     def branch(self, function: Function, block: int, bits: int) -> None:
         super().branch(function, block, bits)
         regions = self.regions[function.name]
         if bits & self._polls and block in (after := regions.after(block)):  # what follows a loop waits for its end
             self.runs_by(function, after, bits & self._polls)
-
-    def call(self, function: Function, instr: Instr, by_control: int) -> None:
-        super().call(function, instr, by_control)
-        callee = self.callee(instr)
-        if callee is not None and by_control:
-            self.runs_by(callee, set(self.regions[callee.name].block_of), by_control)
 
     def _retried(self) -> int:
         """Each cas that is made again with what it gave, as bits: the end of such a loop says nothing of others."""
@@ -75,8 +85,8 @@ class Observations(Flow):
             for block, item in zip(self.regions[function.name].block_of, function.items, strict=True):
                 kind = kind_of(item) if isinstance(item, Instr) else None
                 if kind is not None and not kind & STRONG:
-                    bits = self.control.get((function.name, block), 0)
-                    for operand in (item.guard, *(each for each in item.operands if isinstance(each, Addr))):
+                    bits = self.deciding(function, block, item)
+                    for operand in (each for each in item.operands if isinstance(each, Addr)):
                         bits |= self.read(function, operand)[0]
                     if bits:
                         self.accesses[id(item)] = bits

@@ -45,6 +45,17 @@ def of_warps(launch, groups: dict[tuple, list[int]]) -> str | None:
     return None
 
 
+def of_grid(launch) -> tuple[str, str] | None:
+    """The barrier of a cooperative launch that not all of its blocks come to: what is missing, and the fix."""
+    came = launch.workspace.arrived(launch.blocks) if launch.workspace else 0
+    if not 0 < came < launch.blocks:
+        return None
+    return (
+        f"{came} of {launch.blocks} blocks have come to the barrier of the grid",
+        "let all threads of every block come to each sync of the grid, also those that have nothing to do or end early",
+    )
+
+
 def of_barriers(launch, groups: dict[tuple, list[int]], exited: list[int]) -> str | None:
     """Barriers of a block that threads wait at, and others do not come to."""
     ctx = launch.ctx

@@ -6,6 +6,7 @@ import ctypes
 from collections import defaultdict
 
 from dsl.emulator import context
+from dsl.emulator.dependence.grid_groups import asks_for_workspace
 from dsl.emulator.diagnosis import cluster_report, deadlock_fixes, frames, mbarrier_life, report, rings
 from dsl.emulator.diagnosis.ranges import ranges, runs
 from dsl.emulator.emit import mbarrier
@@ -38,7 +39,7 @@ def _explain(launch, instr: Instr) -> tuple[str, str]:
     if ctx.status == context.TRAP:
         if launch.assertion is not None:
             return f"assertion failed: {launch.assertion}", ""
-        return "the kernel executed a trap", ""
+        return _trap(launch, instr)
     if ctx.status == context.ILLEGAL:
         return _ILLEGAL[ctx.detail](launch, instr)
     if ctx.status == context.MISALIGNED:
@@ -55,6 +56,19 @@ def _explain(launch, instr: Instr) -> tuple[str, str]:
         return message, ""
     message += f"; `{freed.label}` ({freed.size_bytes} bytes) was there and is freed"
     return message, "keep the tensor until the kernel has run, if it was meant: a pointer alone does not hold it"
+
+
+def _trap(launch, instr: Instr) -> tuple[str, str]:
+    program = launch.program
+    if launch.workspace is None and asks_for_workspace(
+        program.module, launch.entry_name, program.tensor_core, instr.line
+    ):
+        return (
+            "a group of the whole grid waits, which needs a cooperative launch, and this one is not",
+            "launch it with cuLaunchCooperativeKernel, cudaLaunchCooperativeKernel, "
+            "LaunchConfig(..., is_cooperative=True) or .launch(..., cooperative=True)",
+        )
+    return "the kernel executed a trap", ""
 
 
 def _access(launch, instr: Instr) -> str:
@@ -293,6 +307,10 @@ def _deadlock(launch) -> Fault:
     for slot in launch.mates:
         if cluster_report.is_gone(slot):
             lines.append(f"    block {tuple(slot.ctx.block_index)} has exited")
+    grid = deadlock_fixes.of_grid(launch)
+    if grid:
+        lines.append(f"    {grid[0]}")
+        fixes.insert(0, grid[1])
     fix = next(filter(None, [*fixes, *last]), "")  # who waits at a barrier may wait for who waits elsewhere
     return report.error(launch, "DEADLOCK", instr, message, lines, fix, block, first)
 

@@ -97,6 +97,11 @@ def _smem_total(body):
     return body.cast("trunc", body.load("smem_bytes", constant=True), "i64", "i32"), 32
 
 
+def _half_of_workspace(body, shift: int) -> str:
+    """The address of what blocks of a cooperative launch meet by, as CUDA's headers read it."""
+    return body.op(f"trunc i64 {body.lshr(body.load('grid_workspace', constant=True), shift, 'i64')} to i32")
+
+
 _SCALARS = {
     "laneid": lambda body: (_lane(body), 32),
     "warpid": lambda body: (body.lshr(body.threads["linear"], 5), 32),
@@ -125,4 +130,6 @@ _SCALARS = {
     **{f"reserved_smem_offset_{each}": (lambda body: ("0", 32)) for each in ("begin", "end", "cap", "0", "1")},
     "current_graph_exec": lambda body: ("0", 64),
     **{f"envreg{i}": (lambda body: ("0", 32)) for i in range(32)},
+    "envreg1": lambda body: (_half_of_workspace(body, 32), 32),
+    "envreg2": lambda body: (_half_of_workspace(body, 0), 32),
 }

@@ -52,6 +52,7 @@ def launch(
     seed: int = 0,
     checks: tuple[str, ...] = (),
     announce: Callable[[str], None] | None = None,
+    cooperative: bool = False,
 ) -> None:
     """Run a kernel to its end. `params` holds one bytes object a .param, exactly as long as it.
 
@@ -67,7 +68,7 @@ def launch(
     entry = program.entries[entry_name]
     cluster = entry.cluster if entry.cluster and math.prod(cluster) == 1 else cluster
     shape = entry_name, tuple(grid), tuple(block), tuple(cluster), smem_bytes, tuple(map(len, params))
-    plain = not seed and not checks
+    plain = not seed and not checks and not cooperative
     if plain and (kept := repeats.take(program, shape)) is not None:
         if kept.fits(memory):
             kept.again(params, announce)
@@ -91,6 +92,7 @@ def launch(
         seed,
         tuple(checks),
         announce,
+        cooperative,
     )
     if plain and was_launched and prepared.may_repeat:
         repeats.Kept(prepared, (program, shape)).first()
@@ -163,8 +165,10 @@ class _Launch:
         seed,
         checks=(),
         announce=None,
+        cooperative=False,
     ):
         self.announce = announce
+        self.workspace = slots.Workspace() if cooperative else None
         self.program, self.entry_name, self.write = program, entry_name, write
         self.grid, self.block, self.cluster = grid, block, cluster
         self.blocks, self.threads = math.prod(grid), math.prod(block)
@@ -181,7 +185,7 @@ class _Launch:
         places = self.code.places
         self.smem_static, self.smem_dynamic = places.smem_static, smem_bytes
         self.memory, self.ranges, self.param_offsets = memory, memory.signature, places.param_offsets
-        self.allocations = memory.allocations() + program.allocations()
+        self.allocations = self._known_allocations()
         self._params = _buffers.pop() if _buffers else slots.Buffer()
         self.param_address = self._params.of(max(places.param_bytes, 1))
         ctypes.memset(self.param_address, 0, places.param_bytes)
@@ -204,6 +208,10 @@ class _Launch:
             self._more = _MORE_SIGNATURE(self._another_slot)
             self.shared.more = ctypes.cast(self._more, ctypes.c_void_p).value
         self.prints = PrintOrder(self)
+
+    def _known_allocations(self) -> list[Allocation]:
+        known = self.memory.allocations() + self.program.allocations()
+        return [*known, self.workspace.allocation] if self.workspace else known
 
     # ** the run
 
@@ -259,7 +267,7 @@ class _Launch:
         statuses = [(slot.ctx.block, slot) for slot in self.slots if slot.ctx.status not in (0, context.INTERRUPTED)]
         if statuses:
             self.slot = min(statuses, key=lambda row: row[0])[1]
-            self.allocations = self.memory.allocations() + self.program.allocations()  # by the names of now
+            self.allocations = self._known_allocations()  # by the names of now
             if self.slot.failure is not None:
                 raise self.slot.failure
             raise self._fault()

@@ -77,6 +77,7 @@ class Slot:
         ctx.leader = ctx.mate = self.address
         ctx.local, ctx.local_bytes = self._local.of(local_bytes * threads), local_bytes
         ctx.params, ctx.variables = launch.param_address, launch.program.variables_address
+        ctx.grid_workspace = launch.workspace.address if launch.workspace else 0
         ctx.print = self._callback_address
         sites_bytes = 16 * len(code.sites) + 16
         ctx.sites, ctx.sites_bytes = self._sites.of(sites_bytes), sites_bytes
@@ -123,6 +124,24 @@ class Slot:
         if self._bulk is not None:
             self._bulk.close()
         _free(self.ctx.frames)
+
+
+class Workspace:
+    """What the blocks of a cooperative launch meet by, as CUDA's header cooperative_groups has it: two u32, the size
+    and the state of a barrier."""
+
+    SIZE_BYTES = 8
+
+    def __init__(self) -> None:
+        self._memory = (ctypes.c_uint32 * 4)(self.SIZE_BYTES)
+        self.address = ctypes.addressof(self._memory)
+        self.allocation = Allocation(self.address, self.SIZE_BYTES, "the barrier of the grid", context.GLOBAL)
+
+    def arrived(self, blocks: int) -> int:
+        """How many of the grid's blocks have come in this round: each adds 1, and the first block what is missing to
+        2 ** 31 besides."""
+        state = self._memory[1] & 0x7FFFFFFF
+        return state if state < blocks else state - (1 << 31) + blocks
 
 
 class Cluster:

@@ -219,6 +219,7 @@ class Emulated(Device):
                 seed=seed,
                 checks=self._checks,
                 announce=self.announce,
+                cooperative=bool(launch.flags & COOPERATIVE),
             )
         except ValueError as error:
             raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None
@@ -242,6 +243,8 @@ class Emulated(Device):
         """The handle of a kernel that was launched like this (0: none), and the shared memory it is for, in bytes."""
         from dsl import emulator
 
+        if launch.flags & COOPERATIVE:  # its workspace begins anew
+            return 0, launch.smem_bytes
         sizes = tuple(self.param_bytes(program, entry))
         shape = entry, launch.grid, launch.block, launch.cluster, launch.smem_bytes, sizes
         return emulator.handle(program, shape, self.memory), launch.smem_bytes
