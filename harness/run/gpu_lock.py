@@ -107,11 +107,12 @@ def holder(uuid: str) -> Any:
     try:
         with open(_note_of(uuid, pid)) as file:
             said = json.loads(file.read(_NOTE_BYTES))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         pass  # of an older version, or of a process in another container
     since = said.get("since") if isinstance(said, dict) else None
     run = said.get("run") if isinstance(said, dict) else None
-    return {"pid": pid, "user": _user(pid), "since": since if isinstance(since, float) else 0.0, "run": str(run or "")}
+    is_time = isinstance(since, float) and 0 < since < 1e12
+    return {"pid": pid, "user": _user(pid), "since": since if is_time else 0.0, "run": str(run or "")[:100]}
 
 
 def _user(pid: int) -> str:

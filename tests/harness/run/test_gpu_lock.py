@@ -66,8 +66,9 @@ def test_who_holds_it(holder, folder):
     (note,) = folder.glob("7.*")
     note.unlink()
     assert gpu_lock.holder("7") == found | {"since": 0.0, "run": ""}
-    note.write_text("[" * 9)
-    assert gpu_lock.holder("7")["since"] == 0.0
+    for text in ("[" * 9, "[" * 100_000, '{"since": NaN}', '{"since": 1e300, "run": [1]}', '{"since": -1.0}'):
+        note.write_text(text)
+        assert gpu_lock.holder("7")["since"] == 0.0
     holder.kill()
     holder.wait()
     assert gpu_lock.holder("7") is None and gpu_lock.holder("8") is None
