@@ -53,6 +53,9 @@ KINDS = {
         ERROR, "divergent_barrier", "a barrier or a collective that not all its threads reach together"
     ),
     "RACE_SAME_VALUE": Kind(WARNING, "", "two threads write the same value to one place, and nothing orders them"),
+    "WARP_SYNCHRONOUS": Kind(
+        WARNING, "", "lanes of a warp exchange values by `volatile` accesses and no barrier of the warp"
+    ),
     "BARRIER_NOT_AWAITED": Kind(WARNING, "", "an arrival at a named barrier for which the kernel has no `bar.sync`"),
     "PortabilityWarning": Kind(WARNING, "", "the program works here; NVIDIA's compiler rejects it"),
     "BULK_STORE_NOT_AWAITED": Kind(NOTE, "", "a thread exits without a wait for its bulk store out of shared memory"),

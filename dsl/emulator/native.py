@@ -10,7 +10,7 @@ import threading
 
 import llvmlite.binding as llvm
 
-from dsl.emulator.check import bounds, bulk_flight, race, shadow, trail, undefined, wgmma_reads
+from dsl.emulator.check import block_meetings, bounds, bulk_flight, race, shadow, trail, undefined, wgmma_reads
 from dsl.emulator.runtime import (
     async_stores,
     barriers,
@@ -69,7 +69,11 @@ _PARTS = {
     "leaving": ((thread_exit,), (), False),
     "wgmma": ((warpgroup_mma,), ("blocks",), True),
     "relaunch": ((relaunch,), ("blocks",), False),
-    "checks": ((shadow, race, trail, undefined, wgmma_reads, bulk_flight), ("blocks", "mbarriers"), True),
+    "checks": (
+        (shadow, race, block_meetings, trail, undefined, wgmma_reads, bulk_flight),
+        ("blocks", "mbarriers"),
+        True,
+    ),
 }
 
 

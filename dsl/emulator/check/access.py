@@ -34,6 +34,11 @@ def kind_of(instr: Instr) -> int | None:
     return write | STRONG | (CTA if "cta" in instr.mods else 0)
 
 
+def is_volatile_shared(instr: Instr) -> bool:
+    """Whether it is what old code makes lanes of a warp exchange values with."""
+    return instr.opcode in ("ld", "st") and "volatile" in instr.mods and any(m.startswith("shared") for m in instr.mods)
+
+
 def unit_shift(functions: list[Function]) -> int:
     """log2 of the bytes of the narrowest access to memory that threads share; 2 at most."""
     least = 4

@@ -23,7 +23,6 @@ from dsl.emulator.check.observed_writes import is_observed, may_be_observed
 
 SIGNATURES = {
     "emu_race": "i32 (ptr, i32, i32, i64, i32, i32)",
-    "emu_order_barrier": "void (ptr, i32)",
     "emu_order": "i32 (ptr, i32, i32, i64, i64)",
     "emu_free_entries": "void (ptr)",
     "emu_race_landed": "void (ptr, i32, i64, i32)",
@@ -32,13 +31,14 @@ SIGNATURES = {
 CELL_BYTES, ENTRY_BYTES, INLINE, CHUNK_BYTES, MOST = 48, 16, 2, 1024, 64
 # An entry: i64 of warp (5 bits), block (31), kind (4), site (24); i32 label; i32 lanes.
 KIND_SHIFT, SITE_SHIFT, PLACE_MASK = 36, 40, (1 << 36) - 1
+STEPS = 1 << 31  # a bit of a site's number in `site_lines`: a volatile access of shared memory
 PENDING = -1  # the label of a copy that was not waited for
 
 
 def functions() -> list[str]:
     """The IR text."""
     kept = [_is_mate(), _cell(), _entry(), _seen(), _touch(), _race(), _keep_landed(), _landed()]
-    return [*kept, _order(), _order_barrier(), _free()]
+    return [*kept, _order(), _free()]
 
 
 def _is_mate() -> str:
@@ -233,6 +233,9 @@ def _touch() -> str:
         clash = f.and_(writes, f.xor(f.and_(strong, reaches, "i1"), "true", "i1"), "i1")
         open_ = f.cmp("ne", unseen, 0)
         f.put(ordered, f.xor(open_, "true", "i1"), "i1")
+        in_step = f.and_(f.and_(writes, strong, "i1"), f.and_(same_place, open_, "i1"), "i1")
+        with f.if_(f.and_(in_step, f.cmp("eq", f.load("step_site"), 0), "i1")):
+            _note_steps(f, its_warp, unseen, f.cast("trunc", f.lshr(meta, SITE_SHIFT, "i64"), "i64", "i32"))
         bad, fine = f.fresh("race"), f.fresh("fine")
         f.do(f"br i1 {f.and_(clash, open_, 'i1')}, label %{bad}, label %{fine}")
         f.start(bad)
@@ -306,6 +309,19 @@ def _note(f: Builder, its_block: str, its_thread: str) -> None:
         f.store("note_address", "%address")
         f.store("note_other_thread", its_thread)
         f.store("note_other_block", its_block)
+
+
+def _note_steps(f: Builder, warp: str, lanes: str, its_site: str) -> None:
+    """Keep that two lanes of a warp exchange a value by volatile accesses that nothing orders."""
+    both = f.and_(_line(f, its_site), _line(f, "%site"))
+    with f.if_(f.cmp("slt", both, 0)):
+        lane = f.op(f"call i32 @llvm.cttz.i32(i32 {lanes}, i1 false)")
+        f.store("step_site", f.add("%site", 1))
+        f.store("step_other_site", its_site)
+        f.store("step_thread", "%tid")
+        f.store("step_other_thread", f.add(f.shl(warp, 5), lane))
+        f.store("step_address", "%address")
+        f.store("step_block", f.load("block"))
 
 
 def _meta(f: Builder, place: str) -> str:
@@ -452,59 +468,3 @@ def _order() -> str:
         label.function("define internal i32 @label(ptr %ctx, i32 %tid)"),
         f.function("define i32 @emu_order(ptr %ctx, i32 %what, i32 %tid, i64 %a, i64 %b)"),
     ])  # fmt: skip
-
-
-def _one_site(f: Builder, base: str, lanes: str) -> str:
-    """Whether some lanes of the warp whose first thread is `base` wait at one instruction."""
-    first = f.load("wait_site", f.add(base, f.op(f"call i32 @llvm.cttz.i32(i32 {lanes}, i1 false)")))
-    apart = f.alloca("i32", 4)
-    f.put(apart, 0)
-    with f.for_bits(lanes) as lane:
-        f.put(apart, f.or_(f.get(apart), f.xor(f.load("wait_site", f.add(base, lane)), first)))
-    return f.cmp("eq", f.get(apart), 0)
-
-
-def _order_barrier() -> str:
-    """Barrier `id` is complete. If all threads that run wait at it, a new epoch of the block begins; order.py is told
-    if others may have come instead: more came than it counts, or some met there alone before.
-
-    Who has exited has come to a barrier of all threads, and to one of so many threads with the rest of its warp.
-    """
-    f = Builder()
-    wide = f.cast("zext", "%id", "i32", "i64")
-    counts = f.cmp("ne", f.load("barrier_count", "%id"), 0)
-    absent, came = f.alloca("i32", 4), f.alloca("i32", 4)
-    f.put(absent, 0)
-    f.put(came, f.load("arrived_extra", "%id"))
-    asks, arrived = f.alloca("i1", 1), f.alloca("i32", 4)
-    f.put(asks, "false", "i1")
-    f.put(arrived, 0)
-    with f.for_range(f.load("warps")) as warp:
-        running = f.and_(f.load("live", warp), f.not_(f.load("exited", warp)))
-        cell = f.add(f.mul("%id", context.MAX_WARPS), warp)
-        waits = f.load("at_barrier", cell)
-        f.put(arrived, f.or_(f.get(arrived), f.and_(f.load("arrived", cell), f.not_(waits))))
-        nobody = f.and_(counts, f.cmp("eq", waits, 0), "i1")
-        missing = f.select(nobody, f.load("live", warp), f.and_(running, f.not_(waits)))
-        f.put(absent, f.or_(f.get(absent), missing))
-        f.put(came, f.add(f.get(came), f.select(f.cmp("eq", waits, 0), 0, 32)))
-        apart = f.xor(_one_site(f, f.shl(warp, 5), waits), "true", "i1")
-        f.put(asks, f.or_(f.get(asks, "i1"), f.or_(apart, f.cmp("ne", f.load("exited", warp), 0), "i1"), "i1"), "i1")
-    with f.if_(f.get(asks, "i1")):
-        f.op(f"call i32 @emu_order(ptr %ctx, i32 {context.ORDER_BLOCK_MEETING}, i32 0, i64 {wide}, i64 0)")
-    some, all_ = f.fresh("some"), f.fresh("all")
-    f.do(f"br i1 {f.cmp('eq', f.get(absent), 0)}, label %{all_}, label %{some}")
-    f.start(all_)
-    over = f.and_(counts, f.cmp("ugt", f.get(came), f.load("barrier_count", "%id")), "i1")
-    before = f.cmp("ne", f.and_(f.load("partial_barriers"), f.shl(1, "%id")), 0)
-    before = f.or_(before, f.cmp("ne", f.get(arrived), 0), "i1")
-    with f.if_(f.or_(over, before, "i1")):
-        f.op(f"call i32 @emu_order(ptr %ctx, i32 {context.ORDER_GENERATION}, i32 0, i64 {wide}, i64 0)")
-    now = f.add(f.load("now"), 1)
-    f.store("now", now)
-    f.store("epoch", now)
-    f.do("ret void")
-    f.start(some)
-    f.op(f"call i32 @emu_order(ptr %ctx, i32 {context.ORDER_BARRIER}, i32 0, i64 {wide}, i64 0)")
-    f.do("ret void")
-    return f.function("define void @emu_order_barrier(ptr %ctx, i32 %id)")

@@ -19,6 +19,7 @@ from dsl.emulator.diagnosis import (
 from dsl.emulator.diagnosis.between import Between
 from dsl.emulator.diagnosis.group_waits import WGMMA, Waits
 from dsl.emulator.faults import Fault, SameValueRace
+from dsl.emulator.ptx.polling import polls
 from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
 from dsl.emulator.runtime import memory
 from dsl.span import short
@@ -197,7 +198,7 @@ def _of_one(launch, instr: Instr, head: str, message: str, block: int, fix: str)
 def warn_of(launch, what: str) -> None:
     """Warn, at the author's line, of what the checkers have noted of `launch.slot`."""
     rows = {"note": _warn_of_one_value, "lone": barrier_findings.warn_of_lone_arrival, "unfenced": _warn_of_unfenced,
-            "left": _note_stores_left}  # fmt: skip
+            "left": _note_stores_left, "step": _warn_of_steps}  # fmt: skip
     rows[what](launch)
 
 
@@ -241,6 +242,25 @@ def _warn_of_one_value(launch) -> None:
         "race; it does no harm while the values are the same"
     )
     report.warn(launch, "RACE_SAME_VALUE", instr, text, SameValueRace)
+
+
+def _warn_of_steps(launch) -> None:
+    """Code for lanes of a warp that run in step, which they did before sm_70."""
+    ctx, sites = launch.ctx, launch.code.sites
+    mine, its = sites[ctx.step_site - 1], sites[ctx.step_other_site]
+    for function in launch.program.module.functions.values():
+        loops = [poll.positions for poll in polls(function, launch.program.module.functions).values() if poll.idle]
+        waits = [function.items[at] for positions in loops for at in positions]
+        if any(each is mine or each is its for each in waits):
+            return  # a wait for a flag
+    lane, other, warp = ctx.step_thread % 32, ctx.step_other_thread % 32, ctx.step_thread // 32
+    text = (
+        f"in `{launch.entry_name}` lanes {lane} and {other} of warp {warp} exchange a value at "
+        f"{place_of(launch, ctx.step_address, _element_bytes(mine))} by volatile accesses, and no barrier of the warp "
+        "is between: that relies on lanes that run in step, which they need not do from sm_70 on, and do not here, so "
+        "the result may be another one. Put __syncwarp() (bar.warp.sync) between each read and the next write"
+    )
+    report.warn(launch, "WARP_SYNCHRONOUS", mine, text)
 
 
 def _at(place, there, other: Instr) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 
 from dsl.emulator import context, native
 from dsl.emulator.check import trail
-from dsl.emulator.check.access import BULK, MATRICES, ORDERS
+from dsl.emulator.check.access import BULK, MATRICES, ORDERS, is_volatile_shared
 from dsl.emulator.check.divergence import Divergence
 from dsl.emulator.check.order import Order
-from dsl.emulator.check.race import CELL_BYTES
+from dsl.emulator.check.race import CELL_BYTES, STEPS
 from dsl.emulator.check.shadow import Pages
 from dsl.emulator.check.undefined import ADDRESS_MASK, SITE_SHIFT
 from dsl.emulator.check.wgmma_reads import ROW_BYTES
@@ -31,7 +31,10 @@ class Checks:
         self.slots: list = []
         self._cells: dict[tuple, int] = {}
         numbers: dict[Any, int] = {}
-        lines = [numbers.setdefault(self._line(instr), len(numbers)) for instr in code.sites]
+        lines = [
+            numbers.setdefault(self._line(instr), len(numbers)) | STEPS * is_volatile_shared(instr)
+            for instr in code.sites
+        ]
         self._lines = (ctypes.c_uint32 * (len(lines) + 1))(*lines)
 
     def _line(self, instr) -> Any:

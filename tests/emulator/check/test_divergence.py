@@ -1,8 +1,11 @@
 """Barriers and collectives that not all threads reach together, in pairs with the same kernel put right.
 PTX ISA 9.7.13.1 (barrier), 9.7.13.2 (bar.warp.sync), 9.7.9.6 (shfl.sync)."""
 
+import warnings
+
 import pytest
 
+from dsl.emulator.faults import KernelWarning
 from tests.emulator.check.test_generations import outcome
 
 ODD = "and.b32 %r1, %t, 1; setp.eq.u32 %p, %r1, 1; "
@@ -114,3 +117,24 @@ def test_correct_programs_are_silent(name):
     for seed in (0, 3):
         found = outcome(REGISTERS + body, threads, seed)
         assert found is None, f"{name}, seed {seed}: {found}"
+
+
+# Old code in which a warp sums its words: lanes ran in step before sm_70.
+OLD_SUM = "mov.u32 %r7, m; mad.lo.u32 %r7, %t, 4, %r7; st.volatile.shared.u32 [%r7], %t; {sync} " + " ".join(
+    f"ld.volatile.shared.u32 %r1, [%r7]; ld.volatile.shared.u32 %r2, [%r7+{4 * step}]; {{sync}} add.u32 %r1, %r1, %r2; "
+    f"st.volatile.shared.u32 [%r7], %r1; {{sync}}"
+    for step in (2, 1)
+)
+FLAG = (
+    "mov.u32 %r7, m; setp.eq.u32 %p, %t, 0; @%p st.volatile.shared.u32 [%r7], 1; "
+    "L: ld.volatile.shared.u32 %r1, [%r7]; setp.ne.u32 %q, %r1, 1; @%q bra L;"
+)
+
+
+def test_lanes_that_are_thought_to_run_in_step_are_a_warning():
+    with pytest.warns(KernelWarning, match="^WARP_SYNCHRONOUS: .* exchange a value at smem.* by volatile accesses"):
+        assert outcome(REGISTERS + OLD_SUM.format(sync=""), 4) is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for right in (OLD_SUM.format(sync="bar.warp.sync -1;"), FLAG):
+            assert outcome(REGISTERS + right, 4) is None

@@ -12,7 +12,7 @@ from tests.emulator.conftest import Machine
 HEAD = """.visible .entry k(.param .u64 out)
 {
   .reg .b32 %t, %w, %r<9>; .reg .b64 %d; .reg .pred %p, %q, %w0, %w1, %w2, %w3, %low, %lead;
-  .shared .align 8 .b64 m[4];
+  .shared .align 8 .b64 m[8];
   mov.u32 %t, %tid.x; shr.u32 %w, %t, 5; and.b32 %r0, %t, 31; setp.eq.u32 %lead, %r0, 0; setp.lt.u32 %low, %w, 2;
   setp.eq.u32 %w0, %w, 0; setp.eq.u32 %w1, %w, 1; setp.eq.u32 %w2, %w, 2; setp.eq.u32 %w3, %w, 3;
 """
