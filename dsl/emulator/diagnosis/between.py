@@ -169,17 +169,29 @@ class Between:
         """Whether this access comes before the other one in the program, as the other thread has made it too."""
         return self.mine is self.first and any(row.site == self.mine.row.site for row in self.other.before)
 
+    @property
+    def comes_after(self) -> bool:
+        """Whether this access comes after the other one in the program, as this thread has made that too."""
+        return self.mine is self.second and any(row.site == self.other.row.site for row in self.mine.before)
+
     def barrier(self) -> str:
         """The barrier to put."""
         threads = self.launch.ctx.threads
         absent = self._absent()
         if self.one_warp and threads <= 32:
             text = "a barrier of the warp (bar.warp.sync) or of the block (bar.sync)"
-        elif self.one_warp and absent and all(each // 32 != self.first.thread // 32 for each in absent):
-            return "a barrier of the warp (bar.warp.sync), or of the warps that come (bar.sync ID, COUNT),"
+        elif self.one_warp and absent and all(self._is_elsewhere(warp) for warp in {each // 32 for each in absent}):
+            return "a barrier of the warp (bar.warp.sync), or of the warps that come (bar.sync ID, COUNT)"
         else:
             text = "a barrier of the block (bar.sync)"
         return f"{text} that all its threads reach" if absent else text
+
+    def _is_elsewhere(self, warp: int) -> bool:
+        """Whether no thread of another warp ever makes the first access."""
+        threads = range(32 * warp, min(32 * warp + 32, self.launch.ctx.threads))
+        return warp != self.first.thread // 32 and not any(
+            row.site == self.first.row.site for thread in threads for row in self.rows_of(thread)
+        )
 
     def _put(self) -> str:
         """Put a barrier where none is."""
@@ -288,6 +300,11 @@ class Between:
         ones, others = self._passed(self.first, False), self._passed(self.second, False)
         if not ones and not others:
             return None
+        if others and "arrive" in self.mods(others[-1]):
+            return (
+                f"wait at {self.place(others[-1])} (bar.sync): bar.arrive there does not wait, so nothing is ordered "
+                "before what follows"
+            )
         if ones and others:
             return self._two_barriers(ones[0], others[-1])
         row, absent = (ones[0], self.second) if ones else (others[-1], self.first)
@@ -303,11 +320,6 @@ class Between:
         if a != b:
             return (
                 f"let both meet at one barrier: {self.place(one)} is at barrier {a}, {self.place(other)} at barrier {b}"
-            )
-        if "arrive" in self.mods(other):
-            return (
-                f"wait at {self.place(other)} (bar.sync): bar.arrive there does not wait, so nothing is ordered before "
-                "what follows"
             )
         count, its_count = one.value >> 32, other.value >> 32
         threads = self.launch.ctx.threads

@@ -69,8 +69,17 @@ def race(
         )  # fmt: skip
     if is_bulk(mine) and its_kind & UNPROXIED:
         return f"{does}, which {who} {did} at {at}: no fence.proxy.async between", (unproxied_fix(at, here, between))
+    if is_bulk(mine) and my_kind & WRITE and between is not None and between.comes_after and not order.other_waited():
+        fence = f"{_PROXY} and then " if its_kind & WRITE else ""
+        return f"{does}, which {who} {did} at {at}: no barrier between", (
+            f"put {fence}a barrier of the block (bar.sync) between {at} and {here}"
+        )
     if is_bulk(mine) and my_kind & WRITE:
         return f"{does}, which {who} {did} at {at}: the slot was not given back", order.fix_of_slot(at, here)
+    if is_bulk(mine) and between is not None and between.mine is between.first:
+        done = between.waits(group_waits.BULK, between.other.passed).done
+        wait = f"the wait at {between.place(done)}" if done else here
+        return f"{does}, which {who} {did} at {at}: no barrier between", f"put a barrier between {wait} and {at}"
     if is_bulk(mine):
         return f"{does}, which {who} {did} at {at}: no barrier between", (
             f"put {_PROXY} and then a barrier between {at} and {here}"

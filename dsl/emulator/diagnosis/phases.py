@@ -34,6 +34,11 @@ class Order:
             )
         return f"{fix} before {here}, phase {flight.phase} (parity {flight.phase & 1}); {self._late(wait)}"
 
+    def other_waited(self) -> bool:
+        """Whether the other thread has waited at an mbarrier of its block."""
+        slots = self.order.slots.values() if self.order is not None else ()
+        return any(slot.block == self.ctx.other_block and self.ctx.other_thread in slot.last_wait for slot in slots)
+
     def has_waited(self) -> bool:
         """Whether the thread that was stopped has waited at the mbarrier that the copy signals."""
         flight = self._flight()
@@ -64,7 +69,7 @@ class Order:
                 f"reads what was there before, {empty}"
             )
         mine = self.order.slot_of(self.launch.slot.address).last_wait.get(ctx.thread)
-        if mine is not None and (lane := self._lane_for_its_warp(mine)) is not None:
+        if mine is not None and not mine.begun and (lane := self._lane_for_its_warp(mine)) is not None:
             return (
                 f"lane {lane} arrives at the empty mbarrier for its warp: put a barrier of the warp (bar.warp.sync, "
                 f"`cute.arch.sync_warp`) between {at} and that arrival"

@@ -87,7 +87,7 @@ PAIRS = {
         f"{LOAD}\n{FULL} {USE}\n{{fix}} {ONE_LANE}\n{wait('empty', 0, 'E', '%lead')}\n{LOAD}\n{wait('full', 1, 'U')} {KEEP}",
         "|bar.warp.sync -1;", "the slot was not given back"),
     "a slot is loaded where others wrote": (
-        f"{WRITE} {{fix}}\n{LOAD}\n{FULL}", f"|{PROXY} {SYNC}", "the slot was not given back|this thread has not waited for it"),
+        f"{WRITE} {{fix}}\n{LOAD}\n{FULL}", f"|{PROXY} {SYNC}", "no barrier between|this thread has not waited for it"),
     "a store without a proxy fence": (
         f"{WRITE}\n{{fix}} {SYNC}\n{STORE} {COMMIT} {READ}", f"|{PROXY}", "no fence.proxy.async between"),
     "a proxy fence before the write": (
