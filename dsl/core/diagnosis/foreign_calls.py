@@ -57,7 +57,7 @@ def _is_of_author(entry: types.TracebackType) -> bool:
 
 def _in_comprehension(place: Span, kind: str) -> tuple[str, str] | None:
     """A comprehension or a generator expression that counts to a value known only at run time."""
-    node = _enclosing(place, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
+    node = _enclosing_comprehension(place)
     if node is None:
         return None
     what = "a generator expression" if isinstance(node, ast.GeneratorExp) else "a comprehension"
@@ -123,15 +123,15 @@ def _library(root: Any, function: Any) -> str | None:
     return None
 
 
-def _enclosing(place: Span, kinds: tuple[type, ...]) -> ast.AST | None:
-    """The node of one of `kinds` in whose iterator `place` is."""
+def _enclosing_comprehension(place: Span) -> ast.expr | None:
+    """The comprehension or generator expression in whose iterator `place` is."""
     try:
         tree = ast.parse("".join(linecache.getlines(place.file)))
     except (SyntaxError, ValueError):
         return None
     start = (place.line, place.column - 1)
     for node in ast.walk(tree):
-        if isinstance(node, kinds):
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
             for part in node.generators:
                 iterator = part.iter
                 end = (iterator.end_lineno or iterator.lineno, iterator.end_col_offset or 0)

@@ -198,7 +198,8 @@ def _in_file(place: span.Span) -> Location:
 
 def without_calls(at: Location) -> Location:
     """The place that a location of a call has in the function that was called."""
-    return getattr(at, "callee", at)
+    callee: Location = getattr(at, "callee", at)
+    return callee
 
 
 def place_of(at: Location) -> span.Span | None:

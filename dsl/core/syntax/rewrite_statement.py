@@ -357,12 +357,14 @@ class Rewriter(Expressions):
         """`__dsl__.unraised("ZeroDivisionError", lambda: (n,))` for a handler of what run-time values do not raise."""
         asks: list[ast.stmt] = []
         for handler in node.handlers if self.grammar.warns_of_exits else ():
-            names = {part.id for part in ast.walk(handler.type or ast.Pass()) if isinstance(part, ast.Name)}
+            if handler.type is None:
+                continue
+            names = {part.id for part in ast.walk(handler.type) if isinstance(part, ast.Name)}
             for name in sorted(names & _ARITHMETIC.keys()):
                 operands = [each for each in map(_ARITHMETIC[name], _walk_of(node.body)) if isinstance(each, ast.Name)]
                 if operands:
                     values = put_at(ast.Tuple([self._load(each.id) for each in operands], ast.Load()), operands[0])
-                    ask = self._hook("unraised", handler.type or handler, ast.Constant(name), self._thunk_of(values))
+                    ask = self._hook("unraised", handler.type, ast.Constant(name), self._thunk_of(values))
                     asks.append(put_at(ast.Expr(ask), node.body[-1]))
         return asks
 

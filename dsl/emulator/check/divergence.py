@@ -83,8 +83,10 @@ class Divergence:
         key = barrier, other
         if key not in self._passes:
             one, two = self._place(barrier), self._place(other)
-            same = one is not None and two is not None and one[0] is two[0]
-            self._passes[key] = same and _leads(*one, two[1]) and not _leads(*two, one[1])
+            if one is None or two is None or one[0] is not two[0]:
+                self._passes[key] = False
+            else:
+                self._passes[key] = _leads(*one, two[1]) and not _leads(*two, one[1])
         return self._passes[key]
 
     def _place(self, site: int) -> tuple[BasicBlocks, int] | None:

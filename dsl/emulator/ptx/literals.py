@@ -90,7 +90,7 @@ def file_name(token: str) -> str:
     """
 
     def byte(escape: re.Match) -> bytes:
-        text = escape.group(1)
-        return bytes([int(text, 8) & 0xFF]) if len(text) == 3 else _LETTERS.get(text, text)
+        text: bytes = escape[1]
+        return bytes([int(text, 8) & 0xFF]) if len(text) == 3 else _LETTERS.get(text) or text
 
     return _ESCAPE.sub(byte, token[1:-1].encode()).decode(errors="surrogateescape")

@@ -63,7 +63,9 @@ def polls(function: Function, functions: Mapping[str, Function] | None = None) -
     heads: dict[tuple[str, int], list[int]] = {}
     for name, start, end in back_edges(function):
         heads.setdefault((name, start), []).append(end)
-    blocks = BasicBlocks(function) if heads else None
+    if not heads:
+        return {}
+    blocks = BasicBlocks(function)
     polls: dict[str, Poll] = {}
     for (name, start), ends in heads.items():
         if (poll := _poll(_Loop(function, blocks, start, ends, functions or {}))) is not None:
