@@ -195,6 +195,7 @@ def here() -> Span:
 
 
 MOST_CALLS = 12
+_MOST_FRAMES = 150  # of statements in statements: every operation of the innermost looks through them
 _PART_NAMES = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _OURS, _CALLS, _PART, _ROOT = range(4)
 _roles: dict[int, tuple[CodeType, int]] = {}  # by id of the code, which is held
@@ -208,9 +209,9 @@ def begins_trace(*codes: CodeType) -> None:
 def calls_here() -> tuple[int, ...]:
     """The calls that led from the function that is traced to the author's innermost frame, that one first: for each the
     id of its code and the byte offset. `()` where no frame is an author's. For `places_of_calls`."""
-    frame, key, in_part = sys._getframe(1), [], False
-    while frame is not None and len(key) < 2 * MOST_CALLS:
-        code = frame.f_code
+    frame, key, in_part, left = sys._getframe(1), [], False, _MOST_FRAMES
+    while frame is not None and len(key) < 2 * MOST_CALLS and left:
+        code, left = frame.f_code, left - 1
         role = (_roles.get(id(code)) or _role(code))[1]
         if role == _ROOT:
             return tuple(key)
@@ -219,7 +220,7 @@ def calls_here() -> tuple[int, ...]:
                 key += id(code), frame.f_lasti
             in_part = role == _PART
         frame = frame.f_back
-    return tuple(key if frame is not None else key[:2])
+    return tuple(key if frame is not None and left else key[:2])
 
 
 def places_of_calls(key: tuple[int, ...]) -> list[Span]:
