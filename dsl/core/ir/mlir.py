@@ -198,7 +198,7 @@ def _in_file(place: span.Span) -> Location:
 
 def without_calls(at: Location) -> Location:
     """The place that a location of a call has in the function that was called."""
-    callee: Location = getattr(at, "callee", at)
+    callee: Any = getattr(at, "callee", at)
     return callee
 
 
