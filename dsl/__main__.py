@@ -234,6 +234,7 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
     if options.no_cache:
         os.environ["DSL_CACHE"] = "0"
     session.look_for(options.check)
+    session.warn_of_host_memory()
     session.schedule(options.seed)
     session.announce(lambda sentence: print(f"dsl: {sentence}", file=sys.stderr, flush=True))
     if options.timeout:

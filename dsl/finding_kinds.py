@@ -52,6 +52,9 @@ KINDS = {
     "DIVERGENT_BARRIER": Kind(
         ERROR, "divergent_barrier", "a barrier or a collective that not all its threads reach together"
     ),
+    "HOST_MEMORY": Kind(
+        ERROR, "out_of_bounds", "a kernel gets pageable memory of the host; `python -m dsl` warns unless `--portable`"
+    ),
     "RACE_SAME_VALUE": Kind(WARNING, "", "two threads write the same value to one place, and nothing orders them"),
     "WARP_SYNCHRONOUS": Kind(
         WARNING, "", "lanes of a warp exchange values by `volatile` accesses and no barrier of the warp"

@@ -11,6 +11,7 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.phrase import shown
 from dsl.exceptions import KernelFault
+from dsl.launch.devices import host_memory
 from dsl.launch.devices.choice import choose
 from dsl.launch.devices.protocol import Device, DeviceError
 from dsl.lower.ptx_identity import ptx_sha256
@@ -111,6 +112,14 @@ class Session:
         Raises ValueError for a check that there is not.
         """
         self.device.look_for(checks)
+
+    def warn_of_host_memory(self) -> None:
+        """Let the device warn where a kernel gets pageable memory of the host, which a GPU cannot access."""
+        self.device.react_to_host_memory(host_memory.WARNED)
+
+    def refuse_host_memory(self) -> None:
+        """Let such launches fail, as they do on a GPU."""
+        self.device.react_to_host_memory(host_memory.REFUSED)
 
     def follow_open_results(self) -> None:
         """Let the device follow what the PTX ISA leaves open, where it can."""

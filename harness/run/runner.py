@@ -187,6 +187,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
         if session is not None:
             session.look_for(job["checks"])
             session.follow_open_results()
+            session.refuse_host_memory()
         if job["fill"] is not None:
             if job["warm"]:
                 _import("torch")

@@ -71,6 +71,10 @@ class Memory:
                 del self._by_address[address]
                 self._freed.append(gone)
 
+    def holds(self, address: int) -> bool:
+        """Whether the address is in a range."""
+        return address in self._by_address or any(each.address <= address < each.end for each in self.allocations())
+
     def freed(self, address: int) -> Allocation | None:
         """The allocation, no longer one, that had this address last."""
         return next((each for each in reversed(self._freed) if each.address <= address < each.end), None)

@@ -135,6 +135,8 @@ def architecture() -> str:
 class Compiled:
     """A compiled host function and its kernels, which a device loads when they first run."""
 
+    lends_memory = False  # whether its language passes arrays of the host as they are, and does not copy them
+
     def __init__(self, traced: Traced, options: Options, code: Code):
         self.traced, self.options, self.code = traced, options, code
         slots = traced.slots.replace("P", "Q")
@@ -209,6 +211,7 @@ class Compiled:
             device = session.current().device
         if not storages or device is None:
             return self._run(device, slots)
+        lent = device.lend(storages) if self.lends_memory and self.launches else []
         for storage in storages:
             device.register(*storage)
         try:
@@ -216,6 +219,7 @@ class Compiled:
         finally:
             for address, _, _ in storages:
                 device.unregister(address)
+            device.take_back(lent)
 
     def _run(self, device: Device | None, slots: Sequence[int | float]) -> Any:
         """Call the native function; what it returned."""

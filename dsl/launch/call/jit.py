@@ -100,6 +100,7 @@ class CompiledFunction:
         with compiler.targeting(options):
             traced = trace.trace_host(function.symbol, self._body, self.typed)
         self.compiled = compiler.compile(traced, options)
+        self.compiled.lends_memory = True
 
     def _body(self, *values):
         names = spread(self.bound)[0]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dsl.core.trace import COOPERATIVE
 from dsl.launch import disk_cache
 from dsl.launch.devices import native_launch, torch_cuda
+from dsl.launch.devices.host_memory import HostMemory, Storage
 from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, DeviceMissing, Launch
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Emulated(Device):
         self.gpu_model = _gpu_model(os.environ.get("DSL_GPU_MODEL", ""))
         self._arrays: Any = None  # the Arrays of the run, where open results are followed
         self._kept: dict[str, frozenset] = {}  # by program: what of its machine code the disk cache has
+        self.host_memory = HostMemory()
         self._captured: Callable[[Callable[[], None]], None] | None = None
 
     @functools.cached_property
@@ -139,6 +141,15 @@ class Emulated(Device):
     def unregister(self, address: int) -> None:
         self.memory.unregister(address)
 
+    def lend(self, storages: Sequence[Storage]) -> list[Storage]:
+        return self.host_memory.lend(storages, self.memory)
+
+    def take_back(self, lent: Sequence[Storage]) -> None:
+        self.host_memory.take_back(lent)
+
+    def react_to_host_memory(self, reaction: int) -> None:
+        self.host_memory.reaction = reaction
+
     def load(self, ptx: str) -> emulator.Program:
 
         disk = disk_cache.current()
@@ -202,6 +213,7 @@ class Emulated(Device):
                     f"launch of `{entry}`: {blocks} blocks are to run at once; of this shape the device holds {most}",
                     INVALID_LAUNCH,
                 )
+        self.host_memory.look(entry, params, self.memory)
         self._launches += 1
         if self._arrays is not None:
             self._arrays.launch(program, entry, params, self.memory)

@@ -71,6 +71,17 @@ class Device:
         """Wait for every launch. Raises the error of any."""
         raise NotImplementedError
 
+    def lend(self, storages: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+        """Hear of memory (address, bytes, parameter) that a program passes without a copy; returns what of it is
+        pageable memory of the host, until `take_back`."""
+        return []
+
+    def take_back(self, lent: Sequence[tuple[int, int, str]]) -> None:
+        """The call is over that `lend` was for."""
+
+    def react_to_host_memory(self, reaction: int) -> None:
+        """What to do where a kernel gets such memory (host_memory), if the device can access it."""
+
     # --- what a program that launches through CUDA's own functions does not see ---------------------------------------
 
     failure: BaseException | None = None  # what such a function failed of; the program got the number of an error

@@ -137,6 +137,8 @@ class _Storages:
     def __init__(self, device: Memory, places: Places):
         self.device, self.places = device, places
         self.finalizers: dict[int, weakref.finalize] = {}  # by the identity of torch's StorageImpl
+        self.pinned: dict[int, weakref.finalize] = {}  # likewise: memory of the host that kernels may access
+        self.host_memory: Any = getattr(device, "host_memory", None)
         self.capture: torch_graphs.Capture | None = None  # that goes on
 
     def holds(self, tensor: Any) -> bool:
@@ -152,6 +154,33 @@ class _Storages:
                 self._add(tensor)
             if self.capture:
                 self.capture.keep(fresh)
+
+    def note_made(self, tensor: Any, before: list[Any]) -> None:
+        """A tensor on the CPU that the author's code has made, of these."""
+        if self.host_memory is None:
+            return
+        if tensor._is_view():
+            self.host_memory.seen(tensor, tensor.untyped_storage().data_ptr())
+            return
+        address = tensor.data_ptr()
+        for each in before:
+            if each.data_ptr() == address:
+                return
+        self.host_memory.made(tensor, address)
+
+    def pin(self, tensor: Any) -> Any:
+        """Let kernels access a tensor on the CPU, while it lives; returns it."""
+        key = storage_key(tensor)
+        if key is not None and key not in self.pinned:
+            storage = tensor.untyped_storage()
+            self.device.register(storage.data_ptr(), storage.nbytes(), "pinned torch tensor")
+            self.pinned[key] = weakref.finalize(storage, self._unpin, key, storage.data_ptr())
+            self.pinned[key].atexit = False
+        return tensor
+
+    def _unpin(self, key: int, address: int) -> None:
+        if self.pinned.pop(key, None) is not None:
+            self.device.unregister(address)
 
     def refuse_in_capture(self, what: str, tensors: list[Any]) -> None:
         """The host is about to read these."""
@@ -186,7 +215,7 @@ class _Storages:
             self.device.unregister(address)
 
     def forget_all(self) -> None:
-        for finalizer in list(self.finalizers.values()):
+        for finalizer in [*self.finalizers.values(), *self.pinned.values()]:
             finalizer()
 
 
@@ -213,8 +242,7 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
             if wanted is not None:
                 to_cuda = names_cuda(torch, wanted)
                 kwargs["device"] = cpu if to_cuda else wanted
-            if to_cuda:
-                kwargs.pop("pin_memory", None)
+            is_pinned = kwargs.pop("pin_memory", False) and not to_cuda
             if function in reads:
                 mapped.refuse_in_capture(reads[function], tensors)
             try:
@@ -228,6 +256,10 @@ def _mode(torch: ModuleType, mapped: _Storages) -> Any:
                     raise
                 result = function(*args, **kwargs)
                 mapped.add_all(mapped_tensors)
+            if is_pinned:
+                mapped.pin(result)
+            elif type(result) is tensor_type and not to_cuda:
+                mapped.note_made(result, tensors)
             if "out" in kwargs or function is tensor_type.resize_:
                 mapped.renew(tensors)
             if to_cuda:
@@ -253,6 +285,8 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[Any, Callab
             result = result.clone()
         if to_cuda:
             mapped.add_all([result])
+        else:
+            mapped.note_made(result, [self])
         return result
 
     def on_gpu(to_cuda: bool) -> Any:
@@ -308,8 +342,8 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[Any, Callab
         tensor.is_cpu.__get__: answer(False),
         tensor.device.__get__: answer(gpu),
         tensor.get_device: answer(0),
-        tensor.pin_memory: lambda function, self, *args: self.clone(),
-        tensor.is_pinned: lambda function, self, *args: False,
+        tensor.pin_memory: lambda function, self, *args: mapped.pin(self.clone()),
+        tensor.is_pinned: lambda function, self, *args: storage_key(self) in mapped.pinned,
     }
 
 

@@ -43,7 +43,7 @@ ATTRIBUTES = {
     82: _OF["regs_per_multiprocessor"],
     83: 1,  # managed memory
     87: 2,  # single to double
-    88: 1, 89: 1, 90: 1,  # pageable memory, concurrent managed access, preemption
+    88: 0, 89: 1, 90: 1,  # no pageable memory of the host; concurrent managed access, preemption
     95: 1,  # cooperative launches
     97: _OF["shared_memory_per_block_optin"],
     99: 1,  # registers host memory

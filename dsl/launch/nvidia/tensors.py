@@ -54,8 +54,10 @@ def taking_arrays(original: Callable, device: Memory) -> Callable:
             return original(tensor_dlpack, *args, **kwargs)
         tensor = original(_OnCuda(tensor_dlpack), *args, **kwargs)
         view = dlpack.view(tensor_dlpack)
+        lent = device.lend([(*view.storage, type(tensor_dlpack).__name__)])
         device.register(*view.storage, f"{type(tensor_dlpack).__module__} {view.dtype} tensor of shape {view.shape}")
         weakref.finalize(tensor, device.unregister, view.storage[0]).atexit = False
+        weakref.finalize(tensor, device.take_back, lent).atexit = False
         return tensor
 
     return from_dlpack
