@@ -51,7 +51,7 @@ ATTRIBUTES = {
     108: 32 << 20,  # persisting L2
     109: 134_213_632,  # access policy window
     111: RESERVED_SMEM_BYTES,
-    115: 1,  # memory pools
+    115: 0,  # no memory pools, which libraries then do without
     120: 1,  # clusters
     127: 1,  # tensor maps
     129: 1,  # unified function pointers

@@ -33,3 +33,17 @@ def test_torchs_tensors_are_memory_of_the_driver(program):
     """)
         == "[0 1 2 3] 0\n"
     )
+
+
+def test_cuda_core_allocates_without_memory_pools(program):
+    body = """
+        from cuda.core import Device
+        device = Device()
+        device.set_current()
+        stream = device.create_stream()
+        buffer = device.allocate(64, stream=stream)
+        good(d.cuMemsetD32(int(buffer.handle), 5, 16))
+        print(buffer.size, buffer.is_device_accessible)
+        buffer.close(stream)
+    """
+    assert program(body) == "64 True\n"
