@@ -79,7 +79,7 @@ OF_PYTHON = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", [*OF_PYTHON, None], ids=str)
+@pytest.mark.parametrize("value", [*OF_PYTHON, None], ids=lambda value: type(value).__name__)
 def test_an_expression_chooses_by_an_object_of_python(value, recwarn):
     assert truth_in_expression(value) is truth_in_python(value) is (value is not None)
     choices = []
