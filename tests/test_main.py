@@ -158,7 +158,9 @@ def host(out: cute.Tensor):
     kernel(out).launch(grid=1, block=64)
 
 
-host(from_dlpack(np.array([40, 0], np.int32)))
+import torch
+
+host(from_dlpack(torch.tensor([40, 0], dtype=torch.int32, device="cuda")))
 """,
     )
     assert (

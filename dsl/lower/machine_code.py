@@ -87,7 +87,7 @@ _WORDS = (
 _HOST_WORDS = _WORDS | set("llvm.ptr llvm.alloca x llvm.call scf.for step iter_args".split())
 _WORD = re.compile(r"(?<![%@#\w.])[A-Za-z_][\w.]*|@llvm\b|[<\"]")
 _KNOWN = re.compile(
-    r' loc\((?:#\w+|unknown|"[^"\\\n]*":\d+:\d+)\)|<1>|'
+    r' loc\((?:#\w+|unknown|callsite\(#\w+ at #\w+\)|"[^"\\\n]*":\d+:\d+)\)|<1>|'
     r' \{alignment = (?:[1248]|16) : i64\}|dsl\.names = "[^"\\\n]*"|'
     r"nvvm\.reqntid = array<i32: \d+, \d+, \d+>|"
     r'llvm\.call_intrinsic "llvm\.nvvm\.read\.ptx\.sreg\.n?(?:cta|t)id\.[xyz]"\(\) : \(\) -> '

@@ -187,8 +187,8 @@ fix: use it as it is (`cutlass.Float32(x)` converts), or pass the value as cutla
     comprehension: """\
 24: PHASE_DYNAMIC_INDEX
     return [i for i in range(n)]
-                       ^^^^^^^^ is a dynamic Int32: its value is not known while compiling, but Python needs an int
-fix: use it as it is (`cutlass.Int32(x)` converts), or pass the value as cutlass.Constexpr""",
+                       ^^^^^^^^ a comprehension runs while compiling, and cannot count to a dynamic Int32
+fix: write a loop, `for i in range(n):`, that changes a variable or a tensor, or pass the value as cutlass.Constexpr""",
     filtered: (
         "34: PHASE_DYNAMIC_TO_STATIC_BOOL\n    return [i for i in (1, 2) if i > n]\n                    "
         "             ^^^^^ is a dynamic Boolean: its value is not known while compiling, but Python "
@@ -243,8 +243,8 @@ fix: use an `if` statement in place of the `try`""",
     sliced: """\
 12: PHASE_DYNAMIC_INDEX
     return [1, 2][n:]
-           ^^^^^^^^^^ is a dynamic Int32: its value is not known while compiling, but Python needs an int
-fix: use it as it is (`cutlass.Int32(x)` converts), or pass the value as cutlass.Constexpr""",
+           ^^^^^^^^^^ a list, a tuple or a text cannot be cut at a dynamic Int32: its length must be known while compiling
+fix: loop over all its elements and use those that an `if` selects, or keep them in a tensor, or pass the value as cutlass.Constexpr""",
 }
 
 

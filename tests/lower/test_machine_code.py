@@ -212,6 +212,11 @@ def test_plain_modules_need_no_guard_and_become_the_same(monkeypatch):
     assert compile_modules(HOST, PLAIN, "sm_90a") == there[:3]
 
 
+def test_a_kernel_that_calls_a_function_of_the_author_is_plain():
+    here, there = '#loc1 = loc("k.py":3:5)', '#loc2 = loc("k.py":9:1)'
+    assert is_plain(f"{PLAIN}\n{here}\n{there}\n#loc3 = loc(callsite(#loc1 at #loc2))\n")
+
+
 def test_other_modules_are_guarded():
     changes = [
         ("scf.if %1", "scf.while %1"),
