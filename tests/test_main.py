@@ -172,7 +172,9 @@ author.py:10:9: DEADLOCK
     warp 0, warp 1 lanes 0-7 wait at `bar.sync 0;` (author.py:10), PTX line …
         for warp 1 lanes 8-31 (at `bar.sync 1, 64;`, PTX line …)
     warp 1 lanes 8-31 wait at `bar.sync 1, 64;` (author.py:12), PTX line …
-        for 32 more threads of the 64 that barrier 1 counts"""
+        for 32 more threads of the 64 that barrier 1 counts
+fix: let both meet at one barrier: warp 0, warp 1 lanes 0-7 wait at barrier 0 (author.py:10), \
+warp 1 lanes 8-31 at barrier 1 (author.py:12)"""
     )
 
 
