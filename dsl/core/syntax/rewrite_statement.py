@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Iterator
 
 from dsl.core.errors import DSLWarning, warn_at, warn_not_portable
 from dsl.core.syntax import branches, nonlocals
 from dsl.core.syntax.assigned_names import Assignments, assigned_in
 from dsl.core.syntax.early_exits import Exits, Guard, put_at, stops_of, tests_inside
 from dsl.core.syntax.function_source import arguments_named
+from dsl.core.syntax.handlers import arithmetic_handlers
 from dsl.core.syntax.liveness import Analysis, Flow, Placed
 from dsl.core.syntax.rewrite_expression import Expressions, constants
 
@@ -356,16 +356,10 @@ class Rewriter(Expressions):
     def _asks_of_handlers(self, node: ast.Try | ast.TryStar) -> list[ast.stmt]:
         """`__dsl__.unraised("ZeroDivisionError", lambda: (n,))` for a handler of what run-time values do not raise."""
         asks: list[ast.stmt] = []
-        for handler in node.handlers if self.grammar.warns_of_exits else ():
-            if handler.type is None:
-                continue
-            names = {part.id for part in ast.walk(handler.type) if isinstance(part, ast.Name)}
-            for name in sorted(names & _ARITHMETIC.keys()):
-                operands = [each for each in map(_ARITHMETIC[name], _walk_of(node.body)) if isinstance(each, ast.Name)]
-                if operands:
-                    values = put_at(ast.Tuple([self._load(each.id) for each in operands], ast.Load()), operands[0])
-                    ask = self._hook("unraised", handler.type, ast.Constant(name), self._thunk_of(values))
-                    asks.append(put_at(ast.Expr(ask), node.body[-1]))
+        for at, name, operands in arithmetic_handlers(node) if self.grammar.warns_of_exits else ():
+            values = put_at(ast.Tuple([self._load(each.id) for each in operands], ast.Load()), operands[0])
+            ask = self._hook("unraised", at, ast.Constant(name), self._thunk_of(values))
+            asks.append(put_at(ast.Expr(ask), node.body[-1]))
         return asks
 
     # --- what is dynamic, and what upstream rejects ---
@@ -510,20 +504,3 @@ class Rewriter(Expressions):
             lineno=node.lineno, col_offset=node.col_offset, end_lineno=node.lineno, end_col_offset=node.col_offset + 1
         )
         return [put_at(statement, start) for statement in statements]
-
-
-def _divisor(node: ast.AST) -> ast.expr | None:
-    return node.right if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)) else None
-
-
-def _index(node: ast.AST) -> ast.expr | None:
-    return node.slice if isinstance(node, ast.Subscript) else None
-
-
-# What an exception of Python's is about: the operand of which a value known only at run time does not raise it.
-_ARITHMETIC = {"ZeroDivisionError": _divisor, "ArithmeticError": _divisor, "IndexError": _index, "LookupError": _index}
-
-
-def _walk_of(statements: list[ast.stmt]) -> Iterator[ast.AST]:
-    for statement in statements:
-        yield from ast.walk(statement)
