@@ -37,9 +37,11 @@ def host(out: cute.Tensor, n: cutlass.Int32):
 
 
 def run(n=3):
-    out = np.zeros(4, np.int32)
+    import torch
+
+    out = torch.zeros(4, dtype=torch.int32, device="cuda")
     host(from_dlpack(out), n)
-    return {"out": out}
+    return {"out": out.cpu().numpy()}
 """
 )
 
@@ -124,7 +126,9 @@ def host(out: cute.Tensor):
     kernel(out).launch(grid=1, block=2)
 
 
-host(from_dlpack(np.zeros(4, np.int32)))
+import torch
+
+host(from_dlpack(torch.zeros(4, dtype=torch.int32, device="cuda")))
 """,
     )
     text = re.sub(r"PTX line \d+", "PTX line …", re.sub(r"0x[0-9a-f]+", "0x…", text))
@@ -133,7 +137,7 @@ host(from_dlpack(np.zeros(4, np.int32)))
         == """\
 author.py:9:5: OUT_OF_BOUNDS
     out[t + 3] = t
-    ^ write of 4 bytes at 0x… is just past the end of `out` (16 bytes)
+    ^ write of 4 bytes at 0x… is just past the end of `torch int32 tensor of shape (4,)` (16 bytes)
     in `kernel_kernel_0`, block (0, 0, 0), thread (1, 0, 0) = warp 0, lane 1
     PTX line …: st.global.b32 […], …;"""
     )
@@ -194,7 +198,11 @@ def host(out: cute.Tensor):
     kernel(out).launch(grid=1, block=64)
 
 
-host(from_dlpack(np.zeros(64, np.int32)))
+import torch
+
+
+
+host(from_dlpack(torch.zeros(64, dtype=torch.int32, device="cuda")))
 """
 )
 
@@ -335,7 +343,9 @@ def host(out: cute.Tensor):
 
 
 print("launching", flush=True)
-host(from_dlpack(np.zeros(4, np.int32)))
+import torch
+
+host(from_dlpack(torch.zeros(4, dtype=torch.int32, device="cuda")))
 """
     )
     running = subprocess.Popen(

@@ -65,7 +65,7 @@ def host(t: cute.Tensor, out: cute.Tensor):
     kernel(t, out).launch(grid=(1, 1, 1), block=(WARP_SIZE, 1, 1), min_blocks_per_mp=1)
 
 
-t, out = torch.arange(4, dtype=torch.float32) - 1, torch.zeros(13, dtype=torch.int32)
+t, out = torch.arange(4, dtype=torch.float32, device="cuda") - 1, torch.zeros(13, dtype=torch.int32, device="cuda")
 host(from_dlpack(t), from_dlpack(out))
 print(t.tolist(), out.tolist())
 """

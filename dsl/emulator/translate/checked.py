@@ -125,6 +125,8 @@ class Checked(Thread):
     def _observing(self, instr: Instr, address: str, kind: int, size_bytes: int) -> int:
         """Tell of a strong access what it writes and whether somebody asks by it; the kind of a plain one, with the
         observers by which it runs."""
+        if self.observations is None:
+            return kind
         asked = self.observations.accesses.get(id(instr), 0)
         source = self.observations.observers.get(id(instr), 0)
         if not kind & access.STRONG:

@@ -157,15 +157,14 @@ class _Storages:
 
     def note_made(self, tensor: Any, before: list[Any]) -> None:
         """A tensor on the CPU that the author's code has made, of these."""
-        if self.host_memory is None:
+        if self.host_memory is None or storage_key(tensor) is None:
             return
         if tensor._is_view():
             self.host_memory.seen(tensor, tensor.untyped_storage().data_ptr())
             return
         address = tensor.data_ptr()
-        for each in before:
-            if each.data_ptr() == address:
-                return
+        if any(storage_key(each) is not None and each.data_ptr() == address for each in before):
+            return
         self.host_memory.made(tensor, address)
 
     def pin(self, tensor: Any) -> Any:

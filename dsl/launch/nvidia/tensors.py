@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dsl.launch.argument import dlpack
+from dsl.launch.devices.protocol import Device
 from dsl.launch.devices.torch_cuda import CAPSULE_DEVICE_AT, Memory
 
 CPU, CUDA = 1, 2  # DLDeviceType
@@ -42,7 +43,7 @@ class _OnCuda:
         return getattr(self._array, name)
 
 
-def taking_arrays(original: Callable, device: Memory) -> Callable:
+def taking_arrays(original: Callable, device: Device) -> Callable:
     """NVIDIA's `from_dlpack`, `original`, for which an array on the CPU is memory of `device`."""
 
     @functools.wraps(original)

@@ -239,9 +239,9 @@ def test_a_checkpoint_computes_its_part_again(registry, reentrant):
 
     x, w = torch.arange(6.0).reshape(2, 3) / 7, torch.arange(9.0).reshape(3, 3) / 5
     gradients = []
-    for device in ("cpu", "cuda"):
-        inputs = [each.to(device, copy=True).requires_grad_() for each in (x, w)]
-        made = checkpoint(part, *inputs, use_reentrant=reentrant) if device == "cuda" else part(*inputs)
+    for is_checkpoint in (False, True):  # both in memory of one alignment, by which torch's CPU code rounds
+        inputs = [each.to("cuda", copy=True).requires_grad_() for each in (x, w)]
+        made = checkpoint(part, *inputs, use_reentrant=reentrant) if is_checkpoint else part(*inputs)
         made.square().sum().backward()
         gradients.append([each.grad.cpu() for each in inputs])
     assert made.is_cuda and inputs[0].grad.is_cuda
