@@ -26,6 +26,7 @@ HEAD = """
 import cutlass
 import cutlass.cute as cute
 import numpy as np
+import torch
 from cutlass.cute.runtime import make_ptr
 """
 
@@ -41,13 +42,13 @@ def host(x: cute.Tensor, nothing: cute.Pointer, by: cutlass.Float32):
     scale(x, nothing, by).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 def run(by):
-    x = np.arange(32, dtype=np.float32)
+    x = torch.arange(32, dtype=torch.float32, device="cuda")
     null = make_ptr(cutlass.Float32, 0, cute.AddressSpace.gmem)
     host(x, null, by)
-    first = x.copy()
+    first = x.clone()
     x[5] = 100
     host(x, null, by)
-    return {"first": first, "sum": np.array([x.sum()])}
+    return {"first": first, "sum": x.sum().reshape(1)}
 """
 
 OUTSIDE = """
@@ -60,7 +61,7 @@ def host(x: cute.Tensor, far: cutlass.Int32):
     outside(x, far).launch(grid=(1, 1, 1), block=(1, 1, 1))
 
 def run():
-    x = np.zeros(32, np.float32)
+    x = torch.zeros(32, device="cuda")
     host(x, 2**30)
     return {"x": x}
 """
@@ -76,7 +77,7 @@ def host(x: cute.Tensor):
     adds(x).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 def run():
-    x = np.zeros(32, np.float32)
+    x = torch.zeros(32, device="cuda")
     host(x)
     return {"x": x}
 """
@@ -92,7 +93,7 @@ def host(x: cute.Tensor):
     races(x).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 def run():
-    x = np.zeros(1, np.float32)
+    x = torch.zeros(1, device="cuda")
     host(x)
     return {"x": x}
 """

@@ -252,7 +252,7 @@ def test_no_core_files_and_no_terminal(outcome_of):
 
 
 SPINS = """
-import cutlass, numpy as np
+import cutlass, torch
 import cutlass.cute as cute
 @cute.kernel
 def spins(x: cute.Tensor):
@@ -263,7 +263,7 @@ def spins(x: cute.Tensor):
 def host(x: cute.Tensor):
     spins(x).launch(grid=(1, 1, 1), block=(32, 1, 1))
 def run():
-    x = np.zeros(32, np.float32)
+    x = torch.zeros(32, device="cuda")
     host(x)
     return {"x": x}
 """
