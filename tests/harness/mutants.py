@@ -113,7 +113,9 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 
 def change(table: Any, chance: random.Random) -> None:
     """Change one place of a JSON text: another value, or none; another key; more of a list; a value of elsewhere."""
-    container, key = chance.choice(places(table))
+    if not (found := places(table)):
+        return  # an earlier change has emptied it
+    container, key = chance.choice(found)
     how = chance.randrange(8)
     if how < 4:
         container[key] = copy.deepcopy(chance.choice(VALUES))

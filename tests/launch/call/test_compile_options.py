@@ -33,7 +33,8 @@ out = np.zeros(1, np.int32)
 
 def run(folder: Path, program: str) -> subprocess.CompletedProcess:
     (folder / "author.py").write_text(HEAD + program)
-    return fork_server.run(["-m", "dsl", "--device", "emulator", "author.py"], cwd=folder)
+    quietly = ["-W", "ignore:HOST_MEMORY"]
+    return fork_server.run([*quietly, "-m", "dsl", "--device", "emulator", "author.py"], cwd=folder)
 
 
 def test_options_as_objects_are_the_options_as_text(tmp_path, ptxas_path):
