@@ -18,7 +18,6 @@ from dsl.core.syntax.raise_place import is_authors_code, walk
 from dsl.span import Span, of_code
 
 _STATIC = "or pass the value as cutlass.Constexpr"
-_BUILTINS = {name: getattr(builtins, name) for name in "ascii bin chr format hex oct range repr sorted".split()}
 _LIBRARIES = set("math cmath random secrets time numpy torch scipy statistics decimal fractions".split())
 _OF_LIBRARIES = (TypeError, ValueError, AttributeError, RuntimeError)
 
@@ -89,8 +88,9 @@ def _call(place: Span, kind: str, space: dict[str, Any]) -> tuple[str, str] | No
         return None
     name = ast.unparse(call.func)
     root = space.get(name.partition(".")[0])
-    function = _resolved(call.func, space)
-    library = "Python" if kind and name in _BUILTINS and function is _BUILTINS[name] else _library(root, function)
+    function = python_errors.evaluated(call.func, space)
+    is_builtin = name in foreign_names.BUILTINS and function is getattr(builtins, name)
+    library = "Python" if kind and is_builtin else _library(root, function)
     if library is None or not (kind or _names_ours(call, space)):
         return None
     value = kind or "a value known only at run time"
@@ -103,14 +103,6 @@ def _names_ours(call: ast.Call, space: dict[str, Any]) -> bool:
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
     names = {node.id for argument in arguments for node in ast.walk(argument) if isinstance(node, ast.Name)}
     return any(python_errors.is_ours(space.get(name)) and not isinstance(space[name], type) for name in names)
-
-
-def _resolved(node: ast.expr, space: dict[str, Any]) -> Any:
-    if isinstance(node, ast.Name):
-        return space.get(node.id)
-    if isinstance(node, ast.Attribute) and isinstance(owner := _resolved(node.value, space), types.ModuleType):
-        return getattr(owner, node.attr, None)
-    return None
 
 
 def _library(root: Any, function: Any) -> str | None:

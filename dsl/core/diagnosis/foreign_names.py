@@ -45,7 +45,7 @@ _METHODS = {  # of a torch tensor or a numpy array, that a Tensor has not
 }
 
 
-_BUILTINS = {
+BUILTINS = {
     **dict.fromkeys(
         "ascii bin chr format hex oct repr".split(), 'print it when the program runs: `cute.printf("{}", x)`'
     ),
@@ -57,7 +57,7 @@ _BUILTINS = {
 def of_function(library: str, name: str, arguments: str) -> str:
     """The fix for a call of `name` of `library` with these arguments on values known only at run time."""
     if library == "Python":
-        return _BUILTINS[name]
+        return BUILTINS[name]
     if library in _LIBRARIES:
         return _LIBRARIES[library]
     here = _RENAMED.get(name, name)

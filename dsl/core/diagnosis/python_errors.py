@@ -147,7 +147,7 @@ def _called_undecorated(error: AttributeError) -> str:
     if not isinstance(inner, ast.Call):
         return ""
     local, module_names, _ = names_at(error)
-    function = _evaluated(inner.func, {**module_names, **local})
+    function = evaluated(inner.func, {**module_names, **local})
     return function.__name__ if isinstance(function, types.FunctionType) and is_authors_code(function.__code__) else ""
 
 
@@ -212,9 +212,9 @@ def _called_value(error: BaseException) -> DSLUserCodeTypeError | None:
         return None
     local, module_names, _ = names_at(error)
     space = {**module_names, **local}
-    if not is_ours(_evaluated(call.func.value, space)):
+    if not is_ours(evaluated(call.func.value, space)):
         return None
-    value, text = _evaluated(call.func, space), ast.unparse(call.func)
+    value, text = evaluated(call.func, space), ast.unparse(call.func)
     index = ", ".join(map(ast.unparse, call.args))
     takes_index = isinstance(value, (tuple, list)) and len(call.args) == 1
     return DSLUserCodeTypeError(
@@ -308,7 +308,7 @@ def _called(error: BaseException, place: Span) -> Callable | None:
     """The function that the author's expression at `place` calls, where names and attributes lead to it."""
     call = call_at(place)
     local, module_names, _ = names_at(error)
-    callee = _evaluated(call.func, {**vars(builtins), **module_names, **local}) if call is not None else None
+    callee = evaluated(call.func, {**vars(builtins), **module_names, **local}) if call is not None else None
     return callee if callable(callee) else None
 
 
@@ -322,11 +322,11 @@ def _method(qualified_name: str) -> Callable | None:
     return None
 
 
-def _evaluated(node: ast.expr, space: dict[str, Any]) -> Any:
+def evaluated(node: ast.expr, space: dict[str, Any]) -> Any:
     """The value of a chain of names and attributes; None for any other expression."""
     if isinstance(node, ast.Name):
         return space.get(node.id)
-    if isinstance(node, ast.Attribute) and (owner := _evaluated(node.value, space)) is not None:
+    if isinstance(node, ast.Attribute) and (owner := evaluated(node.value, space)) is not None:
         if isinstance(owner, types.ModuleType) or is_ours(owner):
             return getattr(owner, node.attr, None)
     return None

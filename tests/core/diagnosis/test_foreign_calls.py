@@ -4,15 +4,7 @@ import warnings
 
 import pytest
 
-from dsl import alias
 from tests.cutlass.test_mistakes import told
-
-
-@pytest.fixture
-def surface():
-    alias.install("emulator")
-    yield
-    alias.uninstall()
 
 
 @pytest.mark.parametrize(

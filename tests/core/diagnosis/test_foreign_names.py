@@ -1,25 +1,14 @@
 """Functions of math, numpy and torch in a kernel: each is refused, and the code that its fix gives compiles."""
 
 import re
-import warnings
 
 import pytest
 
-from dsl import alias
 from dsl.core.diagnosis import foreign_names
 from tests.cutlass.test_mistakes import told
 
 ARGUMENTS = {1: "a[0]", 2: "a[0], a[1]", 3: "a[0], a[1], a[2]"}
 TWO = set("pow power copysign atan2 arctan2 max min maximum minimum fmax fmin fmod".split())
-
-
-@pytest.fixture
-def surface():
-    alias.install("emulator")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    alias.uninstall()
 
 
 @pytest.mark.parametrize("library", ["math", "np", "torch"])
