@@ -130,7 +130,7 @@ def _check_counts(form: _Form, sizes: list[int]) -> None:
 
 
 def _check_arrays(form: _Form, launch: dict[str, Any], sizes: list[int], capsule: replay.Capsule) -> None:
-    """Whether operands are whole blobs, and what is predicted lies in results. Raises ValueError, BadCapsule."""
+    """Check that operands are whole blobs and that predictions are inside results. Raises ValueError, BadCapsule."""
     results = len(form.results)
     for number in range(results, len(sizes)):
         rows = launch["writes"].get(str(number), [])

@@ -107,7 +107,7 @@ class _InPieces(io.FileIO):
 class Archive:
     """A zip file from elsewhere. Each member is unpacked only up to a size, whatever the file says of it.
 
-    Raises OSError, and zipfile.BadZipFile, ValueError or NotImplementedError of what is no zip file.
+    Raises OSError, and zipfile.BadZipFile, ValueError or NotImplementedError if it is not a zip file.
     """
 
     def __init__(self, path: str):

@@ -306,7 +306,7 @@ def _result(
 
 
 def _reader(found: _Folder, name: str, sha256: str) -> Callable[[], bytes]:
-    """Reads a data file, each time anew. Raises OSError, ValueError, BadMember."""
+    """Read a data file from the archive at each call. Raises OSError, ValueError, BadMember."""
 
     def read_data() -> bytes:
         data = found.read(name) if name in found.sizes else b""

@@ -111,7 +111,7 @@ def agree(expected: Array, got: Array, rule: Rule) -> np.ndarray:
 
 
 def is_nan(array: Array) -> np.ndarray:
-    """For each element of a float array, whether it is no number."""
+    """A mask of the NaN elements of a float array."""
     dtype = array.dtype
     if not dtype.infinite:
         return ~is_finite(array)

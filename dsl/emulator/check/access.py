@@ -21,7 +21,7 @@ SHARED_SPACES = frozenset({"global", "shared", "generic"})
 
 
 def kind_of(instr: Instr) -> int | None:
-    """The kind of the access, None for what is no access of data (prefetches, other operations of mbarriers)."""
+    """The kind of the access; None for a prefetch and for operations on mbarriers, which access no data."""
     if instr.opcode == "mbarrier" and ("init" in instr.mods or "inval" in instr.mods):
         return WRITE | STRONG | OBJECT
     if instr.opcode in ATOMICS:

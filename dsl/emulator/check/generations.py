@@ -60,8 +60,8 @@ class Generations:
         rows[warp] = new
 
     def complete(self, number: int) -> np.ndarray | None:
-        """The barrier has all it waits for, which is told where it could have been others. What those knew who do not
-        wait, None if there are none."""
+        """Finish a generation of the barrier, and report it if other warps could have been in it. Returns the clocks of
+        the warps that arrived without waiting, None if there are none."""
         ctx, base = self.slot.ctx, number * context.MAX_WARPS
         arrived = self.arriving.pop(number, {})
         rows = dict(arrived)

@@ -57,7 +57,7 @@ def _part(f: Builder, rows: str, offset: int | str) -> str:
 
 
 def _keep() -> str:
-    """A row more of a thread. What it repeats, as a wait that looks again, is kept once."""
+    """Append a row to the thread's trail. A repeated row, such as a wait that polls, is kept once."""
     f = Builder()
     f.return_if(f.cmp("eq", f.load("trail"), 0, "i64"), "void")
     rows = _rows(f)

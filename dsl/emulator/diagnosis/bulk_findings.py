@@ -102,7 +102,7 @@ def race(
 
 
 def _before_copy(mine: Instr, my_kind: int, at: str, here: str, between: Between | None, order: Order) -> str | None:
-    """Of an access that the program makes before the copy comes, which another thread begins."""
+    """The fix for an access that comes before the copy in the program, if another thread begins the copy."""
     if between is None or not between.comes_before or is_bulk(mine) or order.has_waited():
         return None
     fence = f"{_PROXY} and then " if my_kind & WRITE else ""

@@ -33,7 +33,7 @@ class Sum:
 
     @property
     def accumulator(self) -> str:
-        """The type that the sum starts from: its least exponent is that of a subnormal accumulator."""
+        """The type of the accumulator. A subnormal accumulator has the least exponent of this type."""
         return "f16" if self.result == "f16" else "f32"
 
 

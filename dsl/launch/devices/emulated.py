@@ -255,7 +255,7 @@ class Emulated(Device):
         """The handle of a kernel that was launched like this (0: none), and the shared memory it is for, in bytes."""
         from dsl import emulator
 
-        if launch.flags & COOPERATIVE:  # its workspace begins anew
+        if launch.flags & COOPERATIVE:  # each launch starts with a fresh workspace
             return 0, launch.smem_bytes
         sizes = tuple(self.param_bytes(program, entry))
         shape = entry, launch.grid, launch.block, launch.cluster, launch.smem_bytes, sizes

@@ -6,7 +6,7 @@ from dsl.launch.devices import torch_cuda
 
 _OF = torch_cuda.PROPERTIES
 NAME, TOTAL_BYTES = "PTX emulator", _OF["total_memory"]
-DRIVER_VERSION = 13090  # the last of CUDA 13: NVRTC of any 13.x is no newer, and its PTX is taken
+DRIVER_VERSION = 13090  # above every CUDA 13 release, so that PTX of any NVRTC 13.x is accepted
 COUNT = 149  # attributes that a driver of this version answers; those without a row below are 0
 RESERVED_SMEM_BYTES, BLOCKS_PER_SM = 1024, 32
 PORTABLE_CLUSTER_BLOCKS = 8
