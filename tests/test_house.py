@@ -373,7 +373,7 @@ LAZY = {
     "dsl/lower/device_functions.py": ("dsl.lower.elementary",),
     "dsl/quadrants/kernel.py": ("dsl.launch.call.readable_text",),
     "dsl/tirx/build.py": ("dsl.launch.call.readable_text",),
-    "harness/cli.py": (
+    "harness/cli/main_command.py": (
         "harness.capsules.capsule_file",
         "harness.capsules.validation",
         "harness.host.doctor",
@@ -386,31 +386,31 @@ LAZY = {
         "harness.reporting.text_report",
         "harness.store",
     ),
-    "harness/commands.py": (
+    "harness/cli/record_commands.py": (
         "harness.capsules.capsule_file",
         "harness.pending",
-        "harness.review",
+        "harness.cli.review",
         "harness.records.differ",
         "harness.records.index",
         "harness.records.query",
         "harness.records.tables",
     ),
-    "harness/fleet/command.py": (
+    "harness/cli/hosts_command.py": (
         "harness.fleet.listing",
         "harness.fleet.targets",
         "harness.host.hosts",
         "harness.host.settings",
     ),
     "harness/host/link.py": ("harness.host.ssh",),
-    "harness/compare_command.py": (
-        "harness.missing_runs",
+    "harness/cli/compare_command.py": (
+        "harness.cli.missing_runs",
         "harness.records.changes",
         "harness.records.index",
         "harness.records.query",
         "harness.records.sides",
         "harness.records.tables",
     ),
-    "harness/missing_runs.py": ("harness.judge",),
+    "harness/cli/missing_runs.py": ("harness.judge",),
     "harness/host/hosts.py": (
         "harness.host.connection",
         "harness.host.releases",

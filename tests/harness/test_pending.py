@@ -1,6 +1,6 @@
 """Results nobody judged yet: what leaves one, what it shows, and how it becomes a golden or goes.
 
-Modules tested here: harness/commands.py.
+Modules tested here: harness/cli/record_commands.py.
 """
 
 import json

@@ -131,7 +131,7 @@ def test_the_longest_go_first(tmp_path):
 
 
 def test_hosts_says_who_holds_what(project, two_hosts, capsys, monkeypatch):
-    """harness/fleet/command.py, as a person runs it."""
+    """harness/cli/hosts_command.py, as a person runs it."""
     from harness.cli import main
     from harness.run import gpu_lock
 

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import commands as record_commands
 from harness.claim import case_id, findings
 from harness.claim.repro_file import Case, Repro, ReproError, Value, is_repro, label, read, short
+from harness.cli import hosts_command, record_commands
 from harness.errors import NoDevice, UsageError
-from harness.fleet import BUSY_HELP, BUSY_WAYS, command as fleet_command
+from harness.fleet import BUSY_HELP, BUSY_WAYS
 from harness.session import Session, as_data
 from harness.terminal import say
 
@@ -190,7 +190,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_settings(doctor)
     doctor.set_defaults(command=_doctor)
-    fleet_command.add(commands)
+    hosts_command.add(commands)
     _add_capsules(commands)
     _add_validate(commands)
     record_commands.add(commands)

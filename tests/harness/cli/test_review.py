@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
-from harness import pending, review
+from harness import pending
 from harness.claim.repro_file import read
+from harness.cli import review
 
 REPRO = (
     '# /// script\n# [tool.repro]\n# params = { n = [1, 2, 3] }\n# ///\n"""It is so."""\ndef run(n):\n    return {}\n'

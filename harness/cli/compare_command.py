@@ -52,7 +52,7 @@ def add(add_parser: Callable[..., argparse.ArgumentParser], places: Callable[[ar
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from harness import missing_runs
+    from harness.cli import missing_runs
     from harness.records import query, sides
 
     root = store.root_of(Path.cwd() / "repros")

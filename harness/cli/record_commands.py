@@ -10,8 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness import compare_command, store
+from harness import store
 from harness.claim.repro_file import short
+from harness.cli import compare_command
 from harness.errors import UsageError
 from harness.terminal import say
 
@@ -215,7 +216,8 @@ def _say(data: Any, text: str, arguments: argparse.Namespace) -> None:
 
 
 def _review(arguments: argparse.Namespace) -> int:
-    from harness import pending, review
+    from harness import pending
+    from harness.cli import review
 
     waiting = pending.waiting(_root(), arguments.names)
     if waiting and review.is_possible() and not arguments.list:

@@ -1,9 +1,8 @@
-"""Runs that a comparison lacks: made, recorded and then part of the answer; what cannot be run is said. With harness/compare_command.py."""
+"""Runs that a comparison lacks: made, recorded and then part of the answer; what cannot be run is said. With harness/cli/compare_command.py."""
 
 import json
 
-from harness import missing_runs
-from harness.cli import main
+from harness.cli import main, missing_runs
 
 REPRO = '''# /// script
 # dependencies = ["numpy"]
