@@ -296,6 +296,7 @@ LAZY_OUTSIDE = {
     "fabric",
     "filecheck",
     "importlib.metadata",
+    "libcst",
     "logging",
     "numpy",
     "paramiko",
@@ -305,6 +306,7 @@ LAZY_OUTSIDE = {
     "traceback",
     "tvm_ffi",
     "unicodedata",
+    "watchfiles",
 }
 # Of our own, so that a process starts without what it may never need: a device or compiler that is chosen, the emulator,
 # tools, texts that are asked for, what explains an error; collection of repros reads text only.
