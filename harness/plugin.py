@@ -339,7 +339,7 @@ class ReproItem(pytest.Item):
         if verdict.status == "skip":
             pytest.skip(printable(verdict.text))
         if verdict.status != "pass":
-            raise ClaimFailed(report.failure(self.case, self.host, verdict))
+            raise ClaimFailed(report.failure(self.case, self.host, session.said.shown(verdict, self.nodeid)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo, style: Any = None) -> Any:
         if isinstance(excinfo.value, ClaimFailed):

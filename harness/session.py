@@ -14,6 +14,7 @@ from harness.claim.repro_file import EMBEDDED, NVIDIA, Repro, short
 from harness.errors import NoDevice, UsageError
 from harness.fleet.shelf import Kept, Shelf
 from harness.run.transport import Progress
+from harness.said_once import SaidOnce
 from harness.store import Run, root_of
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Session:
         self.narrowed: set[Path] = set()  # repro files some of whose cases were deselected
         self.unused: set[Path] = set()
         self.errors: list[str] = []
+        self.said = SaidOnce()
         self.reports: list[dict[str, Any]] = []
         self.record_run = Run()
         self._shelf = Shelf()

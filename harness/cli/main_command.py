@@ -64,7 +64,8 @@ Exit status: 0 the claim holds, 1 it does not, 2 wrong usage, 3 it could not be 
 
 _DOCTOR = """\
 Connect to a host, say what is there and what is missing, and what to do about it. Changes nothing without --fix and
---prune. `embedded` is this machine, with the environments of compiler releases.
+--prune. `embedded` is this machine, with the environments of compiler releases. The host's uv is asked for the packages
+of a first run, so a proxy, certificate, disk or quota that is in the way is named, with what cures it.
 
 Exit status: 0 repros can run there, 3 they cannot.
 """
@@ -350,7 +351,7 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
             host, outcome = session.run(case, host, arguments.timeout, arguments.fresh)
             verdict = judge.judge(case, host, outcome, session.root, arguments.update_goldens)
             session.take(as_data(verdict, case.repro.path, host.is_hardware, host.compiler))
-            _print(case, host, verdict, arguments)
+            _print(case, host, session.said.shown(verdict, case_id.name(short(case.repro.path), case.name)), arguments)
             worst = max(worst, {"pass": HOLDS, "skip": HOLDS, "infra": NOT_RUN}.get(verdict.status, FAILS))
     finally:
         session.close()

@@ -28,7 +28,7 @@ import time
 import traceback
 from typing import Any
 
-from harness.host import remote_env, supplies
+from harness.host import disk_room, package_index, remote_env, supplies
 from harness.host.run_folders import RUN_MARK, environ, left_over, make_run_folder, marked, sweep
 from harness.host.supplies import Refused, Unreachable
 from harness.run import gpu_lock
@@ -223,8 +223,16 @@ class Lane:
             "python_version": version,
             "machine": os.uname().machine,
             "libc": supplies.libc(),
-            "no_way_out": supplies.no_way_out(variables),
+            "no_way_out": package_index.no_way_out(variables),
         }, []
+
+    def do_index(self, header: dict, buffers: list) -> tuple[dict, list]:
+        """Whether uv gets what an environment needs from its index, and what would help; uv must be here."""
+        environment, uv = header["environment"], remote_env.find_uv(self.cache)
+        known = dict(os.environ, **environment["variables"])
+        found = package_index.trouble(uv, environment) if uv else None
+        about = {"certificates": package_index.unreadable_certificates(known)}
+        return dict(about, kind="reply", why=found.why if found else "", cure=found.cure if found else ""), []
 
     def do_uv(self, header: dict, buffers: list) -> tuple[dict, list]:
         """Where uv is, or None."""
@@ -268,6 +276,7 @@ class Lane:
     def do_doctor(self, header: dict, buffers: list) -> tuple[dict, list]:
         """What is on this host; with `fix`, what was left over is removed."""
         found = doctor(self.cache, self.agent.run_id, header["fix"], header["prune_s"])
+        found["disk"] = disk_room.trouble(self.cache, header["need_bytes"])
         return {"kind": "reply", "found": found}, []
 
 

@@ -16,6 +16,8 @@ SENT = (
     "run.frames",
     "run.gpu_lock",
     "run.supervisor",
+    "host.disk_room",
+    "host.package_index",
     "host.supplies",
     "host.remote_env",
     "host.run_folders",

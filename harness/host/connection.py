@@ -84,12 +84,13 @@ class Remote:
         """As `run`, beside what other lanes do, with more environment variables. Raises LinkDown."""
         return self._guard(lambda link: self._run(link, job, lane, variables))
 
-    def doctor(self, fix: bool, prune_s: float | None = None) -> reply.Found:
-        """What is on the host; with `fix`, what runs left there is removed; environments unused for `prune_s` are too.
+    def doctor(self, fix: bool, prune_s: float | None = None, need_bytes: int = 0) -> reply.Found:
+        """What is on the host, and whether `need_bytes` fit; with `fix`, what runs left there is removed;
+        environments unused for `prune_s` are too.
 
         With `fix` a uv of ours that does not run is removed and, with `bootstrap`, brought anew. Raises LinkDown.
         """
-        call = {"kind": "doctor", "fix": fix, "prune_s": prune_s}
+        call = {"kind": "doctor", "fix": fix, "prune_s": prune_s, "need_bytes": need_bytes}
 
         def ask(link: Link) -> reply.Found:
             if fix and self.settings.bootstrap:
@@ -101,15 +102,18 @@ class Remote:
         return self._guard(ask)
 
     def lacks(self, has_gpu: bool) -> offline.Lack | None:
-        """What would be copied for repros that compile; None where the host fetches it itself. Raises LinkDown."""
+        """Whether it fetches what repros need that compile, and what would be copied; None with a Python of its own.
+
+        Raises LinkDown.
+        """
         needs = own_wheel.needs() + (SASS_TOOLS if has_gpu else [])
         environment = self.settings.environment(needs, ">=3.11")
-        if self.settings.offline is False or environment["kind"] == "python":
+        if environment["kind"] == "python":
             return None
 
         def ask(link: Link) -> offline.Lack | None:
             try:
-                return offline.lack(link, environment, self.settings.python_archive, self.is_offline)
+                return offline.lack(link, environment, self.settings.python_archive, self.settings.offline)
             except reply.Misfit as error:
                 raise LinkDown(f"what the host answered is broken: {error}") from None
 
@@ -144,7 +148,9 @@ class Remote:
             if self.is_offline or self.settings.offline is False:
                 raise
             self.is_offline = True
-            self._tell(f"{self.address.alias} has no internet ({error}): what it needs is fetched here and copied")
+            self._tell(
+                f"{self.address.alias} gets no packages itself ({error}): what it needs is fetched here and copied"
+            )
             return ask()
 
     def _tell(self, text: str) -> None:
@@ -164,7 +170,7 @@ class Remote:
                 raise Declined(link.unequipped[key])
             brought = offline.equip(link, environment, self.settings.python_archive, cache, self._tell)
         except (offline.CannotBring, OSError) as error:
-            text = f"{self.address.alias} has no internet, and it cannot be equipped: {error}"
+            text = f"{self.address.alias} gets no packages itself, and they cannot be brought from here: {error}"
             link.unequipped[key] = text  # each case says so, none tries again
             raise Declined(text) from None
         except reply.Misfit as error:

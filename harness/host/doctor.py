@@ -24,7 +24,7 @@ def examine(host: Host, fix: bool, prune_s: float | None = None) -> tuple[list[s
         started = time.monotonic()
         transport.open()
         connect_s = time.monotonic() - started
-        answer = transport.doctor(fix, prune_s)
+        answer = transport.doctor(fix, prune_s, 0 if host.settings.python or host.settings.workdir else LITTLE_BYTES)
         facts, why = transport.device(hosts.PROBE, hosts.PROBE_TIMEOUT_S)
         lack = transport.lacks(bool(facts) and host.settings.device != "emulator")
     finally:
@@ -36,7 +36,7 @@ def examine(host: Host, fix: bool, prune_s: float | None = None) -> tuple[list[s
         *(f"                       {one}" for one in answer.broken),
         f"  device               {_device(host.settings, facts, why)}",
         f"  runs in              {_place(host.settings)}",
-        *_internet(lack),
+        *_index(lack),
         f"  kept in              {answer.cache}: {len(answer.environments)} environments, "
         f"{answer.packages} packages, {answer.free_bytes / 1e9:.0f} GB free",
     ]
@@ -46,12 +46,16 @@ def examine(host: Host, fix: bool, prune_s: float | None = None) -> tuple[list[s
     return lines, _wrong(host, answer, facts, why, fix, lack)
 
 
-def _internet(lack: offline.Lack | None) -> list[str]:
-    """What a host without internet lacks, and how it comes there."""
+def _index(lack: offline.Lack | None) -> list[str]:
+    """Whether the host gets packages itself; if not, what would change that, and what is copied there instead."""
     if lack is None:
         return []
-    lines = [f"  internet             none: {lack.reason}"]
-    if not lack.trouble:
+    if lack.is_unknown:
+        return ["  package index        not asked: there is no uv yet"]
+    lines = [f"  package index        {'cannot be used: ' + lack.reason if lack.reason else 'answers'}"]
+    lines += [f"                       {lack.certificates}"] if lack.certificates else []
+    lines += [f"                       to use it: {lack.cure}"] if lack.cure else []
+    if lack.reason and not lack.trouble:
         text = f"{lack.text}: the first run copies it from here" if lack.text else "nothing"
         lines.append(f"  missing              {text}")
     return lines
@@ -119,13 +123,14 @@ def _wrong(
 ) -> list[str]:
     wrong, settings = [], host.settings
     if lack and lack.trouble:
-        wrong.append(f"what it needs cannot be brought from here: {lack.trouble}")
+        cure = f"\nfix: {lack.cure}" if lack.cure else ""
+        wrong.append(f"it gets no packages, and they cannot be brought from here: {lack.trouble}{cure}")
     if not answer.uv and not settings.python and answer.broken:
         wrong.append(
             f"the uv there does not run\nfix: `repro doctor {host.name} --fix --bootstrap` removes one that was brought"
             ", and brings this machine's; one of the host's own is mended or removed there"
         )
-    elif not (answer.uv or settings.python or settings.bootstrap or lack):
+    elif not (answer.uv or settings.python or settings.bootstrap or (lack and not lack.is_unknown)):
         wrong.append(
             "there is no uv\nfix: --gpu-bootstrap, or `bootstrap = true` in its settings, brings this machine's uv "
             "into the cache there"
@@ -141,6 +146,8 @@ def _wrong(
             f"{LITTLE_BYTES >> 30} GB while it is made\nfix: name a larger disk, as in --gpu-set "
             f"{host.name}.cache=/scratch/gpu-repro"
         )
+    elif managed and not has_environment and answer.disk:
+        wrong.append(answer.disk)
     if answer.left_runs and not fix:
         wrong.append(f"an earlier run left something\nfix: repro doctor {host.name} --fix")
     return wrong

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -171,23 +171,36 @@ def missing(link: Link, wanted: Plan) -> str:
 
 @dataclass(frozen=True)
 class Lack:
-    """Why a host has no internet, what it lacks in words, and why that cannot be brought."""
+    """Why a host gets no packages itself ('': it does), and what would change that; what is to be copied there, in
+    words, and why it cannot be; what is wrong with the certificates that it names."""
 
-    reason: str
+    reason: str = ""
+    cure: str = ""
     text: str = ""
     trouble: str = ""
+    certificates: str = ""
+    is_unknown: bool = False  # uv is to be copied first
 
 
-def lack(link: Link, environment: dict[str, Any], archive: str | None, is_offline: bool) -> Lack | None:
-    """What a host without internet lacks; None for one that has it. Raises LinkDown, reply.Misfit."""
+def lack(link: Link, environment: dict[str, Any], archive: str | None, offline: bool | None) -> Lack | None:
+    """What a host lacks that cannot reach a package index; None for one that need not. `offline` is its setting.
+
+    Raises LinkDown, reply.Misfit.
+    """
     equipment = equipment_of(link, environment)
-    reason = equipment.no_way_out or ("its settings say so" if is_offline else "")
-    if not reason:
-        return None
+    if environment["kind"] == "managed" and equipment.uv and not offline:
+        index = reply.read(reply.Index, link.call({"kind": "index", "environment": environment})[0])
+        found = Lack(index.why, index.cure, certificates=index.certificates)
+    else:
+        found = Lack("its settings say so" if offline else equipment.no_way_out)
+    if offline is False:
+        return replace(found, trouble="its settings say `offline = false`") if found.reason and equipment.uv else None
+    if not found.reason:
+        return replace(found, is_unknown=not equipment.uv) if environment["kind"] == "managed" else None
     try:
-        return Lack(reason, missing(link, plan(equipment, environment, archive)))
+        return replace(found, text=missing(link, plan(equipment, environment, archive)))
     except (CannotBring, OSError) as error:
-        return Lack(reason, trouble=str(error))
+        return replace(found, trouble=str(error))
 
 
 def equip(

@@ -25,7 +25,7 @@ import zipfile
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from harness.host import supplies
+from harness.host import disk_room, package_index, supplies
 from harness.host.supplies import Refused, Unreachable
 
 _KEEP_PACKAGES_S = 7 * 86400.0
@@ -195,7 +195,7 @@ def prepare(
         return _interpreter(environment["python"], variables)
     uv = find_uv(cache)
     if uv is None:
-        why = supplies.no_way_out(variables)
+        why = package_index.no_way_out(variables)
         raise Unreachable(why) if why else Refused(NO_UV)
     if kind == "project":
         return _project(uv, environment["workdir"], cache, variables)
@@ -335,12 +335,12 @@ def _wait_for(lock: int, note: Callable[[str], None]) -> None:
 def _make(uv: str, environment: dict, path: str, python: str, note: Callable[[str], None]) -> None:
     needs = environment["requires"]
     note("making an environment with %s" % ", ".join(needs))
-    variables = dict(environment["variables"])
-    if supplies.no_way_out(variables):
-        variables["UV_HTTP_RETRIES"] = "0"  # an index of a file of settings may answer yet
+    variables = environment["variables"]
     _uv([uv, "venv", "--quiet", "--no-project", "--python", environment["python"], path], "", variables, note)
-    index = environment["torch_index"]
-    option = [] if not index else ["--index", index] if "://" in index else ["--torch-backend", index]
+    why = package_index.why_not(uv, environment, python)
+    if why:
+        raise Unreachable(why)
+    option = package_index.index_options(environment["torch_index"])
     option += ["--compile-bytecode"] if environment.get("bytecode", True) else []
     argv = [uv, "pip", "install", "--python", python, *option, "-r", "-"]
     started = time.monotonic()
@@ -381,9 +381,9 @@ def _uv(argv: list, text: str, variables: dict, note: Callable[[str], None]) -> 
         raise
     if process.wait() != 0:
         text = "\n".join(said)[-_SAID_BYTES:]
-        if "No space left on device" in text:
+        if process.returncode == -signal.SIGXFSZ or any(words in text for words in disk_room.WORDS):
             raise Refused(FULL_DISK % "uv could not make the environment")
-        why = supplies.unreachable(text, variables)
+        why = package_index.reason(text, variables)
         if why:
             raise Unreachable(why)
         raise Refused("uv could not make the environment (`%s`):\n%s" % (" ".join(argv[1:3]), text))

@@ -14,21 +14,16 @@ import hashlib
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tarfile
 import time
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_ANSWER_S = 5.0
 _RUN_S = 60.0
-PYPI = "https://pypi.org/simple"
-# What uv says where nothing of the network was reached; every other failure is told as it is.
-_NO_NETWORK = ("client error (Connect)", "network was disabled", "operation timed out", "tunnel error")
 
 
 class Refused(Exception):
@@ -234,32 +229,3 @@ def _said(argv: list, variables: Any) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
-
-
-def no_way_out(variables: dict) -> str:
-    """Why nothing connects to the package index from here, or ''. A proxy is asked in its place."""
-    known = dict(os.environ, **variables)
-    if known.get("UV_OFFLINE", "").lower() in ("1", "true", "yes", "on"):
-        return "UV_OFFLINE is set there"
-    index = known.get("UV_DEFAULT_INDEX") or known.get("UV_INDEX_URL") or PYPI
-    address = urlsplit(index.rpartition("=")[2] if "=" in index.partition("://")[0] else index)
-    if address.scheme not in ("http", "https"):
-        return ""
-    names = [address.scheme + "_proxy", "all_proxy"]
-    proxy = next((known[n] for name in names for n in (name, name.upper()) if known.get(n)), "")
-    through = urlsplit(proxy if "://" in proxy else "http://" + proxy) if proxy else address
-    host, port = through.hostname or "", through.port or (443 if through.scheme == "https" else 80)
-    try:
-        socket.create_connection((host, port), _ANSWER_S).close()
-        return ""
-    except OSError as error:
-        why = "no answer" if isinstance(error, socket.timeout) else error.strerror or str(error)
-        return "%s%s:%d cannot be reached: %s" % ("its proxy " if proxy else "", host, port, why)
-
-
-def unreachable(said: str, variables: dict) -> str:
-    """Why uv, which failed with these words, reached no index, or '' where it failed otherwise."""
-    if not any(words in said for words in _NO_NETWORK):
-        return ""
-    proxy = "its proxy lets nothing through" if "tunnel error" in said else ""
-    return no_way_out(variables) or proxy

@@ -285,6 +285,15 @@ class Equipment:
 
 
 @dataclass(frozen=True)
+class Index:
+    """Whether uv gets packages there: why not, what to do, and what is wrong with SSL_CERT_FILE."""
+
+    why: str = must(_PROSE, "")
+    cure: str = must(_PROSE, "")
+    certificates: str = must(_PROSE, "")
+
+
+@dataclass(frozen=True)
 class Environment:
     """An environment that is kept there. `used`: when, in seconds since 1970."""
 
@@ -307,6 +316,7 @@ class Found:
     environments: list[Environment] = must(many(fields(Environment), 10_000), list)
     pruned: list[str] = must(many(_SHORT, 10_000), list)
     left_runs: list[str] = must(many(_SHORT, 100_000), list)
+    disk: str = must(_PROSE, "")  # why no environment fits there, with the fix
     left_processes: list[tuple[int, str]] = must(many(lambda row, place: _process(row, place), 100_000), list)
 
 

@@ -125,11 +125,11 @@ def test_the_doctor_says_what_is_missing_and_how_much(on_host, island, monkeypat
     monkeypatch.setattr(doctor, "LITTLE_BYTES", 0)
     text, ready = doctor.report(on_host(alias, python=None, cache="~/cache").host)
     assert ready, text
-    assert "  internet             none: pypi.org:443 cannot be reached: " in text
+    assert "  package index        cannot be used: pypi.org:443 cannot be reached: " in text
     assert ", 2 packages (13 MB): the first run copies it from here\n" in text and "  missing              uv (" in text
     settled = on_host(alias, python=None, cache="~/cache", offline="false").host
     text, ready = doctor.report(settled)
-    assert not ready and "internet" not in text and "there is no uv\nfix: " in text
+    assert not ready and "package index" not in text and "there is no uv\nfix: " in text
 
 
 @pytest.mark.slow
@@ -140,8 +140,8 @@ def test_from_an_empty_home_to_outputs(on_host, island, write):
     outcome = host.run(write(INFO))
     assert outcome.kind == "outputs", (outcome.text, host.notes)
     assert outcome.stdout.startswith(f"{home}/cache/envs/") and outcome.stdout.strip().endswith(str(home))
-    (said,) = [note for note in host.notes if "has no internet" in note]
-    assert said.startswith(f"{alias} has no internet (pypi.org:443 cannot be reached: ")
+    (said,) = [note for note in host.notes if "gets no packages itself" in note]
+    assert said.startswith(f"{alias} gets no packages itself (pypi.org:443 cannot be reached: ")
     assert said.endswith("): what it needs is fetched here and copied")
     assert not [note for note in host.notes if "file://" in note], "a package's name says enough"
     again = on_host(alias, python=None, cache="~/cache", offline="true")

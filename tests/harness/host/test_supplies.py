@@ -1,9 +1,7 @@
 """What a host keeps of what was copied to it, and whether it has a way out."""
 
 import hashlib
-import os
 import platform
-import socket
 import sys
 
 import pytest
@@ -51,23 +49,6 @@ def test_an_interpreter_stays_while_an_environment_has_it(tmp_path):
     assert len(list(tmp_path.glob("*/*"))) == 4
     supplies.prune(str(tmp_path), 0.0)
     assert sorted(path.name for path in tmp_path.glob("*/*")) == ["one", "used"]
-
-
-def test_a_way_out(monkeypatch):
-    for name in list(os.environ):
-        if "proxy" in name.lower() or name.startswith("UV_"):
-            monkeypatch.delenv(name)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        open_port = server.getsockname()[1]
-        assert supplies.no_way_out({"UV_INDEX_URL": f"http://127.0.0.1:{open_port}/simple"}) == ""
-        assert supplies.no_way_out({"HTTPS_PROXY": f"http://127.0.0.1:{open_port}"}) == ""
-    closed = {"https_proxy": f"127.0.0.1:{open_port}"}
-    assert supplies.no_way_out(closed) == f"its proxy 127.0.0.1:{open_port} cannot be reached: Connection refused"
-    assert supplies.no_way_out(closed | {"UV_OFFLINE": "1"}) == "UV_OFFLINE is set there"
-    assert supplies.no_way_out(closed | {"UV_DEFAULT_INDEX": "file:///wheels/simple"}) == ""
-    said = "error: Failed to fetch\n  cause: client error (Connect)"
-    assert supplies.unreachable(said, closed) == supplies.no_way_out(closed)
-    assert supplies.unreachable("error: No solution found", closed) == ""
 
 
 @pytest.mark.parametrize(
