@@ -17,6 +17,7 @@ import types
 import warnings
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsl.span import source_lines
@@ -158,6 +159,13 @@ def _parser() -> argparse.ArgumentParser:
         help="let the emulator run blocks, warps and lanes in an order that N chooses; default: as is fastest",
     )
     parser.add_argument(
+        "--delays",
+        metavar="LIST",
+        default="",
+        help="delay some warps at some instructions, by nanosleep in the PTX: those of `seed 5`, of a list, e.g. "
+        "'kernel 12 before 800 ns warps 3/8', or of @FILE with a list",
+    )
+    parser.add_argument(
         "--gpu-model",
         metavar="NAME",
         type=_gpu_model,
@@ -191,6 +199,11 @@ def _checks(text: str) -> str:
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     return text
+
+
+def _delays(text: str) -> str:
+    """A list of delays, or the one in the file that it names."""
+    return Path(text[1:]).read_text() if text.startswith("@") else text
 
 
 def _gpu_model(name: str) -> str:
@@ -236,6 +249,12 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
     session.look_for(options.check)
     session.warn_of_host_memory()
     session.schedule(options.seed)
+    if options.delays:
+        try:
+            session.perturb(_delays(options.delays))
+        except (ValueError, OSError) as error:
+            print(f"dsl: --delays: {error}", file=sys.stderr)
+            return 2
     session.announce(lambda sentence: print(f"dsl: {sentence}", file=sys.stderr, flush=True))
     if options.timeout:
         signal.signal(signal.SIGALRM, _time_is_over)

@@ -82,10 +82,11 @@ FLOORS = {
     "dsl/gpu": (("dsl.gpu", "dsl.core", "dsl.layout"), ()),
     "dsl/tile": (("dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout"), ()),
     "dsl/primitives": (("dsl.primitives", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout"), ()),
-    "dsl/launch": (("dsl.launch", "dsl.lower", "dsl.core", *_GROUND), ()),
+    "dsl/perturbation": (("dsl.perturbation",), ()),
+    "dsl/launch": (("dsl.launch", "dsl.perturbation", "dsl.lower", "dsl.core", *_GROUND), ()),
     "dsl/launch/argument": (("dsl.launch.argument", "dsl.tile", "dsl.core", "dsl.layout"), ("numpy", "torch")),
     "dsl/launch/devices": (
-        ("dsl.launch.disk_cache", "dsl.launch.devices", "dsl.lower", "dsl.core", *_GROUND),
+        ("dsl.launch.disk_cache", "dsl.launch.devices", "dsl.perturbation", "dsl.lower", "dsl.core", *_GROUND),
         ("numpy", "torch"),
     ),
     "dsl/launch/driver": (
@@ -378,7 +379,12 @@ LAZY = {
     "dsl/launch/driver/library.py": ("dsl.launch.driver.driver", "dsl.launch.driver.runtime"),
     "dsl/launch/driver/tensor_maps.py": ("dsl.emulator.runtime.tensor_map",),
     "dsl/launch/nvidia/hook.py": ("dsl.launch.machine_code",),
-    "dsl/launch/session.py": ("dsl.launch.call.readable_text", "dsl.launch.machine_code", "dsl.lower.sass"),
+    "dsl/launch/session.py": (
+        "dsl.launch.call.readable_text",
+        "dsl.launch.machine_code",
+        "dsl.lower.sass",
+        "dsl.perturbation.perturbation",
+    ),
     "dsl/lower/device_functions.py": ("dsl.lower.elementary",),
     "dsl/quadrants/kernel.py": ("dsl.launch.call.readable_text",),
     "dsl/tirx/build.py": ("dsl.launch.call.readable_text",),

@@ -111,6 +111,7 @@ class Context(ctypes.Structure):
         ("mbarrier_waits", _u32),  # whether a wait at an mbarrier failed since then
         ("mbarrier_idle", _u32),  # how often in a row all that could run waited at mbarriers
         ("idle", _u32),  # rounds in a row, since the block began, in which its threads did nothing but poll
+        ("gives_way", _u32),  # whether threads give way before they touch memory that others see
         ("patience", _u32),  # rounds after which a block that only polls memory gives way
         # its cluster: see clusters.py
         ("cluster_rank", _u32),

@@ -102,6 +102,19 @@ class Session:
         """Let threads run in an order that the seed chooses, where the device can; 0: as is fastest."""
         self.device.schedule(seed)
 
+    def perturb(self, text: str) -> None:
+        """Put delays into the kernels that are loaded from now on: those of `seed 5`, or of a list.
+
+        Raises ValueError for a list that cannot be read, or for what cannot be perturbed.
+        """
+        from dsl.perturbation import perturbation
+
+        self.device.perturb(perturbation.of(text))
+
+    def delays(self) -> str:
+        """The list of delays of this run, a line each; '' where no kernel was loaded, or none is put in."""
+        return "" if self.device.perturbation is None else self.device.perturbation.described()
+
     def announce(self, write: Callable[[str], None]) -> None:
         """Let `write` get a sentence of each kernel that runs for long, where the device can tell."""
         self.device.announce = write

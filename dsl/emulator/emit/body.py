@@ -50,6 +50,8 @@ class Frame:
 class Body(Builder):
     """Emits the instructions of an entry and of the functions it calls, which are inlined."""
 
+    gives_way = False  # whether threads give way to others before they touch memory that others see, and in nanosleep
+
     def __init__(self, module: Module, entry: Function, places: Places, coroutine: bool, place_of):
         super().__init__()
         self.module, self.entry, self.places, self.coroutine = module, entry, places, coroutine

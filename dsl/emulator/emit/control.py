@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dsl.emulator import context
+from dsl.emulator.builder import set_bits
 from dsl.emulator.ptx.polling import PATIENCE
 from dsl.emulator.ptx.syntax import PtxError, Sym
+
+NS_OF_A_TURN = 6  # the logarithm of how long, in nanoseconds, a thread sleeps while each other thread makes an access
+MOST_TURNS = 1 << 12
 
 
 def target(body, instr, name: str) -> str:
@@ -40,6 +44,23 @@ def emit_polls(body) -> None:
             _give_way(body, wait)
         body.branch(label)
     body.pending.clear()
+
+
+def nanosleep(body, instr):
+    """Let other threads run for some turns, where threads give way; else a hint.  PTX ISA 9.7.19.2."""
+    if not body.gives_way:
+        return
+    duration = body.read(instr.operands[0], 32)
+    turns = body.op(f"call i32 @llvm.umin.i32(i32 {body.lshr(duration, NS_OF_A_TURN)}, i32 {MOST_TURNS})")
+    slot = body.alloca("i32", 4)
+    body.put(slot, body.add(turns, 1))
+    linear = body.threads["linear"]
+    with body.loop() as done:
+        left = body.get(slot)
+        body.break_if(body.cmp("eq", left, 0), done)
+        body.put(slot, body.sub(left, 1))
+        set_bits(body, "polling", body.lshr(linear, 5), body.shl(1, body.and_(linear, 31)))
+        body.suspend()
 
 
 def _give_way(body, wait) -> None:

@@ -300,7 +300,7 @@ _row("wgmma", "9.7.15.7", "fence commit_group wait_group sync aligned", warpgrou
 
 # ** miscellaneous, 9.7.19
 _row("brkpt trap", "9.7.19.1", "", control.trap)
-_row("nanosleep", "9.7.19.2", "u32", memory.nothing)
+_row("nanosleep", "9.7.19.2", "u32", control.nanosleep)
 _row("pmevent", "9.7.19.3", "mask", memory.nothing)
 _row("discard applypriority", "9.7.9.16", "global L2 L2::evict_normal", memory.nothing)
 _row("griddepcontrol", "9.7.13.13", "launch_dependents wait", memory.nothing)

@@ -207,7 +207,7 @@ def store(body, instr):
 
 
 def nothing(body, instr):
-    """prefetch, discard of caches, nanosleep: hints."""
+    """prefetch, discard of caches: hints."""
 
 
 def policy(body, instr):

@@ -53,12 +53,14 @@ def launch(
     checks: tuple[str, ...] = (),
     announce: Callable[[str], None] | None = None,
     cooperative: bool = False,
+    gives_way: bool = False,
 ) -> None:
     """Run a kernel to its end. `params` holds one bytes object a .param, exactly as long as it.
 
     `cluster` is the shape of the clusters that blocks run in; where it is one block, what the kernel demands.
     `write(str)` gets printf text (default: standard output). With a `seed` blocks, warps and lanes run in an order
-    that it chooses, the same each time, and give way to one another before they touch shared or global memory.
+    that it chooses, the same each time. Then, or with `gives_way`, threads give way to one another before they touch
+    shared or global memory, and nanosleep lasts.
     Raises Fault; ValueError for a launch that no GPU would accept; KeyboardInterrupt at once on SIGINT. `checks` names
     what is looked for besides: "race", "undefined". `announce(sentence)` is called once, from another
     thread, of a launch that takes longer than LONG_S.
@@ -68,7 +70,7 @@ def launch(
     entry = program.entries[entry_name]
     cluster = entry.cluster if entry.cluster and math.prod(cluster) == 1 else cluster
     shape = entry_name, tuple(grid), tuple(block), tuple(cluster), smem_bytes, tuple(map(len, params))
-    plain = not seed and not checks and not cooperative
+    plain = not seed and not gives_way and not checks and not cooperative
     if plain and (kept := repeats.take(program, shape)) is not None:
         if kept.fits(memory):
             kept.again(params, announce)
@@ -93,6 +95,7 @@ def launch(
         tuple(checks),
         announce,
         cooperative,
+        gives_way,
     )
     if plain and was_launched and prepared.may_repeat:
         repeats.Kept(prepared, (program, shape)).first()
@@ -166,16 +169,17 @@ class _Launch:
         checks=(),
         announce=None,
         cooperative=False,
+        gives_way=False,
     ):
         self.announce = announce
         self.workspace = slots.Workspace() if cooperative else None
         self.program, self.entry_name, self.write = program, entry_name, write
         self.grid, self.block, self.cluster = grid, block, cluster
         self.blocks, self.threads = math.prod(grid), math.prod(block)
-        self.random = random.Random(seed) if seed else None
+        self.random, self.gives_way = random.Random(seed) if seed else None, bool(seed or gives_way)
         self.code: Code = (
             program.seeded_code(entry_name, checks)
-            if seed
+            if self.gives_way
             else program.code(entry_name, self.blocks * self.threads, checks)
         )
         # Blocks that do not meet run one by one, whatever clusters they are in.
@@ -191,7 +195,7 @@ class _Launch:
         ctypes.memset(self.param_address, 0, places.param_bytes)
         for offset, data in zip(places.param_offsets, params):
             ctypes.memmove(self.param_address + offset, data, len(data))
-        alone = self.code.in_turn or seed or checks or self.units == 1
+        alone = self.code.in_turn or self.gives_way or checks or self.units == 1
         self.workers = min(workers.count(), 1 if alone else self.units)
         self.slots: list[slots.Slot] = []
         self.checks = self._attached_checks() if checks else None

@@ -70,7 +70,8 @@ class Slot:
         ctx.threads, ctx.warps = threads, -(-threads // 32)
         ctx.smem_static, ctx.smem_dynamic = launch.smem_static, launch.smem_dynamic
         ctx.smem_bytes = smem_bytes
-        ctx.patience = schedule.PATIENCE if cluster is None else schedule.CLUSTER_PATIENCE
+        ctx.patience = schedule.PATIENCE if cluster is None and not launch.gives_way else schedule.CLUSTER_PATIENCE
+        ctx.gives_way = int(launch.gives_way)
         ctx.cluster_rank, ctx.cluster_blocks = rank, 1 if cluster is None else cluster.blocks
         ctx.cluster_base = ctx.smem - (rank + 1 << context.RANK_SHIFT)
         ctx.absent = 2**64 - (2 << ctx.cluster_blocks)

@@ -4,7 +4,8 @@ A warp runs until all its lanes wait or have exited; then its warp-level meeting
 When nothing can move the launch stops as a deadlock.
 
 Warps and lanes run in order, or, where a launch has a seed, as random numbers choose in each round: which warp is
-first, which of its lanes run. Threads of such a launch also give way before each access to memory that others see.
+first, which of its lanes run. Threads of such a launch also give way before each access to memory that others see, and
+nanosleep lasts. A launch may ask for the latter alone: then only what sleeps changes the order.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ SIGNATURES = {
 }
 # A block that does nothing but poll memory gives way to other blocks after so many rounds, and when it comes back.
 PATIENCE, PATIENCE_AGAIN = 256, 2
-CLUSTER_PATIENCE = 2  # the same of a block while others of its cluster can run
+CLUSTER_PATIENCE = 2  # the same of a block while others of its cluster can run, or where its threads give way
 SEEDED_PATIENCE = 7  # the most rounds that a block of a seeded launch runs while others could; a bit mask
 # After so many looks, one in so many rounds, that found all that could run at mbarriers, which nobody has reached, they
 # wait for ever: an mbarrier's threads are of its block.
@@ -152,10 +153,10 @@ def _at_mbarriers() -> str:
 
 
 def _all_idle() -> str:
-    """Whether every block that runs has for long done nothing but poll memory. (A seed lets threads give way more
-    often: then nobody knows.)"""
+    """Whether every block that runs has for long done nothing but poll memory. (Threads that give way before each
+    access do so more often: then nobody knows.)"""
     f = Builder()
-    f.return_if(f.cmp("ne", f.load("order"), 0), "i1 false")
+    f.return_if(f.cmp("ne", f.load("gives_way"), 0), "i1 false")
     threads = f.load("threads")
     fewer = f.op(f"call i32 @llvm.umin.i32(i32 {f.op(f'udiv i32 {IDLE_POLLS}, {threads}')}, i32 {MOST_IDLE})")
     fewer = f.select(f.cmp("eq", f.load("begin_checks"), 0, "i64"), fewer, LEAST_IDLE)  # checked code is slow

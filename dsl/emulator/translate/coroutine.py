@@ -34,7 +34,7 @@ class Thread(Body):
     def __init__(self, module: Module, entry: Function, places: Places, place_of, seeded=False, quick=False):
         functions = reachable(module, entry)
         self.polls_by_function = {f.name: polls(f, module.functions) for f in functions}
-        self.seeded, self.spins = seeded, seeded or any(self.polls_by_function.values())
+        self.gives_way, self.spins = seeded, seeded or any(self.polls_by_function.values())
         clustered = is_clustered(functions)
         meets = (
             self.spins
@@ -135,7 +135,7 @@ class Thread(Body):
         if counts and len(instr.operands) not in counts:
             takes = f"{' or '.join(map(str, counts))} operand{'s' * (counts != (1,))}"
             raise self.malformed(instr, f"`{instr.opcode}` takes {takes}, got {len(instr.operands)}")
-        if self.seeded and instr.opcode in SEEN and PRIVATE.isdisjoint(instr.mods):
+        if self.gives_way and instr.opcode in SEEN and PRIVATE.isdisjoint(instr.mods):
             self.suspend()
         try:
             if instr.guard is None or row.emit is control.branch:

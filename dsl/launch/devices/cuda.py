@@ -214,6 +214,7 @@ class Cuda(Device):
 
     def load(self, ptx: str) -> Any:
         """A module. Raises DeviceError with the JIT's own log."""
+        ptx = self.delayed(ptx)
         self._call("cuCtxSetCurrent", self.context)
         log, options = bytearray(_JIT_LOG_BYTES), self.driver.CUjit_option
         code, module = self.driver.cuModuleLoadDataEx(

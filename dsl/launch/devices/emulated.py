@@ -19,6 +19,7 @@ from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, Dev
 
 if TYPE_CHECKING:
     from dsl import emulator
+    from dsl.perturbation.perturbation import Perturbation
 
 
 DEFAULT_GPU_MODEL = "h100"  # tensor_core's, which takes long to import
@@ -92,6 +93,12 @@ class Emulated(Device):
         self._checks = checks_of(checks)
         self._watch()
 
+    def perturb(self, perturbation: Perturbation) -> None:
+        """Put delays into programs, which last for as many accesses of other threads; the order of threads is that of
+        the perturbation."""
+        super().perturb(perturbation)
+        self.schedule(perturbation.order)
+
     def _watch(self) -> None:
         """Let Python make each launch that is checked or has a seed."""
         if "memory" in vars(self):
@@ -99,7 +106,8 @@ class Emulated(Device):
 
     @property
     def _is_watched(self) -> bool:
-        return bool(self._seed or self._checks or self._arrays is not None or self._captured)
+        is_perturbed = self.perturbation is not None
+        return bool(self._seed or self._checks or self._arrays is not None or self._captured or is_perturbed)
 
     @property
     def captured(self) -> Callable[[Callable[[], None]], None] | None:
@@ -152,6 +160,8 @@ class Emulated(Device):
 
     def load(self, ptx: str) -> emulator.Program:
 
+        if self.perturbation is not None:
+            return self._load(self.delayed(ptx))
         disk = disk_cache.current()
         if disk is None:
             return self._load(ptx)
@@ -183,6 +193,8 @@ class Emulated(Device):
 
     def _keep(self, program: emulator.Program) -> None:
         """Put machine code that was made here into the disk cache, once every entry of the module has some."""
+        if self.perturbation is not None:
+            return
         compiled = program.compiled
         runs = program.entries.keys() - program.refused
         if self._kept.get(program.sha256) != compiled and {name for name, *_ in compiled} == runs:
@@ -232,6 +244,7 @@ class Emulated(Device):
                 checks=self._checks,
                 announce=self.announce,
                 cooperative=bool(launch.flags & COOPERATIVE),
+                gives_way=self.perturbation is not None,
             )
         except ValueError as error:
             raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None

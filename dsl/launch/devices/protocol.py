@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsl.exceptions import KernelFault, OutcomeError
+
+if TYPE_CHECKING:
+    from dsl.perturbation.perturbation import Perturbation
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,24 @@ class Device:
 
     capsules_say_cuda = False  # whether DLPack capsules of mapped tensors name a CUDA device
     wants_storages = True  # whether `register` has to hear of the device's own tensors
+    perturbation: Perturbation | None = None  # the delays of a run
     announce: Callable[[str], None] | None = None  # what gets a sentence of a kernel that runs for long
 
     def schedule(self, seed: int) -> None:
         """Run the threads of later launches in an order that the seed chooses; 0: as is fastest."""
+
+    def perturb(self, perturbation: Perturbation) -> None:
+        """Put delays into the programs that are loaded from now on."""
+        self.perturbation = perturbation
+
+    def delayed(self, ptx: str) -> str:
+        """The program to load for a PTX text. Raises DeviceError where delays cannot be put into it."""
+        if self.perturbation is None:
+            return ptx
+        try:
+            return self.perturbation.applied(ptx)
+        except ValueError as error:
+            raise DeviceError("PERTURBATION", str(error)) from None
 
     def look_for(self, checks: str) -> None:
         """Look for these mistakes in later launches: `race,undefined`, `all` or `none`. Raises ValueError."""

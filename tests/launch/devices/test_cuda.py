@@ -8,6 +8,8 @@ from cuda.bindings import driver as real
 
 from dsl.launch.devices import cuda
 from dsl.launch.devices.protocol import DeviceError, DeviceMissing, Launch
+from dsl.perturbation import perturbation
+from tests.small_ptx import PTX
 
 OK = real.CUresult.CUDA_SUCCESS
 
@@ -158,6 +160,14 @@ def test_refused_ptx_carries_the_log_of_the_driver(make):
     device = make(cuModuleLoadDataEx=real.CUresult.CUDA_ERROR_INVALID_PTX)
     with pytest.raises(DeviceError, match="(?s)CUDA_ERROR_INVALID_PTX.*\nline$"):
         device.load("nonsense")
+
+
+def test_the_driver_gets_ptx_with_the_delays_of_the_run(make):
+    device = make()
+    device.perturb(perturbation.of("k 1 before 800 ns all"))
+    device.load(PTX)
+    (loaded,) = (arguments[0] for name, arguments in device.driver.calls if name == "cuModuleLoadDataEx")
+    assert loaded == PTX.replace("st.global", " nanosleep.u32 800;st.global").encode() + b"\0"
 
 
 def test_cuda_releases_of_ptx_versions():
