@@ -35,12 +35,17 @@ examples:
   python -m dsl - < kernel.py                         a program from standard input
   python -m dsl -m package.module                     a module of a package, as python -m runs it
   python -m dsl -i                                    a prompt that keeps the source of what is typed
+  python -m dsl reductions                            edits that make programs smaller, as JSON lines
 """
 STAGES = ("mlir", "cuda", "llvm", "ptx", "sass")
 LANGUAGES = {"quadrants": "Quadrants", "tvm": "TIRx"}  # what NVIDIA's compiler does not take, by what is imported
 
 
 def main(arguments: list[str] | None = None) -> int:
+    if (sys.argv[1:] if arguments is None else arguments) == ["reductions"]:
+        from dsl.reduction import answers
+
+        return answers.main()
     options, rest = _parser().parse_known_args(arguments)
     if rest[:1] == ["--"]:
         rest = rest[1:]

@@ -138,6 +138,7 @@ FLOORS = {
         ("dsl.cutlass", "dsl.launch", "dsl.primitives", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", *_GROUND),
         (),
     ),
+    "dsl/reduction": (("dsl.reduction", "dsl.emulator.ptx"), ()),
     "dsl/forms": (("dsl.forms", "dsl.emulator"), ("numpy",)),
     "dsl/notebook.py": (("dsl.alias", "dsl.launch", "dsl.core", *_GROUND), ("IPython",)),
     "dsl/prompt.py": ((), ()),
@@ -330,6 +331,7 @@ LAZY = {
         "dsl.launch.devices.protocol",
         "dsl.layout",
         "dsl.prompt",
+        "dsl.reduction.answers",
         "dsl.span",
     ),
     "dsl/alias.py": (

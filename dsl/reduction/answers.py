@@ -1,0 +1,121 @@
+"""`python -m dsl reductions`: a process that lists the edits of a program and applies them, a JSON object a line.
+
+    {"do": "passes", "language": "python"}                           -> {"passes": [{"name": ..., "about": ...}, ...]}
+    {"do": "edits", "pass": NAME, "source": TEXT}                    -> {"edits": [{"id", "about", "line", "gain"}]}
+    {"do": "apply", "pass": NAME, "source": TEXT, "edits": [0, 3]}   -> {"source": TEXT}, or {"refused": WHY}
+
+A request that is wrong is answered by {"error": WHY}, and the process goes on.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+from dsl.reduction.edit import Edit
+from dsl.reduction.passes import LANGUAGES, named
+from dsl.reduction.program import Program, Refused
+
+KEPT_PROGRAMS = 4
+READERS: dict[str, Any] = {"python": Program}
+
+
+class Answers:
+    """Answers requests; keeps the programs of the last ones, which are asked about again and again."""
+
+    def __init__(self) -> None:
+        self._programs: OrderedDict[tuple[str, str], Any] = OrderedDict()
+
+    def answer(self, request: Any) -> dict[str, Any]:
+        """The answer to one request."""
+        match request:
+            case {"do": "passes", "language": str(language)}:
+                if language not in LANGUAGES:
+                    return {"error": f"language must be one of {', '.join(LANGUAGES)}, got {language!r}"}
+                return {"passes": [{"name": each.name, "about": each.about} for each in LANGUAGES[language]]}
+            case {"do": "edits", "pass": str(name), "source": str(source)}:
+                return self._about(name, source, self._listed)
+            case {"do": "apply", "pass": str(name), "source": str(source), "edits": list(numbers)}:
+                return self._about(name, source, lambda program, edits: _applied(program, edits, numbers))
+        return {"error": 'a request must be {"do": "passes" | "edits" | "apply", ...}, got ' + _short(request)}
+
+    def _about(self, name: str, source: str, what) -> dict[str, Any]:
+        try:
+            language, _ = named(name)
+        except KeyError:
+            return {"error": f"there is no pass {name!r}; ask for the passes of a language first"}
+        try:
+            program = self._program(language, source)
+            return what(program, self._edits(program, name))
+        except Refused as refusal:
+            return {"refused": str(refusal)}
+        except (SyntaxError, ValueError) as error:
+            return {"error": f"this is no {language} program: {error}"}
+        except (RecursionError, MemoryError):
+            return {"error": "the program is nested too deeply"}
+
+    def _program(self, language: str, source: str) -> Any:
+        key = language, source
+        if key not in self._programs:
+            self._programs[key] = READERS[language](source)
+            if len(self._programs) > KEPT_PROGRAMS:
+                self._programs.popitem(last=False)
+        self._programs.move_to_end(key)
+        return self._programs[key]
+
+    def _edits(self, program: Any, name: str) -> list[Edit]:
+        kept = program.kept.setdefault("edits", {})
+        if name not in kept:
+            kept[name] = [edit for edit in named(name)[1].edits(program) if edit.changes]
+        return kept[name]
+
+    def _listed(self, program: Any, edits: list[Edit]) -> dict[str, Any]:
+        rows = enumerate(edits)
+        return {
+            "edits": [
+                {"id": number, "about": edit.about, "line": edit.line, "gain": edit.gain(program.text)}
+                for number, edit in rows
+            ]
+        }
+
+
+def _applied(program: Any, edits: list[Edit], numbers: list) -> dict[str, Any]:
+    if not all(type(number) is int and 0 <= number < len(edits) for number in numbers):
+        return {"error": f"edits must be numbers from 0 to {len(edits) - 1}, got {_short(numbers)}"}
+    return {"source": program.apply([edits[number] for number in numbers])}
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def main() -> int:
+    """Answer standard input on standard output, both UTF-8; the exit status."""
+    lines = io.TextIOWrapper(sys.stdin.buffer, "utf-8", "replace", newline="\n")
+    out = io.TextIOWrapper(sys.stdout.buffer, "utf-8", write_through=True)
+    try:
+        return serve(lines, out)
+    except KeyboardInterrupt:
+        return 130
+
+
+def serve(lines: Iterable[str], out: TextIO) -> int:
+    """Answer each line until there are no more; the exit status."""
+    answers = Answers()
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            answer = answers.answer(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            answer = {"error": f"a request must be a JSON object in one line: {error}"}
+        try:
+            print(json.dumps(answer), file=out, flush=True)
+        except BrokenPipeError:
+            return 0
+    return 0

@@ -1,0 +1,191 @@
+"""Passes over definitions: functions, classes and imports that nothing needs; parameters with their arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from dsl.reduction.edit import Change, Edit
+from dsl.reduction.names import is_within, parameters
+from dsl.reduction.program import Function, Program
+from dsl.reduction.sequences import item_change, last_items
+
+ENTRY_POINTS = {"run"}  # what a harness calls
+
+
+def unreached(program: Program) -> Iterator[Edit]:
+    """Functions, classes and methods whose names nothing reads that is reached from the module's statements."""
+    definitions = [*program.functions, *program.classes]
+    inside = {definition: _words(program, definition) for definition in definitions}
+    reached = _outside_words(program) | ENTRY_POINTS
+    waiting = [each for each in definitions if each.name in reached]
+    found = set(waiting)
+    while waiting:
+        reached |= inside[waiting.pop()]
+        more = [each for each in definitions if each not in found and (each.name in reached or _is_protocol(each.name))]
+        waiting += more
+        found |= {*more}
+    for definition in reversed(definitions):
+        if definition not in found and not _is_protocol(definition.name):
+            yield program.delete(f"drop `{definition.name}`, which nothing reaches", definition)
+
+
+def _is_protocol(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _words(program: Program, node: ast.AST) -> set[str]:
+    """The names that are read in a definition, those within it aside."""
+    found, waiting = set(), list(ast.iter_child_nodes(node))
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Function | ast.ClassDef):
+            waiting += each.decorator_list
+            continue
+        if isinstance(each, ast.Name):
+            found.add(each.id)
+        elif isinstance(each, ast.Attribute):
+            found.add(each.attr)
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str):
+            found.add(each.value)
+        waiting += ast.iter_child_nodes(each)
+    return found
+
+
+def _outside_words(program: Program) -> set[str]:
+    return _words(program, program.tree)
+
+
+def imports(program: Program) -> Iterator[Edit]:
+    """Names that are imported and not read, of each import those together."""
+    for statement in program.statements:
+        if not isinstance(statement, ast.Import | ast.ImportFrom):
+            continue
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            yield program.delete(f"drop `{program.of(statement)}`", statement)
+            continue
+        kept = [alias for alias in statement.names if _is_read(program, alias)]
+        if len(kept) == len(statement.names):
+            continue
+        if not kept:
+            yield program.delete(f"drop `{program.of(statement).partition(chr(10))[0]}`", statement)
+        else:
+            text = program.of(statement)
+            head = text[: text.index("import")] + "import "
+            names = ", ".join(ast.unparse(alias) for alias in kept)
+            yield Edit("import less", statement.lineno, [program.replacement(statement, head + names)])
+
+
+def _is_read(program: Program, alias: ast.alias) -> bool:
+    name = (alias.asname or alias.name).partition(".")[0]
+    if name == "*":
+        return True
+    return any(isinstance(node.ctx, ast.Load) for node in program.names.get(name, [])) or name in program.words
+
+
+# ** parameters
+
+
+def unused_parameters(program: Program) -> Iterator[Edit]:
+    """Parameters that a function's body does not read, with their arguments in all calls."""
+    for function in program.functions:
+        for parameter in parameters(function):
+            if not _is_read_in(program, function, parameter.arg):
+                changes = parameter_changes(program, function, parameter)
+                if changes:
+                    yield Edit(f"drop the parameter `{parameter.arg}` of `{function.name}`", parameter.lineno, changes)
+
+
+def _is_read_in(program: Program, function: Function, name: str) -> bool:
+    return any(is_within(program, node, function) for node in program.names.get(name, []))
+
+
+def is_method(program: Program, function: Function) -> bool:
+    if not isinstance(program.parent[function], ast.ClassDef):
+        return False
+    return not any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in function.decorator_list)
+
+
+def calls_of(program: Program, function: Function) -> list[ast.Call] | None:
+    """The calls of a function; None where it is also used otherwise, or more than one has its name."""
+    if sum(each.name == function.name for each in [*program.functions, *program.classes]) > 1:
+        return None
+    if isinstance(program.parent[function], ast.ClassDef):
+        nodes: list = program.attributes.get(function.name, [])
+        if function.name in program.names:
+            return None
+    else:
+        nodes = program.names.get(function.name, [])
+    calls = []
+    for node in nodes:
+        call = program.parent[node]
+        if not isinstance(call, ast.Call) or call.func is not node:
+            return None
+        calls.append(call)
+    return calls
+
+
+def argument_of(program: Program, function: Function, call: ast.Call, name: str) -> ast.expr | ast.keyword | None:
+    """The argument of a call for a parameter, None where its default is taken. Raises LookupError where unknown."""
+    if any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords):
+        raise LookupError(name)
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword
+    positional = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+    if is_method(program, function):
+        positional = positional[1:]
+    if name in positional and positional.index(name) < len(call.args):
+        return call.args[positional.index(name)]
+    return None
+
+
+def parameter_changes(program: Program, function: Function, parameter: ast.arg) -> list[Change] | None:
+    """What takes a parameter and its arguments away; None where a call cannot be told."""
+    calls = calls_of(program, function)
+    own = function.args
+    if calls is None or parameter in (own.vararg, own.kwarg):
+        return None
+    if is_method(program, function) and own.args and parameter is own.args[0]:
+        return None
+    ends = {id(each): program.span(each)[1] for each in parameters(function)}
+    positional = [*own.posonlyargs, *own.args]
+    for each, default in zip(positional[len(positional) - len(own.defaults) :], own.defaults):
+        ends[id(each)] = program.span(default)[1]
+    for each, default in zip(own.kwonlyargs, own.kw_defaults):
+        if default is not None:
+            ends[id(each)] = program.span(default)[1]
+    spans = [(program.span(each)[0], ends[id(each)]) for each in parameters(function)]
+    change = item_change(program, spans, parameters(function).index(parameter))
+    if change is None:
+        return None
+    changes = [change]
+    for call in calls:
+        try:
+            argument = argument_of(program, function, call, parameter.arg)
+        except LookupError:
+            return None
+        if argument is not None:
+            items = last_items(call)
+            change = item_change(program, [program.span(each) for each in items], items.index(argument))
+            if change is None:
+                return None
+            changes.append(change)
+    return changes
+
+
+def arguments(program: Program) -> Iterator[Edit]:
+    """Keyword arguments of calls, and elements of lists, tuples and dictionaries."""
+    for node in program.nodes:
+        if isinstance(node, ast.Call):
+            items = last_items(node)
+            spans = [program.span(each) for each in items]
+            for index, item in enumerate(items):
+                if isinstance(item, ast.keyword) and (change := item_change(program, spans, index)):
+                    yield Edit(f"drop the argument `{item.arg}`", item.lineno, [change])
+        elif isinstance(node, ast.List | ast.Set) or (isinstance(node, ast.Tuple) and program.of(node)[0] == "("):
+            least = 1 if isinstance(node, ast.List) else 3 if isinstance(node, ast.Tuple) else 2
+            spans = [program.span(each) for each in node.elts]
+            for index in reversed(range(len(spans))):
+                if len(spans) >= least and (change := item_change(program, spans, index)):
+                    yield Edit("drop an element", node.elts[index].lineno, [change])

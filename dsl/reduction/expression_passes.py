@@ -1,0 +1,120 @@
+"""Passes over expressions: parts in place of the whole, constants, plain strings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from dsl.reduction.edit import Edit
+from dsl.reduction.program import Program
+
+
+def _parts(node: ast.AST) -> list[ast.expr]:
+    """The expressions that may stand where a whole stood."""
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return [left, right]
+        case ast.BoolOp(values=values):
+            return values
+        case ast.IfExp(body=body, orelse=orelse):
+            return [body, orelse]
+        case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.Invert(), operand=operand):
+            return [operand]
+        case ast.Call(func=func, args=args):
+            of = [func.value] if isinstance(func, ast.Attribute) else []
+            return [each for each in args if not isinstance(each, ast.Starred)][:4] + of
+        case ast.Subscript(value=value, ctx=ast.Load()):
+            return [value]
+        case ast.Await(value=value) | ast.NamedExpr(value=value):
+            return [value]
+    return []
+
+
+def _is_plain(program: Program, node: ast.AST) -> bool:
+    """Whether an expression may be replaced where it stands."""
+    parent = program.parent.get(node)
+    if isinstance(parent, ast.FormattedValue | ast.JoinedStr) or (
+        isinstance(node, ast.expr) and id(node) in _in_strings(program)
+    ):
+        return False
+    if isinstance(parent, ast.Call | ast.Attribute) and getattr(parent, "func", getattr(parent, "value", None)) is node:
+        return isinstance(parent, ast.Attribute)
+    return not isinstance(parent, ast.Expr) or isinstance(node, ast.Call)
+
+
+def _in_strings(program: Program) -> set[int]:
+    """The expressions within f-strings, whose places Python does not say everywhere."""
+    found = program.kept.get("in strings")
+    if found is None:
+        found = program.kept["in strings"] = {
+            id(inner)
+            for node in program.nodes
+            if isinstance(node, ast.JoinedStr)
+            for inner in ast.walk(node)
+            if inner is not node
+        }
+    return found
+
+
+def subexpressions(program: Program) -> Iterator[Edit]:
+    """A call becomes one of its arguments, a sum one of its terms, and so on; the outer ones first."""
+    for node in program.nodes:
+        if isinstance(node, ast.expr) and _is_plain(program, node):
+            for part in _parts(node):
+                about = f"`{_short(program, part)}` in place of `{_short(program, node)}`"
+                yield Edit(about, node.lineno, program.instead(node, part))
+
+
+def _short(program: Program, node: ast.AST) -> str:
+    text = " ".join(program.of(node).split())
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _values(program: Program) -> Iterator[ast.expr]:
+    """Expressions that are computed, where a constant may stand."""
+    for node in program.nodes:
+        if isinstance(node, ast.BinOp | ast.Call | ast.Subscript | ast.Compare | ast.BoolOp | ast.IfExp):
+            if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+                continue
+            parent = program.parent.get(node)
+            if _is_plain(program, node) and not isinstance(parent, ast.Expr | ast.Attribute | ast.arg | ast.withitem):
+                if node not in getattr(parent, "decorator_list", []):
+                    yield node
+
+
+def zeros(program: Program) -> Iterator[Edit]:
+    """A computed value becomes 0, a comparison False."""
+    for node in _values(program):
+        text = "False" if isinstance(node, ast.Compare | ast.BoolOp) else "0"
+        yield Edit(f"{text} in place of `{_short(program, node)}`", node.lineno, [program.replacement(node, text)])
+
+
+def ones(program: Program) -> Iterator[Edit]:
+    """A computed value becomes 1, a comparison True."""
+    for node in _values(program):
+        text = "True" if isinstance(node, ast.Compare | ast.BoolOp) else "1"
+        yield Edit(f"{text} in place of `{_short(program, node)}`", node.lineno, [program.replacement(node, text)])
+
+
+def strings(program: Program) -> Iterator[Edit]:
+    """An f-string, or a long string, becomes an empty one."""
+    for node in program.nodes:
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) > 12
+        if (isinstance(node, ast.JoinedStr) or is_text) and id(node) not in _in_strings(program):
+            if not isinstance(program.parent.get(node), ast.Expr):
+                yield Edit("an empty string", node.lineno, [program.replacement(node, '""')])
+
+
+def annotations(program: Program) -> Iterator[Edit]:
+    """The type of a result and those of variables go."""
+    for function in program.functions:
+        if function.returns is not None:
+            start, end = program.span(function.returns)
+            arrow = program.text.rfind(b"->", program.span(function)[0], start)
+            if arrow >= 0 and not program.text[arrow + 2 : start].strip():
+                place = arrow - (program.text[arrow - 1 : arrow] == b" ")
+                yield Edit("drop the type of a result", function.lineno, [program.cut(place, end)])
+    for node in program.nodes:
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            place = program.span(node.target)[1], program.span(node.annotation)[1]
+            yield Edit("drop the type of a variable", node.lineno, [program.cut(*place)])

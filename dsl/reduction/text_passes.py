@@ -1,0 +1,65 @@
+"""Passes over what Python does not run: comments, docstrings, blank lines."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tokenize
+from collections.abc import Iterator
+
+from dsl.reduction.edit import Change, Edit
+from dsl.reduction.program import Program
+
+_HEADER = re.compile(r"# /// \w+\n(?:#.*\n)*?# ///[ \t]*$", re.MULTILINE)  # PEP 723
+_CODING = re.compile(r"#.*coding[:=]|#!")
+
+
+def comments(program: Program) -> Iterator[Edit]:
+    """Each comment, but for the header that names packages."""
+    kept = {line for match in _HEADER.finditer(program.source) for line in _lines(program, match)}
+    for token in program.tokens:
+        if token.type != tokenize.COMMENT or token.start[0] in kept or _CODING.match(token.string):
+            continue
+        start = program.token_start(token.start)
+        end = start + len(token.string.encode())
+        before = program.line_start(start)
+        alone = not program.text[before:start].strip()
+        if alone:
+            yield Edit("drop a comment", token.start[0], [Change(before, program.line_end(end))])
+        else:
+            while program.text[start - 1 : start] in (b" ", b"\t"):
+                start -= 1
+            yield Edit("drop a comment", token.start[0], [Change(start, end)])
+
+
+def _lines(program: Program, match: re.Match) -> range:
+    first = program.source.count("\n", 0, match.start()) + 1
+    return range(first, first + match[0].count("\n") + 1)
+
+
+def docstrings(program: Program) -> Iterator[Edit]:
+    """Each statement that is only a string or a constant."""
+    for statement in program.statements:
+        match statement:
+            case ast.Expr(ast.Constant()):
+                if len(program.block_of[statement]) > 1 or program.block_of[statement] is program.tree.body:
+                    yield program.delete("drop a docstring", statement)
+
+
+def blank_lines(program: Program) -> Iterator[Edit]:
+    """Each run of empty lines, but for those in strings."""
+    in_strings = {
+        line
+        for token in program.tokens
+        if token.end[0] > token.start[0]
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    lines = program.text.split(b"\n")
+    first = None
+    for number, line in enumerate(lines, 1):
+        blank = not line.strip() and number not in in_strings and number < len(lines)
+        if blank and first is None:
+            first = number
+        if not blank and first is not None:
+            yield Edit("drop blank lines", first, [Change(program.starts[first - 1], program.starts[number - 1])])
+            first = None
