@@ -183,6 +183,8 @@ FLOORS = {
     "harness/comparison": ((*_RUN, "harness.comparison"), ("numpy",)),
     "harness/records": (_RECORDS, ("numpy", "packaging")),
     "harness/reporting": ((*_RECORDS, "harness.reporting"), ("numpy",)),
+    "harness/adopt": (("harness.adopt", "harness.claim", "harness.errors", "harness.run"), ("libcst",)),
+    "harness/adopt/recorder.py": ((), ("numpy",)),
     "harness/capsules": (("harness",), ("numpy",)),
     "harness/capsules/replay.py": ((), ("numpy", "cuda")),
     "repros": ((), ("cutlass", "quadrants", "tvm", "cuda", "torch", "numpy")),
@@ -411,6 +413,13 @@ LAZY = {
         "harness.records.index",
         "harness.records.query",
         "harness.records.tables",
+    ),
+    "harness/cli/adopt_command.py": (
+        "harness.adopt.adoption",
+        "harness.adopt.refusal",
+        "harness.reporting.text_report",
+        "harness.session",
+        "harness.store",
     ),
     "harness/cli/hosts_command.py": (
         "harness.fleet.listing",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from harness.claim import case_id, findings
 from harness.claim.repro_file import Case, Repro, ReproError, Value, is_repro, label, read, short
-from harness.cli import hosts_command, record_commands
+from harness.cli import adopt_command, hosts_command, record_commands
 from harness.errors import NoDevice, UsageError
 from harness.fleet import BUSY_HELP, BUSY_WAYS
 from harness.session import Session, as_data
@@ -191,6 +191,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_settings(doctor)
     doctor.set_defaults(command=_doctor)
+    adopt_command.add(commands)
     hosts_command.add(commands)
     _add_capsules(commands)
     _add_validate(commands)
