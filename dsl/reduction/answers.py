@@ -16,12 +16,14 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, TextIO
 
+from dsl.emulator.ptx.syntax import PtxError
 from dsl.reduction.edit import Edit
 from dsl.reduction.passes import LANGUAGES, named
 from dsl.reduction.program import Program, Refused
+from dsl.reduction.ptx_program import PtxProgram
 
 KEPT_PROGRAMS = 4
-READERS: dict[str, Any] = {"python": Program}
+READERS: dict[str, Any] = {"python": Program, "ptx": PtxProgram}
 
 
 class Answers:
@@ -53,7 +55,7 @@ class Answers:
             return what(program, self._edits(program, name))
         except Refused as refusal:
             return {"refused": str(refusal)}
-        except (SyntaxError, ValueError) as error:
+        except (SyntaxError, ValueError, PtxError) as error:
             return {"error": f"this is no {language} program: {error}"}
         except (RecursionError, MemoryError):
             return {"error": "the program is nested too deeply"}

@@ -183,7 +183,7 @@ def arguments(program: Program) -> Iterator[Edit]:
             for index, item in enumerate(items):
                 if isinstance(item, ast.keyword) and (change := item_change(program, spans, index)):
                     yield Edit(f"drop the argument `{item.arg}`", item.lineno, [change])
-        elif isinstance(node, ast.List | ast.Set) or (isinstance(node, ast.Tuple) and program.of(node)[0] == "("):
+        elif isinstance(node, ast.List | ast.Set) or (isinstance(node, ast.Tuple) and program.has_parentheses(node)):
             least = 1 if isinstance(node, ast.List) else 3 if isinstance(node, ast.Tuple) else 2
             spans = [program.span(each) for each in node.elts]
             for index in reversed(range(len(spans))):

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from dsl.reduction import definition_passes, expression_passes, statement_passes, text_passes
+from dsl.reduction import (
+    class_passes,
+    definition_passes,
+    expression_passes,
+    gpu_passes,
+    inlining_passes,
+    ptx_passes,
+    startup_passes,
+    statement_passes,
+    text_passes,
+)
 from dsl.reduction.edit import Edit
 
 
@@ -18,28 +28,62 @@ class Pass(NamedTuple):
 
 
 PYTHON = (
+    Pass("command-line", "options of the command line become constants", startup_passes.command_line),
+    Pass("main-guard", "the guard of the main program goes", startup_passes.main_guard),
     Pass("unreached", "functions and classes that nothing reaches", definition_passes.unreached),
     Pass("imports", "names that are imported and not read", definition_passes.imports),
     Pass("comments", "comments", text_passes.comments),
     Pass("docstrings", "docstrings", text_passes.docstrings),
     Pass("blank-lines", "empty lines", text_passes.blank_lines),
+    Pass("stages", "fewer stages, iterations and batches", gpu_passes.stages),
+    Pass("sizes", "every number of one value halved", gpu_passes.sizes),
+    Pass("launches", "fewer blocks, threads and clusters", gpu_passes.launches),
+    Pass("outputs", "one output of several", gpu_passes.outputs),
     Pass("branches", "an `if` becomes one of its blocks", statement_passes.branches),
     Pass("halves", "halves of blocks", statement_passes.halves),
     Pass("compound", "whole loops, branches and functions", statement_passes.compound_statements),
     Pass("with-uses", "what defines a name, with all that needs it", statement_passes.statements_with_uses),
     Pass("outer", "statements of the module and of functions", statement_passes.outer_statements),
     Pass("inner", "statements within blocks", statement_passes.inner_statements),
+    Pass("waits", "barriers, fences, waits and copies", gpu_passes.waits),
     Pass("blocks", "the body in place of `with`, `try`, `for`, `while`", statement_passes.blocks_opened),
     Pass("loops", "loops run once", statement_passes.loops),
     Pass("parameters", "parameters that are not read, with their arguments", definition_passes.unused_parameters),
+    Pass("constants", "names of one constant become it", inlining_passes.constants),
+    Pass("bound-parameters", "parameters of one value become it", inlining_passes.bound_parameters),
+    Pass("single-uses", "values that are read once go where they are read", inlining_passes.single_uses),
+    Pass("helpers", "functions that are called once go where they are called", inlining_passes.helpers),
+    Pass("local-attributes", "attributes of `self` become variables", class_passes.local_attributes),
+    Pass("global-attributes", "attributes of `self` become variables of the module", class_passes.global_attributes),
+    Pass("methods", "methods become functions", class_passes.methods),
+    Pass("bases", "classes without bases, definitions without decorators", class_passes.bases),
     Pass("arguments", "keyword arguments and elements", definition_passes.arguments),
     Pass("annotations", "types of results and variables", expression_passes.annotations),
+    Pass("data", "data becomes zeros, ones, or counts up", gpu_passes.data),
+    Pass("kinds", "kinds of numbers become plainer", gpu_passes.kinds),
     Pass("strings", "strings become empty", expression_passes.strings),
     Pass("subexpressions", "an expression becomes one of its parts", expression_passes.subexpressions),
+    Pass("extents", "single numbers halved", gpu_passes.extents),
     Pass("zeros", "computed values become 0", expression_passes.zeros),
     Pass("ones", "computed values become 1", expression_passes.ones),
+    Pass("small-numbers", "single numbers become 1 or 0", gpu_passes.small_numbers),
 )
-LANGUAGES: dict[str, tuple[Pass, ...]] = {"python": PYTHON}
+PTX = (
+    Pass("ptx-functions", "entries and functions", ptx_passes.functions),
+    Pass("ptx-notes", "what is for debuggers", ptx_passes.notes),
+    Pass("ptx-comments", "comments and empty lines", ptx_passes.comments),
+    Pass("ptx-runs", "instructions between labels", ptx_passes.runs),
+    Pass("ptx-unread", "instructions whose result nothing reads", ptx_passes.unread),
+    Pass("ptx-instructions", "single instructions", ptx_passes.instructions),
+    Pass("ptx-guards", "guarded instructions always", ptx_passes.guards),
+    Pass("ptx-labels", "labels to which nothing goes", ptx_passes.labels),
+    Pass("ptx-copies", "registers that are copies", ptx_passes.copies),
+    Pass("ptx-operands", "numbers in place of registers, smaller numbers", ptx_passes.operands),
+    Pass("ptx-registers", "registers that nothing uses", ptx_passes.registers),
+    Pass("ptx-hints", "what is said of launches", ptx_passes.hints),
+    Pass("ptx-parameters", "parameters that are not read", ptx_passes.parameters),
+)
+LANGUAGES: dict[str, tuple[Pass, ...]] = {"python": PYTHON, "ptx": PTX}
 
 
 def named(name: str) -> tuple[str, Pass]:

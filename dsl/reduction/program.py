@@ -106,6 +106,13 @@ class Program:
         return [node for node in self.statements if isinstance(node, ast.ClassDef)]
 
     @cached_property
+    def claim(self) -> tuple[ast.stmt, ...]:
+        """The docstring and `run` of a repro, without which it is none."""
+        entry = [each for each in self.tree.body if isinstance(each, Function) and each.name == "run"]
+        has_words = bool(entry) and ast.get_docstring(self.tree) is not None
+        return (self.tree.body[0], *entry) if has_words else ()
+
+    @cached_property
     def block_of(self) -> dict[ast.stmt, list[ast.stmt]]:
         return {statement: block for block in self.blocks for statement in block}
 
@@ -210,13 +217,18 @@ class Program:
             return [Change(start, end, b" " + self.text[first:last] + b" ")]
         return [Change(*place) for place in ((start, first), (last, end)) if place[0] < place[1]]
 
+    def has_parentheses(self, node: ast.Tuple) -> bool:
+        """Whether a tuple's parentheses are its own, not those of its first element or none."""
+        start = self.span(node)[0]
+        return self.text[start : start + 1] == b"(" and (not node.elts or self.span(node.elts[0])[0] > start)
+
     def _stands_alone(self, node: ast.expr, part: ast.expr) -> bool:
         """Whether a part needs no parentheses where the whole stood."""
         text = self.text[slice(*self.span(part))]
         if isinstance(part, ast.Constant):
             return b"\n" not in text and not isinstance(self.parent.get(node), ast.Attribute)
         if isinstance(part, ast.Tuple):
-            return text[:1] == b"("
+            return self.has_parentheses(part)
         return isinstance(part, ATOMS) and b"\n" not in text
 
     # ** edits applied

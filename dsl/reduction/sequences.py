@@ -29,6 +29,8 @@ def item_change(program: Program, spans: Sequence[tuple[int, int]], index: int) 
             return None
         if b"*" in between or b"/" in between:
             following = end + between.index(b",") + 1
+            while program.text[following : following + 1] == b" ":
+                following += 1
         return Change(start, following)
     after = _AFTER.match(program.text, end)
     return Change(start, after.end() if after else end)

@@ -36,6 +36,8 @@ def _depth(program: Program, statement: ast.stmt) -> int:
 
 def _deletable(program: Program, statement: ast.stmt) -> bool:
     block = program.block_of.get(statement)
+    if statement in program.claim:
+        return False
     if isinstance(statement, ast.Pass) and (block is None or len(block) == 1):
         return False
     return block is not None or program.has_own_lines(statement)
@@ -90,7 +92,7 @@ def halves(program: Program) -> Iterator[Edit]:
 # ** blocks opened up
 
 
-def _body(program: Program, owner: ast.stmt, block: list[ast.stmt]) -> Edit | None:
+def body_instead(program: Program, owner: ast.stmt, block: list[ast.stmt]) -> Edit | None:
     """The statement becomes one of its blocks."""
     outside, inside = program.indentation(owner), program.indentation(block[0])
     if outside is None or not program.has_own_lines(owner) or inside is None or not inside.startswith(outside):
@@ -123,7 +125,7 @@ def branches(program: Program) -> Iterator[Edit]:
         if not isinstance(node, ast.If):
             continue
         is_elif = program.text[program.span(node)[0] :].startswith(b"elif")
-        if not is_elif and (edit := _body(program, node, node.body)):
+        if not is_elif and (edit := body_instead(program, node, node.body)):
             edit.about = "always take the branch"
             yield edit
         if node.orelse and program.of(node.orelse[0]).startswith("elif"):
@@ -131,7 +133,7 @@ def branches(program: Program) -> Iterator[Edit]:
             following = first + (0 if is_elif else 2)
             yield Edit("drop the first of several branches", node.lineno, [Change(start, following)])
         elif node.orelse:
-            if not is_elif and (edit := _body(program, node, node.orelse)):
+            if not is_elif and (edit := body_instead(program, node, node.orelse)):
                 edit.about = "always take the else"
                 yield edit
         if node.orelse:
@@ -144,7 +146,7 @@ def blocks_opened(program: Program) -> Iterator[Edit]:
     """The body in place of `with`, `try`, `for` and `while`; clauses of `try` and `for` dropped."""
     for node in program.statements:
         if isinstance(node, ast.With | ast.AsyncWith | ast.Try) or (isinstance(node, LOOPS) and not _leaves_loop(node)):
-            if edit := _body(program, node, node.body):
+            if edit := body_instead(program, node, node.body):
                 edit.about = f"only the body of `{type(node).__name__.lower().removeprefix('async')}`"
                 yield edit
 
@@ -166,7 +168,11 @@ def loops(program: Program) -> Iterator[Edit]:
     for node in program.statements:
         if not isinstance(node, ast.For):
             continue
-        if isinstance(node.target, ast.Name) and not _leaves_loop(node) and (edit := _body(program, node, node.body)):
+        if (
+            isinstance(node.target, ast.Name)
+            and not _leaves_loop(node)
+            and (edit := body_instead(program, node, node.body))
+        ):
             header = edit.changes[0]
             value = _first_value(program, node.iter)
             line = f"{node.target.id} = {value}\n".encode()

@@ -41,7 +41,7 @@ def docstrings(program: Program) -> Iterator[Edit]:
     """Each statement that is only a string or a constant."""
     for statement in program.statements:
         match statement:
-            case ast.Expr(ast.Constant()):
+            case ast.Expr(ast.Constant()) if statement not in program.claim:
                 if len(program.block_of[statement]) > 1 or program.block_of[statement] is program.tree.body:
                     yield program.delete("drop a docstring", statement)
 

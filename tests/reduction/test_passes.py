@@ -1,8 +1,8 @@
 """Whatever a pass proposes, alone or with others, is a Python program, and another one.
 
-The passes are those of dsl.reduction.text_passes, dsl.reduction.definition_passes, dsl.reduction.statement_passes and
-dsl.reduction.expression_passes; they stand on dsl.reduction.edit, dsl.reduction.program, dsl.reduction.names and
-dsl.reduction.sequences.
+The passes are those of dsl.reduction.text_passes, dsl.reduction.definition_passes, dsl.reduction.statement_passes,
+dsl.reduction.expression_passes, dsl.reduction.startup_passes, dsl.reduction.inlining_passes, dsl.reduction.class_passes
+and dsl.reduction.gpu_passes; they stand on dsl.reduction.edit, dsl.reduction.names and dsl.reduction.sequences.
 """
 
 import functools
@@ -28,7 +28,7 @@ def edits_of(source: str, name: str):
 
 
 @given(source=st.sampled_from(SOURCES), name=st.sampled_from([each.name for each in PYTHON]), seed=st.integers(0, 999))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_edits_of_real_programs_give_other_programs(source, name, seed):
     program, edits = edits_of(source, name)
     chosen = random.Random(seed)
@@ -133,7 +133,7 @@ def blocks(draw, indent="", depth=2, in_function=False):
 
 
 @given(source=blocks(), seed=st.integers(0, 999), end=st.sampled_from(["", "\n"]))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_edits_of_any_program_give_other_programs(source, seed, end):
     source += end
     if is_no_program(source):

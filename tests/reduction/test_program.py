@@ -1,0 +1,125 @@
+"""A Python program as passes see it, and what some of them make of it."""
+
+import pytest
+
+from dsl.reduction.passes import named
+from dsl.reduction.program import Program
+
+
+def after(name, about, text):
+    """The text after the edit of a pass that is called so."""
+    program = Program(text)
+    edits = list(named(name)[1].edits(program))
+    found = [edit for edit in edits if edit.about == about]
+    assert found, [edit.about for edit in edits]
+    return program.apply(found[:1])
+
+
+def abouts(name, text):
+    return [edit.about for edit in named(name)[1].edits(Program(text))]
+
+
+def test_a_block_that_loses_all_gets_pass():
+    program = Program("def f():\n    a()\n    b()\n\n\nf()\n")
+    edits = list(named("outer")[1].edits(program))
+    gone = [edit for edit in edits if edit.about in ("drop `a()`", "drop `b()`")]
+    assert program.apply(gone) == "def f():\n    pass\n\n\nf()\n"
+
+
+def test_options_of_the_command_line_become_what_is_given_or_their_defaults():
+    text = (
+        "import argparse, sys\n"
+        "sys.argv[1:] = ['--mnk', '8,8']\n"
+        "parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--mnk', type=sizes)\n"
+        "parser.add_argument('--warm-up', type=int, default=2)\n"
+        "parser.add_argument('--quiet', action='store_true')\n"
+        "args = parser.parse_args()\n"
+        "main(args.mnk, args.warm_up, args.quiet)\n"
+    )
+    assert after("command-line", "options of the command line as constants", text) == (
+        "import argparse, sys\nsys.argv[1:] = ['--mnk', '8,8']\nmain(sizes('8,8'), 2, False)\n"
+    )
+
+
+def test_the_main_program_loses_its_guard():
+    text = 'if __name__ == "__main__":\n    a = """\n    b"""\n    c(a)\n'
+    about = "run the main program without its guard"
+    assert after("main-guard", about, text) == 'a = """\n    b"""\nc(a)\n'
+
+
+def test_a_parameter_goes_with_its_arguments():
+    text = "class K:\n    def f(self, a, b=1, *, c): return a, c\n\n\nK().f(1, 2, c=3)\nK().f(b=2, a=1, c=3)\n"
+    expected = "class K:\n    def f(self, a, *, c): return a, c\n\n\nK().f(1, c=3)\nK().f(a=1, c=3)\n"
+    assert after("parameters", "drop the parameter `b` of `f`", text) == expected
+
+
+def test_a_parameter_of_one_value_becomes_it():
+    text = "def f(a, width):\n    return a[width]\n\n\nf(x, 32)\nf(y, width=32)\n"
+    expected = "def f(a, ):\n    return a[32]\n\n\nf(x, )\nf(y, )\n"
+    assert after("bound-parameters", "`width` of `f` as 32", text) == expected
+
+
+def test_a_helper_goes_where_it_is_called():
+    text = "def f(x, n=2):\n    y = x * n\n    return y + 1\n\n\ndef g(v):\n    z = f(v[0])\n    return z\n"
+    expected = "\n\ndef g(v):\n    x = v[0]\n    n = 2\n    y = x * n\n    z = y + 1\n    return z\n"
+    assert after("helpers", "`f` in the place of its call", text) == expected
+
+
+def test_a_helper_whose_names_mean_other_things_stays():
+    assert (
+        abouts("helpers", "def f(x):\n    y = x\n    return y\n\n\ndef g(y):\n    z = f(1)\n    return z + y\n") == []
+    )
+
+
+def test_a_class_that_holds_nothing_becomes_functions():
+    text = (
+        "class K:\n    def __call__(self, a):\n        self.kernel(a).launch(grid=1)\n\n"
+        "    def kernel(self, a):\n        a[0] = 1\n\n\nK()(x)\nk = K()\nk(x)\n"
+    )
+    expected = "def k_call(a):\n    kernel(a).launch(grid=1)\n\ndef kernel(a):\n    a[0] = 1\n\n\nk_call(x)\nk = k_call\nk(x)\n"
+    assert after("methods", "functions in place of the class `K`", text) == expected
+
+
+def test_an_attribute_becomes_a_variable():
+    text = "class K:\n    def f(self, a):\n        self.n = a\n        return self.n\n"
+    assert "        n = a\n        return n\n" in after("local-attributes", "`self.n` as a variable", text)
+
+
+def test_launches_and_sizes_become_smaller():
+    text = "k(a).launch(grid=[m // 128, n, 1], block=(128, 1, 1))\nt = torch.randn(128, 64, device='cuda')\n"
+    assert "grid=[1, 1, 1]" in after("launches", "one grid element", text)
+    assert after("sizes", "64 in place of every 128", text).count("64") == 4
+    assert "torch.ones(128, 64, device='cuda')" in after("data", "ones in place of `randn`", text)
+
+
+def test_kinds_of_numbers_change_in_both_libraries_together():
+    text = "a = f(cutlass.BFloat16, torch.bfloat16)\n"
+    expected = "a = f(cutlass.Float16, torch.float16)\n"
+    assert after("kinds", "Float16 in place of BFloat16", text) == expected
+
+
+def test_what_makes_a_file_a_repro_stays():
+    text = '"""A claim."""\n\n\ndef run():\n    """What."""\n    return {"a": 1, "b": 2}\n'
+    assert [about for name in ("docstrings", "outer", "compound") for about in abouts(name, text)] == [
+        "drop a docstring",
+        'drop `return {"a": 1, "b": 2}`',
+        'drop `"""What."""`',
+    ]
+    assert '{"b": 2}' in after("outputs", 'only the output "b"', text)
+
+
+@pytest.mark.parametrize(
+    ("text", "about", "expected"),
+    [
+        ("a = f(b, c)\n", "`b` in place of `f(b, c)`", "a = b\n"),
+        ("a = f(b + c).d\n", "`b + c` in place of `f(b + c)`", "a = (b + c).d\n"),
+        ("a = (b if c else(d))\n", "`d` in place of `b if c else(d)`", "a = (d)\n"),
+        ("a = f[(0, b), c](d)\n", "`f` in place of `f[(0, b), c]`", None),
+    ],
+)
+def test_a_part_stands_in_parentheses_only_where_it_must(text, about, expected):
+    if expected is None:
+        assert about not in abouts("subexpressions", text)
+    else:
+        assert after("subexpressions", about, text) == expected
