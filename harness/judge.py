@@ -14,10 +14,11 @@ from pathlib import Path
 from harness.claim import check_lines, findings
 from harness.claim.expectation import Otherwise
 from harness.claim.repro_file import NVIDIA, Case
-from harness.comparison import arithmetic, compare, golden, observed
+from harness.comparison import arithmetic, compare, golden, observed, perturbed
 from harness.golden_policy import against_golden
 from harness.host import releases
 from harness.host.hosts import Host
+from harness.perturb_options import Wanted
 from harness.records import history
 from harness.records.states import NO_GOLDEN
 from harness.reporting import text_report
@@ -43,6 +44,8 @@ def run(
     fill: int | None = None,
     sass: bool = False,
     checks: str | None = None,
+    perturb: Wanted | None = None,
+    told: Callable[[str], None] = lambda text: None,
 ) -> Outcome:
     """Run the case on the host, once; skipped where the host's GPU is older than the repro's `arch`, or another than
     its `silicon`, where no GPU sees its outcome, and where the compiler does not take its language.
@@ -50,12 +53,14 @@ def run(
     `compiler` is embedded, nvidia or a release of it (`nvidia==4.6.3`). `seed` is that of random numbers and of the
     emulator's schedule. `fill` is the byte of new memory where a recording or a playback is run; a device is run twice
     where the repro has `poison`. `checks` is what the emulator looks for (None: findings.sought). `sass` asks for the
-    machine code of its kernels, which a GPU's runs always have.
+    machine code of its kernels, which a GPU's runs always have. With `perturb` the case is also run under delays, and a
+    GPU shows a race by two answers; `told` hears how far that is.
     """
     repro, name = case.repro, releases.split(compiler)[0]
     shortfall = releases.untaken(repro, compiler)
     shortfall = shortfall or host.shortfall(repro.arch) or host.other_silicon(repro.silicon)
-    shortfall = shortfall or findings.unseen(repro.outcome, host.is_hardware)
+    unseen = findings.unseen(repro.outcome, host.is_hardware)
+    shortfall = shortfall or (unseen if perturb is None or repro.outcome != findings.RACE else "")
     if shortfall:
         return Outcome("skipped", shortfall, compiler=name)
     plain = host.device in ("emulator", "cuda")  # and no recording of one run, or its playback
@@ -88,7 +93,24 @@ def run(
         near=tuple(name for name, rule in repro.compare.items() if rule.is_near),
         compiler=name,
     )
-    return observed.settle(case, once) if plain else once(fill)
+    outcome = observed.settle(case, once) if plain else once(fill)
+    if perturb is None or not plain:
+        return outcome
+    fill = observed.POISON[0] if repro.poison else None
+    job = dataclasses.replace(job, runs=1, checks="none")
+
+    def delayed(delays: str) -> Outcome:
+        nonlocal job
+        job = dataclasses.replace(job, perturb=delays)
+        return once(fill)
+
+    outcome = perturbed.settle(case, outcome, delayed, perturb.lists, told)
+    if unseen and outcome.answers:
+        text = perturbed.summary(outcome)
+        if len(outcome.answers) == 1:
+            return Outcome("skipped", f"{unseen}\n{text}", compiler=name)
+        outcome.kind, outcome.text = findings.RACE, f"one program gave two answers\n{text}"
+    return outcome
 
 
 def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = False, strict: bool = False) -> Verdict:
@@ -130,6 +152,14 @@ def _against_claim(trial: Trial) -> Verdict:
         if verdict is not None:
             return verdict
     verdict = against_golden(trial)
+    if trial.outcome.answers:
+        said = perturbed.summary(trial.outcome)
+        if len(trial.outcome.answers) > 1:
+            said += f"\n{perturbed.repeating(trial.outcome)}"
+        if verdict.status in ("pass", "skip"):
+            verdict.notes.append(said)
+        else:
+            verdict.text += f"\n{said}"
     if verdict.status == "pass" and trial.has_outputs:
         verdict.notes += observed.notes(trial.case, trial.outcome) + arithmetic.notes(trial.case, trial.outcome)
     if verdict.status == "pass" and trial.no_sass:
@@ -220,6 +250,17 @@ def _is_observed_wrong(trial: Trial) -> Verdict | None:
     return trial.verdict("fail", reason, text, differences=differences)
 
 
+def _differs_under_delays(trial: Trial) -> Verdict | None:
+    case, answers = trial.case, trial.outcome.answers
+    if len(answers) < 2 or case.repro.outcome == findings.RACE or trial.other_outputs:
+        return None
+    first, second = answers[0].outcome, answers[1].outcome
+    both = first.kind == second.kind == "outputs" and first.outputs.keys() == second.outputs.keys()
+    differences = perturbed.differences(case, first, second) if both else []
+    text = f"{perturbed.summary(trial.outcome)}\n{perturbed.repeating(trial.outcome)}"
+    return trial.verdict("fail", "differs under delays", text, differences=differences)
+
+
 def _differs_from_expected(trial: Trial) -> Verdict | None:
     case, outcome = trial.case, trial.outcome
     only_masks = set(case.repro.mask.values()) - set(outcome.outputs)
@@ -260,6 +301,7 @@ _CHECKS: tuple[Callable[[Trial], Verdict | None], ...] = (
     _ends_otherwise,
     _names_unknown_output,
     _is_observed_wrong,
+    _differs_under_delays,
     _differs_from_expected,
     _fails_ptx_lines,
     _fails_sass_lines,

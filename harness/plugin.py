@@ -15,6 +15,7 @@ import pytest
 from harness.claim import case_id
 from harness.claim.case_id import CaseId
 from harness.fleet import BUSY_HELP, BUSY_WAYS
+from harness.perturb_options import PERTURB_HELP, wanted
 from harness.terminal import printable
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
     group.addoption("--gpu-check", metavar="NAMES", help=CHECKS_HELP)
     group.addoption("--gpu-model", metavar="NAME", help=GPU_MODEL_HELP)
+    group.addoption("--gpu-perturb", type=int, metavar="N", help=PERTURB_HELP)
     group.addoption(
         "--gpu-sass", action="store_true", help="record machine code on the emulator too (ptxas and nvdisasm: 0.4 s)"
     )
@@ -123,7 +125,7 @@ def pytest_configure(config: pytest.Config) -> None:
         about = compilers, seed, sass, option.gpu_check, option.gpu_model
         door = getattr(config, "workerinput", {}).get("gpu_repro_door")
         width = lambda: len(getattr(option, "tx", None) or ()) or 1  # noqa: E731 - known only after this hook
-        more = option.gpu_busy, width, (door[0], bytes.fromhex(door[1])) if door else None
+        more = option.gpu_busy, width, (door[0], bytes.fromhex(door[1])) if door else None, wanted(option.gpu_perturb)
         session = Session(root, option.gpu_host or (), update, settings, note, *about, *more)
     except UsageError as error:
         raise pytest.UsageError(printable(str(error))) from None

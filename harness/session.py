@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from harness.fleet.fleet import Fleet, Request
     from harness.fleet.targets import Target
     from harness.host.hosts import Host
+    from harness.perturb_options import Wanted
     from harness.run.result import Outcome
     from harness.run.transport import Transport
     from harness.verdict import Verdict
@@ -48,13 +49,14 @@ class Session:
         busy: str = "wait",
         width: Callable[[], int] = lambda: 1,
         door: tuple[str, bytes] | None = None,
+        perturb: Wanted | None = None,
     ) -> None:
         """`busy`: what to do about a GPU that another run holds. `width`: cases at once on a host without a GPU.
 
         `door`: where the fleet of another process is to be had.
         """
         self.root, self.update, self.note, self.seed, self.sass = root, update, note, seed, sass
-        self.checks, self.gpu_model = checks, gpu_model
+        self.checks, self.gpu_model, self.perturb = checks, gpu_model, perturb
         if checks is not None:
             self._refuse_unknown_checks()
         self.compilers = tuple(dict.fromkeys([compiler] if isinstance(compiler, str) else compiler)) or (EMBEDDED,)
@@ -237,7 +239,7 @@ class Session:
 
         return host, judge.run(
             self.transport(host), case, host, timeout_s, fresh, host.compiler, self.seed, sass=self.sass,
-            checks=self.checks,
+            checks=self.checks, perturb=self.perturb, told=lambda text: self.notify(Progress(text)),
         )  # fmt: skip
 
     def begin(self, cases: Iterable[tuple[Case, Host]], timeout_s: float | None, fresh: bool) -> None:
@@ -276,7 +278,9 @@ class Session:
             if self._door_of_another:
                 self._fleet = door.Visitor(*self._door_of_another)
             else:
-                plan = fleet.Plan(self.root, self.seed, self.sass, self.checks, self.gpu_model, self._busy)
+                plan = fleet.Plan(
+                    self.root, self.seed, self.sass, self.checks, self.gpu_model, self._busy, self.perturb
+                )
                 targets = list(self._far().values())
                 self._fleet = fleet.Fleet(plan, targets, self._members, events.Shown(self), self._width)
         return self._fleet

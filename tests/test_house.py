@@ -179,7 +179,7 @@ FLOORS = {
         (),
     ),
     "harness/host/supplies.py": ((), ()),
-    "harness/fleet": ((*_RECORDS, "harness.fleet", "harness.judge"), ()),
+    "harness/fleet": ((*_RECORDS, "harness.fleet", "harness.judge", "harness.perturb_options"), ()),
     "harness/comparison": ((*_RUN, "harness.comparison"), ("numpy",)),
     "harness/records": (_RECORDS, ("numpy", "packaging")),
     "harness/reporting": ((*_RECORDS, "harness.reporting"), ("numpy",)),

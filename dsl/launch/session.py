@@ -111,9 +111,11 @@ class Session:
 
         self.device.perturb(perturbation.of(text))
 
-    def delays(self) -> str:
-        """The list of delays of this run, a line each; '' where no kernel was loaded, or none is put in."""
-        return "" if self.device.perturbation is None else self.device.perturbation.described()
+    def perturbed(self) -> dict | None:
+        """{"sites", "delays"}: how many places for delays the kernels have that were loaded, and the delays, a line
+        each. None where no kernel was loaded, or no delays were asked for."""
+        used = self.device.perturbation
+        return None if used is None or not used.modules else {"sites": used.sites, "delays": used.described()}
 
     def announce(self, write: Callable[[str], None]) -> None:
         """Let `write` get a sentence of each kernel that runs for long, where the device can tell."""

@@ -19,8 +19,9 @@ MEANINGS = {
     "divergent_barrier": "a barrier or a collective that not all its threads reach together",
 }
 # A GPU goes on without a word, or hangs.
+RACE = "race"
 CHECKED = (
-    "race", "undefined_read", "mbarrier_not_initialized", "mbarrier_in_use", "barrier_collision", "divergent_barrier",
+    RACE, "undefined_read", "mbarrier_not_initialized", "mbarrier_in_use", "barrier_collision", "divergent_barrier",
 )  # fmt: skip
 
 SOUGHT = {"race": "race", "undefined": "undefined_read"}  # what a device looks for where it is asked to: the outcome

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness import perturb_options
 from harness.claim import case_id, findings
 from harness.claim.repro_file import Case, Repro, ReproError, Value, is_repro, label, read, short
 from harness.cli import adopt_command, hosts_command, record_commands
@@ -58,6 +59,7 @@ Run one repro and judge it: did it end as it claims, does it agree with its expe
   repro run repros/shuffle_width.py --host p1             on a host of ssh_config
   repro run repros/shuffle_width.py --compiler nvidia     compiled by nvidia-cutlass-dsl, run on the emulator
   repro run repros/shuffle_width.py --compiler nvidia==4.6.3 --compiler nvidia==4.5.3      by releases of it
+  repro run repros/shuffle_width.py --perturb 20          and 20 times with warps delayed: a race shows two answers
 
 Exit status: 0 the claim holds, 1 it does not, 2 wrong usage, 3 it could not be run.
 """
@@ -178,6 +180,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--seed", type=int, default=0, metavar="N", help="start random numbers and the emulator's order of threads here"
     )
+    run.add_argument("--perturb", type=int, metavar="N", help=perturb_options.PERTURB_HELP)
+    run.add_argument("--delays", metavar="LIST", help=perturb_options.DELAYS_HELP)
     run.add_argument("--gpu-model", metavar="NAME", help=findings.GPU_MODEL_HELP)
     run.add_argument("--check", metavar="NAMES", help=findings.CHECKS_HELP)
     run.add_argument("--update-goldens", action="store_true", help="accept what this run gives as its goldens")
@@ -343,7 +347,9 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
 
     root, settings = history.root_of(cases[0].repro.path), _settings(arguments)
     about = arguments.compiler or (), arguments.seed, arguments.sass, arguments.check, arguments.gpu_model
-    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note, *about, arguments.busy)
+    perturb = perturb_options.wanted(arguments.perturb, arguments.delays)
+    more = {"busy": arguments.busy, "perturb": perturb}
+    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note, *about, **more)
     worst = HOLDS
     try:
         every = list(itertools.product(session.hosts(), cases))

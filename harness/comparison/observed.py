@@ -80,19 +80,19 @@ def wrong(case: Case, outcome: Outcome) -> tuple[str, str, list[Difference]] | N
             [],
         )
     for other in outcome.others:
-        differing = _unlike(case, outcome.outputs, other.outputs, counts, "another run of the same program")
+        differing = unlike(case, outcome.outputs, other.outputs, counts, "another run of the same program")
         if differing:
             return "differs between runs", "", differing
     for ends in outcome.spread:
         held = {name: array for name, array in ends.items() if name not in outcome.expected}
-        differing = _unlike(case, outcome.outputs, held, counts, "another run of the same program")
+        differing = unlike(case, outcome.outputs, held, counts, "another run of the same program")
         if differing:
             return "differs between runs", "", differing
-    differing = _unlike(case, outcome.outputs, outcome.refilled, counts, "a run over other contents of new memory")
+    differing = unlike(case, outcome.outputs, outcome.refilled, counts, "a run over other contents of new memory")
     return ("not written", "", differing) if differing else None
 
 
-def _unlike(
+def unlike(
     case: Case, first: dict[str, Array], second: dict[str, Array], counts: dict[str, np.ndarray], against: str
 ) -> list[Difference]:
     """Outputs held to a value that two runs did not give alike."""

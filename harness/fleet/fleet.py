@@ -18,6 +18,7 @@ from harness.fleet.slurm_slots import SlurmPartition
 from harness.fleet.ssh_slots import SshHost
 from harness.fleet.targets import Target
 from harness.host.hosts import Host
+from harness.perturb_options import Wanted
 from harness.records import index
 from harness.run.result import Outcome, infra
 from harness.store import relative
@@ -60,6 +61,7 @@ class Plan:
     checks: str | None = None
     gpu_model: str | None = None
     busy: str = "wait"
+    perturb: Wanted | None = None
 
 
 class Fleet:
@@ -161,7 +163,8 @@ class Fleet:
             model = {"gpu_model": plan.gpu_model} if plan.gpu_model else {}
             host = replace(slot.host, compiler=request.compiler, **model)
             about = host, request.timeout_s, request.fresh, request.compiler, plan.seed
-            outcome = judge.run(transport, request.case, *about, sass=plan.sass, checks=plan.checks)
+            more = {"sass": plan.sass, "checks": plan.checks, "perturb": plan.perturb}
+            outcome = judge.run(transport, request.case, *about, **more)
             return self._shelf.put(outcome)  # slots are often far ahead of who asks
 
         return work

@@ -18,6 +18,7 @@ kernels     name -> sha256 of the PTX                          sass      name ->
 ptxas       the version that made the SASS                     no_sass   why there is none where it was asked for
 differences what was not as it should be, element by element   histogram [{count, outputs}] of a case run often
 allowed     output -> the values that the repro allows it, or null
+perturbed   {runs, answers: [{count, seed, delays, outcome, outputs}]} of a case that was run under delays, or null
 durations   seconds of each phase                              date      UTC, ISO 8601, to the microsecond
 replayed    of a replay: when the GPU ran it; `date` is when it was accepted here
 """
@@ -35,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from harness.claim.repro_file import EMBEDDED, Case
-from harness.comparison import arithmetic, observed
+from harness.comparison import arithmetic, observed, perturbed
 from harness.comparison.compare import Difference
 from harness.host.hosts import Host
 from harness.records import checkout
@@ -135,6 +136,7 @@ def record(
         "ptxas": outcome.facts.get("ptxas"),
         "no_sass": (outcome.detail.get("no_sass") or {}).get("text"),
         "histogram": observed.histogram(outcome),
+        "perturbed": perturbed.table(outcome),
         "allowed": dict(case.repro.allowed) or None,
         "durations": outcome.durations,
         "date": outcome.facts.get("date") or moment(),

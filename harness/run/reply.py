@@ -156,6 +156,14 @@ class NoSass:
 
 
 @dataclass(frozen=True)
+class Perturbed:
+    """The delays of a run, a line each, and among how many places they were chosen."""
+
+    sites: int = must(integer(0, 1 << 31))
+    delays: str = must(_PROSE, "")
+
+
+@dataclass(frozen=True)
 class Result:
     """What the runner wrote (see runner.py)."""
 
@@ -170,6 +178,7 @@ class Result:
     no_sass: NoSass | None = must(optional(fields(NoSass)), None)
     facts: Facts | None = must(optional(fields(Facts)), None)
     seed: int = must(integer(-(1 << 63), 1 << 63), 0)
+    perturbed: Perturbed | None = must(optional(fields(Perturbed)), None)
     versions: dict[str, str] = must(table(string(100), 100, _SHORT), dict)
     durations: dict[str, float] = must(_SECONDS, dict)
     outputs: list[Described] = must(_ARRAYS, list)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -151,6 +151,9 @@ class Outcome:
     uncounted: int = 0  # runs with yet other outcomes
     spread: list[dict[str, Array]] = field(default_factory=list)  # of all runs: the lowest elements, and the highest
     refilled: dict[str, Array] = field(default_factory=dict)  # the outputs over other contents of new memory
+    sites: int | None = None  # where delays could be put into the kernels of a run under delays
+    delays: str = ""  # those of this run, a line each
+    answers: list[Answer] = field(default_factory=list)  # of the runs under delays; the first is that without any
     compiler: str = EMBEDDED  # that was asked for; `facts` name its version where it took part
 
     @property
@@ -160,6 +163,20 @@ class Outcome:
     @property
     def device(self) -> dict[str, Any]:
         return self.facts.get("device", {})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What `count` runs of a case gave alike; the first of them under the delays of `seed` (None: of no seed)."""
+
+    outcome: Outcome
+    count: int
+    seed: int | None
+    delays: str
+
+    def again(self) -> Answer:
+        """The same, seen once more."""
+        return replace(self, count=self.count + 1)
 
 
 def infra(text: str) -> Outcome:
@@ -216,6 +233,8 @@ def _from_result(result: reply.Result, buffers: list[bytes], preds: Collection[s
     about["no_sass"] = result.no_sass and asdict(result.no_sass)
     outcome.detail = {key: value for key, value in about.items() if value is not None}
     outcome.facts = (_facts(result.facts) if result.facts else {}) | {"seed": result.seed}
+    if result.perturbed is not None:
+        outcome.sites, outcome.delays = result.perturbed.sites, result.perturbed.delays
     outcome.versions, outcome.durations = result.versions, dict(result.durations)
     if kind == "outputs":
         data = iter(buffers)

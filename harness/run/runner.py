@@ -11,7 +11,8 @@ The header of the frame holds `outcome` and what belongs to it:
     infra       text: the repro could not be run at all
     begun       of a frame before that one: the device and the compiler, known also of a repro that does not come back
 
-and always `facts` (kernels, device, compiler; see dsl.alias), `versions` and `durations`.
+and always `facts` (kernels, device, compiler; see dsl.alias), `perturbed` (the delays of this run; None without any),
+`versions` and `durations`.
 """
 
 from __future__ import annotations
@@ -186,6 +187,8 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
         schedule(job["seed"])
         if session is not None:
             session.look_for(job["checks"])
+            if job["perturb"]:
+                _perturb(session, job["perturb"])
             session.follow_open_results()
             session.refuse_host_memory()
         if job["fill"] is not None:
@@ -216,12 +219,21 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     header["seed"] = job["seed"]
     if session is not None:
         header |= _facts(session, job["sass"])
+        header["perturbed"] = session.perturbed()
     names = ("numpy", "torch")
     header["versions"] = {
         n: str(sys.modules[n].__version__) for n in names if hasattr(sys.modules.get(n), "__version__")
     }
     header["versions"]["python"] = sys.version.split()[0]
     return header, buffers
+
+
+def _perturb(session: Any, delays: str) -> None:
+    """Delay the kernels of this run. Raises Unavailable for a list that cannot be read."""
+    try:
+        session.perturb(delays)
+    except ValueError as error:
+        raise Unavailable(str(error)) from None
 
 
 def _let_handlers_run() -> None:

@@ -61,6 +61,7 @@ class Job:
     near: tuple[str, ...] = ()  # outputs that are compared within a bound
     fill: int | None = None  # the byte that torch.empty and numpy.empty give; None: whatever is there
     seed: int = 0  # of Python's, numpy's and torch's random numbers
+    perturb: str = ""  # the delays of its kernels: `seed 5` or a list; '': none
     checks: str = "none"  # what the emulator looks for besides: names of findings.SOUGHT
     gpu_model: str = ""  # whose arithmetic the emulator follows; '': as the place where the job runs says
     compiler: str = "embedded"  # or nvidia: the package nvidia-cutlass-dsl of the place where the job runs

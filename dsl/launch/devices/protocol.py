@@ -116,7 +116,7 @@ class Device:
         try:
             return self.perturbation.applied(ptx)
         except ValueError as error:
-            raise DeviceError("PERTURBATION", str(error)) from None
+            raise DeviceError("DELAYS", str(error), {"outcome": "infra"}) from None
 
     def look_for(self, checks: str) -> None:
         """Look for these mistakes in later launches: `race,undefined`, `all` or `none`. Raises ValueError."""

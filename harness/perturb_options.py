@@ -1,0 +1,54 @@
+"""What `--perturb N` and `--delays LIST` ask for: runs of each case under delays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import UsageError
+
+MOST_RUNS = 100_000
+PERTURB_HELP = (
+    "run each case N times more, under the delays that the seeds 1 to N put into its PTX, and count its answers: a "
+    "race that changes values shows two"
+)
+DELAYS_HELP = (
+    "run each case once more, under these delays, and compare: a list as --perturb prints it, `seed 5`, or @FILE "
+    "with a list"
+)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """`runs` of seeds from 1, or one run under a list of delays."""
+
+    runs: int = 0
+    delays: str = ""
+
+    @property
+    def lists(self) -> list[tuple[int | None, str]]:
+        """The seed and the delays of each run."""
+        return [(None, self.delays)] if self.delays else [(seed, f"seed {seed}") for seed in range(1, self.runs + 1)]
+
+
+def wanted(runs: int | None, delays: str | None = None) -> Wanted | None:
+    """What the options ask for; None where they are not given. Raises UsageError."""
+    if runs is not None and delays is not None:
+        raise UsageError("--perturb and --delays are given: --perturb draws its own delays, so leave one of them out")
+    if delays is not None:
+        return Wanted(delays=_text(delays))
+    if runs is None:
+        return None
+    if not 1 <= runs <= MOST_RUNS:
+        raise UsageError(f"--perturb must be 1 to {MOST_RUNS}, got {runs}")
+    return Wanted(runs)
+
+
+def _text(delays: str) -> str:
+    try:
+        text = Path(delays[1:]).read_text() if delays.startswith("@") else delays
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--delays {delays} cannot be read: {error}") from None
+    if not any(line.partition("#")[0].strip() for line in text.splitlines()):
+        raise UsageError(f"--delays must be a list of delays, got {delays!r} without any")
+    return text
