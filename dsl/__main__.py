@@ -164,6 +164,13 @@ def _parser() -> argparse.ArgumentParser:
         help="let the emulator run blocks, warps and lanes in an order that N chooses; default: as is fastest",
     )
     parser.add_argument(
+        "--schedule",
+        metavar="LIST",
+        default="",
+        help="as --seed, with the decisions that count: `7` all of the seed 7, and their numbers are printed; "
+        "`7: 0-4 19` these, and in the place of the others threads run in turn; @FILE: a list in a file",
+    )
+    parser.add_argument(
         "--delays",
         metavar="LIST",
         default="",
@@ -206,8 +213,8 @@ def _checks(text: str) -> str:
     return text
 
 
-def _delays(text: str) -> str:
-    """A list of delays, or the one in the file that it names."""
+def _from_file(text: str) -> str:
+    """A list of delays or of decisions, or the one in the file that it names."""
     return Path(text[1:]).read_text() if text.startswith("@") else text
 
 
@@ -254,9 +261,15 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
     session.look_for(options.check)
     session.warn_of_host_memory()
     session.schedule(options.seed)
+    if options.schedule:
+        try:
+            session.follow(_from_file(options.schedule))
+        except (ValueError, OSError) as error:
+            print(f"dsl: --schedule: {error}", file=sys.stderr)
+            return 2
     if options.delays:
         try:
-            session.perturb(_delays(options.delays))
+            session.perturb(_from_file(options.delays))
         except (ValueError, OSError) as error:
             print(f"dsl: --delays: {error}", file=sys.stderr)
             return 2
@@ -301,6 +314,8 @@ def _run_in(session: Session, file: str, source: str, spec: ModuleSpec | None, o
             prompt.ask(sys.modules["__main__"].__dict__, lambda error: _failure(error, options.full_traceback))
         except SystemExit as leaving:
             status = _exit_status(leaving)
+    if options.schedule and ":" not in options.schedule and session.followed:
+        print(f"dsl: decisions taken: --schedule '{session.followed}'", file=sys.stderr)
     for stage in options.show:
         try:
             print(session.show(stage))

@@ -138,7 +138,7 @@ FLOORS = {
         ("dsl.cutlass", "dsl.launch", "dsl.primitives", "dsl.tile", "dsl.gpu", "dsl.core", "dsl.layout", *_GROUND),
         (),
     ),
-    "dsl/reduction": (("dsl.reduction", "dsl.emulator.ptx"), ()),
+    "dsl/reduction": (("dsl.reduction", "dsl.emulator.ptx", "dsl.emulator.execute.decisions"), ()),
     "dsl/forms": (("dsl.forms", "dsl.emulator"), ("numpy",)),
     "dsl/notebook.py": (("dsl.alias", "dsl.launch", "dsl.core", *_GROUND), ("IPython",)),
     "dsl/prompt.py": ((), ()),

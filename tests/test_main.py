@@ -88,6 +88,18 @@ def test_a_seed_chooses_the_order_of_threads(tmp_path):
     assert out() == "out = [0 1 2 3]"
     seeded = [out("--seed", str(n)) for n in range(1, 5)]
     assert len({*seeded}) > 1 and out("--seed", "4") == seeded[3]
+    (tmp_path / "list.txt").write_text("4: 0-99999\n")
+    assert out("--schedule", "4") == out("--schedule", "@list.txt") == seeded[3]
+    assert out("--schedule", "4:") == out("--schedule", "3:")
+    run = dsl("--schedule", "4", "order.py", "--device", "emulator", folder=tmp_path)
+    assert re.search(r"^dsl: decisions taken: --schedule '4: 0-\d+'$", run.stderr, re.MULTILINE)
+
+
+def test_what_is_no_schedule_is_wrong_usage(tmp_path):
+    (tmp_path / "good.py").write_text(GOOD)
+    for text, why in (("7: x", "a schedule must be like"), ("@none.txt", "No such file")):
+        run = dsl("--schedule", text, "good.py", "--device", "emulator", folder=tmp_path)
+        assert run.returncode == 2 and "dsl: --schedule: " in run.stderr and why in run.stderr
 
 
 def test_standard_input_has_a_source_too():

@@ -8,6 +8,7 @@ emulator.launch(program, "kernel", (1, 1, 1), (32, 1, 1), [pointer_bytes], memor
 from __future__ import annotations
 
 from dsl.emulator.execute.code import Entry, Param
+from dsl.emulator.execute.decisions import BadSchedule, Decisions
 from dsl.emulator.execute.launch import launch, resident_blocks
 from dsl.emulator.execute.object_code import BadObject, key as object_key
 from dsl.emulator.execute.program import Program, load
@@ -18,6 +19,8 @@ from dsl.emulator.runtime.memory import Memory
 
 __all__ = [
     "BadObject",
+    "BadSchedule",
+    "Decisions",
     "Entry",
     "Fault",
     "KernelNote",

@@ -107,6 +107,7 @@ class Context(ctypes.Structure):
         ("state", _u32),
         ("spins", _u32),  # rounds in which this block did nothing but poll memory
         ("order", _u32),  # state of the random numbers that choose who runs next; 0: in order
+        ("decisions", _u64),  # which of them count: see execute/decisions.py; 0: all
         ("rounds", _u32),  # of the scheduler since mbarriers were looked at
         ("mbarrier_waits", _u32),  # whether a wait at an mbarrier failed since then
         ("mbarrier_idle", _u32),  # how often in a row all that could run waited at mbarriers

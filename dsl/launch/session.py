@@ -102,6 +102,18 @@ class Session:
         """Let threads run in an order that the seed chooses, where the device can; 0: as is fastest."""
         self.device.schedule(seed)
 
+    def follow(self, schedule: str) -> None:
+        """Let threads run as a schedule says: a seed, and which of its decisions count (`7: 0-4 19`).
+
+        Raises ValueError for what is no schedule, and on a device that does not choose who runs.
+        """
+        self.device.follow(schedule)
+
+    @property
+    def followed(self) -> str:
+        """The schedule that is followed, with the decisions of launches so far; "" where none is."""
+        return self.device.followed
+
     def perturb(self, text: str) -> None:
         """Put delays into the kernels that are loaded from now on: those of `seed 5`, or of a list.
 

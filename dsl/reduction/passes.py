@@ -12,6 +12,7 @@ from dsl.reduction import (
     gpu_passes,
     inlining_passes,
     ptx_passes,
+    schedules,
     startup_passes,
     statement_passes,
     text_passes,
@@ -83,7 +84,8 @@ PTX = (
     Pass("ptx-hints", "what is said of launches", ptx_passes.hints),
     Pass("ptx-parameters", "parameters that are not read", ptx_passes.parameters),
 )
-LANGUAGES: dict[str, tuple[Pass, ...]] = {"python": PYTHON, "ptx": PTX}
+SCHEDULE = (Pass("decisions", "fewer decisions of a schedule", schedules.decisions),)
+LANGUAGES: dict[str, tuple[Pass, ...]] = {"python": PYTHON, "ptx": PTX, "schedule": SCHEDULE}
 
 
 def named(name: str) -> tuple[str, Pass]:

@@ -22,6 +22,7 @@ from dsl.emulator.runtime.memory import Allocation, Memory
 
 if TYPE_CHECKING:
     from dsl.emulator.execute.attached_checks import Checks
+    from dsl.emulator.execute.decisions import Decisions
 
 MAX_STATIC_SMEM_BYTES = 48 * 1024  # of a block's own .shared variables, on any GPU
 MAX_SMEM_BYTES = 227 * 1024  # a block on sm_90; PTX ISA and CUDA guide, compute capabilities
@@ -54,13 +55,14 @@ def launch(
     announce: Callable[[str], None] | None = None,
     cooperative: bool = False,
     gives_way: bool = False,
+    decisions: Decisions | None = None,
 ) -> None:
     """Run a kernel to its end. `params` holds one bytes object a .param, exactly as long as it.
 
     `cluster` is the shape of the clusters that blocks run in; where it is one block, what the kernel demands.
     `write(str)` gets printf text (default: standard output). With a `seed` blocks, warps and lanes run in an order
-    that it chooses, the same each time. Then, or with `gives_way`, threads give way to one another before they touch
-    shared or global memory, and nanosleep lasts.
+    that it chooses, the same each time; `decisions` says which of its decisions count. Then, or with `gives_way`,
+    threads give way to one another before they touch shared or global memory, and nanosleep lasts.
     Raises Fault; ValueError for a launch that no GPU would accept; KeyboardInterrupt at once on SIGINT. `checks` names
     what is looked for besides: "race", "undefined". `announce(sentence)` is called once, from another
     thread, of a launch that takes longer than LONG_S.
@@ -96,6 +98,7 @@ def launch(
         announce,
         cooperative,
         gives_way,
+        decisions,
     )
     if plain and was_launched and prepared.may_repeat:
         repeats.Kept(prepared, (program, shape)).first()
@@ -170,12 +173,14 @@ class _Launch:
         announce=None,
         cooperative=False,
         gives_way=False,
+        decisions=None,
     ):
         self.announce = announce
         self.workspace = slots.Workspace() if cooperative else None
         self.program, self.entry_name, self.write = program, entry_name, write
         self.grid, self.block, self.cluster = grid, block, cluster
         self.blocks, self.threads = math.prod(grid), math.prod(block)
+        self.decisions = decisions
         self.random, self.gives_way = random.Random(seed) if seed else None, bool(seed or gives_way)
         self.code: Code = (
             program.seeded_code(entry_name, checks)
@@ -207,7 +212,9 @@ class _Launch:
         self.shared.blocks, self.shared.first_fault = self.units, context.NO_FAULT
         self.shared.chunk = min(max(self.units // (self.workers * 32), 1), 256)
         if self.random:
-            self.shared.block_step, self.shared.block_start = _permutation(self.units, self.random)
+            order = _permutation(self.units, self.random)
+            if self.decisions is None or self.decisions.take():
+                self.shared.block_step, self.shared.block_start = order
         if self.code.spins:
             self._more = _MORE_SIGNATURE(self._another_slot)
             self.shared.more = ctypes.cast(self._more, ctypes.c_void_p).value
@@ -324,6 +331,7 @@ class _Launch:
         for slot in new:
             if self.checks is not None:
                 self.checks.attach(slot)
+            slot.ctx.decisions = self.decisions.address if self.decisions is not None else 0
             slot.ctx.order = self.random.randrange(1, 1 << 32) if self.random else 0
             slot.ctx.every, self.shared.slots = self.shared.slots, slot.address
             self.slots.append(slot)

@@ -84,14 +84,23 @@ def _run_lane() -> str:
 
 
 def random() -> str:
-    """The next of this slot's random numbers (Marsaglia's xorshift); 0 of a launch without a seed."""
+    """The next of this slot's random numbers (Marsaglia's xorshift); 0 of a launch without a seed, and where a list of
+    decisions leaves this one out."""
     f = Builder()
     x = f.load("order")
     x = f.xor(x, f.shl(x, 13))
     x = f.xor(x, f.lshr(x, 17))
     x = f.xor(x, f.shl(x, 5))
     f.store("order", x)
-    f.do(f"ret i32 {x}")
+    listed = f.load("decisions")
+    f.return_if(f.cmp("eq", listed, 0, "i64"), f"i32 {x}")
+    listed = f.cast("inttoptr", listed, "i64", "ptr")
+    number = f.get(listed, "i64")
+    f.put(listed, f.add(number, 1, "i64"), "i64")
+    limit = f.get(f.op(f"getelementptr i64, ptr {listed}, i64 1"), "i64")
+    f.return_if(f.cmp("uge", number, limit, "i64"), "i32 0")
+    counts = f.get(f.op(f"getelementptr i8, ptr {listed}, i64 {f.add(number, 16, 'i64')}"), "i8")
+    f.do(f"ret i32 {f.select(f.cmp('eq', counts, 0, 'i8'), 0, x)}")
     return f.function("define internal i32 @random(ptr %ctx) alwaysinline")
 
 

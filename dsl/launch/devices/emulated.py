@@ -34,6 +34,7 @@ class Emulated(Device):
     def __init__(self):
         self._undo_torch = None
         self._seed = self._launches = 0
+        self._decisions: emulator.Decisions | None = None
         self._checks = checks_of(os.environ.get("DSL_CHECK", ""))
         self.gpu_model = _gpu_model(os.environ.get("DSL_GPU_MODEL", ""))
         self._arrays: Any = None  # the Arrays of the run, where open results are followed
@@ -80,8 +81,20 @@ class Emulated(Device):
 
     def schedule(self, seed: int) -> None:
         """Run blocks, warps and lanes of later launches in an order that the seed chooses; 0: as is fastest."""
-        self._seed, self._launches = seed, 0
+        self._seed, self._launches, self._decisions = seed, 0, None
         self._watch()
+
+    def follow(self, schedule: str) -> None:
+        """Run them as a schedule says: a seed, and which of its decisions count. Raises ValueError."""
+        from dsl import emulator
+
+        decisions = emulator.Decisions.of(schedule)
+        self.schedule(decisions.seed)
+        self._decisions = decisions
+
+    @property
+    def followed(self) -> str:
+        return str(self._decisions) if self._decisions is not None else ""
 
     @property
     def checks(self) -> tuple[str, ...]:
@@ -245,6 +258,7 @@ class Emulated(Device):
                 announce=self.announce,
                 cooperative=bool(launch.flags & COOPERATIVE),
                 gives_way=self.perturbation is not None,
+                decisions=self._decisions,
             )
         except ValueError as error:
             raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None

@@ -105,6 +105,15 @@ class Device:
     def schedule(self, seed: int) -> None:
         """Run the threads of later launches in an order that the seed chooses; 0: as is fastest."""
 
+    def follow(self, schedule: str) -> None:
+        """Run the threads of later launches as a schedule says (`7: 0-4 19`). Raises ValueError."""
+        raise ValueError("a GPU runs threads in no order that can be chosen; use --device emulator")
+
+    @property
+    def followed(self) -> str:
+        """The schedule that is followed, with the decisions of launches so far; "" where none is."""
+        return ""
+
     def perturb(self, perturbation: Perturbation) -> None:
         """Put delays into the programs that are loaded from now on."""
         self.perturbation = perturbation

@@ -1,0 +1,83 @@
+"""Schedules: which of a seed's decisions about who runs next are kept; in the place of the others threads run in turn.
+
+7                   all decisions of the seed 7
+7: 0-4 19           six of them; they are numbered over all launches of a program
+7:                  none: as without a seed, but threads give way before they touch memory that others see
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+
+MOST = 1 << 22  # decisions that a schedule can name
+_TEXT = re.compile(r"\s*(\d+)\s*(?:(:)((?:\s+\d+(?:-\d+)?)*))?\s*\Z")
+
+
+class BadSchedule(ValueError):
+    """A text that is no schedule."""
+
+
+class _Head(ctypes.Structure):
+    _fields_ = [("taken", ctypes.c_uint64), ("limit", ctypes.c_uint64)]
+
+
+class Decisions:
+    """Native code and Python count decisions in the memory at `address`: see schedule.random."""
+
+    def __init__(self, seed: int, kept: frozenset[int] | None = None):
+        """`kept`: the numbers of those that count; None: all."""
+        self.seed, self.kept = seed, kept
+        size = MOST if kept is None else max(kept, default=-1) + 1
+        self._memory = (ctypes.c_uint8 * (ctypes.sizeof(_Head) + size))()
+        self._head = _Head.from_buffer(self._memory)
+        self._head.limit = size
+        self._flags = (ctypes.c_uint8 * size).from_buffer(self._memory, ctypes.sizeof(_Head)) if size else b""
+        if kept is None:
+            ctypes.memset(self._flags, 1, size)
+        for number in kept or ():
+            self._flags[number] = 1
+        self.address = ctypes.addressof(self._memory)
+
+    @classmethod
+    def of(cls, text: str) -> Decisions:
+        """Those that a text names. Raises BadSchedule."""
+        match = _TEXT.match(text)
+        if match is None or not int(match[1]):
+            raise BadSchedule(f"a schedule must be like `7` or `7: 0-4 19`, with a seed above 0, got `{text.strip()}`")
+        if match[2] is None:
+            return cls(int(match[1]))
+        kept: set[int] = set()
+        for part in match[3].split():
+            first, _, last = part.partition("-")
+            if int(last or first) >= MOST:
+                raise BadSchedule(f"a schedule must name decisions below {MOST}, got {part}")
+            kept.update(range(int(first), int(last or first) + 1))
+        return cls(int(match[1]), frozenset(kept))
+
+    @property
+    def taken(self) -> int:
+        """How many decisions there were so far."""
+        return self._head.taken
+
+    def take(self) -> bool:
+        """Whether the next decision counts; Python makes it."""
+        number = self._head.taken
+        self._head.taken += 1
+        return number < self._head.limit and bool(self._flags[number])
+
+    def __str__(self) -> str:
+        """The schedule with the numbers of the decisions that were taken."""
+        kept = range(min(self.taken, MOST)) if self.kept is None else self.kept
+        return f"{self.seed}: {spelled(kept)}".rstrip(" ")
+
+
+def spelled(numbers) -> str:
+    """Numbers as `0-4 19`."""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and parts[-1][1] == number - 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)

@@ -1,0 +1,40 @@
+"""Schedules of `python -m dsl --schedule`: fewer decisions of a seed. A schedule is the list alone, `7: 0-4 19`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dsl.emulator.execute.decisions import Decisions, spelled
+from dsl.reduction.edit import Change, Edit, merged, spliced
+from dsl.reduction.program import Refused
+
+
+class Schedule:
+    """Raises ValueError for a text that is no schedule, or one of all decisions, whatever they are."""
+
+    def __init__(self, source: str):
+        self.source = source
+        self.kept: dict[str, Any] = {}
+        decisions = Decisions.of(source)
+        if decisions.kept is None:
+            raise ValueError("a schedule must list its decisions; `python -m dsl --schedule SEED FILE` prints them")
+        self.numbers = sorted(decisions.kept)
+        self.head = f"{decisions.seed}: "
+        self.text = (self.head + "".join(f"{number} " for number in self.numbers)).encode()
+
+    def apply(self, edits: Sequence[Edit]) -> str:
+        """The list after these edits. Raises Refused."""
+        numbers = spliced(self.text, merged(edits)).decode().removeprefix(self.head).split()
+        if len(numbers) == len(self.numbers):
+            raise Refused("the text stays as it is")
+        return f"{self.head}{spelled(map(int, numbers))}\n"
+
+
+def decisions(schedule: Schedule) -> Iterator[Edit]:
+    """Each decision, the last first: what comes after it may go another way."""
+    end = len(schedule.text)
+    for number in reversed(schedule.numbers):
+        start = end - len(f"{number} ")
+        yield Edit(f"without the decision {number}", 1, [Change(start, end)])
+        end = start
