@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from harness import perturb_options
 from harness.claim import case_id, findings
 from harness.claim.repro_file import Case, Repro, ReproError, Value, is_repro, label, read, short
-from harness.cli import adopt_command, hosts_command, record_commands
+from harness.cli import adopt_command, hosts_command, record_commands, reduce_command
 from harness.errors import NoDevice, UsageError
 from harness.fleet import BUSY_HELP, BUSY_WAYS
 from harness.session import Session, as_data
@@ -46,6 +46,7 @@ What does this GPU language feature really do? Write the question as one small f
   repro report -o record.html              all of it as one page: matrix, histories, what changed
   repro status                             what the record says of every claim; also history, diff, regressions, matrix
   repro compare nvidia==4.6.3 nvidia==4.8.1   what changed between two compilers, drivers, GPUs or commits
+  repro reduce kernel.py                   a smaller program that fails in the same way
 """
 
 _RUN = """\
@@ -197,6 +198,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor.set_defaults(command=_doctor)
     adopt_command.add(commands)
     hosts_command.add(commands)
+    reduce_command.add(commands)
     _add_capsules(commands)
     _add_validate(commands)
     record_commands.add(commands)
@@ -321,7 +323,7 @@ def _capsule(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     wanted = case_id.parse(arguments.file)
     repro = read(_path_of(wanted.file).resolve())
-    cases = _chosen(repro, [*arguments.params, *(wanted.case.split(",") if wanted.case else ())])
+    cases = chosen(repro, [*arguments.params, *(wanted.case.split(",") if wanted.case else ())])
     arguments.host = arguments.host or wanted.host or "embedded"
     arguments.compiler = arguments.compiler or ([wanted.compiler] if wanted.compiler else None)
     return _judge_all(cases, arguments)
@@ -390,7 +392,7 @@ def _print(case: Case, host: Host, verdict: Verdict, arguments: argparse.Namespa
     sys.stdout.flush()
 
 
-def _chosen(repro: Repro, options: list[str]) -> list[Case]:
+def chosen(repro: Repro, options: list[str]) -> list[Case]:
     """The cases that `-p` leaves; a value that the file does not declare makes a case of its own."""
     chosen: dict[str, list[Value]] = {}
     for option in options:

@@ -1,0 +1,60 @@
+"""How many candidates of a reduction run in a second: `python benchmarks/reduce.py [SECONDS]`.
+
+A candidate is the program with another comment, so each is compiled and run. It prints a row for a compile error, one
+for a kernel that the checks of the emulator look at.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import time
+from pathlib import Path
+
+from harness.claim import repro_file
+from harness.reduction import properties
+from harness.reduction.candidates import Candidates
+from harness.reduction.places import Place
+from harness.store import root_of
+
+ROOT = Path(__file__).parents[1]
+PROGRAMS = {
+    "compile error": "repros/control_flow/type_change_in_loop_is_rejected.py",
+    "race": "repros/checks/race_tree_sum_without_barrier.py",
+}
+
+
+def rate(path: Path, seconds: float, width: int) -> float:
+    """Candidates a second of one program."""
+    repro = repro_file.read(path)
+    kept = properties.read(
+        "", next(repro.cases()), path.name, lambda **about: Place(root_of(path), width=width, **about)
+    )
+    try:
+        trial = Candidates(kept, kept.see(repro.text), width, lambda text: "")
+        for future in [trial.submit(f"{repro.text}# warm {number}\n") for number in range(2 * width)]:
+            future.result()
+        begun, numbers, running = time.monotonic(), itertools.count(), []
+        while time.monotonic() - begun < seconds:
+            running = [future for future in running if not future.done()]
+            while len(running) < width:
+                running.append(trial.submit(f"{repro.text}# {next(numbers)}\n"))
+            time.sleep(0.005)
+        for future in running:
+            future.result()
+        return (trial.ran - 2 * width) / (time.monotonic() - begun)
+    finally:
+        trial.close()
+        kept.close()
+
+
+def main() -> None:
+    seconds, width = float((sys.argv[1:] or ["10"])[0]), os.cpu_count() or 1
+    print(f"{width} at once, {seconds:g} s each, load {os.getloadavg()[0]:.1f}")
+    for name, path in PROGRAMS.items():
+        print(f"{name:14} {rate(ROOT / path, seconds, width):5.1f} candidates/s")
+
+
+if __name__ == "__main__":
+    main()

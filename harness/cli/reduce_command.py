@@ -1,0 +1,149 @@
+"""The command `repro reduce`: a smaller program that does the same."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import UsageError
+from harness.terminal import say
+
+if TYPE_CHECKING:
+    from harness.claim.repro_file import Case
+    from harness.reduction.places import Place
+    from harness.reduction.reduction import Report
+
+HOLDS, USAGE, INTERRUPTED = 0, 2, 130
+
+ABOUT = """\
+Make a program smaller while it keeps doing what it does: the same finding at the same accesses, the same rejection,
+exception or hang, the same wrong values. Writes FILE_reduced.py, or -o; the best program is there at any time.
+
+  repro reduce kernel.py                                    what it does on the emulator
+  repro reduce kernel.py -p width=8 -o small.py             of a case; the file to write
+  repro reduce kernel.py --host pool:h100                   what it does there, on all of its GPUs
+  repro reduce kernel.py --keep "finding RACE"              refuse to begin where it does something else
+  repro reduce kernel.py --keep "differs nvidia==4.6.3 nvidia==4.8.1"     two compilers disagree
+  repro reduce kernel.py --keep "ptx contains ld.local"     a kernel's PTX has this text
+  repro reduce x.ptx --keep "command: ./check.sh {}"        a command exits as it does now; {} is the file
+
+A candidate that fails in another way is rejected and counted by reason. Ctrl-C keeps the best program; the same
+command again goes on from there.
+
+Exit status: 0 reduced, 2 wrong usage or the program does nothing to keep, 130 after Ctrl-C.
+"""
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Add the command."""
+    from harness.claim import findings
+
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = commands.add_parser(
+        "reduce", help="a smaller program that does the same", description=ABOUT, formatter_class=raw
+    )
+    parser.add_argument("file", metavar="FILE", help='a repro, or a PTX file with --keep "command: ..."')
+    parser.add_argument("--keep", default="", metavar="PROPERTY", help="what must stay true (see above; default: all)")
+    parser.add_argument("-o", "--out", type=Path, metavar="OUT", help="the file to write (default FILE_reduced.py)")
+    parser.add_argument(
+        "-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="reduce this case; repeatable"
+    )
+    parser.add_argument("--host", default="embedded", metavar="HOST", help="where candidates run, as of `repro run`")
+    parser.add_argument("--compiler", default="embedded", metavar="NAME", help="as of `repro run`")
+    parser.add_argument("--gpu-model", metavar="NAME", help=findings.GPU_MODEL_HELP)
+    parser.add_argument("--check", metavar="NAMES", help=findings.CHECKS_HELP)
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="as of `repro run`")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the start after so long")
+    parser.add_argument(
+        "-j", dest="width", type=int, default=0, metavar="N", help="candidates at once (default: cores)"
+    )
+    parser.add_argument("--anew", action="store_true", help="forget what an earlier run of this command found")
+    parser.set_defaults(command=_reduce)
+
+
+def _reduce(arguments: argparse.Namespace) -> int:
+    from harness import store
+    from harness.reduction import properties
+    from harness.reduction.candidates import python_problem
+    from harness.reduction.journal import Journal
+    from harness.reduction.passes_process import PassesProcess
+    from harness.reduction.reduction import reduce
+
+    path = Path(arguments.file).resolve()
+    is_ptx = path.suffix == ".ptx"
+    case = None if is_ptx else _case(path, arguments)
+    start = case.repro.text if case else path.read_text()
+    out = arguments.out or path.with_name(f"{path.stem}_reduced{path.suffix}")
+    if out.resolve() == path:
+        raise UsageError(f"-o {arguments.out} is the program itself\nfix: name another file")
+    width, root = arguments.width or os.cpu_count() or 1, store.root_of(path)
+
+    def place(**about: str) -> Place:
+        from harness.reduction.places import Place
+
+        chosen = {"host": arguments.host, "compiler": arguments.compiler, "gpu_model": arguments.gpu_model} | about
+        return Place(root, checks=arguments.check, seed=arguments.seed, width=width, note=_note, **chosen)
+
+    kept = properties.read(arguments.keep, case, path.name, place)
+    if arguments.timeout:
+        kept.timeout_s = arguments.timeout
+    about = {
+        "keep": arguments.keep, "params": dict(case.params) if case else {}, "host": arguments.host,
+        "compiler": arguments.compiler, "gpu_model": arguments.gpu_model, "check": arguments.check,
+        "seed": arguments.seed,
+    }  # fmt: skip
+    journal, passes = Journal(root, start, about), PassesProcess("ptx" if is_ptx else "python")
+    try:
+        journal.open(arguments.anew)
+        valid = (lambda text: "") if case is None else lambda text: python_problem(text, needs_run=True)
+        report = reduce(start, kept, passes, out, journal, width, valid, _note, sys.stderr.isatty())
+    finally:
+        journal.close()
+        passes.close()
+        kept.close()
+    if report.is_finished:
+        journal.forget()
+    _tell(report, start, out, arguments)
+    return HOLDS if report.is_finished else INTERRUPTED
+
+
+def _case(path: Path, arguments: argparse.Namespace) -> Case:
+    """The one case that is reduced. Raises UsageError, ReproError."""
+    from harness.claim import repro_file
+    from harness.cli import main_command
+
+    repro = repro_file.read(path)
+    cases = main_command.chosen(repro, arguments.params)
+    if len(cases) > 1:
+        names = "\n".join(f"    {case.name}" for case in cases)
+        raise UsageError(f"{arguments.file} has {len(cases)} cases:\n{names}\nfix: choose one by -p NAME=VALUE")
+    return cases[0]
+
+
+def _tell(report: Report, start: str, out: Path, arguments: argparse.Namespace) -> None:
+    from harness.claim import repro_file
+    from harness.reduction.progress import reasons_of
+    from harness.reduction.reduction import lines
+
+    rate = report.ran / max(report.seconds, 1e-3)
+    if report.seen.text:
+        say(report.seen.text.rstrip() + "\n")
+    say(
+        f"{lines(start)} lines -> {lines(report.text)}, "
+        f"{report.ran} candidates in {report.seconds:.0f} s ({rate:.1f}/s)"
+    )
+    if report.rejected:
+        say(f"rejected: {reasons_of(report.rejected, most=8)}")
+    if not report.is_finished:
+        say("interrupted: the best so far is kept; the same command goes on from there")
+    name = repro_file.short(out)
+    say(f"wrote {name}")
+    if out.suffix == ".py":
+        say(f"next: repro run {name}{''.join(f' -p {one}' for one in arguments.params)}")
+
+
+def _note(text: str) -> None:
+    say(text, file=sys.stderr)

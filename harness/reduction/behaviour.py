@@ -1,0 +1,182 @@
+"""What a program did, in words that stay when its lines and numbers change: what a candidate is compared by."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from harness.reduction import construct
+from harness.reduction.wrong_values import Wrong
+
+if TYPE_CHECKING:
+    from harness.run.result import Outcome
+
+_HEAD = re.compile(r"(?m)^(?P<file>\S[^\n]*?):(?P<line>\d+):(?P<column>\d+): (?P<id>[A-Z][A-Z0-9_]*)$")
+_CARET = re.compile(r"(?m)^ +\^+ (?P<message>.+)$")
+_KERNEL = re.compile(r"(?:in|of) `(\w+)`")
+_SIDE = re.compile(
+    r"(?m)^ +(?P<verb>writes|wrote|reads|read|copies to|copied to|copies from|copied from|updates|updated) +thread .*?"
+    r":(?P<line>\d+), PTX line \d+: (?:@\S+ )?(?P<code>[a-z]\w*(?:[.:]+\w+)*)"
+)
+_WAIT = re.compile(
+    r"(?m)^ +warp .*? waits? at `(?:@\S+ )?(?P<code>[a-z]\w*(?:[.:]+\w+)*)[^`]*` \([^()]*:(?P<line>\d+)\).*\n"
+    r"(?P<for>(?: {8,}.*\n)*)"
+)
+_WITHIN = re.compile(r"(?m)^ +warp .*?: in the loop at [^\n]*?:(?P<line>\d+), PTX line")
+_FRAME = re.compile(r'(?m)^  File "[^"]*", line (?P<line>\d+),? in \S+')
+_EXCEPTION = re.compile(r"(?m)^(?P<name>[A-Za-z_][\w.]*)(?:: (?P<message>.*)|:?)$")
+_ARRIVED = re.compile(r"(\d+) of (\d+) arrivals?")
+_VERBS = {"wrote": "writes", "read": "reads", "copied": "copies", "updated": "updates"}
+_TYPES = re.compile(r"\.(?:[bsuf]\d+|v[248]|bf16x?2?|f16x2|pred)(?![\w:])")
+MOST_MESSAGE = 400
+
+
+class Place(NamedTuple):
+    """A construct that takes part: what it does (`writes st.shared`), and its accesses and calls."""
+
+    does: str
+    names: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        return " ".join([*filter(None, [self.does]), *sorted(self.names)])
+
+    def is_of(self, before: Place) -> bool:
+        """Whether it is that one, perhaps with fewer names."""
+        return self.does == before.does and self.names <= before.names and bool(self.names) == bool(before.names)
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What one run did.
+
+    `kind`: of an Outcome. `name`: the id of a finding, or the type of an exception. `message`: why, without names and
+    numbers. `kernel`: where. `places`: the constructs that take part, both sides of a race, every wait of a deadlock.
+    `wrong`: how each output differs from what was expected; `agreeing`: the outputs that do not.
+    """
+
+    kind: str
+    name: str = ""
+    message: str = ""
+    kernel: str = ""
+    places: tuple[Place, ...] = ()
+    wrong: dict[str, Wrong] = field(default_factory=dict)
+    agreeing: frozenset[str] = frozenset()
+    line: int = 0
+
+    def __str__(self) -> str:
+        if self.kind == "outputs":
+            return "; ".join(f"`{name}` is wrong in {wrong}" for name, wrong in self.wrong.items()) or "outputs"
+        where = f" at {', '.join(map(str, self.places))}" if self.places else ""
+        name = "hang" if self.kind == "timeout" else self.name or self.kind
+        return f"{name}{f' ({self.message})' if self.message else ''}{where}"
+
+    def is_at(self, before: Behaviour) -> bool:
+        """Whether each of its places is one of those before, and each of those is still there."""
+        mine, others = self.places, before.places
+        return all(any(one.is_of(other) for other in others) for one in mine) and all(
+            any(one.is_of(other) for one in mine) for other in others
+        )
+
+
+def of(text: str, outcome: Outcome, wrong: dict[str, Wrong] | None = None) -> Behaviour:
+    """What the program `text` did. `wrong`: of outputs that differ from what is expected."""
+    said = outcome.text
+    if outcome.kind == "outputs":
+        wrong = wrong or {}
+        return Behaviour("outputs", wrong=wrong, agreeing=frozenset(outcome.outputs.keys() - wrong.keys()))
+    head = _HEAD.search(said)
+    if outcome.kind in ("error", "crash") and head is None:
+        return _exception(text, outcome)
+    if outcome.kind == "timeout":
+        return _hang(text, outcome)
+    if head is None:
+        name = str(outcome.detail.get("id") or outcome.detail.get("kind") or outcome.detail.get("class") or "")
+        return Behaviour(outcome.kind, name, plain(said))
+    line, caret = int(head["line"]), _CARET.search(said)
+    message = caret["message"] if caret else ""
+    kernel = _KERNEL.search(said)
+    if outcome.kind == "rejected":
+        return Behaviour("rejected", head["id"], plain(message), line=line)
+    sides = {_side(text, match["verb"], match["code"], int(match["line"])) for match in _SIDE.finditer(said)}
+    waits = {_wait(text, match) for match in _WAIT.finditer(said + "\n")}
+    here = set() if sides or waits else {Place("", construct.at(text, line, int(head["column"])))}
+    return Behaviour(
+        outcome.kind,
+        head["id"],
+        plain(message.rpartition(": ")[2] if sides else message) if not waits else "",
+        re.sub(r"_\d+$", "", kernel[1]) if kernel else "",
+        tuple(sorted(sides | waits | here, key=str)),
+        line=line,
+    )
+
+
+def _side(text: str, verb: str, code: str, line: int) -> Place:
+    word = verb.split()[0]
+    does = _VERBS.get(word, word)
+    return Place(f"{does} {stem(code)}", construct.at(text, line, part="target" if does == "writes" else "value"))
+
+
+def _wait(text: str, match: re.Match[str]) -> Place:
+    does = f"waits at {stem(match['code'])} ({_awaited(match['for'])})"
+    return Place(does, construct.at(text, int(match["line"])))
+
+
+def _awaited(text: str) -> str:
+    """What a wait is for: whether all arrivals have come, and on which side bytes are missing."""
+    arrived = _ARRIVED.search(text)
+    if arrived is None:
+        return plain(text.strip().split("\n")[0])
+    words = ["all arrived" if arrived[1] == arrived[2] else "arrivals missing"]
+    words += [word for word in ("more than", "fewer than", "were expected", "still expected") if word in text]
+    return ", ".join(words)
+
+
+def stem(code: str) -> str:
+    """An instruction without its types and its widths: `st.shared` of `st.shared.v4.b32`."""
+    return _TYPES.sub("", code)
+
+
+def plain(message: str) -> str:
+    """A message without names, quoted text and numbers."""
+    message = re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "_", message)
+    message = re.sub(r"\(_(?:, _)*\)|\bPTX line \d+", "_", message)
+    message = re.sub(r"\b(?:0x[0-9a-f]+|\d+(?:\.\d+)?)\b", "N", message)
+    message = re.sub(r"\(?(?:N|_)(?:, ?(?:N|_))+\)?", "N", message)
+    return " ".join(message.split())[:MOST_MESSAGE]
+
+
+def _exception(text: str, outcome: Outcome) -> Behaviour:
+    """Its type, its message, and the innermost statement of the author's."""
+    last = [match for match in _EXCEPTION.finditer(outcome.text) if match["name"] != "fix"]
+    name, message = (last[-1]["name"], last[-1]["message"]) if last else (outcome.kind, "")
+    frames = list(_FRAME.finditer(outcome.text))
+    line = int(frames[-1]["line"]) if frames else 0
+    is_measure = name.endswith("AssertionError") and re.search(r"\d", outcome.text.rpartition(name)[2])
+    # An assertion that counts what is wrong says how much: with these numbers alone it is the same mistake.
+    said = " ".join(outcome.text.rpartition(name)[2].split())[:MOST_MESSAGE] if is_measure else plain(message)
+    places = (Place("", construct.at(text, line)),) if line else ()
+    return Behaviour(outcome.kind, name, said, places=places, line=line)
+
+
+def _hang(text: str, outcome: Outcome) -> Behaviour:
+    """The loops in which its warps are, or the statement in which Python is."""
+    kernel = _KERNEL.search(outcome.text)
+    head = _HEAD.search(outcome.text)
+    lines = [int(match["line"]) for match in _WITHIN.finditer(outcome.text)]
+    if head is not None:
+        lines = lines or [int(head["line"])]
+        name = "kernel"
+    else:
+        frame = _FRAME.search(outcome.text)
+        lines, name = [int(frame["line"])] if frame else [], "host"
+    places = tuple(sorted({_where(text, line) for line in lines}, key=str))
+    return Behaviour(
+        "timeout", name, "", re.sub(r"_\d+$", "", kernel[1]) if kernel else "", places, line=min([0, *lines])
+    )
+
+
+def _where(text: str, line: int) -> Place:
+    """The loop around a line, or the line itself: where in a loop a program is stopped is chance."""
+    loop = construct.loop(text, line)
+    return Place(loop, frozenset()) if loop else Place("", construct.at(text, line))

@@ -1,0 +1,94 @@
+"""Trying candidates: each text once, several at a time, what failed counted by reason."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import math
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from harness.reduction.properties import Property, Seen
+
+START_RUNS = 5  # of a program whose start may have the property only sometimes
+MISSED = 0.05  # how often a candidate that has it is taken for one that has not
+
+
+class Candidates:
+    """`before` is what the best program so far does: candidates are compared with it."""
+
+    def __init__(
+        self, kept: Property, before: Seen, width: int, valid: Callable[[str], str], tries: int = 1,
+        known: set[str] | None = None,
+    ) -> None:  # fmt: skip
+        """`valid(text)` says without a run why a text is no candidate. `known`: hashes of what was rejected before."""
+        self.kept, self.before, self.width, self.tries = kept, before, width, tries
+        self._valid, self.known = valid, known if known is not None else set()
+        self.rejected: Counter[str] = Counter()
+        self.ran = self.repeated = 0
+        self.on_rejected: Callable[[str], None] = lambda _: None
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(width, thread_name_prefix="candidate")
+
+    def submit(self, text: str) -> Future[Seen | None]:
+        """What the candidate does, where it has the property; else None, and the reason is counted."""
+        return self._pool.submit(self._try, text)
+
+    def _try(self, text: str) -> Seen | None:
+        name = key(text)
+        with self._lock:
+            if name in self.known:
+                self.repeated += 1
+                return None
+        why = self._valid(text)
+        seen: Seen | None = None
+        lasting = bool(why)
+        for _ in range(0 if why else self.tries):
+            seen = self.kept.see(text)
+            lasting = not seen.problem
+            why = seen.problem or self.kept.differs(seen, self.before)
+            with self._lock:
+                self.ran += 1
+            if not why:
+                return seen
+        with self._lock:
+            self.rejected[why] += 1
+            if lasting:
+                self.known.add(name)
+        if lasting:
+            self.on_rejected(name)
+        return None
+
+    def close(self) -> None:
+        """Wait for nothing more."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def key(text: str) -> str:
+    """The name of a candidate in the cache."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def tries_for(had: int, runs: int) -> int:
+    """How often a candidate is run where the start had the property in `had` of `runs` runs."""
+    if had >= runs:
+        return 1
+    return max(2, math.ceil(math.log(MISSED) / math.log(1 - had / runs)))
+
+
+def python_problem(text: str, needs_run: bool) -> str:
+    """Why a text is no program to run, or ''. `needs_run`: it must have a claim and a `run`."""
+    try:
+        tree = ast.parse(text)
+        compile(tree, "candidate", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return "not Python"
+    if needs_run:
+        if not (ast.get_docstring(tree) or "").strip():
+            return "without a claim"
+        runs = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "run"]
+        if not any(isinstance(node, ast.Return) and node.value for run in runs for node in ast.walk(run)):
+            return "run() returns nothing"
+    return ""

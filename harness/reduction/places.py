@@ -1,0 +1,99 @@
+"""Where candidates run: a host with a compiler and a GPU model, several candidates at once."""
+
+from __future__ import annotations
+
+import itertools
+import queue
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.claim.repro_file import EMBEDDED
+from harness.errors import UsageError
+from harness.session import Session
+
+if TYPE_CHECKING:
+    from harness.claim.repro_file import Case
+    from harness.host.hosts import Host
+    from harness.run.result import Outcome
+    from harness.run.transport import Transport
+
+
+class Place:
+    """One side. `width`: candidates at once on this machine; elsewhere as many as there are slots."""
+
+    def __init__(
+        self,
+        root: Path,
+        host: str = "embedded",
+        compiler: str = EMBEDDED,
+        gpu_model: str | None = None,
+        checks: str | None = None,
+        seed: int = 0,
+        width: int = 1,
+        note: Callable[[str], None] | None = None,
+        settings: tuple[str, ...] = (),
+    ) -> None:
+        """Raises UsageError for a name that is unknown, NoDevice for a host without its device."""
+        model = f" as {gpu_model}" if gpu_model else ""
+        self.name = f"{host}{f' by {compiler}' if compiler != EMBEDDED else ''}{model}"
+        self.checks, self._seed = checks, seed
+        self._session = Session(
+            root, [host], False, settings, note, compiler, seed, checks=checks, gpu_model=gpu_model,
+            width=lambda: width,
+        )  # fmt: skip
+        (self._host,) = self._session.hosts()
+        self._is_here = any(target.is_here for target in self._session.targets())
+        self.is_hardware = not self._is_here or self._host.is_hardware
+        self._free: queue.SimpleQueue[Transport] = queue.SimpleQueue()
+        self._all: list[Transport] = []
+        for _ in range(width if self._is_here else 0):
+            transport = self._host.connect()
+            self._all.append(transport)
+            self._free.put(transport)
+        self._numbers = itertools.count()
+
+    @property
+    def host(self) -> Host:
+        return self._host
+
+    def run(self, case: Case, timeout_s: float) -> Outcome:
+        """One run, from any thread; waits for a free supervisor."""
+        from harness import judge
+        from harness.run import result
+        from harness.run.transport import LinkDown
+
+        if not self._is_here:
+            request: Any = self._session._request(case, self._host, timeout_s, False)
+            try:
+                return (
+                    self._session._get_fleet().run(replace(request, key=f"{request.key} {next(self._numbers)}")).outcome
+                )
+            except LinkDown as error:
+                return result.infra(str(error))
+        transport = self._free.get()
+        try:
+            about = self._host, timeout_s, False, self._host.compiler, self._seed
+            return judge.run(transport, case, *about, checks=self.checks)
+        finally:
+            self._free.put(transport)
+
+    def close(self) -> None:
+        """End all that runs there."""
+        for transport in self._all:
+            transport.close()
+        self._session.close()
+
+
+def of_word(word: str) -> dict[str, str]:
+    """`nvidia==4.6.3` as a compiler, `p1` as a host: the arguments of a Place. Raises UsageError."""
+    if word.partition("==")[0] in (EMBEDDED, "nvidia"):
+        from harness.host import releases
+
+        try:
+            releases.split(word)
+        except releases.BadCompiler as error:
+            raise UsageError(str(error)) from None
+        return {"compiler": word}
+    return {"host": word}

@@ -1,0 +1,139 @@
+"""The search: which edits of a program may go together while it keeps a property.
+
+Each pass lists edits of the best program. They are tried all at once, then in halves, quarters, and one by one; what
+is accepted stays, what is not is tried again in smaller parts. Several parts are tried at a time, each as if those
+before it failed: one that succeeds beside a part that was accepted meanwhile is tried again with it.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from typing import Protocol
+
+from harness.reduction.candidates import Candidates, key
+from harness.reduction.properties import Seen
+
+MOST_AGAIN = 8  # times that one pass runs in a row while it finds something
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A way to make a program smaller."""
+
+    name: str
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One thing to do to a program. `gain`: the lines that go."""
+
+    id: int
+    about: str = ""
+    line: int = 0
+    gain: int = 0
+
+
+class Passes(Protocol):
+    """Who knows programs."""
+
+    def passes(self) -> Sequence[Pass]:
+        """In the order in which they are tried."""
+        ...
+
+    def edits(self, name: str, source: str) -> Sequence[Edit]:
+        """What this pass would do to the program."""
+        ...
+
+    def apply(self, name: str, source: str, edits: Sequence[int]) -> str | None:
+        """The program after these edits; None where they do not fit together."""
+        ...
+
+
+class Search:
+    """Looks for the smallest program that `candidates` takes. `best` is the one so far, at any time."""
+
+    def __init__(
+        self,
+        start: str,
+        passes: Passes,
+        candidates: Candidates,
+        accepted: Callable[[str, Seen], None] = lambda *_: None,
+        at: Callable[[str, int, int], None] = lambda *_: None,
+    ) -> None:
+        """`accepted(text, seen)` is called for each better program, `at(pass, edits, left)` for each round."""
+        self.best, self._passes, self._candidates = start, passes, candidates
+        self._accepted, self._at = accepted, at
+        self._been = {key(start)}
+
+    def run(self) -> str:
+        """Until no pass finds anything."""
+        done: dict[str, str] = {}  # pass -> the text in which it found nothing more
+        passes = self._passes.passes()
+        while True:
+            before = self.best
+            for one in passes:
+                for _ in range(MOST_AGAIN):
+                    if done.get(one.name) == key(self.best):
+                        break
+                    base = self.best
+                    self._sweep(one)
+                    if self.best == base:
+                        done[one.name] = key(base)
+            if self.best == before:
+                return self.best
+
+    def _sweep(self, one: Pass) -> None:
+        """Every edit of a pass over the program as it is now."""
+        base = self.best
+        edits = [edit.id for edit in self._passes.edits(one.name, base)]
+        taken: list[int] = []
+        size = len(edits)
+        left = edits
+        while size and left:
+            parts = [left[start : start + size] for start in range(0, len(left), size)]
+            self._at(one.name, len(edits), len(left))
+            left = self._try(one.name, base, taken, parts)
+            if size == 1:
+                break
+            size = min((size + 1) // 2, max(len(left), 1))
+
+    def _try(self, name: str, base: str, taken: list[int], parts: Iterable[list[int]]) -> list[int]:
+        """Try the parts, each on top of what is taken, which grows; returns the edits that were not taken, in order."""
+        waiting = collections.deque(parts)
+        running: dict[Future[Seen | None], tuple[list[int], int, str]] = {}
+        refused: list[int] = []
+        try:
+            while waiting or running:
+                while waiting and len(running) < self._candidates.width:
+                    part = waiting.popleft()
+                    text = self._passes.apply(name, base, [*taken, *part])
+                    if text is None or key(text) in self._been:
+                        refused += part
+                        continue
+                    running[self._candidates.submit(text)] = (part, len(taken), text)
+                if not running:
+                    break
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    part, count, text = running.pop(future)
+                    seen = future.result()
+                    if seen is None:
+                        refused += part
+                    elif count != len(taken):
+                        waiting.appendleft(part)  # something else was taken meanwhile: with it, again
+                    else:
+                        taken += part
+                        self._take(text, seen)
+        finally:
+            for future in running:
+                future.cancel()
+        return sorted(refused)
+
+    def _take(self, text: str, seen: Seen) -> None:
+        self.best = text
+        self._been.add(key(text))
+        self._candidates.before = seen
+        self._accepted(text, seen)

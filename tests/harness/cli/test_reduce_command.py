@@ -1,0 +1,59 @@
+"""`repro reduce` as a person types it."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.harness.conftest import repro_text
+
+FAILS = """
+def run():
+    unused = 1
+    values = [1, 2]
+    return {"x": values[5]}
+"""
+
+
+def command(folder, *arguments):
+    line = [sys.executable, "-m", "harness.cli.main_command", *arguments]
+    line[1:3] = ["-c", "import sys; from harness.cli.main_command import main; sys.exit(main())"]
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True)
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "one.py").write_text(repro_text(FAILS, "params = { n = [1, 2] }").replace("run()", "run(n)"))
+    (tmp_path / "x.ptx").write_text("// one\n.version 8.0\n// needle\n")
+    return tmp_path
+
+
+def test_a_repro(project):
+    done = command(project, "reduce", "one.py", "-p", "n=1")
+    assert done.returncode == 0, done.stderr
+    text = (project / "one_reduced.py").read_text()
+    assert "unused =" not in text and "values[" in text
+    assert done.stderr.startswith("kept: IndexError (list index out of range) at values[]\n")
+    last = done.stdout.splitlines()
+    assert last[-2:] == ["wrote one_reduced.py", "next: repro run one_reduced.py -p n=1"]
+    assert not list((project / ".repro/reductions").iterdir())
+
+
+def test_one_of_several_cases_must_be_chosen(project):
+    done = command(project, "reduce", "one.py")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "one.py has 2 cases:\n    n=1\n    n=2\nfix: choose one by -p NAME=VALUE\n",
+    )
+
+
+def test_the_program_itself_is_not_overwritten(project):
+    done = command(project, "reduce", "one.py", "-p", "n=1", "-o", "one.py")
+    assert (done.returncode, done.stderr) == (2, "-o one.py is the program itself\nfix: name another file\n")
+
+
+def test_ptx_by_a_command(project):
+    done = command(project, "reduce", "x.ptx", "--keep", "command: grep -q needle {}")
+    assert done.returncode == 0, done.stderr
+    assert "needle" in (project / "x_reduced.ptx").read_text()

@@ -1,0 +1,53 @@
+"""Candidates: each once, what fails counted by reason."""
+
+from harness.reduction.candidates import Candidates, key, python_problem, tries_for
+from harness.reduction.properties import Seen
+from tests.harness.reduction.test_search import Holds
+
+
+def test_a_candidate_that_was_rejected_is_not_run_again():
+    kept, noted = Holds(lambda text: False), []
+    trial = Candidates(kept, Seen(True), 1, lambda text: "")
+    trial.on_rejected = noted.append
+    assert [trial.submit("a").result(), trial.submit("a").result()] == [None, None]
+    assert (kept.asked, noted, trial.rejected, trial.repeated) == (["a"], [key("a")], {"no longer so": 1}, 1)
+    trial.close()
+
+
+def test_what_an_earlier_run_rejected_is_not_run():
+    kept = Holds(lambda text: True)
+    trial = Candidates(kept, Seen(True), 1, lambda text: "", known={key("a")})
+    assert trial.submit("a").result() is None and kept.asked == []
+    trial.close()
+
+
+def test_a_candidate_that_could_not_be_run_may_be_run_again():
+    class Gone(Holds):
+        def see(self, text):
+            self.asked.append(text)
+            return Seen(None, "it could not be run")
+
+    kept = Gone(None)
+    trial = Candidates(kept, Seen(True), 1, lambda text: "")
+    assert [trial.submit("a").result(), trial.submit("a").result()] == [None, None]
+    assert (kept.asked, trial.rejected) == (["a", "a"], {"it could not be run": 2})
+    trial.close()
+
+
+def test_a_property_that_comes_and_goes_is_tried_until_it_is_seen():
+    answers = iter([False, False, True])
+    kept = Holds(lambda text: next(answers))
+    trial = Candidates(kept, Seen(True), 1, lambda text: "", tries=3)
+    assert trial.submit("a").result() == Seen(True) and kept.asked == ["a"] * 3
+    trial.close()
+
+
+def test_how_often_a_candidate_is_tried():
+    assert [tries_for(5, 5), tries_for(3, 5), tries_for(4, 5)] == [1, 4, 2]
+
+
+def test_what_is_no_program_is_not_run():
+    assert python_problem("a b", needs_run=False) == "not Python"
+    assert python_problem("x = 1", needs_run=True) == "without a claim"
+    assert python_problem('"""It is so."""\ndef run(): return', needs_run=True) == "run() returns nothing"
+    assert python_problem('"""It is so."""\ndef run(): return {}', needs_run=True) == ""

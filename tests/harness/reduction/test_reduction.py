@@ -1,0 +1,131 @@
+"""One reduction from its start to its end, of programs without a compiler."""
+
+import threading
+
+import pytest
+
+from harness.errors import UsageError
+from harness.reduction import properties, reduction
+from harness.reduction.candidates import python_problem
+from harness.reduction.journal import Journal
+from harness.reduction.passes_process import PassesProcess
+from harness.reduction.places import Place
+
+FAILS = """
+import numpy as np
+
+LIMIT = 4
+
+def unused(x):
+    return x * 2
+
+def middle(values, scale):
+    for i in range(3):
+        values = values + scale
+    if scale > 1:
+        values = values.reshape(3, 5)
+    return values
+
+def run():
+    a = np.zeros(64)
+    b = np.ones(64)
+    print("begins")
+    return {"a": middle(a, 2), "b": b}
+"""
+
+
+@pytest.fixture
+def reduced(tmp_path, write):
+    """`reduced(body)`: the report of a reduction of a repro, what was said, the file."""
+
+    def reduce(body, keep="", anew=False, passes=None):
+        repro, said = write(body), []
+        (case,) = repro.cases()
+        kept = properties.read(keep, case, "one.py", lambda **about: Place(tmp_path, width=2, **about))
+        passes, journal = passes or PassesProcess("python"), Journal(tmp_path, repro.text, {"keep": keep})
+        journal.open(anew)
+        out = tmp_path / "out.py"
+        try:
+            valid = lambda text: python_problem(text, needs_run=True)
+            return reduction.reduce(repro.text, kept, passes, out, journal, 2, valid, said.append), said, out
+        finally:
+            passes.close()
+            journal.close()
+            kept.close()
+
+    return reduce
+
+
+def test_an_exception_keeps_only_what_it_needs(reduced):
+    report, said, out = reduced(FAILS)
+    assert said[0] == "kept: ValueError (cannot reshape array of size N into shape N) at values.reshape()"
+    assert out.read_text() == report.text and report.is_finished
+    assert reduction.lines(report.text) <= 12
+    for gone in ("unused", "LIMIT", "begins", "range"):
+        assert gone not in report.text
+    assert "reshape(" in report.text and '"""It is so."""' in report.text
+
+
+def test_a_start_without_the_property_is_refused(reduced):
+    with pytest.raises(UsageError) as error:
+        reduced("import numpy\ndef run():\n    return {'x': numpy.ones(1)}")
+    assert str(error.value) == ("the start has not the property: it does nothing wrong: its outputs are as expected")
+
+
+def test_a_start_that_fails_sometimes_is_said_first(reduced, tmp_path):
+    count = tmp_path / "count"
+    body = f"""
+    import numpy as np
+
+    def run():
+        with open({str(count)!r}, "a+") as file:
+            file.write("x")
+            size = file.tell()
+        y = 2
+        if size % 2:
+            raise ValueError("odd")
+        return {{"x": np.array(y)}}
+    """
+    report, said, _ = reduced(body)
+    assert said[0] == "the start does it in 3 of 5 runs: candidates are run up to 4 times"
+    assert (report.had, report.runs) == (3, 5) and "y = 2" not in report.text
+
+
+def test_an_endless_loop_is_kept_as_one(reduced):
+    report, said, _ = reduced("""
+    def helper(x):
+        y = 3
+        while True:
+            x = x + 1
+        return y
+
+    def run():
+        return {"x": helper(1)}
+    """)
+    assert said[0] == "kept: hang at while" and "while True" in report.text and "y = 3" not in report.text
+
+
+test_an_endless_loop_is_kept_as_one = pytest.mark.slow(test_an_endless_loop_is_kept_as_one)
+
+
+def test_ctrl_c_keeps_the_best_and_the_next_run_goes_on(reduced):
+    class Stops(PassesProcess):
+        asked = 0
+
+        def edits(self, name, source):
+            Stops.asked += 1
+            if Stops.asked == 12:
+                raise KeyboardInterrupt
+            return super().edits(name, source)
+
+    report, _, out = reduced(FAILS, passes=Stops("python"))
+    assert not report.is_finished and out.read_text() == report.text
+    again, said, _ = reduced(FAILS)
+    assert said[1] == f"goes on from {reduction.lines(report.text)} lines of an earlier run (--anew begins again)"
+    assert again.is_finished and reduction.lines(again.text) <= reduction.lines(report.text)
+
+
+def test_nothing_is_left_running(reduced):
+    before = threading.active_count()
+    reduced(FAILS)
+    assert threading.active_count() <= before + 2  # idle threads of the pool end by themselves

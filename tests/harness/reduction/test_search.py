@@ -1,0 +1,96 @@
+"""The search, with lines as edits and a property that is a function of the text."""
+
+import itertools
+
+import pytest
+
+from harness.reduction.candidates import Candidates
+from harness.reduction.properties import Seen
+from harness.reduction.search import Edit, Pass, Search
+
+
+class Lines:
+    """Each edit drops a line."""
+
+    def passes(self):
+        return [Pass("lines")]
+
+    def edits(self, name, source):
+        return [Edit(number) for number, _ in enumerate(source.splitlines())]
+
+    def apply(self, name, source, edits):
+        return "".join(line for number, line in enumerate(source.splitlines(True)) if number not in edits)
+
+
+class Holds:
+    """A property that a function of the text says."""
+
+    about, timeout_s = "it holds", 1.0
+
+    def __init__(self, holds):
+        self.holds, self.asked = holds, []
+
+    def see(self, text):
+        self.asked.append(text)
+        return Seen(self.holds(text))
+
+    def refuse(self, start):
+        return "" if start.about else "it does not"
+
+    def differs(self, seen, before):
+        return "" if seen.about else "no longer so"
+
+    def close(self):
+        pass
+
+
+START = "".join(f"{number}\n" for number in range(40))
+
+
+def searched(holds, width=2, start=START):
+    kept, taken = Holds(holds), []
+    trial = Candidates(kept, Seen(True), width, lambda text: "")
+    try:
+        best = Search(start, Lines(), trial, lambda text, seen: taken.append(text)).run()
+    finally:
+        trial.close()
+    assert best == (taken[-1] if taken else start)
+    return best, kept
+
+
+@pytest.mark.parametrize("width", [1, 2, 5])
+@pytest.mark.parametrize("wanted", [{"7"}, {"0", "39"}, {"3", "4", "20", "31"}, set(map(str, range(40)))])
+def test_only_the_lines_that_are_needed_are_left(width, wanted):
+    best, kept = searched(lambda text: wanted <= set(text.split()), width)
+    assert set(best.split()) == wanted
+    assert len(kept.asked) == len(set(kept.asked))  # each candidate once
+
+
+def test_lines_that_must_go_together_are_found_by_halves():
+    def holds(text):
+        left = set(text.split())
+        return "0" in left and ("38" in left) == ("39" in left)
+
+    assert searched(holds)[0] == "0\n"
+
+
+def test_it_ends_where_no_line_alone_can_go():
+    """As delta debugging promises: of the result, each line alone is needed."""
+
+    def holds(text):
+        return sum(map(int, text.split())) % 7 == 3
+
+    best, _ = searched(holds, start="".join(f"{number}\n" for number in (1, 2, 5, 9, 4, 3, 7)))
+    lines = best.splitlines(True)
+    assert holds(best)
+    assert not any(holds("".join(some)) for some in itertools.combinations(lines, len(lines) - 1))
+
+
+def test_an_edit_that_does_not_fit_is_left_out():
+    class Refuses(Lines):
+        def apply(self, name, source, edits):
+            return None
+
+    trial = Candidates(Holds(lambda text: True), Seen(True), 1, lambda text: "")
+    assert Search(START, Refuses(), trial).run() == START
+    trial.close()
