@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from harness.claim import check_lines, findings
 from harness.claim.expectation import Otherwise
@@ -65,9 +66,9 @@ def run(
         return Outcome("skipped", shortfall, compiler=name)
     plain = host.device in ("emulator", "cuda")  # and no recording of one run, or its playback
 
-    def once(fill: int | None) -> Outcome:
+    def once(fill: int | None, **more: Any) -> Outcome:
         try:
-            outcome = result.from_reply(*transport.run(dataclasses.replace(job, fill=fill)), job.preds)
+            outcome = result.from_reply(*transport.run(dataclasses.replace(job, fill=fill, **more)), job.preds)
         except LinkDown as error:
             outcome = result.infra(str(error))
         outcome.compiler = name
@@ -93,22 +94,32 @@ def run(
         near=tuple(name for name, rule in repro.compare.items() if rule.is_near),
         compiler=name,
     )
+    if perturb is not None and not plain:  # a recording notes the delays
+        return once(fill, perturb=perturb.lists[0][1], checks="none")
     outcome = observed.settle(case, once) if plain else once(fill)
-    if perturb is None or not plain:
+    if perturb is None:
         return outcome
     fill = observed.POISON[0] if repro.poison else None
-    job = dataclasses.replace(job, runs=1, checks="none")
+    delayed = functools.partial(once, fill, runs=1, checks="none")
+    return under_delays(case, host, outcome, lambda delays: delayed(perturb=delays), perturb.lists, told)
 
-    def delayed(delays: str) -> Outcome:
-        nonlocal job
-        job = dataclasses.replace(job, perturb=delays)
-        return once(fill)
 
-    outcome = perturbed.settle(case, outcome, delayed, perturb.lists, told)
+def under_delays(
+    case: Case,
+    host: Host,
+    outcome: Outcome,
+    run: Callable[[str], Outcome],
+    lists: Sequence[tuple[int | None, str]],
+    told: Callable[[str], None] = lambda text: None,
+) -> Outcome:
+    """The outcome with its answers under each list of delays. On a GPU, two answers of a claim of a race are the race,
+    and one leaves it skipped."""
+    outcome = perturbed.settle(case, outcome, run, lists, told)
+    unseen = findings.unseen(case.repro.outcome, host.is_hardware)
     if unseen and outcome.answers:
         text = perturbed.summary(outcome)
         if len(outcome.answers) == 1:
-            return Outcome("skipped", f"{unseen}\n{text}", compiler=name)
+            return Outcome("skipped", f"{unseen}\n{text}", compiler=outcome.compiler)
         outcome.kind, outcome.text = findings.RACE, f"one program gave two answers\n{text}"
     return outcome
 

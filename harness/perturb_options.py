@@ -16,6 +16,9 @@ DELAYS_HELP = (
     "run each case once more, under these delays, and compare: a list as --perturb prints it, `seed 5`, or @FILE "
     "with a list"
 )
+CAPSULE_HELP = (
+    "record each case N times more, under the delays of the seeds 1 to N; so claims of races can be replayed too"
+)
 
 
 @dataclass(frozen=True)

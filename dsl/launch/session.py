@@ -61,6 +61,7 @@ class Session:
 
     device: Device
     kernels: list[KernelRecord] = field(default_factory=list)
+    _perturbation: Any = None  # the perturbation.Perturbation of the run
 
     def compiler_facts(self) -> dict:
         """Name and versions of the compiler."""
@@ -121,12 +122,13 @@ class Session:
         """
         from dsl.perturbation import perturbation
 
-        self.device.perturb(perturbation.of(text))
+        self._perturbation = perturbation.of(text)
+        self.device.perturb(self._perturbation)
 
     def perturbed(self) -> dict | None:
         """{"sites", "delays"}: how many places for delays the kernels have that were loaded, and the delays, a line
         each. None where no kernel was loaded, or no delays were asked for."""
-        used = self.device.perturbation
+        used = self._perturbation
         return None if used is None or not used.modules else {"sites": used.sites, "delays": used.described()}
 
     def announce(self, write: Callable[[str], None]) -> None:

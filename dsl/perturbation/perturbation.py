@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from dsl.perturbation import delays as lists
 from dsl.perturbation.choice import chosen
 from dsl.perturbation.delays import Delays
-from dsl.perturbation.insertion import insertions, refuse_older, with_insertions
+from dsl.perturbation.insertion import Insertion, insertions, refuse_older, with_insertions
 from dsl.perturbation.sites import sites
 
 
@@ -28,16 +28,20 @@ class Perturbation:
 
     def applied(self, ptx: str) -> str:
         """The module with its delays. Raises delays.BadDelays, statements.BadPtx."""
+        return with_insertions(ptx, self.insertions(ptx))
+
+    def insertions(self, ptx: str) -> list[Insertion]:
+        """What is put into a module, by offsets in its text. Raises delays.BadDelays, statements.BadPtx."""
         refuse_older(ptx)
         places = sites(ptx)
         mine = chosen(places, self.seed) if self.delays is None else self.delays
-        changed = with_insertions(ptx, insertions(ptx, places, mine.items))
+        found = insertions(ptx, places, mine.items)
         self.modules += 1
         if ptx not in self.noted:
             self.sites += len(places)
             here = {site.function for site in places}
             self.noted[ptx] = Delays(tuple(item for item in mine.items if item.function in here)).described(places)
-        return changed
+        return found
 
     def described(self) -> str:
         """The list of all delays in use, one a line, which `parse` takes."""

@@ -23,10 +23,11 @@ from harness.claim import case_id, findings
 from harness.claim.repro_file import Case, Repro, ReproError, is_repro, read, short
 from harness.comparison import golden, observed
 from harness.host import hosts
+from harness.perturb_options import Wanted
 from harness.records import history, index, moved
 from harness.records.states import FORGOTTEN
 from harness.reporting import text_report
-from harness.run import hardware
+from harness.run import hardware, result
 from harness.run.result import Outcome
 
 if TYPE_CHECKING:
@@ -141,10 +142,12 @@ def record(
     arch: str | None,
     say: Callable[[str], None],
     add: Callable[[Writer], dict[str, Any]] = lambda writer: {},
+    perturb: Wanted | None = None,
 ) -> int:
     """Record these cases into a capsule at `out`; how many. `say` takes a line a case. Raises Refused, OSError.
 
-    `add` may add cases behind them, and gives more fields of the capsule's index.
+    With `perturb` each is recorded under its delays too, which the GPU's PTX gets. `add` may add cases behind them, and
+    gives more fields of the capsule's index.
     """
     names = names_of(cases)
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -157,10 +160,13 @@ def record(
         for number, case in enumerate(cases, 1):
             count = 0
             name = names[number - 1]
-            for fill in observed.POISON if case.repro.poison else (None,):
+            fills = observed.POISON if case.repro.poison else (None,)
+            rounds: list[tuple[int | None, int | None]] = [(fill, 0 if perturb else None) for fill in fills]
+            rounds += [(fills[0], seed) for seed, _ in (perturb.lists if perturb else ())]
+            for fill, seed in rounds:
                 with tempfile.TemporaryDirectory(prefix="capsule-") as folder:
                     chosen = arch or case.repro.arch or DEFAULT_ARCH
-                    entry, why = _record(case, name, host, transport, chosen, Path(folder), fill)
+                    entry, why = _record(case, name, host, transport, chosen, Path(folder), fill, seed)
                     if entry is None:
                         break
                     writer.add(entry, Path(folder))
@@ -178,14 +184,23 @@ def record(
 
 
 def _record(
-    case: Case, name: str, host: hosts.Host, transport: Transport, arch: str, folder: Path, fill: int | None
+    case: Case,
+    name: str,
+    host: hosts.Host,
+    transport: Transport,
+    arch: str,
+    folder: Path,
+    fill: int | None,
+    seed: int | None,
 ) -> tuple[dict[str, Any] | None, str]:
-    """The case as a capsule holds it, over new memory full of one byte where `fill` names one; or None and why not."""
+    """The case as a capsule holds it, over new memory full of one byte where `fill` names one, under the delays of
+    `seed`; or None and why not."""
     unseen = findings.unseen(case.repro.outcome, is_hardware=True)
-    if unseen:
+    if unseen and (seed is None or case.repro.outcome != findings.RACE):
         return None, f"skipped: {unseen}"
     recording = dataclasses.replace(host, device=f"recording:{arch}:{folder}")
-    outcome = judge.run(transport, case, recording, fill=fill)
+    perturb = None if seed is None else Wanted(delays=f"seed {seed}")
+    outcome = judge.run(transport, case, recording, fill=fill, perturb=perturb)
     if outcome.kind == "rejected":
         return None, "skipped: the compiler rejects it, so there is nothing to replay"
     if outcome.kind not in RECORDED:
@@ -196,7 +211,8 @@ def _record(
         return None, "skipped: it launches no kernel"
     kernels = [{k: v for k, v in kernel.items() if k not in ("ptx", "sass")} for kernel in outcome.kernels]
     return {
-        "name": name + (AGAIN if fill == observed.POISON[1] else ""),
+        "name": name + (AGAIN if fill == observed.POISON[1] else "") + (f"--seed={seed}" if seed else ""),
+        **({"seed": seed, "delays": outcome.delays} if seed else {}),
         "repro": history.relative(case.repro.path, history.root_of(case.repro.path)),
         "case": case.name,
         "claim": case.repro.claim,
@@ -244,11 +260,13 @@ def _accept_repros(
     transport = hosts.resolve("embedded").connect()
     try:
         again = {one.case["name"].removesuffix(AGAIN): one for one in replayed if one.case["name"].endswith(AGAIN)}
+        delayed = [one for one in replayed if one.case.get("seed")]
         for one in replayed:
-            if one.case["name"].endswith(AGAIN):
+            if one.case["name"].endswith(AGAIN) or one.case.get("seed"):
                 continue
             both = [one, again.get(one.case["name"])]
-            status, text = _accept(capsule, both, root, transport, accept_differences)
+            mine = [each for each in delayed if each.case["name"] == f"{one.case['name']}--seed={each.case['seed']}"]
+            status, text = _accept(capsule, both, mine, root, transport, accept_differences)
             sorted_by.setdefault(status, []).append(one.case["name"])
             say(f"{one.case['name']}: {text}")
     finally:
@@ -266,9 +284,14 @@ def _now(root: Path, case: dict[str, Any]) -> Path | None:
 
 
 def _accept(
-    capsule: replay.Capsule, both: list[Result], root: Path, transport: Transport, accept_differences: bool
+    capsule: replay.Capsule,
+    both: list[Result],
+    delayed: list[Result],
+    root: Path,
+    transport: Transport,
+    accept_differences: bool,
 ) -> tuple[str, str]:
-    """`both`: a case's result, and that over other contents of new memory where it has one."""
+    """`both`: a case's result, and that over other contents of new memory where it has one. `delayed`: under delays."""
     one = both[0]
     try:
         path = _now(root, one.case)
@@ -281,21 +304,23 @@ def _accept(
     if repro.sha256 != one.case["repro_sha256"] or case is None:
         return "stale", f"stale: {one.case['repro']} has changed since it was recorded; record and replay it anew"
     host = hosts.Host("replay", "cuda", device_facts=one.device)
-    says_nothing = _says_nothing(both, repro, host)
+    says_nothing = _says_nothing(both, repro, host, bool(delayed))
     if says_nothing:
         return "skipped", says_nothing
     try:
         outcome = _played(capsule, both, case, host, transport)
+        if delayed:
+            outcome = _under_delays(capsule, delayed, outcome, case, host, transport)
         silent = _not_of_the_claim(one, repro, outcome)
         return silent or _judged(case, host, outcome, one, root, accept_differences, _relabel(outcome, one, capsule))
     except (replay.BadCapsule, UnicodeDecodeError) as error:
         return "skipped", f"not judged: {one.case['name']}.json is not a result of a replay: {error}"
 
 
-def _says_nothing(both: list[Result], repro: Repro, host: hosts.Host) -> str:
+def _says_nothing(both: list[Result], repro: Repro, host: hosts.Host, is_delayed: bool) -> str:
     """Why these results say nothing of the claim, before they are played back; or ''."""
     unseen = findings.unseen(repro.outcome, is_hardware=True)
-    if unseen:
+    if unseen and not (is_delayed and repro.outcome == findings.RACE):
         return f"not judged: {unseen}"
     for each in both[: 1 + repro.poison]:
         if each is None:
@@ -314,9 +339,31 @@ def _played(capsule: replay.Capsule, both: list[Result], case: Case, host: hosts
     def once(fill: int | None) -> Outcome:
         with tempfile.TemporaryDirectory(prefix="playback-") as folder:
             unpack(capsule, both[fill == observed.POISON[1]], Path(folder))
-            return judge.run(transport, case, dataclasses.replace(host, device=f"playback:{folder}"), fill=fill)
+            perturb = Wanted(delays="seed 0") if case.repro.outcome == findings.RACE else None
+            playing = dataclasses.replace(host, device=f"playback:{folder}")
+            return judge.run(transport, case, playing, fill=fill, perturb=perturb)
 
     return observed.settle(case, once)
+
+
+def _under_delays(
+    capsule: replay.Capsule, delayed: list[Result], first: Outcome, case: Case, host: hosts.Host, transport: Transport
+) -> Outcome:
+    """The outcome of the run without delays, with the answers of those under delays. Raises replay.BadCapsule."""
+    by_seed = {one.case["seed"]: one for one in delayed}
+
+    def run(delays: str) -> Outcome:
+        one = by_seed.get(int(delays.removeprefix("seed ")))
+        if one is None:
+            first.sites = 1
+            return dataclasses.replace(first)
+        if one.result["outcome"] in ("skipped", "error", "crash", "deadlock"):
+            return result.infra(f"not replayed: {one.result.get('text', one.result['outcome'])}")
+        outcome = _played(capsule, [one, one], case, host, transport)
+        outcome.sites, outcome.delays = 1, one.case.get("delays", "")
+        return outcome
+
+    return judge.under_delays(case, host, first, run, [(seed, f"seed {seed}") for seed in sorted(by_seed)])
 
 
 def _not_of_the_claim(one: Result, repro: Repro, outcome: Outcome) -> tuple[str, str] | None:

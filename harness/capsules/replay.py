@@ -513,8 +513,11 @@ class Replay:
         return bytes(data)
 
     def function(self, line: dict[str, Any]) -> Any:
-        if line["ptx"] not in self.modules:
-            self.modules[line["ptx"]] = self.gpu.load(self.capsule.blob(line["ptx"]))
+        if line["ptx"] not in self.modules:  # a case has the same delays in all launches of a module
+            ptx = self.capsule.blob(line["ptx"]).decode()
+            for at, delay in reversed(line.get("delays", ())):
+                ptx = ptx[:at] + delay + ptx[at:]
+            self.modules[line["ptx"]] = self.gpu.load(ptx.encode())
         return self.gpu.call("cuModuleGetFunction", self.modules[line["ptx"]], line["entry"].encode())
 
     def row(self, at: int, new: np.ndarray, differs: np.ndarray) -> dict[str, Any]:

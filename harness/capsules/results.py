@@ -169,6 +169,8 @@ class _Case:
     kernels: list[_Kernel] = schema.must(schema.many(schema.fields(_Kernel), 10_000))
     versions: dict[str, str] = schema.must(schema.table(schema.string(100), 100))
     launches: list[_Launch] = schema.must(schema.many(schema.fields(_Launch), _MOST))
+    seed: int | None = schema.must(schema.optional(schema.integer(1, 1 << 31)), None)
+    delays: str = schema.must(schema.string(1 << 20), "")
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

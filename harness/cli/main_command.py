@@ -79,6 +79,7 @@ cuda-bindings, no compiler and nothing of this project.
 
   repro capsule repros -o all.capsule                    every case that launches a kernel
   repro capsule repros -k "shuffle and width=8" -o one.capsule
+  repro capsule repros -o all.capsule --perturb 20       each also 20 times with warps delayed, claims of races too
   python all.capsule -o out/                             there: replay it (the file runs itself)
   repro accept --from-replay out/                        here: make goldens validated by that GPU
 
@@ -241,6 +242,7 @@ def _add_capsules(commands: argparse._SubParsersAction) -> None:
         "-k", dest="keyword", default="", metavar="EXPRESSION", help="only cases that fit, as in pytest"
     )
     parser.add_argument("--arch", metavar="SM", help="compile for this GPU and later (default: each repro's own arch)")
+    parser.add_argument("--perturb", type=int, metavar="N", help=perturb_options.CAPSULE_HELP)
     parser.set_defaults(command=_capsule)
 
 
@@ -310,7 +312,8 @@ def _capsule(arguments: argparse.Namespace) -> int:
     cases = capsule_file.find(arguments.paths, arguments.keyword)
     if not cases:
         raise UsageError("no repro fits")
-    count = capsule_file.record(cases, arguments.out, arguments.arch, lambda line: say(line))
+    perturb = perturb_options.wanted(arguments.perturb)
+    count = capsule_file.record(cases, arguments.out, arguments.arch, lambda line: say(line), perturb=perturb)
     if not count:
         say("nothing was recorded, and nothing written", file=sys.stderr)
         return FAILS

@@ -2,6 +2,7 @@
 
 A recording is a folder: `launches.jsonl`, a line a launch, and files of bytes named by their sha256. A line holds
 
+    delays      [[offset in the PTX, what a GPU's PTX gets there], ...], of a recording under delays
     ptx, entry, grid, block, cluster, smem_bytes, flags      ptx is the name of a file
     params      [{"bytes": hex, "pointers": [[offset, region, offset in it], ...]}, ...]   pointers are zero in `bytes`
     regions     {id: {"size_bytes", "residue", "label"}}: the memory a launch can reach; the residue is modulo 4096
@@ -25,14 +26,18 @@ import json
 import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dsl.emulator.runtime.tensor_map import ALIGNMENT_BYTES, BYTES as MAP_BYTES, Tiled, decode
 from dsl.launch.devices.emulated import Emulated
-from dsl.launch.devices.protocol import Launch
+from dsl.launch.devices.protocol import DeviceError, Launch
 from dsl.lower.ptx_identity import without_folders
+
+if TYPE_CHECKING:
+    from dsl.perturbation.insertion import Insertion
+    from dsl.perturbation.perturbation import Perturbation
 
 CHUNK_BYTES = 1 << 20
 PAGE_BYTES = 4096
@@ -46,7 +51,12 @@ class Recording(Emulated):
         super().__init__()
         self.arch, self.folder = arch, Path(folder)
         self._ids: dict[tuple[int, int], int] = {}  # address, bytes -> region
+        self._delays: Perturbation | None = None
         self._content: dict[int, Content] = {}  # of each region, after the last launch
+
+    def perturb(self, perturbation: Perturbation) -> None:
+        """Note the delays for the GPU; the emulator's own run has none, so that it predicts what is right."""
+        self._delays = perturbation
 
     def load(self, ptx: str) -> tuple[Any, str]:
         return super().load(ptx), ptx
@@ -56,8 +66,9 @@ class Recording(Emulated):
 
     def launch(self, program: tuple[Any, str], entry: str, launch: Launch, params: Sequence[bytes]) -> None:
         memory = Regions(self.memory.allocations())
+        ptx = without_folders(program[1])
         line = {
-            "ptx": self._save(without_folders(program[1]).encode()),
+            "ptx": self._save(ptx.encode()),
             "entry": entry,
             "grid": launch.grid,
             "block": launch.block,
@@ -65,6 +76,8 @@ class Recording(Emulated):
             "smem_bytes": launch.smem_bytes,
             "flags": launch.flags,
         }
+        if self._delays is not None:
+            line["delays"] = self._insertions(ptx)
         reached, pointers = memory.reached_from(params)
         ids = {index: self._id(memory, index) for index in reached}
         line["params"] = [_param(param, memory, ids) for param in params]
@@ -93,6 +106,14 @@ class Recording(Emulated):
         finally:
             with open(self.folder / "launches.jsonl", "a") as file:
                 file.write(json.dumps(line) + "\n")
+
+    def _insertions(self, ptx: str) -> list[Insertion]:
+        """What a GPU's PTX gets. Raises DeviceError for PTX that takes no delays."""
+        assert self._delays is not None
+        try:
+            return self._delays.insertions(ptx)
+        except ValueError as error:
+            raise DeviceError("DELAYS", str(error), {"outcome": "infra"}) from None
 
     def _id(self, memory: Regions, index: int) -> int:
         return self._ids.setdefault((memory.starts[index], memory.size_bytes(index)), len(self._ids))
