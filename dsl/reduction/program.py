@@ -194,6 +194,11 @@ class Program:
         start, end = self.span(node)
         if self.has_own_lines(node):
             return Change(self.line_start(start), self.line_end(end))
+        following = end
+        while self.text[following : following + 1] in (b" ", b"\t", b";"):
+            following += 1
+        if b";" in self.text[end:following] and self.text[following : following + 1] not in (b"\n", b"#", b""):
+            return Change(start, following)  # another statement is behind it
         return Change(start, end, b"pass")
 
     def delete(self, about: str, *nodes: ast.stmt) -> Edit:

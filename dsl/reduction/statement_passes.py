@@ -89,6 +89,17 @@ def halves(program: Program) -> Iterator[Edit]:
             yield program.delete("drop the first half of a block", *block[:half])
 
 
+def unreachable(program: Program) -> Iterator[Edit]:
+    """Delete what stands behind `return`, `raise`, `break` and `continue`."""
+    for block in program.blocks:
+        for place, statement in enumerate(block[:-1]):
+            if isinstance(statement, ast.Return | ast.Raise | ast.Break | ast.Continue):
+                rest = block[place + 1 :]
+                if all(_deletable(program, each) for each in rest):
+                    yield program.delete("drop what is never reached", *rest)
+                break
+
+
 # ** blocks opened up
 
 

@@ -46,6 +46,44 @@ def docstrings(program: Program) -> Iterator[Edit]:
                     yield program.delete("drop a docstring", statement)
 
 
+MOST_COLUMNS = 120
+
+
+def one_line(program: Program) -> Iterator[Edit]:
+    """A simple statement, or the head of a definition, of several lines is written in one."""
+    tokens = program.tokens
+    heads: list[int] = []  # of the tokens since the last end of a statement
+    for place, token in enumerate(tokens):
+        if token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER):
+            if heads and (edit := _joined(program, [tokens[each] for each in heads])):
+                yield edit
+            heads = []
+        elif heads or token.type not in (tokenize.NL, tokenize.COMMENT):
+            heads.append(place)
+
+
+def _joined(program: Program, tokens: list[tokenize.TokenInfo]) -> Edit | None:
+    """What joins the lines of a statement; None where it is one line, too long, or has comments and long strings."""
+    if tokens[0].start[0] == tokens[-1].end[0]:
+        return None
+    if any(
+        each.type == tokenize.COMMENT or each.start[0] != each.end[0] for each in tokens if each.type != tokenize.NL
+    ):
+        return None
+    words = [each for each in tokens if each.type != tokenize.NL]
+    changes, length = [], words[0].start[1] + len(words[0].string)
+    for before, after in zip(words, words[1:]):
+        between = "" if before.string in "([{" or after.string in ")]}" else " "
+        same = before.end[0] == after.start[0]
+        length += len(after.string) + (after.start[1] - before.end[1] if same else len(between))
+        if not same:
+            start = program.token_start(before.end)
+            changes.append(Change(start, program.token_start(after.start), between.encode()))
+    if length > MOST_COLUMNS:
+        return None
+    return Edit("one line in place of several", tokens[0].start[0], changes)
+
+
 def blank_lines(program: Program) -> Iterator[Edit]:
     """Each run of empty lines, but for those in strings."""
     in_strings = {

@@ -123,3 +123,20 @@ def test_a_part_stands_in_parentheses_only_where_it_must(text, about, expected):
         assert about not in abouts("subexpressions", text)
     else:
         assert after("subexpressions", about, text) == expected
+
+
+def test_statements_of_several_lines_are_written_in_one():
+    text = "def f(\n    a,\n    b=(\n        1\n    ),\n):\n    return [\n        a,  # why\n    ]\n\n\nx = f(\n    'ü',\n    2)\n"
+    program = Program(text)
+    edits = list(named("one-line")[1].edits(program))
+    assert program.apply(edits) == ("def f(a, b=(1),):\n    return [\n        a,  # why\n    ]\n\n\nx = f('ü', 2)\n")
+
+
+def test_what_is_never_reached_goes():
+    text = "def f():\n    return 1\n    a()\n    b()\n"
+    assert after("unreachable", "drop what is never reached", text) == "def f():\n    return 1\n"
+
+
+def test_one_of_two_statements_of_a_line_goes():
+    assert after("outer", "drop `a()`", "a(); b()\n") == "b()\n"
+    assert after("outer", "drop `b()`", "a(); b()\n") == "a(); pass\n"
