@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from dsl.span import Span
 
 
@@ -23,6 +25,11 @@ class KernelFault(OutcomeError):
 
     kind: str
     place: Span | None
+    last: ClassVar[KernelFault | None] = None  # of this process, whether the program let it through or not
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        KernelFault.last = self
 
     def add_fix(self, fix: str) -> None:
         """Add a fix to the report, unless it has one."""

@@ -10,9 +10,9 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.claim import check_lines, findings
+from harness.claim import check_lines, findings, script_file
 from harness.claim.expectation import Otherwise
 from harness.claim.repro_file import NVIDIA, Case
 from harness.comparison import arithmetic, compare, golden, observed, perturbed
@@ -27,6 +27,9 @@ from harness.run import result
 from harness.run.result import EMBEDDED, Outcome
 from harness.run.transport import Job, LinkDown, Transport
 from harness.verdict import Trial, Verdict, gpu_of, in_ci
+
+if TYPE_CHECKING:
+    from harness.run.console import Console
 
 __all__ = ["Verdict", "in_ci", "judge", "run"]
 
@@ -47,6 +50,7 @@ def run(
     checks: str | None = None,
     perturb: Wanted | None = None,
     told: Callable[[str], None] = lambda text: None,
+    console: Console | None = None,
 ) -> Outcome:
     """Run the case on the host, once; skipped where the host's GPU is older than the repro's `arch`, or another than
     its `silicon`, where no GPU sees its outcome, and where the compiler does not take its language.
@@ -55,7 +59,7 @@ def run(
     emulator's schedule. `fill` is the byte of new memory where a recording or a playback is run; a device is run twice
     where the repro has `poison`. `checks` is what the emulator looks for (None: findings.sought). `sass` asks for the
     machine code of its kernels, which a GPU's runs always have. With `perturb` the case is also run under delays, and a
-    GPU shows a race by two answers; `told` hears how far that is.
+    GPU shows a race by two answers; `told` hears how far that is. `console` is where a script prints and reads.
     """
     repro, name = case.repro, releases.split(compiler)[0]
     shortfall = releases.untaken(repro, compiler)
@@ -68,7 +72,8 @@ def run(
 
     def once(fill: int | None, **more: Any) -> Outcome:
         try:
-            outcome = result.from_reply(*transport.run(dataclasses.replace(job, fill=fill, **more)), job.preds)
+            answer = transport.run(dataclasses.replace(job, fill=fill, **more))
+            outcome = result.from_reply(*answer, job.preds, job.script)
         except LinkDown as error:
             outcome = result.infra(str(error))
         outcome.compiler = name
@@ -93,7 +98,13 @@ def run(
         preds={name: rule.name for name, rule in repro.compare.items() if rule.mode == "pred"},
         near=tuple(name for name, rule in repro.compare.items() if rule.is_near),
         compiler=name,
+        script=repro.script is not None,
+        args=repro.script.args if repro.script else (),
+        modules=script_file.modules(repro) if repro.script and host.name not in ("embedded", "local") else {},
+        console=console,
     )
+    if repro.script:
+        return once(fill)
     if perturb is not None and not plain:  # a recording notes the delays
         return once(fill, perturb=perturb.lists[0][1], checks="none")
     outcome = observed.settle(case, once) if plain else once(fill)

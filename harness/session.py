@@ -78,6 +78,7 @@ class Session:
         self.not_accepted: set[Path] = set()  # repros that agree with expected() and have no golden
         self.outside: set[Path] = set()  # repros of no project, whose results nothing keeps
         self.live: Any = None  # progress.Live, where there is one to tell
+        self.console: Any = None  # console.Console, where scripts print and read
         self._host_names = tuple(dict.fromkeys(host_names)) or ("embedded",)
         self._hosts: list[Host] | None = None
         self._transports: dict[tuple[str, str], Transport] = {}  # by the names of host and compiler
@@ -240,6 +241,7 @@ class Session:
         return host, judge.run(
             self.transport(host), case, host, timeout_s, fresh, host.compiler, self.seed, sass=self.sass,
             checks=self.checks, perturb=self.perturb, told=lambda text: self.notify(Progress(text)),
+            console=self.console,
         )  # fmt: skip
 
     def begin(self, cases: Iterable[tuple[Case, Host]], timeout_s: float | None, fresh: bool) -> None:
@@ -279,7 +281,8 @@ class Session:
                 self._fleet = door.Visitor(*self._door_of_another)
             else:
                 plan = fleet.Plan(
-                    self.root, self.seed, self.sass, self.checks, self.gpu_model, self._busy, self.perturb
+                    *(self.root, self.seed, self.sass, self.checks, self.gpu_model, self._busy),
+                    *(self.perturb, self.console),
                 )
                 targets = list(self._far().values())
                 self._fleet = fleet.Fleet(plan, targets, self._members, events.Shown(self), self._width)

@@ -35,6 +35,14 @@ def printable(text: str) -> str:
     return text.replace("\r\n", "\n").translate(_SPELLING)
 
 
+_COLOUR = re.compile(r"(\x1b\[[0-9;]*m|\r)")
+
+
+def printable_with_colours(text: str) -> str:
+    """The same for what a program prints live: colours and the return to a line's start are kept."""
+    return "".join(part if number % 2 else printable(part) for number, part in enumerate(_COLOUR.split(text)))
+
+
 def one_line(text: str) -> str:
     """The same for a name: a line's end is spelt out too."""
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")

@@ -163,6 +163,10 @@ class Session:
         if isinstance(self.device.failure, KernelFault):
             raise self.device.failure
 
+    def swallowed(self) -> KernelFault | None:
+        """The last failure of a kernel that the program knows of and went on after."""
+        return KernelFault.last
+
     def close(self) -> None:
         """Undo the device's mappings."""
         self.device.uninstall()

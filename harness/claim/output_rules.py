@@ -1,6 +1,6 @@
 """The keys of `[tool.repro]` about outputs not simply equal to something: allowed, mask, runs, poison, silicon.
 
-`source` is repro._Source, whose errors point at the key.
+`source` is repro_file.Source, whose errors point at the key.
 """
 
 from __future__ import annotations

@@ -108,6 +108,13 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Script:
+    """That a file is run as `python FILE ARGS` runs it."""
+
+    args: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Repro:
     """One file that makes one claim."""
 
@@ -131,6 +138,7 @@ class Repro:
     poison: bool = False
     silicon: str = ""
     evidence: str = ""
+    script: Script | None = None
 
     @property
     def varies(self) -> bool:
@@ -197,36 +205,40 @@ def is_repro(data: bytes) -> bool:
 
 def read(path: Path) -> Repro:
     """Read a repro. Raises ReproError with the line, a caret and the fix; OSError."""
-    try:
-        text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise ReproError(f"{short(path)}: SYNTAX_ERROR\n    the file is not UTF-8: {error}") from None
-    source = _Source(path, text)
-    tree = source.parse()
-    table = source.table()
-    params = source.params(table)
-    run = source.run(tree, params)
+    file = source(path, path.read_bytes())
+    tree = file.parse()
+    table = file.table()
+    params = file.params(table)
+    run = file.run(tree, params)
     repro = Repro(
         path=path,
-        text=text,
-        claim=source.claim(tree, run),
-        arch=source.arch(table),
+        text=file.text,
+        claim=file.claim(tree, run),
+        arch=file.arch(table),
         params=params,
-        compare=output_rules.implied(source.compare(table), table),
-        outcome=source.outcome(table),
-        timeout_s=source.timeout_s(table),
-        checks=source.checks(params),
+        compare=output_rules.implied(file.compare(table), table),
+        outcome=file.outcome(table),
+        timeout_s=file.timeout_s(table),
+        checks=file.checks(params),
         has_expected=any(isinstance(n, ast.FunctionDef) and n.name == "expected" for n in tree.body),
-        imports=_imports(tree),
-        needs=source.needs(),
-        requires_python=source.requires_python(),
-        nvidia=expectation.read(source, table),
-        **output_rules.read(source, table, tree),
+        imports=imports(tree),
+        needs=file.needs(),
+        requires_python=file.requires_python(),
+        nvidia=expectation.read(file, table),
+        **output_rules.read(file, table, tree),
     )
     return repro
 
 
-def _imports(tree: ast.Module) -> frozenset[str]:
+def source(path: Path, data: bytes) -> Source:
+    """The text of a file. Raises ReproError."""
+    try:
+        return Source(path, data.decode("utf-8").replace("\r\n", "\n"))
+    except UnicodeDecodeError as error:
+        raise ReproError(f"{short(path)}: SYNTAX_ERROR\n    the file is not UTF-8: {error}") from None
+
+
+def imports(tree: ast.Module) -> frozenset[str]:
     every = list(statements(tree))
     names = [alias.name for each in every if isinstance(each, ast.Import) for alias in each.names]
     names += [each.module for each in every if isinstance(each, ast.ImportFrom) and each.module]
@@ -249,7 +261,7 @@ def short(path: Path | str) -> str:
         return str(path)
 
 
-class _Source:
+class Source:
     """The text of one file and the errors that point into it."""
 
     def __init__(self, path: Path, text: str) -> None:

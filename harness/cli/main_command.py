@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from harness import perturb_options
 from harness.claim import case_id, findings
 from harness.claim.repro_file import Case, Repro, ReproError, Value, is_repro, label, read, short
-from harness.cli import adopt_command, hosts_command, record_commands, reduce_command
+from harness.cli import adopt_command, hosts_command, record_commands, reduce_command, script_command
 from harness.errors import NoDevice, UsageError
 from harness.fleet import BUSY_HELP, BUSY_WAYS
 from harness.session import Session, as_data
@@ -51,6 +51,8 @@ What does this GPU language feature really do? Write the question as one small f
 
 _RUN = """\
 Run one repro and judge it: did it end as it claims, does it agree with its expected(), its CHECK lines and its golden.
+Any other Python program is run as `python FILE ARGS` runs it: what it prints comes live, this command has its exit
+status, and `repro history FILE` has what it printed.
 
   repro run repros/shuffle_width.py                       every combination of its params
   repro run repros/shuffle_width.py -p width=8            one value of one parameter
@@ -62,7 +64,11 @@ Run one repro and judge it: did it end as it claims, does it agree with its expe
   repro run repros/shuffle_width.py --compiler nvidia==4.6.3 --compiler nvidia==4.5.3      by releases of it
   repro run repros/shuffle_width.py --perturb 20          and 20 times with warps delayed: a race shows two answers
 
-Exit status: 0 the claim holds, 1 it does not, 2 wrong usage, 3 it could not be run.
+  repro run script.py in.txt --host p1 -- --width 8       a script, on p1; what stands behind -- is the script's
+  repro run - --host p1 <<'PY'                            a script from standard input
+
+Exit status: 0 the claim holds, 1 it does not, 2 wrong usage, 3 it could not be run. Of a script its own, 1
+where that is 0 and a kernel failed, 124 after --timeout, 130 after Ctrl-C.
 """
 
 _DOCTOR = """\
@@ -138,13 +144,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The arguments; names of claims may also stand behind options."""
-    parser = _parser()
-    arguments, left = parser.parse_known_args(argv)
-    if left and (not hasattr(arguments, "names") or any(text.startswith("-") for text in left)):
-        parser.error(f"unrecognized arguments: {' '.join(left)}")
-    if left:
-        arguments.names += left
+    """The arguments; names of claims, and what is a program's own, may stand behind options too. Behind `--` all is."""
+    parser, given = _parser(), list(sys.argv[1:] if argv is None else argv)
+    head = given[: given.index("--")] if given[:1] == ["run"] and "--" in given else given
+    arguments, left = parser.parse_known_args(head)
+    more = next((getattr(arguments, name) for name in ("names", "args") if hasattr(arguments, name)), None)
+    if left and (more is None or any(text.startswith("-") for text in left)):
+        hint = " (what is the program's own stands behind --)" if hasattr(arguments, "args") else ""
+        parser.error(f"unrecognized arguments: {' '.join(left)}{hint}")
+    if more is not None:
+        more += left + given[len(head) + 1 :]
     return arguments
 
 
@@ -153,7 +162,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("repro", description=_ABOUT, formatter_class=raw)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="run one repro and read its verdict", description=_RUN, formatter_class=raw)
-    run.add_argument("file", metavar="FILE", help="the repro: a path, a name without .py, or the id of a case")
+    run.add_argument(
+        "file",
+        metavar="FILE",
+        help="a path, a name without .py, the id of a case, or - for a program on standard input",
+    )
+    run.add_argument(
+        "args", nargs="*", metavar="ARGS", help="of a program that is no repro; options of its own behind --"
+    )
     run.add_argument(
         "-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="run only this value; repeatable"
     )
@@ -324,12 +340,34 @@ def _capsule(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    script = script_command.given(arguments.file, tuple(arguments.args)) if _is_file(arguments.file) else None
+    if script:
+        arguments.host = arguments.host or "embedded"
+        return script_command.run(script, _session(script.path, arguments), arguments)
+    if arguments.args:
+        raise UsageError(
+            f"{arguments.file} is a repro, which takes no arguments: {' '.join(arguments.args)}\n"
+            "fix: -p NAME=VALUE chooses a value of its params"
+        )
     wanted = case_id.parse(arguments.file)
     repro = read(_path_of(wanted.file).resolve())
     cases = chosen(repro, [*arguments.params, *(wanted.case.split(",") if wanted.case else ())])
     arguments.host = arguments.host or wanted.host or "embedded"
     arguments.compiler = arguments.compiler or ([wanted.compiler] if wanted.compiler else None)
     return _judge_all(cases, arguments)
+
+
+def _is_file(name: str) -> bool:
+    return name == "-" or Path(name).is_file()
+
+
+def _session(file: Path, arguments: argparse.Namespace) -> Session:
+    from harness.records import history
+
+    root, settings = history.root_of(file), _settings(arguments)
+    about = arguments.compiler or (), arguments.seed, arguments.sass, arguments.check, arguments.gpu_model
+    more = {"busy": arguments.busy, "perturb": perturb_options.wanted(arguments.perturb, arguments.delays)}
+    return Session(root, [arguments.host], arguments.update_goldens, settings, _note, *about, **more)
 
 
 def _path_of(name: str) -> Path:
@@ -348,13 +386,8 @@ def _path_of(name: str) -> Path:
 
 def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
     from harness import judge
-    from harness.records import history
 
-    root, settings = history.root_of(cases[0].repro.path), _settings(arguments)
-    about = arguments.compiler or (), arguments.seed, arguments.sass, arguments.check, arguments.gpu_model
-    perturb = perturb_options.wanted(arguments.perturb, arguments.delays)
-    more = {"busy": arguments.busy, "perturb": perturb}
-    session = Session(root, [arguments.host], arguments.update_goldens, settings, _note, *about, **more)
+    session = _session(cases[0].repro.path, arguments)
     worst = HOLDS
     try:
         every = list(itertools.product(session.hosts(), cases))

@@ -105,6 +105,11 @@ The records of one claim, newest first, and for each what changed since the one 
   repro history shuffle_width           also a path or FILE::CASE
   repro history shuffle_width --host p1 --compiler nvidia
   repro history shuffle_width -n 5 --json
+
+What scripts without a claim printed is found again by the script, or by a text in it or in what it printed:
+
+  repro history script.py               what it printed each time; `repro history ID` shows one, and its script
+  repro history --grep "shuffle width"  a regular expression
 """
 
 _DIFF = """\
@@ -146,7 +151,8 @@ def add(commands: argparse._SubParsersAction) -> None:
     forget.add_argument("--gone", action="store_true", help="forget all that no repro declares any more")
     _places(forget)
     history = _add(commands, "history", "the records of one claim", _HISTORY, _history)
-    history.add_argument("claim", metavar="CLAIM", help="its path, its name without .py, or FILE::CASE")
+    history.add_argument("claim", metavar="CLAIM", nargs="?", help="a path, a name without .py, FILE::CASE, or an id")
+    history.add_argument("--grep", metavar="TEXT", help="find runs of scripts by what they print, or their own text")
     _places(history)
     history.add_argument("-n", type=int, default=20, metavar="COUNT", help="show at most so many records (default 20)")
     diff = _add(commands, "diff", "what changed between two records", _DIFF, _diff)
@@ -323,8 +329,15 @@ def _forget(arguments: argparse.Namespace) -> int:
 
 
 def _history(arguments: argparse.Namespace) -> int:
-    from harness.records import index, query, tables
+    from harness.records import index, observations, observed_scripts, query, tables
 
+    if arguments.grep is None and arguments.claim is None:
+        raise UsageError("repro history: name a claim or a script, or give --grep TEXT")
+    found = observations.named(arguments.claim) if arguments.grep is None else observations.with_text(arguments.grep)
+    if arguments.grep is not None or found:
+        data = observed_scripts.history(found, arguments.n, arguments.grep, arguments.host, arguments.compiler)
+        _say(data, observed_scripts.text(data), arguments)
+        return HOLDS if data["runs"] else FAILS
     with index.open_index(_root()) as records:
         place = (arguments.host, arguments.compiler, arguments.arch)
         data = query.history(records, arguments.claim, *place, arguments.n)

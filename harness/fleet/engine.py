@@ -37,6 +37,7 @@ class Task:
     avoid: dict[str, str] = field(default_factory=dict)  # place -> why not there
     losses: int = 0
     recalls: int = 0
+    once: bool = False  # what it did is seen already: it is not begun again elsewhere
     slot: Slot | None = None  # where it runs, or ran
     result: Any = None
     error: BaseException | None = None  # of ours
@@ -234,12 +235,12 @@ class Engine:
         elif isinstance(failure, Recalled):
             task.recalls += 1
             self._retire(slot, str(failure), is_told=True)
-            self._put_back(task, result if task.recalls >= MOST_RECALLS else None)
+            self._put_back(task, result if task.once or task.recalls >= MOST_RECALLS else None)
         else:
             task.losses += 1
             task.avoid[slot.place] = str(failure)
             self._tell_lost(slot, failure)
-            self._put_back(task, result if task.losses >= MOST_LOSSES else None)
+            self._put_back(task, result if task.once or task.losses >= MOST_LOSSES else None)
             try:
                 slot.revive()
             except LinkDown as error:

@@ -62,6 +62,7 @@ class Plan:
     gpu_model: str | None = None
     busy: str = "wait"
     perturb: Wanted | None = None
+    console: Any = None  # where a script prints and reads; it runs once
 
 
 class Fleet:
@@ -90,7 +91,10 @@ class Fleet:
         for request in requests:
             by_target.setdefault(request.target, []).append(request)
         for name, some in by_target.items():
-            self._engine(name).submit([Task(one.key, self._work(one), self._order(one)) for one in some])
+            self._engine(name).submit([self._task(one) for one in some])
+
+    def _task(self, request: Request) -> Task:
+        return Task(request.key, self._work(request), self._order(request), once=self.plan.console is not None)
 
     def run(self, request: Request) -> Ran:
         """The outcome of a case, whether it was submitted before or not. Raises LinkDown at the end of the run."""
@@ -163,8 +167,8 @@ class Fleet:
             model = {"gpu_model": plan.gpu_model} if plan.gpu_model else {}
             host = replace(slot.host, compiler=request.compiler, **model)
             about = host, request.timeout_s, request.fresh, request.compiler, plan.seed
-            more = {"sass": plan.sass, "checks": plan.checks, "perturb": plan.perturb}
-            outcome = judge.run(transport, request.case, *about, **more)
+            how = {"sass": plan.sass, "checks": plan.checks, "perturb": plan.perturb, "console": plan.console}
+            outcome = judge.run(transport, request.case, *about, **how)
             return self._shelf.put(outcome)  # slots are often far ahead of who asks
 
         return work

@@ -4,10 +4,11 @@ Its source comes over the connection (see `agent_start.py`), so nothing is insta
 Python 3.8, which is older than what repros need. It starts a supervisor for each environment and passes frames on.
 
 Frames (see `frames.py`) come in on stdin and go out on stdout. In: `ping`, and calls, each with its number and its
-lane. Out: `hello` once, `pong`, and of each call, with its number, any number of `note` (text for a person) and
-`started`, then the answer: `reply`, or `down`, whose text says why the host could not do it. A lane does one thing at a
-time, lanes work side by side: one for each GPU. Where nothing came in for `lease_s` seconds, or stdin ends, everything
-below this process is killed.
+lane; for a program that is run live also what its supervisor is to hear meanwhile. Out: `hello` once, `pong`, and of
+each call, with its number, any number of `note` (text for a person), `started` and what the program prints, then the
+answer: `reply`, or `down`, whose text says why the host could not do it. A lane does one thing at a time, lanes work
+side by side: one for each GPU. Where nothing came in for `lease_s` seconds, or stdin ends, everything below this
+process is killed.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from harness.run import gpu_lock
 from harness.run.frames import BadFrame, read_exactly, read_frame, write_frame
 from harness.run.supervisor import descendants, kill_descendants
 
-PROTOCOL = 2
+PROTOCOL = 3
 HELLO = 0  # the number of the call that nobody made
 LANE_MARK = "GPU_REPRO_LANE"  # and of everything a supervisor does
 KEPT_SUPERVISORS = 2  # of a lane; each may hold 1 GB
@@ -89,6 +90,8 @@ class Agent:
                     break
                 if frame[0].get("kind") == "ping":
                     self.pong()
+                elif frame[0].get("kind") in ("input", "interrupt"):
+                    self.lane(str(frame[0].get("lane", ""))).pass_on(*frame)
                 else:
                     self.lane(str(frame[0].get("lane", ""))).calls.put(frame)
         except (BadFrame, OSError):
@@ -150,6 +153,8 @@ class Lane:
         self.call: Any = None  # the number of the one that is answered now
         self.supervisors: dict[str, Supervisor] = {}  # by environment, the last used last
         self.made = 0
+        self.telling = threading.Lock()
+        self.running: Supervisor | None = None  # the supervisor of the job that is run live
 
     def send(self, header: dict[str, Any], buffers: Any = ()) -> None:
         self.agent.send(dict(header, call=self.call), buffers)
@@ -244,11 +249,13 @@ class Lane:
         supervisor = self.supervisor(header)
         try:
             supervisor.start(self.agent.hello["protocol"])
+            with self.telling:
+                write_frame(supervisor.stdin, header["job"])
+                self.running = supervisor if header["job"]["live"] else None
             self.send({"kind": "started"})
-            write_frame(supervisor.stdin, header["job"])
             while True:
                 frame = supervisor.read(header["job"]["limit_bytes"])
-                if frame[0].get("kind") != "note":
+                if frame[0].get("kind") not in ("note", "output", "more"):
                     return frame
                 self.send(*frame)
         except (BadFrame, OSError) as error:
@@ -256,6 +263,18 @@ class Lane:
             while self.supervisors:
                 self.supervisors.popitem()[1].end()
             raise Refused("%s%s" % (error_text(error), said)) from None
+        finally:
+            with self.telling:
+                self.running = None
+
+    def pass_on(self, header: dict, buffers: list) -> None:
+        """Tell the supervisor of the job in progress what its program reads, or that it is interrupted."""
+        with self.telling:
+            if self.running is not None and header.get("call") == self.call:
+                try:
+                    write_frame(self.running.stdin, {"kind": header["kind"]}, buffers)
+                except OSError:
+                    pass  # it ended: the thread of this lane tells
 
     def supervisor(self, header: dict) -> Supervisor:
         """That of the environment; of those not used for long one ends."""

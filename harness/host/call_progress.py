@@ -41,6 +41,7 @@ class Talk:
 
     def __init__(self, header: dict[str, Any], name: str, note: Note) -> None:
         self.is_running = False
+        self.started: Callable[[], None] = lambda: None  # called when the repro's process is there
         self._name, self._note, self._phase = name, note, _PHASES.get(str(header.get("kind")), "at work")
         self.clock = Clock(lambda seconds: f"{self._phase} ({seconds:.0f} s)", name, note)
 
@@ -53,3 +54,4 @@ class Talk:
         """The repro's process is there."""
         self.is_running, self._phase = True, "running"
         self.clock.restart()
+        self.started()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from harness.host import offline, own_wheel, releases, wheels
@@ -133,14 +132,15 @@ class Remote:
         if self.settings.bootstrap and environment["kind"] != "python":
             with self._bringing:
                 self._bring_uv(link)
-        call = {"kind": "job", "lane": lane, "environment": environment, "package": ours.sha256, "job": asdict(job)}
+        call = {"kind": "job", "lane": lane, "environment": environment, "package": ours.sha256, "job": job.wire()}
         warm_s = WARM_S if job.warm and not job.fresh else 0.0
         run_s = job.timeout_s + warm_s + SLACK_S
 
         def ask() -> tuple[dict[str, Any], list[bytes]]:
             with self._bringing:
                 call["brought"] = self._equip(link, environment)
-            return link.call(call, note=self.note, timeout_s=ENVIRONMENT_S, started_timeout_s=run_s)
+            times = {"timeout_s": ENVIRONMENT_S, "started_timeout_s": run_s}
+            return link.call(call, note=self.note, console=job.console, **times)
 
         try:
             return ask()

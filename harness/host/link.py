@@ -25,6 +25,7 @@ from harness.terminal import printable
 
 if TYPE_CHECKING:
     from harness.host.ssh import Address
+    from harness.run.console import Console
 
 T = TypeVar("T")
 PING_S = 5.0
@@ -242,21 +243,36 @@ class Link:
         note: Note = None,
         timeout_s: float = CALL_S,
         started_timeout_s: float = 0.0,
+        console: Console | None = None,
     ) -> tuple[dict[str, Any], list[bytes]]:
-        """The agent's answer. The time starts anew with each note; from `started` on it is `started_timeout_s`."""
+        """The agent's answer. The time starts anew with each note; from `started` on it is `started_timeout_s`.
+
+        `console`: where a program that is run live prints and reads.
+        """
         number = next(self._numbers)
         answers = self._expect(number)
         name = str(header.get("lane") or self.name)
         try:
             self._send(header | {"call": number}, buffers, note)
-            return self._converse(answers, Talk(header, name, note), timeout_s, started_timeout_s)
+            talk = Talk(header, name, note)
+            if console:
+                said = {"lane": header["lane"], "call": number}
+                talk.started = lambda: console.begin(lambda what, pieces: self._send(what | said, pieces))
+            return self._converse(answers, talk, timeout_s, started_timeout_s, console)
         except (OSError, EOFError) as error:
             raise LinkDown(f"the connection was lost: {error or 'nothing is taken'}") from None
         finally:
+            if console:
+                console.end()
             self._forget(number)
 
     def _converse(
-        self, answers: queue.Queue, talk: Talk, timeout_s: float, started_timeout_s: float
+        self,
+        answers: queue.Queue,
+        talk: Talk,
+        timeout_s: float,
+        started_timeout_s: float,
+        console: Console | None = None,
     ) -> tuple[dict[str, Any], list[bytes]]:
         """Tell what the agent tells, until it answers."""
         end = time.monotonic() + MOST_CALL_S
@@ -266,7 +282,9 @@ class Link:
             except Declined as error:
                 error.started = talk.is_running
                 raise
-            if answer[0].get("kind") == "note":
+            if console and console.take(*answer):
+                talk.clock.restart()
+            elif answer[0].get("kind") == "note":
                 talk.tell(understood(reply.Said, answer[0]).text[:SHOWN_NOTE])
             elif answer[0].get("kind") == "started":
                 timeout_s = started_timeout_s

@@ -13,11 +13,12 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-PROTOCOL = 1  # of the jobs and replies that frames carry
+PROTOCOL = 2  # of the jobs and replies that frames carry
 MAGIC = b"RPR1"
 HEADER_LIMIT_BYTES = 32 << 20
 STRUCTURE_LIMIT_BYTES = 8 << 20  # of a header without its texts: what Python makes of it is some twenty times larger
 TEXT_LIMIT_BYTES = 256 << 10  # of stdout and of stderr that is kept; the rest is counted and dropped
+MOST_INPUT_BYTES = 64 << 10  # of a piece of what a live program reads
 FAILED = 70  # the exit status of a runner that failed itself
 STOP_SIGNAL = signal.SIGALRM  # a repro's time is over: its process says where it is, in the author's terms
 DUMP_SIGNAL = signal.SIGUSR2  # makes a repro write where it is

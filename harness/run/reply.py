@@ -155,6 +155,9 @@ class NoSass:
     text: str = must(_PROSE)
 
 
+_FOUND = ("rejected", "trap", "deadlock", "fault", *MEANINGS, "error")
+
+
 @dataclass(frozen=True)
 class Perturbed:
     """The delays of a run, a line each, and among how many places they were chosen."""
@@ -167,7 +170,9 @@ class Perturbed:
 class Result:
     """What the runner wrote (see runner.py)."""
 
-    outcome: str = must(one_of("outputs", "rejected", "trap", "deadlock", "fault", *MEANINGS, "error", "infra"))
+    outcome: str = must(one_of("outputs", "exited", *_FOUND, "infra"))
+    exit: int | None = must(optional(integer(0, 255)), None)
+    found: str | None = must(optional(one_of(*_FOUND)), None)
     kind: str | None = must(optional(_SHORT), None)
     text: str | None = must(optional(_PROSE), None)
     full_text: str | None = must(optional(_PROSE), None)

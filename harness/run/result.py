@@ -128,9 +128,10 @@ class Other:
 class Outcome:
     """One run of one case.
 
-    kind: outputs | rejected | trap | deadlock | fault, or the fault's own name (findings.py); error | timeout | crash |
-    infra | skipped. Those before the semicolon are what a claim may say; error, timeout and crash are failures of the
-    repro; infra (it could not be run) and skipped (the host has no such feature) say nothing about the claim.
+    kind: outputs | exited (of a script) | rejected | trap | deadlock | fault, or the fault's own name (findings.py);
+    error | timeout | crash | infra | skipped. Those before the semicolon are what a claim may say; error, timeout and
+    crash are failures of the repro; infra (it could not be run) and skipped (the host has no such feature) say nothing
+    about the claim.
     """
 
     kind: str
@@ -184,13 +185,16 @@ def infra(text: str) -> Outcome:
     return Outcome("infra", text)
 
 
-def from_reply(header: dict[str, Any], buffers: list[bytes], preds: Collection[str] = ()) -> Outcome:
-    """The outcome of a supervisor's frame. `preds`: outputs that a predicate must have answered for."""
+def from_reply(
+    header: dict[str, Any], buffers: list[bytes], preds: Collection[str] = (), script: bool = False
+) -> Outcome:
+    """The outcome of a supervisor's frame. `preds`: outputs that a predicate must have answered for. `script`: what ran
+    was a program with an exit status of its own."""
     try:
         if header.get("kind") == "busy":
             return infra(reply.read(reply.Said, header).text)
         said = reply.read(reply.Reply, header)
-        outcome = _from_status(said) or _from_result(cast(Any, said.result), buffers, preds)
+        outcome = _from_status(said, script) or _from_result(cast(Any, said.result), buffers, preds)
     except Misfit as error:
         return infra(f"the reply of the runner is broken: {error}")
     begun = said.begun.facts if said.begun else None
@@ -200,7 +204,7 @@ def from_reply(header: dict[str, Any], buffers: list[bytes], preds: Collection[s
     return outcome
 
 
-def _from_status(said: reply.Reply) -> Outcome | None:
+def _from_status(said: reply.Reply, script: bool) -> Outcome | None:
     status, fault = said.status, author_frames(said.fault)
     if status.timeout:
         where = f"\nit was here:\n{fault}" if fault else ""
@@ -212,6 +216,8 @@ def _from_status(said: reply.Reply) -> Outcome | None:
         return Outcome("crash", text, detail={"signal": status.signal})
     if said.broken:
         return infra(f"the runner's result cannot be read: {said.broken}")
+    if said.result is None and script and status.exit is not None:
+        return Outcome("exited", detail={"exit": status.exit})  # by os._exit
     if said.result is None:
         text = f"the repro's process ended with exit status {status.exit} before run() returned"
         return Outcome("error", text)
@@ -231,6 +237,8 @@ def _from_result(result: reply.Result, buffers: list[bytes], preds: Collection[s
     outcome = Outcome(kind, result.text or "", result.full_text or "")
     about = {"class": result.class_, "id": result.id, "file": result.file, "line": result.line, "kind": result.kind}
     about["no_sass"] = result.no_sass and asdict(result.no_sass)
+    if kind == "exited":
+        about |= {"exit": result.exit or 0, "found": result.found and findings.name(result.found, result.kind)}
     outcome.detail = {key: value for key, value in about.items() if value is not None}
     outcome.facts = (_facts(result.facts) if result.facts else {}) | {"seed": result.seed}
     if result.perturbed is not None:

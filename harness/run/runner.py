@@ -7,6 +7,7 @@ The header of the frame holds `outcome` and what belongs to it:
                 depends: output -> the instructions on whose open results it depends, null where nobody looked;
                 count, others, uncounted: how often run() gave these, and what else it gave (see repeat.py)
     rejected, trap, deadlock, fault    whatever the exception's `repro_outcome` says (exception_protocol)
+    exited      of a script: exit, its status; found, and what belongs to it: what ended or failed it, if anything did
     error       text: what the author reads;  full_text: the same with the frames inside the compiler
     infra       text: the repro could not be run at all
     begun       of a frame before that one: the device and the compiler, known also of a repro that does not come back
@@ -35,7 +36,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 import numpy.random  # here, and so before the fork: each job seeds it
 
-from harness.run import environment, frames, repeat
+from harness.run import environment, frames, repeat, script
 from harness.run.exception_protocol import is_missing, outcome_of
 
 _OWN_FOLDERS = tuple(
@@ -182,29 +183,30 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
             session = install_alias(job["device"])  # no compiler's program, but the device is ours
         if session is not None:
             frames.write_frame(result_fd, {"outcome": "begun", "facts": session.facts()})
-        _seed(job["seed"])
-        schedule = session.schedule if session is not None else lambda seed: None
-        schedule(job["seed"])
+        if job["seed"] or not job["script"]:
+            _seed(job["seed"])
         if session is not None:
+            session.schedule(job["seed"])
             session.look_for(job["checks"])
             if job["perturb"]:
                 _perturb(session, job["perturb"])
             session.follow_open_results()
-            session.refuse_host_memory()
+            if job["script"]:
+                session.warn_of_host_memory()
+                session.announce(lambda sentence: print(f"repro: {sentence}", file=sys.stderr, flush=True))
+            else:
+                session.refuse_host_memory()
         if job["fill"] is not None:
             if job["warm"]:
                 _import("torch")
             repeat.fill_new_memory(job["fill"])
-        module = _load(job["path"], job["source"])
-        header["durations"]["load_s"] = round(time.monotonic() - started, 4)
-        try:
-            returned = _call(module, job, header, buffers, schedule)
-        except Exception:
-            _let_handlers_run()
-            raise
-        if session is not None:
-            session.check()
-            header["depends"] = {name: session.open_results(*_place(value)) for name, value in returned.items()}
+        if job["script"]:
+            header |= _run_script(job, session)
+            header["durations"]["call_s"] = round(time.monotonic() - started, 4)
+        else:
+            module = _load(job["path"], job["source"])
+            header["durations"]["load_s"] = round(time.monotonic() - started, 4)
+            _run_case(module, job, session, header, buffers)
     except Refused as error:
         header |= {"outcome": "error", "text": str(error)}
     except Unavailable as error:
@@ -234,6 +236,50 @@ def _perturb(session: Any, delays: str) -> None:
         session.perturb(delays)
     except ValueError as error:
         raise Unavailable(str(error)) from None
+
+
+def _run_case(
+    module: ModuleType, job: dict[str, Any], session: Any, header: dict[str, Any], buffers: list[np.ndarray]
+) -> None:
+    """Call what the module claims, and say what came of it in the header."""
+    schedule = session.schedule if session is not None else lambda seed: None
+    try:
+        returned = _call(module, job, header, buffers, schedule)
+    except Exception:
+        _let_handlers_run()
+        raise
+    if session is not None:
+        session.check()
+        header["depends"] = {name: session.open_results(*_place(value)) for name, value in returned.items()}
+
+
+def _run_script(job: dict[str, Any], session: Any) -> dict[str, Any]:
+    """Run a program that is no repro; its exit status, and what ended or failed it."""
+    found: dict[str, Any] = {}
+
+    def check() -> None:
+        if session is not None:
+            session.check()
+
+    def fail(error: BaseException) -> str:
+        cause = error if session is None else session.cause(error)
+        if isinstance(cause, TimeIsOver):
+            raise cause from None
+        if not isinstance(cause, KeyboardInterrupt):
+            found.update(_outcome_of(cause, job))
+        trouble = f"\nrepro: {found['text']}" if found.get("outcome") == "infra" else ""
+        return (_traceback(cause, False) if trouble or not found else found["text"]) + trouble
+
+    status = script.run(job, check, fail)
+    unheard = session.swallowed() if session is not None and not found else None
+    if unheard is not None:
+        found.update(_outcome_of(unheard, job))
+        if not status:
+            status = 1
+            print("repro: a kernel failed, and the program went on (exit status 1 for 0):", file=sys.stderr)
+            print(found["text"].rstrip(), file=sys.stderr, flush=True)
+    kind = found.pop("outcome", None)
+    return found | {"outcome": "exited", "exit": status, "found": "error" if kind == "infra" else kind}
 
 
 def _let_handlers_run() -> None:

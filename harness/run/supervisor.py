@@ -4,11 +4,16 @@ It runs beside the repro (standard library only), reads jobs from stdin and writ
 It imports what the repros need once and forks for each job; a job that is `fresh` execs a new interpreter instead.
 Whatever a repro started - also in other sessions - is killed when the repro ends, when its time is over, and when
 the other end of stdin goes away: the process is the subreaper of all its descendants.
+
+While a job that is `live` runs, what it prints goes out as it comes, in `output` frames with the number of its file
+descriptor. What it reads comes in `input` frames of one piece each (an empty one is the end); each is answered by
+`more` when the program has taken it. An `interrupt` frame is Ctrl-C.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import resource
 import select
@@ -23,6 +28,7 @@ from harness.run.frames import (
     DUMP_SIGNAL,
     FAILED,
     HEADER_LIMIT_BYTES,
+    MOST_INPUT_BYTES,
     PROTOCOL,
     STOP_SIGNAL,
     TEXT_LIMIT_BYTES,
@@ -90,10 +96,10 @@ def _has_children() -> bool:
 
 
 class _Stream:
-    """The bytes of one pipe: the first and last of them, or all up to a limit."""
+    """The bytes of one pipe: the first and last of them, or all up to a limit. `pass_on` gets every piece."""
 
-    def __init__(self, fd: int, limit_bytes: int) -> None:
-        self.fd, self.limit_bytes = fd, limit_bytes
+    def __init__(self, fd: int, limit_bytes: int, pass_on: Callable[[bytes], None] | None = None) -> None:
+        self.fd, self.limit_bytes, self.pass_on = fd, limit_bytes, pass_on
         self.head, self.tail, self.size = bytearray(), bytearray(), 0
         os.set_blocking(fd, False)
 
@@ -107,6 +113,8 @@ class _Stream:
             if not data:
                 return False
             self.size += len(data)
+            if self.pass_on:
+                self.pass_on(data)
             room = self.limit_bytes // 2 - len(self.head)
             self.head += data[: max(room, 0)]
             self.tail = (self.tail + data[max(room, 0) :])[-(self.limit_bytes // 2) :]
@@ -115,6 +123,37 @@ class _Stream:
         dropped = self.size - len(self.head) - len(self.tail)
         gap = f"\n[... {dropped} bytes left out ...]\n".encode() if dropped else b""
         return bytes(self.head + gap + self.tail).decode("utf-8", "replace")
+
+
+class _Input:
+    """What a live program reads: one piece at a time, so that no more is here than it takes."""
+
+    def __init__(self, fd: int, taken: Callable[[], None]) -> None:
+        self.fd, self.taken, self.left = fd, taken, b""
+        os.set_blocking(fd, False)
+
+    def put(self, piece: bytes) -> None:
+        """The next piece; an empty one is the end."""
+        if piece and self.fd >= 0:
+            self.left += piece
+        else:
+            self.close()
+
+    def write(self) -> None:
+        """Hand over what the pipe takes now."""
+        try:
+            self.left = self.left[os.write(self.fd, self.left) :]
+        except BlockingIOError:
+            return
+        except OSError:  # the program closed its end
+            self.close()
+        if not self.left:
+            self.taken()
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd, self.left = -1, b""
 
 
 class Supervisor:
@@ -141,6 +180,8 @@ class Supervisor:
         write_frame(self.replies_fd, ready)
         while frame := read_frame(read_exactly(self.jobs_fd), limit_bytes=0):
             job = frame[0]
+            if "kind" in job:
+                continue  # said to a program that has ended
             started = time.monotonic()
             if not job["fresh"]:
                 runner.warm(job["warm"], job["compiler"], job["device"])
@@ -170,7 +211,9 @@ class Supervisor:
                 write_frame(self.replies_fd, {"kind": "note", "text": text})
 
         def alive() -> None:
-            if select.select([self.jobs_fd], [], [], 0)[0]:
+            poll = select.poll()
+            poll.register(self.jobs_fd, 0)  # its end alone: a live program's input may wait already
+            if poll.poll(0):
                 self.leave()
 
         return gpu_lock.take(uuid, waiting, alive, patience_s) if uuid else -1
@@ -178,26 +221,40 @@ class Supervisor:
     def run(self, job: dict[str, Any], body: Callable[[dict, int, int], None]) -> tuple[dict[str, Any], list[bytes]]:
         """Run one job in a child, and reply with its result frame, what it printed and how it ended."""
         pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(4)]
+        stdin, feed = os.pipe2(os.O_CLOEXEC) if job["live"] else (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), -1)
         started = time.monotonic()
         killed_before = _killed_for_memory()
         pid = os.fork()
         if pid == 0:
-            self._become_child(job, [write for _, write in pipes], body)
-        for _, write in pipes:
-            os.close(write)
+            self._become_child(job, (stdin, feed), [write for _, write in pipes], body)
+        for fd in (stdin, *(write for _, write in pipes)):
+            os.close(fd)
         limit = job["limit_bytes"] + HEADER_LIMIT_BYTES
         limits = (TEXT_LIMIT_BYTES, TEXT_LIMIT_BYTES, 2 * limit, TEXT_LIMIT_BYTES)
         streams = [_Stream(read, size) for (read, _), size in zip(pipes, limits, strict=True)]
-        status = self._watch(pid, streams, started + job["timeout_s"])
+        given = None
+        if feed >= 0:
+            given = _Input(feed, lambda: write_frame(self.replies_fd, {"kind": "more"}))
+            for number in (1, 2):
+                streams[number - 1].pass_on = functools.partial(self._pass_on, number)
+        status = self._watch(pid, streams, started + job["timeout_s"], given)
         if status.get("signal") == "SIGKILL" and _killed_for_memory() > killed_before:
             status["why"] = "the system ran out of memory, and killed it"
         kill_descendants()
         for stream in streams:
             stream.drain()
             os.close(stream.fd)
+        if given:
+            given.close()
         return self._reply(job, status, streams, time.monotonic() - started)
 
-    def _become_child(self, job: dict[str, Any], writes: list[int], body: Callable[[dict, int, int], None]) -> None:
+    def _pass_on(self, number: int, data: bytes) -> None:
+        """Tell what a live program printed."""
+        write_frame(self.replies_fd, {"kind": "output", "fd": number}, [data])
+
+    def _become_child(
+        self, job: dict[str, Any], stdin: tuple[int, int], writes: list[int], body: Callable[[dict, int, int], None]
+    ) -> None:
         """In the child: leave the parent's session, signals and files behind, run the body, and never return."""
         try:
             os.setsid()
@@ -209,9 +266,8 @@ class Supervisor:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             os.dup2(writes[0], 1)
             os.dup2(writes[1], 2)
-            null = os.open(os.devnull, os.O_RDONLY)
-            os.dup2(null, 0)
-            for fd in (self.jobs_fd, self.replies_fd, self.wake_fd, self.gpu_fd, writes[0], writes[1], null):
+            os.dup2(stdin[0], 0)
+            for fd in (self.jobs_fd, self.replies_fd, self.wake_fd, self.gpu_fd, writes[0], writes[1], *stdin):
                 if fd > 2:
                     os.close(fd)
             if job["fresh"]:
@@ -236,7 +292,7 @@ class Supervisor:
         argv = [sys.executable, "-P", "-m", "harness.run.runner", str(read), str(result_fd), str(fault_fd)]
         os.execv(sys.executable, argv)
 
-    def _watch(self, pid: int, streams: list[_Stream], deadline: float) -> dict[str, Any]:
+    def _watch(self, pid: int, streams: list[_Stream], deadline: float, given: _Input | None) -> dict[str, Any]:
         """Drain the streams until the child ends or its time is over; leave when the client is gone."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.wake_fd, selectors.EVENT_READ)
@@ -252,11 +308,32 @@ class Supervisor:
                     return self._stop(pid, streams)
                 for key, _ in selector.select(left):
                     if key.fd == self.jobs_fd:
-                        self.leave()  # a client sends nothing while it waits: this is the end of the stream
+                        self._hear(pid, given, selector)
+                    elif given and key.data is given:
+                        fd = given.fd
+                        given.write()
+                        if not given.left:
+                            selector.unregister(fd)
                     elif key.fd == self.wake_fd:
                         os.read(self.wake_fd, 4096)
                     elif not key.data.drain():
                         selector.unregister(key.fd)
+
+    def _hear(self, pid: int, given: _Input | None, selector: selectors.BaseSelector) -> None:
+        """What the client says meanwhile; leave at the end of the stream, and where nothing was to be said."""
+        frame = read_frame(read_exactly(self.jobs_fd), MOST_INPUT_BYTES) if given else None
+        if frame is None or given is None:
+            return self.leave()
+        header, buffers = frame
+        if header.get("kind") == "interrupt":
+            try:
+                os.killpg(pid, signal.SIGINT)
+            except ProcessLookupError:
+                pass
+        elif header.get("kind") == "input":
+            given.put(buffers[0] if buffers else b"")
+            if given.left:
+                selector.register(given.fd, selectors.EVENT_WRITE, given)
 
     def _ended(self, pid: int) -> dict[str, Any] | None:
         """How the child ended, or None while it runs. Adopted orphans that ended are reaped on the way."""

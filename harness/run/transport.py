@@ -13,11 +13,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from harness.run.frames import BadFrame, read_frame, write_frame
 from harness.terminal import printable
+
+if TYPE_CHECKING:
+    from harness.run.console import Console
 
 RESULT_LIMIT_BYTES = 64 << 20
 _START_S = 60.0  # for a supervisor to say that it is ready
@@ -65,6 +68,15 @@ class Job:
     checks: str = "none"  # what the emulator looks for besides: names of findings.SOUGHT
     gpu_model: str = ""  # whose arithmetic the emulator follows; '': as the place where the job runs says
     compiler: str = "embedded"  # or nvidia: the package nvidia-cutlass-dsl of the place where the job runs
+    script: bool = False  # run it as `python FILE ARGS` does, and tell its exit status
+    args: tuple[str, ...] = ()
+    modules: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of the author's: name -> path, source
+    console: Console | None = None  # where a program that is run live prints and reads
+
+    def wire(self) -> dict[str, Any]:
+        """The job as a frame's header."""
+        table = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "console"}
+        return table | {"live": self.console is not None}
 
     @property
     def compiles(self) -> bool:
@@ -101,10 +113,14 @@ class Local:
     def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
         try:
             process: Any = self._start()
-            write_frame(process.stdin.fileno(), asdict(job))
+            write_frame(process.stdin.fileno(), job.wire())
+            if job.console:
+                job.console.begin(lambda header, buffers: write_frame(process.stdin.fileno(), header, buffers))
             warm_s = WARM_S if job.warm and not job.fresh else 0.0
             while True:
                 frame = self._read(job.timeout_s + warm_s + SLACK_S, job.limit_bytes)
+                if job.console and job.console.take(*frame):
+                    continue
                 if frame[0].get("kind") != "note":
                     return frame
                 if self._note:
@@ -116,6 +132,9 @@ class Local:
         except BaseException:
             self.close()
             raise
+        finally:
+            if job.console:
+                job.console.end()
 
     def close(self) -> None:
         process, self._process = self._process, None

@@ -297,9 +297,9 @@ def test_a_repro_that_kills_the_agent(on_host, infra, works, sshd):
 
 def test_a_supervisor_of_another_version(on_host, infra, monkeypatch, works):
     ours = own_wheel.ours()
-    theirs = ours.files["harness/run/frames.py"].replace(b"PROTOCOL = 1", b"PROTOCOL = 2")
+    theirs = ours.files["harness/run/frames.py"].replace(b"PROTOCOL = 2", b"PROTOCOL = 3")
     monkeypatch.setattr(own_wheel, "ours", lambda: own_wheel.Package(ours.files | {"harness/run/frames.py": theirs}))
-    text = "the supervisor there speaks protocol 2 and this machine 1: another gpu-repro is in the way of ours"
+    text = "the supervisor there speaks protocol 3 and this machine 2: another gpu-repro is in the way of ours"
     assert infra(on_host()).startswith(text)
     monkeypatch.undo()
 

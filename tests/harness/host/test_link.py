@@ -28,8 +28,8 @@ def test_a_link_that_is_dead_but_open(on_host, write, sshd, tmp_path, works, mon
 
 
 def test_an_agent_of_another_version(on_host, infra, there, works):
-    there("host.agent", "PROTOCOL = 2", "PROTOCOL = 3")
-    assert infra(on_host()) == "the agent there speaks protocol 3, but this machine speaks 2"
+    there("host.agent", "PROTOCOL = 3", "PROTOCOL = 4")
+    assert infra(on_host()) == "the agent there speaks protocol 4, but this machine speaks 3"
 
 
 @pytest.mark.slow

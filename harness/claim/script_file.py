@@ -1,0 +1,112 @@
+"""A Python program that makes no claim: what of its text is needed to run it, here or on a host."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from harness.claim import repro_file
+from harness.claim.repro_file import Repro, Script
+
+STDIN = Path("<stdin>")
+NO_LIMIT_S = 1e6  # eleven days: a script ends when it ends
+MOST_MODULES = 500
+MOST_BYTES = 16 << 20  # of modules that go with a script
+
+
+def is_script(text: str) -> bool:
+    """Whether a file without a [tool.repro] block is a program to run as it is: it has no `run`, or its `run` is none
+    of ours: it needs arguments and the file calls something itself, or there is a main block."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False  # whoever reads it as a repro shows the mistake
+    runs = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == "run"]
+    if not runs or any(map(_is_main_block, body)):
+        return True
+    return _needs_arguments(runs[-1]) and any(map(_does_something, body))
+
+
+def _does_something(statement: ast.stmt) -> bool:
+    """Whether a statement of a module calls something, now and not in a function."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return False
+    return any(isinstance(node, ast.Call) for node in ast.walk(statement))
+
+
+def _needs_arguments(function: ast.FunctionDef) -> bool:
+    spec = function.args
+    required = len(spec.posonlyargs + spec.args) > len(spec.defaults)
+    return required or any(default is None for default in spec.kw_defaults)
+
+
+def _is_main_block(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and "__name__" in ast.dump(statement.test)
+
+
+def read(path: Path, data: bytes, args: tuple[str, ...] = ()) -> Repro:
+    """The program, as a repro that claims nothing. Raises ReproError with the line, a caret and the fix."""
+    source = repro_file.source(path, data)
+    tree = source.parse()
+    source.table()
+    return Repro(
+        path=path,
+        text=source.text,
+        claim="",
+        arch=None,
+        params={},
+        compare={},
+        outcome="outputs",
+        timeout_s=NO_LIMIT_S,
+        checks=(),
+        has_expected=False,
+        imports=repro_file.imports(tree),
+        needs=source.needs(),
+        requires_python=source.requires_python(),
+        script=Script(args),
+    )
+
+
+def modules(repro: Repro) -> dict[str, tuple[str, str]]:
+    """The author's own modules that the program imports, from its folder: name -> path, source.
+
+    They go with it to a host, where its folder is not.
+    """
+    folder = Path.cwd() if repro.path == STDIN else repro.path.parent
+    found: dict[str, tuple[str, str]] = {}
+    todo, size = [(repro.text, "")], 0
+    while todo and len(found) < MOST_MODULES and size < MOST_BYTES:
+        text, package = todo.pop()
+        for name in _imported(text, package):
+            path = _file_of(folder, name)
+            if path is not None and name not in found:
+                try:
+                    source = path.read_text()
+                except (OSError, UnicodeDecodeError):
+                    continue
+                found[name] = (str(path), source)
+                size += len(source)
+                todo.append((source, name if path.name == "__init__.py" else name.rpartition(".")[0]))
+    return found
+
+
+def _file_of(folder: Path, name: str) -> Path | None:
+    base = folder.joinpath(*name.split("."))
+    return next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.is_file()), None)
+
+
+def _imported(text: str, package: str) -> list[str]:
+    """Every name that a text may import, with the packages above it."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            names += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    every = [".".join(name.split(".")[: n + 1]) for name in names for n in range(name.count(".") + 1)]
+    return [name for name in dict.fromkeys(every) if re.fullmatch(r"[\w.]+", name)]

@@ -1,0 +1,110 @@
+"""`repro run` of a program that makes no claim: as `python FILE ARGS` runs it, on any host, under any compiler."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.claim.repro_file import Case, Repro, short
+from harness.errors import UsageError
+from harness.terminal import say
+
+if TYPE_CHECKING:
+    from harness.host.hosts import Host
+    from harness.run.result import Outcome
+    from harness.session import Session
+
+NOT_RUN, TIME_IS_OVER, INTERRUPTED, BY_SIGNAL = 3, 124, 130, 128
+
+
+def given(name: str, args: tuple[str, ...]) -> Repro | None:
+    """The program that a name stands for where it makes no claim: `-` is standard input. Raises ReproError, OSError."""
+    from harness.claim import repro_file, script_file
+
+    if name == "-":
+        return script_file.read(script_file.STDIN, sys.stdin.buffer.read(), args)
+    path = Path(name).resolve()
+    data = path.read_bytes()
+    if repro_file.is_repro(data) or not script_file.is_script(data.decode("utf-8", "replace")):
+        return None
+    return script_file.read(path, data, args)
+
+
+def run(script: Repro, session: Session, arguments: argparse.Namespace) -> int:
+    """Run it on every host under every compiler; the exit status of the last that did not end well.
+
+    0, or what the program gave; 124 after --timeout, 128 and the number of a signal that killed it, 130 after Ctrl-C,
+    3 where it could not be run.
+    """
+    from harness.run.console import Console
+
+    refuse_options_of_claims(script, arguments)
+    status, case = 0, Case(script, {})
+    has_stdin = arguments.file != "-" and sys.stdin is not None and not sys.stdin.closed
+    hosts = session.hosts()
+    with Console(sys.stdin.fileno() if has_stdin else None) as console:
+        session.console = console
+        try:
+            for host in hosts:
+                if len(hosts) > 1:
+                    say(f"--- {host.name} {host.compiler}", file=sys.stderr)
+                where, outcome = session.run(case, host, arguments.timeout, arguments.fresh)
+                keep(script, where, outcome, session, console.was_interrupted)
+                status = told(script, outcome, arguments, console.was_interrupted) or status
+                if console.was_interrupted:
+                    break
+        finally:
+            session.close()
+    for error in session.errors:
+        say(error, file=sys.stderr)
+    return status
+
+
+def refuse_options_of_claims(script: Repro, arguments: argparse.Namespace) -> None:
+    """Raises UsageError for what is about a claim."""
+    for is_given, option in ((arguments.params, "-p"), (arguments.update_goldens, "--update-goldens")):
+        if is_given:
+            raise UsageError(
+                f"{option} is for repros, but {short(script.path)} has no run() and no [tool.repro] block\n"
+                "fix: give the program its own arguments behind --, or make a repro of it (docs/writing-a-repro.md)"
+            )
+
+
+def keep(script: Repro, host: Host, outcome: Outcome, session: Session, interrupted: bool) -> None:
+    """Write the observation."""
+    from harness.records import observations
+
+    if outcome.kind in ("infra", "skipped"):
+        return
+    try:
+        observations.keep(script, host, outcome, session.record_run, session.checks or "", interrupted)
+    except OSError as error:
+        session.errors.append(f"what it printed could not be recorded: {error}")
+
+
+def told(script: Repro, outcome: Outcome, arguments: argparse.Namespace, interrupted: bool) -> int:
+    """Say what the program did not say itself; its exit status."""
+    if outcome.kind != "exited":
+        say(outcome.text, file=sys.stderr)
+    if arguments.full_trace and outcome.full_text:
+        say(f"--- with the frames inside the compiler\n{outcome.full_text.rstrip()}", file=sys.stderr)
+    for is_wanted, code in ((arguments.ptx, "ptx"), (arguments.sass, "sass")):
+        for kernel in outcome.kernels if is_wanted else ():
+            text = kernel[code] or f"none: {(outcome.detail.get('no_sass') or {}).get('text', 'not asked for')}"
+            say(f"--- {code.upper()} of {kernel['name']} ({kernel['arch']})\n{text.rstrip()}")
+    return INTERRUPTED if interrupted else _STATUS.get(outcome.kind, lambda _: NOT_RUN)(outcome)
+
+
+def _by_signal(outcome: Outcome) -> int:
+    return BY_SIGNAL + getattr(signal, str(outcome.detail.get("signal")), 0)
+
+
+_STATUS: dict[str, Callable[[Outcome], int]] = {
+    "exited": lambda outcome: outcome.detail["exit"],
+    "timeout": lambda _: TIME_IS_OVER,
+    "crash": _by_signal,
+}

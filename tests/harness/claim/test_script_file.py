@@ -1,0 +1,50 @@
+"""Which files are scripts, and which modules of the author's go with one."""
+
+import pytest
+
+from harness.claim import script_file
+from harness.claim.repro_file import ReproError
+
+BLOCK = '# /// script\n# dependencies = ["einops"]\n# ///\n'
+
+
+@pytest.mark.parametrize(
+    "text, is_script",
+    [
+        ("print(1)", True),
+        ("def run():\n    return {}\n", False),
+        ("def run(n=3):\n    return {}\n", False),
+        ("def run(arguments):\n    pass\nrun(1)\n", True),
+        ("def run():\n    pass\nif __name__ == '__main__':\n    run()\n", True),
+        ("def run(n):\n    return {}\n", False),  # whoever reads it as a repro says what is missing
+        ("x = (", False),
+    ],
+)
+def test_a_script_has_no_run_or_calls_it_itself(text, is_script):
+    assert script_file.is_script(text) == is_script
+
+
+def test_what_the_block_asks_for_is_kept(tmp_path):
+    script = script_file.read(tmp_path / "s.py", (BLOCK + "import torch\n").encode(), ("a",))
+    assert (script.needs, script.imports, script.script.args) == (("einops",), {"torch"}, ("a",))
+    with pytest.raises(ReproError, match="SYNTAX_ERROR"):
+        script_file.read(tmp_path / "s.py", b"x = (", ())
+
+
+def test_modules_beside_the_script_go_with_it(tmp_path):
+    files = {
+        "s.py": "import helpers, numpy\nfrom package.part import f\n",
+        "helpers.py": "import deeper\n",
+        "deeper.py": "",
+        "package/__init__.py": "from . import inner\n",
+        "package/inner.py": "",
+        "package/part.py": "from .inner import *\nfrom .. import nothing\n",
+        "unused.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    script = script_file.read(tmp_path / "s.py", (tmp_path / "s.py").read_bytes())
+    found = script_file.modules(script)
+    assert found.keys() == {"helpers", "deeper", "package", "package.inner", "package.part"}
+    assert found["package.part"] == (str(tmp_path / "package/part.py"), files["package/part.py"])

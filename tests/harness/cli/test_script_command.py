@@ -1,0 +1,172 @@
+"""Programs that make no claim, run as `python FILE ARGS` runs them: streams, status, Ctrl-C; here and over SSH.
+
+Modules tested here: harness/cli/script_command.py, harness/run/script.py, harness/run/console.py,
+harness/records/observations.py, harness/records/observed_scripts.py.
+"""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from harness.records import observations, observed_scripts
+from harness.run import script
+from harness.run.console import Console
+
+REPRO = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())"]
+TALKS = """
+import sys
+print("begun", sys.argv[1:], __name__, flush=True)
+for line in sys.stdin:
+    print("got", line.strip())
+print("to stderr", file=sys.stderr)
+sys.exit(7)
+"""
+WRITES_PAST_THE_END = """
+import cutlass, torch
+from cutlass import cute
+
+@cute.kernel
+def kernel(a: cute.Tensor):
+    a[cute.arch.thread_idx()[0] + 40] = 1.0
+
+@cute.jit
+def launch(a: cute.Tensor):
+    kernel(a).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+a = torch.zeros(64, device="cuda")
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PYTHONPATH", os.getcwd())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str, text: str = "") -> subprocess.CompletedProcess:
+    return subprocess.run([*REPRO, *arguments], input=text, capture_output=True, text=True, timeout=600)
+
+
+def test_arguments_streams_and_status_are_the_programs_own(folder):
+    (folder / "talks.py").write_text(TALKS)
+    done = run("run", "talks.py", "in.txt", "--", "--width", "8", text="one\ntwo\n")
+    assert done.stdout == "begun ['in.txt', '--width', '8'] __main__\ngot one\ngot two\n"
+    assert (done.stderr, done.returncode) == ("to stderr\n", 7)
+    said = run("history", "talks.py").stdout
+    assert "talks.py in.txt --width 8  on embedded embedded: exited, exit status 7" in said
+    assert "got two" in said and "to stderr" in said and "for line in sys.stdin" in said
+
+
+def test_output_comes_while_the_program_runs(folder):
+    (folder / "talks.py").write_text(TALKS)
+    process = subprocess.Popen(
+        [*REPRO, "run", "talks.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "begun [] __main__\n"
+    process.stdin.write("line\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "got line\n"  # it still reads
+    assert process.communicate(timeout=600)[1] == "to stderr\n" and process.returncode == 7
+
+
+def test_a_heredoc_is_a_program_and_is_found_by_what_it_printed():
+    done = run("run", "-", text="print('shuffle width', 8)\nprint(__name__, input.__name__)\n")
+    assert done.stdout == "shuffle width 8\n__main__ input\n" and done.returncode == 0
+    found = run("history", "--grep", "SHUFFLE +width")
+    assert "<stdin>  on embedded" in found.stdout and "shuffle width 8" in found.stdout and found.returncode == 0
+    assert run("history", "--grep", "bank conflict").returncode == 1
+    wrong = run("history", "--grep", "(")
+    assert wrong.returncode == 2 and "'(' is not a regular expression" in wrong.stderr
+
+
+def test_ctrl_c_is_the_programs_and_nothing_is_left(folder, processes_with, monkeypatch):
+    monkeypatch.setenv("OF_THIS_TEST", "ctrl-c-of-a-script")
+    process = subprocess.Popen(
+        [*REPRO, "run", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdin.write(b"import time\nprint('begun')\ntry:\n    time.sleep(99)\nfinally:\n    print('cleaned')\n")
+    process.stdin.close()
+    assert process.stdout.readline() == b"begun\n"
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.read() == b"cleaned\n" and process.wait(600) == 130
+    assert process.stderr.read().endswith(b"KeyboardInterrupt\n")
+    assert processes_with("OF_THIS_TEST=ctrl-c-of-a-script") == []
+
+
+@pytest.mark.parametrize(
+    "text, status, said",
+    [
+        ("import os; os._exit(9)", 9, ""),
+        ("raise SystemExit('no input')", 1, "no input\n"),
+        ("1 / 0", 1, 'Traceback (most recent call last):\n  File "<stdin>", line 1, in <module>\n    1 / 0\n'),
+        ("import os; os.kill(os.getpid(), 11)", 139, "the repro's process died of SIGSEGV"),
+        ("import atexit; atexit.register(print, 'last', file=__import__('sys').stderr)", 0, "last\n"),
+        ("import threading as t\nt.Timer(0.2, lambda: __import__('sys').stderr.write('late')).start()", 0, "late"),
+        ("import time; time.sleep(30)", 124, "did not end within 1 s"),
+        ("x = (", 2, "<stdin>:1:5: SYNTAX_ERROR"),
+    ],
+)
+def test_how_a_program_ends(text, status, said):
+    done = run("run", "-", "--timeout", "1" if "sleep" in text else "60", text=text)
+    assert done.returncode == status and said in done.stderr and "harness" not in done.stderr
+
+
+def test_a_failed_kernel_is_a_failure_also_where_the_program_goes_on():
+    done = run("run", "-", text=WRITES_PAST_THE_END + "launch(a)\n")
+    assert done.returncode == 1 and done.stderr.count("OUT_OF_BOUNDS") == 1 and "a[cute.arch" in done.stderr
+    goes_on = WRITES_PAST_THE_END + "try:\n    launch(a)\nexcept Exception:\n    print('caught')\n"
+    done = run("run", "-", text=goes_on)
+    assert done.stdout == "caught\n" and done.returncode == 1
+    assert "a kernel failed, and the program went on" in done.stderr and "OUT_OF_BOUNDS" in done.stderr
+    assert "out_of_bounds, exit status 1" in run("history", "--grep", "caught").stdout
+
+
+def test_options_of_repros_are_refused():
+    done = run("run", "-", "-p", "n=1", text="print(1)")
+    assert done.returncode == 2 and "-p is for repros, but <stdin> has no run()" in done.stderr
+    done = run("run", "-", "--widht", "8", text="print(1)")
+    assert (
+        done.returncode == 2
+        and "unrecognized arguments: --widht 8 (what is the program's own stands behind --)" in done.stderr
+    )
+
+
+def test_a_terminal_gets_colours_and_the_rest_spelt_out():
+    with Console(None, stdout=(out := io.StringIO())) as console:  # which has no bytes, as a terminal
+        console.take({"kind": "output", "fd": 1}, [b"\x1b[31mred\x1b[0m \xe2\x82"])
+        console.take({"kind": "output", "fd": 1}, [b"\xac\x1b]0;title\x07\n"])
+        console.end()
+    assert out.getvalue() == "\x1b[31mred\x1b[0m \u20ac\\x1b]0;title\\x07\n"
+
+
+def test_a_module_that_came_with_a_job_is_imported(monkeypatch):
+    finder = script._Shipped({"of_an_author": ("/home/of_an_author.py", "VALUE = 3\n")})
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, finder])
+    import of_an_author
+
+    assert of_an_author.VALUE == 3 and of_an_author.__file__ == "/home/of_an_author.py"
+
+
+def test_over_ssh_with_a_module_of_the_authors(on_host, sshd, folder, monkeypatch):
+    on_host()
+    (folder / "widths.py").write_text("WIDTH = 8\n")
+    (folder / "far.py").write_text("import widths\nprint(widths.WIDTH, input())\nraise SystemExit(5)\n")
+    options = ["--set", f"cache={sshd.folder}/cache", "--set", f"python={sys.executable}"]
+    done = run("run", "far.py", "--host", "p1", *options, text="typed\n")
+    assert (done.stdout, done.returncode) == ("8 typed\n", 5), done.stderr
+    done = run("run", "-", "--host", "p1", *options, text="print('from a heredoc')\n")
+    assert (done.stdout, done.returncode) == ("from a heredoc\n", 0), done.stderr
+
+
+def test_observations_are_read_again_by_script_id_and_text():
+    assert run("run", "-", text="print('a')").returncode == run("run", "-", text="print('b')").returncode == 0
+    newest, oldest = observations.every()
+    assert observations.output_of(newest) == "b\n" and observations.script_of(oldest) == "print('a')"
+    assert observations.named(newest.id) == [newest] and observations.with_text("'A'") == [oldest]
+    assert observed_scripts.history([newest, oldest], 1)["total"] == 2
