@@ -12,13 +12,15 @@ import sys
 import time
 from pathlib import Path
 
-from harness.claim import repro_file
-from harness.reduction import properties
-from harness.reduction.candidates import Candidates
-from harness.reduction.places import Place
-from harness.store import root_of
-
 ROOT = Path(__file__).parents[1]
+sys.path[0] = str(ROOT)  # not this folder, in which a file hides the package `harness`
+
+from harness.claim import repro_file  # noqa: E402
+from harness.reduction import properties  # noqa: E402
+from harness.reduction.candidates import Candidates  # noqa: E402
+from harness.reduction.places import Place  # noqa: E402
+from harness.store import root_of  # noqa: E402
+
 PROGRAMS = {
     "compile error": "repros/control_flow/type_change_in_loop_is_rejected.py",
     "race": "repros/checks/race_tree_sum_without_barrier.py",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from harness.reduction.reduction import Report
 
 HOLDS, USAGE, INTERRUPTED = 0, 2, 130
+LANGUAGES = {".ptx": "ptx", ".schedule": "schedule"}  # by suffix; else Python
 
 ABOUT = """\
 Make a program smaller while it keeps doing what it does: the same finding at the same accesses, the same rejection,
@@ -29,6 +30,7 @@ exception or hang, the same wrong values. Writes FILE_reduced.py, or -o; the bes
   repro reduce kernel.py --keep "differs nvidia==4.6.3 nvidia==4.8.1"     two compilers disagree
   repro reduce kernel.py --keep "ptx contains ld.local"     a kernel's PTX has this text
   repro reduce x.ptx --keep "command: ./check.sh {}"        a command exits as it does now; {} is the file
+  repro reduce x.schedule --keep "command: ./check.sh {}"   decisions of a seed
 
 A candidate that fails in another way is rejected and counted by reason. Ctrl-C keeps the best program; the same
 command again goes on from there.
@@ -45,7 +47,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         "reduce", help="a smaller program that does the same", description=ABOUT, formatter_class=raw
     )
-    parser.add_argument("file", metavar="FILE", help='a repro, or a PTX file with --keep "command: ..."')
+    parser.add_argument("file", metavar="FILE", help='a repro; or x.ptx or x.schedule with --keep "command: ..."')
     parser.add_argument("--keep", default="", metavar="PROPERTY", help="what must stay true (see above; default: all)")
     parser.add_argument("-o", "--out", type=Path, metavar="OUT", help="the file to write (default FILE_reduced.py)")
     parser.add_argument(
@@ -73,8 +75,8 @@ def _reduce(arguments: argparse.Namespace) -> int:
     from harness.reduction.reduction import reduce
 
     path = Path(arguments.file).resolve()
-    is_ptx = path.suffix == ".ptx"
-    case = None if is_ptx else _case(path, arguments)
+    language = LANGUAGES.get(path.suffix, "python")
+    case = _case(path, arguments) if language == "python" else None
     start = case.repro.text if case else path.read_text()
     out = arguments.out or path.with_name(f"{path.stem}_reduced{path.suffix}")
     if out.resolve() == path:
@@ -95,7 +97,7 @@ def _reduce(arguments: argparse.Namespace) -> int:
         "compiler": arguments.compiler, "gpu_model": arguments.gpu_model, "check": arguments.check,
         "seed": arguments.seed,
     }  # fmt: skip
-    journal, passes = Journal(root, start, about), PassesProcess("ptx" if is_ptx else "python")
+    journal, passes = Journal(root, start, about), PassesProcess(language)
     try:
         journal.open(arguments.anew)
         valid = (lambda text: "") if case is None else lambda text: python_problem(text, needs_run=True)

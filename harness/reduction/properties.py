@@ -281,7 +281,9 @@ def read(keep: str, case: Case | None, name: str, place: Callable[..., Place]) -
     if keep.startswith("command:"):
         return Command(keep.partition(":")[2].strip(), name)
     if case is None:
-        raise UsageError(f'{name}: of a PTX file a command says what is kept: --keep "command: ptxas -arch=sm_90 {{}}"')
+        raise UsageError(
+            f'{name}: of a file that is not Python a command says what is kept: --keep "command: CMD {{}}"'
+        )
     match words:
         case []:
             return OnePlace(case, place())

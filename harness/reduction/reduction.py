@@ -73,9 +73,11 @@ def _first(kept: Property, start: str, limit_s: float) -> Seen:
     for short_s in [*(each for each in HANG_S if each < limit_s), limit_s]:
         kept.timeout_s = short_s
         before, seen = seen, kept.see(start)
+        if seen.problem and short_s <= seen.seconds and short_s < limit_s:
+            continue  # a command that takes longer
         if getattr(seen.about, "kind", "") != "timeout":
             return seen
-        if before is not None and not kept.differs(seen, before):
+        if before is not None and not before.problem and not kept.differs(seen, before):
             kept.timeout_s = HANG_S[HANG_S.index(short_s) - 1] if short_s in HANG_S else short_s
             return before
     assert seen is not None

@@ -91,6 +91,13 @@ def test_a_start_that_fails_sometimes_is_said_first(reduced, tmp_path):
     assert (report.had, report.runs) == (3, 5) and "y = 2" not in report.text
 
 
+def test_a_command_may_take_longer_than_a_hang_is_waited_for(monkeypatch):
+    monkeypatch.setattr(reduction, "HANG_S", (0.01,))
+    kept = properties.Command("sleep 0.1; cat {}", "x.ptx")
+    seen, had, runs = reduction.begin(kept, "hay", print)
+    assert (seen.about, seen.problem, had, runs) == (0, "", 2, 2)
+
+
 def test_an_endless_loop_is_kept_as_one(reduced):
     report, said, _ = reduced("""
     def helper(x):
