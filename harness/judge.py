@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from harness.claim import check_lines, findings, script_file
 from harness.claim.expectation import Otherwise
 from harness.claim.repro_file import NVIDIA, Case
-from harness.comparison import arithmetic, compare, golden, observed, perturbed
+from harness.comparison import arithmetic, compare, golden, observed, perturbed, printed
 from harness.golden_policy import against_golden
 from harness.host import releases
 from harness.host.hosts import Host
@@ -73,7 +73,7 @@ def run(
     def once(fill: int | None, **more: Any) -> Outcome:
         try:
             answer = transport.run(dataclasses.replace(job, fill=fill, **more))
-            outcome = result.from_reply(*answer, job.preds, job.script)
+            outcome = printed.outcome_of(repro, result.from_reply(*answer, job.preds, job.script))
         except LinkDown as error:
             outcome = result.infra(str(error))
         outcome.compiler = name

@@ -287,3 +287,24 @@ def test_the_index_and_the_site_lead_to_every_page():
     pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
     assert set(re.findall(r"\]\(([\w/-]+\.md)\)", (DOCS / "index.md").read_text())) == pages - {"index.md"}
     assert set(re.findall(r"- (?:[\w ]+: )?([\w/-]+\.md)$", (DOCS.parent / "mkdocs.yml").read_text(), re.M)) == pages
+
+
+# --- the page of scripts: command lines, and what they print ---
+
+
+def test_commands_of_the_page_of_scripts_print_what_is_shown(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PYTHONPATH", str(DOCS.parent))
+    repro = f'{sys.executable} -c "import sys; from harness.cli import main; sys.exit(main())"'
+    (tmp_path / "widths.py").write_text(file_of("scripts.md", "widths.py"))
+    shown = [
+        text.removeprefix("$ ") for kind, text in BLOCK.findall((DOCS / "scripts.md").read_text()) if kind == "text"
+    ]
+    assert len(shown) == 3
+    for text in shown:
+        end = text.index("\nPY\n") + 4 if "<<'PY'" in text else text.index("\n") + 1
+        command = ["bash", "-c", text[:end].replace("uv run repro", repro)]
+        done = subprocess.run(
+            command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+        )
+        assert done.stdout == text[end:], done.stderr

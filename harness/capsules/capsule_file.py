@@ -52,6 +52,12 @@ def find(paths: Iterable[Path], keyword: str = "") -> list[Case]:
             raise Refused(f"{short(path)} does not exist")
     fits = matcher(keyword)
     repros: list[Repro] = [read(file.resolve()) for file in dict.fromkeys(files)]
+    named = {path.resolve() for path in paths}
+    for repro in repros:
+        if repro.script and repro.path in named:
+            why = "a capsule holds what kernels did, and this claims what the program prints"
+            raise Refused(f"{short(repro.path)}: {why}\nfix: run it on the GPU's host, with --host")
+    repros = [repro for repro in repros if not repro.script]
     return [
         case
         for repro in repros

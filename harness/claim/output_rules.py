@@ -34,7 +34,7 @@ def read(source: Any, table: dict[str, Any], tree: ast.Module) -> dict[str, Any]
         source.key_error("poison", "BAD_POISON", f"is {poison!r}", "write poison = true, or remove it")
     undefined = any(rule.mode == "undef" for rule in compare.values())
     rules = {"allowed": _allowed(source, table, compare), "mask": mask, "runs": runs, "poison": poison or undefined}
-    return rules | {"silicon": _silicon(source, table), "evidence": _evidence(source, table, tree)}
+    return rules | {"silicon": silicon(source, table), "evidence": _evidence(source, table, tree)}
 
 
 def _allowed(source: Any, table: dict[str, Any], compare: dict[str, Any]) -> dict[str, list[Any]]:
@@ -81,12 +81,13 @@ def _runs(source: Any, table: dict[str, Any]) -> int:
     return runs
 
 
-def _silicon(source: Any, table: dict[str, Any]) -> str:
-    silicon = table.get("silicon", "")
-    if not isinstance(silicon, str) or not re.fullmatch(r"[a-z0-9]*", silicon):
+def silicon(source: Any, table: dict[str, Any]) -> str:
+    """The GPU whose bits the claim is about, '' for any. Raises ReproError."""
+    model = table.get("silicon", "")
+    if not isinstance(model, str) or not re.fullmatch(r"[a-z0-9]*", model):
         fix = 'write the GPU model in small letters and digits: silicon = "h100"'
-        source.key_error("silicon", "BAD_SILICON", f"is {silicon!r}", fix)
-    return silicon
+        source.key_error("silicon", "BAD_SILICON", f"is {model!r}", fix)
+    return model
 
 
 def _evidence(source: Any, table: dict[str, Any], tree: ast.Module) -> str:

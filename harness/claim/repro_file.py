@@ -18,6 +18,7 @@ Nothing here imports the file, a compiler or numpy; reading one repro costs abou
     # silicon = "h100"                the bits are this GPU's: on another one the case is skipped
     # evidence = "published:KEY"      expected() has values that were published; bibliography.toml has the KEY
     # timeout = 20                    seconds for one case (default 60)
+    # filters, exit, args             of a file without run(), a claim about what it prints: printed_claim.py
     # ///
     # CHECK-PTX: cp.async.ca                     a FileCheck line matched against the PTX of every kernel of the case
     # CHECK-PTX(relu=False)-NOT: max.f32         the same, only in cases whose parameter has that value
@@ -39,16 +40,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-from harness.claim import expectation, findings, output_rules
+from harness.claim import expectation, findings, output_rules, printed_claim
 from harness.claim.expectation import Expectations
+from harness.claim.printed_claim import Printed
 from harness.claim.rule import Rule
 
 KNOWN_KEYS = {
     "allowed": 'values that an output compared by "set" may have: { out = [[0, 1], [1, 0]] }',
     "arch": 'the least GPU that has the feature, e.g. "sm_80"',
+    "args": 'of a file without run(): the arguments of the program: ["--width", "8"]',
     "compare": 'a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "abs:A" | "close:R,A" | "set" | '
     '"pred:NAME" | "undef" }',
     "evidence": 'where the values of expected() were published: "published:KEY", a KEY of bibliography.toml',
+    "exit": "of a file without run(): the exit status of the program (default 0)",
+    "filters": 'of a file without run(): what of its output is not compared: ["address", "time", "path"]',
     "mask": 'a table of output name to the boolean array that says where it counts: { out = "valid" }',
     "nvidia": (
         'where NVIDIA\'s compiler ends otherwise: { rejected = "its id" }, { outputs = { out = [1, 2] } } or '
@@ -112,6 +117,7 @@ class Script:
     """That a file is run as `python FILE ARGS` runs it."""
 
     args: tuple[str, ...] = ()
+    printed: Printed | None = None  # what it claims to print; None: it claims nothing
 
 
 @dataclass(frozen=True)
@@ -208,8 +214,13 @@ def read(path: Path) -> Repro:
     file = source(path, path.read_bytes())
     tree = file.parse()
     table = file.table()
+    if printed_claim.is_one(tree, table, "repro" in file.script.get("tool", {})):
+        about = printed_claim.read(file, tree, table)
+        script = Script(about.pop("args"), about.pop("printed"))
+        return Repro(path=path, text=file.text, imports=imports(tree), script=script, **about)
     params = file.params(table)
     run = file.run(tree, params)
+    printed_claim.refuse(file, table)
     repro = Repro(
         path=path,
         text=file.text,
@@ -411,7 +422,7 @@ class Source:
             self.key_error("timeout", "BAD_TIMEOUT", f"is {timeout!r}", "write seconds, more than 0 and at most 86400")
         return float(timeout)
 
-    def claim(self, tree: ast.Module, run: ast.FunctionDef) -> str:
+    def claim(self, tree: ast.Module, run: ast.stmt) -> str:
         docstring = (ast.get_docstring(tree) or "").strip()
         if not docstring:
             fix = "begin the file with a docstring whose first line is the claim: "

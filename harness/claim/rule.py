@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How one output is compared. `bound`: ulps, or a relative error; `absolute`: an error; `name`: a predicate."""
+    """How one output is compared. `bound`: ulps, or a relative error; `absolute`: an error; `name`: a predicate.
+
+    Of what a program prints: text | numbers, with an error or without."""
 
     mode: str = "bits"
     bound: float = 0
@@ -27,6 +29,9 @@ class Rule:
     def __str__(self) -> str:
         if self.mode == "pred":
             return f"pred:{self.name}"
+        if self.mode == "numbers":
+            kind = "close" if self.bound and self.absolute else "rel" if self.bound else "abs"
+            return f"numbers {Rule(kind, self.bound, '', self.absolute)}" if self.bound or self.absolute else self.mode
         numbers = {
             "ulp": (self.bound,),
             "rel": (self.bound,),

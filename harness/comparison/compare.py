@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.claim.rule import Rule
+from harness.comparison import printed
 from harness.run.result import Array, Dtype
 
 _CLOSE = ("abs", "close")
@@ -70,6 +71,9 @@ def compare(
     if expected.dtype != got.dtype:
         message = f"`{name}` is {got.dtype.name}; {against} has {expected.dtype.name}"
         return Difference(name, against, message, expected, got)
+    if got.dtype == printed.TEXT:
+        message = printed.difference(name, expected, got, rule, against)
+        return Difference(name, against, message, expected, got) if message else None
     if expected.shape != got.shape:
         return Difference(
             name, against, f"`{name}` has the shape {got.shape}; {against} has {expected.shape}", expected, got

@@ -8,7 +8,7 @@
                  leave it open), both only where they were followed, and
                    values (to be read), hex (floats: what counts), or
                    file, sha256 (of a .npy of raw unsigned integers, above 4 KB), or
-                   nothing (compare = undef, set, pred)
+                   lines (of what a program printed), or nothing (compare = undef, set, pred)
     provenance   device, gpu, uuid, gpu_model (whose arithmetic the emulator followed), driver, compiler, versions,
                  ptx_sha256, repro_sha256, date, host; of hardware also answer_sha256, the hash of what it answered
     evidence     emulator | published:KEY | hardware:GPU
@@ -39,7 +39,7 @@ from harness import schema, store
 from harness.claim import findings
 from harness.claim.repro_file import DEFAULT_GPU_MODEL, Case, Repro, short
 from harness.claim.rule import Rule
-from harness.comparison import arithmetic, conflict
+from harness.comparison import arithmetic, conflict, printed
 from harness.run import hardware
 from harness.run.result import DTYPES, RAW, Array, Outcome
 from harness.store import write_atomically
@@ -52,7 +52,6 @@ _SIDECAR = r"[0-9a-f]{1,64}\.npy"
 _IDENTITY_CHARACTERS, _SHORT_CHARACTERS = 4096, 300
 IDENTITY = {"rejected": ("class", "id", "line_text"), "trap": ("kind",), "deadlock": ("kind",), "fault": ("kind",)}
 IDENTITY |= dict.fromkeys(findings.MEANINGS, ())
-
 
 EMULATOR = "emulator"  # evidence of an answer that nothing else than it gave
 HARDWARE = "hardware:"
@@ -303,6 +302,8 @@ def _is_free(rule: str) -> bool:
 
 
 def _read_output(table: dict[str, Any], sidecar: Callable[[str], bytes]) -> Array:
+    if table["dtype"] == printed.TEXT.name:
+        return printed.of("\n".join(schema.many(schema.string(LIMIT_BYTES), LIMIT_BYTES)(table["lines"], "lines")))
     dtype, shape = DTYPES[table["dtype"]], tuple(schema.many(schema.integer(0, 1 << 40), 32)(table["shape"], "shape"))
     if "file" in table:
         name = schema.string(80, _SIDECAR, "the name of a .npy file beside it")(table["file"], "file")
@@ -381,6 +382,8 @@ def _describe(
     table |= leeway or {}
     if rule.is_free:
         return table
+    if array.dtype == printed.TEXT:
+        return table | {"lines": printed.lines(array)}
     if array.raw.nbytes > INLINE_LIMIT_BYTES:
         file = io.BytesIO()
         np.save(file, array.raw, allow_pickle=False)
@@ -412,13 +415,13 @@ def _flat(nested: Any) -> list[Any]:
     return [item for part in nested for item in _flat(part)] if isinstance(nested, list) else [nested]
 
 
-def _dump(value: Any, indent: str = "") -> str:
-    """JSON with one key a line and rows of scalars filled to 110 columns."""
+def _dump(value: Any, indent: str = "", is_text: bool = False) -> str:
+    """JSON with one key a line and rows of scalars filled to 110 columns, lines of a text each on its own."""
     inner = indent + "  "
     if isinstance(value, dict) and value:
-        rows = [f"{inner}{json.dumps(key)}: {_dump(item, inner)}" for key, item in value.items()]
+        rows = [f"{inner}{json.dumps(key)}: {_dump(item, inner, key == 'lines')}" for key, item in value.items()]
         return "{\n" + ",\n".join(rows) + "\n" + indent + "}"
-    if isinstance(value, list) and any(isinstance(item, list | dict) for item in value):
+    if isinstance(value, list) and (is_text or any(isinstance(item, list | dict) for item in value)):
         return "[\n" + ",\n".join(inner + _dump(item, inner) for item in value) + "\n" + indent + "]"
     if isinstance(value, list):
         lines, line = [], ""

@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.claim import case_id
 from harness.claim.repro_file import EMBEDDED, Case, label, short
-from harness.comparison import golden
+from harness.comparison import golden, printed
 from harness.comparison.compare import Difference
 from harness.comparison.golden import Golden
 from harness.comparison.unused_goldens import before_a_move
@@ -65,7 +65,9 @@ def rows_of(one: Difference, outcome: Outcome) -> list[str]:
 
 
 def elements(name: str, array: Array, outcome: Outcome) -> list[str]:
-    """Every element of an output: name, index, lane, value."""
+    """Every element of an output: name, index, lane, value; of a text every line."""
+    if array.dtype == printed.TEXT:
+        return [f"    {name}: {line}" for line in printed.lines(array)]
     return [f"    {name}{_place(flat, array.shape, outcome)}  {element(array, flat)}" for flat in range(array.raw.size)]
 
 
@@ -191,6 +193,8 @@ def missing_golden(case: Case, path: Path, outcome: Outcome) -> str:
 
 def preview(array: Array, count: int = 8) -> str:
     """`float32 (32) 0.0 1.0 2.0 ...`"""
+    if array.dtype == printed.TEXT:
+        return printed.preview(array)
     values = array.values().reshape(-1)
     shape = ", ".join(map(str, array.shape))
     more = " ..." if values.size > count else ""

@@ -23,7 +23,10 @@ RAW = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 @dataclass(frozen=True, slots=True)
 class Dtype:
-    """An element type. `kind`: bool | int | uint | float | other. Floats: bits of exponent and mantissa."""
+    """An element type. `kind`: bool | int | uint | float | other | text (UTF-8).
+
+    Floats: bits of exponent and mantissa.
+    """
 
     name: str
     bits: int
@@ -86,7 +89,7 @@ class Array:
     def values(self) -> np.ndarray:
         """The elements as numbers numpy can print: bfloat16 and 8-bit floats become float32, exactly."""
         kind, bits = self.dtype.kind, self.dtype.bits
-        if kind in ("uint", "other"):
+        if kind in ("uint", "other", "text"):
             return self.raw
         if kind == "bool":
             return self.raw != 0

@@ -92,16 +92,18 @@ def _execute(job: dict[str, Any], check: Callable[[], None], fail: Callable[[Bas
         random.seed()  # a fork has its parent's numbers
         if "numpy" in sys.modules:
             sys.modules["numpy"].random.seed(None)
+    status = 0
     try:
-        exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+        try:
+            exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+        except SystemExit as leaving:
+            status = _status(leaving)
         check()
-    except SystemExit as leaving:
-        return _status(leaving)
     except BaseException as error:
         print(end="", flush=True)
         print(fail(error).rstrip(), file=sys.stderr)
-        return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
-    return 0
+        return INTERRUPTED if isinstance(error, KeyboardInterrupt) else status or 1
+    return status
 
 
 def _status(leaving: SystemExit) -> int:

@@ -101,8 +101,11 @@ COMPLAINTS = {
 fix: write `arch`; the keys of [tool.repro] are
     allowed  values that an output compared by "set" may have: { out = [[0, 1], [1, 0]] }
     arch     the least GPU that has the feature, e.g. "sm_80"
+    args     of a file without run(): the arguments of the program: ["--width", "8"]
     compare  a table of output name to rule: { out = "bits" | "ulp:N" | "rel:R" | "abs:A" | "close:R,A" | "set" | "pred:NAME" | "undef" }
     evidence where the values of expected() were published: "published:KEY", a KEY of bibliography.toml
+    exit     of a file without run(): the exit status of the program (default 0)
+    filters  of a file without run(): what of its output is not compared: ["address", "time", "path"]
     mask     a table of output name to the boolean array that says where it counts: { out = "valid" }
     nvidia   where NVIDIA's compiler ends otherwise: { rejected = "its id" }, { outputs = { out = [1, 2] } } or { xfail = "why" }; of some releases: { "<4.7" = { rejected = "its id" } }
     outcome  the outcome of the claim: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault", or a \
