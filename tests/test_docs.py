@@ -305,6 +305,6 @@ def test_commands_of_the_page_of_scripts_print_what_is_shown(tmp_path, monkeypat
         end = text.index("\nPY\n") + 4 if "<<'PY'" in text else text.index("\n") + 1
         command = ["bash", "-c", text[:end].replace("uv run repro", repro)]
         done = subprocess.run(
-            command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+            command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600
         )
         assert done.stdout == text[end:], done.stderr

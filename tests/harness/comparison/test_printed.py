@@ -127,9 +127,9 @@ def test_from_the_first_run_to_a_difference(project, capsys):
 def test_pytest_collects_it(project):
     write(project, "print('so')", "timeout = 30")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "repros"]
-    first = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    first = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert "fail: no golden" in first.stdout
-    again = subprocess.run([*command, "--update-goldens"], capture_output=True, text=True, timeout=120)
+    again = subprocess.run([*command, "--update-goldens"], capture_output=True, text=True, timeout=600)
     assert again.returncode == 0 and "1 passed" in again.stdout
 
 

@@ -262,3 +262,19 @@ def test_nothing_stays_where_this_side_ends(cluster, sshd, write, tmp_path, way)
         assert process.wait(600) == (130 if way == signal.SIGINT else -way)
     wait_until(lambda: not (cluster.jobs() or sshd.processes()))
     assert list((tmp_path / "cache/slurm").iterdir()) == list((tmp_path / "cache/runs").iterdir()) == []
+
+
+def test_a_script_from_standard_input_runs_once_in_a_job(cluster, tmp_path, monkeypatch):
+    """It prints, reads and exits there as it does here; a module of the author's goes with it."""
+    monkeypatch.setenv("SLURM_CONF", cluster.variables["SLURM_CONF"])
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PYTHONPATH", os.getcwd())
+    settings = [f"python={sys.executable}", f"cache={tmp_path / 'cache'}", "device=emulator"]
+    options = [part for one in settings for part in ("--set", one)]
+    (tmp_path / "beside.py").write_text("WIDTH = 8\n")
+    text = "import beside, os, sys\nprint('job', 'SLURM_JOB_ID' in os.environ, beside.WIDTH, sys.argv)\nsys.exit(6)\n"
+    repro = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())"]
+    command = [*repro, "run", "-", "one", "--host", "slurm:gpu:gpu:1", *options]
+    done = subprocess.run(command, cwd=tmp_path, input=text, capture_output=True, text=True, timeout=600)
+    assert (done.stdout, done.returncode) == ("job True 8 ['-', 'one']\n", 6), done.stderr
+    wait_until(lambda: not cluster.jobs())
