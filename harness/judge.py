@@ -103,6 +103,8 @@ def run(
         modules=script_file.modules(repro) if repro.script and host.name not in ("embedded", "local") else {},
         console=console,
     )
+    if repro.script and perturb is not None:
+        return result.infra("--perturb and --delays are for repros with run(), whose outputs they compare")
     if repro.script:
         return once(fill)
     if perturb is not None and not plain:  # a recording notes the delays
