@@ -263,7 +263,8 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
     session.schedule(options.seed)
     if options.schedule:
         try:
-            session.follow(_from_file(options.schedule))
+            options.schedule = _from_file(options.schedule)
+            session.follow(options.schedule)
         except (ValueError, OSError) as error:
             print(f"dsl: --schedule: {error}", file=sys.stderr)
             return 2
