@@ -171,3 +171,16 @@ def test_mistakes_are_said_before_anything_runs(project, pytester, host, why):
     run = project.start("--gpu-host", host)
     said = run.communicate(timeout=600)[0]
     assert run.returncode == 4 and said.strip().endswith(why.strip()), said
+
+
+def test_a_script_runs_once_in_a_pool(project, tmp_path, monkeypatch):
+    """It reads and exits there as it does here; its two streams stay apart."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PYTHONPATH", os.getcwd())
+    text = "import os, sys\nprint(sys.argv[1:], input(), len(os.environ['CUDA_VISIBLE_DEVICES']) > 0)\n"
+    (project.folder / "once.py").write_text(text + "print('aside', file=sys.stderr)\nsys.exit(4)\n")
+    repro = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())"]
+    command = [*repro, "run", "once.py", "--host", "pool:both", "--", "-n", "3"]
+    done = subprocess.run(command, cwd=project.folder, input="typed\n", capture_output=True, text=True, timeout=600)
+    assert (done.stdout, done.returncode) == ("['-n', '3'] typed True\n", 4), done.stderr
+    assert "aside" in done.stderr.splitlines()
