@@ -440,6 +440,7 @@ LAZY = {
         "harness.claim.findings",
         "harness.claim.repro_file",
         "harness.cli.main_command",
+        "harness.cli.script_command",
         "harness.reduction.candidates",
         "harness.reduction.journal",
         "harness.reduction.passes_process",

@@ -146,7 +146,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
     """The arguments; names of claims, and what is a program's own, may stand behind options too. Behind `--` all is."""
     parser, given = _parser(), list(sys.argv[1:] if argv is None else argv)
-    head = given[: given.index("--")] if given[:1] == ["run"] and "--" in given else given
+    head = given[: given.index("--")] if given[:1] in (["run"], ["reduce"]) and "--" in given else given
     arguments, left = parser.parse_known_args(head)
     more = next((getattr(arguments, name) for name in ("names", "args") if hasattr(arguments, name)), None)
     if left and (more is None or any(text.startswith("-") for text in left)):

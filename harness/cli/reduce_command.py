@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ Make a program smaller while it keeps doing what it does: the same finding at th
 exception or hang, the same wrong values. Writes FILE_reduced.py, or -o; the best program is there at any time.
 
   repro reduce kernel.py                                    what it does on the emulator
+  repro reduce script.py in.txt -- --size 8                 a program that is run with these arguments
   repro reduce kernel.py -p width=8 -o small.py             of a case; the file to write
   repro reduce kernel.py --host pool:h100                   what it does there, on all of its GPUs
   repro reduce kernel.py --keep "finding RACE"              refuse to begin where it does something else
@@ -47,7 +49,10 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         "reduce", help="a smaller program that does the same", description=ABOUT, formatter_class=raw
     )
-    parser.add_argument("file", metavar="FILE", help='a repro; or x.ptx or x.schedule with --keep "command: ..."')
+    parser.add_argument(
+        "file", metavar="FILE", help='a repro or a script; or x.ptx or x.schedule with --keep "command: ..."'
+    )
+    parser.add_argument("args", nargs="*", metavar="ARGS", help="of a script; options of its own behind --")
     parser.add_argument("--keep", default="", metavar="PROPERTY", help="what must stay true (see above; default: all)")
     parser.add_argument("-o", "--out", type=Path, metavar="OUT", help="the file to write (default FILE_reduced.py)")
     parser.add_argument(
@@ -93,14 +98,17 @@ def _reduce(arguments: argparse.Namespace) -> int:
     if arguments.timeout:
         kept.timeout_s = arguments.timeout
     about = {
-        "keep": arguments.keep, "params": dict(case.params) if case else {}, "host": arguments.host,
+        "keep": arguments.keep, "params": dict(case.params) if case else {}, "args": arguments.args,
+        "host": arguments.host,
         "compiler": arguments.compiler, "gpu_model": arguments.gpu_model, "check": arguments.check,
         "seed": arguments.seed,
     }  # fmt: skip
     journal, passes = Journal(root, start, about), PassesProcess(language)
     try:
         journal.open(arguments.anew)
-        valid = (lambda text: "") if case is None else lambda text: python_problem(text, needs_run=True)
+        valid = (
+            (lambda text: "") if case is None else lambda text: python_problem(text, needs_run=not case.repro.script)
+        )
         report = reduce(start, kept, passes, out, journal, width, valid, _note, sys.stderr.isatty())
     finally:
         journal.close()
@@ -113,10 +121,16 @@ def _reduce(arguments: argparse.Namespace) -> int:
 
 
 def _case(path: Path, arguments: argparse.Namespace) -> Case:
-    """The one case that is reduced. Raises UsageError, ReproError."""
+    """The one case that is reduced, of a script the script itself. Raises UsageError, ReproError."""
     from harness.claim import repro_file
-    from harness.cli import main_command
+    from harness.claim.repro_file import DEFAULT_TIMEOUT_S, Case
+    from harness.cli import main_command, script_command
 
+    script = script_command.given(str(path), tuple(arguments.args))
+    if script:
+        return Case(dataclasses.replace(script, timeout_s=DEFAULT_TIMEOUT_S), {})
+    if arguments.args:
+        raise UsageError(f"{arguments.file} is a repro, which takes no arguments: {' '.join(arguments.args)}")
     repro = repro_file.read(path)
     cases = main_command.chosen(repro, arguments.params)
     if len(cases) > 1:

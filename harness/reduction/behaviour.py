@@ -85,6 +85,9 @@ def of(text: str, outcome: Outcome, wrong: dict[str, Wrong] | None = None) -> Be
     if outcome.kind == "outputs":
         wrong = wrong or {}
         return Behaviour("outputs", wrong=wrong, agreeing=frozenset(outcome.outputs.keys() - wrong.keys()))
+    if outcome.kind == "exited":
+        last = (outcome.stderr or outcome.stdout).strip().rpartition("\n")[2]
+        return Behaviour("exited", exit_status(outcome.detail["exit"]), plain(last))
     head = _HEAD.search(said)
     if outcome.kind in ("error", "crash") and head is None:
         return _exception(text, outcome)
@@ -109,6 +112,11 @@ def of(text: str, outcome: Outcome, wrong: dict[str, Wrong] | None = None) -> Be
         tuple(sorted(sides | waits | here, key=str)),
         line=line,
     )
+
+
+def exit_status(status: int) -> str:
+    """The name of what a script did that ended by itself."""
+    return f"exit status {status}"
 
 
 def _side(text: str, verb: str, code: str, line: int) -> Place:

@@ -59,7 +59,12 @@ class Place:
         return self._host
 
     def run(self, case: Case, timeout_s: float) -> Outcome:
-        """One run, from any thread; waits for a free supervisor."""
+        """One run, from any thread; waits for a free supervisor. Of a script that failed, what it failed of."""
+        outcome = self._run(case, timeout_s)
+        outcome.kind = outcome.detail.get("found") or outcome.kind
+        return outcome
+
+    def _run(self, case: Case, timeout_s: float) -> Outcome:
         from harness import judge
         from harness.run import result
         from harness.run.transport import LinkDown

@@ -101,6 +101,8 @@ class OnePlace:
             return f"it does not: it is {did}"
         if self.output and self.output not in did.wrong:
             return f"`{self.output}` is not wrong: {did}"
+        if did.kind == "exited" and did.name == behaviour.exit_status(0):
+            return "it does nothing wrong: it ends with exit status 0"
         if did.kind == "outputs" and not did.wrong:
             return "it does nothing wrong: its outputs are as expected"
         return ""
@@ -108,7 +110,7 @@ class OnePlace:
     def differs(self, seen: Seen, before: Seen) -> str:
         did, was = seen.about, before.about
         if did.kind != was.kind:
-            return "no longer so" if did.kind == "outputs" else f"another outcome: {did.name or did.kind}"
+            return "no longer so" if did.kind in ("outputs", "exited") else f"another outcome: {did.name or did.kind}"
         if did.name != was.name:
             return f"another {'exception' if did.kind == 'error' else 'id'}: {did.name}"
         if did.kind == "outputs":

@@ -57,3 +57,34 @@ def test_ptx_by_a_command(project):
     done = command(project, "reduce", "x.ptx", "--keep", "command: grep -q needle {}")
     assert done.returncode == 0, done.stderr
     assert "needle" in (project / "x_reduced.ptx").read_text()
+
+
+SCRIPT = """
+import sys
+unused = [1, 2]
+count = int(sys.argv[1])
+if count > 1:
+    values = [1, 2]
+    print(values[0])
+    print(values[count])
+print("done")
+"""
+
+
+def test_a_script_with_arguments(project):
+    (project / "script.py").write_text(SCRIPT)
+    done = command(project, "reduce", "script.py", "5")
+    assert done.returncode == 0, done.stderr
+    text = (project / "script_reduced.py").read_text()
+    assert "unused" not in text and "done" not in text and "values[" in text
+    again = command(project, "run", "script_reduced.py", "5")
+    assert again.returncode == 1 and "IndexError: list index out of range" in again.stderr
+
+
+def test_a_script_that_ends_by_itself(project):
+    (project / "script.py").write_text("import sys\nprint('values differ')\nspare = 1\nsys.exit(3)\n")
+    done = command(project, "reduce", "script.py")
+    assert done.returncode == 0 and "kept: exit status 3 (values differ)" in done.stderr
+    (project / "good.py").write_text("print('fine')\n")
+    done = command(project, "reduce", "good.py")
+    assert done.returncode == 2 and "it does nothing wrong: it ends with exit status 0" in done.stderr
