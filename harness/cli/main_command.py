@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from harness import perturb_options
 from harness.claim import case_id, findings
 from harness.claim.repro_file import Case, Repro, ReproError, Value, is_repro, label, read, short
-from harness.cli import adopt_command, hosts_command, record_commands, reduce_command, script_command
+from harness.cli import adopt_command, capture_command, hosts_command, record_commands, reduce_command, script_command
 from harness.errors import NoDevice, UsageError
 from harness.fleet import BUSY_HELP, BUSY_WAYS
 from harness.session import Session, as_data
@@ -38,6 +38,7 @@ What does this GPU language feature really do? Write the question as one small f
   repro run repros/my_question.py --ptx    the same, and the PTX that the compiler made
   pytest repros                            all of them, judged against their goldens
   pytest repros --gpu-host p1              the same on the host p1 of ssh_config
+  repro capture -o repros/x.py -- python train.py     one call of a program as a file that runs alone
   repro doctor p1                          what that host has and lacks
   repro hosts                              pools, GPUs, and who holds what
   repro capsule repros -o all.capsule      all of them as one file for a GPU without a connection
@@ -216,6 +217,7 @@ def _parser() -> argparse.ArgumentParser:
     adopt_command.add(commands)
     hosts_command.add(commands)
     reduce_command.add(commands)
+    capture_command.add(commands)
     _add_capsules(commands)
     _add_validate(commands)
     record_commands.add(commands)

@@ -1,0 +1,1 @@
+"""Values of a call as Python text, and the memory behind them."""

@@ -1,0 +1,1 @@
+"""An author's program as text: what some functions of it reach."""

@@ -1,0 +1,86 @@
+"""Which names of a statement mean something outside of it: no parameter, local variable or attribute of a class."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TypeGuard
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+def outer_names(node: ast.AST, left_out: frozenset[int] = frozenset()) -> Iterator[ast.Name]:
+    """The names, in any order. `left_out`: ids of nodes that count as absent. What the statement itself binds at its
+    top is among them."""
+    yield from _visit(node, (), left_out)
+
+
+def _visit(node: ast.AST, scopes: tuple[frozenset[str], ...], left_out: frozenset[int]) -> Iterator[ast.Name]:
+    if id(node) in left_out:
+        return
+    if isinstance(node, ast.Name):
+        if not any(node.id in scope for scope in scopes):
+            yield node
+    elif _is_function(node):
+        arguments = node.args
+        outside = [*arguments.defaults, *(each for each in arguments.kw_defaults if each)]
+        outside += getattr(node, "decorator_list", [])
+        named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        named += [each for each in (arguments.vararg, arguments.kwarg) if each]
+        outside += [each.annotation for each in named if each.annotation]
+        outside += [returns] if (returns := getattr(node, "returns", None)) else []
+        for each in outside:
+            yield from _visit(each, scopes, left_out)
+        body = node.body if isinstance(node.body, list) else [node.body]
+        inner = frozenset(each.arg for each in named) | _bound(body)
+        for each in body:
+            yield from _visit(each, (*scopes, inner), left_out)
+    elif isinstance(node, ast.ClassDef):
+        for each in [*node.bases, *node.keywords, *node.decorator_list]:
+            yield from _visit(each, scopes, left_out)
+        own = _bound(node.body)
+        for each in node.body:
+            if _is_function(each):  # methods do not see the names of their class, its decorators and defaults do
+                yield from _visit(each, scopes, left_out)
+            else:
+                yield from _visit(each, (*scopes, own), left_out)
+    elif isinstance(node, _Comprehension):
+        inner = frozenset(
+            each.id for one in node.generators for each in ast.walk(one.target) if isinstance(each, ast.Name)
+        )
+        for child in ast.iter_child_nodes(node):
+            yield from _visit(child, (*scopes, inner), left_out)
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from _visit(child, scopes, left_out)
+
+
+def _is_function(node: ast.AST) -> TypeGuard[_Function]:
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+
+
+def _bound(body: list) -> frozenset[str]:
+    """The names that statements bind in the scope they stand in."""
+    found: set[str] = set()
+    outside: set[str] = set()
+    waiting = list(body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+            waiting += node.decorator_list
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            outside |= set(node.names)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            found.add(node.name)
+            waiting += node.body
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+            found.add(node.name)
+        elif not isinstance(node, (ast.Lambda, _Comprehension)):
+            waiting += ast.iter_child_nodes(node)
+    return frozenset(found - outside)

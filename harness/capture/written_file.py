@@ -1,0 +1,297 @@
+"""The captured file: PEP 723 block, claim, the author's code, and a `run()` that makes the call again."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from harness.capture import private
+from harness.capture.arguments import draws, spelling, values
+from harness.capture.arguments.memory import Storage, View
+from harness.capture.recorder import Taken, plain_name
+
+WIDTH = 120
+
+
+@dataclass
+class Written:
+    """The text of a captured file, its data by name, and what it lacks."""
+
+    text: str
+    data: dict[str, np.ndarray] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+
+
+def write(taken: Taken, program: str, packages: Mapping[str, str]) -> Written:
+    """The file of a call. `program` is what the claim calls the program; `packages`: distributions with versions."""
+    from harness.capture.author import slicer
+
+    speller = taken.spelling
+    made = _Body(taken)
+    expected = made.expected()
+    lines = made.lines()
+    called = set(re.findall(r"\.(\w+)\(", "\n".join(lines)))
+    parts = slicer.slice_of(speller.roots, {"run", "expected", "main"}, called)
+    setting, after = _values(speller, parts)
+    taken_names = _module_names(parts.text) | {"run", "Path", "np", "torch"}
+    body = "\n".join(["def run():", *(f"    {line}" for line in lines)])
+    both = [speller.finished(text, parts.names, taken_names) for text in (setting, body, expected, after)]
+    setting, body, expected, after = both
+    modules = dict.fromkeys([*made.imports, *speller.imports])
+    helpers = [text for name, text in _helpers(speller, made)]
+    code = _joined(parts.text, setting, helpers, body, expected, modules)
+    missing = [*speller.missing, *parts.missing]
+    code, hidden = private.without(code)
+    missing += hidden
+    head = _head(taken, program, {**slicer.packages_of(code), **packages}, missing, parts.licences, code)
+    tail = (
+        '\n\n\nif __name__ == "__main__":\n    for name, value in run().items():\n        print(f"{name} = {value}")\n'
+    )
+    return Written(head + code.strip() + tail, made.data, missing)
+
+
+def _values(speller: spelling.Spelling, parts: Any) -> tuple[str, str]:
+    """Module constants that have no source: `NAME = value`, before the definitions."""
+    count = len(speller.statements)
+    rows = []
+    for name, value in parts.values.items():
+        text = speller.of(value, name)
+        for mark, expression in speller.statements[count:]:
+            rows.append(f"{mark} = {expression}")
+        count = len(speller.statements)
+        rows.append(f"{name} = {text}")
+    return "\n".join(rows), ""
+
+
+def _helpers(speller: spelling.Spelling, made: _Body) -> list[tuple[str, str]]:
+    found = [(name, text) for name, text in values.HELPER.items() if name in made.stored]
+    return found + ([("_object", spelling.OBJECT_HELPER)] if speller.helpers else [])
+
+
+class _Body:
+    """The statements of run(): memory, other values, the call, what it gives."""
+
+    def __init__(self, taken: Taken):
+        self.taken, self.speller = taken, taken.spelling
+        self.data: dict[str, np.ndarray] = {}
+        self.stored: set[str] = set()
+        self.imports: dict[str, None] = {}
+
+    def lines(self) -> list[str]:
+        memory = self._memory()
+        lines = memory + [f"{mark} = {text}" for mark, text in self.speller.statements]
+        rows = [(plain_name(view.name), self._output(view)) for view in self.taken.changed]
+        rows += [(name, expression) for name, expression, _ in self.taken.returned]
+        call = f"returned = {self.taken.text}" if self.taken.returned else self.taken.text
+        outputs = ", ".join(f'"{name}": {value}' for name, value in rows)
+        return [*lines, call, f"return {{{outputs}}}"]
+
+    def _output(self, view: View) -> str:
+        return f"{view.name}.detach()" if view.requires_grad else view.name
+
+    def expected(self) -> str:
+        """The function expected(), of what a reference gave."""
+        if not self.taken.expected:
+            return ""
+        rows = []
+        for name, value in self.taken.expected.items():
+            kept = spelling.Spelling()
+            view = kept.memory.view(value, "")
+            storage = kept.memory.storages[0]
+            made = self._note(values.made(storage, view.dtype, []), storage)
+            rows.append(f'"{name}": {self._viewed(made, view, storage)}')
+        return "\n\n\ndef expected():\n    return {" + ", ".join(rows) + "}\n"
+
+    def _memory(self) -> list[str]:
+        torch = sys.modules.get("torch")
+        storages = self.speller.memory.storages
+        if not storages:
+            return []
+        if torch is None:
+            return self._made(storages, [])
+        with draws.replayed(torch) as drawn:
+            return self._made(storages, drawn)
+
+    def _made(self, storages: list[Storage], drawn: list[tuple[str, Any]]) -> list[str]:
+        made = []
+        for storage in storages:
+            found = values.made(storage, _element_type(storage), drawn)
+            if storage.addresses:
+                place = "" if storage.device == "cpu" else f', device="{storage.device}"'
+                found = values.Made(f"torch.tensor([{', '.join(storage.addresses)}]{place})", False)
+            made.append(self._note(found, storage))
+        lines: list[str] = []
+        first_of = {}
+        for storage, how in zip(storages, made):
+            if how.draw is not None:
+                first_of.setdefault(how.draw, []).append((storage, how))
+        if first_of:
+            lines.append(f"torch.manual_seed({draws.seed()})")
+            for number, (expression, _) in enumerate(drawn[: max(first_of) + 1]):
+                if number not in first_of:
+                    lines.append(f"{expression}  # drawn before")
+                    continue
+                users = first_of[number]
+                if len(users) == 1:
+                    lines += self._views(*users[0])
+                else:
+                    mark = self.speller.name("drawn")
+                    lines.append(f"{mark} = {expression}")
+                    for storage, how in users:
+                        text = how.text.replace(expression, f"{mark}.clone()", 1)
+                        lines += self._views(storage, values.Made(text, False))
+        for storage, how in sorted(zip(storages, made), key=lambda pair: bool(pair[0].addresses)):
+            if how.draw is None:
+                lines += self._views(storage, how)
+        return lines
+
+    def _note(self, made: values.Made, storage: Storage) -> values.Made:
+        self.imports[spelling.PUBLIC["torch" if storage.library == "torch" else "numpy"]] = None
+        if made.data is not None:
+            self.data[made.data] = storage.before
+            self.stored.add(storage.library)
+            self.imports["from pathlib import Path"] = None
+            self.imports[spelling.PUBLIC["numpy"]] = None
+        return made
+
+    def _views(self, storage: Storage, made: values.Made) -> list[str]:
+        views, dtype = storage.views, _element_type(storage)
+        count = storage.nbytes // max(1, _item_bytes(storage, dtype))
+        if len(views) == 1 and views[0].dtype == dtype:
+            return [f"{views[0].name} = {self._viewed(made, views[0], storage)}"]
+        base = self.speller.name("memory")
+        lines = [f"{base} = {made.text.replace('{shape}', f'({count},)')}"]
+        for view in views:
+            source = base if view.dtype == dtype else f"{base}.view({_dtype_text(storage, view.dtype)})"
+            lines.append(f"{view.name} = {_strided(storage, source, view)}{_gradient(view)}")
+        return lines
+
+    def _viewed(self, made: values.Made, view: View, storage: Storage) -> str:
+        """The only view of a storage as one expression."""
+        count = storage.nbytes // max(1, view.item_bytes)
+        whole = view.offset == 0 and view.nbytes == storage.nbytes and view.is_contiguous
+        if whole and made.shaped:
+            return made.text.replace("{shape}", _shape(view.shape)) + _gradient(view)
+        text = made.text.replace("{shape}", f"({count},)")
+        if whole and made.draw is not None and _shape(view.shape) in text.partition(")")[0] + ")":
+            return text + _gradient(view)
+        if whole and made.draw is not None and text.startswith(f"torch.randn({', '.join(map(str, view.shape))}"):
+            return text + _gradient(view)
+        if whole:
+            return (text if len(view.shape) == 1 else f"{text}.reshape({_shape(view.shape)})") + _gradient(view)
+        if made.draw is not None:
+            text += ".view(-1)"
+        return _strided(storage, text, view) + _gradient(view)
+
+
+def _gradient(view: View) -> str:
+    return ".requires_grad_()" if view.requires_grad else ""
+
+
+def _strided(storage: Storage, base: str, view: View) -> str:
+    if storage.library == "torch":
+        offset = f", {view.offset}" if view.offset else ""
+        return f"{base}.as_strided({_shape(view.shape)}, {_shape(view.stride)}{offset})"
+    strides = tuple(step * view.item_bytes for step in view.stride)
+    return (
+        f'np.ndarray({_shape(view.shape)}, "{view.dtype}", {base}, {view.offset * view.item_bytes}, {_shape(strides)})'
+    )
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return repr(tuple(int(size) for size in shape))
+
+
+def _dtype_text(storage: Storage, dtype: str) -> str:
+    return dtype if storage.library == "torch" else f'"{dtype}"'
+
+
+def _element_type(storage: Storage) -> str:
+    """The dtype of the first view whose size divides the storage's."""
+    for view in storage.views:
+        if view.item_bytes and storage.nbytes % view.item_bytes == 0:
+            return view.dtype
+    return "torch.uint8" if storage.library == "torch" else "uint8"
+
+
+def _item_bytes(storage: Storage, dtype: str) -> int:
+    return next((view.item_bytes for view in storage.views if view.dtype == dtype), 1)
+
+
+def _module_names(text: str) -> set[str]:
+    """Names that the code of a module binds."""
+    found = set()
+    for node in ast.parse(text).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+            found.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+        else:
+            found |= {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return found
+
+
+def _joined(sliced: str, setting: str, helpers: list[str], body: str, expected: str, modules: dict[str, None]) -> str:
+    """The parts in their order: imports, constants, definitions, helpers, run()."""
+    tree = ast.parse(sliced)
+    have = {_import_text(one, alias) for one in tree.body for alias in getattr(one, "names", ()) if _is_import(one)}
+    new = sorted(line for line in modules if line not in have)
+    last = 0
+    for node in tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            last = node.end_lineno or last
+        else:
+            break
+    lines = sliced.splitlines()
+    head = "\n".join([*lines[:last], *new])
+    rest = "\n".join(lines[last:]).strip("\n")
+    blocks = [head, setting, rest, *helpers, body + expected]
+    return "\n\n\n".join(block.strip("\n") for block in blocks if block.strip()) + "\n"
+
+
+def _is_import(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.Import, ast.ImportFrom))
+
+
+def _import_text(node: ast.stmt, alias: ast.alias) -> str:
+    """One name of an import as a statement of its own."""
+    bound = f" as {alias.asname}" if alias.asname else ""
+    origin = f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
+    return f"{origin}import {alias.name}{bound}"
+
+
+def _head(
+    taken: Taken, program: str, packages: Mapping[str, str], missing: list[str], licences: list[str], code: str
+) -> str:
+    needed = {name: version for name, version in packages.items() if version is not None}
+    rows = [f"{name}=={version}" if version else name for name, version in sorted(needed.items())]
+    block = ["# /// script", f"# dependencies = {json.dumps(rows)}", "# [tool.repro]"]
+    if taken.outcome is not None and taken.outcome.get("outcome") in ("rejected", "deadlock", "trap", "fault"):
+        kind = taken.outcome.get("kind") if taken.outcome["outcome"] == "fault" else None
+        block.append(f'# outcome = "{kind or taken.outcome["outcome"]}"')
+    if taken.seconds > 10:
+        block.append(f"# timeout = {int(30 + 4 * taken.seconds)}")
+    block.append("# ///")
+    said = [f"# missing: {line}" for line in missing]
+    claim = _claim(taken, program)
+    legal = ["\n".join(f"# {line}".rstrip() if not line.startswith("#") else line for line in text.splitlines())
+             for text in licences]  # fmt: skip
+    return "\n".join([*said, *block, f'"""{claim}"""', "", *legal]).rstrip() + "\n\n"
+
+
+def _claim(taken: Taken, program: str) -> str:
+    verb = "gives what it gave there"
+    if taken.outcome is not None:
+        verb = f"ends there in: {taken.outcome.get('kind') or taken.outcome.get('outcome')}"
+    elif taken.expected:
+        verb = "differs from its reference"
+    text = f"Call {taken.number} of {taken.call.name} in {program} {verb}."
+    return "\n".join(textwrap.wrap(text, WIDTH - 8))
