@@ -135,6 +135,12 @@ def _nothing(ran: Ran, arguments: argparse.Namespace) -> int:
     seen, fitting = report.get("seen", 0), report.get("fitting", 0)
     fits = f", {fitting} of {arguments.kernel}" if arguments.kernel else ""
     say(f"repro capture: nothing was captured: the program made {seen} calls{fits}", file=sys.stderr)
+    if not seen:
+        say(
+            "calls of @cute.jit functions are captured; kernels of Quadrants and TIRx, and launches by cuda.bindings "
+            "and cuda.core, are not",
+            file=sys.stderr,
+        )
     if ran.status and not seen:
         say(f"repro capture: it ended with exit status {ran.status}", file=sys.stderr)
         return NOT_RUN

@@ -1,4 +1,4 @@
-"""repro capture, from the program to a file that does what the program did."""
+"""repro capture, from the program to a file that does what the program did. With harness/capture/startup/sitecustomize.py."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ PROGRAM = Path(__file__).parents[1] / "capture" / "program_of_an_author.py"
 
 def capture(folder: Path, *options: str, program=("python", str(PROGRAM))) -> tuple[int, str, str]:
     command = [sys.executable, "-c", "from harness.cli import main; raise SystemExit(main())", "capture", *options]
-    run = subprocess.run([*command, "--", *program], cwd=folder, capture_output=True, text=True, timeout=300)
+    run = subprocess.run([*command, "--", *program], cwd=folder, capture_output=True, text=True, timeout=600)
     return run.returncode, run.stdout, run.stderr
 
 
