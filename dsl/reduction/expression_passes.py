@@ -1,5 +1,8 @@
 """Passes over expressions: parts in place of the whole, constants, plain strings."""
 
+# Attributes of nodes whose class a test before has settled.
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportOperatorIssue=false
+# pyright: reportOptionalOperand=false, reportOptionalMemberAccess=false, reportAssignmentType=false
 from __future__ import annotations
 
 import ast

@@ -1,5 +1,8 @@
 """Passes over what makes a GPU program large: sizes of launches, problems and tiles; data; kinds of numbers; waits."""
 
+# Attributes of nodes whose class a test before has settled.
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportOperatorIssue=false
+# pyright: reportOptionalOperand=false, reportOptionalMemberAccess=false, reportAssignmentType=false
 from __future__ import annotations
 
 import ast

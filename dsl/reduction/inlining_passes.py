@@ -1,5 +1,8 @@
 """Passes that put what a name stands for where it is read: values, helpers, attributes of `self`, parameters."""
 
+# Attributes of nodes whose class a test before has settled.
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportOperatorIssue=false
+# pyright: reportOptionalOperand=false, reportOptionalMemberAccess=false, reportAssignmentType=false
 from __future__ import annotations
 
 import ast

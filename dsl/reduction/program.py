@@ -1,5 +1,8 @@
 """A Python program as passes see it: its text, its syntax tree, where each node is, who defines and reads a name."""
 
+# Attributes of nodes whose class a test before has settled.
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportOperatorIssue=false
+# pyright: reportOptionalOperand=false, reportOptionalMemberAccess=false, reportAssignmentType=false
 from __future__ import annotations
 
 import ast

@@ -1,5 +1,8 @@
 """Passes over how a program starts: options of a command line become constants, the guard of the main program goes."""
 
+# Attributes of nodes whose class a test before has settled.
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportOperatorIssue=false
+# pyright: reportOptionalOperand=false, reportOptionalMemberAccess=false, reportAssignmentType=false
 from __future__ import annotations
 
 import ast

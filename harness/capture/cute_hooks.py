@@ -171,7 +171,7 @@ def _arguments(spelling: Spelling, function: types.FunctionType, args: tuple, ke
 class Compiled:
     """How a compiled function was made."""
 
-    function: types.FunctionType
+    function: Any  # a types.FunctionType
     instance: tuple  # (the instance,) of a method
     args: tuple
     keywords: dict[str, Any]

@@ -97,7 +97,8 @@ def write(place: Path, program: str, taken: Taken) -> dict[str, Any]:
     for name, data in written.data.items():
         np.savez_compressed(place / "data" / f"{name}.npz", bytes=data)
     outputs = taken.outputs() if taken.outcome is None else {}
-    np.savez(place / "outputs.npz", **{f"{dtype} {name}": bits for name, (dtype, bits) in outputs.items()})
+    arrays: Any = {f"{dtype} {name}": bits for name, (dtype, bits) in outputs.items()}
+    np.savez(place / "outputs.npz", **arrays)
     (place / "captured.py").write_text(written.text)
     compiler, device = _where()
     return {

@@ -7,7 +7,7 @@ import dataclasses
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import UsageError
 from harness.terminal import say
@@ -91,7 +91,7 @@ def _reduce(arguments: argparse.Namespace) -> int:
     def place(**about: str) -> Place:
         from harness.reduction.places import Place
 
-        chosen = {"host": arguments.host, "compiler": arguments.compiler, "gpu_model": arguments.gpu_model} | about
+        chosen: Any = {"host": arguments.host, "compiler": arguments.compiler, "gpu_model": arguments.gpu_model} | about
         return Place(root, checks=arguments.check, seed=arguments.seed, width=width, note=_note, **chosen)
 
     kept = properties.read(arguments.keep, case, path.name, place)

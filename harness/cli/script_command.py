@@ -44,9 +44,9 @@ def run(script: Repro, session: Session, arguments: argparse.Namespace) -> int:
 
     refuse_options_of_claims(script, arguments)
     status, case = 0, Case(script, {})
-    has_stdin = arguments.file != "-" and sys.stdin is not None and not sys.stdin.closed
+    stdin = None if arguments.file == "-" or sys.stdin is None or sys.stdin.closed else sys.stdin.fileno()
     hosts = session.hosts()
-    with Console(sys.stdin.fileno() if has_stdin else None) as console:
+    with Console(stdin) as console:
         session.console = console
         try:
             for host in hosts:

@@ -139,7 +139,7 @@ class Remote:
         def ask() -> tuple[dict[str, Any], list[bytes]]:
             with self._bringing:
                 call["brought"] = self._equip(link, environment)
-            times = {"timeout_s": ENVIRONMENT_S, "started_timeout_s": run_s}
+            times: Any = {"timeout_s": ENVIRONMENT_S, "started_timeout_s": run_s}
             return link.call(call, note=self.note, console=job.console, **times)
 
         try:

@@ -13,6 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from harness.reduction.properties import Property, Seen
 
 START_RUNS = 5  # of a program whose start may have the property only sometimes
+_PARSING = threading.Lock()  # Python 3.11 counts depth for all threads together, and fails where two parse
 MISSED = 0.05  # how often a candidate that has it is taken for one that has not
 
 
@@ -81,8 +82,9 @@ def tries_for(had: int, runs: int) -> int:
 def python_problem(text: str, needs_run: bool) -> str:
     """Why a text is no program to run, or ''. `needs_run`: it must have a claim and a `run`."""
     try:
-        tree = ast.parse(text)
-        compile(tree, "candidate", "exec", dont_inherit=True)
+        with _PARSING:
+            tree = ast.parse(text)
+            compile(tree, "candidate", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "not Python"
     if needs_run:

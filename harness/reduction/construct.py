@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+from typing import Any
 
 
 @functools.lru_cache(maxsize=64)
@@ -75,10 +76,11 @@ def _name(node: ast.Subscript | ast.Call) -> str:
 
 def loop(text: str, line: int) -> str:
     """The kind of the innermost loop around a line, with the accesses of its condition; '' where there is none."""
-    tree, found = _tree(text), None
+    tree: Any = _tree(text)
+    found: Any = None
     for node in ast.walk(tree) if tree else ():
         is_loop = isinstance(node, ast.For | ast.While) and node.lineno <= line <= (node.end_lineno or node.lineno)
-        if is_loop and (found is None or node.lineno >= found.lineno):
+        if is_loop and (found is None or getattr(node, "lineno", 0) >= found.lineno):
             found = node
     if found is None:
         return ""

@@ -38,7 +38,7 @@ def note(value: Any, making: Making) -> None:
     """Remember how `value` was made, as long as it lives."""
     key = id(value)
     try:
-        reference: Any = weakref.ref(value, lambda _: _by_id.pop(key, None))
+        reference: Any = weakref.ref(value, lambda _: _by_id.pop(key, None))  # pyright: ignore
     except TypeError:  # no weak references to it: it is kept
 
         def reference(kept=value):

@@ -17,6 +17,7 @@ def _begin():
         spec = importlib.util.spec_from_file_location(
             "harness", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
         )
+        assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules["harness"] = module
         spec.loader.exec_module(module)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dsl import alias
 from harness.capture import cute_hooks, importing
 from harness.capture.recorder import Recorder, Wanted
 
@@ -15,10 +16,12 @@ PROGRAM = Path(__file__).parent / "program_of_an_author.py"
 @pytest.fixture
 def program():
     """The program as a module, under our compiler."""
+    alias.install("emulator")
     spec = importlib.util.spec_from_file_location("program_of_an_author", PROGRAM)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
+    yield module
+    alias.uninstall()
 
 
 def test_names_that_a_call_is_chosen_by(program):
