@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from typing import Any
 
 MOST = 1 << 22  # decisions that a schedule can name
 _TEXT = re.compile(r"\s*(\d+)\s*(?:(:)((?:\s+\d+(?:-\d+)?)*))?\s*\Z")
@@ -32,7 +33,7 @@ class Decisions:
         self._memory = (ctypes.c_uint8 * (ctypes.sizeof(_Head) + size))()
         self._head = _Head.from_buffer(self._memory)
         self._head.limit = size
-        self._flags = (ctypes.c_uint8 * size).from_buffer(self._memory, ctypes.sizeof(_Head)) if size else b""
+        self._flags: Any = (ctypes.c_uint8 * size).from_buffer(self._memory, ctypes.sizeof(_Head)) if size else b""
         if kept is None:
             ctypes.memset(self._flags, 1, size)
         for number in kept or ():
