@@ -423,6 +423,7 @@ LAZY = {
         "harness.claim.repro_file",
         "harness.claim.script_file",
         "harness.records.observations",
+        "harness.reporting.text_report",
         "harness.run.console",
     ),
     "harness/cli/record_commands.py": (

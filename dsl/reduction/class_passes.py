@@ -1,8 +1,5 @@
 """Passes from classes to functions: attributes of `self` to variables, methods to functions, base classes away."""
 
-# Attributes of nodes whose class a test before has settled.
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportOperatorIssue=false
-# pyright: reportOptionalOperand=false, reportOptionalMemberAccess=false, reportAssignmentType=false
 from __future__ import annotations
 
 import ast
@@ -48,8 +45,9 @@ def global_attributes(program: Program) -> Iterator[Edit]:
             continue
         if any(each.arg == name for function in program.functions for each in parameters(function)):
             continue
-        places = [_first_statement(program, function) for function in writers]
-        if None in places or any(name == each.name for each in [*program.functions, *program.classes]):
+        firsts = [_first_statement(program, function) for function in writers]
+        places = [each for each in firsts if each is not None]
+        if len(places) < len(firsts) or any(name == each.name for each in [*program.functions, *program.classes]):
             continue
         changes = [program.replacement(node, name) for node in own]
         starts = {change.start for change in changes}

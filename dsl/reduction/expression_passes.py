@@ -1,8 +1,5 @@
 """Passes over expressions: parts in place of the whole, constants, plain strings."""
 
-# Attributes of nodes whose class a test before has settled.
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportOperatorIssue=false
-# pyright: reportOptionalOperand=false, reportOptionalMemberAccess=false, reportAssignmentType=false
 from __future__ import annotations
 
 import ast
@@ -102,13 +99,14 @@ def ones(program: Program) -> Iterator[Edit]:
 def strings(program: Program) -> Iterator[Edit]:
     """An f-string, or a long string, becomes an empty one."""
     for node in program.nodes:
-        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) > 12
-        if (isinstance(node, ast.JoinedStr) or is_text) and id(node) not in _in_strings(program):
-            if not isinstance(program.parent.get(node), ast.Expr):
-                yield Edit("an empty string", node.lineno, [program.replacement(node, '""')])
+        if not isinstance(node, ast.JoinedStr | ast.Constant) or id(node) in _in_strings(program):
+            continue
+        is_text = isinstance(node, ast.JoinedStr) or (isinstance(node.value, str) and len(node.value) > 12)
+        if is_text and not isinstance(program.parent.get(node), ast.Expr):
+            yield Edit("an empty string", node.lineno, [program.replacement(node, '""')])
 
 
-def annotations(program: Program) -> Iterator[Edit]:
+def types(program: Program) -> Iterator[Edit]:
     """The type of a result and those of variables go."""
     for function in program.functions:
         if function.returns is not None:

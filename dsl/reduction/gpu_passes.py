@@ -1,8 +1,5 @@
 """Passes over what makes a GPU program large: sizes of launches, problems and tiles; data; kinds of numbers; waits."""
 
-# Attributes of nodes whose class a test before has settled.
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportOperatorIssue=false
-# pyright: reportOptionalOperand=false, reportOptionalMemberAccess=false, reportAssignmentType=false
 from __future__ import annotations
 
 import ast
@@ -26,12 +23,12 @@ PLAINER = {
 WAITS = ("sync", "barrier", "fence", "wait", "commit", "arrive", "prefetch", "copy")
 
 
-def _numbers(program: Program) -> Iterator[ast.Constant]:
+def _numbers(program: Program) -> Iterator[tuple[ast.Constant, int]]:
     """Whole numbers above 1, but for places in tuples and the like."""
     for node in program.nodes:
         if isinstance(node, ast.Constant) and type(node.value) is int and node.value > 1:
             if not any(isinstance(each, ast.JoinedStr) for each in program.around(node)):
-                yield node
+                yield node, node.value
 
 
 def launches(program: Program) -> Iterator[Edit]:
@@ -78,14 +75,14 @@ def _named_values(program: Program) -> Iterator[tuple[str, ast.expr]]:
 def sizes(program: Program) -> Iterator[Edit]:
     """Every number of one value halved together, the largest first; all powers of two above some halved."""
     numbers: dict[int, list[ast.Constant]] = {}
-    for node in _numbers(program):
-        numbers.setdefault(node.value, []).append(node)
+    for node, value in _numbers(program):
+        numbers.setdefault(value, []).append(node)
     powers = sorted((value for value in numbers if value & (value - 1) == 0 and value > 2), reverse=True)
     for least in (64, 16, 4):
-        some = [node for value in powers if value > least for node in numbers[value]]
+        some = [(node, value) for value in powers if value > least for node in numbers[value]]
         if some:
-            changes = [program.replacement(node, str(node.value // 2)) for node in some]
-            yield Edit(f"half of all powers of two above {least}", some[0].lineno, changes)
+            changes = [program.replacement(node, str(value // 2)) for node, value in some]
+            yield Edit(f"half of all powers of two above {least}", some[0][0].lineno, changes)
     for value in sorted(numbers, reverse=True):
         if value % 2 == 0:
             nodes = numbers[value]
@@ -95,12 +92,9 @@ def sizes(program: Program) -> Iterator[Edit]:
 
 def extents(program: Program) -> Iterator[Edit]:
     """A number halved in one place."""
-    for node in sorted(_numbers(program), key=lambda each: -each.value):
-        yield Edit(
-            f"{node.value // 2} in place of {node.value}",
-            node.lineno,
-            [program.replacement(node, str(node.value // 2))],
-        )
+    for node, value in sorted(_numbers(program), key=lambda each: -each[1]):
+        change = program.replacement(node, str(value // 2))
+        yield Edit(f"{value // 2} in place of {value}", node.lineno, [change])
 
 
 def small_numbers(program: Program) -> Iterator[Edit]:

@@ -1,8 +1,5 @@
 """Passes that put what a name stands for where it is read: values, helpers, attributes of `self`, parameters."""
 
-# Attributes of nodes whose class a test before has settled.
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportOperatorIssue=false
-# pyright: reportOptionalOperand=false, reportOptionalMemberAccess=false, reportAssignmentType=false
 from __future__ import annotations
 
 import ast
@@ -16,7 +13,7 @@ from dsl.reduction.program import ATOMS, SCOPES, Function, Program
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
 
 
-def _assigned(program: Program, statement: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
+def _assigned(program: Program, statement: ast.stmt) -> tuple[ast.Name | ast.Attribute, ast.expr] | None:
     """The one target and the value of a simple assignment."""
     match statement:
         case ast.Assign(targets=[ast.Name() | ast.Attribute(value=ast.Name("self")) as target], value=value):
@@ -26,7 +23,7 @@ def _assigned(program: Program, statement: ast.stmt) -> tuple[ast.expr, ast.expr
     return None
 
 
-def _uses(program: Program, target: ast.expr, statement: ast.stmt) -> tuple[list[ast.AST], int]:
+def _uses(program: Program, target: ast.Name | ast.Attribute, statement: ast.stmt) -> tuple[list[ast.AST], int]:
     """Where the target is read, and how often it is written, in its function or, of an attribute, in its class."""
     if isinstance(target, ast.Attribute):
         nodes: list = [

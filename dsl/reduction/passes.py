@@ -61,7 +61,7 @@ PYTHON = (
     Pass("methods", "methods become functions", class_passes.methods),
     Pass("bases", "classes without bases, definitions without decorators", class_passes.bases),
     Pass("arguments", "keyword arguments and elements", definition_passes.arguments),
-    Pass("annotations", "types of results and variables", expression_passes.annotations),
+    Pass("annotations", "types of results and variables", expression_passes.types),
     Pass("data", "data becomes zeros, ones, or counts up", gpu_passes.data),
     Pass("kinds", "kinds of numbers become plainer", gpu_passes.kinds),
     Pass("strings", "strings become empty", expression_passes.strings),

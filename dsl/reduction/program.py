@@ -1,8 +1,5 @@
 """A Python program as passes see it: its text, its syntax tree, where each node is, who defines and reads a name."""
 
-# Attributes of nodes whose class a test before has settled.
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportOperatorIssue=false
-# pyright: reportOptionalOperand=false, reportOptionalMemberAccess=false, reportAssignmentType=false
 from __future__ import annotations
 
 import ast
@@ -183,10 +180,9 @@ class Program:
         """The starts of lines that are the text of a string."""
         found: set[int] = set()
         for node in self.nodes:
-            is_text = isinstance(node, ast.JoinedStr) or (
-                isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
-            )
-            if is_text and node.end_lineno != node.lineno:
+            if not isinstance(node, ast.JoinedStr | ast.Constant):
+                continue
+            if isinstance(node, ast.JoinedStr) or isinstance(node.value, str | bytes):
                 found.update(self.starts[node.lineno : node.end_lineno])
         return found
 

@@ -1,8 +1,5 @@
 """Passes over how a program starts: options of a command line become constants, the guard of the main program goes."""
 
-# Attributes of nodes whose class a test before has settled.
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportOperatorIssue=false
-# pyright: reportOptionalOperand=false, reportOptionalMemberAccess=false, reportAssignmentType=false
 from __future__ import annotations
 
 import ast
@@ -87,8 +84,9 @@ def _defaults(program: Program, parser: str, statements: list[ast.stmt]) -> dict
                 said = {each.arg: each.value for each in keywords}
                 long = next((flag for flag in flags if flag.startswith("--")), flags[0])
                 name = long.lstrip("-").replace("-", "_")
-                if isinstance(said.get("dest"), ast.Constant):
-                    name = said["dest"].value
+                dest = said.get("dest")
+                if isinstance(dest, ast.Constant):
+                    name = str(dest.value)
                 found[name] = _value(program, said, given.get(long))
     return found
 
@@ -126,10 +124,10 @@ def _given(program: Program) -> dict[str, str]:
     for statement in program.tree.body:
         match statement:
             case ast.Assign(targets=[ast.Subscript(value=ast.Attribute(attr="argv"))], value=ast.List(elts=words)):
-                texts = [each.value for each in words if isinstance(each, ast.Constant)]
+                texts = [str(each.value) for each in words if isinstance(each, ast.Constant)]
                 found = {}
                 for index, text in enumerate(texts):
-                    if isinstance(text, str) and text.startswith("--"):
+                    if text.startswith("--"):
                         flag, _, value = text.partition("=")
                         following = texts[index + 1] if index + 1 < len(texts) else ""
                         found[flag] = value or ("" if following.startswith("--") else following)

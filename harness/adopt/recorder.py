@@ -86,7 +86,7 @@ def how_of(value: Any) -> str | None:
         if callable(getattr(type(value), name, None)):
             try:
                 is_array = how_of(getattr(value, name)()) == ""
-            except Exception:
+            except Exception:  # an author's class whose method is for something else
                 continue
             return f".{name}()" if is_array else None
     return None

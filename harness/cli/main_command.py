@@ -420,13 +420,8 @@ def _print(case: Case, host: Host, verdict: Verdict, arguments: argparse.Namespa
             say(f"--- {title} of the repro\n{text_report.capped(text).rstrip()}")
     if arguments.full_trace and outcome.full_text:
         say(f"--- with the frames inside the compiler\n{outcome.full_text.rstrip()}")
-    if arguments.ptx:
-        for kernel in outcome.kernels:
-            say(f"--- PTX of {kernel['name']} ({kernel['arch']})\n{kernel['ptx'].rstrip()}")
-    if arguments.sass:
-        for kernel in outcome.kernels:
-            text = kernel["sass"] or f"none: {outcome.detail.get('no_sass', {}).get('text', 'not asked for')}"
-            say(f"--- SASS of {kernel['name']} ({kernel['arch']})\n{text.rstrip()}")
+    for text in text_report.code(outcome, arguments.ptx, arguments.sass):
+        say(text)
     sys.stdout.flush()
 
 

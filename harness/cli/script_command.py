@@ -54,7 +54,7 @@ def run(script: Repro, session: Session, arguments: argparse.Namespace) -> int:
                     say(f"--- {host.name} {host.compiler}", file=sys.stderr)
                 where, outcome = session.run(case, host, arguments.timeout, arguments.fresh)
                 keep(script, where, outcome, session, console.was_interrupted)
-                status = told(script, outcome, arguments, console.was_interrupted) or status
+                status = told(outcome, arguments, console.was_interrupted) or status
                 if console.was_interrupted:
                     break
         finally:
@@ -86,16 +86,16 @@ def keep(script: Repro, host: Host, outcome: Outcome, session: Session, interrup
         session.errors.append(f"what it printed could not be recorded: {error}")
 
 
-def told(script: Repro, outcome: Outcome, arguments: argparse.Namespace, interrupted: bool) -> int:
+def told(outcome: Outcome, arguments: argparse.Namespace, interrupted: bool) -> int:
     """Say what the program did not say itself; its exit status."""
+    from harness.reporting import text_report
+
     if outcome.kind != "exited":
         say(outcome.text, file=sys.stderr)
     if arguments.full_trace and outcome.full_text:
         say(f"--- with the frames inside the compiler\n{outcome.full_text.rstrip()}", file=sys.stderr)
-    for is_wanted, code in ((arguments.ptx, "ptx"), (arguments.sass, "sass")):
-        for kernel in outcome.kernels if is_wanted else ():
-            text = kernel[code] or f"none: {(outcome.detail.get('no_sass') or {}).get('text', 'not asked for')}"
-            say(f"--- {code.upper()} of {kernel['name']} ({kernel['arch']})\n{text.rstrip()}")
+    for text in text_report.code(outcome, arguments.ptx, arguments.sass):
+        say(text)
     return INTERRUPTED if interrupted else _STATUS.get(outcome.kind, lambda _: NOT_RUN)(outcome)
 
 

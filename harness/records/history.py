@@ -127,7 +127,7 @@ def record(
         "seed": seed,
         "verdict": verdict,
         "outcome": outcome.kind,
-        "detail": {k: outcome.detail[k] for k in ("class", "id", "line", "kind", "signal") if k in outcome.detail},
+        "detail": detail(outcome),
         "outputs": {name: hashlib.sha256(array.raw.tobytes()).hexdigest() for name, array in outcome.outputs.items()},
         "shapes": {name: [array.dtype.name, list(array.shape)] for name, array in outcome.outputs.items()},
         "arithmetic": arithmetic.table(outcome),
@@ -141,6 +141,11 @@ def record(
         "durations": outcome.durations,
         "date": outcome.facts.get("date") or moment(),
     }
+
+
+def detail(outcome: Outcome) -> dict[str, Any]:
+    """What a line keeps of an outcome's detail."""
+    return {key: outcome.detail[key] for key in ("class", "id", "line", "kind", "signal") if key in outcome.detail}
 
 
 def blobs(outcome: Outcome) -> dict[str, str]:

@@ -14,21 +14,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness import store
+from harness.claim import repro_file
 from harness.claim.repro_file import Repro
 from harness.errors import UsageError
 from harness.host.hosts import Host
+from harness.records import history
 from harness.run.result import Outcome
 from harness.schema import Misfit, boolean, fields, integer, is_moment, many, must, optional, string, table
 
 SCHEMA = 1
 KEPT_TEXT = 5000  # characters of how it ended
 _STDERR = "\n--- stderr\n"
+_ID = re.compile(r"[0-9a-f]{8}(-\d{4,})?")
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,7 @@ def keep(script: Repro, host: Host, outcome: Outcome, run: store.Run, checks: st
         "checks": checks,
         "outcome": outcome.detail.get("found") or outcome.kind,
         "exit": outcome.detail.get("exit"),
-        "detail": {
-            key: outcome.detail[key] for key in ("class", "id", "line", "kind", "signal") if key in outcome.detail
-        },
+        "detail": history.detail(outcome),
         "text": outcome.text[:KEPT_TEXT],
         "output_sha256": store.sha256(printed),
         "kernels": {kernel["name"]: kernel["ptx_sha256"] for kernel in outcome.kernels},
@@ -96,7 +96,7 @@ def keep(script: Repro, host: Host, outcome: Outcome, run: store.Run, checks: st
     return run.append(where, line)
 
 
-def every() -> Iterator[Observation]:
+def every() -> list[Observation]:
     """All of them, newest first; lines that cannot be read are left out."""
     found = []
     for path in sorted(folder().glob("*.jsonl")):
@@ -107,7 +107,7 @@ def every() -> Iterator[Observation]:
                     found.append(one)
             except Misfit:
                 continue
-    return iter(sorted(found, key=lambda one: (one.date, one.id), reverse=True))
+    return sorted(found, key=lambda one: (one.date, one.id), reverse=True)
 
 
 def output_of(one: Observation) -> str:
@@ -121,11 +121,19 @@ def script_of(one: Observation) -> str:
 
 
 def named(name: str) -> list[Observation]:
-    """Those of a script: by its path (its text now), its file's name, or the beginning of an observation's id."""
-    path, rows = Path(name), list(every())
-    sha256 = store.sha256(path.read_text("utf-8", "replace").replace("\r\n", "\n")) if path.is_file() else ""
-    mine = [one for one in rows if one.script_sha256 == sha256 or Path(one.script).name == path.name]
-    return mine or [one for one in rows if one.id.startswith(name)]
+    """Those of a script: by its path (its text now), its file's name, or the id of an observation or of a run.
+
+    None of a repro, whose records are its history. Raises OSError.
+    """
+    path, sha256 = Path(name), ""
+    if path.is_file():
+        data = path.read_bytes()
+        if repro_file.is_repro(data):
+            return []
+        sha256 = store.sha256(data.decode("utf-8", "replace").replace("\r\n", "\n"))
+    if _ID.fullmatch(name):
+        return [one for one in every() if one.id.startswith(name)]
+    return [one for one in every() if one.script_sha256 == sha256 or Path(one.script).name == path.name]
 
 
 def with_text(pattern: str) -> list[Observation]:

@@ -263,6 +263,17 @@ def notes(texts: list[str], count: int) -> list[str]:
     return lines[:count] + ([f"... and {left} more"] if left > 0 else [])
 
 
+def code(outcome: Outcome, ptx: bool, sass: bool) -> list[str]:
+    """The PTX and the SASS of every kernel, whichever is asked for, or why there is none."""
+    why = outcome.detail.get("no_sass", {}).get("text", "not asked for")
+    wanted = [name for name, is_wanted in (("ptx", ptx), ("sass", sass)) if is_wanted]
+    return [
+        f"--- {name.upper()} of {kernel['name']} ({kernel['arch']})\n{(kernel[name] or f'none: {why}').rstrip()}"
+        for name in wanted
+        for kernel in outcome.kernels
+    ]
+
+
 def capped(text: str) -> str:
     """The first and the last of a long text."""
     half = SHOWN_TEXT // 2

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, BinaryIO, TextIO
+from typing import Any, TextIO
 
 from harness.run.frames import MOST_INPUT_BYTES
 from harness.terminal import printable_with_colours
@@ -27,17 +27,15 @@ class Console:
     Use it as a context manager in the main thread: inside, Ctrl-C is the program's.
     """
 
-    def __init__(
-        self, stdin: int | None, stdout: TextIO | None = None, stderr: TextIO | None = None, live: bool = True
-    ) -> None:
+    def __init__(self, stdin: int | None, stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
         self._outs = {STDOUT: stdout or sys.stdout, STDERR: stderr or sys.stderr}
         self._decoders = {number: codecs.getincrementaldecoder("utf-8")("replace") for number in self._outs}
-        self._stdin, self._send, self._live = stdin, None, live
+        self._stdin = stdin
+        self._send: Send | None = None
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_write, False)
         self._may_send = threading.Event()
         self._interrupts, self._is_closed = 0, False
-        self.was_interrupted = False
         self._handler: Any = None
         threading.Thread(target=self._serve, daemon=True).start()
 
@@ -50,11 +48,15 @@ class Console:
         self._is_closed = True
         self._wake()
 
+    @property
+    def was_interrupted(self) -> bool:
+        return self._interrupts > 0
+
     # --- what a transport calls ---------------------------------------------------------------------------------
 
     def begin(self, send: Send) -> None:
         """A program starts; `send` takes frames for it."""
-        self._send: Send | None = send
+        self._send = send
         self.more()
 
     def take(self, header: dict[str, Any], buffers: list[bytes]) -> bool:
@@ -82,12 +84,11 @@ class Console:
     # --- inside -----------------------------------------------------------------------------------------------------
 
     def _print(self, number: int, data: bytes, final: bool = False) -> None:
-        if not self._live:
-            return
         out, plain = self._outs[number], getattr(self._outs[number], "buffer", None)
         if plain is not None and not out.isatty():
             out.flush()
-            _write(plain, data)
+            plain.write(data)
+            plain.flush()
             return
         text = printable_with_colours(self._decoders[number].decode(data, final))
         encoding = getattr(out, "encoding", None) or "utf-8"
@@ -96,7 +97,6 @@ class Console:
 
     def _on_ctrl_c(self, *_: object) -> None:
         self._interrupts += 1
-        self.was_interrupted = True
         if self._send is None or self._interrupts > 1:
             raise KeyboardInterrupt
         self._wake()
@@ -111,7 +111,8 @@ class Console:
         """In a thread: send what is typed here, a piece whenever the last was taken, and Ctrl-C."""
         told = 0
         while not self._is_closed:
-            wants = [self._stdin] if self._stdin is not None and self._send and self._may_send.is_set() else []
+            may_send = self._send is not None and self._may_send.is_set()
+            wants = [self._stdin] if may_send and self._stdin is not None else []
             ready = select.select([self._wake_read, *wants], [], [])[0]
             if self._wake_read in ready:
                 os.read(self._wake_read, 4096)
@@ -122,16 +123,11 @@ class Console:
                 if self._interrupts > told:
                     told = self._interrupts
                     send({"kind": "interrupt"}, ())
-                elif self._stdin in ready and self._stdin is not None:
-                    piece = os.read(self._stdin, MOST_INPUT_BYTES)
+                elif self._may_send.is_set() and (self._stdin is None or self._stdin in ready):
+                    piece = os.read(self._stdin, MOST_INPUT_BYTES) if self._stdin is not None else b""
                     self._may_send.clear()
                     if not piece:
-                        self._stdin = None
+                        self._stdin = None  # its end, also for the programs that follow
                     send({"kind": "input"}, [piece])
             except (OSError, ValueError):  # it has ended
                 self._send = None  # the transport tells
-
-
-def _write(out: BinaryIO, data: bytes) -> None:
-    out.write(data)
-    out.flush()

@@ -315,7 +315,7 @@ def _load(path: str, source: str) -> ModuleType:
     sys.path.insert(0, os.path.dirname(path))
     sys.argv = [path]
     sys.dont_write_bytecode = True
-    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    script.remember(path, source)
     exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
     return module
 

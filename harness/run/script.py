@@ -62,8 +62,8 @@ def run(job: dict[str, Any], check: Callable[[], None], fail: Callable[[BaseExce
     """
     status = _execute(job, check, fail)
     try:
-        wait_for_threads: Any = threading
-        wait_for_threads._shutdown()  # as Python does: threads first, then exit handlers
+        # As Python does: threads first, then exit handlers.
+        threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue] - what Python itself calls
         atexit._run_exitfuncs()
     except BaseException as error:
         print(fail(error).rstrip(), file=sys.stderr)

@@ -46,7 +46,7 @@ def watch(torch: ModuleType) -> None:
         _seen.seed, _seen.drawn, _seen.is_known = int(number), [], True
         return seed(number)
 
-    torch.manual_seed = torch.random.manual_seed = manual_seed  # pyright: ignore
+    torch.manual_seed = torch.random.manual_seed = manual_seed  # pyright: ignore[reportAttributeAccessIssue] - a module
     for name in FUNCTIONS:
         setattr(torch, name, _function(torch, name, getattr(torch, name)))
     for name in METHODS:

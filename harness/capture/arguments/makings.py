@@ -38,13 +38,9 @@ def note(value: Any, making: Making) -> None:
     """Remember how `value` was made, as long as it lives."""
     key = id(value)
     try:
-        reference: Any = weakref.ref(value, lambda _: _by_id.pop(key, None))  # pyright: ignore
-    except TypeError:  # no weak references to it: it is kept
-
-        def reference(kept=value):
-            return kept
-
-    _by_id[key] = reference, making
+        _by_id[key] = weakref.ref(value, lambda _: _by_id.pop(key, None)), making
+    except TypeError:  # there are no weak references to it: it is kept
+        _by_id[key] = (lambda: value), making
 
 
 def watch_functions(module: ModuleType, public: str, names: tuple[str, ...]) -> None:

@@ -107,7 +107,7 @@ class Memory:
                     begin = value.untyped_storage().data_ptr()
                     size = value.untyped_storage().nbytes()
                 except (RuntimeError, NotImplementedError):
-                    continue
+                    continue  # a tensor without storage, which has no address
                 if begin <= address < begin + size:
                     if value.data_ptr() == address:
                         return value

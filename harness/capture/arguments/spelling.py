@@ -320,7 +320,7 @@ class Spelling:
             self.imports[PUBLIC["torch"]] = None
             return str(value)
         if type(value).__module__.startswith("torch") and type(value).__name__ == "device":
-            return f'torch.device("{value.type}")'  # pyright: ignore
+            return f'torch.device("{getattr(value, "type", "")}")'
         if not isinstance(value, types.FunctionType) and (module := self._public(value)):
             return f"{self._module(module)}.{name}"
         plain = self._plain(value)

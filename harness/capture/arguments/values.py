@@ -108,7 +108,7 @@ def _gives(torch: Any, expression: str, bits: np.ndarray) -> bool:
     try:
         return _same(torch, eval(expression, {"torch": torch}), bits)
     except (RuntimeError, TypeError, ValueError, NotImplementedError, OverflowError):
-        return False
+        return False  # torch makes no such tensor of this type: the contents are data
 
 
 def _same(torch: Any, tensor: Any, bits: np.ndarray) -> bool:

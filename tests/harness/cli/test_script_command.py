@@ -85,6 +85,23 @@ def test_a_heredoc_is_a_program_and_is_found_by_what_it_printed():
     assert wrong.returncode == 2 and "'(' is not a regular expression" in wrong.stderr
 
 
+def test_what_reads_where_nothing_is_to_be_read_meets_the_end(folder):
+    reads = "import sys\nprint(repr(sys.stdin.read()))\n"
+    assert run("run", "-", text=reads).stdout == "''\n"
+    (folder / "reads.py").write_text(reads)
+    done = run("run", "reads.py", "--compiler", "embedded", "--compiler", "nvidia", text="once")
+    assert done.stdout == "'once'\n''\n"  # the first program took it
+
+
+def test_the_history_of_a_repro_is_its_record(folder):
+    (folder / "one.py").write_text("print('a script of this name')\n")
+    assert run("run", "one.py").returncode == 0
+    (folder / "one.py").write_text('# /// script\n# [tool.repro]\n# ///\n"""It is so."""\nprint(1)\n')
+    done = run("history", "one.py")
+    assert done.returncode == 2 and "no record is of a claim" in done.stderr
+    assert "a script of this name" in run("history", "--grep", "of this name").stdout
+
+
 def test_ctrl_c_is_the_programs_and_nothing_is_left(folder, processes_with, monkeypatch):
     monkeypatch.setenv("OF_THIS_TEST", "ctrl-c-of-a-script")
     process = subprocess.Popen(
