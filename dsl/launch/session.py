@@ -106,7 +106,7 @@ class Session:
     def follow(self, schedule: str) -> None:
         """Let threads run as a schedule says: a seed, and which of its decisions count (`7: 0-4 19`).
 
-        Raises ValueError for what is no schedule, and on a device that does not choose who runs.
+        Raises ValueError if the text is not a schedule, or if the device does not choose who runs.
         """
         self.device.follow(schedule)
 

@@ -1,4 +1,4 @@
-"""Which delays a seed stands for."""
+"""The delays that a seed means."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def main() -> int:
 
 
 def serve(lines: Iterable[str], out: TextIO) -> int:
-    """Answer each line until there are no more; the exit status."""
+    """Answer every line of the input. Returns the exit status."""
     answers = Answers()
     for line in lines:
         if not line.strip():

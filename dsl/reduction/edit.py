@@ -1,4 +1,4 @@
-"""Edits of a text: places and what stands there afterwards; several are applied together."""
+"""Edits of a text: spans and their replacements, several applied together."""
 
 from __future__ import annotations
 

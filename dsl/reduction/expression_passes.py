@@ -10,7 +10,7 @@ from dsl.reduction.program import Program
 
 
 def _parts(node: ast.AST) -> list[ast.expr]:
-    """The expressions that may stand where a whole stood."""
+    """The parts that may replace the whole expression."""
     match node:
         case ast.BinOp(left=left, right=right):
             return [left, right]
@@ -31,7 +31,7 @@ def _parts(node: ast.AST) -> list[ast.expr]:
 
 
 def _is_plain(program: Program, node: ast.AST) -> bool:
-    """Whether an expression may be replaced where it stands."""
+    """Whether an expression may be replaced."""
     parent = program.parent.get(node)
     if isinstance(parent, ast.FormattedValue | ast.JoinedStr) or (
         isinstance(node, ast.expr) and id(node) in _in_strings(program)
@@ -71,7 +71,7 @@ def _short(program: Program, node: ast.AST) -> str:
 
 
 def _values(program: Program) -> Iterator[ast.expr]:
-    """Expressions that are computed, where a constant may stand."""
+    """Computed expressions that a constant may replace."""
     for node in program.nodes:
         if isinstance(node, ast.BinOp | ast.Call | ast.Subscript | ast.Compare | ast.BoolOp | ast.IfExp):
             if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
@@ -107,7 +107,7 @@ def strings(program: Program) -> Iterator[Edit]:
 
 
 def types(program: Program) -> Iterator[Edit]:
-    """The type of a result and those of variables go."""
+    """Delete the types of results and of variables."""
     for function in program.functions:
         if function.returns is not None:
             start, end = program.span(function.returns)

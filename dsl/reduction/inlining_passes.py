@@ -1,4 +1,4 @@
-"""Passes that put what a name stands for where it is read: values, helpers, attributes of `self`, parameters."""
+"""Passes that replace a name by its value: variables, helpers, attributes of `self`, parameters."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def _has_lines(program: Program, statement: ast.stmt, body: list[ast.stmt]) -> b
 
 
 def _moved(program: Program, first: int, end: int, inner: bytes, outer: bytes) -> str:
-    """Lines with another indentation; those of strings stay."""
+    """Lines with another indentation; lines inside strings stay."""
     found, at = [], first
     while at < end:
         following = program.line_end(at)

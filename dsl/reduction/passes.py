@@ -42,7 +42,7 @@ PYTHON = (
     Pass("launches", "fewer blocks, threads and clusters", gpu_passes.launches),
     Pass("outputs", "one output of several", gpu_passes.outputs),
     Pass("branches", "an `if` becomes one of its blocks", statement_passes.branches),
-    Pass("unreachable", "what is behind `return`, `raise` and their like", statement_passes.unreachable),
+    Pass("unreachable", "what follows `return`, `raise` and the like", statement_passes.unreachable),
     Pass("halves", "halves of blocks", statement_passes.halves),
     Pass("compound", "whole loops, branches and functions", statement_passes.compound_statements),
     Pass("with-uses", "what defines a name, with all that needs it", statement_passes.statements_with_uses),

@@ -79,13 +79,13 @@ class Program:
         return len(self.text) if end < 0 else end + 1
 
     def indentation(self, node: ast.AST) -> bytes | None:
-        """What stands before a statement in its line, if that is white space."""
+        """The white space before a statement in its line, or None if there is other text."""
         start = self.span(node)[0]
         before = self.text[self.line_start(start) : start]
         return None if before.strip(b" \t\f") else before
 
     def has_own_lines(self, node: ast.stmt) -> bool:
-        """Whether nothing else but a comment stands in a statement's lines."""
+        """Whether a statement's lines contain nothing else, except comments."""
         after = self.text[self.span(node)[1] : self.line_end(self.span(node)[1])].strip()
         return self.indentation(node) is not None and (not after or after.startswith(b"#"))
 
@@ -134,7 +134,7 @@ class Program:
 
     @cached_property
     def names(self) -> dict[str, list[ast.Name]]:
-        """Where each plain name stands."""
+        """The nodes of each plain name."""
         found: dict[str, list[ast.Name]] = {}
         for node in self.nodes:
             if isinstance(node, ast.Name):
@@ -197,7 +197,7 @@ class Program:
         while self.text[following : following + 1] in (b" ", b"\t", b";"):
             following += 1
         if b";" in self.text[end:following] and self.text[following : following + 1] not in (b"\n", b"#", b""):
-            return Change(start, following)  # another statement is behind it
+            return Change(start, following)  # another statement follows in the line
         return Change(start, end, b"pass")
 
     def delete(self, about: str, *nodes: ast.stmt) -> Edit:

@@ -231,5 +231,5 @@ def parameters(program: PtxProgram) -> Iterator[Edit]:
 
 
 def _in_list(program: PtxProgram, function: Statement, number: int) -> bool:
-    """Whether a token is behind the function's name."""
+    """Whether a token follows the function's name."""
     return function.name in program.tokens[function.first : number]

@@ -137,7 +137,7 @@ class PtxProgram:
         return [each for each in self.tokens[statement.first : statement.last] if NAME.match(each)]
 
     def uses(self, function: Statement) -> Counter[str]:
-        """How often each name stands in the instructions of a function."""
+        """How often each name occurs in the instructions of a function."""
         kept = self.kept.setdefault("uses", {})
         if function.first not in kept:
             found: Counter[str] = Counter()
@@ -148,7 +148,7 @@ class PtxProgram:
         return kept[function.first]
 
     def deletion(self, statement: Statement) -> Change:
-        """With its line, where nothing else stands in it."""
+        """The span with its whole line, if the line contains nothing else."""
         start = self.text.rfind(b"\n", 0, statement.start) + 1
         end = self.text.find(b"\n", statement.end)
         end = len(self.text) if end < 0 else end + 1
@@ -181,7 +181,7 @@ class PtxProgram:
 
 
 def _check(text: str) -> None:
-    """Raises PtxError where a text is no PTX. What the emulator does not have is PTX all the same."""
+    """Raises PtxError if a text is not PTX. What the emulator does not have is PTX all the same."""
     try:
         parse(text)
     except Unsupported:

@@ -11,7 +11,7 @@ from dsl.reduction.program import Refused
 
 
 class Schedule:
-    """Raises ValueError for a text that is no schedule, or one of all decisions, whatever they are."""
+    """Raises ValueError for a text that is not a schedule, or one of all decisions, whatever they are."""
 
     def __init__(self, source: str):
         self.source = source

@@ -19,8 +19,8 @@ def last_items(call: ast.Call) -> list[ast.expr | ast.keyword]:
 
 
 def item_change(program: Program, spans: Sequence[tuple[int, int]], index: int) -> Change | None:
-    """What takes an item away, and the comma behind it. Those of several items do not meet.
-    None where more than a comma stands between them."""
+    """Delete an item and the comma after it. The changes of several items do not overlap.
+    None if there is more than a comma between two items."""
     start, end = spans[index]
     if index + 1 < len(spans):
         following = spans[index + 1][0]

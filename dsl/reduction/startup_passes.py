@@ -12,7 +12,7 @@ from dsl.reduction.statement_passes import body_instead
 
 
 def main_guard(program: Program) -> Iterator[Edit]:
-    """What stands under `if __name__ == "__main__":` becomes statements of the module."""
+    """Statements under `if __name__ == "__main__":` move to the module's top level."""
     for node in program.tree.body:
         match node:
             case ast.If(test=ast.Compare(left=ast.Name("__name__"))):

@@ -29,7 +29,7 @@ def _title(program: Program, statement: ast.stmt) -> str:
 
 
 def _depth(program: Program, statement: ast.stmt) -> int:
-    """How many blocks are around a statement, those of classes aside."""
+    """How many blocks enclose a statement, without classes."""
     around = [each for each in program.around(statement) if isinstance(each, ast.stmt)]
     return sum(not isinstance(each, ast.ClassDef) for each in around)
 
@@ -90,7 +90,7 @@ def halves(program: Program) -> Iterator[Edit]:
 
 
 def unreachable(program: Program) -> Iterator[Edit]:
-    """Delete what stands behind `return`, `raise`, `break` and `continue`."""
+    """Delete statements after `return`, `raise`, `break` and `continue`."""
     for block in program.blocks:
         for place, statement in enumerate(block[:-1]):
             if isinstance(statement, ast.Return | ast.Raise | ast.Break | ast.Continue):
@@ -163,7 +163,7 @@ def blocks_opened(program: Program) -> Iterator[Edit]:
 
 
 def _leaves_loop(loop: ast.stmt) -> bool:
-    """Whether `break` or `continue` of this loop stand in it."""
+    """Whether the loop contains its own `break` or `continue`."""
     waiting = list(ast.iter_child_nodes(loop))
     while waiting:
         node = waiting.pop()

@@ -23,7 +23,7 @@ class Output:
     code: str
     key: str
     values: dict[str, int]
-    how: str = ""  # to write behind `code`
+    how: str = ""  # to write after `code`
     copied: str = ""  # how to copy it
     is_numbers: bool = False
     after_loop: bool = False

@@ -75,7 +75,7 @@ class Recorder:
 
 
 def how_of(value: Any) -> str | None:
-    """What to write behind an expression to have an array: '', `.to_numpy()`, `.numpy()`; None where it is none."""
+    """The suffix that makes an array of an expression: '', `.to_numpy()`, `.numpy()`; None if it is not an array."""
     if _is_torch(value):
         return "" if str(value.layout) == "torch.strided" and not (value.is_complex() or value.is_quantized) else None
     if isinstance(value, np.ndarray | np.generic):
@@ -124,7 +124,7 @@ def _numbers(value: Any) -> Any:
 
 
 def execute(path: str, text: str, recorded: str, sites: list, name: str) -> dict[str, Any]:
-    """Run the script as `__main__`; `text` is what tracebacks and compilers read. A last sys.exit(0) is no failure."""
+    """Run the script as `__main__`. Tracebacks and compilers read `text`. A last sys.exit(0) is not a failure."""
     recorder = Recorder(sites)
     module = types.ModuleType("__main__")
     module.__dict__.update({"__file__": path, name: recorder})

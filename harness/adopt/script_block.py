@@ -22,7 +22,7 @@ _NOT_A_CLAIM = re.compile(r"#!|#.*coding[:=]|# *(Copyright|SPDX-|Licensed|noqa|t
 
 @dataclass(frozen=True)
 class Head:
-    """What stands above the program. `text` is the script with those lines empty, so that places stay."""
+    """The lines above the program. `text` is the script with those lines empty, so that places stay."""
 
     shebang: str
     block: str  # TOML

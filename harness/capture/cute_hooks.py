@@ -41,7 +41,7 @@ def _watch_runtime(module: types.ModuleType) -> None:
             makings.watch_methods(kind, CHANGES, ("element_type",))
 
 
-# ** what is behind a decorator
+# ** decorated functions
 
 
 def plain(value: Any) -> Any:

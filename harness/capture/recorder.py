@@ -29,7 +29,7 @@ class Call:
     args: tuple = ()
     keywords: dict[str, Any] = field(default_factory=dict)
     plain: Callable[[Any], Any] = lambda function: function
-    gives_status: bool = False  # an int that it returns is no result, but whether it went well
+    gives_status: bool = False  # an int that it returns is a status, not a result
 
 
 @dataclass
@@ -99,7 +99,7 @@ class Recorder:
             self._inside.depth = 0
 
     def outside(self, run: Callable[[], Any]) -> Any:
-        """Do something whose calls are no calls of the program: compile."""
+        """Compile something: its calls are not calls of the program."""
         if getattr(self._inside, "depth", 0):
             return run()
         self._inside.depth = 1

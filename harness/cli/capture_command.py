@@ -31,7 +31,7 @@ the arguments, and run(). The file is run in a fresh process at once, and its ou
   repro capture --differs checks:expected -o repros/x.py -- python train.py     the first that differs from a reference
   repro capture -o repros/x.py -- python -m pytest tests/test_x.py     anything that starts by python
 
-Data that no generator makes goes to a folder `data` beside the file. A program whose GPU is not here runs on the
+Data that no generator makes goes to a folder `data` next to the file. A program whose GPU is not here runs on the
 emulator, by `python -m dsl`; --compiler and --device choose.
 
 Exit status: 0 the file does what the program did, 1 it does not, or no call was captured, 2 wrong usage, 3 the program
@@ -65,7 +65,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=float,
         default=None,
         metavar="MB",
-        help=f"write at most so much data beside the file (default {DEFAULT_LIMIT_MB}; a terminal is asked)",
+        help=f"write at most so much data next to the file (default {DEFAULT_LIMIT_MB}; a terminal is asked)",
     )
     parser.add_argument("--keep-running", action="store_true", help="let the program go on after the captured call")
     parser.add_argument("--force", action="store_true", help="replace FILE")

@@ -65,7 +65,7 @@ status, and `repro history FILE` has what it printed.
   repro run repros/shuffle_width.py --compiler nvidia==4.6.3 --compiler nvidia==4.5.3      by releases of it
   repro run repros/shuffle_width.py --perturb 20          and 20 times with warps delayed: a race shows two answers
 
-  repro run script.py in.txt --host p1 -- --width 8       a script, on p1; what stands behind -- is the script's
+  repro run script.py in.txt --host p1 -- --width 8       a script on p1; what follows -- is for the script
   repro run - --host p1 <<'PY'                            a script from standard input
 
 Exit status: 0 the claim holds, 1 it does not, 2 wrong usage, 3 it could not be run. Of a script its own, 1
@@ -145,13 +145,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The arguments; names of claims, and what is a program's own, may stand behind options too. Behind `--` all is."""
+    """The arguments. Claims and a program's arguments may follow options; everything after `--` is the program's."""
     parser, given = _parser(), list(sys.argv[1:] if argv is None else argv)
     head = given[: given.index("--")] if given[:1] in (["run"], ["reduce"]) and "--" in given else given
     arguments, left = parser.parse_known_args(head)
     more = next((getattr(arguments, name) for name in ("names", "args") if hasattr(arguments, name)), None)
     if left and (more is None or any(text.startswith("-") for text in left)):
-        hint = " (what is the program's own stands behind --)" if hasattr(arguments, "args") else ""
+        hint = " (put the program's own options after --)" if hasattr(arguments, "args") else ""
         parser.error(f"unrecognized arguments: {' '.join(left)}{hint}")
     if more is not None:
         more += left + given[len(head) + 1 :]
@@ -168,9 +168,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="a path, a name without .py, the id of a case, or - for a program on standard input",
     )
-    run.add_argument(
-        "args", nargs="*", metavar="ARGS", help="of a program that is no repro; options of its own behind --"
-    )
+    run.add_argument("args", nargs="*", metavar="ARGS", help="arguments of a script; put its options after --")
     run.add_argument(
         "-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="run only this value; repeatable"
     )

@@ -52,7 +52,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "file", metavar="FILE", help='a repro or a script; or x.ptx or x.schedule with --keep "command: ..."'
     )
-    parser.add_argument("args", nargs="*", metavar="ARGS", help="of a script; options of its own behind --")
+    parser.add_argument("args", nargs="*", metavar="ARGS", help="arguments of a script; put its options after --")
     parser.add_argument("--keep", default="", metavar="PROPERTY", help="what must stay true (see above; default: all)")
     parser.add_argument("-o", "--out", type=Path, metavar="OUT", help="the file to write (default FILE_reduced.py)")
     parser.add_argument(

@@ -22,7 +22,7 @@ NOT_RUN, TIME_IS_OVER, INTERRUPTED, BY_SIGNAL = 3, 124, 130, 128
 
 
 def given(name: str, args: tuple[str, ...]) -> Repro | None:
-    """The program that a name stands for where it makes no claim: `-` is standard input. Raises ReproError, OSError."""
+    """The script that a name means, or None for a claim. `-` is standard input. Raises ReproError, OSError."""
     from harness.claim import repro_file, script_file
 
     if name == "-":
@@ -70,7 +70,7 @@ def refuse_options_of_claims(script: Repro, arguments: argparse.Namespace) -> No
         if is_given:
             raise UsageError(
                 f"{option} is for repros, but {short(script.path)} has no run() and no [tool.repro] block\n"
-                "fix: give the program its own arguments behind --, or make a repro of it (docs/writing-a-repro.md)"
+                "fix: put the program's own arguments after --, or make a repro of it (docs/writing-a-repro.md)"
             )
 
 

@@ -113,7 +113,7 @@ def _near(expected: str, got: str, rule: Rule) -> bool:
 
 
 def _lines(name: str, expected: str, got: str, rule: Rule, against: str) -> str:
-    """The lines that differ: those of one side that the other has not at its beginning or its end."""
+    """The lines that differ: without the equal ones at the beginning and at the end."""
     a, b = expected.split("\n"), got.split("\n")
     least = min(len(a), len(b))
     first = next((i for i in range(least) if a[i] != b[i]), least)

@@ -245,7 +245,7 @@ class Link:
         started_timeout_s: float = 0.0,
         console: Console | None = None,
     ) -> tuple[dict[str, Any], list[bytes]]:
-        """The agent's answer. The time starts anew with each note; from `started` on it is `started_timeout_s`.
+        """The agent's answer. The time starts again with each note; from `started` on it is `started_timeout_s`.
 
         `console`: where a program that is run live prints and reads.
         """

@@ -1,7 +1,7 @@
 """What scripts printed: an observation a run, under the hash of the script's text. `repro history` finds them again.
 
-They lie in `.repro/observations` of the project of the working folder, or, outside of any project, of this user
-($XDG_STATE_HOME/gpu-repro). An observation is a line as a record is (store.Run); the script and its output are texts by
+They are in `.repro/observations` of the working folder's project. Outside of any project they are in
+$XDG_STATE_HOME/gpu-repro. An observation is a line as a record is (store.Run); the script and its output are texts by
 their hash. Nothing here judges anything.
 
 schema  1                     script, script_sha256, args       how it was called; `<stdin>` for a heredoc
@@ -139,7 +139,7 @@ def named(name: str) -> list[Observation]:
 def with_text(pattern: str) -> list[Observation]:
     """Those whose script, output or end has a text: a regular expression, small letters fit capitals too.
 
-    Raises UsageError for what is no regular expression.
+    Raises UsageError if it is not a regular expression.
     """
     try:
         fits = re.compile(pattern, re.IGNORECASE).search

@@ -24,7 +24,7 @@ class Candidates:
         self, kept: Property, before: Seen, width: int, valid: Callable[[str], str], tries: int = 1,
         known: set[str] | None = None,
     ) -> None:  # fmt: skip
-        """`valid(text)` says without a run why a text is no candidate. `known`: hashes of what was rejected before."""
+        """`valid(text)` tells without a run why a text is not a candidate. `known`: hashes of rejected candidates."""
         self.kept, self.before, self.width, self.tries = kept, before, width, tries
         self._valid, self.known = valid, known if known is not None else set()
         self.rejected: Counter[str] = Counter()
@@ -80,7 +80,7 @@ def tries_for(had: int, runs: int) -> int:
 
 
 def python_problem(text: str, needs_run: bool) -> str:
-    """Why a text is no program to run, or ''. `needs_run`: it must have a claim and a `run`."""
+    """Why a text is not a program to run, or ''. `needs_run`: it must have a claim and a `run`."""
     try:
         with _PARSING:
             tree = ast.parse(text)

@@ -1,4 +1,4 @@
-"""What stands at a line of a program, in names that stay when lines move: the accesses and calls of its statement."""
+"""The accesses and calls at a line of a program, in names that stay the same when lines move."""
 
 from __future__ import annotations
 

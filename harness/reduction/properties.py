@@ -228,7 +228,7 @@ class PtxContains:
 
 
 class Command:
-    """That a command exits as it does now. `{}` in it is a file of the program's name, in a folder of its own."""
+    """That a command exits as it does now. `{}` in it is a file of the program's name, in a separate folder."""
 
     def __init__(self, command: str, name: str) -> None:
         if "{}" not in command:

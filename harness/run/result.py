@@ -156,7 +156,7 @@ class Outcome:
     spread: list[dict[str, Array]] = field(default_factory=list)  # of all runs: the lowest elements, and the highest
     refilled: dict[str, Array] = field(default_factory=dict)  # the outputs over other contents of new memory
     sites: int | None = None  # where delays could be put into the kernels of a run under delays
-    delays: str = ""  # those of this run, a line each
+    delays: str = ""  # of this run, one a line
     answers: list[Answer] = field(default_factory=list)  # of the runs under delays; the first is that without any
     compiler: str = EMBEDDED  # that was asked for; `facts` name its version where it took part
 
@@ -191,8 +191,8 @@ def infra(text: str) -> Outcome:
 def from_reply(
     header: dict[str, Any], buffers: list[bytes], preds: Collection[str] = (), script: bool = False
 ) -> Outcome:
-    """The outcome of a supervisor's frame. `preds`: outputs that a predicate must have answered for. `script`: what ran
-    was a program with an exit status of its own."""
+    """The outcome of a supervisor's frame. `preds`: outputs that a predicate must have answered for. `script`: the
+    program has its own exit status."""
     try:
         if header.get("kind") == "busy":
             return infra(reply.read(reply.Said, header).text)

@@ -254,7 +254,7 @@ def _run_case(
 
 
 def _run_script(job: dict[str, Any], session: Any) -> dict[str, Any]:
-    """Run a program that is no repro; its exit status, and what ended or failed it."""
+    """Run a script. Returns its exit status and why it failed."""
     found: dict[str, Any] = {}
 
     def check() -> None:

@@ -108,7 +108,7 @@ def _execute(job: dict[str, Any], check: Callable[[], None], fail: Callable[[Bas
 
 
 def _status(leaving: SystemExit) -> int:
-    """The status of `sys.exit(code)`; a code that is no number is a message."""
+    """The status of `sys.exit(code)`; a code that is not a number is a message."""
     if leaving.code is None:
         return 0
     if isinstance(leaving.code, int):

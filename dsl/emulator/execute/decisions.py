@@ -16,7 +16,7 @@ _TEXT = re.compile(r"\s*(\d+)\s*(?:(:)((?:\s+\d+(?:-\d+)?)*))?\s*\Z")
 
 
 class BadSchedule(ValueError):
-    """A text that is no schedule."""
+    """The text is not a schedule."""
 
 
 class _Head(ctypes.Structure):

@@ -107,8 +107,8 @@ class Emulated(Device):
         self._watch()
 
     def perturb(self, perturbation: Perturbation) -> None:
-        """Put delays into programs, which last for as many accesses of other threads; the order of threads is that of
-        the perturbation."""
+        """Put delays into programs and run threads in the order of the perturbation. A delay is counted in accesses of
+        other threads."""
         super().perturb(perturbation)
         self.schedule(perturbation.order)
 

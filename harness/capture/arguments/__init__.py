@@ -1,1 +1,1 @@
-"""Values of a call as Python text, and the memory behind them."""
+"""Values of a call as Python text, and their memory."""

@@ -171,7 +171,7 @@ class Spelling:
             self._open.discard(id(value))
 
     def lacks(self, what: str) -> str:
-        """Note what cannot be written; `None` stands in its place."""
+        """Note a value that cannot be written; `None` replaces it."""
         if what not in self.missing:
             self.missing.append(what)
         return "None"

@@ -61,7 +61,7 @@ def _is_function(node: ast.AST) -> TypeGuard[_Function]:
 
 
 def _bound(body: list) -> frozenset[str]:
-    """The names that statements bind in the scope they stand in."""
+    """The names that statements bind in their scope."""
     found: set[str] = set()
     outside: set[str] = set()
     waiting = list(body)

@@ -264,7 +264,7 @@ class _Slicer:
     # ** definitions inside functions
 
     def _define_local(self, value: Any) -> str:
-        """A function or class that stands in a function: its text, with what it closes over at module level."""
+        """The text of a nested function or class, with its closure variables moved to module level."""
         if id(value) in self._locals:
             return self._locals[id(value)]
         node = author_text.node_of(value)
@@ -406,7 +406,7 @@ def _distributions() -> dict[str, list[str]]:
 
 @cache
 def _installed() -> tuple[str, ...]:
-    """Folders whose code is no author's: installed packages, the standard library, and this project."""
+    """Folders whose code is not the author's: installed packages, the standard library, and this project."""
     paths = sysconfig.get_paths()
     folders = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
     folders += [*site.getsitepackages(), site.getusersitepackages()]

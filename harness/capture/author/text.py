@@ -54,7 +54,7 @@ class Statement:
     aliases: dict[str, ast.alias] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     dropped: list[ast.AST] = field(default_factory=list)  # methods that are left out
-    # id of an import inside a function -> the import, and the lines that stand in its place
+    # id of an import inside a function -> the import, and the lines that replace it
     replaced: dict[int, tuple[ast.stmt, list[str]]] = field(default_factory=dict)
 
     @property
@@ -96,7 +96,7 @@ class Statement:
         lines = self.source.splitlines(keepends=True)
         first, moved, column = _first_line(self.node), getattr(self.node, "moved", 0), 0
         if isinstance(self.node, ast.Lambda):
-            first, column = self.node.lineno, self.node.col_offset - 1  # a parenthesis stands before it
+            first, column = self.node.lineno, self.node.col_offset - 1  # a parenthesis precedes it
         edits = {}
         for node in self._outer():
             if node.id in self.renamed:
@@ -209,7 +209,7 @@ class Module:
 
 
 def _callee(node: ast.expr) -> str:
-    """The name that a call or a decorator calls, "" where it is none."""
+    """The name that a call or a decorator calls, "" if there is none."""
     function = node.func if isinstance(node, ast.Call) else node
     return function.id if isinstance(function, ast.Name) else ""
 
@@ -244,7 +244,7 @@ def read(module: types.ModuleType) -> Module | None:
 
 
 def forget() -> None:
-    """Read every module anew."""
+    """Read every module again."""
     _read.clear()
 
 

@@ -150,7 +150,7 @@ def test_options_of_repros_are_refused():
     done = run("run", "-", "--widht", "8", text="print(1)")
     assert (
         done.returncode == 2
-        and "unrecognized arguments: --widht 8 (what is the program's own stands behind --)" in done.stderr
+        and "unrecognized arguments: --widht 8 (put the program's own options after --)" in done.stderr
     )
 
 
