@@ -185,6 +185,10 @@ FLOORS = {
     "harness/reporting": ((*_RECORDS, "harness.reporting"), ("numpy",)),
     "harness/adopt": (("harness.adopt", "harness.claim", "harness.errors", "harness.run"), ("libcst",)),
     "harness/adopt/recorder.py": ((), ("numpy",)),
+    "harness/watch": (
+        (*_RECORDS, "harness.watch", "harness.judge", "harness.reporting", "harness.verdict"),
+        ("watchfiles",),
+    ),
     "harness/reduction": ((*_RECORDS, "harness.judge", "harness.reduction"), ("numpy",)),
     "harness/capsules": (("harness",), ("numpy",)),
     "harness/capsules/replay.py": ((), ("numpy", "cuda")),
@@ -409,6 +413,7 @@ LAZY = {
     "harness/cli/main_command.py": (
         "harness.capsules.capsule_file",
         "harness.capsules.validation",
+        "harness.cli.watching",
         "harness.host.doctor",
         "harness.judge",
         "harness.records.history",

@@ -136,7 +136,10 @@ def _refuse_prints(name: str, script: statements.Script, found: Prints, plan: Pl
     """Raises NotAdopted where there is nothing to judge, or where a print cannot be taken out."""
     if not plan.outputs:
         line = found.sites[0].line if found.sites else 1
-        fix = "print the tensors that hold the answer, as in print(out); what a kernel prints itself is no output"
+        fix = (
+            "print the tensors that hold the answer, as in print(out). If the answer is text, add a `# /// script` "
+            'block with [tool.repro] and compare = { stdout = "text" }: that claims what it prints'
+        )
         raise at(name, line, "it prints no tensor", fix)
     kept = {unit.line for unit in script.kept if not unit.is_definition}
     for number in sorted(plan.sites):

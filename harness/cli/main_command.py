@@ -57,6 +57,7 @@ status, and `repro history FILE` has what it printed.
 
   repro run repros/shuffle_width.py                       every combination of its params
   repro run repros/shuffle_width.py -p width=8            one value of one parameter
+  repro run repros/shuffle_width.py --watch               again at every save, with what changed
   repro run repros/shuffle_width.py::p1::width=8          a case by the id that pytest prints: here on the host p1
   repro run repros/shuffle_width.py --update-goldens      accept what it gives now as its golden
   repro run repros/shuffle_width.py --host local          on this machine's CUDA device
@@ -202,6 +203,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--gpu-model", metavar="NAME", help=findings.GPU_MODEL_HELP)
     run.add_argument("--check", metavar="NAMES", help=findings.CHECKS_HELP)
     run.add_argument("--update-goldens", action="store_true", help="accept what this run gives as its goldens")
+    run.add_argument(
+        "--watch", action="store_true", help="run again when the file is saved and show what changed; records nothing"
+    )
     run.add_argument("--full-trace", action="store_true", help="show frames inside the compiler in tracebacks")
     run.set_defaults(command=_run)
     doctor = commands.add_parser("doctor", help="what a host has and lacks", description=_DOCTOR, formatter_class=raw)
@@ -341,6 +345,8 @@ def _capsule(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     script = script_command.given(arguments.file, tuple(arguments.args)) if _is_file(arguments.file) else None
+    if script and arguments.watch:
+        raise UsageError(f"--watch takes repros, and {arguments.file} is a script: run it without --watch")
     if script:
         arguments.host = arguments.host or "embedded"
         return script_command.run(script, _session(script.path, arguments), arguments)
@@ -350,11 +356,15 @@ def _run(arguments: argparse.Namespace) -> int:
             "fix: -p NAME=VALUE chooses a value of its params"
         )
     wanted = case_id.parse(arguments.file)
-    repro = read(_path_of(wanted.file).resolve())
-    cases = chosen(repro, [*arguments.params, *(wanted.case.split(",") if wanted.case else ())])
+    path = _path_of(wanted.file).resolve()
+    options = [*arguments.params, *(wanted.case.split(",") if wanted.case else ())]
     arguments.host = arguments.host or wanted.host or "embedded"
     arguments.compiler = arguments.compiler or ([wanted.compiler] if wanted.compiler else None)
-    return _judge_all(cases, arguments)
+    if arguments.watch:
+        from harness.cli.watching import watch
+
+        return watch(arguments, path, lambda: chosen(read(path), options), lambda: _session(path, arguments))
+    return _judge_all(chosen(read(path), options), arguments)
 
 
 def _is_file(name: str) -> bool:

@@ -28,17 +28,17 @@ SHOWN_TEXT = 16384  # characters of what a repro printed
 WARP = 32
 
 
-def differences(differing: list[Difference], outcome: Outcome) -> str:
+def differences(differing: list[Difference], outcome: Outcome, sides: tuple[str, str] = ("expected", "got")) -> str:
     """One paragraph for each output that differs: the count, then the first elements with place, hex and value."""
-    return "\n\n".join(_difference(one, outcome) for one in differing)
+    return "\n\n".join(_difference(one, outcome, sides) for one in differing)
 
 
-def _difference(one: Difference, outcome: Outcome) -> str:
+def _difference(one: Difference, outcome: Outcome, sides: tuple[str, str]) -> str:
     if one.indices is None:
         return one.message
     assert one.expected is not None and one.got is not None  # they come with the indices
     shape = one.got.shape
-    rows = [("index", "where", "expected", "got")]
+    rows = [("index", "where", *sides)]
     for flat in one.indices[:SHOWN_DIFFERENCES]:
         index = tuple(int(i) for i in np.unravel_index(flat, shape))
         place = f"[{', '.join(map(str, index))}]"

@@ -1,0 +1,89 @@
+"""What a run gave, and what differs from the run before."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from dataclasses import dataclass
+
+from harness.claim.repro_file import Case
+from harness.claim.rule import Rule
+from harness.comparison import compare
+from harness.host.hosts import Host
+from harness.reporting import text_report
+from harness.verdict import Verdict
+
+LAST = "the last run"
+
+
+@dataclass(frozen=True)
+class Look:
+    """One case as it was run once."""
+
+    case: Case
+    host: Host
+    verdict: Verdict
+
+    @property
+    def name(self) -> str:
+        parts = [self.case.name, self.host.name if self.host.name != "embedded" else "", self._compiler]
+        return " ".join(filter(None, parts)) or self.case.repro.path.name
+
+    @property
+    def _compiler(self) -> str:
+        return self.host.compiler if self.host.compiler != "embedded" else ""
+
+    @property
+    def state(self) -> str:
+        """`pass`, `fail: no golden`."""
+        return f"{self.verdict.status}{': ' if self.verdict.reason else ''}{self.verdict.reason}"
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        parts = [text_report.verdict(self.case, self.host, self.verdict)]
+        for title in ("stdout", "stderr"):
+            said = getattr(self.verdict.outcome, title)
+            parts += [f"--- {title} of the repro\n{text_report.capped(said).rstrip()}"] if said else []
+        return "\n".join(parts)
+
+
+def changes(before: Look | None, now: Look) -> str:
+    """What differs from the run before; all of a case that was not there. One line where nothing does."""
+    if before is None:
+        return now.text
+    old, new = before.verdict.outcome, now.verdict.outcome
+    lines = []
+    if before.state != now.state:
+        lines.append(f"{before.state} -> {now.state}")
+    for title in ("stdout", "stderr"):
+        lines += _text_changes(title, getattr(old, title), getattr(new, title))
+    if old.kind == new.kind == "outputs":
+        bits = {name: Rule() for name in new.outputs}
+        differing = compare.differences(old.outputs, new.outputs, bits, LAST)
+        lines += [text_report.differences([one], new, ("before", "now")) for one in differing]
+    if now.verdict.text != before.verdict.text and now.verdict.text.strip():
+        lines.append(now.verdict.text.strip())
+    lines += [note for note in now.verdict.notes if note not in before.verdict.notes]
+    if not lines:
+        return f"{now.name}: {now.state}, as before"
+    head = f"{now.name}: {now.state}" if before.state == now.state else f"{now.name}:"
+    return "\n".join([head, *lines])
+
+
+def _text_changes(title: str, old: str, new: str) -> list[str]:
+    """The lines that went and came, with `-` and `+`."""
+    if old == new:
+        return []
+    rows = [
+        row for row in difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
+        if not row.startswith(("---", "+++", "@@"))
+    ]  # fmt: skip
+    return [f"--- {title} of the repro", text_report.capped("\n".join(rows))]
+
+
+def without_heavy(look: Look) -> Look:
+    """The look without what is not compared: PTX and machine code."""
+    facts = {"kernels": [{"launches": k.get("launches", [])} for k in look.verdict.outcome.kernels]}
+    outcome = dataclasses.replace(look.verdict.outcome, facts=facts, others=[], spread=[])
+    return dataclasses.replace(look, verdict=dataclasses.replace(look.verdict, outcome=outcome))

@@ -1,0 +1,26 @@
+"""What cannot be watched."""
+
+import pytest
+
+from harness.cli import main, watching
+from tests.harness.conftest import repro_text
+
+
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        (
+            ["one.py", "--watch", "--update-goldens"],
+            "--watch and --update-goldens do not go together: run once with --update-goldens",
+        ),
+        (["one.py", "--watch", "--ptx"], "--watch and --ptx do not go together: run once with --ptx"),
+        (["gone.py", "--watch"], "gone.py: there is no such file"),
+        (["script.py", "--watch"], "--watch takes repros, and script.py is a script: run it without --watch"),
+    ],
+)
+def test_what_is_refused(tmp_path, monkeypatch, capsys, arguments, told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.py").write_text(repro_text("def run(): ..."))
+    (tmp_path / "script.py").write_text("print(1)\n")
+    assert main(["run", *arguments]) == 2 and watching
+    assert capsys.readouterr().err.strip().endswith(told)
