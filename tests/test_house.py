@@ -413,7 +413,6 @@ LAZY = {
     "harness/cli/main_command.py": (
         "harness.capsules.capsule_file",
         "harness.capsules.validation",
-        "harness.cli.watching",
         "harness.host.doctor",
         "harness.judge",
         "harness.records.history",
@@ -431,6 +430,7 @@ LAZY = {
         "harness.reporting.text_report",
         "harness.run.console",
     ),
+    "harness/cli/watching.py": ("harness.watch.loop",),
     "harness/cli/record_commands.py": (
         "harness.capsules.capsule_file",
         "harness.pending",

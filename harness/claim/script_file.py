@@ -78,7 +78,7 @@ def modules(repro: Repro) -> dict[str, tuple[str, str]]:
     todo, size = [(repro.text, "")], 0
     while todo and len(found) < MOST_MODULES and size < MOST_BYTES:
         text, package = todo.pop()
-        for name in _imported(text, package):
+        for name in imported(text, package):
             path = _file_of(folder, name)
             if path is not None and name not in found:
                 try:
@@ -96,7 +96,7 @@ def _file_of(folder: Path, name: str) -> Path | None:
     return next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.is_file()), None)
 
 
-def _imported(text: str, package: str) -> list[str]:
+def imported(text: str, package: str) -> list[str]:
     """Every name that a text may import, with the packages above it."""
     try:
         nodes = list(ast.walk(ast.parse(text)))

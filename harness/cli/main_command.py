@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING
 from harness import perturb_options
 from harness.claim import case_id, findings
 from harness.claim.repro_file import Case, Repro, ReproError, Value, is_repro, label, read, short
-from harness.cli import adopt_command, capture_command, hosts_command, record_commands, reduce_command, script_command
+from harness.cli import (
+    adopt_command,
+    capture_command,
+    hosts_command,
+    record_commands,
+    reduce_command,
+    script_command,
+    watching,
+)
 from harness.errors import NoDevice, UsageError
 from harness.fleet import BUSY_HELP, BUSY_WAYS
 from harness.session import Session, as_data
@@ -345,10 +353,10 @@ def _capsule(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     script = script_command.given(arguments.file, tuple(arguments.args)) if _is_file(arguments.file) else None
-    if script and arguments.watch:
-        raise UsageError(f"--watch takes repros, and {arguments.file} is a script: run it without --watch")
     if script:
         arguments.host = arguments.host or "embedded"
+        if arguments.watch:
+            return watching.watch_script(script, arguments, lambda: _session(script.path, arguments))
         return script_command.run(script, _session(script.path, arguments), arguments)
     if arguments.args:
         raise UsageError(
@@ -361,9 +369,7 @@ def _run(arguments: argparse.Namespace) -> int:
     arguments.host = arguments.host or wanted.host or "embedded"
     arguments.compiler = arguments.compiler or ([wanted.compiler] if wanted.compiler else None)
     if arguments.watch:
-        from harness.cli.watching import watch
-
-        return watch(arguments, path, lambda: chosen(read(path), options), lambda: _session(path, arguments))
+        return watching.watch(arguments, path, lambda: chosen(read(path), options), lambda: _session(path, arguments))
     return _judge_all(chosen(read(path), options), arguments)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+
+from harness.claim import script_file
 
 _MOST_FILES = 500
 _QUIET_MS = 20  # an editor's writes and renames that follow each other so soon are one
@@ -15,33 +16,26 @@ Stamp = dict[Path, tuple[int, int, int] | None]
 def of(path: Path) -> list[Path]:
     """The file, and the author's modules that it imports from its folder; also where such a module may yet appear."""
     found = {path: None}
-    todo = [path]
+    todo = [(path, "")]
     while todo and len(found) < _MOST_FILES:
-        for module in _imported(todo.pop()):
+        file, package = todo.pop()
+        for module in script_file.imported(_text(file), package):
             base = path.parent.joinpath(*module.split("."))
-            for file in (base.with_suffix(".py"), base / "__init__.py"):
-                if file not in found and file.parent.is_dir():
-                    found[file] = None
-                    todo.append(file)
+            for at, package_of_it in (
+                (base.with_suffix(".py"), module.rpartition(".")[0]),
+                (base / "__init__.py", module),
+            ):
+                if at not in found and at.parent.is_dir():
+                    found[at] = None
+                    todo.append((at, package_of_it))
     return [*found]
 
 
-def _imported(path: Path) -> Iterator[str]:
-    """Every name of a module that a file may import, with the packages above it."""
+def _text(path: Path) -> str:
     try:
-        nodes = list(ast.walk(ast.parse(path.read_bytes())))
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in nodes:
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            names = [base, *(f"{base}.{alias.name}".lstrip(".") for alias in node.names)]
-        for name in filter(None, names):
-            parts = name.split(".")
-            yield from (".".join(parts[: count + 1]) for count in range(len(parts)))
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""  # it may yet appear
 
 
 def stamp(files: Iterable[Path], goldens: Path) -> Stamp:

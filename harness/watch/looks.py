@@ -5,15 +5,26 @@ from __future__ import annotations
 import dataclasses
 import difflib
 from dataclasses import dataclass
+from pathlib import Path
 
+from harness import judge
 from harness.claim.repro_file import Case
 from harness.claim.rule import Rule
 from harness.comparison import compare
 from harness.host.hosts import Host
 from harness.reporting import text_report
+from harness.run.result import Outcome
 from harness.verdict import Verdict
 
 LAST = "the last run"
+
+
+def at(case: Case, host: Host, outcome: Outcome, root: Path) -> Look:
+    """The look at this outcome. A program that claims nothing is not judged: its state is how it ended."""
+    if not case.repro.script or case.repro.script.printed:
+        return Look(case, host, judge.judge(case, host, outcome, root))
+    how = f"exit status {outcome.detail['exit']}" if outcome.kind == "exited" else outcome.kind
+    return Look(case, host, Verdict(how, "", "" if outcome.kind == "exited" else outcome.text, outcome, {}))
 
 
 @dataclass(frozen=True)
@@ -41,11 +52,13 @@ class Look:
     @property
     def text(self) -> str:
         """All of it."""
-        parts = [text_report.verdict(self.case, self.host, self.verdict)]
-        for title in ("stdout", "stderr"):
-            said = getattr(self.verdict.outcome, title)
-            parts += [f"--- {title} of the repro\n{text_report.capped(said).rstrip()}"] if said else []
-        return "\n".join(parts)
+        of_script = self.case.repro.script is not None
+        verdict = [self.verdict.text or self.state] if of_script else [
+            text_report.verdict(self.case, self.host, self.verdict)
+        ]  # fmt: skip
+        said = {title: getattr(self.verdict.outcome, title) for title in ("stdout", "stderr")}
+        printed = [f"--- {title}\n{text_report.capped(text).rstrip()}" for title, text in said.items() if text]
+        return "\n".join(printed + verdict if of_script else verdict + printed)
 
 
 def changes(before: Look | None, now: Look) -> str:
@@ -79,7 +92,7 @@ def _text_changes(title: str, old: str, new: str) -> list[str]:
         row for row in difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
         if not row.startswith(("---", "+++", "@@"))
     ]  # fmt: skip
-    return [f"--- {title} of the repro", text_report.capped("\n".join(rows))]
+    return [f"--- {title}", text_report.capped("\n".join(rows))]
 
 
 def without_heavy(look: Look) -> Look:

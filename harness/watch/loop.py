@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from harness import judge
 from harness.claim.repro_file import Case, ReproError
 from harness.comparison import golden
 from harness.errors import UsageError
@@ -62,7 +61,7 @@ class Loop:
                     return
                 ran_on, outcome = self._session.run(case, host, self._timeout_s, self._fresh)
                 own_s += outcome.durations.get("load_s", 0.0) + outcome.durations.get("call_s", 0.0)
-                look = Look(case, ran_on, judge.judge(case, ran_on, outcome, self._session.root))
+                look = looks.at(case, ran_on, outcome, self._session.root)
                 self._say(looks.changes(self._last.get(look.name), look))
                 self._last[look.name] = looks.without_heavy(look)
                 names.append(look.name)

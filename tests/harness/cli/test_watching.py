@@ -1,5 +1,7 @@
 """What cannot be watched."""
 
+import io
+
 import pytest
 
 from harness.cli import main, watching
@@ -15,11 +17,13 @@ from tests.harness.conftest import repro_text
         ),
         (["one.py", "--watch", "--ptx"], "--watch and --ptx do not go together: run once with --ptx"),
         (["gone.py", "--watch"], "gone.py: there is no such file"),
-        (["script.py", "--watch"], "--watch takes repros, and script.py is a script: run it without --watch"),
+        (["-", "--watch"], "--watch needs a file that can be saved, not -"),
+        (["script.py", "--watch", "--sass"], "--watch and --sass do not go together: run once with --sass"),
     ],
 )
 def test_what_is_refused(tmp_path, monkeypatch, capsys, arguments, told):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"print(1)")))
     (tmp_path / "one.py").write_text(repro_text("def run(): ..."))
     (tmp_path / "script.py").write_text("print(1)\n")
     assert main(["run", *arguments]) == 2 and watching

@@ -64,3 +64,13 @@ def test_a_save_ends_the_wait(project, save):
     assert not ended.is_set()
     save(project)
     wait_until(ended.is_set)
+
+
+def test_modules_of_packages(tmp_path):
+    """`from . import b` in a package names a module of that package."""
+    package = tmp_path / "lib"
+    package.mkdir()
+    (tmp_path / "one.py").write_text("from lib.a import f")
+    (package / "__init__.py").touch()
+    (package / "a.py").write_text("from . import b\nfrom .c import d")
+    assert {package / name for name in ("a.py", "b.py", "c.py")} <= set(files.of(tmp_path / "one.py"))
