@@ -100,7 +100,7 @@ def run(
         compiler=name,
         script=repro.script is not None,
         args=repro.script.args if repro.script else (),
-        modules=script_file.modules(repro) if repro.script and host.name not in ("embedded", "local") else {},
+        modules=script_file.modules(repro) if repro.script and host.name not in ("embedded", "local") else None,
         console=console,
     )
     if repro.script and perturb is not None:

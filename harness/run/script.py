@@ -85,9 +85,10 @@ def _execute(job: dict[str, Any], check: Callable[[], None], fail: Callable[[Bas
         sys.argv, sys.path[0:0] = ["-", *job["args"]], [""]
     else:
         module.__file__ = path
-        sys.argv, sys.path[0:0] = [path, *job["args"]], [os.path.dirname(path)]
+        here = job["modules"] is None
+        sys.argv, sys.path[0:0] = [path, *job["args"]], [os.path.dirname(path) if here else ""]
     sys.modules["__main__"] = module
-    sys.meta_path.append(_Shipped({name: tuple(about) for name, about in job["modules"].items()}))
+    sys.meta_path.append(_Shipped({name: tuple(about) for name, about in (job["modules"] or {}).items()}))
     remember(path, source)
     if not job["seed"]:
         random.seed()  # a fork has its parent's numbers

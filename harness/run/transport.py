@@ -70,7 +70,7 @@ class Job:
     compiler: str = "embedded"  # or nvidia: the package nvidia-cutlass-dsl of the place where the job runs
     script: bool = False  # run it as `python FILE ARGS` does, and tell its exit status
     args: tuple[str, ...] = ()
-    modules: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of the author's: name -> path, source
+    modules: Mapping[str, tuple[str, str]] | None = None  # the author's: name -> path, source; None: they are here
     console: Console | None = None  # where a program that is run live prints and reads
 
     def wire(self) -> dict[str, Any]:

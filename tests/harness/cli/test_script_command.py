@@ -6,6 +6,7 @@ harness/records/observations.py, harness/records/observed_scripts.py.
 
 import io
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -187,3 +188,50 @@ def test_observations_are_read_again_by_script_id_and_text():
     assert observations.output_of(newest) == "b\n" and observations.script_of(oldest) == "print('a')"
     assert observations.named(newest.id) == [newest] and observations.with_text("'A'") == [oldest]
     assert observed_scripts.history([newest, oldest], 1)["total"] == 2
+
+
+@pytest.mark.slow
+def test_in_a_project_of_the_host(on_host, sshd, folder, uv):
+    """`workdir`: the program runs in the project's folder, by its environment, as `uv run python -` there does."""
+    on_host()
+    project = sshd.folder / "kestrel-of-scripts"
+    project.mkdir()
+    (project / "pyproject.toml").write_text('[project]\nname = "kestrel"\nversion = "1"\n')
+    (project / "of_kestrel.py").write_text("NAME = 'kestrel'\n")
+    uv("venv", "--quiet", "--python", sys.executable, project / ".venv")
+    uv("pip", "install", "--quiet", "--python", project / ".venv/bin/python", "numpy")
+    options = ["--set", f"cache={sshd.folder}/cache", "--set", f"workdir={project}", "--set", "bootstrap=true"]
+    text = (
+        "import os, sys, numpy, of_kestrel\nprint(of_kestrel.NAME, os.getcwd(), sys.prefix, *sys.stdin)\nsys.exit(3)\n"
+    )
+    done = run("run", "-", "--host", "p1", *options, text=text)
+    assert (done.stdout, done.returncode) == (f"kestrel {project} {project}/.venv\n", 3), done.stderr
+    (folder / "far.py").write_text(text)
+    done = run("run", "far.py", "--host", "p1", *options, text="typed\n")
+    assert (done.stdout, done.returncode) == (f"kestrel {project} {project}/.venv typed\n\n", 3), done.stderr
+
+
+@pytest.mark.slow
+def test_packages_of_its_block_are_there_on_a_host(on_host, sshd, folder, monkeypatch):
+    """The environment that is made there has what the script's block names."""
+    on_host()
+    options = ["--set", f"cache={sshd.folder}/of-scripts", "--set", "bootstrap=true"]
+    block = '# /// script\n# dependencies = ["six==1.17.0"]\n# ///\n'
+    (folder / "needs.py").write_text(block + "import six, sys\nprint(six.__version__, input(), 'envs' in sys.prefix)\n")
+    done = run("run", "needs.py", "--host", "p1", *options, text="typed\n")
+    assert (done.stdout, done.returncode) == ("1.17.0 typed True\n", 0), done.stderr
+
+
+def test_a_terminal_is_read(folder):
+    """What is typed at a terminal reaches the program line by line, and Ctrl-D ends its input."""
+    (folder / "asks.py").write_text("import sys\nprint('got', input('name? '))\nprint(sys.stdin.read().split())\n")
+    typed, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [*REPRO, "run", "asks.py"], stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    os.close(terminal)
+    os.write(typed, b"Ada\n")
+    assert process.stdout.readline() == b"name? got Ada\n"
+    os.write(typed, b"one two\n\x04")
+    assert process.stdout.readline() == b"['one', 'two']\n" and process.wait(600) == 0
+    os.close(typed)

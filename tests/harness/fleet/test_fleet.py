@@ -11,6 +11,8 @@ import pytest
 
 from tests.harness.conftest import repro_text, wait_until
 
+REPRO = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())"]
+
 CASES = 12
 PROJECT = '[tool.repro.pools.both]\nhosts = ["p1:0-3", "p2:0-3"]\n[tool.pytest.ini_options]\n'
 # Every case waits until as many have begun as there are slots: fewer slots at once, and the first would never end.
@@ -179,8 +181,37 @@ def test_a_script_runs_once_in_a_pool(project, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.getcwd())
     text = "import os, sys\nprint(sys.argv[1:], input(), len(os.environ['CUDA_VISIBLE_DEVICES']) > 0)\n"
     (project.folder / "once.py").write_text(text + "print('aside', file=sys.stderr)\nsys.exit(4)\n")
-    repro = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())"]
-    command = [*repro, "run", "once.py", "--host", "pool:both", "--", "-n", "3"]
+    command = [*REPRO, "run", "once.py", "--host", "pool:both", "--", "-n", "3"]
     done = subprocess.run(command, cwd=project.folder, input="typed\n", capture_output=True, text=True, timeout=600)
     assert (done.stdout, done.returncode) == ("['-n', '3'] typed True\n", 4), done.stderr
     assert "aside" in done.stderr.splitlines()
+
+
+@pytest.mark.parametrize(
+    "text, status, said",
+    [
+        ("import os; os.kill(os.getpid(), 11)", 139, "SIGSEGV"),
+        ("import time; time.sleep(60)", 124, "did not end within"),
+    ],
+)
+def test_how_a_script_ends_in_a_pool(project, tmp_path, monkeypatch, text, status, said):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PYTHONPATH", os.getcwd())
+    command = [*REPRO, "run", "-", "--host", "pool:both", "--timeout", "2" if status == 124 else "100"]
+    done = subprocess.run(command, cwd=project.folder, input=text, capture_output=True, text=True, timeout=600)
+    assert done.returncode == status and said in done.stderr, done.stderr
+
+
+def test_ctrl_c_is_of_the_script_in_a_pool(project, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PYTHONPATH", os.getcwd())
+    (project.folder / "waits.py").write_text(
+        "import time\nprint('begun')\ntry:\n    time.sleep(99)\nfinally:\n    print('cleaned')\n"
+    )
+    process = subprocess.Popen(
+        [*REPRO, "run", "waits.py", "--host", "pool:both"], cwd=project.folder, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout.readline() == b"begun\n"
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.read() == b"cleaned\n" and process.wait(600) == 130

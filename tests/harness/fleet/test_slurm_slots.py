@@ -277,4 +277,17 @@ def test_a_script_from_standard_input_runs_once_in_a_job(cluster, tmp_path, monk
     command = [*repro, "run", "-", "one", "--host", "slurm:gpu:gpu:1", *options]
     done = subprocess.run(command, cwd=tmp_path, input=text, capture_output=True, text=True, timeout=600)
     assert (done.stdout, done.returncode) == ("job True 8 ['-', 'one']\n", 6), done.stderr
+    crashes = "import os; os.kill(os.getpid(), 11)"
+    done = subprocess.run(command, cwd=tmp_path, input=crashes, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 139 and "SIGSEGV" in done.stderr, done.stderr
+    (tmp_path / "waits.py").write_text(
+        "import time\nprint('begun')\ntry:\n    time.sleep(99)\nfinally:\n    print('end')\n"
+    )
+    command[command.index("-")] = "waits.py"
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout.readline() == b"begun\n"
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.read() == b"end\n" and process.wait(600) == 130
     wait_until(lambda: not cluster.jobs())
