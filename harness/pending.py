@@ -263,6 +263,35 @@ def show(one: Waiting) -> str:
     return "\n".join(lines)
 
 
+def as_table(one: Waiting) -> dict[str, Any]:
+    """One that waits as plain data; `differences` as records have them."""
+    from harness.comparison import golden
+    from harness.records import history
+    from harness.reporting import text_report
+
+    table = {
+        "name": one.name,
+        "record": one.table.get("record"),
+        "golden": short(one.golden),
+        "stale": one.stale or None,
+        "claim": one.repro.claim if one.repro else None,
+        "is_new": None,
+        "outputs": {},
+        "differences": [],
+    }
+    if one.stale:
+        return table
+    new, old = _proposed(one), golden.read(one.golden)
+    table["is_new"] = old is None
+    table["outputs"] = {name: text_report.preview(array) for name, array in new.outputs.items()}
+    if old is not None and old.outcome == new.outcome == "outputs":
+        outcome = _as_outcome(one, new)
+        table["differences"] = history.differences(
+            _differing(one, old, new), lambda index, shape: text_report.lane_of(index, shape, outcome)
+        )
+    return table
+
+
 def lanes(one: Waiting) -> list[str]:
     """Every element that differs from the golden, a line each, with its lane; without a golden every element."""
     from harness.comparison import golden

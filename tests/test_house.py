@@ -217,6 +217,7 @@ EXCEPTIONS = {
     "dsl/core/ir/mlir.py": ((), tuple(BINDINGS)),
     "harness/capsules/capsule_file.py": ((), ("_pytest",)),
     "harness/reporting/text_report.py": (("harness.verdict.Verdict",), ()),  # a type only
+    "harness/reporting/case_table.py": (("harness.verdict.Verdict",), ()),  # a type only
 }
 
 
@@ -413,11 +414,11 @@ LAZY = {
     "harness/cli/main_command.py": (
         "harness.capsules.capsule_file",
         "harness.capsules.validation",
-        "harness.host.doctor",
         "harness.judge",
         "harness.records.history",
         "harness.records.index",
         "harness.records.moved",
+        "harness.reporting.case_table",
         "harness.reporting.page",
         "harness.reporting.page_records",
         "harness.reporting.text_report",
@@ -427,6 +428,7 @@ LAZY = {
         "harness.claim.repro_file",
         "harness.claim.script_file",
         "harness.records.observations",
+        "harness.reporting.case_table",
         "harness.reporting.text_report",
         "harness.run.console",
     ),
@@ -452,8 +454,10 @@ LAZY = {
     "harness/cli/hosts_command.py": (
         "harness.fleet.listing",
         "harness.fleet.targets",
+        "harness.host.doctor",
         "harness.host.hosts",
         "harness.host.settings",
+        "harness.session",
     ),
     "harness/cli/reduce_command.py": (
         "harness.claim.findings",
@@ -496,6 +500,7 @@ LAZY = {
         "harness.comparison.compare",
         "harness.comparison.golden",
         "harness.comparison.unused_goldens",
+        "harness.records.history",
         "harness.reporting.text_report",
         "harness.run.result",
         "harness.verdict",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.cli import document
 from harness.errors import UsageError
 from harness.terminal import say
 
@@ -41,6 +42,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--host", default="embedded", help="where both are run (default embedded)")
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds for each run (default 60)")
     parser.add_argument("arguments", nargs="*", metavar="ARG", help="arguments of the script, after --")
+    document.add(parser)
     parser.set_defaults(command=_adopt)
 
 
@@ -67,15 +69,18 @@ def _adopt(arguments: argparse.Namespace) -> int:
         )  # fmt: skip
     except NotAdopted as refused:
         say(f"not adopted: {refused}", file=sys.stderr)
+        document.give(arguments, {"written": None, "outputs": {}, "refused": str(refused)})
         return REFUSED
     finally:
         session.close()
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     store.write_atomically(arguments.out, adopted.text.encode())
     say(f"wrote {arguments.out}: it gives what the script prints")
-    for name, array in adopted.outputs.items():
-        say(f"    {name}: {preview(array)}")
+    outputs = {name: preview(array) for name, array in adopted.outputs.items()}
+    for name, shown in outputs.items():
+        say(f"    {name}: {shown}")
     say(f"next: read its claim, then `repro run {arguments.out} --update-goldens`")
+    document.give(arguments, {"written": arguments.out, "outputs": outputs, "refused": None})
     return ADOPTED
 
 

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.cli import document
 from harness.errors import UsageError
 from harness.terminal import say
 
@@ -70,6 +71,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--keep-running", action="store_true", help="let the program go on after the captured call")
     parser.add_argument("--force", action="store_true", help="replace FILE")
     parser.add_argument("program", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the program's command")
+    document.add(parser)
     parser.set_defaults(command=_capture)
 
 
@@ -117,9 +119,24 @@ def _program(words: list[str]) -> str:
     return Path(words[0]).name
 
 
+_NOT_WRITTEN = {
+    "written": None, "lines": 0, "data": [], "function": None, "call": None, "same": None, "differences": [],
+    "missing": [], "calls_seen": None, "calls_fitting": None, "problems": [],
+}  # fmt: skip
+
+
 def _nothing(ran: Ran, arguments: argparse.Namespace) -> int:
     """Say why there is no file."""
     report = ran.report
+    document.give(
+        arguments,
+        {
+            **_NOT_WRITTEN,
+            "calls_seen": report.get("seen", 0),
+            "calls_fitting": report.get("fitting", 0),
+            "problems": [*report.get("problems", ()), *([report["problem"]] if "problem" in report else [])],
+        },
+    )
     for line in report.get("problems", ()):
         say(f"repro capture: {line}", file=sys.stderr)
     if "problem" in report:
@@ -154,6 +171,7 @@ def _keep(arguments: argparse.Namespace, folder: Path, report: dict[str, Any]) -
 
     data = sorted((folder / "data").glob("*.npz"))
     if not _is_allowed(arguments, sum(file.stat().st_size for file in data)):
+        document.give(arguments, _NOT_WRITTEN | {"problems": ["the data are larger than the limit"]})
         return FAILS
     say(f"captured call {report['number']} of {report['name']}; running it alone", file=sys.stderr)
     out: Path = arguments.out
@@ -172,6 +190,20 @@ def _keep(arguments: argparse.Namespace, folder: Path, report: dict[str, Any]) -
     lines = len(text.splitlines())
     beside = f" and {len(data)} of data" if data else ""
     say(f"wrote {out}: {lines} lines{beside}")
+    document.give(
+        arguments,
+        _NOT_WRITTEN
+        | {
+            "written": out,
+            "lines": lines,
+            "data": [out.parent / "data" / file.name for file in data],
+            "function": report["name"],
+            "call": report["number"],
+            "same": not differences,
+            "differences": differences,
+            "missing": report["missing"],
+        },
+    )
     for line in [*report["missing"], *differences]:
         say(f"missing: {line}")
     if differences:

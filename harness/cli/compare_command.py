@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from harness import store
 from harness.claim import case_id
 from harness.claim.repro_file import ReproError, is_repro, read
+from harness.cli import document
 from harness.errors import UsageError
 from harness.terminal import say
 
@@ -48,12 +48,11 @@ def add(add_parser: Callable[..., argparse.ArgumentParser], places: Callable[[ar
     parser.add_argument("--since", metavar="WHEN", help="list what changed then or later: 7d, 12h, 2026-11-20")
     parser.add_argument("--no-run", action="store_true", help="run nothing: say what the record says")
     parser.add_argument("--all", action="store_true", help="list changes of PTX and SASS alone too, and every line")
-    parser.add_argument("--json", action="store_true", help="print data instead of text")
 
 
 def _compare(arguments: argparse.Namespace) -> int:
     from harness.cli import missing_runs
-    from harness.records import query, sides
+    from harness.records import query, sides, tables
 
     root = store.root_of(Path.cwd() / "repros")
     pair = sides.pair(arguments.a, arguments.b, root)
@@ -67,7 +66,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             _tell(f"    {count} by {side}")
         errors = missing_runs.run(root, runs, _tell)
         data = _answer(root, pair, arguments, since)
-    _show(data, arguments)
+    document.give(arguments, data | {"not_run": errors}, lambda: tables.comparison(data, arguments.all))
     for error in errors:
         _tell(f"not run: {error}")
     if errors:
@@ -125,9 +124,3 @@ def _declared(file: Path, root: Path) -> list[Any]:
         return [Declared(store.relative(file, root), case.name) for case in read(file).cases()]
     except ReproError as error:
         raise UsageError(str(error)) from None
-
-
-def _show(data: dict[str, Any], arguments: argparse.Namespace) -> None:
-    from harness.records import tables
-
-    say(json.dumps(data, indent=1) if arguments.json else tables.comparison(data, arguments.all))

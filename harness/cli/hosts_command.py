@@ -1,11 +1,13 @@
-"""The command `repro hosts`."""
+"""The commands `repro hosts` and `repro doctor`, and the options about hosts."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
+from harness.cli import document
 from harness.errors import UsageError
 from harness.store import root_of
 from harness.terminal import say
@@ -22,15 +24,51 @@ which since when. Changes nothing.
 Exit status: 0 every host answered, 2 wrong usage, 3 some did not.
 """
 
+_DOCTOR = """\
+Connect to a host, say what is there and what is missing, and what to do about it. Changes nothing without --fix and
+--prune. `embedded` is this machine, with the environments of compiler releases. The host's uv is asked for the packages
+of a first run, so a proxy, certificate, disk or quota that is in the way is named, with what cures it.
+
+Exit status: 0 repros can run there, 3 they cannot.
+"""
+
 
 def add(commands: Any) -> None:
-    """Add the command."""
+    """Add the commands."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = commands.add_parser(
         "hosts", help="pools, GPUs, and who holds what", description=_HOSTS, formatter_class=raw
     )
     parser.add_argument("names", nargs="*", metavar="HOST", help="a host of ssh_config, GPUs of one, or a pool")
+    document.add(parser)
     parser.set_defaults(command=_hosts)
+    doctor = commands.add_parser("doctor", help="what a host has and lacks", description=_DOCTOR, formatter_class=raw)
+    doctor.add_argument("host", metavar="HOST", help="embedded, local, a host of ssh_config, or a pool")
+    doctor.add_argument("--fix", action="store_true", help="remove what earlier runs left there")
+    doctor.add_argument(
+        "--prune", type=float, metavar="DAYS", help="remove environments that nobody used for so many days"
+    )
+    document.add(doctor)
+    add_settings(doctor)
+    doctor.set_defaults(command=_doctor)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add --set and --bootstrap."""
+    parser.add_argument(
+        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="change a setting of the host"
+    )
+    parser.add_argument("--bootstrap", action="store_true", help="bring uv to a host that has none")
+
+
+def settings_of(arguments: argparse.Namespace) -> list[str]:
+    """The settings of the command line as the session takes them."""
+    return [f"*.{text}" for text in arguments.settings] + (["*.bootstrap=true"] if arguments.bootstrap else [])
+
+
+def note(text: str) -> None:
+    """Say it on standard error."""
+    say(text, file=sys.stderr)
 
 
 def _hosts(arguments: argparse.Namespace) -> int:
@@ -50,9 +88,22 @@ def _hosts(arguments: argparse.Namespace) -> int:
     except (settings.BadSettings, targets.BadTarget, hosts.HostError) as error:
         raise UsageError(str(error)) from None
     if not machines:
-        say("no hosts: name one of ssh_config, as in `repro hosts p1`, or write [tool.repro.pools.NAME]")
+        text = "no hosts: name one of ssh_config, as in `repro hosts p1`, or write [tool.repro.pools.NAME]"
+        document.give(arguments, {"pools": {}, "hosts": []}, text)
         return HOLDS
     chosen = {name: members for name, members in pools.items() if not wanted or f"pool:{name}" in arguments.names}
-    text, all_answered = listing.report(chosen, pooled, machines)
-    say(text)
-    return HOLDS if all_answered else NOT_RUN
+    text, table = listing.look(chosen, pooled, machines)
+    document.give(arguments, table, text)
+    return NOT_RUN if any(one["problem"] for one in table["hosts"]) else HOLDS
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from harness.host import doctor
+    from harness.session import Session
+
+    root = root_of(Path.cwd() / "pyproject.toml")
+    session = Session(root, [arguments.host], False, settings_of(arguments), note)
+    prune_s = None if arguments.prune is None else arguments.prune * 86400
+    looks = [doctor.look(host, arguments.fix, prune_s) for host in session.machines()]
+    document.give(arguments, {"hosts": [table for _, table in looks]}, "\n\n".join(text for text, _ in looks))
+    return HOLDS if all(table["ready"] for _, table in looks) else NOT_RUN

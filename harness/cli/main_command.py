@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import importlib.resources
 import itertools
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -17,17 +16,18 @@ from typing import TYPE_CHECKING
 
 from harness import perturb_options
 from harness.claim import case_id, findings
-from harness.claim.repro_file import Case, Repro, ReproError, Value, is_repro, label, read, short
+from harness.claim.repro_file import Case, Repro, Value, is_repro, label, read, short
 from harness.cli import (
     adopt_command,
     capture_command,
+    document,
     hosts_command,
     record_commands,
     reduce_command,
     script_command,
     watching,
 )
-from harness.errors import NoDevice, UsageError
+from harness.errors import UsageError
 from harness.fleet import BUSY_HELP, BUSY_WAYS
 from harness.session import Session, as_data
 from harness.terminal import say
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from harness.host.hosts import Host
     from harness.verdict import Verdict
 
-HOLDS, FAILS, USAGE, NOT_RUN = 0, 1, 2, 3
+HOLDS, FAILS, NOT_RUN = 0, 1, 3
 
 _ABOUT = """\
 What does this GPU language feature really do? Write the question as one small file, a repro, and run it.
@@ -79,14 +79,6 @@ status, and `repro history FILE` has what it printed.
 
 Exit status: 0 the claim holds, 1 it does not, 2 wrong usage, 3 it could not be run. Of a script its own, 1
 where that is 0 and a kernel failed, 124 after --timeout, 130 after Ctrl-C.
-"""
-
-_DOCTOR = """\
-Connect to a host, say what is there and what is missing, and what to do about it. Changes nothing without --fix and
---prune. `embedded` is this machine, with the environments of compiler releases. The host's uv is asked for the packages
-of a first run, so a proxy, certificate, disk or quota that is in the way is named, with what cures it.
-
-Exit status: 0 repros can run there, 3 they cannot.
 """
 
 _CAPSULE = """\
@@ -134,28 +126,21 @@ the docstring's first line is the claim, run() returns named arrays, expected() 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
-    arguments = _parsed(argv)
+    parser, words = _parser(), list(sys.argv[1:] if argv is None else argv)
     try:
-        status = arguments.command(arguments)
-        sys.stdout.flush()
-        return status
-    except (ReproError, UsageError) as error:
-        say(error, file=sys.stderr)
-        return NOT_RUN if isinstance(error, NoDevice) else USAGE
-    except BrokenPipeError:  # whoever read the output has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILS
-    except OSError as error:
-        say(f"repro: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
-        return USAGE
-    except KeyboardInterrupt:
-        say("interrupted: nothing is left running, no golden was written", file=sys.stderr)
-        return 130
+        arguments = _parsed(parser, words)
+    except document.WrongUsage as wrong:
+        return document.answer_wrong_usage(wrong, words, _names(parser))
+    return document.answer(arguments, words[0])
 
 
-def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
+def _names(parser: argparse.ArgumentParser) -> Sequence[str]:
+    """The names of the commands."""
+    return [name for action in parser._actions for name in action.choices or ()]
+
+
+def _parsed(parser: argparse.ArgumentParser, given: list[str]) -> argparse.Namespace:
     """The arguments. Claims and a program's arguments may follow options; everything after `--` is the program's."""
-    parser, given = _parser(), list(sys.argv[1:] if argv is None else argv)
     head = given[: given.index("--")] if given[:1] in (["run"], ["reduce"]) and "--" in given else given
     arguments, left = parser.parse_known_args(head)
     more = next((getattr(arguments, name) for name in ("names", "args") if hasattr(arguments, name)), None)
@@ -169,7 +154,7 @@ def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("repro", description=_ABOUT, formatter_class=raw)
+    parser = document.Parser("repro", description=_ABOUT, formatter_class=raw)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="run one repro and read its verdict", description=_RUN, formatter_class=raw)
     run.add_argument(
@@ -188,7 +173,7 @@ def _parser() -> argparse.ArgumentParser:
         "one (p1:0-7), a pool of pyproject.toml (pool:NAME), or jobs of Slurm (slurm:PARTITION)",
     )
     run.add_argument("--busy", choices=BUSY_WAYS, default="wait", help=BUSY_HELP)
-    _add_settings(run)
+    hosts_command.add_settings(run)
     run.add_argument(
         "--compiler",
         action="append",
@@ -215,15 +200,8 @@ def _parser() -> argparse.ArgumentParser:
         "--watch", action="store_true", help="run again when the file is saved and show what changed; records nothing"
     )
     run.add_argument("--full-trace", action="store_true", help="show frames inside the compiler in tracebacks")
+    document.add(run)
     run.set_defaults(command=_run)
-    doctor = commands.add_parser("doctor", help="what a host has and lacks", description=_DOCTOR, formatter_class=raw)
-    doctor.add_argument("host", metavar="HOST", help="embedded, local, a host of ssh_config, or a pool")
-    doctor.add_argument("--fix", action="store_true", help="remove what earlier runs left there")
-    doctor.add_argument(
-        "--prune", type=float, metavar="DAYS", help="remove environments that nobody used for so many days"
-    )
-    _add_settings(doctor)
-    doctor.set_defaults(command=_doctor)
     adopt_command.add(commands)
     hosts_command.add(commands)
     reduce_command.add(commands)
@@ -239,24 +217,9 @@ def _parser() -> argparse.ArgumentParser:
     new.add_argument(
         "--folder", type=Path, default=Path("repros"), metavar="DIR", help="where to put it (default repros)"
     )
+    document.add(new)
     new.set_defaults(command=_new)
     return parser
-
-
-def _add_settings(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="change a setting of the host"
-    )
-    parser.add_argument("--bootstrap", action="store_true", help="bring uv to a host that has none")
-
-
-def _settings(arguments: argparse.Namespace) -> list[str]:
-    """The settings of the command line as the session takes them."""
-    return [f"*.{text}" for text in arguments.settings] + (["*.bootstrap=true"] if arguments.bootstrap else [])
-
-
-def _note(text: str) -> None:
-    say(text, file=sys.stderr)
 
 
 def _add_capsules(commands: argparse._SubParsersAction) -> None:
@@ -271,6 +234,7 @@ def _add_capsules(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--arch", metavar="SM", help="compile for this GPU and later (default: each repro's own arch)")
     parser.add_argument("--perturb", type=int, metavar="N", help=perturb_options.CAPSULE_HELP)
+    document.add(parser)
     parser.set_defaults(command=_capsule)
 
 
@@ -289,6 +253,7 @@ def _add_validate(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the file to write")
     parser.add_argument("-k", dest="keyword", default="", metavar="EXPRESSION", help="only repros and forms that fit")
+    document.add(parser)
     parser.set_defaults(command=_validate)
 
 
@@ -300,6 +265,8 @@ def _validate(arguments: argparse.Namespace) -> int:
     if not recorded + forms:
         raise UsageError("no repro and no instruction form fits")
     size = arguments.out.stat().st_size
+    written = {"written": arguments.out, "recorded": recorded, "cases": len(cases), "forms": forms, "bytes": size}
+    document.give(arguments, written)
     say(f"wrote {arguments.out}: {recorded} of {len(cases)} cases of repros, {forms} instruction forms, {size} bytes")
     say("next, on a machine with a GPU:")
     say(f"    uv run --no-project --with numpy --with cuda-bindings python {arguments.out.name}")
@@ -314,6 +281,7 @@ def _add_report(commands: argparse._SubParsersAction) -> None:
         "-o", "--out", type=Path, default=Path("report.html"), metavar="FILE", help="where to (default report.html)"
     )
     parser.add_argument("--no-sass", action="store_true", help="leave out the SASS of both compilers (needs ptxas)")
+    document.add(parser)
     parser.set_defaults(command=_report)
 
 
@@ -328,8 +296,11 @@ def _report(arguments: argparse.Namespace) -> int:
     size = page.write(model, arguments.out)
     for line in damaged:
         say(f"not read: {line}", file=sys.stderr)
-    for problem in dict.fromkeys(code.problem for _, _, code in model.both_codes if code.problem):
+    problems = list(dict.fromkeys(code.problem for _, _, code in model.both_codes if code.problem))
+    for problem in problems:
         say(f"no SASS of both compilers: {problem}", file=sys.stderr)
+    counts = {"claims": len(model.claims), "columns": len(model.columns), "bytes": size}
+    document.give(arguments, {"written": arguments.out, **counts, "damaged": damaged, "problems": problems})
     say(f"wrote {arguments.out}: {len(model.claims)} claims x {len(model.columns)} columns, {size} bytes")
     return HOLDS
 
@@ -342,10 +313,13 @@ def _capsule(arguments: argparse.Namespace) -> int:
         raise UsageError("no repro fits")
     perturb = perturb_options.wanted(arguments.perturb)
     count = capsule_file.record(cases, arguments.out, arguments.arch, lambda line: say(line), perturb=perturb)
+    size = arguments.out.stat().st_size if count else 0
+    written = {"written": arguments.out if count else None, "recorded": count, "cases": len(cases), "bytes": size}
+    document.give(arguments, written)
     if not count:
         say("nothing was recorded, and nothing written", file=sys.stderr)
         return FAILS
-    say(f"wrote {arguments.out}: {count} of {len(cases)} cases, {arguments.out.stat().st_size} bytes")
+    say(f"wrote {arguments.out}: {count} of {len(cases)} cases, {size} bytes")
     say("next, on a machine with a GPU:")
     say(f"    uv run --no-project --with numpy --with cuda-bindings python {arguments.out.name} -o out/")
     return HOLDS
@@ -380,10 +354,10 @@ def _is_file(name: str) -> bool:
 def _session(file: Path, arguments: argparse.Namespace) -> Session:
     from harness.records import history
 
-    root, settings = history.root_of(file), _settings(arguments)
+    root, settings = history.root_of(file), hosts_command.settings_of(arguments)
     about = arguments.compiler or (), arguments.seed, arguments.sass, arguments.check, arguments.gpu_model
     more = {"busy": arguments.busy, "perturb": perturb_options.wanted(arguments.perturb, arguments.delays)}
-    return Session(root, [arguments.host], arguments.update_goldens, settings, _note, *about, **more)
+    return Session(root, [arguments.host], arguments.update_goldens, settings, hosts_command.note, *about, **more)
 
 
 def _path_of(name: str) -> Path:
@@ -402,9 +376,10 @@ def _path_of(name: str) -> Path:
 
 def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
     from harness import judge
+    from harness.reporting import case_table
 
     session = _session(cases[0].repro.path, arguments)
-    worst = HOLDS
+    worst, tables = HOLDS, []
     try:
         every = list(itertools.product(session.hosts(), cases))
         session.begin([(case, host) for host, case in every], arguments.timeout, arguments.fresh)
@@ -412,6 +387,8 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
             host, outcome = session.run(case, host, arguments.timeout, arguments.fresh)
             verdict = judge.judge(case, host, outcome, session.root, arguments.update_goldens)
             session.take(as_data(verdict, case.repro.path, host.is_hardware, host.compiler))
+            table = case_table.of(case, host, verdict, session.root)
+            tables.append(case_table.with_output(table, outcome, arguments.ptx, arguments.sass))
             _print(case, host, session.said.shown(verdict, case_id.name(short(case.repro.path), case.name)), arguments)
             worst = max(worst, {"pass": HOLDS, "skip": HOLDS, "infra": NOT_RUN}.get(verdict.status, FAILS))
     finally:
@@ -421,6 +398,7 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
         say(line)
     for error in session.errors:
         say(error, file=sys.stderr)
+    document.give(arguments, {"cases": tables, "scripts": [], "advice": session.advice(), "errors": session.errors})
     return max(worst, NOT_RUN) if session.errors else worst
 
 
@@ -469,18 +447,6 @@ def _value(repro: Repro, name: str, text: str) -> Value:
         raise UsageError(f"-p {name}={text}: {text!r} is no {kind.__name__}; declared are {declared}") from None
 
 
-def _doctor(arguments: argparse.Namespace) -> int:
-    from harness.host import doctor
-    from harness.records import history
-
-    root = history.root_of(Path.cwd() / "pyproject.toml")
-    session = Session(root, [arguments.host], False, _settings(arguments), _note)
-    prune_s = None if arguments.prune is None else arguments.prune * 86400
-    reports = [doctor.report(host, arguments.fix, prune_s) for host in session.machines()]
-    say("\n\n".join(text for text, _ in reports))
-    return HOLDS if all(is_ready for _, is_ready in reports) else NOT_RUN
-
-
 def _new(arguments: argparse.Namespace) -> int:
     name = arguments.name.removesuffix(".py")
     if not re.fullmatch(r"([a-z][a-z0-9_]*/)*[a-z][a-z0-9_]*", name):
@@ -494,6 +460,8 @@ def _new(arguments: argparse.Namespace) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(importlib.resources.files("harness").joinpath("first_repro.txt").read_text())
     say(f"wrote {path}\n")
-    status = _run(_parser().parse_args(["run", str(path), "--update-goldens"]))
+    run = _parser().parse_args(["run", str(path), "--update-goldens", *(["--json"] if arguments.json else [])])
+    status = _run(run)
+    document.give(arguments, {"written": path, **getattr(run, "result", {})})
     say(f"\nnext: change {path} into your question, then `uv run repro run {path}`")
     return status

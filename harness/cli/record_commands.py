@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from harness import store
 from harness.claim.repro_file import short
-from harness.cli import compare_command
+from harness.cli import compare_command, document
 from harness.errors import UsageError
 from harness.terminal import say
 
@@ -165,8 +164,6 @@ def add(commands: argparse._SubParsersAction) -> None:
     regressions.add_argument("--since", metavar="WHEN", help="list those that began then or later: 7d, 12h, 2026-11-20")
     matrix = _add(commands, "matrix", "claims by arch, compiler and host", _MATRIX, _matrix)
     _names(matrix)
-    for parser in (status, history, diff, regressions, matrix):
-        parser.add_argument("--json", action="store_true", help="print data instead of text")
 
 
 def _add_goldens(commands: argparse._SubParsersAction) -> None:
@@ -197,6 +194,7 @@ def _add(
     raw = argparse.RawDescriptionHelpFormatter
     parser = commands.add_parser(name, help=about, description=text, formatter_class=raw)
     parser.set_defaults(command=run)
+    document.add(parser)
     return parser
 
 
@@ -214,10 +212,6 @@ def _root() -> Path:
     return store.root_of(Path.cwd() / "repros")
 
 
-def _say(data: Any, text: str, arguments: argparse.Namespace) -> None:
-    say(json.dumps(data, indent=1) if arguments.json else text)
-
-
 # --- goldens ---------------------------------------------------------------------------------------------------------
 
 
@@ -226,6 +220,9 @@ def _review(arguments: argparse.Namespace) -> int:
     from harness.cli import review
 
     waiting = pending.waiting(_root(), arguments.names)
+    if arguments.json:
+        document.give(arguments, {"waiting": [pending.as_table(one) for one in waiting]})
+        return FAILS if waiting else HOLDS
     if waiting and review.is_possible() and not arguments.list:
         pending.refuse_in_ci("review")
         return FAILS if review.review(_root(), waiting, review.pressed_key) else HOLDS
@@ -247,21 +244,26 @@ def _accept(arguments: argparse.Namespace) -> int:
     from harness import pending
 
     pending.refuse_in_ci("accept")
-    root, run, left = _root(), store.Run(), 0
+    root, run = _root(), store.Run()
+    accepted: list[str] = []
+    refused: list[dict[str, str]] = []
     for one in _selected(root, arguments):
         try:
-            say(f"accepted {short(pending.accept(root, one, run, arguments.for_arch))}")
+            accepted.append(short(pending.accept(root, one, run, arguments.for_arch)))
+            say(f"accepted {accepted[-1]}")
         except (UsageError, OSError) as error:
-            left += 1
+            refused.append({"name": one.name, "reason": str(error)})
             say(f"not accepted: {error}", file=sys.stderr)
-    return FAILS if left else HOLDS
+    document.give(arguments, {"accepted": accepted, "refused": refused, "replayed": None})
+    return FAILS if refused else HOLDS
 
 
 def _accept_replay(arguments: argparse.Namespace) -> int:
     from harness.capsules import capsule_file
 
     by_status = capsule_file.accept(arguments.from_replay, _root(), arguments.accept_differences, say)
-    say(", ".join(f"{len(names)} {status}" for status, names in by_status.items()))
+    text = ", ".join(f"{len(names)} {status}" for status, names in by_status.items())
+    document.give(arguments, {"accepted": [], "refused": [], "replayed": by_status}, text)
     return HOLDS if by_status.keys() <= {"validated", "accepted before", "agreement", "skipped"} else FAILS
 
 
@@ -277,9 +279,11 @@ def _reject(arguments: argparse.Namespace) -> int:
     from harness import pending
 
     root = _root()
-    for one in _selected(root, arguments):
+    chosen = _selected(root, arguments)
+    for one in chosen:
         pending.discard(root, one)
         say(f"rejected {one.name}")
+    document.give(arguments, {"rejected": [one.name for one in chosen]})
     return HOLDS
 
 
@@ -293,6 +297,7 @@ def _unused(arguments: argparse.Namespace) -> int:
         if arguments.delete:
             path.unlink()
         say(f"deleted {short(path)}" if arguments.delete else short(path))
+    document.give(arguments, {"unused": [short(path) for path in unused], "deleted": arguments.delete})
     return FAILS if unused and not arguments.delete else HOLDS
 
 
@@ -304,7 +309,7 @@ def _status(arguments: argparse.Namespace) -> int:
 
     with index.open_index(_root()) as records:
         data = query.status(records, arguments.names)
-    _say(data, tables.status(data, 10**9 if arguments.all else 40), arguments)
+    document.give(arguments, data, lambda: tables.status(data, 10**9 if arguments.all else 40))
     return FAILS if any(state in query.BAD for state in data["states"]) else HOLDS
 
 
@@ -325,6 +330,7 @@ def _forget(arguments: argparse.Namespace) -> int:
         say(f"forgot {tables.name(cell.claim, cell.case)} on {cell.arch} {cell.compiler} {cell.host}: {cell.reason}")
     if not wanted:
         say("there is nothing to forget")
+    document.give(arguments, {"forgotten": [index.as_table(cell) for cell, _ in wanted]})
     return HOLDS
 
 
@@ -336,12 +342,12 @@ def _history(arguments: argparse.Namespace) -> int:
     found = observations.named(arguments.claim) if arguments.grep is None else observations.with_text(arguments.grep)
     if arguments.grep is not None or found:
         data = observed_scripts.history(found, arguments.n, arguments.grep, arguments.host, arguments.compiler)
-        _say(data, observed_scripts.text(data), arguments)
+        document.give(arguments, {"claims": [], "cells": [], "records": []} | data, lambda: observed_scripts.text(data))
         return HOLDS if data["runs"] else FAILS
     with index.open_index(_root()) as records:
         place = (arguments.host, arguments.compiler, arguments.arch)
         data = query.history(records, arguments.claim, *place, arguments.n)
-    _say(data, tables.history(data), arguments)
+    document.give(arguments, {"runs": []} | data, lambda: tables.history(data))
     return HOLDS
 
 
@@ -358,7 +364,7 @@ def _diff(arguments: argparse.Namespace) -> int:
         except index.NoRecord as error:
             raise UsageError(str(error)) from None
         data = differ.compare(records, a, b)
-    _say(data, tables.diff(data), arguments)
+    document.give(arguments, data, lambda: tables.diff(data))
     return HOLDS
 
 
@@ -367,7 +373,7 @@ def _regressions(arguments: argparse.Namespace) -> int:
 
     with index.open_index(_root()) as records:
         data = query.regressions(records, arguments.since, arguments.names)
-    _say(data, tables.regressions(data), arguments)
+    document.give(arguments, {"regressions": data}, lambda: tables.regressions(data))
     return FAILS if data else HOLDS
 
 
@@ -376,5 +382,5 @@ def _matrix(arguments: argparse.Namespace) -> int:
 
     with index.open_index(_root()) as records:
         data = query.matrix(records, arguments.names)
-    _say(data, tables.matrix(data), arguments)
+    document.give(arguments, data, lambda: tables.matrix(data))
     return HOLDS

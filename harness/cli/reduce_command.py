@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.cli import document
 from harness.errors import UsageError
 from harness.terminal import say
 
@@ -68,6 +69,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         "-j", dest="width", type=int, default=0, metavar="N", help="candidates at once (default: cores)"
     )
     parser.add_argument("--anew", action="store_true", help="forget what an earlier run of this command found")
+    document.add(parser)
     parser.set_defaults(command=_reduce)
 
 
@@ -156,6 +158,18 @@ def _tell(report: Report, start: str, out: Path, arguments: argparse.Namespace) 
     if not report.is_finished:
         say("interrupted: the best so far is kept; the same command goes on from there")
     name = repro_file.short(out)
+    document.give(
+        arguments,
+        {
+            "written": name,
+            "lines_before": lines(start),
+            "lines_after": lines(report.text),
+            "candidates": report.ran,
+            "seconds": round(report.seconds, 2),
+            "rejected": dict(report.rejected),
+            "finished": report.is_finished,
+        },
+    )
     say(f"wrote {name}")
     if out.suffix == ".py":
         say(f"next: repro run {name}{''.join(f' -p {one}' for one in arguments.params)}")

@@ -7,9 +7,10 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.claim.repro_file import Case, Repro, short
+from harness.cli import document
 from harness.errors import UsageError
 from harness.terminal import say
 
@@ -43,7 +44,10 @@ def run(script: Repro, session: Session, arguments: argparse.Namespace) -> int:
     from harness.run.console import Console
 
     refuse_options_of_claims(script, arguments)
+    from harness.reporting import case_table
+
     status, case = 0, Case(script, {})
+    tables: list[dict[str, Any]] = []
     stdin = None if arguments.file == "-" or sys.stdin is None or sys.stdin.closed else sys.stdin.fileno()
     hosts = session.hosts()
     with Console(stdin) as console:
@@ -53,14 +57,19 @@ def run(script: Repro, session: Session, arguments: argparse.Namespace) -> int:
                 if len(hosts) > 1:
                     say(f"--- {host.name} {host.compiler}", file=sys.stderr)
                 where, outcome = session.run(case, host, arguments.timeout, arguments.fresh)
-                keep(script, where, outcome, session, console.was_interrupted)
-                status = told(outcome, arguments, console.was_interrupted) or status
+                line = keep(script, where, outcome, session, console.was_interrupted)
+                ended = told(outcome, arguments, console.was_interrupted)
+                status = ended or status
+                about = {"id": line and line["id"], "ended_with": ended, "interrupted": console.was_interrupted}
+                run = case_table.of_script(script, where, outcome, session.root)
+                tables.append(case_table.with_output(run | about, outcome, arguments.ptx, arguments.sass))
                 if console.was_interrupted:
                     break
         finally:
             session.close()
     for error in session.errors:
         say(error, file=sys.stderr)
+    document.give(arguments, {"cases": [], "scripts": tables, "advice": [], "errors": session.errors})
     return status
 
 
@@ -74,16 +83,17 @@ def refuse_options_of_claims(script: Repro, arguments: argparse.Namespace) -> No
             )
 
 
-def keep(script: Repro, host: Host, outcome: Outcome, session: Session, interrupted: bool) -> None:
-    """Write the observation."""
+def keep(script: Repro, host: Host, outcome: Outcome, session: Session, interrupted: bool) -> dict[str, Any] | None:
+    """Write the observation; its line."""
     from harness.records import observations
 
     if outcome.kind in ("infra", "skipped"):
-        return
+        return None
     try:
-        observations.keep(script, host, outcome, session.record_run, session.checks or "", interrupted)
+        return observations.keep(script, host, outcome, session.record_run, session.checks or "", interrupted)
     except OSError as error:
         session.errors.append(f"what it printed could not be recorded: {error}")
+        return None
 
 
 def told(outcome: Outcome, arguments: argparse.Namespace, interrupted: bool) -> int:

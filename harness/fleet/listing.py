@@ -19,6 +19,14 @@ def report(
     pools: Mapping[str, Sequence[str]], targets: Sequence[Target], machines: Mapping[str, Host]
 ) -> tuple[str, bool]:
     """The text for a person, and whether every host answered."""
+    text, table = look(pools, targets, machines)
+    return text, not any(one["problem"] for one in table["hosts"])
+
+
+def look(
+    pools: Mapping[str, Sequence[str]], targets: Sequence[Target], machines: Mapping[str, Host]
+) -> tuple[str, dict[str, Any]]:
+    """The text for a person, and the same as data."""
     looks = {name: _Look(host, _named(name, targets)) for name, host in machines.items()}
     threads = [threading.Thread(target=look.ask) for look in looks.values()]
     for thread in threads:
@@ -29,7 +37,11 @@ def report(
     lines += [""] * bool(lines)
     for look in looks.values():
         lines += look.lines()
-    return "\n".join(lines), not any(look.failure for look in looks.values())
+    table = {
+        "pools": {name: list(members) for name, members in pools.items()},
+        "hosts": [one.as_table() for one in looks.values()],
+    }
+    return "\n".join(lines), table
 
 
 def _named(host: str, targets: Sequence[Target]) -> dict[str, list[Member]]:
@@ -76,6 +88,28 @@ class _Look:
             place = f"{name}:{number}"
             lines.append(f"  {place:8} {_about(gpu):40} {_state(holder):44} {' '.join(self._pools(number))}".rstrip())
         return lines
+
+    def as_table(self) -> dict[str, Any]:
+        driver = self.rows[0][0]["driver"] if self.rows else None
+        return {
+            "host": self.host.name,
+            "problem": self.failure or None,
+            "emulator": self.why if not (self.rows or self.failure) else None,
+            "driver": driver,
+            "gpus": [
+                {
+                    "slot": f"{self.host.name}:{number}",
+                    "name": gpu["name"],
+                    "arch": gpu["arch"],
+                    "uuid": gpu.get("uuid"),
+                    "holder": None
+                    if holder is None
+                    else {"user": holder.user or None, "process": holder.pid, "since": holder.since or None},
+                    "pools": self._pools(number),
+                }
+                for number, (gpu, holder) in enumerate(self.rows)
+            ],
+        }
 
     def _pools(self, number: int) -> list[str]:
         """The pools that have this GPU."""

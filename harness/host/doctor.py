@@ -14,12 +14,19 @@ from harness.run.transport import LinkDown
 LITTLE_BYTES = 12 << 30  # torch with its CUDA packages takes 6 GB, and uv's cache as much again
 
 
-def examine(host: Host, fix: bool, prune_s: float | None = None) -> tuple[list[str], list[str]]:
-    """Lines about the host, and what is wrong with it, each with what to do. Raises LinkDown."""
+def examine(
+    host: Host, fix: bool, prune_s: float | None = None, about: dict[str, Any] | None = None
+) -> tuple[list[str], list[str]]:
+    """Lines about the host, and what is wrong with it, each with what to do. Raises LinkDown.
+
+    `about` gets the same as data.
+    """
     transport: Any = host.connect()
+    about = {} if about is None else about
     if not hasattr(transport, "doctor"):
         transport.close()
-        return [f"{host.describe()}: on this machine; nothing to connect to", *_here(prune_s)], []
+        about["device"] = host.describe()
+        return [f"{host.describe()}: on this machine; nothing to connect to", *_here(prune_s, about)], []
     try:
         started = time.monotonic()
         transport.open()
@@ -29,6 +36,22 @@ def examine(host: Host, fix: bool, prune_s: float | None = None) -> tuple[list[s
         lack = transport.lacks(bool(facts) and host.settings.device != "emulator")
     finally:
         transport.close()
+    about |= {
+        "address": f"{transport.address.user}@{transport.address}",
+        "connect_s": round(connect_s, 3),
+        "python": answer.python,
+        "uv": answer.uv_version if answer.uv else None,
+        "device": _device(host.settings, facts, why),
+        "runs_in": _place(host.settings),
+        "package_index": _index_state(lack),
+        "cache": answer.cache,
+        "free_bytes": answer.free_bytes,
+        "packages": answer.packages,
+        "environments": [_as_table(one) for one in answer.environments],
+        "pruned": list(answer.pruned),
+        "left_runs": len(answer.left_runs),
+        "left_processes": [pid for pid, _ in answer.left_processes],
+    }
     lines = [
         f"{host.name}: {transport.address.user}@{transport.address}, connected in {connect_s:.2f} s",
         f"  Python of the agent  {answer.python}",
@@ -61,11 +84,22 @@ def _index(lack: offline.Lack | None) -> list[str]:
     return lines
 
 
-def _here(prune_s: float | None) -> list[str]:
+def _index_state(lack: offline.Lack | None) -> str | None:
+    if lack is None or lack.is_unknown:
+        return None
+    return lack.reason or "answers"
+
+
+def _as_table(one: reply.Environment) -> dict[str, Any]:
+    return {"name": one.name, "used": one.used, "requires": list(one.requires)}
+
+
+def _here(prune_s: float | None, about: dict[str, Any]) -> list[str]:
     """The environments that releases of NVIDIA's compiler have on this machine."""
     cache = str(releases.cache_folder())
     pruned = [] if prune_s is None else remote_env.prune(cache, prune_s)
     kept = [reply.read(reply.Environment, one) for one in remote_env.environments(cache)]
+    about |= {"cache": cache, "environments": [_as_table(one) for one in kept], "pruned": pruned}
     if not (kept or pruned):
         return []
     return [f"  kept in              {cache}: {len(kept)} environments", *_environments(kept, pruned)]
@@ -85,12 +119,21 @@ def _environments(kept: list[reply.Environment], pruned: list[str]) -> list[str]
 
 def report(host: Host, fix: bool = False, prune_s: float | None = None) -> tuple[str, bool]:
     """The text for a person, and whether the host can run repros."""
+    text, table = look(host, fix, prune_s)
+    return text, table["ready"]
+
+
+def look(host: Host, fix: bool = False, prune_s: float | None = None) -> tuple[str, dict[str, Any]]:
+    """The text for a person, and the same as data."""
+    about: dict[str, Any] = {"host": host.name}
     try:
-        lines, wrong = examine(host, fix, prune_s)
+        lines, wrong = examine(host, fix, prune_s, about)
     except LinkDown as error:
         text = str(error)
-        return text if text.startswith(host.name) else f"{host.name}: {text}", False
-    return "\n".join([*lines, *(["", *wrong] if wrong else ["ready"])]), not wrong
+        said = text if text.startswith(host.name) else f"{host.name}: {text}"
+        return said, about | {"ready": False, "problems": [text]}
+    text = "\n".join([*lines, *(["", *wrong] if wrong else ["ready"])])
+    return text, about | {"ready": not wrong, "problems": wrong}
 
 
 def _uv(answer: reply.Found) -> str:

@@ -9,6 +9,7 @@ from harness.claim.repro_file import DEFAULT_GPU_MODEL
 from harness.cli import main
 from harness.comparison import golden
 from tests.harness.conftest import repro_text
+from tests.harness.documents import result_of
 
 FOUR_SMALL_PRODUCTS = """
 import cutlass, torch
@@ -76,7 +77,7 @@ def test_each_model_keeps_its_own_answer(said, tmp_path):
     models = {name: table["provenance"]["gpu_model"] for name, table in tables.items()}
     assert models == {"default.json": "h100", "default@a100.json": "a100"}
     status, text = said("--json", command="status")
-    cells = json.loads(text)
+    cells = result_of(text, status)
     assert status == 0 and cells["cells"] == 2 and cells["states"] == {"predicted": 2}
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.documents import result_of
+
 ROOT = Path(__file__).parents[2]
 NUMBERS = "import numpy as np\ndef run(n):\n    print('seen')\n    return {'out': np.arange(n, dtype=np.int32)}"
 KERNEL = """
@@ -108,7 +110,7 @@ def test_a_repository_of_somebody_else(theirs):
 
     status, said = theirs.run("repro", "status", cwd="claims/gpu")
     assert status == 1 and "2 claims in 4 cells" in said and "1 failing, 3 unknown" in said, said
-    table = json.loads(theirs.run("repro", "history", "kernel", "--json")[1])
+    table = result_of(theirs.run("repro", "history", "kernel", "--json")[1])
     assert {(c["case"], c["arch"]) for c in table["cells"]} == {("dies=False", "sm_90"), ("dies=True", "sm_90")}
     status, said = theirs.run("repro", "review", "kernel")
     assert status == 1 and "out: int32 (32) 50 50 50" in said

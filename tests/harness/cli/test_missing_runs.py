@@ -1,8 +1,7 @@
 """Runs that a comparison lacks: made, recorded and then part of the answer; what cannot be run is said. With harness/cli/compare_command.py."""
 
-import json
-
 from harness.cli import main, missing_runs
+from tests.harness.documents import result_of
 
 REPRO = '''# /// script
 # dependencies = ["numpy"]
@@ -40,8 +39,8 @@ def test_what_is_missing_is_counted_run_and_compared(tmp_path, monkeypatch, caps
     assert "    1 by embedded on embedded\n" in found.err
     assert "pass: not accepted yet  repros/count.py::width=16  embedded embedded\n" in found.err
     assert "not run: 2 runs on nowhere by embedded: unknown host 'nowhere': the hosts are " in found.err
-    main(["history", "count", "--json"])
-    assert len(json.loads(capsys.readouterr().out)["records"]) == 2
+    assert main(["history", "count", "--json"]) == 0
+    assert len(result_of(capsys.readouterr().out, 0)["records"]) == 2
 
 
 def test_only_what_has_a_place_can_be_run():

@@ -16,6 +16,7 @@ from tests.harness.conftest import repro_text
             "--watch and --update-goldens do not go together: run once with --update-goldens",
         ),
         (["one.py", "--watch", "--ptx"], "--watch and --ptx do not go together: run once with --ptx"),
+        (["one.py", "--watch", "--json"], "--watch and --json do not go together: run once with --json"),
         (["gone.py", "--watch"], "gone.py: there is no such file"),
         (["-", "--watch"], "--watch needs a file that can be saved, not -"),
         (["script.py", "--watch", "--sass"], "--watch and --sass do not go together: run once with --sass"),

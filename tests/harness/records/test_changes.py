@@ -1,10 +1,9 @@
 """`repro compare`: what is other on two sides of the record, how, where and since when; what is missing."""
 
-import json
-
 import pytest
 
 from tests.harness.by_a_gpu import UUID
+from tests.harness.documents import result_of
 
 OLD, NEW = "nvidia==4.6.3", "nvidia==4.8.1"
 REPRO = '''# /// script
@@ -26,7 +25,7 @@ def repros(root):
 
 def compared(said, *argv):
     status, text = said("compare", *argv, "--no-run", "--json")
-    return json.loads(text)
+    return result_of(text, status)
 
 
 def test_a_change_says_how_where_and_since_when(said, put):

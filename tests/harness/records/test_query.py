@@ -7,6 +7,7 @@ import pytest
 
 from harness import store
 from harness.cli import main
+from tests.harness.documents import result_of
 from tests.harness.records.conftest import PTX
 
 pytestmark = pytest.mark.usefixtures("root")
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("root")
 
 def data(said, *argv):
     status, text = said(*argv, "--json")
-    return json.loads(text)
+    return result_of(text, status)
 
 
 def test_a_claim_is_found_by_its_old_path_and_compared_across_the_move(said, put, root):
@@ -26,7 +27,7 @@ def test_a_claim_is_found_by_its_old_path_and_compared_across_the_move(said, put
         found = data(said, "history", name)
         assert [(one["id"], one["claim"], one["changed"]) for one in found["records"]] == [
             (bad, "repros/cp_async/zfill.py", ["compiler_version"]), (good, "repros/cp_async/zfill.py", None)]  # fmt: skip
-    assert data(said, "regressions")[0]["first_bad"] == bad
+    assert data(said, "regressions")["regressions"][0]["first_bad"] == bad
     commands = [run["command"] for run in data(said, "diff", good, bad)["runs"]]
     assert all("repros/cp_async/zfill.py" in command for command in commands), commands
     assert [row["claim"] for row in data(said, "matrix")["rows"]] == ["repros/cp_async/zfill.py"]
@@ -208,7 +209,7 @@ def test_diff_and_regressions_tell_changes_in_the_words_of_compare(put, said):
     change = "pass -> fail: differs from the golden; other values"
     assert f"\nchanged: {change}\n" in said("diff", a, b)[1]
     assert f"\n    {change}\n" in said("regressions")[1]
-    assert data(said, "regressions")[0]["kinds"] == ["verdict", "values"]
+    assert data(said, "regressions")["regressions"][0]["kinds"] == ["verdict", "values"]
 
 
 def test_regressions_since(put, said):
@@ -221,8 +222,8 @@ def test_regressions_since(put, said):
     put("zfill", "fail", 2, date=fresh, digest="other")
     status, text = said("regressions", "--since", "2026-11-03")
     assert status == 1 and f"    look: repro diff {old} {first}\n" in text
-    assert {one["claim"] for one in data(said, "regressions")} == {"repros/zfill.py", "repros/vote.py"}
-    assert [one["claim"] for one in data(said, "regressions", "--since", "6h")] == ["repros/zfill.py"]
+    assert {one["claim"] for one in data(said, "regressions")["regressions"]} == {"repros/zfill.py", "repros/vote.py"}
+    assert [one["claim"] for one in data(said, "regressions", "--since", "6h")["regressions"]] == ["repros/zfill.py"]
     assert said("regressions", "--since", "1h") == (0, "no regression\n")
     assert said("regressions", "--since", "yesterday")[1].startswith("--since yesterday: write a date (2026-11-20)")
 

@@ -1,0 +1,160 @@
+"""The option `--json`: one document on standard output, also after an error. docs/json.md describes it.
+
+A command adds the option with `add` and gives its result with `give`. `answer` runs the command: everything else that
+it prints goes to standard error, then it prints the document. Standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.resources
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from harness.claim.repro_file import ReproError
+from harness.errors import NoDevice, UsageError
+from harness.terminal import say
+
+NAME, VERSION = "gpu-repro", 1
+FAILS, USAGE, NOT_RUN, INTERRUPTED = 1, 2, 3, 130
+HELP = "print one JSON document (docs/json.md) instead of text; the rest goes to standard error"
+
+
+class WrongUsage(Exception):
+    """A command line that the parser does not take: `usage` and what is wrong."""
+
+    def __init__(self, usage: str, text: str) -> None:
+        super().__init__(text)
+        self.usage = usage
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises WrongUsage for a wrong command line, so that it can become a document."""
+
+    def error(self, message: str) -> NoReturn:
+        raise WrongUsage(self.format_usage(), f"{self.prog}: error: {message}")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add `--json` to a command."""
+    parser.add_argument("--json", action="store_true", help=HELP)
+
+
+def give(arguments: argparse.Namespace, result: Mapping[str, Any], text: str | Callable[[], str] = "") -> None:
+    """Print the text (or what `text` returns), or with --json keep the result for the document.
+
+    The fields of the result are described in document.schema.json.
+    """
+    if arguments.json:
+        arguments.result = result
+    elif text:
+        say(text if isinstance(text, str) else text())
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of every document."""
+    return json.loads(importlib.resources.files("harness").joinpath("document.schema.json").read_text())
+
+
+def is_asked(words: list[str]) -> bool:
+    """Whether a command line has --json; what follows `--` is for a program."""
+    return "--json" in (words[: words.index("--")] if "--" in words else words)
+
+
+def answer(arguments: argparse.Namespace, name: str) -> int:
+    """Run the command, say how it failed, and print the document if it was asked for; the exit status."""
+    if not getattr(arguments, "json", False):
+        status, error = _outcome(arguments)
+        if error:
+            say(error["message"], file=sys.stderr)
+        return status
+    arguments.result = None
+    with _stdout_to_stderr():
+        status, error = _outcome(arguments)
+        if error:
+            say(error["message"], file=sys.stderr)
+    return _print(status, name, arguments.result, error)
+
+
+def answer_wrong_usage(wrong: WrongUsage, words: list[str], commands: Sequence[str]) -> int:
+    """Say what is wrong with the command line; the exit status."""
+    print(wrong.usage + str(wrong), file=sys.stderr)
+    if not is_asked(words):
+        raise SystemExit(USAGE)
+    name = words[0] if words and words[0] in commands else None
+    return _print(USAGE, name, None, {"kind": "usage", "message": str(wrong)})
+
+
+def _outcome(arguments: argparse.Namespace) -> tuple[int, dict[str, str] | None]:
+    """The exit status of the command, and the error that ended it."""
+    try:
+        status = arguments.command(arguments)
+        sys.stdout.flush()
+        return status, None
+    except (ReproError, UsageError) as error:
+        kind, status = ("not_run", NOT_RUN) if isinstance(error, NoDevice) else ("usage", USAGE)
+        return status, {"kind": kind, "message": str(error)}
+    except BrokenPipeError:  # whoever read the output has read enough
+        _drop_output()
+        return FAILS, None
+    except OSError as error:
+        return USAGE, {"kind": "system", "message": f"repro: {error.filename or ''}: {error.strerror or error}"}
+    except KeyboardInterrupt:
+        return INTERRUPTED, {
+            "kind": "interrupted", "message": "interrupted: nothing is left running, no golden was written"
+        }  # fmt: skip
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextlib.contextmanager
+def _stdout_to_stderr() -> Iterator[None]:
+    """Inside, what this process and its children print to standard output goes to standard error."""
+    before = sys.stdout
+    before.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        sys.stdout = before
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _print(status: int, name: str | None, result: Any, error: dict[str, str] | None) -> int:
+    import importlib.metadata
+
+    try:
+        version = importlib.metadata.version("gpu-repro")
+    except importlib.metadata.PackageNotFoundError:
+        version = None
+    table = {"schema": NAME, "version": VERSION, "tool_version": version, "command": name, "exit_status": status}
+    text = json.dumps(plain(table | {"error": error, "result": result}), indent=1, allow_nan=False)
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        _drop_output()
+        return FAILS
+    return status
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON can have it: paths as text, tuples as lists, and null for a float that is not finite."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, Path):
+        return str(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value

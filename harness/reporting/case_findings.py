@@ -1,0 +1,187 @@
+"""The findings of one run as data: id, level, message, fix, and places in the author's files.
+
+They are read from the texts that a compiler and a device print, which may come from another host.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.reporting import finding_rules
+
+if TYPE_CHECKING:
+    from harness.claim.repro_file import Repro
+    from harness.run.result import Outcome
+
+_ID = r"[A-Z][A-Z0-9_]{2,}"
+_HEAD = re.compile(rf"^(?:(?P<file>\S[^\n]*?):(?P<line>\d+):(?P<column>\d+): )?(?P<id>{_ID})$")
+_SEE = re.compile(r"^(?P<file>\S[^\n]*?):(?P<line>\d+):(?P<column>\d+): see$")
+_CARET = re.compile(r"^ +\^+ (?P<message>.+)$")
+_ACCESS = re.compile(
+    r"^ +(?P<does>writes|wrote|reads|read|copies to|copied to|copies from|copied from|updates|updated) +"
+    r"(?P<who>thread [^:]*): (?P<file>[^\n]*?):(?P<line>\d+), PTX line \d+: (?P<code>.*)$"
+)
+_WAIT = re.compile(r"^ +(?P<who>warps? [\d, -]+)waits? at `(?P<code>[^`]*)` \((?P<file>[^()]*):(?P<line>\d+)\)")
+_CALLED = re.compile(r"^ +called at (?P<file>[^\n]*?):(?P<line>\d+): (?P<code>.*)$")
+_WARNING = re.compile(
+    rf"^(?P<file>\S[^\n]*?):(?P<line>\d+): (?P<class>\w*(?:Warning|Note|Race)): (?:(?P<id>{_ID}): )?(?P<message>.*)$"
+)
+_FRAME = re.compile(r'^  File "(?P<file>[^"]*)", line (?P<line>\d+)')
+_FIX = "fix: "
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a file, relative to the project where it is inside. Lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`id`: as in finding_rules, or the compiler's own. `related`: the other accesses, waits and calls."""
+
+    id: str
+    level: str
+    message: str
+    place: Place | None = None
+    related: tuple[Place, ...] = ()
+    fix: str = ""
+    expected: bool = False
+
+    def as_table(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self) | {"related": [asdict(one) for one in self.related]}
+
+
+def of(outcome: Outcome, repro: Repro, root: Path) -> list[Finding]:
+    """What was found: how the run ended, if it did not give outputs, then the warnings that it printed."""
+    reader = _Reader(repro, root)
+    found = reader.reports(outcome.text)
+    if not found and outcome.kind in ("error", "exited"):
+        found = reader.exception(outcome.text if outcome.kind == "error" else outcome.stderr, outcome)
+    if not found and outcome.kind in ("timeout", "crash"):
+        found = [reader.stopped(outcome)]
+    if not found and outcome.kind not in ("outputs", "exited", "skipped", "infra"):
+        found = [reader.unread(outcome)]
+    return found + reader.warnings(outcome.stderr)
+
+
+def claim_fails(status: str, reason: str, text: str, repro: Repro, root: Path) -> Finding:
+    """A claim that failed without a finding, such as a value that differs; its place is the claim in the file."""
+    name = "CONTRADICTED" if status == "contradicted" else "CLAIM_FAILS"
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    place = Place(_Reader(repro, root).file(str(repro.path)), _line_of_claim(repro))
+    return Finding(name, finding_rules.ERROR, f"{reason}: {first}" if first else reason, place)
+
+
+def _line_of_claim(repro: Repro) -> int:
+    """The line of the claim's first word."""
+    for number, line in enumerate(repro.text.splitlines(), 1):
+        if line.lstrip().startswith(('"""', "'''", 'r"""')) or (repro.claim and line.strip() == repro.claim):
+            return number
+    return 1
+
+
+class _Reader:
+    """Reads the texts about one file."""
+
+    def __init__(self, repro: Repro, root: Path) -> None:
+        self.path, self.root = repro.path, root.resolve()
+
+    def file(self, name: str) -> str:
+        """A file as reports name it: relative to the project, with `/`; of a host the file here."""
+        path = Path(name)
+        known = path if path.is_absolute() else Path.cwd() / path
+        if not known.exists() and path.name == self.path.name:
+            known = self.path
+        try:
+            return known.resolve().relative_to(self.root).as_posix()
+        except (ValueError, OSError):
+            return name
+
+    def place(self, match: re.Match[str], message: str = "") -> Place:
+        groups = match.groupdict()
+        return Place(
+            self.file(groups["file"]),
+            int(groups["line"]),
+            int(groups["column"]) if groups.get("column") else None,
+            message,
+        )
+
+    def reports(self, text: str) -> list[Finding]:
+        """The reports that begin with a place and an id, each up to the next."""
+        lines = text.splitlines()
+        heads = [number for number, line in enumerate(lines) if _HEAD.match(line)]
+        return [self._report(lines[a:b]) for a, b in zip(heads, [*heads[1:], len(lines)])]
+
+    def _report(self, lines: list[str]) -> Finding:
+        head = _HEAD.match(lines[0])
+        assert head is not None
+        message, fix, related, see = "", "", [], None
+        for number, line in enumerate(lines[1:], 1):
+            if line.startswith(_FIX) and not fix:
+                fix = line.removeprefix(_FIX)
+            elif match := _SEE.match(line):
+                see = match
+            elif match := _CARET.match(line):
+                if see is not None:
+                    related.append(self.place(see, match["message"]))
+                message, see = message or match["message"], None
+            elif match := _ACCESS.match(line):
+                related.append(self.place(match, f"{match['does']}: {match['who']}: {match['code']}"))
+            elif match := _WAIT.match(line):
+                related.append(self.place(match, f"{match['who'].strip()} waits at {match['code']}"))
+            elif match := _CALLED.match(line):
+                related.append(self.place(match, f"called here: {match['code']}"))
+            elif not message and number <= 2 and head["file"] is None:
+                message = line.strip()
+        place = self.place(head) if head["file"] else None
+        others = [one for one in dict.fromkeys(related) if place is None or not _is_same(one, place)]
+        level = finding_rules.rule(head["id"]).level
+        return Finding(head["id"], level, message or head["id"], place, tuple(others), fix)
+
+    def exception(self, text: str, outcome: Outcome) -> list[Finding]:
+        """An exception of Python that ended the program, at the author's innermost line."""
+        lines = text.rstrip().splitlines()
+        if not any(line.startswith("Traceback (") for line in lines) and outcome.kind == "exited":
+            return []
+        frames = [match for line in lines if (match := _FRAME.match(line))]
+        mine = [match for match in frames if Path(match["file"]).name == self.path.name] or frames
+        said = [line for line in lines if line.strip() and not line.startswith((" ", "(", _FIX, "Traceback ("))]
+        message = said[-1] if said else (lines[-1] if lines else outcome.kind)
+        place = self.place(mine[-1]) if mine else Place(self.file(str(self.path)), 1)
+        return [Finding("EXCEPTION", finding_rules.ERROR, message, place)]
+
+    def stopped(self, outcome: Outcome) -> Finding:
+        frames = [match for line in outcome.text.splitlines() if (match := _FRAME.match(line))]
+        place = self.place(frames[0]) if frames else Place(self.file(str(self.path)), 1)
+        name = "TIMEOUT" if outcome.kind == "timeout" else "CRASH"
+        return Finding(name, finding_rules.ERROR, outcome.text.partition("\n")[0] or outcome.kind, place)
+
+    def unread(self, outcome: Outcome) -> Finding:
+        """A finding or a rejection whose text has another form: of NVIDIA's compiler, or of a GPU."""
+        detail = outcome.detail
+        name = str(detail.get("id") or detail.get("kind") or outcome.kind).upper()
+        place = Place(self.file(str(detail.get("file") or self.path)), int(detail.get("line") or 1))
+        lines = [line.strip() for line in outcome.text.splitlines() if line.strip()]
+        return Finding(name, finding_rules.rule(name).level, lines[0] if lines else outcome.kind, place)
+
+    def warnings(self, text: str) -> list[Finding]:
+        """Findings of the levels warning and note, which Python printed as warnings."""
+        found = []
+        for match in filter(None, map(_WARNING.match, text.splitlines())):
+            name = match["id"] if match["id"] in finding_rules.KINDS else match["class"]
+            if name in finding_rules.KINDS:
+                found.append(Finding(name, finding_rules.KINDS[name].level, match["message"], self.place(match)))
+        return list(dict.fromkeys(found))
+
+
+def _is_same(one: Place, place: Place) -> bool:
+    return (one.file, one.line) == (place.file, place.line) and not one.column
