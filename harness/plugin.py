@@ -5,7 +5,6 @@ Everything slow (numpy, the judge) is imported when the first repro runs, never 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -67,6 +66,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--release-table", type=Path, metavar="FILE", help="write which claims each compiler of this run keeps"
     )
+    group.addoption("--gpu-sarif", type=Path, metavar="FILE", help="write the findings of repros as SARIF 2.1.0")
     group.addoption("--gpu-bootstrap", action="store_true", help="bring uv to hosts that have none")
     group.addoption(
         "--gpu-timeout",
@@ -193,7 +193,9 @@ class _Controller:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         if self.session.is_case(nodeid):
             if self.live is None:
-                self.live = self.session.live = _live(self.config, self.session)
+                from harness.run import progress
+
+                self.live = self.session.live = progress.of_pytest(self.config, self.session.queues)
             if self.live and self.session.is_far(nodeid):
                 self.live.watch()  # its slot is shown when it begins there
             elif self.live:
@@ -210,25 +212,6 @@ class _Controller:
         if data:
             self.session.take(data)
             cast(Any, report).gpu_repro = {key: data[key] for key in ("record", "expected")}  # pytest keeps reports
-
-
-def _live(config: pytest.Config, session: Session) -> Live | None:
-    """The lines of what runs, unless the output is cut short (-q) or is not captured (-s)."""
-    terminal = config.pluginmanager.get_plugin("terminalreporter")
-    if terminal is None or config.option.verbose < 0 or config.option.capture == "no":
-        return None
-    from harness.run.progress import Live, Through
-
-    try:
-        fd = os.dup(terminal._tw._file.fileno())
-    except (AttributeError, OSError, ValueError):
-        return None
-    live = Live(fd, os.isatty(fd))
-    live.queues = session.queues
-    terminal._tw._file = Through(terminal._tw._file, live)
-    config.add_cleanup(lambda: os.close(fd))
-    config.add_cleanup(live.close)  # the last that is added is the first to run
-    return live
 
 
 @pytest.hookimpl(wrapper=True)
@@ -392,10 +375,12 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Gener
     report = yield
     verdict = item.verdict if isinstance(item, ReproItem) and call.when == "call" else None
     if verdict is not None:
+        from harness.reporting import case_table
         from harness.session import as_data
 
-        host = cast(Any, item).host
-        report.gpu_repro = as_data(verdict, item.path, host.is_hardware, host.compiler)
+        host, case = cast(Any, item).host, cast(Any, item).case
+        table = case_table.of(case, host, verdict, item.config.stash[_SESSION].root)
+        report.gpu_repro = as_data(verdict, item.path, host.is_hardware, host.compiler) | {"table": table}
         cast(Any, item).verdict = None  # pytest keeps items
         if verdict.expected:
             report.wasxfail = printable(verdict.expected)  # what `-rx` lists
@@ -461,6 +446,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         return
     run.unused |= set(unused)
     run.finish(interrupted)
+    if not config.option.collectonly:
+        run.publish([data["table"] for data in run.reports], config.option.gpu_sarif)
     if config.option.release_table and not interrupted and not config.option.collectonly:
         run.write_table(config.option.release_table)
     if (run.unused or run.errors) and session.exitstatus in (0, 5):
@@ -494,6 +481,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         tests = "1 ordinary test" if run.ordinary == 1 else f"{run.ordinary} ordinary tests"
         text = f"gpu-repro: {tests} ran here, not on {names}: --gpu-all runs them there"
         terminalreporter.line(printable(text), yellow=True)
+    for line in run.annotations:
+        terminalreporter.write_line(line)
     for title, lines, is_bad in run.summary():
         terminalreporter.section(title, red=is_bad, yellow=not is_bad)
         for line in lines:

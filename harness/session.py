@@ -70,6 +70,7 @@ class Session:
         self.errors: list[str] = []
         self.said = SaidOnce()
         self.reports: list[dict[str, Any]] = []
+        self.annotations: list[str] = []  # workflow commands, where this runs on GitHub
         self.record_run = Run()
         self._shelf = Shelf()
         self._accepted: list[Kept] = []  # goldens to be written at the end
@@ -413,6 +414,13 @@ class Session:
             "fix: put a pyproject.toml into its folder or above it, or accept it with --update-goldens"
             for path in sorted(self.outside)
         ]
+
+    def publish(self, tables: Sequence[dict[str, Any]], sarif: Path | None) -> None:
+        """Write the findings as SARIF, and on GitHub the summary; `annotations` are to be printed then."""
+        from harness.reporting import publish
+
+        self.annotations, errors = publish.publish(tables, self.root, sarif)
+        self.errors += errors
 
     def write_table(self, path: Path) -> None:
         """Write what each compiler of this run makes of each claim, as Markdown."""

@@ -411,6 +411,7 @@ LAZY = {
     "harness/capture/startup/sitecustomize.py": ("harness.capture.program",),
     "harness/capture/written_file.py": ("harness.capture.author.slicer",),
     "harness/cli/capture_command.py": ("harness.capture.checked", "harness.capture.started", "harness.store"),
+    "harness/cli/document.py": ("harness.reporting.publish",),
     "harness/cli/main_command.py": (
         "harness.capsules.capsule_file",
         "harness.capsules.validation",
@@ -510,6 +511,7 @@ LAZY = {
         "harness.claim.repro_file",
         "harness.errors",
         "harness.judge",
+        "harness.reporting.case_table",
         "harness.reporting.text_report",
         "harness.run.progress",
         "harness.session",
@@ -532,6 +534,7 @@ LAZY = {
         "harness.host.settings",
         "harness.judge",
         "harness.records.history",
+        "harness.reporting.publish",
         "harness.reporting.release_table",
         "harness.reporting.text_report",
         "harness.run.result",

@@ -133,13 +133,9 @@ def _stdout_to_stderr() -> Iterator[None]:
 
 
 def _print(status: int, name: str | None, result: Any, error: dict[str, str] | None) -> int:
-    import importlib.metadata
+    from harness.reporting.publish import version
 
-    try:
-        version = importlib.metadata.version("gpu-repro")
-    except importlib.metadata.PackageNotFoundError:
-        version = None
-    table = {"schema": NAME, "version": VERSION, "tool_version": version, "command": name, "exit_status": status}
+    table = {"schema": NAME, "version": VERSION, "tool_version": version(), "command": name, "exit_status": status}
     text = json.dumps(plain(table | {"error": error, "result": result}), indent=1, allow_nan=False)
     try:
         print(text, flush=True)

@@ -72,6 +72,7 @@ status, and `repro history FILE` has what it printed.
   repro run repros/shuffle_width.py --host p1             on a host of ssh_config
   repro run repros/shuffle_width.py --compiler nvidia     compiled by nvidia-cutlass-dsl, run on the emulator
   repro run repros/shuffle_width.py --compiler nvidia==4.6.3 --compiler nvidia==4.5.3      by releases of it
+  repro run repros/shuffle_width.py --sarif out.sarif     and write what was found for editors and code scanning
   repro run repros/shuffle_width.py --perturb 20          and 20 times with warps delayed: a race shows two answers
 
   repro run script.py in.txt --host p1 -- --width 8       a script on p1; what follows -- is for the script
@@ -200,6 +201,7 @@ def _parser() -> argparse.ArgumentParser:
         "--watch", action="store_true", help="run again when the file is saved and show what changed; records nothing"
     )
     run.add_argument("--full-trace", action="store_true", help="show frames inside the compiler in tracebacks")
+    run.add_argument("--sarif", type=Path, metavar="FILE", help="write what was found as SARIF 2.1.0")
     document.add(run)
     run.set_defaults(command=_run)
     adopt_command.add(commands)
@@ -394,7 +396,8 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
     finally:
         session.close()
     session.finish(interrupted=False)
-    for line in session.advice():
+    session.publish(tables, arguments.sarif)
+    for line in [*session.annotations, *session.advice()]:
         say(line)
     for error in session.errors:
         say(error, file=sys.stderr)

@@ -67,6 +67,9 @@ def run(script: Repro, session: Session, arguments: argparse.Namespace) -> int:
                     break
         finally:
             session.close()
+    session.publish(tables, arguments.sarif)
+    for line in session.annotations:
+        say(line)
     for error in session.errors:
         say(error, file=sys.stderr)
     document.give(arguments, {"cases": [], "scripts": tables, "advice": [], "errors": session.errors})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from harness.run.result import Outcome
 
 _ID = r"[A-Z][A-Z0-9_]{2,}"
-_HEAD = re.compile(rf"^(?:(?P<file>\S[^\n]*?):(?P<line>\d+):(?P<column>\d+): )?(?P<id>{_ID})$")
+_HEAD = re.compile(rf"^(?:(?P<file>\S[^\n]*?):(?P<line>\d+)(?::(?P<column>\d+))?: )?(?P<id>{_ID})$")
 _SEE = re.compile(r"^(?P<file>\S[^\n]*?):(?P<line>\d+):(?P<column>\d+): see$")
 _CARET = re.compile(r"^ +\^+ (?P<message>.+)$")
 _ACCESS = re.compile(

@@ -10,6 +10,7 @@ from harness.claim import case_id, findings as claim_findings
 from harness.claim.repro_file import EMBEDDED, Case, Repro, short
 from harness.host.hosts import Host
 from harness.reporting import case_findings, text_report
+from harness.reporting.finding_rules import ERROR
 from harness.run.result import Outcome
 
 if TYPE_CHECKING:
@@ -52,11 +53,11 @@ def of(case: Case, host: Host, verdict: Verdict, root: Path) -> dict[str, Any]:
 
 
 def findings(case: Case, verdict: Verdict, root: Path) -> list[case_findings.Finding]:
-    """The findings of a case; those that its claim predicts are `expected`. A failed claim has at least one."""
+    """The findings of a case; errors that its claim predicts are `expected`. A failed claim has one that is not."""
     found = case_findings.of(verdict.outcome, case.repro, root)
     if verdict.status in QUIET or _is_predicted(case, verdict.outcome):
-        found = [dataclasses.replace(one, expected=True) for one in found]
-    if verdict.status in (*QUIET, "infra") or any(one.level == "error" and not one.expected for one in found):
+        found = [dataclasses.replace(one, expected=one.level == ERROR) for one in found]
+    if verdict.status in (*QUIET, "infra") or any(one.level == ERROR and not one.expected for one in found):
         return found
     return [case_findings.claim_fails(verdict.status, verdict.reason, verdict.text, case.repro, root), *found]
 

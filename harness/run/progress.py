@@ -177,3 +177,20 @@ class Through:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
+
+
+def of_pytest(config: Any, queues: Callable[[], list[str]]) -> Live | None:
+    """The lines of what runs in pytest, unless the output is cut short (-q) or is not captured (-s)."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is None or config.option.verbose < 0 or config.option.capture == "no":
+        return None
+    try:
+        fd = os.dup(terminal._tw._file.fileno())
+    except (AttributeError, OSError, ValueError):
+        return None
+    live = Live(fd, os.isatty(fd))
+    live.queues = queues
+    terminal._tw._file = Through(terminal._tw._file, live)
+    config.add_cleanup(lambda: os.close(fd))
+    config.add_cleanup(live.close)  # the last that is added is the first to run
+    return live

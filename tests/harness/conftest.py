@@ -22,6 +22,9 @@ from harness.host.hosts import resolve
 from harness.reporting import text_report  # noqa: F401  (pytester forgets what it imports)
 from tests.harness.by_a_gpu import UUID
 
+for _name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
+    os.environ.pop(_name, None)  # a run of these tests on GitHub is not what they are about
+
 
 def repro_text(body: str, table: str = "", claim: str = "It is so.") -> str:
     """A repro file with these lines in its [tool.repro] table."""

@@ -79,6 +79,13 @@ def test_a_report_without_a_place(found):
     assert one.place is None and one.message == "reads smem+0x0, which the bulk copy at PTX line 23 still writes"
 
 
+def test_a_report_without_a_column(found):
+    (one,) = found(
+        "error", "repros/one.py:5: BAD_RETURN\n    def run():\n        ^^^ returned an int\nfix: return a dict\n"
+    )
+    assert (one.id, one.place, one.fix) == ("BAD_RETURN", Place("repros/one.py", 5), "return a dict")
+
+
 def test_an_exception_is_at_the_line_of_the_repro(found, tmp_path):
     (one,) = found("error", ERROR.format(folder=tmp_path))
     assert (one.id, one.message, one.place) == ("EXCEPTION", "ValueError: no", Place("repros/one.py", 9))
