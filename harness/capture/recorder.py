@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.capture.arguments import makings
 from harness.capture.arguments.memory import Storage, View, host_values, is_tensor
 from harness.capture.arguments.spelling import Spelling
 from harness.run.exception_protocol import outcome_of
@@ -144,7 +145,8 @@ class Recorder:
     def _reference(self, call: Call) -> Any:
         if self.wanted.property != "differs" or self.wanted.reference is None:
             return None
-        return self.wanted.reference(*call.args, **call.keywords)
+        keywords = {name: makings.source(value) for name, value in call.keywords.items()}
+        return self.wanted.reference(*map(makings.source, call.args), **keywords)
 
     def _outputs(self, taken: Taken, result: Any) -> None:
         storages = taken.spelling.memory.storages

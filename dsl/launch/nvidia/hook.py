@@ -22,7 +22,7 @@ import struct
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -120,6 +120,7 @@ def prepare(kind: str) -> None:
     before = {name: os.environ.get(name) for name in kept}
     os.environ.update(settings)
     importlib.import_module("cutlass.cute")
+    _use_library_again(settings)
     if importlib.util.find_spec("tvm_ffi"):
         importlib.import_module("tvm_ffi")
     for name, value in before.items():  # they were read; what the program starts is not to write here
@@ -127,6 +128,14 @@ def prepare(kind: str) -> None:
         if value is not None:
             os.environ[name] = value
     _prepared.append(kind)
+
+
+def _use_library_again(settings: Mapping[str, str]) -> None:
+    """While 4.6.0 and 4.6.1 are imported they put their own runtime first in CUTE_DSL_LIBS, and then they read it."""
+    for name, value in settings.items():
+        if name.endswith("_LIBS") and os.environ[name] != value:
+            os.environ[name] = value
+            sys.modules["cutlass.cutlass_dsl"].CuTeDSL._get_dsl().envar.shared_libs = value
 
 
 def _library() -> str:

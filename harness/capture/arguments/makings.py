@@ -34,6 +34,14 @@ def of(value: Any) -> Making | None:
     return noted[1] if noted and noted[0]() is value else None
 
 
+def source(value: Any) -> Any:
+    """The array or torch tensor that `from_dlpack` made this value of; any other value itself, and lists of them."""
+    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
+        return type(value)(map(source, value))
+    making = of(value)
+    return making.args[0] if making and making.function.endswith(".from_dlpack") and making.args else value
+
+
 def note(value: Any, making: Making) -> None:
     """Remember how `value` was made, as long as it lives."""
     key = id(value)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from harness.capture.arguments import makings
 from harness.capture.recorder import Call, Recorder, Wanted, plain_name
 
 
@@ -54,6 +55,19 @@ def test_the_first_call_that_differs_from_a_reference():
     wanted = Wanted(property="differs", reference=lambda x, y: 2 * x)
     _, (taken,) = calls(wanted, inputs(1, 2, 3, 4), wrong_for_large)
     assert taken.number == 3 and taken.expected["y"].tolist() == [6.0] * 4
+
+
+def test_a_reference_gets_what_from_dlpack_was_given():
+    class OfCompiler:
+        """A tensor of a compiler's runtime."""
+
+    x, made = np.ones(2), OfCompiler()
+    makings.note(made, makings.Making("cutlass.cute.runtime.from_dlpack", (x,), {}))
+    assert makings.source(made) is x and makings.source([made, 3]) == [x, 3] and makings.source(3) == 3
+    got = []
+    recorder = Recorder(Wanted(property="differs", reference=lambda *all, **named: got.append((all, named))), print)
+    recorder._reference(Call("f", set, str, (made, 4), {"c": made}))
+    assert got == [((x, 4), {"c": x})]
 
 
 def test_the_first_call_with_a_finding():
