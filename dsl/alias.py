@@ -80,6 +80,24 @@ def install(device: str | None = None, compiler: str = "embedded"):
     return session.start(device)
 
 
+def used() -> dict[str, list[str]]:
+    """Modules of this package that are imported, and parts of the emulator's runtime that are compiled, by now."""
+    native = sys.modules.get("dsl.emulator.native")
+    modules = [name for name in sys.modules if name.partition(".")[0] == __name__.partition(".")[0]]
+    return {"modules": sorted(modules), "parts": native.compiled_parts() if native else []}
+
+
+def warm_as(before: dict[str, list[str]]) -> None:
+    """Import and compile what another process `used`, for a parent that forks."""
+    for name in before["modules"]:
+        importlib.import_module(name)
+    if before["parts"]:
+        from dsl.emulator import native
+
+        for part in before["parts"]:
+            native.runtime(part)
+
+
 def warm(compiler: str = "embedded") -> None:
     """Do what the first compile and the first launch on the emulator would do once, for a parent that forks."""
     from dsl.emulator import native
@@ -92,8 +110,10 @@ def warm(compiler: str = "embedded") -> None:
         hook.prepare("emulator")
     else:
         from dsl.core.ir import mlir
+        from dsl.launch import session
         from dsl.lower import llvm
 
+        session.compiler_facts()
         llvm.all_targets()
         llvm.native_target()
         mlir.Module().declare("warm", "llvm.func @warm()")

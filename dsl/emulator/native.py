@@ -192,6 +192,11 @@ def runtime(part: str) -> dict[str, int]:
     return _addresses[part]
 
 
+def compiled_parts() -> list[str]:
+    """The parts of the runtime that this process has used."""
+    return list(_addresses)
+
+
 def runtime_object(part: str) -> bytes:
     """The machine code of a part of the runtime."""
     if part not in _objects:

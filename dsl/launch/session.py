@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import weakref
 from collections.abc import Callable
@@ -195,20 +196,22 @@ def _kernel_facts(kernel: KernelRecord, sass: bool) -> dict:
 
 def compiler_facts() -> dict:
     """Name and versions of this compiler and of what it is made of."""
-    import importlib.metadata  # a tenth of the time that starting takes
-
-    def version(name: str) -> str:
-        try:
-            return importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            return "unknown"
-
     return {
         "name": "embedded",
-        "version": version("gpu-repro"),
-        "llvm": f"llvmlite {version('llvmlite')}",
-        "mlir": f"torch-mlir {version('torch-mlir')}",
+        "version": _version("gpu-repro"),
+        "llvm": f"llvmlite {_version('llvmlite')}",
+        "mlir": f"torch-mlir {_version('torch-mlir')}",
     }
+
+
+@functools.cache
+def _version(package: str) -> str:
+    import importlib.metadata  # a tenth of the time that starting takes
+
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
 
 
 _current: list[Session] = []

@@ -76,7 +76,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 def _reduce(arguments: argparse.Namespace) -> int:
     from harness import store
     from harness.reduction import properties
-    from harness.reduction.candidates import python_problem
+    from harness.reduction.candidates import python_problem, python_shape
     from harness.reduction.journal import Journal
     from harness.reduction.passes_process import PassesProcess
     from harness.reduction.reduction import reduce
@@ -111,7 +111,8 @@ def _reduce(arguments: argparse.Namespace) -> int:
         valid = (
             (lambda text: "") if case is None else lambda text: python_problem(text, needs_run=not case.repro.script)
         )
-        report = reduce(start, kept, passes, out, journal, width, valid, _note, sys.stderr.isatty())
+        shape = None if case is None or isinstance(kept, properties.Command) else python_shape
+        report = reduce(start, kept, passes, out, journal, width, valid, _note, sys.stderr.isatty(), shape)
     finally:
         journal.close()
         passes.close()

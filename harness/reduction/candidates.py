@@ -22,10 +22,12 @@ class Candidates:
 
     def __init__(
         self, kept: Property, before: Seen, width: int, valid: Callable[[str], str], tries: int = 1,
-        known: set[str] | None = None,
+        known: set[str] | None = None, shape: Callable[[str], str] | None = None,
     ) -> None:  # fmt: skip
-        """`valid(text)` tells without a run why a text is not a candidate. `known`: hashes of rejected candidates."""
+        """`valid(text)` tells without a run why a text is not a candidate. `known`: names of rejected candidates.
+        `shape(text)` names all texts that run alike; default: each text runs in another way."""
         self.kept, self.before, self.width, self.tries = kept, before, width, tries
+        self._shape, self._best = shape or key, ""
         self._valid, self.known = valid, known if known is not None else set()
         self.rejected: Counter[str] = Counter()
         self.ran = self.repeated = 0
@@ -38,18 +40,21 @@ class Candidates:
         return self._pool.submit(self._try, text)
 
     def _try(self, text: str) -> Seen | None:
-        name = key(text)
-        with self._lock:
-            if name in self.known:
-                self.repeated += 1
-                return None
         why = self._valid(text)
+        name = key(text) if why else self._shape(text)
+        with self._lock:
+            if name in self.known or name == self._best:
+                self.repeated += 1
+                return self.before if name == self._best else None
         seen: Seen | None = None
         lasting = bool(why)
         for _ in range(0 if why else self.tries):
             seen = self.kept.see(text)
             lasting = not seen.problem
             why = seen.problem or self.kept.differs(seen, self.before)
+            if not why:
+                seen = self.kept.confirm(text, seen)
+                why = seen.problem or self.kept.differs(seen, self.before)
             with self._lock:
                 self.ran += 1
             if not why:
@@ -62,6 +67,10 @@ class Candidates:
             self.on_rejected(name)
         return None
 
+    def take(self, text: str, seen: Seen) -> None:
+        """Compare later candidates with this one, which is the best so far."""
+        self.before, self._best = seen, self._shape(text)
+
     def close(self) -> None:
         """Wait for nothing more."""
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -70,6 +79,12 @@ class Candidates:
 def key(text: str) -> str:
     """The name of a candidate in the cache."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def python_shape(text: str) -> str:
+    """The name of all Python programs that differ in comments and line breaks alone."""
+    with _PARSING:
+        return key(ast.dump(ast.parse(text)))
 
 
 def tries_for(had: int, runs: int) -> int:

@@ -58,13 +58,14 @@ class Place:
     def host(self) -> Host:
         return self._host
 
-    def run(self, case: Case, timeout_s: float) -> Outcome:
-        """One run, from any thread; waits for a free supervisor. Of a script that failed, what it failed of."""
-        outcome = self._run(case, timeout_s)
+    def run(self, case: Case, timeout_s: float, checks: str | None = None) -> Outcome:
+        """One run, from any thread; waits for a free supervisor. Of a script that failed, what it failed of.
+        `checks`: other checks of the emulator than those of this place."""
+        outcome = self._run(case, timeout_s, self.checks if checks is None else checks)
         outcome.kind = outcome.detail.get("found") or outcome.kind
         return outcome
 
-    def _run(self, case: Case, timeout_s: float) -> Outcome:
+    def _run(self, case: Case, timeout_s: float, checks: str | None) -> Outcome:
         from harness import judge
         from harness.run import result
         from harness.run.transport import LinkDown
@@ -80,7 +81,7 @@ class Place:
         transport = self._free.get()
         try:
             about = self._host, timeout_s, False, self._host.compiler, self._seed
-            return judge.run(transport, case, *about, checks=self.checks)
+            return judge.run(transport, case, *about, checks=checks)
         finally:
             self._free.put(transport)
 

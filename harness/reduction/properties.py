@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from harness.claim import findings
 from harness.comparison import compare, golden, observed
 from harness.errors import UsageError
 from harness.reduction import behaviour, places, wrong_values
@@ -58,12 +59,30 @@ class Property(Protocol):
         """Why the program does not have the property, or ''."""
         ...
 
+    def hurry(self, start: Seen | None) -> None:
+        """Let `see` do no more than the property of this start needs; None: all, as before."""
+        ...
+
+    def confirm(self, text: str, seen: Seen) -> Seen:
+        """What is seen of a program if nothing is left out to save time."""
+        ...
+
     def differs(self, seen: Seen, before: Seen) -> str:
         """'' where the property is kept, else in a few words why not."""
         ...
 
     def close(self) -> None:
         """End what it started."""
+
+
+class InFull:
+    """A property that is looked at in full each time."""
+
+    def hurry(self, start: Seen | None) -> None:
+        pass
+
+    def confirm(self, text: str, seen: Seen) -> Seen:
+        return seen
 
 
 class OnePlace:
@@ -76,9 +95,22 @@ class OnePlace:
         self.timeout_s = case.repro.timeout_s
         path = golden.path_of(case)
         self._golden = golden.read(path) if path.exists() else None
+        self._checks: str | None = None  # those that `see` asks for; None: those of the place
 
     def see(self, text: str) -> Seen:
-        outcome = self.place.run(case_of(self.case, text), self.timeout_s)
+        return self._see(text, self._checks)
+
+    def hurry(self, start: Seen | None) -> None:
+        self._checks = None
+        if start is not None and self.place.checks is None and not self.place.is_hardware:
+            kinds = {kind: check for check, kind in findings.SOUGHT.items()}
+            self._checks = kinds.get(start.about.kind, "none")
+
+    def confirm(self, text: str, seen: Seen) -> Seen:
+        return seen if self._checks is None else self._see(text, None)
+
+    def _see(self, text: str, checks: str | None) -> Seen:
+        outcome = self.place.run(case_of(self.case, text), self.timeout_s, checks)
         seconds = outcome.durations.get("run_s", 0.0)
         if outcome.kind in ("infra", "skipped"):
             return Seen(None, "it could not be run", seconds, outcome.text)
@@ -137,7 +169,7 @@ class OnePlace:
         self.place.close()
 
 
-class TwoPlaces:
+class TwoPlaces(InFull):
     """That two places give different answers."""
 
     def __init__(self, case: Case, one: Place, other: Place) -> None:
@@ -199,7 +231,7 @@ def _alike(one: Behaviour, other: Behaviour) -> bool:
     return (one.kind, one.name, one.message) == (other.kind, other.name, other.message) and one.is_at(other)
 
 
-class PtxContains:
+class PtxContains(InFull):
     """That the PTX of a kernel has a text, and the program ends as before."""
 
     def __init__(self, case: Case, place: Place, text: str) -> None:
@@ -227,7 +259,7 @@ class PtxContains:
         self.place.close()
 
 
-class Command:
+class Command(InFull):
     """That a command exits as it does now. `{}` in it is a file of the program's name, in a separate folder."""
 
     def __init__(self, command: str, name: str) -> None:

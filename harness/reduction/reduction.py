@@ -53,9 +53,11 @@ def begin(kept: Property, start: str, say: Callable[[str], None]) -> tuple[Seen,
     is_hang = getattr(seen.about, "kind", "") == "timeout"
     if not is_hang:
         kept.timeout_s = min(max(FACTOR * seen.seconds + 1, LEAST_S), limit_s)
+    kept.hurry(seen)
     others = [kept.see(start) for _ in range(SURE_RUNS - 1)]
     if not all(_same(kept, one, seen) for one in others):
-        others += [kept.see(start) for _ in range(START_RUNS - SURE_RUNS)]
+        kept.hurry(None)
+        others = [kept.see(start) for _ in range(START_RUNS - 1)]
     had, runs = 1 + sum(_same(kept, one, seen) for one in others), 1 + len(others)
     if runs > SURE_RUNS and had == 1:
         raise UsageError(
@@ -98,8 +100,10 @@ def reduce(
     valid: Callable[[str], str],
     say: Callable[[str], None],
     is_terminal: bool = False,
+    shape: Callable[[str], str] | None = None,
 ) -> Report:
     """Reduce a program; `out` has the best one at any time. Ctrl-C ends it early: `is_finished` is then False.
+    `valid`, `shape`: as of Candidates.
 
     Raises UsageError where the start has not the property.
     """
@@ -107,13 +111,15 @@ def reduce(
     seen, had, runs = begin(kept, start, say)
     say(f"kept: {seen.about if not isinstance(seen.about, tuple | int) else kept.about}")
     store.write_atomically(out, start.encode())
-    trial = Candidates(kept, seen, width, valid, tries_for(had, runs), journal.known)
+    trial = Candidates(kept, seen, width, valid, tries_for(had, runs), journal.known, shape)
     trial.on_rejected = journal.reject
+    trial.take(start, seen)
     best = start
     if journal.best is not None and journal.best != start:
         again = trial.submit(journal.best).result()
         if again is not None:
-            best, trial.before = journal.best, again
+            best = journal.best
+            trial.take(best, again)
             store.write_atomically(out, best.encode())
             say(f"goes on from {lines(best)} lines of an earlier run (--anew begins again)")
     with Progress(lines(start), trial, say, is_terminal) as progress:
@@ -133,5 +139,9 @@ def reduce(
         finally:
             trial.close()
     report.text, report.seen = search.best, trial.before
+    if report.is_finished and shape is not None and had == runs:  # a change of line breaks alone was not run
+        report.seen = kept.confirm(search.best, kept.see(search.best))
+        if why := report.seen.problem or kept.differs(report.seen, trial.before):
+            say(f"run once more, the result does not keep the property: {why}")
     report.seconds, report.ran, report.rejected = time.monotonic() - begun, trial.ran, dict(trial.rejected)
     return report

@@ -68,9 +68,23 @@ class Search:
         self.best, self._passes, self._candidates = start, passes, candidates
         self._accepted, self._at = accepted, at
         self._been = {key(start)}
+        self._hopeless: set[tuple[str, str, str]] = set()  # pass, what one edit does, the definition in which it fails
 
     def run(self) -> str:
-        """Until no pass finds anything."""
+        """Until no pass finds anything.
+
+        An edit that failed is left out while the definition around it stays the same. After that everything is tried
+        once more, since something elsewhere may have stood in its way.
+        """
+        while True:
+            before = self.best
+            self._until_nothing_goes()
+            if self._hopeless and self.best != before:
+                self._hopeless.clear()
+            else:
+                return self.best
+
+    def _until_nothing_goes(self) -> None:
         done: dict[str, str] = {}  # pass -> the text in which it found nothing more
         passes = self._passes.passes()
         while True:
@@ -84,12 +98,17 @@ class Search:
                     if self.best == base:
                         done[one.name] = key(base)
             if self.best == before:
-                return self.best
+                return
 
     def _sweep(self, one: Pass) -> None:
         """Every edit of a pass over the program as it is now."""
         base = self.best
-        edits = [edit.id for edit in self._passes.edits(one.name, base)]
+        around = definitions(base)
+        names = {
+            edit.id: (one.name, edit.about, around[min(edit.line, len(around)) - 1] if edit.line > 0 else base)
+            for edit in self._passes.edits(one.name, base)
+        }
+        edits = [number for number, name in names.items() if name not in self._hopeless]
         taken: list[int] = []
         size = len(edits)
         left = edits
@@ -100,6 +119,7 @@ class Search:
             if size == 1:
                 break
             size = min((size + 1) // 2, max(len(left), 1))
+        self._hopeless |= {names[number] for number in left}
 
     def _try(self, name: str, base: str, taken: list[int], parts: Iterable[list[int]]) -> list[int]:
         """Try the parts, each on top of what is taken, which grows; returns the edits that were not taken, in order."""
@@ -135,5 +155,16 @@ class Search:
     def _take(self, text: str, seen: Seen) -> None:
         self.best = text
         self._been.add(key(text))
-        self._candidates.before = seen
+        self._candidates.take(text, seen)
         self._accepted(text, seen)
+
+
+def definitions(text: str) -> list[str]:
+    """For each line the name of its block: the lines from one that is not indented up to the next such line."""
+    lines = text.split("\n")
+    starts = [number for number, line in enumerate(lines) if number == 0 or line[:1].strip()]
+    return [
+        name
+        for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)
+        for name in [key("\n".join(lines[start:end]))] * (end - start)
+    ]

@@ -105,6 +105,17 @@ def _warm_up(modules: list[str], compiler: str, device: str) -> None:
 _warm: set[str] = set()
 
 
+def warm_as(used: Any) -> None:
+    """Import and compile what the package `dsl` needed for the last job, before the next fork."""
+    before = len(sys.modules)
+    try:
+        sys.modules["dsl.alias"].warm_as(used)
+    except Exception:
+        return  # then each job does it for itself
+    if len(sys.modules) > before:
+        gc.freeze()
+
+
 def _import(name: str) -> None:
     if name not in sys.modules:
         try:
@@ -227,6 +238,8 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
         n: str(sys.modules[n].__version__) for n in names if hasattr(sys.modules.get(n), "__version__")
     }
     header["versions"]["python"] = sys.version.split()[0]
+    if job["device"] != "cuda" and "dsl.alias" in sys.modules:
+        header["used"] = sys.modules["dsl.alias"].used()
     return header, buffers
 
 

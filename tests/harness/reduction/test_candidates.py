@@ -1,6 +1,6 @@
 """Candidates: each once, what fails counted by reason."""
 
-from harness.reduction.candidates import Candidates, key, python_problem, tries_for
+from harness.reduction.candidates import Candidates, key, python_problem, python_shape, tries_for
 from harness.reduction.properties import Seen
 from tests.harness.reduction.test_search import Holds
 
@@ -51,3 +51,26 @@ def test_what_is_no_program_is_not_run():
     assert python_problem("x = 1", needs_run=True) == "without a claim"
     assert python_problem('"""It is so."""\ndef run(): return', needs_run=True) == "run() returns nothing"
     assert python_problem('"""It is so."""\ndef run(): return {}', needs_run=True) == ""
+
+
+def test_programs_that_differ_in_comments_and_line_breaks_are_run_once():
+    kept, before = Holds(lambda text: "2" in text), Seen(True, text="the best")
+    trial = Candidates(kept, before, 1, lambda text: "", shape=python_shape)
+    trial.take("x = [1,\n2]  # so\n", before)
+    assert trial.submit("x = [1, 2]").result() is before and kept.asked == []
+    assert [trial.submit(text).result() for text in ("x = [1]", "x = [1]  # so", "x = [ 1 ]")] == [None] * 3
+    assert (kept.asked, trial.repeated) == (["x = [1]"], 3)
+    trial.close()
+
+
+def test_a_candidate_that_was_looked_at_in_a_hurry_is_looked_at_in_full():
+    class Hurried(Holds):
+        def confirm(self, text, seen):
+            self.asked.append(f"{text} in full")
+            return Seen(text == "a")
+
+    kept = Hurried(lambda text: text != "c")
+    trial = Candidates(kept, Seen(True), 1, lambda text: "")
+    assert [trial.submit(text).result() for text in "abc"] == [Seen(True), None, None]
+    assert kept.asked == ["a", "a in full", "b", "b in full", "c"]
+    trial.close()

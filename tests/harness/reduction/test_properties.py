@@ -111,3 +111,40 @@ def test_a_ptx_file_needs_a_command():
     assert str(error.value) == (
         'x.ptx: of a file that is not Python a command says what is kept: --keep "command: CMD {}"'
     )
+
+
+ORDERED = """
+import cutlass, torch
+import cutlass.cute as cute
+from cutlass.cute.runtime import from_dlpack
+
+@cute.kernel
+def kernel(x: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    words = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Int32, cute.make_layout(64))
+    words[t] = t
+    cute.arch.sync_threads()
+    if t > 31:
+        x[t] = words[63 - t]
+
+@cute.jit
+def host(x: cute.Tensor):
+    kernel(x).launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+def run():
+    x = torch.zeros(64, dtype=torch.int32, device="cuda")
+    host(from_dlpack(x))
+    return {"x": x}
+
+def expected():
+    return {"x": torch.ones(64, dtype=torch.int32)}
+"""
+
+
+def test_no_check_runs_in_a_hurry_for_wrong_values_and_all_run_to_confirm(made):
+    kept, text = made(ORDERED)
+    start = kept.see(text)
+    kept.hurry(start)
+    racy = text.replace("cute.arch.sync_threads()", "pass")
+    assert kept.differs(kept.see(racy), start) == ""
+    assert kept.differs(kept.confirm(racy, kept.see(racy)), start) == "another outcome: RACE"

@@ -5,8 +5,8 @@ import itertools
 import pytest
 
 from harness.reduction.candidates import Candidates
-from harness.reduction.properties import Seen
-from harness.reduction.search import Edit, Pass, Search
+from harness.reduction.properties import InFull, Seen
+from harness.reduction.search import Edit, Pass, Search, definitions
 
 
 class Lines:
@@ -22,7 +22,7 @@ class Lines:
         return "".join(line for number, line in enumerate(source.splitlines(True)) if number not in edits)
 
 
-class Holds:
+class Holds(InFull):
     """A property that a function of the text says."""
 
     about, timeout_s = "it holds", 1.0
@@ -94,3 +94,24 @@ def test_an_edit_that_does_not_fit_is_left_out():
     trial = Candidates(Holds(lambda text: True), Seen(True), 1, lambda text: "")
     assert Search(START, Refuses(), trial).run() == START
     trial.close()
+
+
+def test_the_definitions_of_a_text():
+    one, _, other, _, _ = names = definitions("def f():\n    x\ny = (\n    1\n    )")
+    assert names == [one, one, other, other, other] and one != other
+
+
+def test_an_edit_that_failed_is_tried_again_only_when_its_definition_changed_and_at_the_end():
+    class Blocks(Lines):
+        """Each edit drops a line that is indented."""
+
+        def edits(self, name, source):
+            rows = enumerate(source.splitlines())
+            return [Edit(number, line, number + 1, 1) for number, line in rows if line.startswith(" ")]
+
+    kept = Holds(lambda text: {"a0", "b0"} <= set(text.split()))
+    trial = Candidates(kept, Seen(True), 1, lambda text: "")
+    best = Search("a\n a0\nb\n b0\n b1\n", Blocks(), trial).run()
+    trial.close()
+    assert best == "a\n a0\nb\n b0\n"
+    assert kept.asked[-2:] == ["a\n a0\nb\n", "a\nb\n b0\n"]  # `b` changed, so b0 first; a0 at the end

@@ -284,3 +284,13 @@ def test_a_kernel_that_spins_gives_its_line(embedded, write, monkeypatch, tmp_pa
     assert f"in the loop at repros/one.py:{line}, PTX line " in outcome.text
     call = repro.text.splitlines().index("    host(x)") + 1
     assert said[-2:] == ["(most recent call first):", f'  File "{path}", line {call} in run']
+
+
+def test_what_one_job_imports_of_this_package_is_imported_before_the_next(outcome_of):
+    body = """
+    import sys, numpy as np
+    before = "dsl.reduction.schedules" in sys.modules
+    import cutlass, dsl.reduction.schedules
+    def run(): return {"before": np.array(before)}
+    """
+    assert [outcome_of(body).outputs["before"].values().tolist() for _ in range(2)] == [False, True]
