@@ -47,11 +47,17 @@ def watch(wanted: Wanted, finish: Callable[[Taken], None]) -> Recorder:
     from harness.capture import cute_hooks
     from harness.capture.arguments import constructions, spelling
 
-    recorder = Recorder(wanted, finish)
+    recorder = Recorder(wanted, finish, _prepare)
     constructions.watch(cute_hooks.is_decorated, spelling.frozen)
     when_imported("torch", draws.watch)
     cute_hooks.install(recorder)
     return recorder
+
+
+def _prepare(taken: Taken) -> None:
+    from harness.capture import written_file
+
+    written_file.prepare(taken)
 
 
 def _later(text: str) -> Callable:

@@ -59,6 +59,7 @@ class Taken:
     outcome: dict[str, Any] | None = None  # what the exception said, where the call raised one
     expected: dict[str, Any] = field(default_factory=dict)  # what the reference gave
     seconds: float = 0.0
+    sliced: Any = None  # what written_file.prepare made of the program
 
     def outputs(self) -> dict[str, tuple[str, np.ndarray]]:
         """What `run()` of the captured file must return."""
@@ -76,8 +77,9 @@ def plain_name(mark: str) -> str:
 class Recorder:
     """Sees every call, keeps the one that is wanted and hands it to `finish`."""
 
-    def __init__(self, wanted: Wanted, finish: Callable[[Taken], None]):
-        self.wanted, self.finish = wanted, finish
+    def __init__(self, wanted: Wanted, finish: Callable[[Taken], None], prepare: Callable[[Taken], None] | None = None):
+        """`prepare` sees a call that is certainly taken before it is made."""
+        self.wanted, self.finish, self.prepare = wanted, finish, prepare
         self.count, self.seen = 0, 0
         self.is_done = False
         self.problems: list[str] = []
@@ -116,6 +118,8 @@ class Recorder:
             spelling = Spelling(made.plain)
             taken = Taken(made, self.count, spelling, made.text(spelling))
             reference = self._reference(made)
+            if self.prepare is not None and self.wanted.property == "call":
+                self.prepare(taken)
         except Exception as error:
             self.problems.append(f"call {self.count} could not be captured: {type(error).__name__}: {error}")
             return run()

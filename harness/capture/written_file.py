@@ -19,6 +19,7 @@ from harness.capture.arguments.memory import Storage, View
 from harness.capture.recorder import Taken, plain_name
 
 WIDTH = 120
+OWN_IMPORTS = ("import numpy as np", "import torch", "from pathlib import Path")
 
 
 @dataclass
@@ -30,21 +31,77 @@ class Written:
     missing: list[str] = field(default_factory=list)
 
 
+@dataclass
+class Sliced:
+    """The author's code that a call reaches, and what its module variables without source are, as text."""
+
+    parts: Any  # slicer.Slice
+    before: list[str] = field(default_factory=list)  # statements of the module
+    inside: list[str] = field(default_factory=list)  # statements of run()
+
+
+def prepare(taken: Taken) -> None:
+    """Slice the program as it is now: before the call, module variables have the values that the call finds."""
+    from harness.capture.author import slicer
+
+    speller = taken.spelling
+    called = set(re.findall(r"\.(\w+)\(", "\n".join([taken.text, *(text for _, text in speller.statements)])))
+    texts: dict[int, tuple[str, list[str]]] = {}
+    while True:  # values of module variables may need more of the program
+        count = len(speller.roots)
+        parts = slicer.slice_of(speller.roots, _reserved(list(speller.imports)), called)
+        for name, value in parts.values.items():
+            if id(value) not in texts:
+                texts[id(value)] = _spelt(speller, name, value)
+        if len(speller.roots) == count:
+            break
+    sliced = taken.sliced = Sliced(parts)
+    for name, value in parts.values.items():
+        text, rows = texts[id(value)]
+        if any(mark in line for line in (text, *rows) for mark in "\x01\x03") or "_object(" in text:
+            sliced.inside += [f"global {name}", *rows, f"{name} = {text}"]
+        else:
+            sliced.before += [*rows, f"{name} = {text}"]
+
+
+def _spelt(speller: spelling.Spelling, name: str, value: Any) -> tuple[str, list[str]]:
+    """A value as an expression, with the statements that it needs."""
+    count = len(speller.statements)
+    text = speller.of(value, name)
+    rows = [f"{mark} = {expression}" for mark, expression in speller.statements[count:]]
+    del speller.statements[count:]
+    return text, rows
+
+
+def _reserved(lines: list[str]) -> dict[str, Any]:
+    """Names that the file's own parts and these imports have, with what slicer calls their owners."""
+    names: dict[str, Any] = dict.fromkeys(("run", "expected", "main", "_object", "_stored", "_stored_array"))
+    for node in ast.parse("\n".join([*lines, *OWN_IMPORTS])).body:
+        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+            bound = (alias.asname or alias.name).partition(".")[0]
+            if isinstance(node, ast.ImportFrom):
+                names[bound] = ("import", node.module, alias.name)
+            else:
+                names[bound] = ("import", alias.name if alias.asname else bound)
+    return names
+
+
 def write(taken: Taken, program: str, packages: Mapping[str, str]) -> Written:
     """The file of a call. `program` is what the claim calls the program; `packages`: distributions with versions."""
     from harness.capture.author import slicer
 
-    speller = taken.spelling
+    if taken.sliced is None:
+        prepare(taken)
+    sliced: Sliced = taken.sliced
+    speller, parts = taken.spelling, sliced.parts
     made = _Body(taken)
     expected = made.expected()
     lines = made.lines()
-    called = set(re.findall(r"\.(\w+)\(", "\n".join(lines)))
-    parts = slicer.slice_of(speller.roots, {"run", "expected", "main"}, called)
-    setting, after = _values(speller, parts)
-    taken_names = _module_names(parts.text) | {"run", "Path", "np", "torch"}
+    lines[-2:-2] = sliced.inside
+    setting = "\n".join(sliced.before)
+    taken_names = _module_names(parts.text) | set(parts.values) | {"run", "Path", "np", "torch"}
     body = "\n".join(["def run():", *(f"    {line}" for line in lines)])
-    both = [speller.finished(text, parts.names, taken_names) for text in (setting, body, expected, after)]
-    setting, body, expected, after = both
+    setting, body, expected = (speller.finished(text, parts.names, taken_names) for text in (setting, body, expected))
     modules = dict.fromkeys([*made.imports, *speller.imports])
     helpers = [text for name, text in _helpers(speller, made)]
     code = _joined(parts.text, setting, helpers, body, expected, modules)
@@ -56,19 +113,6 @@ def write(taken: Taken, program: str, packages: Mapping[str, str]) -> Written:
         '\n\n\nif __name__ == "__main__":\n    for name, value in run().items():\n        print(f"{name} = {value}")\n'
     )
     return Written(head + code.strip() + tail, made.data, missing)
-
-
-def _values(speller: spelling.Spelling, parts: Any) -> tuple[str, str]:
-    """Module constants that have no source: `NAME = value`, before the definitions."""
-    count = len(speller.statements)
-    rows = []
-    for name, value in parts.values.items():
-        text = speller.of(value, name)
-        for mark, expression in speller.statements[count:]:
-            rows.append(f"{mark} = {expression}")
-        count = len(speller.statements)
-        rows.append(f"{name} = {text}")
-    return "\n".join(rows), ""
 
 
 def _helpers(speller: spelling.Spelling, made: _Body) -> list[tuple[str, str]]:

@@ -16,7 +16,13 @@ def outer_names(node: ast.AST, left_out: frozenset[int] = frozenset()) -> Iterat
     yield from _visit(node, (), left_out)
 
 
-def _visit(node: ast.AST, scopes: tuple[frozenset[str], ...], left_out: frozenset[int]) -> Iterator[ast.Name]:
+def _visit(
+    node: ast.AST,
+    scopes: tuple[frozenset[str], ...],
+    left_out: frozenset[int],
+    around: tuple[frozenset[str], ...] | None = None,
+) -> Iterator[ast.Name]:
+    """`around`: the scopes of decorators, defaults and annotations, if they are not those of the body."""
     if id(node) in left_out:
         return
     if isinstance(node, ast.Name):
@@ -31,20 +37,24 @@ def _visit(node: ast.AST, scopes: tuple[frozenset[str], ...], left_out: frozense
         outside += [each.annotation for each in named if each.annotation]
         outside += [returns] if (returns := getattr(node, "returns", None)) else []
         for each in outside:
-            yield from _visit(each, scopes, left_out)
+            yield from _visit(each, scopes if around is None else around, left_out)
         body = node.body if isinstance(node.body, list) else [node.body]
-        inner = frozenset(each.arg for each in named) | _bound(body)
+        inner = frozenset(each.arg for each in named) | bound(body)
         for each in body:
             yield from _visit(each, (*scopes, inner), left_out)
     elif isinstance(node, ast.ClassDef):
         for each in [*node.bases, *node.keywords, *node.decorator_list]:
             yield from _visit(each, scopes, left_out)
-        own = _bound(node.body)
+        own: frozenset[str] = frozenset()  # a name that the class binds later is from outside
         for each in node.body:
-            if _is_function(each):  # methods do not see the names of their class, its decorators and defaults do
-                yield from _visit(each, scopes, left_out)
+            if _is_function(each):  # methods do not see the names of their class
+                yield from _visit(each, scopes, left_out, (*scopes, own))
+                own |= bound([each])
             else:
-                yield from _visit(each, (*scopes, own), left_out)
+                targets = frozenset() if isinstance(each, (ast.Assign, ast.AnnAssign)) else bound([each])
+                stored = frozenset(map(id, _targets(each)))
+                yield from _visit(each, (*scopes, own | targets), left_out | stored)
+                own |= bound([each])
     elif isinstance(node, _Comprehension):
         inner = frozenset(
             each.id for one in node.generators for each in ast.walk(one.target) if isinstance(each, ast.Name)
@@ -56,11 +66,20 @@ def _visit(node: ast.AST, scopes: tuple[frozenset[str], ...], left_out: frozense
             yield from _visit(child, scopes, left_out)
 
 
+def _targets(statement: ast.stmt) -> list[ast.Name]:
+    """The names that an assignment binds."""
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        return []
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    stored = [each for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+    return [each for each in stored if not isinstance(each.ctx, ast.Load)]
+
+
 def _is_function(node: ast.AST) -> TypeGuard[_Function]:
     return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
 
 
-def _bound(body: list) -> frozenset[str]:
+def bound(body: list) -> frozenset[str]:
     """The names that statements bind in their scope."""
     found: set[str] = set()
     outside: set[str] = set()
@@ -79,8 +98,14 @@ def _bound(body: list) -> frozenset[str]:
         elif isinstance(node, ast.ExceptHandler) and node.name:
             found.add(node.name)
             waiting += node.body
-        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
-            found.add(node.name)
-        elif not isinstance(node, (ast.Lambda, _Comprehension)):
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            found.add(node.rest)
+            waiting += ast.iter_child_nodes(node)
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar)):
+            found |= {node.name} if node.name else set()
+            waiting += ast.iter_child_nodes(node)
+        elif isinstance(node, _Comprehension):
+            found |= {each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr)}
+        elif not isinstance(node, ast.Lambda):
             waiting += ast.iter_child_nodes(node)
     return frozenset(found - outside)

@@ -1,7 +1,8 @@
 """The part of an author's program that some functions and classes reach, as the text of one module.
 
 Code of installed packages stays an import. Everything else, the author's own modules and packages that nobody can
-install, is copied by definition: the statement that binds a name, and what that statement mentions in turn.
+install, is copied by definition: the statement that binds a name, and what that statement mentions in turn. Statements
+stay in the order in which the program ran them.
 """
 
 from __future__ import annotations
@@ -9,21 +10,21 @@ from __future__ import annotations
 import ast
 import builtins
 import importlib.metadata
-import importlib.util
-import os
-import site
+import re
 import sys
-import sysconfig
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from harness.capture.author import text as author_text
-from harness.capture.author.text import Module, Statement
+from harness.capture.author import methods, nested, order, patches, text as author_text
+from harness.capture.author.places import is_author
+from harness.capture.author.statement import Statement, Use
+from harness.capture.author.text import Module
 
 PLAIN = (bool, int, float, str, bytes, type(None))
+MOST_TRIES = 8
 
 
 @dataclass
@@ -41,36 +42,49 @@ class Slice:
     missing: list[str] = field(default_factory=list)
 
 
-def slice_of(roots: Sequence[Any], taken: Iterable[str] = (), called: Iterable[str] = ()) -> Slice:
-    """What these functions and classes reach. No definition gets a name of `taken`; `called`: methods that are used.
+def slice_of(roots: Sequence[Any], taken: Mapping[str, Any] | Iterable[str] = (), called: Iterable[str] = ()) -> Slice:
+    """What these functions and classes reach. `called`: methods that are used from outside.
 
-    It is done twice: what the first time shows that nothing mentions, methods of classes, reaches nothing the second.
+    No definition gets a name of `taken`; a mapping says which import a name is reserved for. It is done more than
+    once: methods that nothing mentions reach nothing the next time, and a definition gets another name if a function
+    that uses it has a variable of that name.
     """
     author_text.forget()
-    first = _Slicer(set(taken))
+    reserved = dict(taken) if isinstance(taken, Mapping) else dict.fromkeys(taken)
+    avoided: dict[Any, set[str]] = {}
+    changes = patches.patches()
+    first = _Slicer(reserved, avoided, changes)
     first.slice(roots)
     first.drop_methods(set(called))
-    return _Slicer(set(taken)).slice(roots)
+    for _ in range(MOST_TRIES):
+        slicer = _Slicer(reserved, avoided, changes)
+        slicer.slice(roots)
+        hidden = slicer.hidden_names()
+        if not hidden:
+            break
+        for owner, name in hidden:
+            avoided.setdefault(owner, set()).add(name)
+    return slicer.result
 
 
 class _Slicer:
-    def __init__(self, taken: set[str]):
+    def __init__(self, reserved: Mapping[str, Any], avoided: Mapping[Any, set[str]], changes: patches.Patches):
         self.result = Slice()
         self.imports: dict[str, None] = {}
-        self.kept: dict[str, dict[int, Statement]] = {}  # module -> place in it -> statement
-        self.order: list[str] = []
-        self.local: list[str] = []  # definitions that stood in functions
-        self.names: dict[str, Any] = dict.fromkeys(taken)  # name in the file -> what owns it
-        self.spaces: dict[str, tuple[str, dict[str, str]]] = {}  # name of a module -> its first user, attribute -> name
+        self.kept: dict[int, tuple[types.ModuleType, Statement]] = {}  # by id of the statement
+        self.local: list[tuple[str, Statement]] = []  # definitions inside functions, with their names
+        self.changes: list[str] = []  # attributes of classes that other files assigned
+        self.names: dict[str, Any] = dict(reserved)  # name in the file -> what owns it
+        self.own: dict[Any, str] = {}  # what owns a name -> the name
         self.future = False
+        self._avoided, self._patches = avoided, changes
         self._locals: dict[int, str] = {}
-        self._texts: list[ast.AST] = []
+        self._alive: list[Any] = []  # values whose ids are keys
 
-    def slice(self, roots: Sequence[Any]) -> Slice:
+    def slice(self, roots: Sequence[Any]) -> None:
         for root in roots:
             self.result.names[id(root)] = self.define(root)
         self.result.text = self._text()
-        return self.result
 
     # ** objects
 
@@ -84,49 +98,95 @@ class _Slicer:
         if module is None:
             self.result.missing.append(f"the module of {name} is not imported")
             return name
-        if not is_author(module):
-            return f"{self._module(author_text.public_name(module.__name__))}.{name}"
         top, _, rest = name.partition(".")
-        return self.need(module, top) + (f".{rest}" if rest else "")
+        rest = f".{rest}" if rest else ""
+        if not is_author(module):
+            return self._imported_from(author_text.public_name(module.__name__), top) + rest
+        if not rest and _is_hidden(value, module, top):
+            return self._define_local(value, is_plain=True)
+        return self.need(module, top) + rest
 
     def need(self, module: types.ModuleType, name: str) -> str:
         """Have what `name` means in an author's module; its name in the text."""
+        value = module.__dict__.get(name, _NOTHING)
         source = author_text.read(module)
         statement = source.bindings.get(name) if source else None
         if source is None or statement is None:
-            return self._value(name, module.__dict__.get(name, _NOTHING), module)
-        if statement.is_import:
-            return self._imported(module, source, statement, name)
+            return self._value(name, value, module)
+        replacing = self._patches.get((module.__name__, name), [])
+        if not replacing and _is_replaced(value, statement.node):
+            return self.define(value)
+        if statement.is_import and not replacing:
+            return self._imported(module, source, statement, name, value)
         constant = self._constant(module, statement, name)
         if constant is not None:
             return constant
         new = self._own(name, (module.__name__, name))
-        if self._keep(module, source, statement):
+        is_new = id(statement) not in self.kept
+        for each in source.bindings_of(name):
+            if not each.is_import:
+                self._keep(module, source, each)
+        for other, each in replacing:
+            if (its := author_text.read(other)) is not None:
+                self._keep(other, its, each)
+        if is_new:
             self._keep_changes(module, source, name)
+            if isinstance(value, type) and isinstance(statement.node, ast.ClassDef):
+                self._keep_attributes(value, statement.node, new)
         return new
 
     def _keep(self, module: types.ModuleType, source: Module, statement: Statement) -> bool:
-        """Have a statement in the text, with what it mentions; False where it is there."""
-        kept = self.kept.setdefault(module.__name__, {})
-        if module.__name__ not in self.order:
-            self.order.append(module.__name__)
-        if statement.place in kept:
+        """Have a statement in the text, with what it mentions; False if it is there."""
+        if id(statement) in self.kept:
             return False
-        kept[statement.place] = statement
+        self.kept[id(statement)] = module, statement
         self.future = self.future or source.has_future_annotations
         if source.licence and source.licence not in self.result.licences:
             self.result.licences.append(source.licence)
-        before = len(self.order)
-        statement.renamed = {}
+        statement.begin()
         self._keep_local_imports(module, source, statement)
-        for used in statement.loads():
-            if used not in statement.binds:
-                self._use(module, source, statement, used)
-        for later in self.order[before:]:  # what this needs comes first
-            if self.order.index(later) > self.order.index(module.__name__):
-                self.order.remove(later)
-                self.order.insert(self.order.index(module.__name__), later)
+        for use in statement.uses():
+            if use.node.id not in statement.binds and use.node.id not in statement.renamed:
+                self._use(module, source, statement, use)
+        for name in statement.other_names():
+            if name not in statement.binds and name in module.__dict__:
+                self._rename(statement, name, self.need(module, name))
+        for bound in statement.binds:
+            self._rename(statement, bound, self._own(bound, (module.__name__, bound)))
         return True
+
+    def _rename(self, statement: Statement, name: str, new: str) -> None:
+        if new != name:
+            statement.renamed[name] = new
+
+    def _use(self, module: types.ModuleType, source: Module, statement: Statement, use: Use) -> None:
+        """Have what a name of a statement means, and put its name in the file there."""
+        name = use.node.id
+        binding = source.bindings.get(name)
+        if name not in module.__dict__ and (binding is None or binding.is_import):
+            return  # a builtin, or an import that type checkers alone see
+        value = module.__dict__.get(name)
+        if isinstance(value, types.ModuleType) and is_author(value):
+            self._flatten(statement, use, value)
+        else:
+            self._rename(statement, name, self.need(module, name))
+
+    def _flatten(self, statement: Statement, use: Use, module: types.ModuleType) -> None:
+        """Replace `module.name`, of an author's module, by the name that this has in the file."""
+        path = use.node.id
+        for node in use.attributes:
+            path += f".{node.attr}"
+            inner = module.__dict__.get(node.attr, _NOTHING)
+            if isinstance(inner, types.ModuleType) and is_author(inner):
+                module = inner
+                continue
+            new = self.need(module, node.attr)
+            statement.replaced[id(node)] = node, new
+            function = statement.function_around(node)
+            if not isinstance(node.ctx, ast.Load) and function is not None:
+                statement.stored.append((function, new))
+            return
+        self.result.missing.append(f"the module {path} is used as a value")
 
     def _keep_changes(self, module: types.ModuleType, source: Module, name: str) -> None:
         """Statements at the top of the module that change what a name means: an item, an attribute, a registration."""
@@ -139,58 +199,47 @@ class _Slicer:
                 for bound in statement.binds:
                     self._own(bound, (module.__name__, bound))
 
+    def _keep_attributes(self, kind: type, node: ast.ClassDef, name: str) -> None:
+        """Methods that the program put into a class, or replaced, from outside of its body."""
+        for attribute, value in list(vars(kind).items()):
+            method = author_text.undecorated(value)
+            if not isinstance(method, types.FunctionType) or method.__qualname__ == f"{kind.__qualname__}.{attribute}":
+                continue
+            module = sys.modules.get(method.__module__ or "")
+            is_below = any(getattr(each, "name", "") == method.__name__ for each in node.body)
+            if module is not None and is_author(module) and not is_below and nested.definition(method) is not None:
+                self.changes.append(f"{name}.{attribute} = {self.define(method)}")
+
     def _keep_local_imports(self, module: types.ModuleType, source: Module, statement: Statement) -> None:
         """Imports inside functions, where they import the author's modules: the names are in the text already."""
-        statement.replaced = {}
         for node in statement.inner_imports():
             lines = []
             for alias in node.names:
-                bound = alias.asname or alias.name
                 origin = source.origin_of(node) if isinstance(node, ast.ImportFrom) else alias.name
                 target = sys.modules.get(origin)
                 if target is None or not is_author(target):
                     break
-                if isinstance(node, ast.ImportFrom):
-                    value = target.__dict__.get(alias.name)
-                    if alias.name == "*" or isinstance(value, types.ModuleType):
-                        break
-                    new = self.need(target, alias.name)
-                elif "." in bound:
-                    break
-                else:
-                    new = self._namespace(bound, target, statement.attributes(bound), module.__name__)
-                lines += [f"{bound} = {new}"] if new != bound else []
+                value = target.__dict__.get(alias.name) if isinstance(node, ast.ImportFrom) else target
+                bound = (alias.asname or alias.name).partition(".")[0]
+                if alias.name == "*":
+                    self.result.missing.append(f"line {node.lineno} of {module.__name__} imports all of a module")
+                elif isinstance(value, types.ModuleType) and is_author(value):
+                    value = value if alias.asname or isinstance(node, ast.ImportFrom) else sys.modules[bound]
+                    self._flatten_local(statement, node, bound, value)
+                elif (new := self.need(target, alias.name)) != bound:
+                    lines.append(f"{bound} = {new}")
             else:
-                statement.replaced[id(node)] = node, lines or ["pass"]
-                continue
-            if target is not None and is_author(target):
-                self.result.missing.append(f"line {node.lineno} of {module.__name__} imports a module of the program")
+                statement.replaced[id(node)] = node, "; ".join(lines) or "pass"
 
-    def _use(self, module: types.ModuleType, source: Module, statement: Statement, used: str) -> None:
-        if used in module.__dict__ or used in source.bindings:
-            attributes = statement.attributes(used)
-            new = self._name_of_use(module, source, used, attributes)
-            if new != used:
-                statement.renamed[used] = new
-
-    def _name_of_use(self, module: types.ModuleType, source: Module, used: str, attributes: set[str]) -> str:
-        value = module.__dict__.get(used)
-        if isinstance(value, types.ModuleType) and is_author(value):
-            return self._namespace(used, value, attributes, module.__name__)
-        return self.need(module, used)
-
-    def _namespace(self, name: str, module: types.ModuleType, attributes: set[str], user: str) -> str:
-        """An author's module that is used as `module.name`: a namespace of what is used of it."""
-        new = self._own(name, ("module of the program", module.__name__))
-        _, space = self.spaces.setdefault(new, (user, {}))
-        for attribute in sorted(attributes):
-            value = module.__dict__.get(attribute)
-            if isinstance(value, types.ModuleType) and is_author(value):
-                self.result.missing.append(f"{name}.{attribute} is a module inside another one")
-            elif attribute not in space:
-                space[attribute] = self.need(module, attribute)
-        self._module("types")
-        return new
+    def _flatten_local(self, statement: Statement, at: ast.AST, name: str, module: types.ModuleType) -> None:
+        around = statement.function_around(at)
+        for node in statement.nodes():
+            if isinstance(node, ast.Name) and node.id == name:
+                above = statement.function_around(node)
+                while above is not None and above is not around:
+                    above = statement.function_around(above)
+                if above is around:
+                    self._flatten(statement, statement.use_of(node), module)
 
     def _constant(self, module: types.ModuleType, statement: Statement, name: str) -> str | None:
         """A module's plain value whose statement would not give it again here: it is written as the value."""
@@ -201,7 +250,8 @@ class _Slicer:
             return None
         if isinstance(statement.node, (ast.Assign, ast.AnnAssign)) and statement.node.value is not None:
             try:
-                if ast.literal_eval(statement.node.value) == value:
+                written = ast.literal_eval(statement.node.value)
+                if repr(_part(written, statement.node, name)) == repr(value):
                     return None
             except (ValueError, TypeError, SyntaxError):
                 pass
@@ -212,10 +262,9 @@ class _Slicer:
         if value is _NOTHING:
             return name
         if isinstance(value, types.ModuleType):
-            public = author_text.public_name(value.__name__)
             if is_author(value):
                 self.result.missing.append(f"{name} is a module that no statement imports")
-            return self._module(public, name)
+            return self._module(author_text.public_name(value.__name__), name)
         plain = author_text.undecorated(value)
         if isinstance(plain, (types.FunctionType, type)) and getattr(plain, "__module__", "") != module.__name__:
             return self.define(plain)
@@ -225,29 +274,35 @@ class _Slicer:
         self.result.values[new] = value
         return new
 
-    def _imported(self, module: types.ModuleType, source: Module, statement: Statement, name: str) -> str:
+    # ** imports
+
+    def _imported(self, module: types.ModuleType, source: Module, statement: Statement, name: str, value: Any) -> str:
         """What an import statement of the author's binds."""
         alias = statement.aliases[name]
-        origin = source.origin(statement)
         if isinstance(statement.node, ast.ImportFrom):
+            origin = source.origin_of(statement.node)
             target = sys.modules.get(origin)
             if target is not None and is_author(target):
-                value = target.__dict__.get(alias.name, _NOTHING)
                 if isinstance(value, types.ModuleType):
-                    self.result.missing.append(f"{alias.name} is a module that is used whole")
+                    self.result.missing.append(f"the module {alias.name} is used as a value")
+                elif value is not target.__dict__.get(alias.name):  # the other module has another value there by now
+                    return self._value(name, value, module)
                 return self.need(target, alias.name)
-            new = self._own(name, ("import", origin, alias.name))
-            self._import(f"from {origin} import {alias.name}" + (f" as {new}" if new != alias.name else ""))
-            return new
-        target = sys.modules.get(alias.name)
-        if target is not None and is_author(target):
-            self.result.missing.append(f"{alias.name} is a module of the program that is used whole")
+            return self._imported_from(origin, alias.name, name)
         if alias.asname:
             return self._module(alias.name, name)
         new = self._own(name, ("import", name))
-        self._import(f"import {alias.name}" if new == name else f"import {name} as {new}")
-        if new != name and alias.name != name:
+        if new == name:
+            self._import(f"import {alias.name}")
+            return new
+        self._import(f"import {name} as {new}")
+        if alias.name != name:
             self._module(alias.name, f"{name}_module")  # so that it is an attribute of its package
+        return new
+
+    def _imported_from(self, origin: str, name: str, bound: str = "") -> str:
+        new = self._own(bound or name, ("import", origin, name))
+        self._import(f"from {origin} import {name}" + (f" as {new}" if new != name else ""))
         return new
 
     def _module(self, public: str, name: str = "") -> str:
@@ -263,100 +318,119 @@ class _Slicer:
 
     # ** definitions inside functions
 
-    def _define_local(self, value: Any) -> str:
-        """The text of a nested function or class, with its closure variables moved to module level."""
+    def _define_local(self, value: Any, is_plain: bool = False) -> str:
+        """The text of a nested function or class, with its closure variables moved to module level.
+
+        `is_plain`: it is what a decorator was given, without this decorator.
+        """
         if id(value) in self._locals:
             return self._locals[id(value)]
-        node = author_text.node_of(value)
+        statement = nested.definition(value)
         hint = value.__name__ if value.__name__.isidentifier() else "function"
         name = self._locals[id(value)] = self._own(hint, ("local", id(value)))
-        if node is None:
+        self._alive.append(value)
+        if statement is None:
             self.result.missing.append(f"the source of {value.__qualname__} is in no file")
             return name
-        statement = Statement(node, -1, author_text.text_of(node, value), {hint})
-        if name != hint:
-            statement.renamed[hint] = name
+        self._rename(statement, hint, name)
         module = sys.modules.get(value.__module__)
-        cells = _cells(value)
-        for used in statement.loads():
-            if used in statement.binds:
+        source = author_text.read(module) if module is not None else None
+        if source is not None and source.licence and source.licence not in self.result.licences:
+            self.result.licences.append(source.licence)
+        self.future = self.future or bool(source and source.has_future_annotations)
+        cells = nested.cells_of(value)
+        once = nested.evaluated_with(value, statement.node)
+        for node, parameter, default in nested.defaults_of(value, statement.node):
+            statement.replaced[id(node)] = node, self._captured(parameter, default, ("default", id(default)))
+        if is_plain:
+            statement.leave_out_decorators()
+        if source is not None and module is not None:
+            self._keep_local_imports(module, source, statement)
+        skipped = statement.inside_of_replaced()
+        for use in statement.uses():
+            used = use.node.id
+            if used in statement.binds or used in statement.renamed or id(use.node) in skipped:
                 continue
             if used in cells:
-                new = self._captured(used, cells[used])
-            elif module is not None and (source := author_text.read(module)) is not None:
-                if used not in module.__dict__ and used not in source.bindings:
-                    continue
-                new = self._name_of_use(module, source, used, statement.attributes(used))
-            else:
-                namespace = getattr(value, "__globals__", {})
-                if used not in namespace:
-                    continue
-                new = self._captured(used, namespace[used])
-            if new != used:
-                statement.renamed[used] = new
-        text = statement.text()
-        self.local.append(f"{name} = {text}" if isinstance(node, ast.Lambda) else text)
-        self._texts.append(node)
+                statement.cells.add(used)
+                self._rename(
+                    statement, used, self._captured(used, cells[used].cell_contents, ("cell", id(cells[used])))
+                )
+            elif module is not None and source is not None and (used in module.__dict__ or used in source.bindings):
+                self._use(module, source, statement, use)
+            elif used in once:
+                self._rename(statement, used, self._captured(used, once[used], ("once", id(once[used]))))
+            elif source is None and used in getattr(value, "__globals__", {}):
+                found = value.__globals__[used]
+                self._rename(statement, used, self._captured(used, found, ("global", id(found))))
+        self.local.append((name, statement))
         return name
 
-    def _captured(self, name: str, value: Any) -> str:
+    def _captured(self, name: str, value: Any, owner: Any) -> str:
         """A variable of the function around."""
         plain = author_text.undecorated(value)
         if isinstance(plain, types.ModuleType):
+            if is_author(plain):
+                self.result.missing.append(f"the module {name} is used as a value")
             return self._module(author_text.public_name(plain.__name__), name)
-        if isinstance(plain, (types.FunctionType, type)) and plain.__module__ != "builtins":
-            return self.define(plain)
-        if isinstance(plain, type) and plain.__name__ in vars(builtins):
+        if isinstance(plain, type) and plain.__module__ == "builtins":
             return plain.__name__
-        new = self._own(name, ("closure", name, id(value)))
+        if isinstance(plain, (types.FunctionType, type)):
+            return self.define(plain)
+        new = self._own(name, owner)
+        self._alive.append(value)
         self.result.values[new] = value
         return new
 
     # ** the text
 
     def _own(self, name: str, owner: Any) -> str:
-        """A name for a definition; another one where it belongs to something else already."""
+        """A name for a definition; another one if it belongs to something else, to Python too."""
+        if owner in self.own:
+            return self.own[owner]
+        avoided = self._avoided.get(owner, ())
         new, number = name, 2
-        while new in self.names and self.names[new] != owner:
+        while new in avoided or new in _BUILTINS or (new in self.names and self.names[new] != owner):
             new, number = f"{name}_{number}", number + 1
-        self.names[new] = owner
+        self.names[new], self.own[owner] = owner, new
         return new
 
     def _import(self, line: str) -> None:
         self.imports[line] = None
+
+    def _statements(self) -> list[Statement]:
+        return [statement for _, statement in self.kept.values()] + [statement for _, statement in self.local]
+
+    def hidden_names(self) -> list[tuple[Any, str]]:
+        """Names of definitions that a function which uses them has as a variable: (owner, name)."""
+        found = []
+        for statement in self._statements():
+            inner = statement.inner_names()
+            new = list(statement.renamed.values())
+            new += [name for _, text in statement.replaced.values() for name in _NAME.findall(text)]
+            found += [(self.names[name], name) for name in new if name in inner and name in self.names]
+        return found
 
     def _text(self) -> str:
         parts = []
         if self.future:
             parts.append("from __future__ import annotations")
         parts.append("\n".join(sorted(self.imports, key=_import_order)))
-        for module in self.order:
-            parts += [self._space(name) for name, (user, _) in self.spaces.items() if user == module]
-            kept = self.kept[module]
-            for place in sorted(kept):
-                statement = kept[place]
-                mine = {
-                    name: new
-                    for name in statement.binds
-                    if (new := self._name_in_file(module, name)) is not None and new != name
-                }
-                statement.renamed |= mine
+        modules = {module.__name__: module for module, _ in self.kept.values()}
+        for statement in order.statements(modules):
+            if id(statement) in self.kept:
                 parts.append(statement.text())
-        parts += [self._space(name) for name, (user, _) in self.spaces.items() if user not in self.order]
-        return "\n\n\n".join(part for part in [*parts, *self.local] if part.strip()) + "\n"
-
-    def _space(self, name: str) -> str:
-        words = ", ".join(f"{attribute}={new}" for attribute, new in self.spaces[name][1].items())
-        return f"{name} = {self._module('types')}.SimpleNamespace({words})"
-
-    def _name_in_file(self, module: str, name: str) -> str | None:
-        return next((new for new, owner in self.names.items() if owner == (module, name)), None)
+        for name, statement in self.local:
+            text = statement.text()
+            parts.append(f"{name} = {text}" if isinstance(statement.node, ast.Lambda) else text)
+        parts.append("\n".join(self.changes))
+        return "\n\n\n".join(part for part in parts if part.strip()) + "\n"
 
     def drop_methods(self, called: set[str]) -> None:
         """Leave out methods that nothing in the text mentions, from the next slice on."""
-        statements = [statement for kept in self.kept.values() for statement in kept.values()]
-        trees = [statement.node for statement in statements] + self._texts
-        author_text.drop_unused_methods(statements, trees, called)
+        statements = [statement for _, statement in self.kept.values()]
+        trees = [statement.node for statement in self._statements()]
+        methods.drop_unused(statements, trees, called)
 
 
 def packages_of(code: str) -> dict[str, str]:
@@ -372,26 +446,37 @@ def packages_of(code: str) -> dict[str, str]:
 
 
 _NOTHING = object()
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_BUILTINS = frozenset(vars(builtins))
 
 
 def _is_plain(value: Any) -> bool:
-    return type(value) in PLAIN or (type(value) in (tuple, list) and all(map(_is_plain, value)))
+    if type(value) is dict:
+        return all(map(_is_plain, value)) and all(map(_is_plain, value.values()))
+    return type(value) in PLAIN or (type(value) in (tuple, list, set, frozenset) and all(map(_is_plain, value)))
 
 
-def _cells(value: Any) -> dict[str, Any]:
-    """What a function, or the methods of a class, close over."""
-    functions = [value] if isinstance(value, types.FunctionType) else list(vars(value).values())
-    found = {}
-    for function in functions:
-        function = author_text.undecorated(function)
-        code = getattr(function, "__code__", None)
-        for name, cell in zip(code.co_freevars if code else (), getattr(function, "__closure__", None) or ()):
-            try:
-                if name != "__class__":
-                    found[name] = cell.cell_contents
-            except ValueError:  # not assigned yet
-                pass
-    return found
+def _part(written: Any, node: ast.Assign | ast.AnnAssign, name: str) -> Any:
+    """What an assignment of a literal gives a name: a part of it, for `a, b = 1, 2`."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(written, (tuple, list)):
+        parts = {each.id: part for each, part in zip(target.elts, written) if isinstance(each, ast.Name)}
+        return parts.get(name, _NOTHING)
+    return written
+
+
+def _is_hidden(value: Any, module: types.ModuleType, name: str) -> bool:
+    """Whether the module has another function under the name: what a decorator made of this one, or a replacement."""
+    now = author_text.undecorated(module.__dict__.get(name, _NOTHING))
+    return isinstance(value, types.FunctionType) and isinstance(now, types.FunctionType) and now is not value
+
+
+def _is_replaced(value: Any, node: ast.AST) -> bool:
+    """Whether another function or class was assigned to the name after its definition, which has no decorator."""
+    if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.decorator_list:
+        return False
+    plain = author_text.undecorated(value)
+    return isinstance(plain, (types.FunctionType, type)) and plain.__qualname__ != node.name
 
 
 def _import_order(line: str) -> tuple[int, str]:
@@ -402,25 +487,3 @@ def _import_order(line: str) -> tuple[int, str]:
 @cache
 def _distributions() -> dict[str, list[str]]:
     return dict(importlib.metadata.packages_distributions())
-
-
-@cache
-def _installed() -> tuple[str, ...]:
-    """Folders whose code is not the author's: installed packages, the standard library, and this project."""
-    paths = sysconfig.get_paths()
-    folders = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
-    folders += [*site.getsitepackages(), site.getusersitepackages()]
-    for name in ("dsl", "harness"):
-        spec = importlib.util.find_spec(name)
-        folders += list(spec.submodule_search_locations or ()) if spec else []
-    return tuple(os.path.realpath(folder) + os.sep for folder in folders)
-
-
-def is_author(module: types.ModuleType) -> bool:
-    """Whether code of this module is copied: it is Python in no installed package."""
-    file = getattr(module, "__file__", None)
-    if module.__name__ == "__main__":
-        return True
-    if not file or not file.endswith(".py"):
-        return False
-    return not os.path.realpath(file).startswith(_installed())

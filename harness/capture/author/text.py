@@ -1,26 +1,23 @@
-"""An author's module as text: which statement binds which name, what a statement mentions, and its text again."""
+"""An author's module as statements: which one binds which name, and which ones change what a name means."""
 
 from __future__ import annotations
 
 import ast
 import importlib.util
-import inspect
-import io
 import linecache
 import re
-import textwrap
-import tokenize
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from harness.capture.author import scopes
+from harness.capture.author.statement import Statement, is_docstring
 
 _ALIASED = {"dsl.cutlass": "cutlass", "dsl.quadrants": "quadrants", "dsl.tirx": "tvm"}
 _CHANGING = set("append extend insert remove pop clear sort reverse add discard update setdefault popitem".split())
 _LEGAL = re.compile(r"copyright|licen[sc]e|SPDX", re.IGNORECASE)
+_COPYRIGHT = re.compile(r"copyright \(c\)|copyright \d|SPDX-License", re.IGNORECASE)
 
 
 def public_name(module: str) -> str:
@@ -43,123 +40,14 @@ def undecorated(value: Any) -> Any:
     return value
 
 
-@dataclass
-class Statement:
-    """One statement at the top of a module. `renamed`: names that are others in the captured file."""
-
-    node: ast.AST
-    place: int
-    source: str
-    binds: set[str]
-    aliases: dict[str, ast.alias] = field(default_factory=dict)
-    renamed: dict[str, str] = field(default_factory=dict)
-    dropped: list[ast.AST] = field(default_factory=list)  # methods that are left out
-    # id of an import inside a function -> the import, and the lines that replace it
-    replaced: dict[int, tuple[ast.stmt, list[str]]] = field(default_factory=dict)
-
-    @property
-    def is_import(self) -> bool:
-        return isinstance(self.node, (ast.Import, ast.ImportFrom))
-
-    def loads(self) -> list[str]:
-        """Names that it mentions anywhere, each once; those that text of an annotation mentions too."""
-        found = dict.fromkeys(node.id for node in self._outer())
-        for node in self._nodes():
-            if isinstance(node, ast.Global):
-                found.update(dict.fromkeys(node.names))
-            for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
-                if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-                    found.update(dict.fromkeys(re.findall(r"(?<![\w.])[A-Za-z_]\w*", annotation.value)))
-        return list(found)
-
-    def inner_imports(self) -> list[ast.Import | ast.ImportFrom]:
-        """The imports inside of it that have their lines for themselves."""
-        lines, first = self.source.splitlines(), _first_line(self.node)
-        found = []
-        for node in self._nodes():
-            if isinstance(node, (ast.Import, ast.ImportFrom)) and node is not self.node:
-                text = lines[node.lineno - first].lstrip() if node.lineno - first < len(lines) else ""
-                if text.startswith(("import ", "from ")) and ";" not in text:
-                    found.append(node)
-        return found
-
-    def attributes(self, name: str) -> set[str]:
-        """The attributes that it reads of a name."""
-        return {
-            node.attr
-            for node in self._nodes()
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name
-        }
-
-    def text(self) -> str:
-        """Its source, with the other names and without what is dropped."""
-        lines = self.source.splitlines(keepends=True)
-        first, moved, column = _first_line(self.node), getattr(self.node, "moved", 0), 0
-        if isinstance(self.node, ast.Lambda):
-            first, column = self.node.lineno, self.node.col_offset - 1  # a parenthesis precedes it
-        edits = {}
-        for node in self._outer():
-            if node.id in self.renamed:
-                line = node.lineno - first
-                edits[line, node.col_offset - moved - column * (line == 0)] = node.id
-        if getattr(self.node, "name", None) in self.renamed:
-            name, line = self.node.name, self.node.lineno - first  # type: ignore[attr-defined]
-            edits[line, lines[line].index(f" {name}") + 1] = name
-        for (line, byte), name in sorted(edits.items(), reverse=True):
-            text = lines[line].encode()
-            lines[line] = (text[:byte] + self.renamed[name].encode() + text[byte + len(name.encode()) :]).decode()
-        for node in self._nodes():
-            if isinstance(node, ast.Global) and set(node.names) & set(self.renamed):
-                names = ", ".join(self.renamed.get(name, name) for name in node.names)
-                line = node.lineno - first
-                lines[line] = re.sub(r"global \w[\w, ]*", f"global {names}", lines[line])
-        for line in _comments("".join(lines)):
-            lines[line] = ""
-        for node, new in self.replaced.values():
-            line = node.lineno - first
-            indent = lines[line][: len(lines[line]) - len(lines[line].lstrip())]
-            lines[line : (node.end_lineno or node.lineno) - first + 1] = [
-                "".join(f"{indent}{each}\n" for each in new),
-                *[""] * ((node.end_lineno or node.lineno) - node.lineno),
-            ]
-        left_out = {id(node) for node in [*self.dropped, *self._docstrings()]}
-        if isinstance(self.node, ast.ClassDef) and all(id(node) in left_out for node in self.node.body):
-            lines.append("    pass\n")
-        for node in [*self.dropped, *self._docstrings()]:
-            for line in range(_first_line(node) - first, (node.end_lineno or 0) - first + 1):  # type: ignore[attr-defined]
-                lines[line] = ""
-        return re.sub(r"\n\s*\n(?=\s*\n)", "\n", "".join(lines)).strip("\n")
-
-    def _docstrings(self) -> Iterator[ast.AST]:
-        for node in self._nodes():
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and len(node.body) > 1:
-                first = node.body[0]
-                if isinstance(first, ast.Expr) and isinstance(getattr(first.value, "value", None), str):
-                    yield first
-
-    def _outer(self) -> Iterator[ast.Name]:
-        return scopes.outer_names(self.node, frozenset(map(id, self.dropped)))
-
-    def _nodes(self) -> Iterator[ast.AST]:
-        """All of the tree but what is dropped."""
-        dropped, waiting = {id(node) for node in self.dropped}, [self.node]
-        while waiting:
-            node = waiting.pop()
-            if id(node) not in dropped:
-                yield node
-                waiting += ast.iter_child_nodes(node)
-
-
-def _comments(text: str) -> list[int]:
-    """The lines that have nothing but a comment."""
-    found = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT and token.line.lstrip().startswith("#"):
-                found.append(token.start[0] - 1)
-    except (tokenize.TokenError, IndentationError):  # the text of a lambda may be a part of a statement
-        pass
-    return found
+def parts_of(statement: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a statement that run with its module: none inside of a function."""
+    waiting = [statement]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            waiting += ast.iter_child_nodes(node)
 
 
 @dataclass
@@ -173,6 +61,11 @@ class Module:
     has_future_annotations: bool
     statements: list[Statement] = field(default_factory=list)
 
+    def bindings_of(self, name: str) -> list[Statement]:
+        """The statements that bind a name, in order; of imports, only the last."""
+        last = self.bindings[name]
+        return [one for one in self.statements if name in one.binds and (one is last or not one.is_import)]
+
     def changes(self, name: str, is_container: bool) -> list[Statement]:
         """The statements that change what a name means and do not bind it: by an item or an attribute of it, by a
         method where it is a container, or by a function of this module that does so: a registration."""
@@ -184,7 +77,7 @@ class Module:
         found = []
         for statement in self.statements:
             node = statement.node
-            if name in statement.binds and not isinstance(node, ast.AugAssign):
+            if name in statement.binds:
                 continue
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 if any(_callee(each) in changers for each in node.decorator_list):
@@ -259,33 +152,31 @@ def _parsed(module: types.ModuleType) -> Module | None:
     bindings: dict[str, Statement] = {}
     has_future = False
     statements: list[Statement] = []
-    for place, node in enumerate(tree.body):
+    for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             has_future = True
             continue
         if isinstance(node, ast.If) and "__name__" in ast.dump(node.test):
             continue
-        for statement in _statements(node, place, lines):
+        for statement in _statements(node, lines):
             statements.append(statement)
             for name in statement.binds:
                 bindings[name] = statement
-    return Module(module.__name__, module.__package__ or "", bindings, _licence(lines), has_future, statements)
+    legal = _licence(lines, tree)
+    return Module(module.__name__, module.__package__ or "", bindings, legal, has_future, statements)
 
 
-def _statements(node: ast.stmt, place: int, lines: list[str]) -> Iterator[Statement]:
+def _statements(node: ast.stmt, lines: list[str]) -> Iterator[Statement]:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         aliases = {(one.asname or (one.name if isinstance(node, ast.ImportFrom) else one.name.partition(".")[0])): one
                    for one in node.names if one.name != "*"}  # fmt: skip
-        yield Statement(node, place, "", set(aliases), aliases)
+        yield Statement(node, lines, set(aliases), aliases)
         return
-    inner = [each for each in ast.walk(node) if isinstance(each, (ast.Import, ast.ImportFrom))]
-    if isinstance(node, (ast.If, ast.Try)) and inner:
+    inner = [each for each in parts_of(node) if isinstance(each, (ast.Import, ast.ImportFrom))]
+    if isinstance(node, (ast.If, ast.Try)):
         for each in inner:  # each as if it stood alone: the program has run it, or the name is not there
-            yield from _statements(each, place, lines)
-    source = "".join(lines[_first_line(node) - 1 : node.end_lineno])
-    if not source.endswith("\n"):
-        source += "\n"
-    yield Statement(node, place, source, _bound(node))
+            yield from _statements(each, lines)
+    yield Statement(node, lines, _bound(node))
 
 
 def _bound(node: ast.stmt) -> set[str]:
@@ -301,18 +192,11 @@ def _bound(node: ast.stmt) -> set[str]:
                 elif not isinstance(each, (ast.Import, ast.ImportFrom)):
                     found |= _bound(each)
         return found
-    return {
-        each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, (ast.Store, ast.Del))
-    }
+    return set(scopes.bound([node]))
 
 
-def _first_line(node: ast.AST) -> int:
-    decorators = getattr(node, "decorator_list", ())
-    return min([node.lineno, *(each.lineno for each in decorators)])  # type: ignore[attr-defined]
-
-
-def _licence(lines: list[str]) -> str:
-    """The comment at the top of a file, where it speaks of a licence."""
+def _licence(lines: list[str], tree: ast.Module) -> str:
+    """The comment or docstring at the top of a file, if it names a licence."""
     head = []
     for line in lines:
         if line.startswith("#") and not line.startswith(("#!", "# /// ")):
@@ -323,106 +207,9 @@ def _licence(lines: list[str]) -> str:
             head.append("#")
     while head and not head[-1].strip("# "):
         head.pop()
-    return "\n".join(head) if any(_LEGAL.search(line) for line in head) else ""
-
-
-# ** definitions inside functions
-
-
-def node_of(value: Any) -> ast.AST | None:
-    """The definition of a function or class, by its place in its file; None where it has no text."""
-    try:
-        lines, _ = inspect.findsource(value)
-    except (OSError, TypeError):
-        return None
-    tree = _tree("".join(lines))
-    if tree is None:
-        return None
-    code = getattr(value, "_original_code", None) or getattr(value, "__code__", None)
-    kinds = (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef) if code else (ast.ClassDef,)
-    fitting = []
-    for node in ast.walk(tree):
-        if not isinstance(node, kinds):
-            continue
-        if isinstance(node, ast.Lambda):
-            if value.__name__ == "<lambda>" and code and node.lineno == code.co_firstlineno:
-                fitting.append(node)
-        elif node.name == value.__name__ and (code is None or _first_line(node) == code.co_firstlineno):
-            fitting.append(node)
-    if code is not None and len(fitting) > 1:
-        names = code.co_varnames[: code.co_argcount]
-        fitting = [each for each in fitting if tuple(arg.arg for arg in each.args.args) == names] or fitting
-    return fitting[0] if fitting else None
-
-
-@cache
-def _tree(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except SyntaxError:
-        return None
-
-
-def text_of(node: ast.AST, value: Any) -> str:
-    """The text of a definition, moved to the left."""
-    lines, _ = inspect.findsource(value)
-    if isinstance(node, ast.Lambda):
-        return f"({ast.get_source_segment(''.join(lines), node)})"
-    text = "".join(lines[_first_line(node) - 1 : node.end_lineno])  # type: ignore[attr-defined]
-    moved = textwrap.dedent(text)
-    node.moved = len(text.partition("\n")[0]) - len(moved.partition("\n")[0])  # type: ignore[attr-defined]
-    return moved if moved.endswith("\n") else moved + "\n"
-
-
-# ** methods that nobody calls
-
-
-def drop_unused_methods(statements: list[Statement], trees: list[ast.AST], called: set[str]) -> None:
-    """Mark the methods of classes whose names nothing that is kept mentions, nor is `called`; dunder methods stay."""
-    if any(_reads_any_attribute(node) for tree in trees for node in ast.walk(tree)):
-        return
-    methods = [
-        (statement, node)
-        for statement in statements
-        if isinstance(statement.node, ast.ClassDef)
-        for node in statement.node.body
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("__")
-    ]
-    dropped: set[int] = {id(node) for _, node in methods}
-    bases = {base for statement in statements for base in getattr(statement.node, "bases", ())}
-    if any(not isinstance(base, ast.Name) for base in bases):
-        dropped = set()
-    mentioned = _mentioned(trees, dropped) | called
-    while True:
-        back = {id(node) for _, node in methods if id(node) in dropped and node.name in mentioned}
-        if not back:
-            break
-        dropped -= back
-        mentioned = _mentioned(trees, dropped) | called
-    for statement, node in methods:
-        if id(node) in dropped:
-            statement.dropped.append(node)
-
-
-def _reads_any_attribute(node: ast.AST) -> bool:
-    """Whether it is `getattr` of a name that is computed."""
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr"):
-        return False
-    return len(node.args) > 1 and not isinstance(node.args[1], ast.Constant)
-
-
-def _mentioned(trees: list[ast.AST], dropped: set[int]) -> set[str]:
-    found: set[str] = set()
-    waiting: list[ast.AST] = list(trees)
-    while waiting:
-        node = waiting.pop()
-        if id(node) in dropped:
-            continue
-        if isinstance(node, ast.Attribute):
-            found.add(node.attr)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.add(node.value)
-        elif isinstance(node, ast.Name):
-            found.add(node.id)
-        waiting += ast.iter_child_nodes(node)
-    return found
+    if not any(_LEGAL.search(line) for line in head):
+        head = []
+    about = ast.get_docstring(tree) if tree.body and is_docstring(tree.body[0]) else None
+    if about and not head and _COPYRIGHT.search(about):
+        head = [f"# {line}".rstrip() for line in about.splitlines()]
+    return "\n".join(head)

@@ -70,7 +70,7 @@ def test_the_file_gives_what_the_call_gave(program, tmp_path):
         "numpy", f"numpy=={np.__version__}"
     )
     assert '"""Call 1 of scaled in train.py gives what it gave there."""' in lines
-    assert "# Copyright somebody, under a license" in lines and "Why." not in written.text
+    assert "# Copyright somebody, under a license" in lines and '    """Why."""' in lines
 
 
 def test_two_views_of_one_memory_stay_so(program, tmp_path):
@@ -113,3 +113,26 @@ def test_a_reference_becomes_what_is_expected(program, tmp_path):
     names = {"__name__": "captured", "__file__": str(tmp_path / "captured.py")}
     exec(written.text, names)
     assert names["expected"]()["out"].tolist() == [1, 2, 4]
+
+
+def test_module_variables_that_need_the_program_or_memory_are_made_in_run(program, tmp_path):
+    def make(options, table):
+        def shifted(out):
+            out += table * options.factor
+
+        return shifted
+
+    table = np.arange(6, dtype=np.float32).reshape(2, 3)[:, ::2]
+    function = make(program.Options(3), table)
+    out = np.ones((2, 2), np.float32)
+    found: list = []
+
+    def text(spelling):
+        return f"{spelling.root(function)}({spelling.of(out, 'out')})"
+
+    recorder = Recorder(Wanted(), found.append, written_file.prepare)
+    call = Call("shifted", set, text, (out,))
+    recorder.around(lambda: call, set, lambda: function(out))
+    written = written_file.write(found[0], "train.py", {})
+    assert np.array_equal(run(written, tmp_path)["out"], out) and written.missing == []
+    assert "    global table\n" in written.text and "    global options\n" in written.text
