@@ -108,9 +108,13 @@ def is_method(program: Program, function: Function) -> bool:
 
 def calls_of(program: Program, function: Function) -> list[ast.Call] | None:
     """The calls of a function; None where it is also used otherwise, or more than one has its name."""
-    if sum(each.name == function.name for each in [*program.functions, *program.classes]) > 1:
+    special = function.name in ("__init__", "__call__")
+    if not special and sum(each.name == function.name for each in [*program.functions, *program.classes]) > 1:
         return None
-    if isinstance(program.parent[function], ast.ClassDef):
+    owner = program.parent[function]
+    if function.name in ("__init__", "__call__") and isinstance(owner, ast.ClassDef):
+        return _calls_of_objects(program, owner, function.name == "__call__")
+    if isinstance(owner, ast.ClassDef):
         nodes: list = program.attributes.get(function.name, [])
         if function.name in program.names:
             return None
@@ -123,6 +127,36 @@ def calls_of(program: Program, function: Function) -> list[ast.Call] | None:
             return None
         calls.append(call)
     return calls
+
+
+def _calls_of_objects(program: Program, owner: ast.ClassDef, of_objects: bool) -> list[ast.Call] | None:
+    """The calls `C(...)` of a class, or those of its objects; None where either is used otherwise."""
+    made, called = [], []
+    for node in program.names.get(owner.name, []):
+        call = program.parent[node]
+        if not isinstance(call, ast.Call) or call.func is not node:
+            return None
+        made.append(call)
+    for call in made if of_objects else ():
+        parent = program.parent[call]
+        if isinstance(parent, ast.Call) and parent.func is call:
+            called.append(parent)
+            continue
+        match parent:
+            case ast.Assign(targets=[ast.Name(name)]):
+                nodes = program.names[name]
+            case _:
+                return None
+        if sum(not isinstance(node.ctx, ast.Load) for node in nodes) > 1:
+            return None
+        for node in nodes:
+            use = program.parent[node]
+            if isinstance(node.ctx, ast.Load):
+                if isinstance(use, ast.Call) and use.func is node:
+                    called.append(use)
+                elif not isinstance(use, ast.Attribute):
+                    return None
+    return called if of_objects else made
 
 
 def argument_of(program: Program, function: Function, call: ast.Call, name: str) -> ast.expr | ast.keyword | None:

@@ -1,8 +1,9 @@
-"""Passes over expressions: parts in place of the whole, constants, plain strings."""
+"""Passes over expressions: parts in place of the whole, constants, plain strings; what constants give is computed."""
 
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Iterator
 
 from dsl.reduction.edit import Edit
@@ -119,3 +120,56 @@ def types(program: Program) -> Iterator[Edit]:
         if isinstance(node, ast.AnnAssign) and node.value is not None:
             place = program.span(node.target)[1], program.span(node.annotation)[1]
             yield Edit("drop the type of a variable", node.lineno, [program.cut(*place)])
+
+
+_FOLDED = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
+}  # fmt: skip
+
+
+def folded(program: Program) -> Iterator[Edit]:
+    """What is computed of constants becomes its value."""
+    for node in program.nodes:
+        if isinstance(node, ast.expr) and id(node) not in _in_strings(program):
+            match node:
+                case ast.BinOp(left=ast.Constant(left), right=ast.Constant(right), op=op) if (
+                    type(left) is type(right) is int
+                ):
+                    yield from _computed(program, node, op, left, right)
+                case ast.Compare(left=ast.Constant(left), comparators=[ast.Constant(right)], ops=[op]):
+                    yield from _computed(program, node, op, left, right)
+                case ast.IfExp(test=ast.Constant(value)):
+                    yield _instead(program, node, node.body if value else node.orelse)
+                case ast.UnaryOp(op=ast.Not(), operand=ast.Constant(value)):
+                    yield Edit("a value", node.lineno, [program.replacement(node, str(not value))])
+                case ast.BoolOp(values=[ast.Constant(value), *rest]):
+                    is_decided = bool(value) == isinstance(node.op, ast.Or)
+                    if is_decided or len(rest) == 1:
+                        yield _instead(program, node, node.values[0] if is_decided else rest[0])
+                case ast.Subscript(value=ast.Dict(keys=keys, values=values), slice=ast.Constant(key)):
+                    for each, value in zip(keys, values):
+                        if isinstance(each, ast.Constant) and each.value == key:
+                            yield _instead(program, node, value)
+                case ast.Subscript(value=ast.Tuple(elts=elts) | ast.List(elts=elts), slice=ast.Constant(int(index))):
+                    if index < len(elts) and not any(isinstance(each, ast.Starred) for each in elts):
+                        yield _instead(program, node, elts[index])
+                case ast.Call(
+                    func=ast.Name("const_expr") | ast.Attribute(attr="const_expr"), args=[ast.Constant() as value]
+                ):
+                    yield _instead(program, node, value)
+
+
+def _instead(program: Program, node: ast.expr, part: ast.expr) -> Edit:
+    about = f"`{_short(program, part)}` in place of `{_short(program, node)}`"
+    return Edit(about, node.lineno, program.instead(node, part))
+
+
+def _computed(program: Program, node: ast.expr, op: ast.AST, left, right) -> Iterator[Edit]:
+    try:
+        value = _FOLDED[type(op)](left, right)
+    except (KeyError, TypeError, ValueError, ArithmeticError):
+        return
+    text = str(value) if not isinstance(value, int) or value >= 0 else f"({value})"
+    yield Edit(f"{text} in place of `{_short(program, node)}`", node.lineno, [program.replacement(node, text)])

@@ -99,6 +99,136 @@ def constants(program: Program) -> Iterator[Edit]:
             )
 
 
+def unpacked(program: Program) -> Iterator[Edit]:
+    """Names that are given one constant each, by a tuple of them, are replaced by it everywhere."""
+    for statement in program.statements:
+        match statement:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(
+                values
+            ):
+                pass
+            case _:
+                continue
+        changes = [program.deletion(statement)]
+        for target, value in zip(targets, values):
+            if not isinstance(target, ast.Name | ast.Attribute) or not _depends_on_nothing(value):
+                break
+            if isinstance(target, ast.Attribute) and program.of(target.value) != "self":
+                break
+            reads, written = _uses(program, target, statement)
+            if written != 1 or any(_in_f_string(program, node) for node in reads):
+                break
+            changes += [program.replacement(node, _text(program, value, node)) for node in reads]
+        else:
+            yield Edit("names of a tuple as their constants", statement.lineno, changes)
+
+
+def global_constants(program: Program) -> Iterator[Edit]:
+    """A variable of the module that one function sets, once, to a constant becomes it."""
+    for statement in program.statements:
+        pair = _assigned(program, statement)
+        if pair is None or not isinstance(pair[0], ast.Name) or not _depends_on_nothing(pair[1]):
+            continue
+        name, declared = pair[0].id, program.declared.get(pair[0].id, [])
+        nodes = program.names[name]
+        if not declared or sum(not isinstance(node.ctx, ast.Load) for node in nodes) != 1:
+            continue
+        if any(len(each.names) > 1 or isinstance(each, ast.Nonlocal) for each in declared):
+            continue
+        if any(_in_f_string(program, node) for node in nodes) or statement not in program.block_of:
+            continue
+        reads = [node for node in nodes if isinstance(node.ctx, ast.Load)]
+        changes = [program.replacement(node, _text(program, pair[1], node)) for node in reads]
+        gone = [program.deletion(each) for each in (statement, *declared)]
+        yield Edit(f"`{name}` as its constant", statement.lineno, [*gone, *changes])
+
+
+def _compiled(node: ast.AST) -> ast.Call | None:
+    """The call `cute.compile(f, ...)` or `cute.compile[...](f, ...)`, where it is one."""
+    if not isinstance(node, ast.Call) or not node.args or isinstance(node.args[0], ast.Starred):
+        return None
+    func = node.func.value if isinstance(node.func, ast.Subscript) else node.func
+    return node if isinstance(func, ast.Attribute) and func.attr == "compile" else None
+
+
+def direct_calls(program: Program) -> Iterator[Edit]:
+    """A function is called in the place of the compiled one: with the arguments of the call, or of the compilation."""
+    for node in program.nodes:
+        if (compiling := _compiled(node)) is None:
+            continue
+        function = program.of(compiling.args[0])
+        if not isinstance(compiling.args[0], ATOMS):
+            function = f"({function})"
+        keywords = [each for each in compiling.keywords if each.arg not in ("options", "no_cache")]
+        given = [program.of(each) for each in (*compiling.args[1:], *keywords)]
+        parent = program.parent[compiling]
+        calls, gone = [], []
+        match parent:
+            case ast.Call(func=func) if func is compiling:
+                calls = [parent]
+            case ast.Assign(targets=[ast.Name(name)]) if parent in program.block_of:
+                uses = [each for each in program.names[name] if isinstance(each.ctx, ast.Load)]
+                calls = [
+                    call for each in uses if isinstance(call := program.parent[each], ast.Call) and call.func is each
+                ]
+                if len(calls) != len(uses) or any(program.scope(call) is not program.scope(parent) for call in calls):
+                    continue
+                gone = [program.deletion(parent)]
+        if not calls:
+            change = program.replacement(compiling, f"{function}({', '.join(given)})")
+            yield Edit("a call in place of a compilation", compiling.lineno, [change])
+            continue
+        for is_longer in (True, False):
+            changes = [*gone]
+            for call in calls:
+                passed = [program.of(each) for each in (*call.args, *call.keywords)]
+                rest = given[len(passed) :] if is_longer else []
+                words = [*passed, *rest] if is_longer else given
+                changes.append(program.replacement(call, f"{function}({', '.join(words)})"))
+            yield Edit("a call without compiling before", compiling.lineno, changes)
+
+
+def expression_helpers(program: Program) -> Iterator[Edit]:
+    """A function that only returns an expression becomes it, wherever it is called."""
+    for function in program.functions:
+        calls = calls_of(program, function)
+        if not calls or is_method(program, function) or len(function.body) != 1:
+            continue
+        match function.body[0]:
+            case ast.Return(value=ast.expr() as value):
+                pass
+            case _:
+                continue
+        if any(isinstance(node, ast.Lambda | ast.JoinedStr | ast.Yield | ast.NamedExpr) for node in ast.walk(value)):
+            continue
+        if function.args.vararg or function.args.kwarg or any(is_within(program, call, function) for call in calls):
+            continue
+        if any(other is not call and is_within(program, other, call) for call in calls for other in calls):
+            continue
+        texts = [_with_arguments(program, function, call, value) for call in calls]
+        if None not in texts:
+            changes = [program.replacement(call, text or "") for call, text in zip(calls, texts)]
+            yield Edit(f"`{function.name}` as what it returns", function.lineno, [program.deletion(function), *changes])
+
+
+def _with_arguments(program: Program, function: Function, call: ast.Call, value: ast.expr) -> str | None:
+    """The text of an expression with a call's arguments in the place of the parameters."""
+    bindings = _bindings(program, function, call)
+    if bindings is None:
+        return None
+    start, end = program.span(value)
+    places = [
+        (program.span(node), bindings[node.id])
+        for node in ast.walk(value)
+        if isinstance(node, ast.Name) and node.id in bindings
+    ]
+    parts, at = [], start
+    for (first, last), text in sorted(places):
+        parts += [program.text[at:first].decode(), text if text.isidentifier() or text.isdigit() else f"({text})"]
+        at = last
+    return f"({''.join(parts)}{program.text[at:end].decode()})"
+
+
 def single_uses(program: Program) -> Iterator[Edit]:
     """A value that is read once goes to where it is read."""
     for statement in program.statements:

@@ -107,10 +107,18 @@ class Program:
 
     @cached_property
     def claim(self) -> tuple[ast.stmt, ...]:
-        """The docstring and `run` of a repro, without which it is none."""
+        """The docstring and `run` of a repro, without which it is none; nothing of a script."""
         entry = [each for each in self.tree.body if isinstance(each, Function) and each.name == "run"]
-        has_words = bool(entry) and ast.get_docstring(self.tree) is not None
-        return (self.tree.body[0], *entry) if has_words else ()
+        if not entry or ast.get_docstring(self.tree) is None or ("tool.repro" not in self.source and self._is_script):
+            return ()
+        return (self.tree.body[0], *entry)
+
+    @property
+    def _is_script(self) -> bool:
+        """Whether the module runs something itself: it has a main block, or a `run` with parameters."""
+        guards = [each for each in self.tree.body if isinstance(each, ast.If) and "__name__" in ast.dump(each.test)]
+        runs = [each for each in self.tree.body if isinstance(each, Function) and each.name == "run"]
+        return bool(guards) or any(len(each.args.args) > len(each.args.defaults) for each in runs)
 
     @cached_property
     def block_of(self) -> dict[ast.stmt, list[ast.stmt]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from dsl.reduction.edit import Edit
@@ -101,6 +102,8 @@ def _value(program: Program, said: dict, given: str | None) -> str:
     if given is not None:
         if kind in ("int", "float") and _is_number(given):
             return given
+        if kind not in ("", "str", "int", "float") and re.fullmatch(r"\d+(?:,\d+)+", given):
+            return f"({given.replace(',', ', ')})"  # whatever splits it, it is a tuple of numbers
         return f"{kind}({given!r})" if kind else repr(given)
     default = said.get("default")
     if default is None:

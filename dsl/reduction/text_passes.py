@@ -1,4 +1,4 @@
-"""Passes over what Python does not run: comments, docstrings, blank lines."""
+"""Passes over what Python does not run: comments, docstrings, blank lines, parentheses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tokenize
 from collections.abc import Iterator
 
 from dsl.reduction.edit import Change, Edit
-from dsl.reduction.program import Program
+from dsl.reduction.program import ATOMS, Program
 
 _HEADER = re.compile(r"# /// \w+\n(?:#.*\n)*?# ///[ \t]*$", re.MULTILINE)  # PEP 723
 _CODING = re.compile(r"#.*coding[:=]|#!")
@@ -101,3 +101,47 @@ def blank_lines(program: Program) -> Iterator[Edit]:
         if not blank and first is not None:
             yield Edit("drop blank lines", first, [Change(program.starts[first - 1], program.starts[number - 1])])
             first = None
+
+
+_OPERATORS = b"([{,=:+-*/%<>&|^~"
+_KEYWORDS = (b"return", b"in", b"and", b"or", b"not", b"if", b"else", b"is")
+_PLAIN_PARENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Call, ast.keyword, ast.Expr)
+_NEED_PARENTHESES = (ast.GeneratorExp, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Starred)
+
+
+def parentheses(program: Program) -> Iterator[Edit]:
+    """Parentheses around an expression that needs none."""
+    for node in program.nodes:
+        if not isinstance(node, ast.expr) or isinstance(node, _NEED_PARENTHESES) or not hasattr(node, "lineno"):
+            continue
+        is_whole = isinstance(node, ATOMS) or (isinstance(node, ast.Tuple) and program.has_parentheses(node))
+        parent = program.parent.get(node)
+        if (isinstance(node, ast.Tuple) and not is_whole) or isinstance(parent, ast.FormattedValue | ast.JoinedStr):
+            continue
+        if not (is_whole or isinstance(node, ast.Constant) or isinstance(parent, _PLAIN_PARENTS)):
+            continue
+        if isinstance(node, ast.Constant) and isinstance(parent, ast.Attribute):
+            continue
+        start, end = program.span(node)
+        first, last = start, end
+        while (around := _opened(program.text, first, last)) is not None:
+            first, last = around
+        inside = program.text[start:end]
+        if isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+            inside = re.sub(rb"\n\s*\.", b".", inside)
+        if first < start and (b"\n" not in inside or inside[-1:] in (b")", b"]", b"}")):
+            yield Edit("drop parentheses", node.lineno, [Change(first, last, inside)])
+
+
+def _opened(text: bytes, start: int, end: int) -> tuple[int, int] | None:
+    """The span of the parentheses around a span, which are not those of a call or a definition."""
+    before, after = text[:start].rstrip(), end
+    while text[after : after + 1].isspace():
+        after += 1
+    if not before.endswith(b"(") or text[after : after + 1] != b")":
+        return None
+    outside = before[:-1].rstrip(b" \t")
+    word = re.search(rb"\w*$", outside)
+    if not (outside[-1:] in (b"", b"\n") or outside[-1] in _OPERATORS or (word and word[0] in _KEYWORDS)):
+        return None
+    return len(before) - 1, after + 1

@@ -38,7 +38,7 @@ def test_options_of_the_command_line_become_what_is_given_or_their_defaults():
         "main(args.mnk, args.warm_up, args.quiet)\n"
     )
     assert after("command-line", "options of the command line as constants", text) == (
-        "import argparse, sys\nsys.argv[1:] = ['--mnk', '8,8']\nmain(sizes('8,8'), 2, False)\n"
+        "import argparse, sys\nsys.argv[1:] = ['--mnk', '8,8']\nmain((8, 8), 2, False)\n"
     )
 
 
@@ -140,3 +140,81 @@ def test_what_is_never_reached_goes():
 def test_one_of_two_statements_of_a_line_goes():
     assert after("outer", "drop `a()`", "a(); b()\n") == "b()\n"
     assert after("outer", "drop `b()`", "a(); b()\n") == "a(); pass\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "about", "text", "expected"),
+    [
+        (
+            "direct-calls",
+            "a call without compiling before",
+            "f = cute.compile(host, x, y, 3)\nf(a, b)\n",
+            "host(a, b, 3)\n",
+        ),
+        (
+            "direct-calls",
+            "a call in place of a compilation",
+            "cute.compile[cute.KeepPTX](Gemm(8), x, options='--x')\n",
+            "Gemm(8)(x)\n",
+        ),
+        ("folded", "`2` in place of `{'a': 1, 'b': 2}['b']`", "x = {'a': 1, 'b': 2}['b']\n", "x = 2\n"),
+        ("folded", "12 in place of `3 * 4`", "x = 3 * 4\n", "x = 12\n"),
+        ("folded", "`b` in place of `True and b`", "x = True and b\n", "x = b\n"),
+        ("unpacked", "names of a tuple as their constants", "m, n = (8, 4)\nf(m, n)\n", "f(8, 4)\n"),
+        (
+            "global-constants",
+            "`n` as its constant",
+            "def f():\n    global n\n    n = 4\n    g()\ndef h():\n    return n\n",
+            "def f():\n    g()\ndef h():\n    return 4\n",
+        ),
+        (
+            "expression-helpers",
+            "`f` as what it returns",
+            "def f(a, b=2):\n    return a * b\nx = f(p + q) + f(1, b=3)\n",
+            "x = ((p + q) * 2) + (1 * 3)\n",
+        ),
+        ("parentheses", "drop parentheses", "f(((a)), b)\n", "f(a, b)\n"),
+        ("parentheses", "drop parentheses", "x = (\n    a\n    .b\n)\n", "x = a.b\n"),
+        (
+            "bound-parameters",
+            "`n` of `__init__` as 4",
+            "class C:\n    def __init__(self, n):\n        self.n = n\nc = C(4)\nc.go()\n",
+            "class C:\n    def __init__(self, ):\n        self.n = 4\nc = C()\nc.go()\n",
+        ),
+        (
+            "parameters",
+            "drop the parameter `b` of `__call__`",
+            "class C:\n    def __call__(self, a, b):\n        return a\nc = C()\nc(1, 2)\nC()(3, 4)\n",
+            "class C:\n    def __call__(self, a, ):\n        return a\nc = C()\nc(1, )\nC()(3, )\n",
+        ),
+    ],
+)
+def test_a_pass_gives_this_text(name, about, text, expected):
+    assert after(name, about, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("direct-calls", "f = cute.compile(host, x)\nreturn_it(f)\n"),  # used otherwise
+        ("unpacked", "m, n = (8, 4)\nm = 2\nf(m, n)\n"),  # set twice
+        ("global-constants", "def f():\n    global n\n    n = 4\n    n = 5\n"),
+        ("expression-helpers", "def f(a):\n    return lambda b: a + b\nx = f(1)\n"),  # another scope
+        ("parentheses", "x = (a, b)[0]\ny = f(a)\nz = (i for i in a)\nw = -(a + b)\n"),
+        ("bound-parameters", "class C:\n    def __init__(self, n):\n        self.n = n\nuse(C)\nC(4)\n"),
+    ],
+)
+def test_a_pass_leaves_what_would_mean_something_else(name, text):
+    program = Program(text)
+    assert [
+        edit.about
+        for edit in named(name)[1].edits(program)
+        if "compiling before" in edit.about or name != "direct-calls"
+    ] == []
+
+
+def test_the_docstring_of_a_script_may_go():
+    script = '"""About."""\ndef run(n):\n    return n\nrun(3)\n'
+    claim = '"""About."""\ndef run():\n    return {}\n'
+    assert after("docstrings", "drop a docstring", script) == "def run(n):\n    return n\nrun(3)\n"
+    assert not [*named("docstrings")[1].edits(Program(claim))]

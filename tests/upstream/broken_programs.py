@@ -1,12 +1,15 @@
-"""Programs of NVIDIA/cutlass, each broken by one edit of a few words, for tests/upstream/reductions.py.
+"""Programs of other people, each broken by one edit of a few words, for tests/upstream/reductions.py.
 
-`HELD_OUT` are looked at only when the passes are tuned.
+The passes of `repro reduce` were not tuned for those in `HELD_OUT`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+from third_party import HEAD
 
 _CUTE = "examples/python/CuTeDSL"
 _TIMED = ("--iterations", "1", "--warmup_iterations", "0")
@@ -16,7 +19,11 @@ SYNC = "prims.barrier_cta_sync(0)"
 
 
 class Broken(NamedTuple):
-    """In `line` (1-based) of the program at `path`, `old` becomes `new`. `options` are those of `python -m dsl`."""
+    """In `line` (1-based) of the file at `path` of a package's folder, `old` becomes `new`.
+
+    `options` are those of `repro run`, and `keep` is that of `repro reduce`. `head` and `tail` are put around a file that is
+    no program. `miscompiled`: what this compiler's LLVM IR has instead, as `old` and `new`; then the file stays as it is.
+    """
 
     name: str
     path: str
@@ -25,17 +32,27 @@ class Broken(NamedTuple):
     new: str
     arguments: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    package: str = "cutlass"
+    head: str = ""
+    tail: str = ""
+    keep: str = ""
+    miscompiled: tuple[str, str] = ("", "")
+    cures: tuple[str, ...] = ()  # other words for the old ones, which mean the same in a smaller program
 
-    def text(self, folder: Path, cured: bool = False) -> str:
+    def text(self, folders: Mapping[str, Path], cured: bool = False) -> str:
         """The broken program, which needs no arguments. Raises ValueError, OSError."""
-        lines = (folder / _CUTE / self.path).read_text(encoding="utf-8").splitlines(keepends=True)
-        if self.old not in lines[self.line - 1]:
-            raise ValueError(f"{self.path}:{self.line} has not {self.old!r}: another version of the repository?")
-        if not cured:
+        lines = (self.home(folders) / Path(self.path).name).read_text(encoding="utf-8").splitlines(keepends=True)
+        if self.line and self.old not in lines[self.line - 1]:
+            raise ValueError(f"{self.path}:{self.line} has not {self.old!r}: another version of {self.package}?")
+        if self.line and not cured:
             lines[self.line - 1] = lines[self.line - 1].replace(self.old, self.new, 1)
         if self.arguments:
             lines.insert(0, f"import sys; sys.argv[1:] = {[*self.arguments]!r}\n")
-        return "".join(lines)
+        return self.head + "".join(lines) + self.tail
+
+    def home(self, folders: Mapping[str, Path]) -> Path:
+        """The folder of its file."""
+        return folders[self.package] / (_CUTE if self.package == "cutlass" else "") / Path(self.path).parent
 
 
 _SGEMM = "cute/ampere/kernel/dense_gemm/sgemm.py"
@@ -51,17 +68,70 @@ _FLASH_SIZE = ("--batch_size", "1", "--seqlen_q", "128", "--seqlen_k", "128", "-
 _NORM_SIZE = ("--M", "32", "--N", "1024", *_TIMED)
 _HOPPER_SIZE = ("--mnkl", "128,128,128,1", "--tile_shape_mn", "64,64")
 
+_REDUCE = f"""
+{HEAD}
+import quack
+
+library = sys.modules["quack.softmax"]
+library.online_softmax_reduce = online_softmax_reduce
+
+x = torch.randn(4, 4096, device="cuda")
+close(library.softmax(x), F.softmax(x.cpu().double(), -1), 1e-5)
+"""
+_SOFTMAX = f"""
+{HEAD}
+x = torch.randn(6, 256, device="cuda")
+close(softmax(x), F.softmax(x.cpu().double(), -1), 1e-5)
+"""
+_TOP_K = f"""
+{HEAD}
+x = torch.randn(4, 256, device="cuda", requires_grad=True)
+X = twin(x)
+values, expected = topk(x, 8)[0], torch.topk(X, 8)[0]
+values.sum().backward()
+expected.sum().backward()
+close(x.grad, X.grad, 1e-3)
+"""
+_LIGER = f"""
+{HEAD}
+x, w = torch.randn(4, 250, device="cuda"), torch.randn(250, device="cuda")
+close(LigerRMSNormFunction.apply(x, w, 1e-6), F.rms_norm(twin(x), (250,), twin(w), 1e-6), 1e-4)
+"""
+_FLASH_HEAD = """\
+import os, sys, types
+os.environ.update(FLASH_ATTENTION_ARCH="sm_80", CUTE_DSL_ARCH="sm_80", FLASH_ATTENTION_NUM_SMS="108")
+library = types.ModuleType("flash_attn")
+library.__path__ = [next(each for each in sys.path if os.path.isdir(each + "/flash_attn")) + "/flash_attn"]
+sys.modules["flash_attn"] = library
+"""
+_FLASH_TAIL = f"""
+{HEAD}
+import flash_attn.cute.interface as interface
+
+interface.FlashAttentionForwardSm80 = FlashAttentionForwardSm80
+q, k, v = (torch.randn(1, 64, 1, 64, dtype=torch.float16, device="cuda") for _ in "qkv")
+out = interface.flash_attn_func(q, k, v)
+Q, K, V = (x[0, :, 0].cpu().double() for x in (q, k, v))
+close(out[0] if isinstance(out, tuple) else out, ((Q @ K.T / 8).softmax(-1) @ V)[None, :, None], 5e-3)
+"""
+
 PROGRAMS = (
     Broken("sgemm, no barrier before the first read", _SGEMM, 512, BARRIER, "pass", _SGEMM_SIZE, RACE),
-    Broken("sgemm, waits for too few copies", _SGEMM, 548, "k_pipe_max - 2", "k_pipe_max - 1", _SGEMM_SIZE, RACE),
+    Broken("sgemm, a tile off by one", _SGEMM, 291, "coord=tiler_coord", "coord=(bidx + 1, bidy, None)", _SGEMM_SIZE),
     Broken(
         "sgemm, no predicate of the result", _SGEMM, 625, "cute.elem_less(tCpC[i], (residue_m, residue_n))",
         "cutlass.Boolean(True)", ("--mnk", "120,128,32", *_TIMED),
     ),
     Broken("sgemm, a stage that is a float", _SGEMM, 499, "cutlass.Int32(", "cutlass.Float32(", _SGEMM_SIZE),
-    Broken("tensorop_gemm, no barrier before the first read", _TENSOROP, 664, "cute.arch.sync_threads()", "pass", _TENSOROP_SIZE, RACE),
+    Broken(
+        "dense_gemm, a wrong layout", _HOPPER + "dense_gemm.py", 323, "self.b_layout.", "self.a_layout.",
+        (*_HOPPER_SIZE, "--b_major", "n"),
+    ),
     Broken("tensorop_gemm, no barrier in the epilogue", _TENSOROP, 788, "cute.arch.sync_threads()", "pass", _TENSOROP_SIZE, RACE),
-    Broken("tensorop_gemm, waits for too few copies", _TENSOROP, 663, "num_smem_stages - 2", "num_smem_stages", _TENSOROP_SIZE, RACE),
+    Broken(
+        "quack reduce, no barrier", "quack/reduce.py", 311, "cute.arch.barrier()", "pass", (), RACE, "quack",
+        tail=_REDUCE, cures=("cute.arch.sync_threads()",),
+    ),
     Broken("flash_attention, no barrier before Q K", _FLASH, 789, BARRIER, "pass", _FLASH_SIZE, RACE),
     Broken("flash_attention, a mask off by one", _FLASH, 997, "[3] + 1", "[3]", (*_FLASH_SIZE, "--is_causal"), ()),
     Broken("hstu_attention, no barrier before Q K", _HSTU, 667, BARRIER, "pass", (), RACE),
@@ -69,22 +139,27 @@ PROGRAMS = (
     Broken("cta_norm, a wrong lane", _NORM, 198, "tidx & 31", "tidx & 15", _NORM_SIZE),
     Broken("dense_gemm, no proxy fence", _HOPPER + "dense_gemm.py", 1007, "async.shared", "alias", _HOPPER_SIZE, RACE),
     Broken(
-        "dense_gemm, a stage released too early", _HOPPER + "dense_gemm.py", 862, "consumer_release_state",
-        "consumer_read_state", _HOPPER_SIZE, RACE,
+        "flash_attn forward, no barrier before Q K", "flash_attn/cute/flash_fwd.py", 1125, "cute.arch.barrier()", "pass",
+        (), RACE, "flash_attn", head=_FLASH_HEAD, tail=_FLASH_TAIL,
     ),
     Broken("async_pipeline, a wrong phase", _PRIMITIVES + "async_pipeline.py", 195, "& 1", "& 0", ()),
-    Broken("async_pipeline, no barrier of the producer", _PRIMITIVES + "async_pipeline.py", 209,
-           "prims.barrier_cta_sync(_PRODUCER_SYNC_BARRIER, thread_count=_WARP_SIZE)", "pass", (), RACE),
+    Broken(
+        "shfl_sync, a sum miscompiled as an exclusive or", _PRIMITIVES + "shfl_sync.py", 0, "", "",
+        keep="differs embedded nvidia", miscompiled=(r" = add (?:nsw )?i32 ", " = xor i32 "),
+    ),
     Broken("bar_warp_sync, no barrier", _PRIMITIVES + "bar_warp_sync.py", 115, "prims.bar_warp_sync(cute.arch.FULL_MASK)", "pass", (), RACE),
     Broken("bar_warp_sync, the other mask", _PRIMITIVES + "bar_warp_sync.py", 258, "_HIGH_MASK", "_LOW_MASK"),
     Broken("cp_async_bulk, waits for too few copies", _PRIMITIVES + "cp_async_bulk.py", 240, "(0)", "(1)", (), RACE),
     Broken("ldmatrix_stmatrix, no barrier", _PRIMITIVES + "ldmatrix_stmatrix.py", 228, SYNC, "pass", (), RACE),
     Broken("shfl_sync, a wrong clamp", _PRIMITIVES + "shfl_sync.py", 259, "_MAC_IDX_DOWN_BFLY", "_MAC_UP"),
-    Broken("redux_sync, another operation", _PRIMITIVES + "redux_sync.py", 130, "ReductionKind.ADD", "ReductionKind.XOR"),
+    Broken(
+        "quack softmax, a row too many", "quack/softmax.py", 133, "< shape[0]", "<= shape[0]", (), RACE, "quack",
+        tail=_SOFTMAX,
+    ),
     Broken("block_smem_reduce, no barrier", _PRIMITIVES + "reduction/block_smem_reduce.py", 308, SYNC, "pass", (), RACE),
     Broken(
-        "cluster_smem_reduce, no barrier of the cluster", _PRIMITIVES + "reduction/cluster_smem_reduce.py", 230,
-        "prims.barrier_cluster_arrive_relaxed()", "pass", (), RACE,
+        "sgemm, software pipelining in 4.7.1", _SGEMM, 543, "range(k_tile_count)",
+        "cutlass.range(k_tile_count, prefetch_stages=2)", _SGEMM_SIZE, keep="differs nvidia==4.7.1 nvidia==4.8.1",
     ),
     Broken("tma_pipeline_warpspec, a wrong phase", _PRIMITIVES + "tma/tma_pipeline_warpspec.py", 199, "& 1", "& 0"),
     Broken(
@@ -93,10 +168,13 @@ PROGRAMS = (
     ),
     Broken("tma_load_to_ldmatrix, no swizzle", _PRIMITIVES + "tma/tma_load_to_ldmatrix.py", 231, ".apply_swizzle(smem_sw)", ""),
     Broken("tma_pipeline_count2, one arrival too few", _PRIMITIVES + "tma/tma_pipeline_count2.py", 147, "2)", "1)", (), RACE),
-    Broken("softmax, no barrier in the maximum", _PRIMITIVES + "tutorial/06_softmax.py", 169, SYNC, "pass", (), RACE),
     Broken(
-        "pipeline_software_fill, no barrier of the producer", _PRIMITIVES + "pipeline_software_fill.py", 169,
-        "prims.barrier_cta_sync(0, thread_count=32)", "pass", (), RACE,
+        "liger rms_norm, no barrier before the sum", "liger_kernel/ops/cutedsl/ops/rms_norm.py", 312, "cute.arch.barrier()",
+        "pass", (), RACE, "liger", tail=_LIGER,
+    ),
+    Broken(
+        "quack topk backward, no barrier of the zeros", "quack/topk.py", 408, "cute.arch.barrier()", "pass", (), RACE,
+        "quack", tail=_TOP_K,
     ),
 )  # fmt: skip
 HELD_OUT = frozenset(each.name for each in PROGRAMS[2::3])
