@@ -404,6 +404,7 @@ LAZY = {
         "harness.capture.arguments.constructions",
         "harness.capture.arguments.spelling",
         "harness.capture.cute_hooks",
+        "harness.capture.launches.driver_hooks",
         "harness.capture.written_file",
         "shutil",
         "tempfile",

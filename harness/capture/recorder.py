@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from harness.capture.arguments import makings
+from harness.capture.arguments.device_memory import DeviceMemory
 from harness.capture.arguments.memory import Storage, View, host_values, is_tensor
 from harness.capture.arguments.spelling import Spelling
 from harness.run.exception_protocol import outcome_of
@@ -31,6 +32,7 @@ class Call:
     keywords: dict[str, Any] = field(default_factory=dict)
     plain: Callable[[Any], Any] = lambda function: function
     gives_status: bool = False  # an int that it returns is a status, not a result
+    ending: Callable[[Any], dict[str, Any] | None] = lambda result: None  # the outcome that what it returned tells of
 
 
 @dataclass
@@ -137,6 +139,11 @@ class Recorder:
                     self._finish(taken)
             raise
         taken.seconds = time.monotonic() - began
+        taken.outcome = made.ending(result)
+        if taken.outcome is not None:
+            if self.wanted.property in ("call", "finding"):
+                self._finish(taken)
+            return result
         self._outputs(taken, result)
         if self._has_property(taken, reference):
             self._finish(taken)
@@ -196,8 +203,13 @@ def _synchronize() -> None:
         torch.cuda.synchronize()
 
 
+def _array(value: Any) -> Any:
+    return value.array() if isinstance(value, DeviceMemory) else value
+
+
 def _has_nan(values: Any) -> bool:
     torch = sys.modules.get("torch")
+    values = _array(values)
     if torch is not None and isinstance(values, torch.Tensor):
         return bool(values.is_floating_point() and values.detach().cpu().float().isnan().any())
     return isinstance(values, np.ndarray) and values.dtype.kind == "f" and bool(np.isnan(values).any())
@@ -223,7 +235,7 @@ def _had_nan(storage: Any) -> bool:
 
 def _differences(taken: Taken, reference: Any) -> dict[str, Any]:
     """What the reference gives for each output, {} where all are close to it."""
-    rows = [(plain_name(view.name), view.tensor) for view in taken.changed]
+    rows = [(plain_name(view.name), _array(view.tensor)) for view in taken.changed]
     rows += [(name, value) for name, _, value in taken.returned]
     if isinstance(reference, dict):
         pairs = [(name, value, reference[name]) for name, value in rows if name in reference]

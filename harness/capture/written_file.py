@@ -15,6 +15,7 @@ import numpy as np
 
 from harness.capture import private
 from harness.capture.arguments import draws, spelling, values
+from harness.capture.arguments.device_memory import DeviceMemory
 from harness.capture.arguments.memory import Storage, View
 from harness.capture.recorder import Taken, plain_name
 
@@ -86,7 +87,7 @@ def _reserved(lines: list[str]) -> dict[str, Any]:
     return names
 
 
-def write(taken: Taken, program: str, packages: Mapping[str, str]) -> Written:
+def write(taken: Taken, program: str, packages: Mapping[str, str | None]) -> Written:
     """The file of a call. `program` is what the claim calls the program; `packages`: distributions with versions."""
     from harness.capture.author import slicer
 
@@ -98,26 +99,35 @@ def write(taken: Taken, program: str, packages: Mapping[str, str]) -> Written:
     expected = made.expected()
     lines = made.lines()
     lines[-2:-2] = sliced.inside
-    setting = "\n".join(sliced.before)
+    setting = "\n".join([*(f"{name} = {text}" for name, text in speller.constants.items()), *sliced.before])
+    made.keep(speller.stored)
     taken_names = _module_names(parts.text) | set(parts.values) | {"run", "Path", "np", "torch"}
     body = "\n".join(["def run():", *(f"    {line}" for line in lines)])
     setting, body, expected = (speller.finished(text, parts.names, taken_names) for text in (setting, body, expected))
     modules = dict.fromkeys([*made.imports, *speller.imports])
-    helpers = [text for name, text in _helpers(speller, made)]
+    helpers = _helpers(speller, made, body + setting)
     code = _joined(parts.text, setting, helpers, body, expected, modules)
     missing = [*speller.missing, *parts.missing]
     code, hidden = private.without(code)
     missing += hidden
-    head = _head(taken, program, {**slicer.packages_of(code), **packages}, missing, parts.licences, code)
+    head = _head(
+        taken, program, {**slicer.packages_of(code), **speller.packages, **packages}, missing, parts.licences, code
+    )
     tail = (
         '\n\n\nif __name__ == "__main__":\n    for name, value in run().items():\n        print(f"{name} = {value}")\n'
     )
     return Written(head + code.strip() + tail, made.data, missing)
 
 
-def _helpers(speller: spelling.Spelling, made: _Body) -> list[tuple[str, str]]:
-    found = [(name, text) for name, text in values.HELPER.items() if name in made.stored]
-    return found + ([("_object", spelling.OBJECT_HELPER)] if speller.helpers else [])
+def _helpers(speller: spelling.Spelling, made: _Body, text: str) -> list[str]:
+    """The functions that the file has besides the author's: those that `text` calls, and that those call."""
+    found: dict[str, str] = {}
+    while new := [name for name in speller.helpers if name not in found and f"{name}(" in text]:
+        for name in new:
+            found[name] = speller.helpers[name]
+            text += found[name].partition("\n")[2]
+    of_data = [helper for name, helper in values.HELPER.items() if name in made.stored]
+    return of_data + [helper for name, helper in speller.helpers.items() if name in found]
 
 
 class _Body:
@@ -131,7 +141,7 @@ class _Body:
 
     def lines(self) -> list[str]:
         memory = self._memory()
-        lines = memory + [f"{mark} = {text}" for mark, text in self.speller.statements]
+        lines = [*self.speller.first, *memory, *(f"{mark} = {text}" for mark, text in self.speller.statements)]
         rows = [(plain_name(view.name), self._output(view)) for view in self.taken.changed]
         rows += [(name, expression) for name, expression, _ in self.taken.returned]
         call = f"returned = {self.taken.text}" if self.taken.returned else self.taken.text
@@ -139,6 +149,8 @@ class _Body:
         return [*lines, call, f"return {{{outputs}}}"]
 
     def _output(self, view: View) -> str:
+        if isinstance(view.tensor, DeviceMemory):
+            return view.tensor.output.replace("{}", view.name)
         return f"{view.name}.detach()" if view.requires_grad else view.name
 
     def expected(self) -> str:
@@ -168,7 +180,10 @@ class _Body:
         made = []
         for storage in storages:
             found = values.made(storage, _element_type(storage), drawn)
-            if storage.addresses:
+            if storage.addresses and storage.library == "driver":
+                words = f'np.array([{", ".join(storage.addresses)}], "uint64")'
+                found = values.Made(storage.owner.making.replace("{}", words), False)
+            elif storage.addresses:
                 place = "" if storage.device == "cpu" else f', device="{storage.device}"'
                 found = values.Made(f"torch.tensor([{', '.join(storage.addresses)}]{place})", False)
             made.append(self._note(found, storage))
@@ -201,10 +216,17 @@ class _Body:
         self.imports[spelling.PUBLIC["torch" if storage.library == "torch" else "numpy"]] = None
         if made.data is not None:
             self.data[made.data] = storage.before
-            self.stored.add(storage.library)
+            self.stored.add("torch" if storage.library == "torch" else "numpy")
             self.imports["from pathlib import Path"] = None
             self.imports[spelling.PUBLIC["numpy"]] = None
         return made
+
+    def keep(self, stored: Mapping[str, np.ndarray]) -> None:
+        """Have data beside the file that something else than memory reads."""
+        self.data.update(stored)
+        if stored:
+            self.stored.add("numpy")
+            self.imports |= {"from pathlib import Path": None, spelling.PUBLIC["numpy"]: None}
 
     def _views(self, storage: Storage, made: values.Made) -> list[str]:
         views, dtype = storage.views, _element_type(storage)
@@ -313,7 +335,7 @@ def _import_text(node: ast.stmt, alias: ast.alias) -> str:
 
 
 def _head(
-    taken: Taken, program: str, packages: Mapping[str, str], missing: list[str], licences: list[str], code: str
+    taken: Taken, program: str, packages: Mapping[str, str | None], missing: list[str], licences: list[str], code: str
 ) -> str:
     needed = {name: version for name, version in packages.items() if version is not None}
     rows = [f"{name}=={version}" if version else name for name, version in sorted(needed.items())]

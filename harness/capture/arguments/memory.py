@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from harness.capture.arguments.device_memory import DeviceMemory
+
 
 def is_torch(value: Any) -> bool:
     torch = sys.modules.get("torch")
@@ -18,7 +20,7 @@ def is_torch(value: Any) -> bool:
 
 
 def is_tensor(value: Any) -> bool:
-    return isinstance(value, np.ndarray) or is_torch(value)
+    return isinstance(value, (np.ndarray, DeviceMemory)) or is_torch(value)
 
 
 @dataclass
@@ -52,7 +54,7 @@ class View:
 class Storage:
     """Memory that tensors share. `before`: its bytes when the call began."""
 
-    library: str  # torch or numpy
+    library: str  # torch, numpy, or driver for DeviceMemory
     address: int
     nbytes: int
     device: str
@@ -77,8 +79,8 @@ class Memory:
 
     def view(self, tensor: Any, name: str) -> View:
         """The tensor as a view of its storage; the same view for an equal one of that storage."""
-        library = "torch" if is_torch(tensor) else "numpy"
-        made = _torch_view if library == "torch" else _numpy_view
+        library = "torch" if is_torch(tensor) else "driver" if isinstance(tensor, DeviceMemory) else "numpy"
+        made = {"torch": _torch_view, "driver": _driver_view, "numpy": _numpy_view}[library]
         view, owner, address, nbytes, device = made(tensor, name)
         key = library, address if nbytes else id(owner)
         storage = self._by_key.get(key)
@@ -136,8 +138,16 @@ def _numpy_view(array: np.ndarray, name: str) -> tuple:
     return view, owner, low, high - low, "cpu"
 
 
+def _driver_view(memory: DeviceMemory, name: str) -> tuple:
+    size = np.dtype(memory.dtype).itemsize
+    view = View(name, memory, memory.dtype, (memory.nbytes // size,), (1,), 0, size)
+    return view, memory, memory.address, memory.nbytes, "cuda"
+
+
 def _bytes(library: str, owner: Any) -> np.ndarray:
     """A copy of a whole storage on the host."""
+    if library == "driver":
+        return owner.bytes()
     if library == "numpy":
         if not owner.size:
             return np.empty(0, np.uint8)
@@ -158,6 +168,8 @@ def _first(owner: np.ndarray) -> np.ndarray:
 
 def host_values(tensor: Any) -> tuple[str, np.ndarray]:
     """dtype and bits of an output, as unsigned integers of its element size, in its shape."""
+    if isinstance(tensor, DeviceMemory):
+        tensor = tensor.array()
     if isinstance(tensor, np.ndarray):
         array = np.ascontiguousarray(tensor)
         return array.dtype.name, array.view(f"u{array.itemsize}").reshape(tensor.shape).copy()

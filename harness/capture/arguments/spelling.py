@@ -115,11 +115,14 @@ class Spelling:
         self.memory = Memory()
         self.views: list[View] = []
         self.statements: list[tuple[str, str]] = []  # (mark of the name, expression)
-        self.after: list[str] = []
+        self.first: list[str] = []  # statements before the memory of the call
+        self.constants: dict[str, str] = {}  # of the module: name -> expression
+        self.stored: dict[str, np.ndarray] = {}  # data that constants read, by name
+        self.packages: dict[str, str | None] = {}  # distributions with versions; None: it is not one
         self.imports: dict[str, None] = {}
         self.roots: list[Any] = []
         self.missing: list[str] = []
-        self.helpers: dict[str, None] = {}
+        self.helpers: dict[str, str] = {}  # functions of the file: name -> text
         self._plain = plain
         self._named: dict[int, tuple[Any, str]] = {}  # values that are written once, by id
         self._made_before: dict[str, str] = {}  # arguments made of tensors, by their text
@@ -375,7 +378,7 @@ class Spelling:
             if names == set(attributes) and "__post_init__" not in vars(kind):
                 words = [f"{name}={self.of(each, name)}" for name, each in attributes.items()]
                 return self.once(value, hint, f"{self.of(kind)}({', '.join(words)})")
-        self.helpers["_object"] = None
+        self.helpers["_object"] = OBJECT_HELPER
         words = []
         for name, each in attributes.items():
             before = len(self.missing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,10 @@ def made(storage: Storage, dtype: str, draws: list[tuple[str, Any]]) -> Made:
     """How the storage's bytes are made again, seen as elements of `dtype`."""
     if storage.library == "torch":
         return _torch_made(storage, dtype, draws)
-    return _numpy_made(storage, dtype)
+    made = _numpy_made(storage, dtype)
+    if storage.library == "driver":
+        return replace(made, text=storage.owner.making.replace("{}", made.text))
+    return made
 
 
 def _torch_made(storage: Storage, dtype: str, draws: list[tuple[str, Any]]) -> Made:
