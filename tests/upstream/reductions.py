@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import signal
 import statistics
 import subprocess
@@ -28,7 +29,7 @@ from broken_programs import HELD_OUT, PROGRAMS, Broken  # noqa: E402
 
 REPRO = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())"]
 CHECK_S = 240
-MOST_PLACES = 40  # in which a statement that was taken away is tried
+MOST_PLACES = 16  # in which a statement that was taken away is tried
 CANDIDATES = re.compile(r"(\d+) candidates in")
 EXAMPLES = """\
 examples:
@@ -47,7 +48,7 @@ def repro(
 ) -> tuple[int, str]:
     """The exit status of `repro COMMAND` of a program, and what it said last; Ctrl-C comes after `limit_s`."""
     homes = [str(HERE.parents[1]), str(one.home(folders)), *(str(folder) for folder in folders.values())]
-    variables = {**os.environ, "QUACK_CACHE_DIR": str(path.parent)}
+    variables = {**os.environ, "QUACK_CACHE_ENABLED": "0"}  # a compiled program is not that of another edit
     if one.miscompiled[0]:
         homes.insert(0, str(HERE / "miscompilation"))
         variables |= {"MISCOMPILED": json.dumps(one.miscompiled), "DSL_CACHE": "0"}
@@ -126,16 +127,29 @@ def reduced(one: Broken, folders: Mapping[str, Path], folder: Path, minutes: flo
     """One row: lines that are not empty before and after, candidates, minutes, and whether the cause is the same."""
     path, out = folder / "broken.py", folder / "reduced.py"
     path.write_text(one.text(folders))
-    began = time.monotonic()
+    began, worked = time.monotonic(), _worked()
     more = ["--keep", one.keep] if one.keep else []
     _, said = repro("reduce", path, one, folders, 60 * minutes, "-o", str(out), "-j", str(width), *more)
     spent = (time.monotonic() - began) / 60
+    cores = (_worked() - worked) / 60
     ran = CANDIDATES.search(said)
-    row = {"program": one.name, "lines": _lines(path), "minutes": round(spent, 1), "left": _lines(path)}
+    row = {
+        "program": one.name,
+        "lines": _lines(path),
+        "minutes": round(spent, 1),
+        "cores": round(cores, 1),
+        "left": _lines(path),
+    }
     row |= {"candidates": int(ran[1]) if ran else 0, "finished": "interrupted:" not in said}
     if not out.exists():
         return row | {"cause": "nothing to keep", "said": said[-400:]}
     return row | {"left": _lines(out), "cause": judge(out, one, folders), "text": out.read_text()}
+
+
+def _worked() -> float:
+    """Seconds that cores have worked for what has ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _lines(path: Path) -> int:
@@ -144,19 +158,20 @@ def _lines(path: Path) -> int:
 
 def table(rows: list[dict]) -> str:
     """Rows as Markdown, with medians below."""
-    said = ["| program | lines | reduced | candidates | minutes | cause |", "|---|---|---|---|---|---|"]
+    said = ["| program | lines | reduced | candidates | minutes | of a core | cause |", "|---|---|---|---|---|---|---|"]
     for row in rows:
         more = "" if row.get("finished", True) else " (stopped)"
         name = row["program"] + (" (held out)" if row["program"] in HELD_OUT else "")
         said.append(
-            f"| {name} | {row['lines']} | {row['left']} | {row['candidates']} | {row['minutes']}{more} | {row['cause']} |"
+            f"| {name} | {row['lines']} | {row['left']} | {row['candidates']} | {row['minutes']}{more} | {row['cores']} | {row['cause']} |"
         )
     if rows:
-        median = {each: statistics.median(row[each] for row in rows) for each in ("left", "minutes")}
+        median = {each: statistics.median(row[each] for row in rows) for each in ("left", "minutes", "cores")}
         same = sum(row["cause"] == "same" for row in rows)
         short = sum(row["left"] < 90 for row in rows)
         said.append(
-            f"\n{len(rows)} programs: median {median['left']:g} lines, {short} below 90, median {median['minutes']:g} minutes, "
+            f"\n{len(rows)} programs: median {median['left']:g} lines, {short} below 90, median {median['minutes']:g} minutes "
+            f"({median['cores']:g} of one core), "
             f"{same} of the same cause"
         )
     return "\n".join(said)

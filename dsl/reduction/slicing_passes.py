@@ -1,0 +1,84 @@
+"""Passes over what computes: a statement that does something, with all that is computed for it alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from dsl.reduction.edit import Edit
+from dsl.reduction.names import defined, is_within, uses
+from dsl.reduction.program import Program
+
+
+def unread(program: Program) -> Iterator[Edit]:
+    """Values that nothing reads, each with all that is computed for it alone."""
+    for statement in reversed(program.statements):
+        if _is_value(program, statement) and not uses(program, statement):
+            yield _without(program, statement, "which nothing reads")
+
+
+def effects(program: Program) -> Iterator[Edit]:
+    """Statements that do something, such as a copy, a store or a loop, each with all that is computed for it alone."""
+    for statement in reversed(program.statements):
+        if statement not in program.block_of or statement in program.claim:
+            continue
+        match statement:
+            case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.If() | ast.For() | ast.While() | ast.With():
+                is_effect = True
+            case ast.Assign(targets=targets):
+                is_effect = any(isinstance(each, ast.Subscript) for each in targets)
+            case _:
+                is_effect = False
+        if is_effect:
+            yield _without(program, statement, "with what is computed for it")
+
+
+def _is_value(program: Program, statement: ast.stmt) -> bool:
+    """Whether a statement only gives names and attributes of `self` a value."""
+    match statement:
+        case ast.Assign(targets=targets):
+            parts = [part for each in targets for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
+        case ast.AnnAssign(target=target, value=ast.expr()):
+            parts = [target]
+        case _:
+            return False
+    is_plain = all(isinstance(part, ast.Name) or _is_own(part) for part in parts)
+    in_class = isinstance(program.scope(statement), ast.ClassDef)  # a field is read by its class too
+    return is_plain and not in_class and statement in program.block_of
+
+
+def _is_own(part: ast.expr) -> bool:
+    return isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self"
+
+
+def _without(program: Program, statement: ast.stmt, why: str) -> Edit:
+    """Delete a statement and each value that only what is deleted reads."""
+    gone: dict[ast.stmt, None] = {statement: None}
+    waiting = [statement]
+    while waiting:
+        for definer in _read_in(program, waiting.pop()):
+            if any(is_within(program, definer, each) for each in gone):
+                continue
+            if all(any(is_within(program, use, each) for each in gone) for use in uses(program, definer)):
+                gone[definer] = None
+                waiting.append(definer)
+    text = program.of(statement).partition("\n")[0]
+    return program.delete(f"drop `{text if len(text) <= 60 else text[:57] + '...'}`, {why}", *gone)
+
+
+def _read_in(program: Program, statement: ast.stmt) -> list[ast.stmt]:
+    """The statements that only give a value to a name that a statement reads."""
+    names = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and _is_own(node):
+            names.add("." + node.attr)
+    found = program.kept.get("values")
+    if found is None:
+        found = program.kept["values"] = {}
+        for each in program.statements:
+            if _is_value(program, each):
+                for name in defined(each):
+                    found.setdefault(name, []).append(each)
+    return [each for name in sorted(names) for each in found.get(name, [])]
