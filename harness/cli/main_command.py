@@ -19,6 +19,7 @@ from harness.claim import case_id, findings
 from harness.claim.repro_file import Case, Repro, Value, is_repro, label, read, short
 from harness.cli import (
     adopt_command,
+    bisect_command,
     capture_command,
     document,
     hosts_command,
@@ -56,6 +57,7 @@ What does this GPU language feature really do? Write the question as one small f
   repro status                             what the record says of every claim; also history, diff, regressions, matrix
   repro compare nvidia==4.6.3 nvidia==4.8.1   what changed between two compilers, drivers, GPUs or commits
   repro reduce kernel.py                   a smaller program that fails in the same way
+  repro bisect shuffle_width.py --compiler nvidia==4.3.0..4.8.1   the first release that changes the answer
 """
 
 _RUN = """\
@@ -142,7 +144,7 @@ def _names(parser: argparse.ArgumentParser) -> Sequence[str]:
 
 def _parsed(parser: argparse.ArgumentParser, given: list[str]) -> argparse.Namespace:
     """The arguments. Claims and a program's arguments may follow options; everything after `--` is the program's."""
-    head = given[: given.index("--")] if given[:1] in (["run"], ["reduce"]) and "--" in given else given
+    head = given[: given.index("--")] if given[:1] in (["run"], ["reduce"], ["bisect"]) and "--" in given else given
     arguments, left = parser.parse_known_args(head)
     more = next((getattr(arguments, name) for name in ("names", "args") if hasattr(arguments, name)), None)
     if left and (more is None or any(text.startswith("-") for text in left)):
@@ -207,6 +209,7 @@ def _parser() -> argparse.ArgumentParser:
     adopt_command.add(commands)
     hosts_command.add(commands)
     reduce_command.add(commands)
+    bisect_command.add(commands)
     capture_command.add(commands)
     _add_capsules(commands)
     _add_validate(commands)

@@ -74,20 +74,23 @@ def _language_of(need: str) -> str:
 
 
 class Released:
-    """A transport to this machine under one release. What could not be made once is not tried again."""
+    """A transport to this machine under one release. What could not be made once is not tried again.
 
-    def __init__(self, compiler: str, note: Callable[[str], None] | None = None) -> None:
-        self._compiler, self._note = compiler, note
+    `pins` are requirements that come before the versions of this process, as in `torch==2.8.0`.
+    """
+
+    def __init__(self, compiler: str, note: Callable[[str], None] | None = None, pins: Sequence[str] = ()) -> None:
+        self._compiler, self._note, self._pins = compiler, note, tuple(pins)
+        self._name = ", ".join([*([compiler] if split(compiler)[1] else []), *self._pins])
         self._locals: dict[tuple[str, ...], Local] = {}  # by what the environment holds
         self._refusals: dict[tuple[str, ...], str] = {}
 
     def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
-        tools = [name for name in _TOOLS if _version(name)]
-        needs = tuple(_beside([*own_wheel.needs(), _FFI, *tools, *job.needs]))
+        needs = self.needs(job.needs)
         if needs in self._refusals:
             raise LinkDown(self._refusals[needs])
         if needs not in self._locals:
-            start = functools.partial(self._start, needs)
+            start = functools.partial(self.start, needs)
             self._locals[needs] = Local(self._notify, start)
         return self._locals[needs].run(job)
 
@@ -95,7 +98,12 @@ class Released:
         while self._locals:
             self._locals.popitem()[1].close()
 
-    def _start(self, needs: tuple[str, ...]) -> Start:
+    def needs(self, own: Sequence[str]) -> tuple[str, ...]:
+        """What the environment holds for a repro with these needs of its own."""
+        tools = [name for name in _TOOLS if _version(name)]
+        return tuple(_beside([*own_wheel.needs(), _FFI, *tools, *own], self._compiler, self._pins))
+
+    def start(self, needs: tuple[str, ...]) -> Start:
         """The environment's Python, which imports our code from the cache. Raises LinkDown."""
         cache, ours = str(cache_folder()), own_wheel.ours()
         try:
@@ -107,7 +115,7 @@ class Released:
             self._remove_broken(Path(cache, "envs", remote_env.environment_name(environment)))
             command = remote_env.prepare(environment, cache, ours.sha256, self._notify)
         except (remote_env.Refused, OSError) as error:
-            self._refusals[needs] = f"{self._compiler} has no environment here: {error}"
+            self._refusals[needs] = f"{self._name} has no environment here: {error}"
             raise LinkDown(self._refusals[needs]) from None
         variables = {**os.environ, **command.variables}
         if os.environ.get("PYTHONPATH"):
@@ -125,7 +133,7 @@ class Released:
 
     def _notify(self, text: str) -> None:
         if self._note and not text.startswith("uv:  "):  # a line for each package
-            self._note(f"{self._compiler}: {text}")
+            self._note(f"{self._name}: {text}")
 
 
 def cache_folder() -> Path:
@@ -135,10 +143,10 @@ def cache_folder() -> Path:
 
 def environment_of(compiler: str, needs: Sequence[str]) -> dict[str, Any]:
     """What `remote_env.prepare` makes for a release on this machine: this Python, and torch of the same build."""
-    local = _version("torch").partition("+")[2]
+    local, release = _version("torch").partition("+")[2], split(compiler)[1]
     return {
         "kind": "managed",
-        "requires": sorted({*needs, f"{PACKAGE}=={split(compiler)[1]}"}),
+        "requires": sorted({*needs, *([f"{PACKAGE}=={release}"] if release else [])}),
         "python": os.path.realpath(sys.executable),
         "torch_index": local or None,
         "variables": {},
@@ -146,15 +154,18 @@ def environment_of(compiler: str, needs: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _beside(needs: Sequence[str]) -> list[str]:
-    """Requirements at the versions that this process has, but the compiler."""
-    requirements = {}
-    for need in needs:
+def _beside(needs: Sequence[str], compiler: str = NVIDIA, pins: Sequence[str] = ()) -> list[str]:
+    """Requirements at the versions that this process has, but the compiler and what is pinned.
+
+    NVIDIA's compiler without a release is that of this process.
+    """
+    requirements, named = {}, {own_wheel.name_of(pin): pin for pin in pins}
+    for need in [*needs, *([PACKAGE] if compiler == NVIDIA and pins else [])]:
         name = own_wheel.name_of(need)
         version = _version(name).partition("+")[0]
-        if name != PACKAGE:
+        if name != PACKAGE or (compiler == NVIDIA and pins):
             requirements[name] = f"{name}=={version}" if version else need
-    return sorted(requirements.values())
+    return sorted({**requirements, **named}.values())
 
 
 def _version(name: str) -> str:

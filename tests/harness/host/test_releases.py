@@ -113,7 +113,7 @@ def test_an_environment_that_lost_a_file_is_made_again(cache, monkeypatch, lost)
     monkeypatch.setattr(remote_env, "find_uv", lambda cache: "uv")
     notes = []
     for wanted in (1, 1, 2):
-        command = releases.Released("nvidia==4.6.3", notes.append)._start(("numpy",))
+        command = releases.Released("nvidia==4.6.3", notes.append).start(("numpy",))
         assert len(made) == wanted
         if wanted == 1 and len(notes) == 0:
             notes.append("whole")

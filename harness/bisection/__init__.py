@@ -1,0 +1,1 @@
+"""Finding the version that changed an answer: `repro bisect`."""

@@ -1,0 +1,54 @@
+"""The versions between two ends, as the index lists them."""
+
+import pytest
+from packaging.version import Version
+
+from harness.bisection import versions
+from harness.errors import UsageError
+
+LISTED = ["1.0", "1.1", "1.2rc1", "1.2.0", "1.10", "2.0.dev1", "2.0"]
+
+
+@pytest.fixture(autouse=True)
+def index(monkeypatch):
+    monkeypatch.setattr(versions, "released", lambda package: [Version(one) for one in LISTED])
+
+
+def names(text: str) -> list[str]:
+    return [version for _, version in versions.between(text, ["tiny"], "--package")]
+
+
+def test_releases_are_in_order_of_versions():
+    assert names("1.0..2.0") == ["1.0", "1.1", "1.2.0", "1.10", "2.0"]
+    assert names("1.10..1.1") == ["1.10", "1.2.0", "1.1"]
+    assert names("1.1.0..1.2") == ["1.1", "1.2.0"]
+    assert names("1.1..2.0.dev1") == ["1.1", "1.2rc1", "1.2.0", "1.10", "2.0.dev1"]
+    assert names("3.0, 1.0,2") == ["3.0", "1.0", "2"]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("1.0", "--package 1.0: name two ends, as in 4.3.0..4.8.1, or a list, as in 4.3.5,4.6.3,4.8.1"),
+        ("1.0..new", "--package 1.0..new: 'new' is not a version, as in 4.8.1"),
+        ("1.0..1.0.0", "--package 1.0..1.0.0: both ends are the same version"),
+    ],
+)
+def test_a_wrong_range_says_what_to_write(text, message):
+    with pytest.raises(UsageError) as error:
+        names(text)
+    assert str(error.value) == message
+
+
+def test_an_end_that_is_not_on_the_index_names_its_neighbours():
+    with pytest.raises(
+        UsageError, match=r"^--package 1.0..1.3: the index has no tiny 1.3 for Python 3.\d+; the nearest"
+    ):
+        names("1.0..1.3")
+
+
+def test_of_several_packages_each_version_has_its_own(monkeypatch):
+    listed = {"new": ["13.0"], "old": ["12.8", "12.9"]}
+    monkeypatch.setattr(versions, "released", lambda package: [Version(one) for one in listed[package]])
+    found = versions.between("12.8..13.0", ["new", "old"], "--ptxas")
+    assert found == [("old", "12.8"), ("old", "12.9"), ("new", "13.0")]

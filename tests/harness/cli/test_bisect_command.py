@@ -1,0 +1,118 @@
+"""`repro bisect` from the command line to the record, along the commits of a small repository.
+
+With harness/bisection/runs.py and harness/bisection/difference.py.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from tests.harness.bisection.author_repository import BROKEN, RIGHT, SAME, WRONG, git, make
+from tests.harness.documents import result_of
+
+
+@pytest.fixture
+def author(tmp_path, monkeypatch):
+    """Makes the repository and goes there."""
+    monkeypatch.delenv("CI", raising=False)
+    folder = tmp_path / "author"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return lambda texts: make(folder, texts)
+
+
+def test_the_commit_that_changed_a_value(author, capsys, tmp_path):
+    texts = {"Begin": RIGHT, "Add instead": SAME, "Break it": BROKEN, "Scale by three": WRONG, "Rest": WRONG}
+    hashes = author(texts)
+    assert main(["bisect", "claim.py", "--commit", f"{hashes[0]}..HEAD", "--json"]) == 1
+    found = capsys.readouterr()
+    result = result_of(found.out, 1)
+    assert (result["kind"], result["last_good"]) == ("ambiguous", f"{hashes[1][:10]} Add instead")
+    assert result["candidates"] == [f"{hashes[2][:10]} Break it", f"{hashes[3][:10]} Scale by three"]
+    why = "it raises an exception, as neither end does: error: SyntaxError: invalid syntax"
+    assert result["skipped"] == {f"{hashes[2][:10]} Break it": why}
+
+
+def test_what_changed_there_is_shown_and_recorded(author, capsys, tmp_path):
+    hashes = author({"Begin": RIGHT, "Add instead": SAME, "Scale by three": WRONG, "Rest": WRONG})
+    assert main(["bisect", "claim.py", "--commit", f"{hashes[0]}..HEAD"]) == 0
+    found = capsys.readouterr()
+    label = f"{hashes[2][:10]} Scale by three"
+    assert found.out.startswith("--- what changed\npass -> fail: differs from expected()\n")
+    assert "bad: `out` differs from expected() in 3 of 4 elements (bits)\n" in found.out
+    assert f"\ncommit {hashes[2]}\nauthor, " in found.out and " scaling.py | 2 +-\n" in found.out
+    assert found.out.endswith(f"\nfound: {label} is the first that changes the answer\n4 runs\n")
+    assert found.err.splitlines()[0].endswith(": at most 4 runs") and found.err.endswith("; done\n")
+    # Every run is a record of its commit, in a column of its own, and nothing waits for a review.
+    main(["history", "claim.py", "--json"])
+    records = result_of(capsys.readouterr().out)["records"]
+    assert {one["compiler"] for one in records} == {f"embedded, commit {sha[:10]}" for sha in hashes}
+    assert {one["provenance"]["commit"] for one in records} == set(hashes)
+    assert main(["review"]) == 0 and "nothing waits" in capsys.readouterr().out
+    # The worktrees are gone; the result is kept.
+    assert len(git(tmp_path / "author", "worktree", "list").splitlines()) == 1
+    (kept,) = (tmp_path / "author/.repro/bisections").glob("*/result.json")
+    table = json.loads(kept.read_text())
+    assert (table["claim"], table["kind"], table["first_bad"]) == ("claim.py", "found", label)
+
+
+def test_a_claim_that_the_commits_do_not_have(author, capsys, tmp_path):
+    """It runs with its text of now, and imports what each commit has."""
+    hashes = author({"Begin": RIGHT, "Scale by three": WRONG})
+    claim = tmp_path / "author/newer.py"
+    claim.write_text((tmp_path / "author/claim.py").read_text().replace("arange(4)", "arange(6)"))
+    assert main(["bisect", "newer.py", "--commit", f"{hashes[0]}..HEAD"]) == 0
+    assert "in 5 of 6 elements" in capsys.readouterr().out
+
+
+def test_a_script_by_what_it_prints(author, capsys):
+    hashes = author({"Begin": RIGHT, "Add instead": SAME, "Scale by three": WRONG})
+    assert main(["bisect", "script.py", "--commit", f"{hashes[0]}..HEAD", "--", "7"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(
+        "--- what changed\nanother text was printed\n    --- good\n    +++ bad\n    @@ -1 +1 @@\n    -doubled 14\n    +doubled 21\n"
+    )
+    assert "found: " in out and main(["history", "script.py"]) == 0
+
+
+def test_equal_ends_and_ends_that_cannot_run(author, capsys):
+    hashes = author({"Begin": RIGHT, "Add instead": SAME, "Need more": "import not_here\n"})
+    assert main(["bisect", "claim.py", "--commit", f"{hashes[0]}..{hashes[1]}"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith(
+        f"unchanged: {hashes[0][:10]} Begin and {hashes[1][:10]} Add instead give the same answer: pass"
+    )
+    assert main(["bisect", "claim.py", "--commit", f"{hashes[0]}..HEAD"]) == 3
+    out = capsys.readouterr().out
+    said = f"aborted: the bad end, {hashes[2][:10]} Need more, cannot run: the module not_here is not installed "
+    assert out.startswith(said)
+
+
+@pytest.mark.parametrize(
+    "argv, message",
+    [
+        (["claim.py"], "repro bisect needs a range in one of "),
+        (["claim.py", "x", "--host", "a,b"], "claim.py is a repro, which takes no arguments: x\n"),
+        (["claim.py", "--commit", "HEAD..HEAD"], "--commit HEAD..HEAD: both ends are the same commit\n"),
+        (["nothing.py", "--host", "a,b"], "repro: "),
+    ],
+)
+def test_wrong_usage(author, capsys, argv, message):
+    author({"Begin": RIGHT})
+    assert main(["bisect", *argv]) == 2
+    assert capsys.readouterr().err.startswith(message)
+
+
+def test_the_example_of_the_page(author, capsys, tmp_path):
+    page = (Path(__file__).parents[3] / "docs/bisect.md").read_text()
+    files = dict(re.findall(r"^```python\n# file: (\w+\.py)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    command, shown = re.search(r"^```\n\$ repro (bisect claim.*?)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL).groups()
+    right, wrong = files["scaling.py"], files["scaling.py"].replace("* 2", "* 3")
+    author({"Begin": right, "Read": right, "Scale by three": wrong, "Rest": wrong})
+    (tmp_path / "author/claim.py").write_text(files["claim.py"])
+    git(tmp_path / "author", "commit", "-qam", "Write it as on the page", "--amend")
+    assert main(command.split()) == 0
+    assert capsys.readouterr().out.startswith(shown)
