@@ -27,6 +27,8 @@ _WITHIN = re.compile(r"(?m)^ +warp .*?: in the loop at [^\n]*?:(?P<line>\d+), PT
 _FRAME = re.compile(r'(?m)^  File "[^"]*", line (?P<line>\d+),? in \S+')
 _EXCEPTION = re.compile(r"(?m)^(?P<name>[A-Za-z_][\w.]*)(?:: (?P<message>.*)|:?)$")
 _ARRIVED = re.compile(r"(\d+) of (\d+) arrivals?")
+_FIX = re.compile(r"(?m)^fix: (.+)$")
+_SOME_WARPS = re.compile(r"\bwarps? [N, andto]*N\b|\b[\w./-]+\.py:N\b")
 _VERBS = {"wrote": "writes", "read": "reads", "copied": "copies", "updated": "updates"}
 _TYPES = re.compile(r"\.(?:[bsuf]\d+|v[248]|bf16x?2?|f16x2|pred)(?![\w:])")
 MOST_MESSAGE = 400
@@ -51,7 +53,8 @@ class Behaviour:
     """What one run did.
 
     `kind`: of an Outcome. `name`: the id of a finding, or the type of an exception. `message`: why, without names and
-    numbers. `kernel`: where. `places`: the constructs that take part, both sides of a race, every wait of a deadlock.
+    numbers; of a deadlock how it may be ended, which names the role of each warp. `kernel`: where. `places`: the
+    constructs that take part, both sides of a race, every wait of a deadlock.
     `wrong`: how each output differs from what was expected; `agreeing`: the outputs that do not.
     """
 
@@ -107,11 +110,17 @@ def of(text: str, outcome: Outcome, wrong: dict[str, Wrong] | None = None) -> Be
     return Behaviour(
         outcome.kind,
         head["id"],
-        plain(message.rpartition(": ")[2] if sides else message) if not waits else "",
+        _ended_by(said) if waits else plain(message.rpartition(": ")[2] if sides else message),
         re.sub(r"_\d+$", "", kernel[1]) if kernel else "",
         tuple(sorted(sides | waits | here, key=str)),
         line=line,
     )
+
+
+def _ended_by(said: str) -> str:
+    """The fix of a deadlock without names, numbers and which warps: who is to arrive, and why."""
+    fix = _FIX.search(said)
+    return _SOME_WARPS.sub("_", plain(fix[1])) if fix else ""
 
 
 def exit_status(status: int) -> str:
@@ -136,6 +145,7 @@ def _awaited(text: str) -> str:
     if arrived is None:
         return plain(text.strip().split("\n")[0])
     words = ["all arrived" if arrived[1] == arrived[2] else "arrivals missing"]
+    words += ["after a phase"] if "phase of parity 1 " in text else []  # the first phase has parity 0
     words += [word for word in ("more than", "fewer than", "were expected", "still expected") if word in text]
     return ", ".join(words)
 

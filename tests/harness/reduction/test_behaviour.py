@@ -66,6 +66,20 @@ def test_the_wait_of_a_deadlock_with_what_is_missing():
     assert fewer.is_at(some) and not all_came.is_at(some)
 
 
+def test_a_deadlock_in_a_later_phase_or_of_another_role_is_another():
+    """A ring that a reader does not give back is not a barrier at which nobody arrives."""
+    back = "fix: let warps 1 and 2 arrive at the empty mbarrier smem+0x18 when the stage is read\n"
+    text = DEADLOCK.format("0 of 32")
+    ring, never = (
+        behaviour.of(PROGRAM, Outcome("deadlock", text + fix)) for fix in (back, "fix: arrive at one.py:5\n")
+    )
+    smaller = behaviour.of(PROGRAM, Outcome("deadlock", text + back.replace("warps 1 and 2", "warp 3")))
+    assert ring.message == "let _ arrive at the empty mbarrier smem+N when the stage is read" == smaller.message
+    assert never.message == "arrive at _"
+    later = behaviour.of(PROGRAM, Outcome("deadlock", text.replace("parity 0", "parity 1") + back))
+    assert not later.is_at(ring) and not ring.is_at(later)
+
+
 def test_a_rejection_without_names_and_numbers():
     text = "one.py:23:9: TYPE_UNSTABLE_JOIN\n    {0} = {0} + x\n    ^^^ `{0}` is Int{1} before\nfix: none"
     one, other = (behaviour.of("", Outcome("rejected", text.format(*names))) for names in (("acc", 32), ("sum", 16)))
