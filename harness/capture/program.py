@@ -7,6 +7,7 @@ The folder is the command's: `wanted.json` says what to capture; `captured.json`
 from __future__ import annotations
 
 import atexit
+import functools
 import importlib
 import json
 import linecache
@@ -36,7 +37,7 @@ def begin(folder: str) -> None:
     asked = json.loads((place / "wanted.json").read_text())
     wanted = Wanted(asked["kernel"], asked["number"], asked["property"])
     if asked["reference"]:
-        wanted.reference = _later(asked["reference"])
+        wanted.reference = _Later(asked["reference"])
     recorder = watch(wanted, lambda taken: _finish(place, asked, taken, recorder))
     atexit.register(_ended, place, recorder)
     (place / "began").touch()
@@ -62,22 +63,25 @@ def _prepare(taken: Taken) -> None:
     written_file.prepare(taken)
 
 
-def _later(text: str) -> Callable:
+class _Later:
     """The function `module:function`, imported when it is first called; or an expression of one: `lambda x: x * 2`."""
-    found: list[Callable] = []
 
-    def reference(*args: Any, **keywords: Any) -> Any:
-        if not found:
-            module, colon, name = text.partition(":")
-            if colon and module.replace(".", "").isidentifier() and name.isidentifier():
-                sys.path.insert(0, os.getcwd())
-                found.append(getattr(importlib.import_module(module), name))
-            else:
-                names = {name: sys.modules[name] for name in ("torch", "numpy") if name in sys.modules}
-                found.append(eval(text, {**names, "np": sys.modules.get("numpy")}))
-        return found[0](*args, **keywords)
+    def __init__(self, text: str):
+        module, colon, name = text.partition(":")
+        is_name = colon and module.replace(".", "").isidentifier() and name.isidentifier()
+        self.expression = "" if is_name else text
+        self._module, self._name = module, name
 
-    return reference
+    @functools.cached_property
+    def function(self) -> Callable:
+        if not self.expression:
+            sys.path.insert(0, os.getcwd())
+            return getattr(importlib.import_module(self._module), self._name)
+        names = {name: sys.modules[name] for name in ("torch", "numpy") if name in sys.modules}
+        return eval(self.expression, {**names, "np": sys.modules.get("numpy")})
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return self.function(*args, **keywords)
 
 
 def _finish(place: Path, asked: dict[str, Any], taken: Taken, recorder: Recorder) -> None:

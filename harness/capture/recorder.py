@@ -60,6 +60,8 @@ class Taken:
     returned: list[tuple[str, str, Any]] = field(default_factory=list)  # (name, expression, value)
     outcome: dict[str, Any] | None = None  # what the exception said, where the call raised one
     expected: dict[str, Any] = field(default_factory=dict)  # what the reference gave
+    reference: str = ""  # the call of the reference, as an expression
+    reference_gives: type | None = None  # dict or tuple, where it gives several outputs
     seconds: float = 0.0
     sliced: Any = None  # what written_file.prepare made of the program
 
@@ -120,6 +122,10 @@ class Recorder:
             spelling = Spelling(made.plain)
             taken = Taken(made, self.count, spelling, made.text(spelling))
             reference = self._reference(made)
+            if reference is not None:
+                taken.reference = self._reference_text(made, spelling)
+                many = isinstance(reference, (tuple, list))
+                taken.reference_gives = dict if isinstance(reference, dict) else tuple if many else None
             if self.prepare is not None and self.wanted.property == "call":
                 self.prepare(taken)
         except Exception as error:
@@ -158,6 +164,16 @@ class Recorder:
             return None
         keywords = {name: makings.source(value) for name, value in call.keywords.items()}
         return self.wanted.reference(*map(makings.source, call.args), **keywords)
+
+    def _reference_text(self, call: Call, spelling: Spelling) -> str:
+        """The call of the reference in the file: of the author's function, or of an expression that the command has."""
+        text = getattr(self.wanted.reference, "expression", "")
+        function = (
+            f"({text})" if text else spelling.root(getattr(self.wanted.reference, "function", self.wanted.reference))
+        )
+        words = [spelling.of(makings.source(value), "value") for value in call.args]
+        words += [f"{name}={spelling.of(makings.source(value), name)}" for name, value in call.keywords.items()]
+        return f"{function}({', '.join(words)})"
 
     def _outputs(self, taken: Taken, result: Any) -> None:
         storages = taken.spelling.memory.storages

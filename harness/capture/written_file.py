@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 import sys
@@ -20,6 +21,8 @@ from harness.capture.arguments.memory import Storage, View
 from harness.capture.recorder import Taken, plain_name
 
 WIDTH = 120
+# The bounds of torch.testing.assert_close: relative, absolute.
+CLOSE = {"float64": "1e-7,1e-7", "float32": "1.3e-6,1e-5", "float16": "1e-3,1e-5", "bfloat16": "1.6e-2,1e-5"}
 OWN_IMPORTS = ("import numpy as np", "import torch", "from pathlib import Path")
 
 
@@ -76,7 +79,9 @@ def _spelt(speller: spelling.Spelling, name: str, value: Any) -> tuple[str, list
 
 def _reserved(lines: list[str]) -> dict[str, Any]:
     """Names that the file's own parts and these imports have, with what slicer calls their owners."""
-    names: dict[str, Any] = dict.fromkeys(("run", "expected", "main", "_object", "_stored", "_stored_array"))
+    names: dict[str, Any] = dict.fromkeys(
+        ("run", "expected", "arguments", "main", "_object", "_stored", "_stored_array")
+    )
     for node in ast.parse("\n".join([*lines, *OWN_IMPORTS])).body:
         for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
             bound = (alias.asname or alias.name).partition(".")[0]
@@ -93,7 +98,7 @@ def write(taken: Taken, program: str, packages: Mapping[str, str | None]) -> Wri
 
     if taken.sliced is None:
         prepare(taken)
-    sliced: Sliced = taken.sliced
+    sliced: Any = taken.sliced
     speller, parts = taken.spelling, sliced.parts
     made = _Body(taken)
     expected = made.expected()
@@ -101,8 +106,8 @@ def write(taken: Taken, program: str, packages: Mapping[str, str | None]) -> Wri
     lines[-2:-2] = sliced.inside
     setting = "\n".join([*(f"{name} = {text}" for name, text in speller.constants.items()), *sliced.before])
     made.keep(speller.stored)
-    taken_names = _module_names(parts.text) | set(parts.values) | {"run", "Path", "np", "torch"}
-    body = "\n".join(["def run():", *(f"    {line}" for line in lines)])
+    taken_names = _module_names(parts.text) | set(parts.values) | {"run", "arguments", "Path", "np", "torch"}
+    body = made.arguments() + "\n".join(["def run():", *(f"    {line}" for line in lines)])
     setting, body, expected = (speller.finished(text, parts.names, taken_names) for text in (setting, body, expected))
     modules = dict.fromkeys([*made.imports, *speller.imports])
     helpers = _helpers(speller, made, body + setting)
@@ -139,8 +144,23 @@ class _Body:
         self.stored: set[str] = set()
         self.imports: dict[str, None] = {}
 
+    def arguments(self) -> str:
+        """The function arguments(), of which run() and expected() both take the tensors."""
+        if not self.taken.reference:
+            return ""
+        lines = [*self._memory_lines, f"return {self._tensors}"]
+        return "\n".join(["def arguments():", *(f"    {line}" for line in lines)]) + "\n\n\n"
+
+    @property
+    def _tensors(self) -> str:
+        return ", ".join(view.name for view in self.speller.views) + "," * (len(self.speller.views) == 1)
+
+    @functools.cached_property
+    def _memory_lines(self) -> list[str]:
+        return self._memory()
+
     def lines(self) -> list[str]:
-        memory = self._memory()
+        memory = [f"{self._tensors} = arguments()"] if self.taken.reference else self._memory_lines
         lines = [*self.speller.first, *memory, *(f"{mark} = {text}" for mark, text in self.speller.statements)]
         rows = [(plain_name(view.name), self._output(view)) for view in self.taken.changed]
         rows += [(name, expression) for name, expression, _ in self.taken.returned]
@@ -157,6 +177,8 @@ class _Body:
         """The function expected(), of what a reference gave."""
         if not self.taken.expected:
             return ""
+        if self.taken.reference:
+            return self._computed()
         rows = []
         for name, value in self.taken.expected.items():
             kept = spelling.Spelling()
@@ -165,6 +187,19 @@ class _Body:
             made = self._note(values.made(storage, view.dtype, []), storage)
             rows.append(f'"{name}": {self._viewed(made, view, storage)}')
         return "\n\n\ndef expected():\n    return {" + ", ".join(rows) + "}\n"
+
+    def _computed(self) -> str:
+        """expected() that asks the reference."""
+        names, lines = list(self.taken.expected), [f"{self._tensors} = arguments()"]
+        given = self.taken.reference
+        if self.taken.reference_gives is None:
+            rows = [f'"{names[0]}": {given}']
+        else:
+            lines.append(f"given = {given}")
+            keys = names if self.taken.reference_gives is dict else range(len(names))
+            rows = [f'"{name}": given[{key!r}]' for name, key in zip(names, keys)]
+        lines.append(f"return {{{', '.join(rows)}}}")
+        return "\n".join(["\n\n\ndef expected():", *(f"    {line}" for line in lines)]) + "\n"
 
     def _memory(self) -> list[str]:
         torch = sys.modules.get("torch")
@@ -343,6 +378,7 @@ def _head(
     if taken.outcome is not None and taken.outcome.get("outcome") in ("rejected", "deadlock", "trap", "fault"):
         kind = taken.outcome.get("kind") if taken.outcome["outcome"] == "fault" else None
         block.append(f'# outcome = "{kind or taken.outcome["outcome"]}"')
+    block += _closeness(taken)
     if taken.seconds > 10:
         block.append(f"# timeout = {int(30 + 4 * taken.seconds)}")
     block.append("# ///")
@@ -351,6 +387,15 @@ def _head(
     legal = ["\n".join(f"# {line}".rstrip() if not line.startswith("#") else line for line in text.splitlines())
              for text in licences]  # fmt: skip
     return "\n".join([*said, *block, f'"""{claim}"""', "", *legal]).rstrip() + "\n\n"
+
+
+def _closeness(taken: Taken) -> list[str]:
+    """How near an output must come to its reference: as `--differs` judges it."""
+    rows = []
+    for name, value in taken.expected.items():
+        bounds = CLOSE.get(str(getattr(value, "dtype", "")).removeprefix("torch."))
+        rows += [f'{name} = "close:{bounds}"'] if bounds else []
+    return [f"# compare = {{ {', '.join(rows)} }}"] if rows else []
 
 
 def _claim(taken: Taken, program: str) -> str:

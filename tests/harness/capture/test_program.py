@@ -67,8 +67,8 @@ def test_a_reference_is_a_function_by_name_or_an_expression(tmp_path, monkeypatc
     (tmp_path / "references.py").write_text("def half(x):\n    return x / 2\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    assert program._later("references:half")(5) == 2.5
-    assert program._later("lambda x: np.sqrt(x)")(16) == 4
+    assert program._Later("references:half")(5) == 2.5
+    assert program._Later("lambda x: np.sqrt(x)")(16) == 4
 
 
 def test_a_report_is_there_whole(tmp_path):

@@ -115,6 +115,24 @@ def test_a_reference_becomes_what_is_expected(program, tmp_path):
     assert names["expected"]()["out"].tolist() == [1, 2, 4]
 
 
+@pytest.mark.parametrize("gives", ["{'out': %s}", "[%s]", "%s"])
+def test_a_reference_with_source_is_asked_again(program, tmp_path, gives):
+    """expected() computes: it follows a change of the arguments."""
+    x, out, kept = np.ones(3, np.float32), np.zeros(3, np.float32), []
+    source = f"def reference(x, out):\n    return {gives % '2 * x + OFFSET'}\n"
+    (tmp_path / "scaling_program.py").write_text(PROGRAM + source)
+    exec(compile(source, program.__file__, "exec"), program.__dict__)
+    call = Call("f", set, lambda speller: f"{speller.of(out, 'out')}.fill({speller.of(x, 'x')}[0])", (x, out))
+    wanted = Wanted(property="differs", reference=program.reference)
+    Recorder(wanted, kept.append).around(lambda: call, set, lambda: out.fill(1))
+    written = written_file.write(kept[0], "train.py", {})
+    assert run(written, tmp_path)["out"].tolist() == [1.0] * 3
+    assert '# compare = { out = "close:1.3e-6,1e-5" }' in written.text and "def arguments():" in written.text
+    names = {"__name__": "captured", "__file__": str(tmp_path / "captured.py")}
+    exec(written.text.replace("x = np.ones((3,)", "x = np.zeros((3,)"), names)
+    assert names["expected"]()["out"].tolist() == [3.0] * 3
+
+
 def test_module_variables_that_need_the_program_or_memory_are_made_in_run(program, tmp_path):
     def make(options, table):
         def shifted(out):
