@@ -124,7 +124,6 @@ class Tree:
         if self.place.exists():
             git(Path(self.repo), "worktree", "remove", "--force", str(self.place), failing=True)
             shutil.rmtree(self.place, ignore_errors=True)
-        git(Path(self.repo), "worktree", "prune", failing=True)
 
     def start(self, note: Callable[[str], None] = lambda text: None) -> Start:
         """The Python of the commit: this one, or one of its own if the commit has another uv.lock. Raises LinkDown."""

@@ -126,7 +126,10 @@ class Runs:
             for kernel in outcome.kernels
             if self._axis.sass and kernel.get("sass")
         }
-        refused = (outcome.detail.get("no_sass") or {}).get("text", "") if self._axis.sass else ""
+        no_sass = (outcome.detail.get("no_sass") or {}) if self._axis.sass else {}
+        if no_sass.get("missing"):
+            raise CannotRun(str(no_sass.get("text")))
+        refused = no_sass.get("text", "")
         if refused:
             sass = {"refused": hashlib.sha256(refused.encode()).hexdigest()}
         verdict, reason, record = self._record(case, where, outcome, session, version)

@@ -134,3 +134,26 @@ def test_several_cases_change_by_name(write, tmp_path):
     axis = Axis("--host", "x", (Version("v0"), Version("v1")))
     result = Bisection(axis, runs, journal, Noted(), lambda text: None).run()
     assert list(result.changes) == ["n=2"] and result.bad == "v1"
+
+
+def test_an_exception_that_neither_end_raises_is_skipped(write, tmp_path):
+    (case,) = write("def run(): pass").cases()
+    error = given("fail", "error: no", "error", brief="error: AttributeError: no")
+    journals = iter("ab")
+
+    def bisect(*answers):
+        class Answers(Given):
+            def run(self, version):
+                return [answers[int(version.label[1:])]]
+
+        journal = Journal(tmp_path, {"name": next(journals)})
+        journal.open()
+        axis = Axis("--host", "x", tuple(Version(f"v{place}") for place in range(len(answers))))
+        return Bisection(axis, Answers(case, ()), journal, Noted(), lambda text: None).run()
+
+    one, two = (given(outputs={"x": values(number)}) for number in (1, 2))
+    result = bisect(one, error, two)
+    assert (result.kind, result.candidates) == ("ambiguous", ["v1", "v2"])
+    assert result.skipped == {"v1": "it raises an exception, as neither end does: error: AttributeError: no"}
+    result = bisect(one, error, error)
+    assert (result.kind, result.bad, result.skipped) == ("found", "v1", {})

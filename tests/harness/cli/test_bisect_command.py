@@ -4,7 +4,13 @@ With harness/bisection/runs.py and harness/bisection/difference.py.
 """
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -116,3 +122,93 @@ def test_the_example_of_the_page(author, capsys, tmp_path):
     git(tmp_path / "author", "commit", "-qam", "Write it as on the page", "--amend")
     assert main(command.split()) == 0
     assert capsys.readouterr().out.startswith(shown)
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_what_is_known_and_nothing_else(author, tmp_path):
+    hashes = author(
+        {
+            "Begin": RIGHT,
+            "Hang": "import time, pathlib\npathlib.Path('../hangs').touch()\ntime.sleep(600)\n",
+            "Rest": WRONG,
+        }
+    )
+    code = "import sys; from harness import cli; sys.exit(cli.main(sys.argv[1:]))"
+    argv = [sys.executable, "-c", code, "bisect", "script.py", "--commit", f"{hashes[0]}..HEAD", "--", "7"]
+    process = subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    hangs = tmp_path / "hangs"
+    while not hangs.exists():
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=600)[1]
+    assert process.returncode == 130
+    assert "\n2 versions are known: the same command goes on from there\ninterrupted: nothing is left running" in said
+    assert _processes_in(tmp_path / "author") == []
+    # The same command runs the version in the middle alone, and the worktrees are gone at the end.
+    again = subprocess.run([*argv[:-2], "--timeout", "3", *argv[-2:]], capture_output=True, text=True, timeout=600)
+    assert again.returncode == 0, again.stderr
+    assert "\n1 run\n" in again.stdout and len(git(tmp_path / "author", "worktree", "list").splitlines()) == 1
+
+
+def _processes_in(folder: Path) -> list[str]:
+    """The commands of processes that work below a folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cwd"):
+        try:
+            if Path(os.readlink(path)).is_relative_to(folder) and path.parent.name != str(os.getpid()):
+                found.append((path.parent / "cmdline").read_text())
+        except OSError:
+            continue
+    return found
+
+
+def _wheel(folder: Path, version: str, body: str, tag: str = "py3-none-any") -> None:
+    """A wheel of the package `tiny-scaling` with one module."""
+    info = f"tiny_scaling-{version}.dist-info"
+    files = {
+        "tiny_scaling.py": body,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: tiny-scaling\nVersion: {version}\n",
+        f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: {tag}\n",
+    }
+    files[f"{info}/RECORD"] = "".join(f"{name},,\n" for name in [*files, f"{info}/RECORD"])
+    with zipfile.ZipFile(folder / f"tiny_scaling-{version}-{tag}.whl", "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+
+
+@pytest.mark.slow
+def test_the_release_of_a_package_that_changed_a_value(author, capsys, tmp_path, monkeypatch):
+    """Wheels of a folder; two releases are broken, one has no wheel for this machine. The rest comes from the index."""
+    author({"Begin": RIGHT})
+    links = tmp_path / "links"
+    links.mkdir()
+    for version, body in {"1.0": RIGHT, "1.1": SAME, "1.2": BROKEN, "1.10": BROKEN, "2.0": WRONG, "2.1": WRONG}.items():
+        _wheel(links, version, body)
+    _wheel(links, "1.5", WRONG, "cp35-cp35m-win32")
+    monkeypatch.setenv("UV_FIND_LINKS", str(links))
+    claim = tmp_path / "author/claim.py"
+    claim.write_text(claim.read_text().replace("from scaling", "from tiny_scaling"))
+    assert main(["bisect", "claim.py", "--package", "tiny-scaling==1.0..2.1", "--json"]) == 1
+    found = capsys.readouterr()
+    result = result_of(found.out)
+    assert result["versions"] == [f"tiny-scaling=={number}" for number in ("1.0", "1.1", "1.2", "1.10", "2.0", "2.1")]
+    assert (result["kind"], result["last_good"]) == ("ambiguous", "tiny-scaling==1.1")
+    assert result["candidates"] == [f"tiny-scaling=={number}" for number in ("1.2", "1.10", "2.0")]
+    assert set(result["skipped"]) == {"tiny-scaling==1.2", "tiny-scaling==1.10"}
+    # A list names versions that the index does not have: they are skipped with uv's reason.
+    listed = "tiny-scaling==1.0,1.5,1.1,2.0"
+    assert main(["bisect", "claim.py", "--package", listed]) == 0
+    out = capsys.readouterr().out
+    assert "found: tiny-scaling==2.0 is the first that changes the answer\n" in out
+    assert "bad: `out` differs from expected() in 3 of 4 elements (bits)\n" in out
+
+
+@pytest.mark.slow
+def test_the_release_of_nvidias_compiler_that_rejects(author, capsys):
+    """Real releases of the package index."""
+    author({"Begin": RIGHT})
+    claim = str(Path(__file__).parents[3] / "repros/launch/kernel_never_launched_is_rejected.py")
+    assert main(["bisect", claim, "--compiler", "nvidia==4.7.1..4.8.1", "--json"]) == 0
+    result = result_of(capsys.readouterr().out)
+    assert (result["last_good"], result["first_bad"]) == ("nvidia==4.7.1", "nvidia==4.8.0")

@@ -233,3 +233,15 @@ def run():
     host(from_dlpack(out))
     return {"out": out}
 """
+
+
+def test_pins_come_before_the_versions_of_this_process():
+    pinned = releases.Released("embedded", pins=["numpy==2.0.0", "tiny==1.0"])
+    found = dict(need.split("==") for need in pinned.needs(["tiny>=0.5", "torch"]) if "==" in need)
+    assert (found["numpy"], found["tiny"]) == ("2.0.0", "1.0") and "nvidia-cutlass-dsl" not in found
+    assert found["torch"] == releases._version("torch").partition("+")[0]
+    environment = releases.environment_of("embedded", pinned.needs([]))
+    assert not any(need.startswith("nvidia-cutlass-dsl") for need in environment["requires"])
+    # NVIDIA's compiler without a release is that of this process; a pin may name it too.
+    (compiler,) = (need for need in releases.Released("nvidia", pins=["x==1"]).needs([]) if "cutlass" in need)
+    assert compiler == f"nvidia-cutlass-dsl=={releases._version('nvidia-cutlass-dsl')}"
