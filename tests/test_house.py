@@ -409,6 +409,7 @@ LAZY = {
         "harness.capture.arguments.spelling",
         "harness.capture.cute_hooks",
         "harness.capture.launches.driver_hooks",
+        "harness.capture.quadrants_hooks",
         "harness.capture.written_file",
         "shutil",
         "tempfile",

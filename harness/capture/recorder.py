@@ -32,6 +32,7 @@ class Call:
     keywords: dict[str, Any] = field(default_factory=dict)
     plain: Callable[[Any], Any] = lambda function: function
     gives_status: bool = False  # an int that it returns is a status, not a result
+    spells: Callable[[Spelling, Any, str], str | None] = lambda spelling, value, hint: None  # values of the language
     ending: Callable[[Any], dict[str, Any] | None] = lambda result: None  # the outcome that what it returned tells of
 
 
@@ -120,6 +121,7 @@ class Recorder:
             _synchronize()
             made = call()
             spelling = Spelling(made.plain)
+            spelling.spells = made.spells
             taken = Taken(made, self.count, spelling, made.text(spelling))
             reference = self._reference(made)
             if reference is not None:

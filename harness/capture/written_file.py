@@ -104,7 +104,8 @@ def write(taken: Taken, program: str, packages: Mapping[str, str | None]) -> Wri
     expected = made.expected()
     lines = made.lines()
     lines[-2:-2] = sliced.inside
-    setting = "\n".join([*(f"{name} = {text}" for name, text in speller.constants.items()), *sliced.before])
+    constants = [f"{name} = {text}" for name, text in speller.constants.items()]
+    setting = "\n".join([*speller.setting, *constants, *sliced.before])
     made.keep(speller.stored)
     taken_names = _module_names(parts.text) | set(parts.values) | {"run", "arguments", "Path", "np", "torch"}
     body = made.arguments() + "\n".join(["def run():", *(f"    {line}" for line in lines)])
@@ -148,7 +149,7 @@ class _Body:
         """The function arguments(), of which run() and expected() both take the tensors."""
         if not self.taken.reference:
             return ""
-        lines = [*self._memory_lines, f"return {self._tensors}"]
+        lines = [*self.speller.first, *self._memory_lines, f"return {self._tensors}"]
         return "\n".join(["def arguments():", *(f"    {line}" for line in lines)]) + "\n\n\n"
 
     @property

@@ -1,4 +1,4 @@
-"""Memory that a program allocated by the CUDA driver, which has an address and a size, and no shape."""
+"""Memory that is no tensor: an allocation of the CUDA driver, which has no shape, or a container of a language."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(eq=False)
 class DeviceMemory:
-    """An allocation, or a variable of a module. `dtype`: what its bytes are taken for, a numpy dtype.
+    """An allocation, a variable of a module, or a field. `dtype`: what its bytes are taken for, a numpy dtype.
 
     `making` is an expression that makes it, with `{}` for its contents as an array; `output` one that reads it, with
     `{}` for its name. `read` copies bytes from an address to the host.
@@ -22,6 +22,7 @@ class DeviceMemory:
     making: str
     output: str
     read: Callable[[int, int], np.ndarray] = field(repr=False)
+    shape: tuple[int, ...] | None = None  # of what `output` gives; None: one mode
 
     def __post_init__(self) -> None:
         if self.nbytes % np.dtype(self.dtype).itemsize:
@@ -32,5 +33,6 @@ class DeviceMemory:
         return self.read(self.address, self.nbytes)
 
     def array(self) -> np.ndarray:
-        """What is in it now, in one mode."""
-        return self.bytes().view(self.dtype)
+        """What is in it now."""
+        flat = self.bytes().view(self.dtype)
+        return flat if self.shape is None else flat.reshape(self.shape)

@@ -34,6 +34,7 @@ PUBLIC = {
     "cutlass.pipeline": "import cutlass.pipeline",
     "cuda.bindings.driver": "import cuda.bindings.driver as cuda",
     "torch.cuda": "import torch",
+    "quadrants": "import quadrants as qd",
 }
 _SHORT = {"numpy": "np", "cutlass.cute": "cute", "cuda.bindings.driver": "cuda"}
 _MARK = re.compile("\x01(\\w+)\x02|\x03(\\d+)\x04")
@@ -115,6 +116,8 @@ class Spelling:
         self.memory = Memory()
         self.views: list[View] = []
         self.statements: list[tuple[str, str]] = []  # (mark of the name, expression)
+        self.setting: list[str] = []  # statements of the module before the author's code
+        self.spells: Callable[[Spelling, Any, str], str | None] = lambda spelling, value, hint: None
         self.first: list[str] = []  # statements before the memory of the call
         self.constants: dict[str, str] = {}  # of the module: name -> expression
         self.stored: dict[str, np.ndarray] = {}  # data that constants read, by name
@@ -215,7 +218,7 @@ class Spelling:
             words = [self.of(value.func, "function"), *(self.of(each, hint) for each in value.args)]
             words += [f"{name}={self.of(each, name)}" for name, each in value.keywords.items()]
             return f"functools.partial({', '.join(words)})"
-        return self._named_object(value, hint) or self._foreign(value, hint)
+        return self.spells(self, value, hint) or self._named_object(value, hint) or self._foreign(value, hint)
 
     def _builtin(self, value: Any, hint: str) -> str:
         if isinstance(value, float) and not math.isfinite(value):
