@@ -193,6 +193,7 @@ FLOORS = {
         (*_RECORDS, "harness.judge", "harness.reporting", "harness.bisection"),
         ("numpy", "packaging"),
     ),
+    "harness/issue": ((*_RECORDS, "harness.issue"), ()),
     "harness/reduction": ((*_RECORDS, "harness.judge", "harness.reduction"), ("numpy",)),
     "harness/capsules": (("harness",), ("numpy",)),
     "harness/capsules/replay.py": ((), ("numpy", "cuda")),
@@ -431,6 +432,13 @@ LAZY = {
     ),
     "harness/cli/capture_command.py": ("harness.capture.checked", "harness.capture.started", "harness.store"),
     "harness/cli/document.py": ("harness.reporting.publish",),
+    "harness/cli/issue_command.py": (
+        "harness.host.settings",
+        "harness.issue.anonymous",
+        "harness.issue.facts",
+        "harness.issue.issue",
+        "harness.store",
+    ),
     "harness/cli/main_command.py": (
         "harness.capsules.capsule_file",
         "harness.capsules.validation",

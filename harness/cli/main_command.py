@@ -23,6 +23,7 @@ from harness.cli import (
     capture_command,
     document,
     hosts_command,
+    issue_command,
     record_commands,
     reduce_command,
     script_command,
@@ -58,6 +59,7 @@ What does this GPU language feature really do? Write the question as one small f
   repro compare nvidia==4.6.3 nvidia==4.8.1   what changed between two compilers, drivers, GPUs or commits
   repro reduce kernel.py                   a smaller program that fails in the same way
   repro bisect shuffle_width.py --compiler nvidia==4.3.0..4.8.1   the first release that changes the answer
+  repro issue kernel                       what is recorded of it as Markdown for a tracker
 """
 
 _RUN = """\
@@ -211,6 +213,7 @@ def _parser() -> argparse.ArgumentParser:
     reduce_command.add(commands)
     bisect_command.add(commands)
     capture_command.add(commands)
+    issue_command.add(commands)
     _add_capsules(commands)
     _add_validate(commands)
     record_commands.add(commands)

@@ -10,6 +10,7 @@ bundle_sha256, lock_sha256, golden_sha256 (of what the golden says), seed
 commit      of the project, `-dirty` where files that git knows had changed; null outside of git
 verdict     pass | fail | contradicted | infra | skip          reason    a few words, '' for pass
 outcome     see result.Outcome                                 detail    class, id, line; kind
+text        how it ended: the report of a checker, a rejection, a traceback; null for outputs
 outputs     name -> sha256 of the raw bytes                    shapes    name -> [dtype, shape]
 arithmetic  name -> {arithmetic: exact | bounded | open, through: [{instruction, line, bound}]}, of outputs followed
 evidence    emulator | published:KEY | hardware:GPU: why to believe the golden; null without one
@@ -58,6 +59,7 @@ __all__ = ["append", "blobs", "differences", "folder", "now", "provenance", "rec
 
 SCHEMA = 2
 KEPT_DIFFERENCES = 64  # elements of an output
+KEPT_TEXT = 5000  # characters of how it ended
 WARP = 32
 _RUN = Run()
 
@@ -128,6 +130,7 @@ def record(
         "verdict": verdict,
         "outcome": outcome.kind,
         "detail": detail(outcome),
+        "text": None if outcome.kind == "outputs" else outcome.text.replace(f"{root}/", "")[:KEPT_TEXT],
         "outputs": {name: hashlib.sha256(array.raw.tobytes()).hexdigest() for name, array in outcome.outputs.items()},
         "shapes": {name: [array.dtype.name, list(array.shape)] for name, array in outcome.outputs.items()},
         "arithmetic": arithmetic.table(outcome),

@@ -97,6 +97,7 @@ class Line:
     host: str | None = must(_WORDS, None)
     asked: str | None = must(_WORDS, None)
     outcome: str | None = must(_WORDS, None)
+    text: str | None = must(_WORDS, None)
     key: dict[str, Any] | None = must(_FACTS, None)
     device: Device | None = must(optional(fields(Device)), None)
     compiler: dict[str, Any] | None = must(_FACTS, None)

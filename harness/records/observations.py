@@ -50,6 +50,9 @@ class Observation:
     text: str = must(string(1 << 16), "")
     detail: dict[str, Any] = must(table(lambda value, place: value, 100), dict)
     kernels: dict[str, str] = must(table(string(64), 10_000), dict)
+    device: dict[str, Any] = must(table(lambda value, place: value, 100), dict)
+    compiler: dict[str, Any] | None = must(optional(table(lambda value, place: value, 100)), None)
+    versions: dict[str, str] = must(table(string(200), 100), dict)
     interrupted: bool = must(boolean, False)
 
 
