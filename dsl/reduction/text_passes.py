@@ -50,7 +50,7 @@ MOST_COLUMNS = 120
 
 
 def one_line(program: Program) -> Iterator[Edit]:
-    """A simple statement, or the head of a definition, of several lines is written in one."""
+    """A simple statement, or the head of a definition, of several lines is written in fewer, if it can be in one."""
     tokens = program.tokens
     heads: list[int] = []  # of the tokens since the last end of a statement
     for place, token in enumerate(tokens):
@@ -63,7 +63,7 @@ def one_line(program: Program) -> Iterator[Edit]:
 
 
 def _joined(program: Program, tokens: list[tokenize.TokenInfo]) -> Edit | None:
-    """What joins the lines of a statement; None where it is one line, too long, or has comments and long strings."""
+    """What joins the lines of a statement up to MOST_COLUMNS; None where nothing fits, or it has comments and long strings."""
     if tokens[0].start[0] == tokens[-1].end[0]:
         return None
     if any(
@@ -71,17 +71,22 @@ def _joined(program: Program, tokens: list[tokenize.TokenInfo]) -> Edit | None:
     ):
         return None
     words = [each for each in tokens if each.type != tokenize.NL]
-    changes, length = [], words[0].start[1] + len(words[0].string)
+    parts: list[list[tokenize.TokenInfo]] = [[words[0]]]  # by the lines in which they are
     for before, after in zip(words, words[1:]):
+        if before.end[0] != after.start[0]:
+            parts.append([])
+        parts[-1].append(after)
+    changes, length = [], parts[0][-1].end[1]
+    for one, other in zip(parts, parts[1:]):
+        before, after = one[-1], other[0]
         between = "" if before.string in "([{" or after.string in ")]}" else " "
-        same = before.end[0] == after.start[0]
-        length += len(after.string) + (after.start[1] - before.end[1] if same else len(between))
-        if not same:
-            start = program.token_start(before.end)
-            changes.append(Change(start, program.token_start(after.start), between.encode()))
-    if length > MOST_COLUMNS:
-        return None
-    return Edit("one line in place of several", tokens[0].start[0], changes)
+        width = other[-1].end[1] - after.start[1]
+        if length + len(between) + width > MOST_COLUMNS:
+            length = other[-1].end[1]
+            continue
+        length += len(between) + width
+        changes.append(Change(program.token_start(before.end), program.token_start(after.start), between.encode()))
+    return Edit("fewer lines", tokens[0].start[0], changes) if changes else None
 
 
 def blank_lines(program: Program) -> Iterator[Edit]:

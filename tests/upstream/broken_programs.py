@@ -65,6 +65,7 @@ _PRIMITIVES = "experimental/primitives/"
 _SGEMM_SIZE = ("--mnk", "128,128,32", *_TIMED)
 _TENSOROP_SIZE = ("--mnkl", "128,128,64,1", *_TIMED)
 _FLASH_SIZE = ("--batch_size", "1", "--seqlen_q", "128", "--seqlen_k", "128", "--num_head", "1", *_TIMED)
+_HSTU_SIZE = ("--batch_size", "1", "--seqlen_q", "64", "--seqlen_kv", "64", "--num_head", "1")
 _NORM_SIZE = ("--M", "32", "--N", "1024", *_TIMED)
 _HOPPER_SIZE = ("--mnkl", "128,128,128,1", "--tile_shape_mn", "64,64")
 
@@ -134,7 +135,7 @@ PROGRAMS = (
     ),
     Broken("flash_attention, no barrier before Q K", _FLASH, 789, BARRIER, "pass", _FLASH_SIZE, RACE),
     Broken("flash_attention, a mask off by one", _FLASH, 997, "[3] + 1", "[3]", (*_FLASH_SIZE, "--is_causal"), ()),
-    Broken("hstu_attention, no barrier before Q K", _HSTU, 667, BARRIER, "pass", (), RACE),
+    Broken("hstu_attention, no barrier before Q K", _HSTU, 667, BARRIER, "pass", _HSTU_SIZE, RACE),
     Broken("cta_norm, no barrier in the sum", _NORM, 201, "cute.arch.sync_threads()", "pass", _NORM_SIZE, RACE),
     Broken("cta_norm, a wrong lane", _NORM, 198, "tidx & 31", "tidx & 15", _NORM_SIZE),
     Broken("dense_gemm, no proxy fence", _HOPPER + "dense_gemm.py", 1007, "async.shared", "alias", _HOPPER_SIZE, RACE),
