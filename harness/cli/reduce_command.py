@@ -31,6 +31,7 @@ exception or hang, the same wrong values. Writes FILE_reduced.py, or -o; the bes
   repro reduce kernel.py --host pool:h100                   what it does there, on all of its GPUs
   repro reduce kernel.py --keep "finding RACE"              refuse to begin where it does something else
   repro reduce kernel.py --keep "differs nvidia==4.6.3 nvidia==4.8.1"     two compilers disagree
+  repro reduce kernel.py --cured-by "tid % 16 => tid % 32"   the same cause: this edit cures each smaller program too
   repro reduce kernel.py --keep "ptx contains ld.local"     a kernel's PTX has this text
   repro reduce x.ptx --keep "command: ./check.sh {}"        a command exits as it does now; {} is the file
   repro reduce x.schedule --keep "command: ./check.sh {}"   decisions of a seed
@@ -55,6 +56,12 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("args", nargs="*", metavar="ARGS", help="arguments of a script; put its options after --")
     parser.add_argument("--keep", default="", metavar="PROPERTY", help="what must stay true (see above; default: all)")
+    parser.add_argument(
+        "--cured-by",
+        default="",
+        metavar="EDIT",
+        help='"OLD => NEW": with this edit a smaller program must do nothing wrong',
+    )
     parser.add_argument("-o", "--out", type=Path, metavar="OUT", help="the file to write (default FILE_reduced.py)")
     parser.add_argument(
         "-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="reduce this case; repeatable"
@@ -77,6 +84,7 @@ def _reduce(arguments: argparse.Namespace) -> int:
     from harness import store
     from harness.reduction import properties
     from harness.reduction.candidates import python_problem, python_shape
+    from harness.reduction.cure import Cured
     from harness.reduction.journal import Journal
     from harness.reduction.passes_process import PassesProcess
     from harness.reduction.reduction import reduce
@@ -97,13 +105,15 @@ def _reduce(arguments: argparse.Namespace) -> int:
         return Place(root, checks=arguments.check, seed=arguments.seed, width=width, note=_note, **chosen)
 
     kept = properties.read(arguments.keep, case, path.name, place)
+    if arguments.cured_by:
+        kept = Cured(kept, arguments.cured_by)
     if arguments.timeout:
         kept.timeout_s = arguments.timeout
     about = {
         "keep": arguments.keep, "params": dict(case.params) if case else {}, "args": arguments.args,
         "host": arguments.host,
         "compiler": arguments.compiler, "gpu_model": arguments.gpu_model, "check": arguments.check,
-        "seed": arguments.seed,
+        "seed": arguments.seed, "cured_by": arguments.cured_by,
     }  # fmt: skip
     journal, passes = Journal(root, start, about), PassesProcess(language)
     try:

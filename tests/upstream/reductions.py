@@ -129,6 +129,8 @@ def reduced(one: Broken, folders: Mapping[str, Path], folder: Path, minutes: flo
     path.write_text(one.text(folders))
     began, worked = time.monotonic(), _worked()
     more = ["--keep", one.keep] if one.keep else []
+    if one.line and one.new != "pass" and one.new and path.read_text().count(one.new) == 1:
+        more += ["--cured-by", f"{one.new} => {one.old}"]
     _, said = repro("reduce", path, one, folders, 60 * minutes, "-o", str(out), "-j", str(width), *more)
     spent = (time.monotonic() - began) / 60
     cores = (_worked() - worked) / 60

@@ -88,3 +88,14 @@ def test_a_script_that_ends_by_itself(project):
     (project / "good.py").write_text("print('fine')\n")
     done = command(project, "reduce", "good.py")
     assert done.returncode == 2 and "it does nothing wrong: it ends with exit status 0" in done.stderr
+
+
+def test_the_cause_is_kept_by_the_edit_that_cures_it(project):
+    (project / "two.py").write_text("x = [1, 2]\ny = x[5]\nz = y + 1\nprint('text' if z else x)\n")
+    done = command(project, "reduce", "two.py", "--cured-by", "x[5] => x[0]")
+    assert done.returncode == 0, done.stderr
+    text = (project / "two_reduced.py").read_text()
+    assert "x[5]" in text and "y + 1" not in text
+    exec(text.replace("x[5]", "x[0]"), {})
+    bad = command(project, "reduce", "two.py", "--anew", "--cured-by", "x[5] => x[6]")
+    assert bad.returncode == 2 and "the edit does not cure it" in bad.stderr

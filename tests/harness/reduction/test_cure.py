@@ -1,0 +1,71 @@
+"""A property with the edit that cures it, and a reduction that keeps the cause by it."""
+
+import pytest
+
+from harness.errors import UsageError
+from harness.reduction import properties
+from harness.reduction.cure import Cured
+from harness.reduction.places import Place
+
+FAILS = """
+import numpy as np
+
+def run():
+    values = np.zeros(4)
+    x = values[9]
+    return {"x": values.reshape(2, 2)}
+"""
+
+
+@pytest.fixture
+def made(tmp_path, write):
+    """`made(edit)`: the property of FAILS with an edit, and the text."""
+    opened = []
+
+    def make(edit):
+        repro = write(FAILS)
+        (case,) = repro.cases()
+        kept = Cured(properties.read("", case, "one.py", lambda **about: Place(tmp_path, **about)), edit)
+        opened.append(kept)
+        return kept, repro.text
+
+    yield make
+    for kept in opened:
+        kept.close()
+
+
+def test_a_smaller_program_must_be_cured_by_the_edit(made):
+    kept, text = made("[9] => [3]")
+    start = kept.see(text)
+    assert kept.refuse(start) == ""
+
+    def why(old, new):
+        return kept.differs(kept.see(text.replace(old, new)), start)
+
+    assert why("    return {", "    y = 1\n    return {") == ""
+    assert why("(2, 2)", "(2, 3)") == "the edit does not cure it"
+    assert why("values[9]", "values[8]") == "it has not `[9]`"
+    assert why("values[9]", "values[3]") == "no longer so"
+
+
+def test_an_edit_that_does_not_cure_the_start_is_refused(made):
+    kept, text = made("[9] => [8]")
+    assert kept.refuse(kept.see(text)) == "the edit does not cure it"
+
+
+def test_the_time_is_that_of_the_property(made):
+    kept, text = made("[9] => [3]")
+    kept.timeout_s = 25.0
+    kept.see(text)
+    assert kept.kept.timeout_s == 25.0
+
+
+@pytest.mark.parametrize("edit", ["[9]", "=> [3]"])
+def test_what_is_no_edit(made, edit):
+    with pytest.raises(UsageError, match=r"is no edit\nfix: write --cured-by"):
+        made(edit)
+
+
+def test_a_command_makes_the_edit_by_itself():
+    with pytest.raises(UsageError, match="does not go with --keep command"):
+        Cured(properties.read("command: test -s {}", None, "x.ptx", None), "a => b")
