@@ -63,7 +63,7 @@ def one_line(program: Program) -> Iterator[Edit]:
 
 
 def _joined(program: Program, tokens: list[tokenize.TokenInfo]) -> Edit | None:
-    """What joins the lines of a statement up to MOST_COLUMNS; None where nothing fits, or it has comments and long strings."""
+    """What joins lines of a statement up to MOST_COLUMNS; None where none fit, or it has comments or long strings."""
     if tokens[0].start[0] == tokens[-1].end[0]:
         return None
     if any(

@@ -102,12 +102,14 @@ def judge(path: Path, one: Broken, folders: Mapping[str, Path]) -> str:
     if not one.keep:
         said = repro("run", path, one, folders, CHECK_S)[1]
         near = [int(line) for line in re.findall(rf"{path.name}:(\d+)", said)]
+    imports = [line for line in one.text(folders).splitlines() if re.match(r"(import|from) .*[^(]$", line)]
+    head = "\n".join(line for line in imports if "__future__" not in line) + "\n"  # what the undone edit may need
     for text in undone(path.read_text(), one, near):
         try:
-            compile(text, "cured", "exec")
+            compile(head + text, "cured", "exec")
         except SyntaxError:
             continue
-        cured.write_text(text)
+        cured.write_text(head + text)
         if not fails(cured, one, folders):
             return "same"
     return "other"
