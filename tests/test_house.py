@@ -493,6 +493,7 @@ LAZY = {
         "harness.cli.main_command",
         "harness.cli.script_command",
         "harness.reduction.candidates",
+        "harness.reduction.cure",
         "harness.reduction.journal",
         "harness.reduction.passes_process",
         "harness.reduction.places",

@@ -1,9 +1,9 @@
 """Reduce programs of other people that one edit broke, and see whether the same edit, undone, cures what is left.
 
-The repositories are not part of this one: clone them and name their folders. A reduced program has the same cause as the
-broken one if it fails as it is and does not where the edit is undone in it: the new words become the old ones again, or,
-where the edit took a statement away, this statement is put in front of some line. Rows of --json are written one by one;
-programs that have a row there are left out, so that a run that was stopped goes on.
+The repositories are not part of this one: clone them and name their folders. The reduced program has the same cause as
+the broken one if it fails as it is and does not where the new words become the old ones again. A statement that was taken
+away leaves a mark, a string. Rows of --json are written one by one; programs that have a row there are left out, so that a
+run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -29,7 +29,6 @@ from broken_programs import HELD_OUT, PROGRAMS, Broken  # noqa: E402
 
 REPRO = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())"]
 CHECK_S = 240
-MOST_PLACES = 16  # in which a statement that was taken away is tried
 CANDIDATES = re.compile(r"(\d+) candidates in")
 EXAMPLES = """\
 examples:
@@ -75,44 +74,15 @@ def fails(path: Path, one: Broken, folders: Mapping[str, Path]) -> bool:
     return len({*statuses}) > 1
 
 
-def undone(text: str, one: Broken, near: list[int]) -> Iterator[str]:
-    """The program with the edit undone, in the ways that this may be meant; `near`: lines that the failure names."""
-    for old in (one.old, *one.cures):
-        if one.new != "pass":
-            for match in re.finditer(re.escape(one.new), text) if one.new else ():
-                yield text[: match.start()] + old + text[match.end() :]
-            if one.new and text.count(one.new) > 1:
-                yield text.replace(one.new, old)
-            continue
-        lines = text.splitlines(keepends=True)
-        places = sorted(range(len(lines)), key=lambda at: min((abs(at + 1 - line) for line in near), default=at))
-        for at in places[:MOST_PLACES]:
-            margin = re.match(r" *", lines[at])
-            if margin and margin[0]:
-                yield "".join([*lines[:at], f"{margin[0]}{old}\n", *lines[at:]])
-
-
 def judge(path: Path, one: Broken, folders: Mapping[str, Path]) -> str:
     """Whether the reduced program fails of the edit: `same`, `other`, `passes`."""
     if not fails(path, one, folders):
         return "passes"
     if one.miscompiled[0]:
         return "other" if fails(path, one._replace(miscompiled=("", "")), folders) else "same"
-    cured, near = path.with_name("cured.py"), []
-    if not one.keep:
-        said = repro("run", path, one, folders, CHECK_S)[1]
-        near = [int(line) for line in re.findall(rf"{path.name}:(\d+)", said)]
-    imports = [line for line in one.text(folders).splitlines() if re.match(r"(import|from) .*[^(]$", line)]
-    head = "\n".join(line for line in imports if "__future__" not in line) + "\n"  # what the undone edit may need
-    for text in undone(path.read_text(), one, near):
-        try:
-            compile(head + text, "cured", "exec")
-        except SyntaxError:
-            continue
-        cured.write_text(head + text)
-        if not fails(cured, one, folders):
-            return "same"
-    return "other"
+    text, cured = path.read_text(), path.with_name("cured.py")
+    cured.write_text(text.replace(one.words, one.old))
+    return "same" if one.words in text and not fails(cured, one, folders) else "other"
 
 
 def check(one: Broken, folders: Mapping[str, Path], folder: Path) -> str:
@@ -131,8 +101,8 @@ def reduced(one: Broken, folders: Mapping[str, Path], folder: Path, minutes: flo
     path.write_text(one.text(folders))
     began, worked = time.monotonic(), _worked()
     more = ["--keep", one.keep] if one.keep else []
-    if one.line and one.new != "pass" and one.new and path.read_text().count(one.new) == 1:
-        more += ["--cured-by", f"{one.new} => {one.old}"]
+    if one.words and not one.keep and path.read_text().count(one.words) == 1:
+        more += ["--cured-by", f"{one.words} => {one.old}"]
     _, said = repro("reduce", path, one, folders, 60 * minutes, "-o", str(out), "-j", str(width), *more)
     spent = (time.monotonic() - began) / 60
     cores = (_worked() - worked) / 60
