@@ -430,7 +430,12 @@ LAZY = {
         "harness.cli.main_command",
         "harness.store",
     ),
-    "harness/cli/capture_command.py": ("harness.capture.checked", "harness.capture.started", "harness.store"),
+    "harness/cli/capture_command.py": (
+        "harness.capture.checked",
+        "harness.capture.private",
+        "harness.capture.started",
+        "harness.store",
+    ),
     "harness/cli/document.py": ("harness.reporting.publish",),
     "harness/cli/issue_command.py": (
         "harness.host.settings",

@@ -113,7 +113,7 @@ def write(place: Path, program: str, taken: Taken) -> dict[str, Any]:
     arrays: Any = {f"{dtype} {name}": bits for name, (dtype, bits) in outputs.items()}
     np.savez(place / "outputs.npz", **arrays)
     (place / "captured.py").write_text(written.text)
-    compiler, device = _where()
+    compiler, device, checks = _where()
     return {
         "name": taken.call.name,
         "number": taken.number,
@@ -122,6 +122,7 @@ def write(place: Path, program: str, taken: Taken) -> dict[str, Any]:
         "outcome": taken.outcome and taken.outcome | {"line_text": _line(taken.outcome)},
         "compiler": compiler,
         "device": device,
+        "checks": checks,
     }
 
 
@@ -142,13 +143,16 @@ def write_beside(file: Path, taken: Taken) -> None:
         print(f"capture: missing: {line}", file=sys.stderr)
 
 
-def _where() -> tuple[str, str]:
-    """The compiler that the program has, and the kind of its device."""
+def _where() -> tuple[str, str, str | None]:
+    """The compiler that the program has, the kind of its device, and what this looks for: `none`, `race,undefined`."""
     cutlass = sys.modules.get("cutlass")
     compiler = "nvidia" if cutlass is not None and cutlass.__name__ == "cutlass" else "embedded"
     session = sys.modules.get("dsl.launch.session")
     running = session and session.current()
-    return compiler, running.device.kind if running else "cuda"
+    if not running:
+        return compiler, "cuda", None
+    checks = getattr(running.device, "checks", None)
+    return compiler, running.device.kind, None if checks is None else ",".join(checks) or "none"
 
 
 def _line(outcome: dict[str, Any]) -> str:

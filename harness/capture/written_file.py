@@ -115,10 +115,9 @@ def write(taken: Taken, program: str, packages: Mapping[str, str | None]) -> Wri
     code = _joined(parts.text, setting, helpers, body, expected, modules)
     missing = [*speller.missing, *parts.missing]
     code, hidden = private.without(code)
-    missing += hidden
-    head = _head(
-        taken, program, {**slicer.packages_of(code), **speller.packages, **packages}, missing, parts.licences, code
-    )
+    missing = [private.sentence(line) for line in [*missing, *hidden]]
+    program, needed = private.sentence(program), {**slicer.packages_of(code), **speller.packages, **packages}
+    head = _head(taken, program, needed, missing, parts.licences, code)
     tail = (
         '\n\n\nif __name__ == "__main__":\n    for name, value in run().items():\n        print(f"{name} = {value}")\n'
     )
@@ -385,6 +384,7 @@ def _head(
     block.append("# ///")
     said = [f"# missing: {line}" for line in missing]
     claim = _claim(taken, program)
+    licences = [private.sentence(text) for text in licences]
     legal = ["\n".join(f"# {line}".rstrip() if not line.startswith("#") else line for line in text.splitlines())
              for text in licences]  # fmt: skip
     return "\n".join([*said, *block, f'"""{claim}"""', "", *legal]).rstrip() + "\n\n"

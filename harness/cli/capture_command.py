@@ -167,7 +167,7 @@ def _nothing(ran: Ran, arguments: argparse.Namespace) -> int:
 def _keep(arguments: argparse.Namespace, folder: Path, report: dict[str, Any]) -> int:
     """Check the file, write it and its data where they belong, and say so."""
     from harness import store
-    from harness.capture import checked
+    from harness.capture import checked, private
 
     data = sorted((folder / "data").glob("*.npz"))
     if not _is_allowed(arguments, sum(file.stat().st_size for file in data)):
@@ -179,9 +179,9 @@ def _keep(arguments: argparse.Namespace, folder: Path, report: dict[str, Any]) -
     shutil.move(folder / "captured.py", alone)
     host = "local" if report["device"] == "cuda" else "embedded"
     differences = checked.check(
-        alone, folder, report, host, report["compiler"], lambda text: say(text, file=sys.stderr), arguments.check
+        alone, folder, report, host, report["compiler"], lambda text: say(text, file=sys.stderr), report["checks"]
     )
-    text = "".join(f"# missing: {line}\n" for line in differences) + alone.read_text()
+    text = "".join(f"# missing: {private.sentence(line)}\n" for line in differences) + alone.read_text()
     out.parent.mkdir(parents=True, exist_ok=True)
     for file in data:
         (out.parent / "data").mkdir(exist_ok=True)
