@@ -43,6 +43,12 @@ def result_of(text: str, status: int | None = None) -> dict[str, Any]:
     return one["result"]
 
 
+def check_result(name: str, result: dict[str, Any]) -> None:
+    """Check what a command gives as its result."""
+    head = {"schema": document.NAME, "version": document.VERSION, "tool_version": None, "command": name}
+    document_of(json.dumps(document.plain(head | {"exit_status": 0, "error": None, "result": result})))
+
+
 def tables() -> dict[str, str]:
     """By the name of a definition: the rows of its fields, as the page has them."""
     schema = document.schema()

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.documents import result_of
+
 PROGRAM = Path(__file__).parents[1] / "capture" / "program_of_an_author.py"
 
 
@@ -49,6 +51,14 @@ def test_the_first_finding(tmp_path):
     assert (status, said.splitlines()[1:2]) == (0, ["it does what the program did: out_of_bounds"]), said + told
     text = (tmp_path / "x.py").read_text()
     assert '# outcome = "out_of_bounds"' in text and "scale" not in text
+
+
+@pytest.mark.slow
+def test_the_document_of_a_capture(tmp_path):
+    status, said, told = capture(tmp_path, "--kernel", "scale_kernel", "-o", "x.py", "--json")
+    result = result_of(said, status)
+    assert (result["written"], result["same"], result["problems"]) == ("x.py", True, []), told
+    assert result["lines"] == len((tmp_path / "x.py").read_text().splitlines())
 
 
 def test_nothing_that_fits(tmp_path):

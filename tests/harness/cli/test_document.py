@@ -150,6 +150,7 @@ def test_the_record(write, said):
     assert [one["case"] for one in said("forget", "one::width=8")["result"]["forgotten"]] == ["width=8"]
 
 
+@pytest.mark.slow
 def test_a_new_repro_and_files_for_elsewhere(said, project):
     one = said("new", "question", status=0)["result"]
     assert one["written"] == "repros/question.py" and {case["verdict"] for case in one["cases"]} == {"pass"}
@@ -244,6 +245,7 @@ def test_the_page_describes_every_field():
         assert rows in section, f"{title}: python -m tests.harness.documents prints the rows"
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page(project, said):
     name, program = re.search(r"```python\n# file: (\S+)\n(.*?)```", PAGE, re.DOTALL).groups()
     (project / name).parent.mkdir(exist_ok=True)

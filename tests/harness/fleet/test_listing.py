@@ -9,6 +9,7 @@ from harness.host.hosts import Host
 from harness.host.settings import Settings
 from harness.run.reply import Holder
 from harness.run.transport import LinkDown
+from tests.harness.documents import check_result
 
 GPU = {"name": "NVIDIA H100", "arch": "sm_90", "driver": "570.1", "uuid": "0a" * 16}
 
@@ -39,7 +40,9 @@ def test_pools_slots_and_holders():
     }
     machines = {name: Host(name, "unknown", lambda one=one: one) for name, one in answers.items()}
     machines["p2"] = replace(machines["p2"], settings=Settings(slots=4))
-    text, all_answered = listing.report(pools, [parse(f"pool:{name}", pools) for name in pools], machines)
+    targets = [parse(f"pool:{name}", pools) for name in pools]
+    check_result("hosts", listing.look(pools, targets, machines)[1])
+    text, all_answered = listing.report(pools, targets, machines)
     since = time.strftime("%H:%M", time.localtime(time.time() - 200))
     lines = text.splitlines()
     assert not all_answered and all(one.closed for one in answers.values())

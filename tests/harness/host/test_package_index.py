@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.host import doctor, local_uv, package_index, releases
+from tests.harness.documents import check_result
 
 INFO = "import numpy as np\ndef run():\n    return {'out': np.arange(3)}"
 
@@ -194,8 +195,9 @@ def test_the_doctor_names_the_certificate_and_its_cure(uv, on_host, sshd, tmp_pa
             "cache": tmp_path / "there",
             "env": f"UV_DEFAULT_INDEX=https://localhost:{port}/simple",
         }
-        text, ready = doctor.report(on_host(**there).host, fix=True)
-        assert ready, text
+        text, table = doctor.look(on_host(**there).host, fix=True)
+        check_result("doctor", {"hosts": [table]})
+        assert table["ready"] and "connect_s" in table, text
         assert (
             f"  package index        cannot be used: the certificate of localhost:{port} is not trusted there" in text
         )

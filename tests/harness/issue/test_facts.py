@@ -5,6 +5,8 @@ import json
 import pytest
 
 from harness import store
+from harness.bisection.bisection import Result
+from harness.bisection.journal import Journal
 from harness.errors import UsageError
 from harness.issue import facts
 from tests.harness.conftest import repro_text
@@ -56,6 +58,18 @@ def test_a_bisection_names_the_side_that_was_good(recorded, root):  # noqa: F811
     bisection(root, bad, good)
     found = facts.of(root, "vote")
     assert found.good.id == good and found.bisected.first_bad == "nvidia==4.7.0"
+
+
+def test_a_bisection_as_repro_bisect_keeps_it(recorded, root):  # noqa: F811
+    good, bad = recorded("pass", 1), recorded("fail", 3)
+    found = Result("found", good="nvidia==4.6.3", bad="nvidia==4.7.0", candidates=["nvidia==4.7.0"]).as_data()
+    found["records"] = {"last_good": {"": good}, "first_bad": {"": bad}}
+    kept = {"claim": "repros/vote.py", "axis": "compiler", **found, "summary": "", "date": store.now()}
+    journal = Journal(root, {})
+    journal.open()
+    journal.finish(kept)
+    one = facts.of(root, "vote").bisected
+    assert (one.kind, one.last_good, one.first_bad) == ("found", "nvidia==4.6.3", "nvidia==4.7.0")
 
 
 @pytest.mark.parametrize("broken", [{"claim": 3}, {"first_bad": None}, {"claim": "repros/other.py"}, {"records": []}])
