@@ -41,13 +41,13 @@ class Answer:
 
     @property
     def ended(self) -> str:
-        """`pass`, `fail: differs from the golden`, `rejected E_LAYOUT`, `exit status 1`."""
+        """`pass`, `fail: differs from the golden`, `fail (rejected E_LAYOUT)`, `exit status 1`."""
+        how = " ".join(dict.fromkeys([self.kind, *self.about]))
         if not self.verdict:
-            return f"exit status {self.exit}" if self.kind == "exited" else " ".join([self.kind, *self.about])
-        reason = self.reason if self.verdict != "pass" else ""
-        verdict = f"{self.verdict}: {reason}" if reason else self.verdict
-        how = " ".join([self.kind, *self.about]) if self.kind != "outputs" else ""
-        return f"{verdict} ({how})" if how and how not in verdict else verdict
+            return f"exit status {self.exit}" if self.kind == "exited" else how
+        if self.kind != "outputs":
+            return f"{self.verdict} ({self.brief if self.kind == 'error' else how})"
+        return f"{self.verdict}: {self.reason}" if self.reason and self.verdict != "pass" else self.verdict
 
     @property
     def raised(self) -> bool:
@@ -108,14 +108,12 @@ def difference(case: Case, good: Answer, other: Answer) -> str:
 
 
 def _counts(one: Answer) -> tuple[Any, ...]:
-    """What of an end must be the same. A passed claim has passed, whatever was expected of its compiler."""
-    return (
-        one.verdict == "pass",
-        one.verdict and one.reason if one.verdict != "pass" else "",
-        one.kind,
-        one.about,
-        one.exit,
-    )
+    """What of an end must be the same. A passed claim has passed, whatever was expected of its compiler.
+
+    The reason of a claim that did not give outputs names a line, which may move.
+    """
+    passed = one.verdict == "pass"
+    return passed, one.reason if one.kind == "outputs" and not passed else "", one.kind, one.about, one.exit
 
 
 def _said(one: Answer) -> str:

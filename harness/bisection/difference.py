@@ -64,7 +64,8 @@ def _code(a: Answer, b: Answer, root: Path) -> Iterator[str]:
         )
     for one in data["texts"]:
         yield f"{one['kind'].upper()} of {one['kernel']}:"
-        yield from (f"    {line.rstrip()}" for line in _some((one["diff"] or one["note"]).splitlines()))
+        shown = one["diff"].replace("--- A\n+++ B\n", "--- good\n+++ bad\n", 1) or one["note"]
+        yield from (f"    {line.rstrip()}" for line in _some(shown.splitlines()))
     yield f"more: repro diff {a.record} {b.record}"
 
 

@@ -106,7 +106,8 @@ class Record:
         argv = ["uv", "run", "repro", "run", self.claim]
         argv += [part for one in self.case.split(",") if one for part in ("-p", one)]
         argv += ["--host", self.host] if self.host not in ("embedded", "replay") else []
-        argv += ["--compiler", self.compiler] if self.compiler != "embedded" else []
+        compiler = self.compiler.partition(",")[0]  # of a bisection, without the version of something else
+        argv += ["--compiler", compiler] if compiler != "embedded" else []
         model = self.provenance.get("gpu_model") or DEFAULT_GPU_MODEL
         argv += ["--gpu-model", str(model)] if model != DEFAULT_GPU_MODEL else []
         seed = self.provenance.get("seed")

@@ -42,8 +42,10 @@ def test_how_two_answers_differ(case):
         "`x` differs from the good end in 1 of 2 elements (bits)"
     )
     rejected = given("fail", "rejected: no", "rejected", "E_LAYOUT", brief="rejected: it cannot be")
-    assert answer.difference(case, one, rejected) == "pass -> fail: rejected: no (rejected E_LAYOUT): it cannot be"
+    assert answer.difference(case, one, rejected) == "pass -> fail (rejected E_LAYOUT): it cannot be"
     assert answer.difference(case, given(sass={"k": "a"}), given(sass={"k": "b"})) == "other SASS"
+    moved = [given("fail", f"trap: one.py:{line}", "trap", "trap") for line in (3, 4)]
+    assert answer.difference(case, *moved) == "" and moved[0].ended == "fail (trap)"
     errors = [given("fail", "error", "error", brief=f"error: ValueError: {text}") for text in "ab"]
     assert answer.difference(case, *errors) == "error: ValueError: a -> error: ValueError: b"
     scripts = [given("", "", "exited", exit=0, stdout=f"one\n{text}\n") for text in "ab"]

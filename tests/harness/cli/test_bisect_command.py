@@ -212,3 +212,16 @@ def test_the_release_of_nvidias_compiler_that_rejects(author, capsys):
     assert main(["bisect", claim, "--compiler", "nvidia==4.7.1..4.8.1", "--json"]) == 0
     result = result_of(capsys.readouterr().out)
     assert (result["last_good"], result["first_bad"]) == ("nvidia==4.7.1", "nvidia==4.8.0")
+
+
+def test_the_host_that_answers_otherwise(author, capsys, on_host, sshd, tmp_path):
+    author({"Begin": RIGHT})
+    on_host()
+    claim = tmp_path / "author/claim.py"
+    body = "import os\nimport numpy as np\ndef run():\n    return {'far': np.array('SSH_CONNECTION' in os.environ)}\n"
+    claim.write_text("\n".join(claim.read_text().split("\n")[:5]) + "\n" + body)
+    options = ["--set", f"cache={sshd.folder}/cache", "--set", f"python={sys.executable}"]
+    assert main(["bisect", "claim.py", "--host", "embedded,p1", *options]) == 0
+    found = capsys.readouterr()
+    assert found.out.startswith("--- what changed\n`far` differs from the good end in 1 of 1 elements (bits)\n")
+    assert found.out.endswith("\nfound: p1 is the first that changes the answer\n2 runs\n")

@@ -45,4 +45,5 @@ def test_what_is_missing_is_counted_run_and_compared(tmp_path, monkeypatch, caps
 
 def test_only_what_has_a_place_can_be_run():
     rows = [{"host": "p1", "compiler": "embedded"}, {"host": None, "compiler": None}]
+    rows.append({"host": "p1", "compiler": "embedded, torch==2.9.0"})
     assert missing_runs.runnable(rows) == rows[:1]

@@ -60,6 +60,7 @@ def test_the_command_that_runs_it_again():
     assert asked.rerun == (
         "uv run repro run 'repros/my one.py' -p w=8 -p op=max --host p1 --compiler nvidia --gpu-model a100 --seed 7"
     )
+    assert record(compiler="nvidia, torch==2.9.0").rerun.endswith(" --compiler nvidia")
 
 
 def test_outcomes_that_were_seen_come_before_those_that_only_might():
