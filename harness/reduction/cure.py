@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from harness.errors import UsageError
 from harness.reduction.properties import Command, Property, Seen
 
+CURED_S = 60.0  # a program that fails early may take longer where it does not fail
+
 
 @dataclass(frozen=True)
 class SeenOf(Seen):
@@ -53,7 +55,9 @@ class Cured:
         if self.old not in seen.program:
             return f"it has not `{self.old}`"
         if self._cured != seen.program:  # asked twice of the same text: in a hurry, and to confirm it
+            self.kept.timeout_s = max(self.timeout_s, CURED_S)
             cured = self.kept.see(seen.program.replace(self.old, self.new))
+            self.kept.timeout_s = self.timeout_s
             if cured.problem or not self.kept.refuse(cured):
                 return "the edit does not cure it"
             self._cured = seen.program

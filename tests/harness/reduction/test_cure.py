@@ -48,6 +48,14 @@ def test_a_smaller_program_must_be_cured_by_the_edit(made):
     assert why("values[9]", "values[3]") == "no longer so"
 
 
+def test_a_cured_program_may_take_longer_than_one_that_fails(made):
+    kept, text = made("[9] => [3]")
+    start = kept.see(text.replace("return {", "import time; time.sleep(1)\n    return {"))
+    kept.timeout_s = 0.5
+    assert kept.differs(start, start) == ""
+    assert kept.kept.timeout_s == 0.5
+
+
 def test_an_edit_that_does_not_cure_the_start_is_refused(made):
     kept, text = made("[9] => [8]")
     assert kept.refuse(kept.see(text)) == "the edit does not cure it"
