@@ -74,8 +74,9 @@ def of(root: Path, name: str, places: Sequence[str | None] = (None, None, None))
         if facts.good:
             facts.difference = differ.compare(records, facts.good, record, ())
             facts.hosts.append(facts.good.host)
-        if facts.bisected and facts.bisected.axis == "host":
-            facts.hosts += facts.bisected.candidates
+        if facts.bisected and facts.bisected.axis == "--host":
+            one = facts.bisected
+            facts.hosts += [name for name in (one.last_good, one.first_bad, *one.candidates) if name]
         return facts
 
 

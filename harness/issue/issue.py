@@ -187,7 +187,7 @@ class _Parts:
         if one is None:
             return []
         what = {"compiler": "release", "package": "release", "ptxas": "release of ptxas", "commit": "commit"}
-        word = what.get(one.axis, "version")
+        word = what.get(one.axis.removeprefix("--"), "version")
         bad, good = self.prose(one.first_bad or ""), self.prose(one.last_good or "")
         if one.kind == "found":
             return [f"First bad {word}: **{bad}**. Last good {word}: **{good}**."]

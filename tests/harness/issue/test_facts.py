@@ -26,7 +26,7 @@ def bisection(root, bad, good, **more):  # noqa: F811
     folder = root / ".repro/bisections/0123"
     folder.mkdir(parents=True, exist_ok=True)
     table = {
-        "claim": "repros/vote.py", "date": "2026-11-20T12:00:00Z", "kind": "found", "axis": "compiler",
+        "claim": "repros/vote.py", "date": "2026-11-20T12:00:00Z", "kind": "found", "axis": "--compiler",
         "last_good": "nvidia==4.6.3", "first_bad": "nvidia==4.7.0", "candidates": ["nvidia==4.7.0"],
         "records": {"last_good": {"": good}, "first_bad": {"": bad}}, "runs": 4,
     }  # fmt: skip
@@ -64,7 +64,7 @@ def test_a_bisection_as_repro_bisect_keeps_it(recorded, root):  # noqa: F811
     good, bad = recorded("pass", 1), recorded("fail", 3)
     found = Result("found", good="nvidia==4.6.3", bad="nvidia==4.7.0", candidates=["nvidia==4.7.0"]).as_data()
     found["records"] = {"last_good": {"": good}, "first_bad": {"": bad}}
-    kept = {"claim": "repros/vote.py", "axis": "compiler", **found, "summary": "", "date": store.now()}
+    kept = {"claim": "repros/vote.py", "axis": "--compiler", **found, "summary": "", "date": store.now()}
     journal = Journal(root, {})
     journal.open()
     journal.finish(kept)
@@ -92,3 +92,9 @@ def test_nothing_recorded(root, recorded):  # noqa: F811
         facts.of(root, "vote")
     with pytest.raises(UsageError, match="no record is of a claim 'vot'"):
         facts.of(root, "vot")
+
+
+def test_hosts_of_a_bisection_are_private(recorded, root):  # noqa: F811
+    bad = recorded("fail", 3)
+    bisection(root, bad, bad, axis="--host", candidates=["p8"], last_good="p7", first_bad="p8")
+    assert {"p7", "p8"} <= set(facts.of(root, "vote").hosts)

@@ -94,11 +94,11 @@ def test_on_the_emulator_there_is_no_gpu():
     "bisected, sentence",
     [
         (
-            Bisected("repros/one.py", "2026-11-20T12:00:00Z", "found", "compiler", "nvidia==4.6.3", "nvidia==4.7.0"),
+            Bisected("repros/one.py", "2026-11-20T12:00:00Z", "found", "--compiler", "nvidia==4.6.3", "nvidia==4.7.0"),
             "First bad release: **nvidia==4.7.0**. Last good release: **nvidia==4.6.3**.",
         ),
         (
-            Bisected("repros/one.py", "2026-11-20T12:00:00Z", "ambiguous", "commit", "aa", "bb"),
+            Bisected("repros/one.py", "2026-11-20T12:00:00Z", "ambiguous", "--commit", "aa", "bb"),
             "The answer changed between the commits **aa** (good) and **bb** (bad).",
         ),
     ],
