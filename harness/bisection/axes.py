@@ -13,6 +13,7 @@ from harness.bisection.commits import Commit
 from harness.claim.repro_file import EMBEDDED, NVIDIA
 from harness.errors import UsageError
 from harness.host import releases
+from harness.run.transport import LinkDown
 
 if TYPE_CHECKING:
     from harness.claim.repro_file import Repro
@@ -102,9 +103,12 @@ def _commits(text: str, repro: Repro, compiler: str, host: str, repo: Path | Non
     below = project.relative_to(top).as_posix() if project.is_relative_to(top) else "."
     if commits.is_compiler(top) and compiler != EMBEDDED:
         raise UsageError(f"--commit of this compiler runs with it: got --compiler {compiler}")
+    try:
+        found = commits.between(top, text)
+    except LinkDown as error:
+        raise UsageError(f"--commit {text}: {error}") from None
     points = [
-        Version(one.label, host, compiler, (), one, commits.Tree(str(top), one.sha, str(trees), below))
-        for one in commits.between(top, text)
+        Version(one.label, host, compiler, (), one, commits.Tree(str(top), one.sha, str(trees), below)) for one in found
     ]
     if len(points) < 2:
         raise UsageError(f"--commit {text}: no commit between the ends changes the compiler")

@@ -67,6 +67,20 @@ def test_commits_are_worktrees_of_the_repository(read, tmp_path):
     assert axis.versions[1].tree.place == Path("/trees", second[:10])
 
 
+def test_git_that_fails_is_wrong_usage(read, tmp_path, monkeypatch):
+    make(tmp_path / "author", {"One": RIGHT, "Two": WRONG})
+    program = tmp_path / "bin/git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ncase $3 in rev-parse) echo {tmp_path}/author;; *) echo no >&2; exit 1;; esac\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    with pytest.raises(UsageError, match="^--commit a..b: "):
+        read({"commit": "a..b"}, repo=tmp_path / "author")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(UsageError, match="is not in a git repository\nfix: name one by --repo DIR$"):
+        read({"commit": "a..b"}, repo=tmp_path / "author")
+
+
 @pytest.mark.parametrize(
     "given, about, message",
     [
