@@ -411,6 +411,7 @@ LAZY = {
         "harness.capture.cute_hooks",
         "harness.capture.launches.driver_hooks",
         "harness.capture.quadrants_hooks",
+        "harness.capture.tirx_hooks",
         "harness.capture.written_file",
         "shutil",
         "tempfile",

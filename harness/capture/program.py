@@ -45,7 +45,7 @@ def begin(folder: str) -> None:
 
 def watch(wanted: Wanted, finish: Callable[[Taken], None]) -> Recorder:
     """Report every call of this process from now on."""
-    from harness.capture import cute_hooks, quadrants_hooks
+    from harness.capture import cute_hooks, quadrants_hooks, tirx_hooks
     from harness.capture.arguments import constructions, spelling
     from harness.capture.launches import driver_hooks
 
@@ -54,6 +54,7 @@ def watch(wanted: Wanted, finish: Callable[[Taken], None]) -> Recorder:
     when_imported("torch", draws.watch)
     cute_hooks.install(recorder)
     quadrants_hooks.install(recorder)
+    tirx_hooks.install(recorder)
     driver_hooks.install(recorder)
     return recorder
 

@@ -154,8 +154,8 @@ def _nothing(ran: Ran, arguments: argparse.Namespace) -> int:
     say(f"repro capture: nothing was captured: the program made {seen} calls{fits}", file=sys.stderr)
     if not seen:
         say(
-            "calls of @cute.jit functions and Quadrants kernels are captured, and launches of PTX by cuda.bindings; "
-            "kernels of TIRx, and launches by cuda.core, are not",
+            "calls of @cute.jit functions, Quadrants kernels and compiled TIRx functions are captured, and launches of "
+            "PTX by cuda.bindings; launches by cuda.core are not",
             file=sys.stderr,
         )
     if ran.status and not seen:
