@@ -64,12 +64,12 @@ def of(root: Path, name: str, places: Sequence[str | None] = (None, None, None))
     """
     found = observations.named(name)
     if found:
-        return _of_script(name, found)
+        return _of_script(root, found)
     with index.open_index(root) as records:
         record = _record(records, name, places)
         repro = _repro(root, record)
         facts = Facts(repro, record, hosts=[record.host])
-        facts.bisected = _last_bisection(root, record)
+        facts.bisected = _last_bisection(root, record.claim, record.case)
         facts.good = _good(records, record, facts.bisected)
         if facts.good:
             facts.difference = differ.compare(records, facts.good, record, ())
@@ -80,14 +80,16 @@ def of(root: Path, name: str, places: Sequence[str | None] = (None, None, None))
         return facts
 
 
-def _of_script(name: str, found: Sequence[Observation]) -> Facts:
-    one = found[0]
+def _of_script(root: Path, found: Sequence[Observation]) -> Facts:
+    """Of these runs of a script the newest that went wrong, of the newest text; else the newest."""
+    same = [each for each in found if each.script_sha256 == found[0].script_sha256]
+    one = next((each for each in same if each.exit or each.outcome != "exited"), same[0])
     text = observations.script_of(one)
     if not text:
         raise UsageError(f"the text of {one.script} is not kept any more\nfix: run it again")
     path = Path(one.script)
     script = script_file.read(script_file.STDIN if path.suffix != ".py" else path, text.encode(), tuple(one.args))
-    return Facts(script, run=one, hosts=[one.host])
+    return Facts(script, run=one, hosts=[one.host], bisected=_last_bisection(root, one.script, ""))
 
 
 def _record(records: Index, name: str, places: Sequence[str | None]) -> Record:
@@ -142,7 +144,7 @@ def _good(records: Index, bad: Record, bisected: Bisected | None) -> Record | No
     return next((o for o in others if o.verdict == "pass" and o.provenance.get("repro_sha256") == text), None)
 
 
-def _last_bisection(root: Path, record: Record) -> Bisected | None:
+def _last_bisection(root: Path, claim: str, case: str) -> Bisected | None:
     """The newest bisection that found something about this case; files that cannot be read are left out."""
     found = []
     for path in sorted((root / store.LOCAL / _BISECTIONS).glob("*/result.json")):
@@ -151,6 +153,6 @@ def _last_bisection(root: Path, record: Record) -> Bisected | None:
         except (OSError, ValueError, TypeError, RecursionError, Misfit):
             continue
         cases = one.records.get("first_bad") or {}
-        if one.claim == record.claim and record.case in cases and one.first_bad and is_moment(one.date):
+        if (root / one.claim) == (root / claim) and case in cases and one.first_bad and is_moment(one.date):
             found.append(one)
     return max(found, key=lambda one: one.date, default=None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import shlex
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -246,7 +248,7 @@ def _alone(facts: Facts, file: str) -> str:
     pins = {name: version.partition("+")[0] for name, version in versions.items() if name != "python"}
     if compiler.get("name") == "nvidia" and compiler.get("version"):
         pins[_NVIDIA] = compiler["version"]
-    names = {need: need.partition(";")[0].strip() for need in facts.repro.needs}
+    names = {need: need.partition(";")[0].strip() for need in facts.repro.needs or _imported(facts)}
     with_ = [f"{name}=={pins[name]}" if name in pins else need for need, name in names.items()]
     words = ["uv", "run", "--no-project"]
     if versions.get("python"):
@@ -255,6 +257,19 @@ def _alone(facts: Facts, file: str) -> str:
     if facts.run or (not _params(facts) and "__main__" in facts.repro.text and not facts.repro.has_expected):
         return shlex.join([*words, "python", file, *(facts.run.args if facts.run else ())])
     return shlex.join([*words, "python", "-c", _call(facts, file)])
+
+
+def _imported(facts: Facts) -> list[str]:
+    """The packages that a script without a block imports."""
+    if facts.run is None:
+        return []
+    folder, known = facts.repro.path.parent, importlib.metadata.packages_distributions()
+    modules = sorted(
+        name
+        for name in facts.repro.imports - sys.stdlib_module_names
+        if not (folder / f"{name}.py").exists() and not (folder / name).is_dir()
+    )
+    return [_NVIDIA if name == "cutlass" else next(iter(known.get(name, ())), name) for name in modules]
 
 
 def _call(facts: Facts, file: str) -> str:

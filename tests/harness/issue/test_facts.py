@@ -8,7 +8,8 @@ from harness import store
 from harness.bisection.bisection import Result
 from harness.bisection.journal import Journal
 from harness.errors import UsageError
-from harness.issue import facts
+from harness.issue import facts, issue
+from harness.records.observations import Observation
 from tests.harness.conftest import repro_text
 from tests.harness.records.conftest import put, root, said  # noqa: F401
 
@@ -98,3 +99,17 @@ def test_hosts_of_a_bisection_are_private(recorded, root):  # noqa: F811
     bad = recorded("fail", 3)
     bisection(root, bad, bad, axis="--host", candidates=["p8"], last_good="p7", first_bad="p8")
     assert {"p7", "p8"} <= set(facts.of(root, "vote").hosts)
+
+
+def test_a_script_is_shown_by_the_run_that_went_wrong(root, monkeypatch):  # noqa: F811
+    """Of several runs of one text; a bisection of the script belongs to it."""
+    monkeypatch.setattr(facts.observations, "script_of", lambda one: "import cutlass, yaml_of_nobody\n")
+    path = str(root / "smooth.py")
+    runs = [
+        Observation(str(n), "2026-11-20", path, "a" * 64, "b" * 64, exit=n % 2, outcome="exited") for n in (4, 3, 2)
+    ]
+    monkeypatch.setattr(facts.observations, "named", lambda name: runs)
+    bisection(root, "1", "2", claim="smooth.py")
+    found = facts.of(root, "smooth.py")
+    assert found.run.id == "3" and found.bisected.first_bad == "nvidia==4.7.0"
+    assert "--with nvidia-cutlass-dsl --with yaml_of_nobody python smooth.py" in issue._alone(found, "smooth.py")
