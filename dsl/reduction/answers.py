@@ -21,10 +21,10 @@ from dsl.reduction.edit import Edit
 from dsl.reduction.passes import LANGUAGES, named
 from dsl.reduction.program import Program, Refused
 from dsl.reduction.ptx_program import PtxProgram
-from dsl.reduction.schedules import Schedule
+from dsl.reduction.schedules import Delays, Schedule
 
 KEPT_PROGRAMS = 4
-READERS: dict[str, Any] = {"python": Program, "ptx": PtxProgram, "schedule": Schedule}
+READERS: dict[str, Any] = {"python": Program, "ptx": PtxProgram, "schedule": Schedule, "delays": Delays}
 
 
 class Answers:

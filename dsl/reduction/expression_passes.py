@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from dsl.reduction.edit import Edit
+from dsl.emulator.ptx.syntax import PtxError
+from dsl.reduction import ptx_passes
+from dsl.reduction.edit import Change, Edit
 from dsl.reduction.program import Program
+from dsl.reduction.ptx_program import PtxProgram
 
 
 def _parts(node: ast.AST) -> list[ast.expr]:
@@ -105,6 +108,38 @@ def strings(program: Program) -> Iterator[Edit]:
         is_text = isinstance(node, ast.JoinedStr) or (isinstance(node.value, str) and len(node.value) > 12)
         if is_text and not isinstance(program.parent.get(node), ast.Expr):
             yield Edit("an empty string", node.lineno, [program.replacement(node, '""')])
+
+
+PTX_TEXTS = ptx_passes.functions, ptx_passes.notes, ptx_passes.comments, ptx_passes.runs, ptx_passes.unread
+PTX_TEXT_LINES = ptx_passes.instructions, ptx_passes.guards, ptx_passes.labels, ptx_passes.registers, ptx_passes.hints
+
+
+def ptx_texts(program: Program) -> Iterator[Edit]:
+    """Large edits of the PTX modules that are strings of the program."""
+    return _within_ptx(program, PTX_TEXTS)
+
+
+def ptx_text_lines(program: Program) -> Iterator[Edit]:
+    """Small edits of these."""
+    return _within_ptx(program, PTX_TEXT_LINES)
+
+
+def _within_ptx(program: Program, passes: Iterable[Callable[[PtxProgram], Iterable[Edit]]]) -> Iterator[Edit]:
+    for node in program.nodes:
+        if not (isinstance(node, ast.Constant) and isinstance(node.value, str) and ".version" in node.value):
+            continue
+        start, end = program.span(node)
+        place = program.text.find(node.value.encode(), start, end)
+        if place < 0:
+            continue  # written with escapes
+        try:
+            ptx = PtxProgram(node.value)
+        except (PtxError, ValueError):
+            continue
+        for one in passes:
+            for edit in one(ptx):
+                changes = [Change(place + each.start, place + each.end, each.text) for each in edit.changes]
+                yield Edit(edit.about, node.lineno + edit.line - 1, changes)
 
 
 def types(program: Program) -> Iterator[Edit]:

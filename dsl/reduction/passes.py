@@ -73,12 +73,15 @@ PYTHON = (
     Pass("annotations", "types of results and variables", expression_passes.types),
     Pass("data", "data becomes zeros, ones, or counts up", gpu_passes.data),
     Pass("kinds", "kinds of numbers become plainer", gpu_passes.kinds),
+    Pass("ptx-texts", "functions and runs of instructions of PTX in strings", expression_passes.ptx_texts),
+    Pass("ptx-text-lines", "single instructions of PTX in strings", expression_passes.ptx_text_lines),
     Pass("strings", "strings become empty", expression_passes.strings),
     Pass("subexpressions", "an expression becomes one of its parts", expression_passes.subexpressions),
     Pass("extents", "single numbers halved", gpu_passes.extents),
     Pass("zeros", "computed values become 0", expression_passes.zeros),
     Pass("ones", "computed values become 1", expression_passes.ones),
     Pass("small-numbers", "single numbers become 1 or 0", gpu_passes.small_numbers),
+    Pass("commas", "commas after the last item", text_passes.commas),
 )
 PTX = (
     Pass("ptx-functions", "entries and functions", ptx_passes.functions),
@@ -96,7 +99,8 @@ PTX = (
     Pass("ptx-parameters", "parameters that are not read", ptx_passes.parameters),
 )
 SCHEDULE = (Pass("decisions", "fewer decisions of a schedule", schedules.decisions),)
-LANGUAGES: dict[str, tuple[Pass, ...]] = {"python": PYTHON, "ptx": PTX, "schedule": SCHEDULE}
+DELAYS = (Pass("delays", "fewer delays of a list", schedules.delays),)
+LANGUAGES: dict[str, tuple[Pass, ...]] = {"python": PYTHON, "ptx": PTX, "schedule": SCHEDULE, "delays": DELAYS}
 
 
 def named(name: str) -> tuple[str, Pass]:

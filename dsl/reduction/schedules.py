@@ -1,4 +1,7 @@
-"""Schedules of `python -m dsl --schedule`: fewer decisions of a seed. A schedule is the list alone, `7: 0-4 19`."""
+"""Schedules of `python -m dsl --schedule` with fewer decisions of a seed, and lists of `--delays` with fewer delays.
+
+A schedule is the list alone, `7: 0-4 19`; a list of delays has one in each line.
+"""
 
 from __future__ import annotations
 
@@ -38,3 +41,29 @@ def decisions(schedule: Schedule) -> Iterator[Edit]:
         start = end - len(f"{number} ")
         yield Edit(f"without the decision {number}", 1, [Change(start, end)])
         end = start
+
+
+class Delays:
+    """Raises ValueError for a text that is not a list of delays, or one of a seed."""
+
+    def __init__(self, source: str):
+        self.source = source
+        self.kept: dict[str, Any] = {}
+        self.text = source.encode()
+        if source.lstrip().startswith("seed "):
+            raise ValueError("the delays must be listed; `repro run FILE --delays 'seed N'` prints those of a seed")
+
+    def apply(self, edits: Sequence[Edit]) -> str:
+        """The list after these edits. Raises Refused."""
+        text = spliced(self.text, merged(edits)).decode()
+        if text == self.source:
+            raise Refused("the text stays as it is")
+        return text
+
+
+def delays(listed: Delays) -> Iterator[Edit]:
+    """Each line."""
+    start = 0
+    for number, line in enumerate(listed.text.splitlines(keepends=True), 1):
+        yield Edit(f"without {line.decode().strip()}", number, [Change(start, start + len(line))])
+        start += len(line)

@@ -184,16 +184,28 @@ def loops(program: Program) -> Iterator[Edit]:
             and not _leaves_loop(node)
             and (edit := body_instead(program, node, node.body))
         ):
-            header = edit.changes[0]
-            value = _first_value(program, node.iter)
-            line = f"{node.target.id} = {value}\n".encode()
-            edit.changes = (Change(program.span(node)[0], header.end, line), *edit.changes[1:])
-            edit.about = f"run the loop over `{node.target.id}` once"
-            yield edit
+            header, *rest = edit.changes
+            for value in dict.fromkeys((_first_value(program, node.iter), *_later_values(node.iter))):
+                line = f"{node.target.id} = {value}\n".encode()
+                about = f"run the loop over `{node.target.id}` once, for {value}"
+                yield Edit(about, edit.line, (Change(program.span(node)[0], header.end, line), *rest))
         if isinstance(node.iter, ast.Call):
             change = Change(program.span(node.iter.func)[1], program.span(node.iter)[1], b"(1)")
             if program.text[change.start :].startswith(b"(") and program.text[change.start : change.end] != b"(1)":
                 yield Edit("one trip of a loop", node.lineno, [change])
+
+
+MOST_TRIPS = 8
+
+
+def _later_values(iterated: ast.expr) -> Iterator[str]:
+    """The values of a short range of numbers, from the last."""
+    match iterated:
+        case ast.Call(args=[ast.Constant(value=int() as trips)]) if trips <= MOST_TRIPS:
+            yield from map(str, reversed(range(trips)))
+        case ast.Call(args=[ast.Constant(value=int() as first), ast.Constant(value=int() as last)]):
+            if last - first <= MOST_TRIPS:
+                yield from map(str, reversed(range(first, last)))
 
 
 def _first_value(program: Program, iterated: ast.expr) -> str:

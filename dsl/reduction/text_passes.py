@@ -150,3 +150,16 @@ def _opened(text: bytes, start: int, end: int) -> tuple[int, int] | None:
     if not (outside[-1:] in (b"", b"\n") or outside[-1] in _OPERATORS or (word and word[0] in _KEYWORDS)):
         return None
     return len(before) - 1, after + 1
+
+
+def commas(program: Program) -> Iterator[Edit]:
+    """The comma after the last item of a list, with the space after it; of a tuple of one item the space alone."""
+    single = {program.span(node)[1] for node in program.nodes if isinstance(node, ast.Tuple) and len(node.elts) == 1}
+    tokens = [token for token in program.tokens if token.type != tokenize.NL]
+    for token, after in zip(tokens, tokens[1:]):
+        if token.string != "," or after.string not in (")", "]", "}"):
+            continue
+        end = program.token_start(after.start)
+        start = program.token_start(token.end if end + 1 in single else token.start)
+        if start < end:
+            yield Edit("drop a comma", token.start[0], [Change(start, end)])

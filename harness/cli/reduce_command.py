@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from harness.terminal import say
 if TYPE_CHECKING:
     from harness.claim.repro_file import Case
     from harness.reduction.places import Place
+    from harness.reduction.properties import UnderDelays
     from harness.reduction.reduction import Report
 
 HOLDS, USAGE, INTERRUPTED = 0, 2, 130
@@ -35,6 +37,7 @@ exception or hang, the same wrong values. Writes FILE_reduced.py, or -o; the bes
   repro reduce kernel.py --keep "ptx contains ld.local"     a kernel's PTX has this text
   repro reduce x.ptx --keep "command: ./check.sh {}"        a command exits as it does now; {} is the file
   repro reduce x.schedule --keep "command: ./check.sh {}"   decisions of a seed
+  repro reduce kernel.py --delays "seed 3"                  not the program: the fewest delays that change its answer
 
 A candidate that fails in another way is rejected and counted by reason. Ctrl-C keeps the best program; the same
 command again goes on from there.
@@ -71,6 +74,9 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--gpu-model", metavar="NAME", help=findings.GPU_MODEL_HELP)
     parser.add_argument("--check", metavar="NAMES", help=findings.CHECKS_HELP)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="as of `repro run`")
+    parser.add_argument(
+        "--delays", metavar="LIST", help="reduce these delays (`seed 3`, a list, or @FILE) in place of the program"
+    )
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the start after so long")
     parser.add_argument(
         "-j", dest="width", type=int, default=0, metavar="N", help="candidates at once (default: cores)"
@@ -92,7 +98,7 @@ def _reduce(arguments: argparse.Namespace) -> int:
     path = Path(arguments.file).resolve()
     language = LANGUAGES.get(path.suffix, "python")
     case = _case(path, arguments) if language == "python" else None
-    start = case.repro.text if case else path.read_text()
+    start = text = case.repro.text if case else path.read_text()
     out = arguments.out or path.with_name(f"{path.stem}_reduced{path.suffix}")
     if out.resolve() == path:
         raise UsageError(f"-o {arguments.out} is the program itself\nfix: name another file")
@@ -104,16 +110,20 @@ def _reduce(arguments: argparse.Namespace) -> int:
         chosen: Any = {"host": arguments.host, "compiler": arguments.compiler, "gpu_model": arguments.gpu_model} | about
         return Place(root, checks=arguments.check, seed=arguments.seed, width=width, note=_note, **chosen)
 
-    kept = properties.read(arguments.keep, case, path.name, place)
-    if arguments.cured_by:
-        kept = Cured(kept, arguments.cured_by)
+    if arguments.delays is None:
+        kept = properties.read(arguments.keep, case, path.name, place)
+        if arguments.cured_by:
+            kept = Cured(kept, arguments.cured_by)
+    else:
+        kept, start = _of_delays(arguments, case, place)
+        language, out, case = "delays", arguments.out or path.with_name(f"{path.stem}_reduced.delays"), None
     if arguments.timeout:
         kept.timeout_s = arguments.timeout
     about = {
-        "keep": arguments.keep, "params": dict(case.params) if case else {}, "args": arguments.args,
+        "keep": arguments.keep, "params": arguments.params, "args": arguments.args,
         "host": arguments.host,
         "compiler": arguments.compiler, "gpu_model": arguments.gpu_model, "check": arguments.check,
-        "seed": arguments.seed, "cured_by": arguments.cured_by,
+        "seed": arguments.seed, "cured_by": arguments.cured_by, "program": text if arguments.delays else None,
     }  # fmt: skip
     journal, passes = Journal(root, start, about), PassesProcess(language)
     try:
@@ -131,6 +141,25 @@ def _reduce(arguments: argparse.Namespace) -> int:
         journal.forget()
     _tell(report, start, out, arguments)
     return HOLDS if report.is_finished else INTERRUPTED
+
+
+def _of_delays(arguments: argparse.Namespace, case: Case | None, place: Callable[[], Place]) -> tuple[UnderDelays, str]:
+    """The property of a list of delays, and the list. Raises UsageError."""
+    from harness import perturb_options
+    from harness.reduction.properties import UnderDelays
+
+    other = "--keep" if arguments.keep else "--cured-by" if arguments.cured_by else ""
+    if other or case is None or case.repro.script:
+        what = other or f"{arguments.file}, which has no run(),"
+        raise UsageError(f"--delays reduces delays of a repro with run(); {what} does not go with it")
+    wanted = perturb_options.wanted(None, arguments.delays)
+    assert wanted is not None
+    kept = UnderDelays(case, place())
+    try:
+        return kept, kept.listed(wanted.delays)
+    except BaseException:
+        kept.close()
+        raise
 
 
 def _case(path: Path, arguments: argparse.Namespace) -> Case:
@@ -182,6 +211,8 @@ def _tell(report: Report, start: str, out: Path, arguments: argparse.Namespace) 
         },
     )
     say(f"wrote {name}")
+    if arguments.delays is not None:
+        say(f"next: repro run {arguments.file} --check none --delays @{name}")
     if out.suffix == ".py":
         say(f"next: repro run {name}{''.join(f' -p {one}' for one in arguments.params)}")
 

@@ -58,18 +58,22 @@ class Place:
     def host(self) -> Host:
         return self._host
 
-    def run(self, case: Case, timeout_s: float, checks: str | None = None) -> Outcome:
+    def run(self, case: Case, timeout_s: float, checks: str | None = None, delays: str = "") -> Outcome:
         """One run, from any thread; waits for a free supervisor. Of a script that failed, what it failed of.
-        `checks`: other checks of the emulator than those of this place."""
-        outcome = self._run(case, timeout_s, self.checks if checks is None else checks)
+        `checks`: other checks of the emulator than those of this place. `delays`: a list; then also under these."""
+        outcome = self._run(case, timeout_s, self.checks if checks is None else checks, delays)
         outcome.kind = outcome.detail.get("found") or outcome.kind
         return outcome
 
-    def _run(self, case: Case, timeout_s: float, checks: str | None) -> Outcome:
+    def _run(self, case: Case, timeout_s: float, checks: str | None, delays: str) -> Outcome:
         from harness import judge
+        from harness.perturb_options import Wanted
         from harness.run import result
         from harness.run.transport import LinkDown
 
+        perturb = Wanted(delays=delays) if delays else None
+        if not self._is_here and perturb is not None:
+            raise UsageError(f"delays are reduced on this machine only, not on {self.name}\nfix: leave --host out")
         if not self._is_here:
             request: Any = self._session._request(case, self._host, timeout_s, False)
             try:
@@ -81,7 +85,7 @@ class Place:
         transport = self._free.get()
         try:
             about = self._host, timeout_s, False, self._host.compiler, self._seed
-            return judge.run(transport, case, *about, checks=checks)
+            return judge.run(transport, case, *about, checks=checks, perturb=perturb)
         finally:
             self._free.put(transport)
 

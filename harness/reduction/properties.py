@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.claim import findings
-from harness.comparison import compare, golden, observed
+from harness.comparison import compare, golden, observed, perturbed
 from harness.errors import UsageError
 from harness.reduction import behaviour, places, wrong_values
 from harness.reduction.behaviour import Behaviour
@@ -43,6 +43,7 @@ class Seen:
     problem: str = ""
     seconds: float = 0.0
     text: str = ""  # what a person reads of it
+    is_stopped: bool = False  # since its time was over
 
 
 class Property(Protocol):
@@ -114,7 +115,8 @@ class OnePlace:
         seconds = outcome.durations.get("run_s", 0.0)
         if outcome.kind in ("infra", "skipped"):
             return Seen(None, "it could not be run", seconds, outcome.text)
-        return Seen(behaviour.of(text, outcome, self._wrong(outcome)), "", seconds, outcome.text)
+        did = behaviour.of(text, outcome, self._wrong(outcome))
+        return Seen(did, "", seconds, outcome.text, outcome.kind == "timeout")
 
     def _wrong(self, outcome: Outcome) -> dict[str, wrong_values.Wrong]:
         if outcome.kind != "outputs":
@@ -195,7 +197,8 @@ class TwoPlaces(InFull):
             differences = compare.differences(outcomes[1].outputs, outcomes[0].outputs, rules, self.sides[1].name)
             wrong = {one.output: wrong_values.of(one) for one in differences}
         seen[0] = replace(seen[0], wrong=wrong)
-        return Seen(tuple(seen), "", seconds, "\n".join(said))
+        is_stopped = any(outcome.kind == "timeout" for outcome in outcomes)
+        return Seen(tuple(seen), "", seconds, "\n".join(said), is_stopped)
 
     def refuse(self, start: Seen) -> str:
         one, other = start.about
@@ -245,7 +248,7 @@ class PtxContains(InFull):
         if outcome.kind in ("infra", "skipped"):
             return Seen(None, "it could not be run", seconds, outcome.text)
         has = any(" ".join(self.text.split()) in " ".join(kernel["ptx"].split()) for kernel in outcome.kernels)
-        return Seen((has, outcome.kind), "", seconds, outcome.text)
+        return Seen((has, outcome.kind), "", seconds, outcome.text, outcome.kind == "timeout")
 
     def refuse(self, start: Seen) -> str:
         return "" if start.about[0] else f"no kernel's PTX has it (the program ended as {start.about[1]})"
@@ -254,6 +257,43 @@ class PtxContains(InFull):
         if seen.about[1] != before.about[1]:
             return f"another outcome: {seen.about[1]}"
         return "" if seen.about[0] else "no longer so"
+
+    def close(self) -> None:
+        self.place.close()
+
+
+class UnderDelays(InFull):
+    """That a program gives another answer under a list of delays, which is what gets smaller."""
+
+    def __init__(self, case: Case, place: Place) -> None:
+        self.case, self.place, self.timeout_s = case, place, case.repro.timeout_s
+        self.about = "another answer under delays"
+
+    def listed(self, delays: str) -> str:
+        """The list of delays that a text names, as `seed 3` does. Raises UsageError."""
+        outcome = self.place.run(self.case, self.timeout_s, "none", delays)
+        if outcome.kind in ("infra", "skipped"):
+            raise UsageError(f"the start could not be run: {outcome.text}")
+        if len(outcome.answers) < 2:
+            raise UsageError(f"under the delays of `{delays.strip()[:80]}` the program gives the same answer")
+        return outcome.answers[1].delays.rstrip("\n") + "\n"
+
+    def see(self, text: str) -> Seen:
+        outcome = self.place.run(self.case, self.timeout_s, "none", text)
+        seconds = outcome.durations.get("run_s", 0.0)
+        if outcome.kind in ("infra", "skipped"):
+            return Seen(None, "it could not be run", seconds, outcome.text)
+        said = perturbed.summary(outcome) if outcome.answers else outcome.text
+        kinds = tuple(each.outcome.kind for each in outcome.answers)
+        return Seen(kinds, "", seconds, said, "timeout" in (outcome.kind, *kinds))
+
+    def refuse(self, start: Seen) -> str:
+        return "" if len(start.about) > 1 else "the program gives the same answer"
+
+    def differs(self, seen: Seen, before: Seen) -> str:
+        if len(seen.about) < 2:
+            return "no longer so"
+        return "" if seen.about == before.about else f"another outcome: {seen.about[-1]}"
 
     def close(self) -> None:
         self.place.close()

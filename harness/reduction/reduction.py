@@ -50,8 +50,7 @@ def begin(kept: Property, start: str, say: Callable[[str], None]) -> tuple[Seen,
         raise UsageError(f"the start could not be run: {seen.text or seen.problem}")
     if why := kept.refuse(seen):
         raise UsageError(f"the start has not the property: {why}")
-    is_hang = getattr(seen.about, "kind", "") == "timeout"
-    if not is_hang:
+    if not seen.is_stopped:
         kept.timeout_s = min(max(FACTOR * seen.seconds + 1, LEAST_S), limit_s)
     kept.hurry(seen)
     others = [kept.see(start) for _ in range(SURE_RUNS - 1)]
@@ -77,7 +76,7 @@ def _first(kept: Property, start: str, limit_s: float) -> Seen:
         before, seen = seen, kept.see(start)
         if seen.problem and short_s <= seen.seconds and short_s < limit_s:
             continue  # a command that takes longer
-        if getattr(seen.about, "kind", "") != "timeout":
+        if not seen.is_stopped:
             return seen
         if before is not None and not before.problem and not kept.differs(seen, before):
             kept.timeout_s = HANG_S[HANG_S.index(short_s) - 1] if short_s in HANG_S else short_s

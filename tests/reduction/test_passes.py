@@ -158,3 +158,46 @@ def test_every_name_is_that_of_one_pass():
 def test_a_name_without_a_pass_is_an_error():
     with pytest.raises(KeyError):
         named("none")
+
+
+PTX_TEXT = '''PTX = """.version 8.0
+.target sm_80
+.address_size 64
+// note
+.visible .entry one()
+{
+    .reg .b32 %r<2>;
+    mov.b32 %r1, 7;
+    ret;
+}
+.visible .entry other()
+{
+    ret;
+}
+"""
+'''
+
+
+def test_ptx_in_a_string_loses_functions_and_lines():
+    program, edits = edits_of(PTX_TEXT, "ptx-texts")
+    entries = [edit for edit in edits if edit.about == "drop `one`"]
+    start, end = PTX_TEXT.index(".visible"), PTX_TEXT.rindex(".visible")
+    assert program.apply(entries) == PTX_TEXT[:start] + PTX_TEXT[end:]
+    _, lines = edits_of(PTX_TEXT, "ptx-text-lines")
+    assert PTX_TEXT.replace("    mov.b32 %r1, 7;\n", "") in [program.apply([edit]) for edit in lines]
+    assert edits_of(PTX_TEXT.replace("// note", "\\x2f/ note"), "ptx-texts")[1] == []  # written with an escape
+
+
+def test_the_comma_after_the_last_item_goes():
+    source = "f(a, b, )\nx = (4, )\ny = [1,\n]\n"
+    program, edits = edits_of(source, "commas")
+    assert program.apply(edits) == "f(a, b)\nx = (4,)\ny = [1]\n"
+
+
+def test_a_short_loop_becomes_any_one_of_its_trips():
+    source = "for i in range(3):\n    f(i)\n"
+    program, edits = edits_of(source, "loops")
+    assert [program.apply([edit]) for edit in edits] == [
+        *(f"i = {trip}\nf(i)\n" for trip in (0, 2, 1)),
+        "for i in range(1):\n    f(i)\n",
+    ]

@@ -1,7 +1,9 @@
 """`repro reduce` as a person types it."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -99,3 +101,31 @@ def test_the_cause_is_kept_by_the_edit_that_cures_it(project):
     exec(text.replace("x[5]", "x[0]"), {})
     bad = command(project, "reduce", "two.py", "--anew", "--cured-by", "x[5] => x[6]")
     assert bad.returncode == 2 and "the edit does not cure it" in bad.stderr
+
+
+def test_the_fewest_delays(project):
+    page = (Path(__file__).parents[3] / "docs/perturb.md").read_text()
+    text = re.search(r"^```python\n# file: repros/exchange.py\n(.*?)^```$", page, re.M | re.S)[1]
+    (project / "exchange.py").write_text(text)
+    done = command(project, "reduce", "exchange.py", "--delays", "seed 3")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("kept: another answer under delays\n")
+    assert len((project / "exchange_reduced.delays").read_text().splitlines()) == 1
+    last = "next: repro run exchange.py --check none --delays @exchange_reduced.delays"
+    assert done.stdout.splitlines()[-1] == last
+    assert command(project, *last.split()[2:]).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["one.py", "-p", "n=1", "--keep", "hang", "--delays", "seed 1"], "--keep does not go with it"),
+        (
+            ["one.py", "-p", "n=1", "--delays", "seed 1"],
+            "under the delays of `seed 1` the program gives the same answer",
+        ),
+    ],
+)
+def test_delays_that_cannot_be_reduced(project, options, why):
+    done = command(project, "reduce", *options)
+    assert done.returncode == 2 and why in done.stderr

@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from harness.errors import UsageError
+from harness.reduction import properties
 from harness.reduction.places import Place, of_word
 
 
@@ -28,3 +29,40 @@ def test_it_runs_as_many_at_once_as_it_is_wide(tmp_path, write):
         assert len(parents) == 2 and place.name == "embedded"
     finally:
         place.close()
+
+
+def test_a_host_and_this_machine_disagree(two_hosts, tmp_path, write):
+    """Two sides over a real connection: what a program says of its process differs, the rest is dropped."""
+    body = """
+    import os, numpy
+    def run():
+        far = "SSH_CONNECTION" in os.environ
+        return {"far": numpy.array(far), "same": numpy.array(1)}
+    """
+    (case,) = write(body).cases()
+    kept = properties.read("differs p1 embedded", case, "one.py", lambda **about: Place(tmp_path, **about))
+    try:
+        start = kept.see(case.repro.text)
+        assert kept.refuse(start) == "" and set(start.about[0].wrong) == {"far"}
+        assert kept.differs(kept.see(case.repro.text.replace(', "same": numpy.array(1)', "")), start) == ""
+        assert kept.differs(kept.see(case.repro.text.replace("array(far)", "array(1)")), start) == "no longer so"
+        assert kept.differs(kept.see(case.repro.text.replace("array(1)", "array([1][far])")), start) == (
+            "another outcome: IndexError"
+        )
+    finally:
+        kept.close()
+
+
+def test_candidates_run_in_a_pool(two_hosts, tmp_path, write):
+    (tmp_path / "pyproject.toml").write_text('[tool.repro.pools.both]\nhosts = ["p1:0-3", "p2:0-3"]\n')
+    (case,) = write("def run():\n    return {'x': [1][2]}").cases()
+    kept = properties.read("", case, "one.py", lambda **about: Place(tmp_path, "pool:both", **about))
+    try:
+        start = kept.see(case.repro.text)
+        assert kept.refuse(start) == "" and start.about.name == "IndexError"
+        assert kept.differs(kept.see(case.repro.text.replace("[2]", "[3]")), start) == ""
+        assert kept.differs(kept.see(case.repro.text.replace("[1][2]", "__import__('numpy').zeros(1)")), start) == (
+            "no longer so"
+        )
+    finally:
+        kept.close()
