@@ -38,7 +38,7 @@ class Place:
         """Raises UsageError for a name that is unknown, NoDevice for a host without its device."""
         model = f" as {gpu_model}" if gpu_model else ""
         self.name = f"{host}{f' by {compiler}' if compiler != EMBEDDED else ''}{model}"
-        self.checks, self._seed = checks, seed
+        self.root, self.checks, self._seed = root, checks, seed
         self._session = Session(
             root, [host], False, settings, note, compiler, seed, checks=checks, gpu_model=gpu_model,
             width=lambda: width,

@@ -29,6 +29,7 @@ KEPT = """\
   "finding RACE"                this finding, at the accesses where it is now
   "output NAME"                 this output differs from expected() or the golden
   "error", "hang", "deadlock"   that, as it is now
+  "verdict"                     the verdict on its claim, with its reason
   "differs A B"                 two sides disagree: compilers (embedded, nvidia, nvidia==4.6.3) or hosts
   "--gpu-model a100 h100"       the emulator disagrees as these two GPUs
   "ptx contains TEXT"           the PTX of a kernel has this text
@@ -262,6 +263,35 @@ class PtxContains(InFull):
         self.place.close()
 
 
+class SameVerdict(InFull):
+    """The verdict on the claim and its reason, as `repro run` gives them; nothing of how it came to it."""
+
+    def __init__(self, case: Case, place: Place) -> None:
+        self.case, self.place, self.timeout_s = case, place, case.repro.timeout_s
+        self.about = "the verdict on its claim"
+
+    def see(self, text: str) -> Seen:
+        from harness import judge
+
+        case = case_of(self.case, text)
+        outcome = self.place.run(case, self.timeout_s)
+        seconds = outcome.durations.get("run_s", 0.0)
+        if outcome.kind in ("infra", "skipped"):
+            return Seen(None, "it could not be run", seconds, outcome.text)
+        verdict = judge.judge(case, self.place.host, outcome, self.place.root)
+        about = f"{verdict.status}, {verdict.reason}" if verdict.reason else verdict.status
+        return Seen(about, "", seconds, verdict.text, outcome.kind == "timeout")
+
+    def refuse(self, start: Seen) -> str:
+        return "" if start.about.startswith("fail") else f"the claim does not fail: {start.about}"
+
+    def differs(self, seen: Seen, before: Seen) -> str:
+        return "" if seen.about == before.about else f"another verdict: {seen.about}"
+
+    def close(self) -> None:
+        self.place.close()
+
+
 class UnderDelays(InFull):
     """That a program gives another answer under a list of delays, which is what gets smaller."""
 
@@ -368,6 +398,8 @@ def read(keep: str, case: Case | None, name: str, place: Callable[..., Place]) -
             return TwoPlaces(case, place(**sides[0]), place(**sides[1]))
         case ["ptx", "contains", _, *_]:
             return PtxContains(case, place(), keep.split(None, 2)[2])
+        case ["verdict"]:
+            return SameVerdict(case, place())
         case ["finding", identity]:
             return OnePlace(case, place(), identity)
         case ["output", output]:

@@ -148,3 +148,13 @@ def test_no_check_runs_in_a_hurry_for_wrong_values_and_all_run_to_confirm(made):
     racy = text.replace("cute.arch.sync_threads()", "pass")
     assert kept.differs(kept.see(racy), start) == ""
     assert kept.differs(kept.confirm(racy, kept.see(racy)), start) == "another outcome: RACE"
+
+
+def test_a_verdict_stays_with_its_reason(made):
+    kept, text = made(WRONG, "verdict")
+    start = kept.see(text)
+    assert (kept.refuse(start), start.about) == ("", "fail, differs from expected()")
+    assert kept.differs(kept.see(text.replace("x[3] = 0", "x[:] = 0")), start) == ""
+    assert kept.differs(kept.see(text.replace("x[3] = 0", "pass")), start).startswith("another verdict: ")
+    assert kept.differs(kept.see(text.replace("x[3] = 0", "x[30] = 0")), start).startswith("another verdict: fail, ")
+    assert kept.refuse(kept.see(text.replace("x[3] = 0", "pass"))).startswith("the claim does not fail: ")
