@@ -194,7 +194,7 @@ FLOORS = {
         ("numpy", "packaging"),
     ),
     "harness/issue": ((*_RECORDS, "harness.issue"), ()),
-    "harness/reduction": ((*_RECORDS, "harness.judge", "harness.reduction"), ("numpy",)),
+    "harness/reduction": ((*_RECORDS, "harness.judge", "harness.perturb_options", "harness.reduction"), ("numpy",)),
     "harness/capsules": (("harness",), ("numpy",)),
     "harness/capsules/replay.py": ((), ("numpy", "cuda")),
     "repros": ((), ("cutlass", "quadrants", "tvm", "cuda", "torch", "numpy")),
