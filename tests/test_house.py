@@ -498,6 +498,7 @@ LAZY = {
         "harness.claim.repro_file",
         "harness.cli.main_command",
         "harness.cli.script_command",
+        "harness.perturb_options",
         "harness.reduction.candidates",
         "harness.reduction.cure",
         "harness.reduction.journal",
@@ -511,6 +512,7 @@ LAZY = {
     "harness/reduction/places.py": (
         "harness.host.releases",
         "harness.judge",
+        "harness.perturb_options",
         "harness.run.result",
         "harness.run.transport",
     ),
