@@ -509,6 +509,7 @@ LAZY = {
         "harness.reduction.reduction",
         "harness.store",
     ),
+    "harness/reduction/properties.py": ("harness.judge",),
     "harness/reduction/places.py": (
         "harness.host.releases",
         "harness.judge",
