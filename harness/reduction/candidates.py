@@ -6,6 +6,7 @@ import ast
 import hashlib
 import math
 import threading
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -97,7 +98,8 @@ def tries_for(had: int, runs: int) -> int:
 def python_problem(text: str, needs_run: bool) -> str:
     """Why a text is not a program to run, or ''. `needs_run`: it must have a claim and a `run`."""
     try:
-        with _PARSING:
+        with _PARSING, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             tree = ast.parse(text)
             compile(tree, "candidate", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -74,3 +74,7 @@ def test_a_candidate_that_was_looked_at_in_a_hurry_is_looked_at_in_full():
     assert [trial.submit(text).result() for text in "abc"] == [Seen(True), None, None]
     assert kept.asked == ["a", "a in full", "b", "b in full", "c"]
     trial.close()
+
+
+def test_warnings_about_a_candidate_are_not_shown(recwarn):
+    assert python_problem("x = 1 if 0.5[0] else 2", needs_run=False) == "" and not recwarn.list
