@@ -144,18 +144,26 @@ class Recorder:
             ):
                 taken.outcome = taken.outcome or {"outcome": "timeout"}
                 if self.wanted.property in ("call", "finding"):
-                    self._finish(taken)
+                    self._finish_failed(taken)
             raise
         taken.seconds = time.monotonic() - began
         taken.outcome = made.ending(result)
         if taken.outcome is not None:
             if self.wanted.property in ("call", "finding"):
-                self._finish(taken)
+                self._finish_failed(taken)
             return result
         self._outputs(taken, result)
         if self._has_property(taken, reference):
             self._finish(taken)
         return result
+
+    def _finish_failed(self, taken: Taken) -> None:
+        """Have run() return tensors too: once the program is mended, they are its answer."""
+        try:
+            self._outputs(taken, None)
+        except Exception:  # a GPU whose context has failed gives no memory any more
+            taken.changed = [view for storage in taken.spelling.memory.storages for view in storage.views]
+        self._finish(taken)
 
     def _finish(self, taken: Taken) -> None:
         self.is_done = True

@@ -82,6 +82,7 @@ def test_the_first_call_with_a_finding():
 
     _, (taken,) = calls(Wanted(property="finding"), inputs(1, 2, 3, 3), fails)
     assert taken.number == 3 and taken.outcome == {"outcome": "fault", "kind": "race"}
+    assert [plain_name(view.name) for view in taken.changed] == ["x", "y"]  # what run() returns once it is mended
 
 
 @pytest.mark.parametrize(("value", "name"), [(2.5, "returned"), ((1, 2.5), "returned_1")])
