@@ -181,7 +181,7 @@ class PtxProgram:
 
 
 def _check(text: str) -> None:
-    """Raises PtxError if a text is not PTX. What the emulator does not have is PTX all the same."""
+    """Raises PtxError if a text is not PTX. Instructions that the emulator lacks are PTX too."""
     try:
         parse(text)
     except Unsupported:

@@ -89,7 +89,7 @@ def of(case: Case, outcome: Outcome, verdict: str, reason: str, record: str, sas
 
 
 def difference(case: Case, good: Answer, other: Answer) -> str:
-    """How an answer differs from that of the good end, in words; '' where it is the same.
+    """How an answer differs from the good end's, in words; '' where it is the same.
 
     Values are compared by the rules of the repro. Machine code counts if both answers have some.
     """

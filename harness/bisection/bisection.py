@@ -31,7 +31,7 @@ class Result:
     skipped: dict[str, str] = field(default_factory=dict)
     answers: tuple[list[Answer], list[Answer]] = ([], [])
     changes: dict[str, str] = field(default_factory=dict)
-    is_third: bool = False  # the answer of `bad` is not that of the bad end either
+    is_third: bool = False  # the answer of `bad` is not the bad end's either
     runs: int = 0
 
     def as_data(self) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class Journal:
         (self.folder / _ANSWERS).unlink(missing_ok=True)
 
     def finish(self, result: dict[str, Any]) -> None:
-        """Write the result; the answers are no longer needed. Raises OSError."""
+        """Write the result; the answers are not needed after it. Raises OSError."""
         store.write_atomically(self.folder / _RESULT, json.dumps(result, indent=1).encode())
         (self.folder / _ANSWERS).unlink(missing_ok=True)
         shutil.rmtree(self.trees, ignore_errors=True)

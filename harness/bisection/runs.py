@@ -151,7 +151,7 @@ class Runs:
             record["commit"] = version.commit.sha
             if commits.is_compiler(Path(version.tree.repo if version.tree else ".")):
                 record["bundle_sha256"] = hashlib.sha256(version.commit.sha.encode()).hexdigest()
-        if version.asked != host.compiler:  # another question than that of the same claim without the version
+        if version.asked != host.compiler:  # another question than the same claim without the version
             record["asked"] = version.asked
             record["digest"] = hashlib.sha256(f"{record['digest']} {version.asked}".encode()).hexdigest()
         folder = history.folder(case.repro.path, host.is_hardware, self._root)

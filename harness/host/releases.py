@@ -74,7 +74,7 @@ def _language_of(need: str) -> str:
 
 
 class Released:
-    """A transport to this machine under one release. What could not be made once is not tried again.
+    """A transport to this machine under one release. An environment that could not be made is not tried again.
 
     `pins` are requirements that come before the versions of this process, as in `torch==2.8.0`.
     """

@@ -1,4 +1,4 @@
-"""Memory that is no tensor: an allocation of the CUDA driver, which has no shape, or a container of a language."""
+"""Memory that is not a tensor: an allocation of the CUDA driver, which has no shape, or a container of a language."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def note(value: Any, making: Making) -> None:
     key = id(value)
     try:
         _by_id[key] = weakref.ref(value, lambda _: _by_id.pop(key, None)), making
-    except TypeError:  # there are no weak references to it: it is kept
+    except TypeError:  # it cannot be referred to weakly: it is kept
         _by_id[key] = (lambda: value), making
 
 

@@ -88,7 +88,7 @@ def _has_content(cell: types.CellType) -> bool:
 
 
 def defaults_of(value: Any, node: ast.AST) -> list[tuple[ast.expr, str, Any]]:
-    """Defaults of parameters that are no literals: the expression, the parameter and its value."""
+    """Defaults of parameters that are not literals: the expression, the parameter and its value."""
     if not isinstance(value, types.FunctionType):
         return []
     arguments = node.args  # type: ignore[attr-defined]

@@ -48,7 +48,7 @@ def record(line: dict[str, Any], **more: Any) -> Record:
 
 
 @functools.lru_cache(maxsize=64)
-def repro(text: str = SOURCE, path: str = "/work/project/repros/one.py") -> Repro:
+def repro(text: str = SOURCE, path: str = "/srv/project/repros/one.py") -> Repro:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "one.py")
         file.write_text(text)

@@ -14,7 +14,7 @@ from harness.issue.anonymous import Anonymous
 
 ONE = Anonymous(
     {"anna": "USER", "box7": "HOST", "p1": "HOST"},
-    {"/work/secret project/": "", "/work/secret project": ".", "/home/anna": "~"},
+    {"/srv/secret project/": "", "/srv/secret project": ".", "/home/anna": "~"},
 )
 NAMES = st.from_regex(r"[a-z][a-z0-9_.-]{2,10}[a-z0-9]", fullmatch=True).filter(lambda name: not name.isdigit())
 
@@ -22,8 +22,8 @@ NAMES = st.from_regex(r"[a-z][a-z0-9_.-]{2,10}[a-z0-9]", fullmatch=True).filter(
 @pytest.mark.parametrize(
     "text, shown",
     [
-        ("in /work/secret project/repros/one.py", "in repros/one.py"),
-        ("the folder /work/secret project is gone", "the folder . is gone"),
+        ("in /srv/secret project/repros/one.py", "in repros/one.py"),
+        ("the folder /srv/secret project is gone", "the folder . is gone"),
         ('File "/home/anna/my code/x.py", line 3', 'File "x.py", line 3'),
         ("File '/home/anna/venv/lib/python3.12/site-packages/torch/_ops.py'", "File 'site-packages/torch/_ops.py'"),
         ("opened /scratch/anna/run-1/out.npy: no", "opened out.npy: no"),
