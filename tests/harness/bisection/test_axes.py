@@ -1,5 +1,6 @@
 """The axis that the options ask for."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -71,11 +72,12 @@ def test_git_that_fails_is_wrong_usage(read, tmp_path, monkeypatch):
     make(tmp_path / "author", {"One": RIGHT, "Two": WRONG})
     program = tmp_path / "bin/git"
     program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\ncase $3 in rev-parse) echo {tmp_path}/author;; *) echo no >&2; exit 1;; esac\n")
+    works = f'case " $* " in *" log "*) echo no >&2; exit 1;; *) exec {shutil.which("git")} "$@";; esac'
+    program.write_text(f"#!/bin/sh\n{works}\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(program.parent), prepend=":")
-    with pytest.raises(UsageError, match="^--commit a..b: "):
-        read({"commit": "a..b"}, repo=tmp_path / "author")
+    with pytest.raises(UsageError, match="^--commit HEAD~1..HEAD: .*no"):
+        read({"commit": "HEAD~1..HEAD"}, repo=tmp_path / "author")
     monkeypatch.setenv("PATH", "")
     with pytest.raises(UsageError, match="is not in a git repository\nfix: name one by --repo DIR$"):
         read({"commit": "a..b"}, repo=tmp_path / "author")
