@@ -23,6 +23,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 LOCAL = ".repro"  # below the project's root: what is this checkout's own, and ignored by git
+BISECTIONS = "bisections"  # below LOCAL: the state and the result of each bisection
 STALE_TEMPORARY_S = 86400.0
 PATIENCE_S = 60.0  # for other processes that write
 _DECODER = json.JSONDecoder()

@@ -18,7 +18,6 @@ from harness import store
 from harness.bisection import answer
 from harness.bisection.answer import Answer
 
-FOLDER = "bisections"
 _ANSWERS, _RESULT, _TREES = "answers.json", "result.json", "trees"
 
 
@@ -28,7 +27,7 @@ class Journal:
     def __init__(self, root: Path, about: dict[str, Any]) -> None:
         self._about = json.dumps(about, sort_keys=True)
         key = hashlib.sha256(self._about.encode()).hexdigest()[:16]
-        self.folder = root / store.LOCAL / FOLDER / key
+        self.folder = root / store.LOCAL / store.BISECTIONS / key
         self.trees = self.folder / _TREES
         self.known: dict[str, list[Answer] | str] = {}  # by label; a text is why it was skipped
 

@@ -124,7 +124,7 @@ class Recorder:
             spelling.spells = made.spells
             taken = Taken(made, self.count, spelling, made.text(spelling))
             reference = self._reference(made)
-            if reference is not None:
+            if reference is not None and not spelling.first:  # a module is loaded once: its answer is kept as data
                 taken.reference = self._reference_text(made, spelling)
                 many = isinstance(reference, (tuple, list))
                 taken.reference_gives = dict if isinstance(reference, dict) else tuple if many else None

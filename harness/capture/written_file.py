@@ -148,7 +148,7 @@ class _Body:
         """The function arguments(), of which run() and expected() both take the tensors."""
         if not self.taken.reference:
             return ""
-        lines = [*self.speller.first, *self._memory_lines, f"return {self._tensors}"]
+        lines = [*self._memory_lines, f"return {self._tensors}"]
         return "\n".join(["def arguments():", *(f"    {line}" for line in lines)]) + "\n\n\n"
 
     @property

@@ -30,7 +30,7 @@ _SHARED = ("site-packages/", "dist-packages/")
 
 @dataclass
 class Anonymous:
-    """Makes text anonymous. `names`: private word -> what stands in its place; `folders`: private path -> likewise.
+    """Makes text anonymous. `names`: private word -> the word shown for it; `folders`: private path -> the path shown.
 
     `kept` lists identifiers of a program that contain a name: they are not renamed.
     """
@@ -71,7 +71,7 @@ class Anonymous:
         return text
 
     def _literal(self, text: str) -> str:
-        """A token's text; the quotes of a string are no quotes of a path."""
+        """A token's text; the quotes of a string do not enclose a path."""
         match = re.fullmatch(r"(?s)([A-Za-z]*)(\"\"\"|'''|\"|')(.*)\2", text)
         if match is None:
             return self.text(text)

@@ -19,7 +19,6 @@ from harness.schema import Misfit, fields, is_moment, many, must, optional, stri
 
 JUDGED = ("fail", "contradicted", "pass")
 WRONG = ("fail", "contradicted")
-_BISECTIONS = "bisections"
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ def _repro(root: Path, record: Record) -> Repro:
 
 
 def _good(records: Index, bad: Record, bisected: Bisected | None) -> Record | None:
-    """A record that passed, of the same case and text: that of the bisection, else the newest."""
+    """A record that passed, of the same case and text: the bisection's, else the newest."""
     if bad.verdict not in WRONG:
         return None
     if bisected:
@@ -147,7 +146,7 @@ def _good(records: Index, bad: Record, bisected: Bisected | None) -> Record | No
 def _last_bisection(root: Path, claim: str, case: str) -> Bisected | None:
     """The newest bisection that found something about this case; files that cannot be read are left out."""
     found = []
-    for path in sorted((root / store.LOCAL / _BISECTIONS).glob("*/result.json")):
+    for path in sorted((root / store.LOCAL / store.BISECTIONS).glob("*/result.json")):
         try:
             one = _bisected(json.loads(path.read_bytes()), "")
         except (OSError, ValueError, TypeError, RecursionError, Misfit):

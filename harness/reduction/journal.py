@@ -25,7 +25,7 @@ class Journal:
         self._file = None
 
     def open(self, anew: bool = False) -> None:
-        """Read what an earlier run left, or with `anew` forget it. Raises OSError."""
+        """Read the results of an earlier run; with `anew`, forget them. Raises OSError."""
         if anew and self.folder.exists():
             shutil.rmtree(self.folder)
         store.make_folder(self.folder)

@@ -59,7 +59,7 @@ class Place:
         return self._host
 
     def run(self, case: Case, timeout_s: float, checks: str | None = None, delays: str = "") -> Outcome:
-        """One run, from any thread; waits for a free supervisor. Of a script that failed, what it failed of.
+        """Run a job, from any thread; it waits for a free supervisor. Of a failed script it tells the reason.
         `checks`: other checks of the emulator than those of this place. `delays`: a list; then also under these."""
         outcome = self._run(case, timeout_s, self.checks if checks is None else checks, delays)
         outcome.kind = outcome.detail.get("found") or outcome.kind

@@ -115,7 +115,7 @@ def _claim(table: dict[str, Any], repository: Path, root: Path) -> dict[str, Any
 
 
 def _fingerprint(one: Listed, root: Path) -> str:
-    """Of the id, the file and the text of the line: it stays the same when lines move."""
+    """A hash of the id, the file and the line's text. It does not change when lines move."""
     place = one.finding["place"] or {"file": finding_list.name_of(one.cases[0]), "line": 0}
     try:
         text = (root / place["file"]).read_text().splitlines()[place["line"] - 1].strip()

@@ -47,7 +47,7 @@ def repro(
 ) -> tuple[int, str]:
     """The exit status of `repro COMMAND` of a program, and what it said last; Ctrl-C comes after `limit_s`."""
     homes = [str(HERE.parents[1]), str(one.home(folders)), *(str(folder) for folder in folders.values())]
-    variables = {**os.environ, "QUACK_CACHE_ENABLED": "0"}  # a compiled program is not that of another edit
+    variables = {**os.environ, "QUACK_CACHE_ENABLED": "0"}  # a program compiled before an edit is not the edited one
     if one.miscompiled[0]:
         homes.insert(0, str(HERE / "miscompilation"))
         variables |= {"MISCOMPILED": json.dumps(one.miscompiled), "DSL_CACHE": "0"}

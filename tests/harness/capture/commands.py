@@ -12,3 +12,10 @@ def capture(folder: Path, *options: str, program: tuple[str, ...], text: str | N
         [*command, "--", *program], cwd=folder, capture_output=True, text=True, timeout=600, input=text
     )
     return run.returncode, run.stdout, run.stderr
+
+
+def captured(folder: Path, program: Path, what: str, *options: str) -> str:
+    """The captured file of a call that `program` makes when it is told `what`."""
+    status, said, told = capture(folder, *options, "-o", "x.py", program=("python", str(program), what))
+    assert status == 0, said + told
+    return (folder / "x.py").read_text()

@@ -6,19 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.capture.commands import capture
+from tests.harness.capture.commands import captured
 
 PROGRAM = Path(__file__).with_name("program_of_quadrants.py")
 
 
-def captured(folder: Path, what: str, *options: str) -> str:
-    status, said, told = capture(folder, *options, "-o", "x.py", program=("python", str(PROGRAM), what))
-    assert status == 0, said + told
-    return (folder / "x.py").read_text()
-
-
 def test_fields_that_a_kernel_and_its_functions_mention(tmp_path):
-    text = captured(tmp_path, "cool", "--kernel", "cool", "--call", "2")
+    text = captured(tmp_path, PROGRAM, "cool", "--kernel", "cool", "--call", "2")
     assert "qd.init(arch=qd.cpu, default_fp=qd.f32)" in text and "unused" not in text and "swap" not in text
     assert '    heat_ = _filled(heat, np.ones((16,), "float32"))\n' in text
     assert 'cool(2.0, out)\n    return {"heat": heat_.to_numpy(), "out": out}' in text
@@ -27,19 +21,19 @@ def test_fields_that_a_kernel_and_its_functions_mention(tmp_path):
 
 
 def test_vectors_an_array_and_a_result(tmp_path):
-    text = captured(tmp_path, "swap")
+    text = captured(tmp_path, PROGRAM, "swap")
     assert 'pairs_ = _filled(pairs, np.zeros((8,), "int32"))' in text
     assert "a = _filled(qd.ndarray(qd.i32, shape=(4,)), _stored_array(" in text
     assert 'return {"pairs": pairs_.to_numpy(), "returned": np.asarray(returned)}' in text
 
 
 def test_a_method_of_an_object(tmp_path):
-    text = captured(tmp_path, "fill")
+    text = captured(tmp_path, PROGRAM, "fill")
     assert "instance = _object(Cells, n=5, a=a)\n    instance.fill(10)" in text
 
 
 def test_a_finding(tmp_path):
-    assert '# outcome = "out_of_bounds"' in captured(tmp_path, "beyond", "--first-finding")
+    assert '# outcome = "out_of_bounds"' in captured(tmp_path, PROGRAM, "beyond", "--first-finding")
 
 
 @pytest.mark.slow

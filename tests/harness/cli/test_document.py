@@ -16,6 +16,8 @@ from harness.errors import NoDevice
 from tests.harness import documents
 from tests.harness.documents import document_of, result_of
 
+pytestmark = pytest.mark.usefixtures("project")
+
 PAGE = (Path(__file__).parents[3] / "docs/json.md").read_text()
 WITHOUT: dict[str, str] = {}  # command -> why it has no --json
 DOUBLE = """
@@ -27,15 +29,6 @@ def expected(width):
     return {"out": np.arange(width, dtype=np.float32) * FACTOR}
 """
 WIDTHS = "params = { width = [8, 16] }"
-
-
-@pytest.fixture(autouse=True)
-def project(tmp_path, monkeypatch):
-    for name in ("CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "pyproject.toml").write_text("")
-    return tmp_path
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ import pytest
 from harness.cli import issue_command, main
 from tests.harness.documents import result_of
 
+pytestmark = pytest.mark.usefixtures("project")
+
 PAGE = (Path(__file__).parents[3] / "docs/issue.md").read_text()
 TWICE = """
 import numpy as np
@@ -18,15 +20,6 @@ def run(width):
 def expected(width):
     return {"out": np.arange(width, dtype=np.float32) * 3}
 """
-
-
-@pytest.fixture(autouse=True)
-def project(tmp_path, monkeypatch):
-    for name in ("CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "pyproject.toml").write_text("")
-    return tmp_path
 
 
 def test_a_claim(write, project, capsys):

@@ -242,6 +242,6 @@ def test_pins_come_before_the_versions_of_this_process():
     assert found["torch"] == releases._version("torch").partition("+")[0]
     environment = releases.environment_of("embedded", pinned.needs([]))
     assert not any(need.startswith("nvidia-cutlass-dsl") for need in environment["requires"])
-    # NVIDIA's compiler without a release is that of this process; a pin may name it too.
+    # NVIDIA's compiler without a release is the one of this process. A pin may name it too.
     (compiler,) = (need for need in releases.Released("nvidia", pins=["x==1"]).needs([]) if "cutlass" in need)
     assert compiler == f"nvidia-cutlass-dsl=={releases._version('nvidia-cutlass-dsl')}"

@@ -108,7 +108,7 @@ def add_scaled(module, grid=1, beyond=0):
 
 
 def through_table(module):
-    """By an array of pointers, and a table of addresses."""
+    """The launch passes an array of pointers and a table of addresses."""
     kernel = good(cuda.cuModuleGetFunction(module, b"through_table"))
     first, second = memory(np.zeros(4, np.uint32)), memory(np.ones(4, np.uint32))
     table = memory(np.array([int(first), int(second) + 8], np.uint64))

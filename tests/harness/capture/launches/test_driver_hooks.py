@@ -10,19 +10,13 @@ import pytest
 from harness.capture.launches import driver_hooks
 from harness.capture.launches.allocations import CannotBeCaptured
 from harness.capture.launches.ptx import Parameter
-from tests.harness.capture.commands import capture
+from tests.harness.capture.commands import captured
 
 PROGRAM = Path(__file__).with_name("program_of_the_driver.py")
 
 
-def captured(folder: Path, what: str, *options: str) -> str:
-    status, said, told = capture(folder, *options, "-o", "x.py", program=("python", str(PROGRAM), what))
-    assert status == 0, said + told
-    return (folder / "x.py").read_text()
-
-
 def test_pointers_into_one_allocation_a_structure_and_a_variable(tmp_path):
-    text = captured(tmp_path, "add_scaled", "--call", "2")
+    text = captured(tmp_path, PROGRAM, "add_scaled", "--call", "2")
     assert '"""Call 2 of add_scaled in program_of_the_driver.py gives what it gave there."""' in text
     assert 'both = _memory(np.arange(96, dtype="float32"))' in text
     assert (
@@ -34,18 +28,18 @@ def test_pointers_into_one_allocation_a_structure_and_a_variable(tmp_path):
 
 
 def test_a_table_of_addresses(tmp_path):
-    text = captured(tmp_path, "through_table")
+    text = captured(tmp_path, PROGRAM, "through_table")
     assert 'table = _memory(np.array([first, second + 8], "uint64"))' in text
     assert 'return {"second": _values(second, "uint32", 4)}' in text
 
 
 def test_a_cluster(tmp_path):
-    text = captured(tmp_path, "ranks")
+    text = captured(tmp_path, PROGRAM, "ranks")
     assert "_launch(kernel, (4, 1, 1), (1, 1, 1), 0, [np.uint64(out)], cluster=(2, 1, 1))" in text
 
 
 def test_a_launch_that_fails(tmp_path):
-    text = captured(tmp_path, "beyond", "--first-finding")
+    text = captured(tmp_path, PROGRAM, "beyond", "--first-finding")
     assert '# outcome = "out_of_bounds"' in text and "ends there in: out_of_bounds" in text
 
 
