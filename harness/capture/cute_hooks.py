@@ -234,8 +234,9 @@ _hooked: set[type] = set()
 
 
 def _hook_result(kind: type, recorder: Recorder) -> None:
-    """Report calls of compiled functions of this class."""
-    if kind in _hooked or any(base in _hooked for base in kind.__mro__):
+    """Report calls of compiled functions of this class, from the outermost `__call__` that it has: what this asks of
+    a base class and then does otherwise is no end of a call."""
+    if next(each for each in kind.__mro__ if "__call__" in vars(each)) in _hooked:
         return
     _hooked.add(kind)
     original: Any = kind.__call__

@@ -2,13 +2,16 @@
 
 CUTLASS is a clone of NVIDIA/cutlass. The rows of third-party packages need their checkouts or wheels, named by
 `--folder quack=DIR`; rows without their folder are left out. Prints a row a capture: the program, what is special in
-it, lines of the file without data, and `reproduces` or what is missing.
+it, lines of the file, kB of data next to it, and `reproduces` or what is missing. Rows of --json are written one by one;
+calls that have a row there are left out, so that a run that was stopped goes on.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -33,6 +36,11 @@ class Row:
     program: str
     about: str
     options: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The program and the options, by which a row is known."""
+        return " ".join((self.program, *self.options))
 
 
 ROWS = (
@@ -68,28 +76,74 @@ ROWS = (
     Row("quack:quack softmax", "TVM FFI, autograd backward", ("--call", "2")),
     Row("quack:quack rmsnorm", "TVM FFI, autograd forward"),
     Row("quack:quack top-k", "TVM FFI"),
+    Row("quack:quack layernorm", "TVM FFI, forward"),
+    Row("quack:quack cross-entropy", "TVM FFI, autograd backward", ("--call", "2")),
+    Row("quack:quack gemm", "TVM FFI, TMA, wgmma, tile scheduler"),
+    Row("flash_attn:flash_attn forward", "autograd forward, class, TVM FFI"),
+    Row("flash_attn:flash_attn forward, causal", "a mask, 100 queries and 130 keys"),
+    Row("flash_attn:flash_attn forward, sm_90", "TMA, wgmma, warp specialisation"),
+    Row("flash_attn:flash_attn backward, sm_90", "autograd backward, call 3", ("--call", "3")),
 )
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cutlass", type=Path, help="a clone of NVIDIA/cutlass")
+    parser.add_argument("cutlass", type=Path, nargs="?", help="a clone of NVIDIA/cutlass")
     parser.add_argument("names", nargs="*", metavar="NAME", help="what is in the name of a program; default: all")
     parser.add_argument("--folder", action="append", default=[], metavar="PACKAGE=DIR", help="of a third-party row")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the captured files there")
-    options = parser.parse_args(arguments)
-    folders = dict(text.split("=", 1) for text in options.folder)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="add a JSON line for each call")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="print the table of such a file, and end")
+    options = parser.parse_intermixed_args(arguments)
+    if options.table:
+        print(table(rows_of(options.table)))
+        return 0
+    if options.cutlass is None:
+        parser.error("name a clone of NVIDIA/cutlass")
+    folders = {name: str(Path(path).resolve()) for name, path in (text.split("=", 1) for text in options.folder)}
+    done = {row["name"]: row for row in rows_of(options.json)}
+    results = []
     with tempfile.TemporaryDirectory() as scratch:
-        out = options.keep or Path(scratch)
+        out = (options.keep or Path(scratch)).resolve()
         out.mkdir(parents=True, exist_ok=True)
-        rows = [row for row in ROWS if not options.names or any(name in row.program for name in options.names)]
-        rows = [row for row in rows if ":" not in row.program or row.program.partition(":")[0] in folders]
-        results = [_capture(row, options.cutlass.resolve(), folders, out.resolve()) for row in rows]
-    made = [lines for lines, verdict in results if lines]
-    good = sum(verdict == "reproduces" for _, verdict in results)
+        for row in chosen(options.names, folders):
+            result = done.get(row.name) or _capture(row, options.cutlass.resolve(), folders, out)
+            if options.json and row.name not in done:
+                with options.json.open("a") as file:
+                    file.write(json.dumps(result) + "\n")
+            print(_line(result), flush=True)
+            results.append(result)
+    print(f"\n{_sum(results)}")
+    return int(any(row["verdict"] != "reproduces" for row in results))
+
+
+def chosen(names: list[str], folders: dict[str, str]) -> list[Row]:
+    """The rows that are named and whose folder is known."""
+    rows = [row for row in ROWS if not names or any(name in row.name for name in names)]
+    return [row for row in rows if ":" not in row.program or row.program.partition(":")[0] in folders]
+
+
+def rows_of(path: Path | None) -> list[dict]:
+    """The rows that were written to a file."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path and path.exists() else []
+
+
+def table(rows: list[dict]) -> str:
+    """Rows as Markdown, with their sum below."""
+    head = ["| program | call | lines | data (kB) | seconds | verdict |", "|---|---|---|---|---|---|"]
+    return "\n".join([*head, *map(_line, rows), "", _sum(rows)])
+
+
+def _line(row: dict) -> str:
+    cells = (row["name"], row["about"], row["lines"] or "-", row["data_kb"], row["seconds"], row["verdict"])
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _sum(rows: list[dict]) -> str:
+    made = [row["lines"] for row in rows if row["lines"]]
+    good = sum(row["verdict"] == "reproduces" for row in rows)
     median = statistics.median(made) if made else 0
-    print(f"\n{good} of {len(results)} reproduce; median {median:g} lines of {len(made)} files")
-    return int(good < len(results))
+    return f"{good} of {len(rows)} reproduce; median {median:g} lines of {len(made)} files"
 
 
 def _command(row: Row, cutlass: Path, folders: dict[str, str], scratch: Path) -> tuple[list[str], dict[str, str]]:
@@ -101,17 +155,18 @@ def _command(row: Row, cutlass: Path, folders: dict[str, str], scratch: Path) ->
     text, variables = third_party.PROGRAMS[name]
     file = scratch / f"{_file_name(name)}_program.py"
     file.write_text(third_party.HEAD + text)
-    folder = folders[package]
-    path = os.pathsep.join([folder, str(ROOT)]) if package == "quack" else str(ROOT)
-    return ["python", str(file), folder], {**variables, "PYTHONPATH": path, "QUACK_CACHE_DIR": str(scratch)}
+    needed = [folders[each] for each in ("quack", "einops") if each in folders and package in ("quack", "flash_attn")]
+    path = os.pathsep.join([*needed, str(ROOT)])
+    return ["python", str(file), folders[package]], {**variables, "PYTHONPATH": path, "QUACK_CACHE_DIR": str(scratch)}
 
 
 def _file_name(name: str) -> str:
     return "_".join("".join(letter if letter.isalnum() else " " for letter in name).split())
 
 
-def _capture(row: Row, cutlass: Path, folders: dict[str, str], out: Path) -> tuple[int, str]:
-    file = out / f"{_file_name(' '.join((row.program, *row.options)))}.py"
+def _capture(row: Row, cutlass: Path, folders: dict[str, str], out: Path) -> dict:
+    """Capture one call, and check it: a row of --json."""
+    file = out / f"{_file_name(row.name)}.py"
     file.unlink(missing_ok=True)
     program, variables = _command(row, cutlass, folders, out)
     command = [
@@ -135,11 +190,17 @@ def _capture(row: Row, cutlass: Path, folders: dict[str, str], out: Path) -> tup
         verdict = "reproduces" if run.returncode == 0 else _why(said)
     except subprocess.TimeoutExpired:
         verdict = f"not within {LIMIT_S} s"
-    lines = len(file.read_text().splitlines()) if file.exists() else 0
-    print(
-        f"| {row.program} | {row.about} | {lines or '-'} | {time.monotonic() - began:.0f} s | {verdict} |", flush=True
-    )
-    return lines, verdict
+    text = file.read_text() if file.exists() else ""
+    data = [out / "data" / f"{name}.npz" for name in set(re.findall(r"\b[0-9a-f]{16,}\b", text))]
+    size = sum(each.stat().st_size for each in data if each.exists())
+    return {
+        "name": row.name,
+        "about": row.about,
+        "lines": len(text.splitlines()),
+        "data_kb": -(-size // 1000),
+        "seconds": round(time.monotonic() - began),
+        "verdict": verdict,
+    }
 
 
 def _why(said: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from dsl import alias
 from harness.capture import cute_hooks, importing
-from harness.capture.recorder import Recorder, Wanted
+from harness.capture.recorder import Call, Recorder, Wanted
 
 PROGRAM = Path(__file__).parent / "program_of_an_author.py"
 
@@ -66,3 +66,30 @@ def test_hooks_wait_for_the_compilers(monkeypatch):
     )
     cute_hooks.install(Recorder(Wanted(), list))
     assert {"dsl.launch.call.jit", "cutlass.base_dsl.dsl", "cutlass.base_dsl.compiler"} <= set(waiting)
+
+
+def test_a_call_that_a_base_class_refuses(monkeypatch):
+    """A class of compiled functions may try its base's call, and then make another one."""
+
+    class Compiled:
+        def __call__(self, x):
+            raise ValueError("not so")
+
+    class Forgiving(Compiled):
+        def __call__(self, x):
+            try:
+                return super().__call__(x)
+            except ValueError:
+                return x + 1
+
+    monkeypatch.setattr(cute_hooks, "_hooked", set())
+    first, second, taken = Compiled(), Forgiving(), []
+    made = cute_hooks.Compiled(cute_hooks.plain, (), (), {}, (), [])
+    monkeypatch.setattr(cute_hooks, "_compiled", {id(each): (each, made) for each in (first, second)})
+    monkeypatch.setattr(cute_hooks, "compiled_call", lambda *rest: Call("f", set, lambda spelling: "f(1)"))
+    recorder = Recorder(Wanted(), taken.append)
+    for each in (first, second):
+        cute_hooks._hook_result(type(each), recorder)
+    assert second(1) == 2
+    (one,) = taken
+    assert (one.outcome, [value for _, _, value in one.returned]) == (None, [2])
