@@ -409,6 +409,7 @@ LAZY = {
         "harness.capture.arguments.constructions",
         "harness.capture.arguments.spelling",
         "harness.capture.cute_hooks",
+        "harness.capture.launches.core_hooks",
         "harness.capture.launches.driver_hooks",
         "harness.capture.quadrants_hooks",
         "harness.capture.tirx_hooks",

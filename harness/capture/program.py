@@ -47,7 +47,7 @@ def watch(wanted: Wanted, finish: Callable[[Taken], None]) -> Recorder:
     """Report every call of this process from now on."""
     from harness.capture import cute_hooks, quadrants_hooks, tirx_hooks
     from harness.capture.arguments import constructions, spelling
-    from harness.capture.launches import driver_hooks
+    from harness.capture.launches import core_hooks, driver_hooks
 
     recorder = Recorder(wanted, finish, _prepare)
     constructions.watch(cute_hooks.is_decorated, spelling.frozen)
@@ -56,6 +56,7 @@ def watch(wanted: Wanted, finish: Callable[[Taken], None]) -> Recorder:
     quadrants_hooks.install(recorder)
     tirx_hooks.install(recorder)
     driver_hooks.install(recorder)
+    core_hooks.install(recorder)
     return recorder
 
 

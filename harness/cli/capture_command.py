@@ -155,7 +155,7 @@ def _nothing(ran: Ran, arguments: argparse.Namespace) -> int:
     if not seen:
         say(
             "calls of @cute.jit functions, Quadrants kernels and compiled TIRx functions are captured, and launches of "
-            "PTX by cuda.bindings; launches by cuda.core are not",
+            "PTX by cuda.bindings and cuda.core",
             file=sys.stderr,
         )
     if ran.status and not seen:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-import captures  # noqa: E402
+import captures
 
 
 def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch, capsys):

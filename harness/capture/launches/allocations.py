@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from harness.capture.arguments.device_memory import DeviceMemory
+from harness.capture.arguments.memory import is_torch
 from harness.capture.arguments.spelling import LEAST_ADDRESS, PUBLIC, Spelling
 
 MOST_WORDS = 512  # of an allocation that is looked through for addresses
@@ -161,6 +162,8 @@ def _address_of(value: Any) -> int | None:
             return int(value)
         if kind in ("Buffer", "ManagedBuffer") and type(value).__module__.startswith("cuda.core"):
             return int(value.handle)
+        if is_torch(value):
+            return value.data_ptr() or None
     except (TypeError, ValueError, AttributeError, RuntimeError):
         return None
     return None

@@ -106,15 +106,16 @@ def _bytes_of(image: Any) -> bytes:
 
 
 def _loaded(args: tuple, handle: Any) -> None:
-    _images[int(handle)] = Image(_bytes_of(args[0]), functools.partial(_global, handle))
+    _images[int(handle)] = Image(_bytes_of(args[0]), functools.partial(variable_of, handle))
 
 
 def _loaded_from_file(args: tuple, handle: Any) -> None:
     with open(args[0], "rb") as file:
-        _images[int(handle)] = Image(file.read(), functools.partial(_global, handle))
+        _images[int(handle)] = Image(file.read(), functools.partial(variable_of, handle))
 
 
-def _global(handle: Any, name: bytes) -> tuple:
+def variable_of(handle: Any, name: bytes) -> tuple:
+    """The driver's code, and the address and size of a variable of a module or library."""
     cuda = driver()
     look = cuda.cuLibraryGetGlobal if type(handle).__name__ == "CUlibrary" else cuda.cuModuleGetGlobal
     return look(handle, name)
@@ -227,11 +228,15 @@ def _ending(result: tuple) -> dict[str, Any] | None:
     """What the emulator says of a launch that failed."""
     if int(result[0]) == 0:
         return None
+    return failure() or {"outcome": "fault", "kind": getattr(result[0], "name", str(result[0]))}
+
+
+def failure() -> dict[str, Any] | None:
+    """The outcome that the emulator's failure is, None where there is none."""
     session = sys.modules.get("dsl.launch.session")
     running = session and session.current()
-    failure = getattr(running.device, "failure", None) if running else None
-    told = outcome_of(failure) if failure is not None else None
-    return told or {"outcome": "fault", "kind": getattr(result[0], "name", str(result[0]))}
+    failed = getattr(running.device, "failure", None) if running else None
+    return outcome_of(failed) if failed is not None else None
 
 
 # ** parameters

@@ -111,3 +111,9 @@ def test_a_call_that_is_not_understood_is_made_all_the_same():
 
 def test_names_without_marks():
     assert plain_name("\x01x\x02") == "x"
+
+
+def test_a_program_goes_on_where_a_call_has_no_name():
+    recorder = Recorder(Wanted("softmax"), print)
+    assert recorder.around(list, lambda: {}["name"], lambda: 7) == 7
+    assert recorder.problems == ["call 1 has no name that is known: KeyError: 'name'"]
