@@ -51,6 +51,7 @@ def run(
     perturb: Wanted | None = None,
     told: Callable[[str], None] = lambda text: None,
     console: Console | None = None,
+    lines: bool = False,
 ) -> Outcome:
     """Run the case on the host, once; skipped where the host's GPU is older than the repro's `arch`, or another than
     its `silicon`, where no GPU sees its outcome, and where the compiler does not take its language.
@@ -60,6 +61,7 @@ def run(
     where the repro has `poison`. `checks` is what the emulator looks for (None: findings.sought). `sass` asks for the
     machine code of its kernels, which a GPU's runs always have. With `perturb` the case is also run under delays, and a
     GPU shows a race by two answers; `told` hears how far that is. `console` is where a script prints and reads.
+    `lines`: also tell which lines of the program ran.
     """
     repro, name = case.repro, releases.split(compiler)[0]
     shortfall = releases.untaken(repro, compiler)
@@ -98,6 +100,7 @@ def run(
         preds={name: rule.name for name, rule in repro.compare.items() if rule.mode == "pred"},
         near=tuple(name for name, rule in repro.compare.items() if rule.is_near),
         compiler=name,
+        lines=lines,
         script=repro.script is not None,
         args=repro.script.args if repro.script else (),
         modules=script_file.modules(repro) if repro.script and host.name not in ("embedded", "local") else None,

@@ -1,9 +1,10 @@
 """`python -m dsl reductions`: a process that lists the edits of a program and applies them, a JSON object a line.
 
-    {"do": "passes", "language": "python"}                           -> {"passes": [{"name": ..., "about": ...}, ...]}
+    {"do": "passes", "language": "python"}                           -> {"passes": [{"name", "about", "needs"}, ...]}
     {"do": "edits", "pass": NAME, "source": TEXT}                    -> {"edits": [{"id", "about", "line", "gain"}]}
     {"do": "apply", "pass": NAME, "source": TEXT, "edits": [0, 3]}   -> {"source": TEXT}, or {"refused": WHY}
 
+A pass whose `needs` are `ran` or `found` wants `lines` in both requests: those that ran, or that the finding names.
 A request that is wrong is answered by {"error": WHY}, and the process goes on.
 """
 
@@ -39,20 +40,26 @@ class Answers:
             case {"do": "passes", "language": str(language)}:
                 if language not in LANGUAGES:
                     return {"error": f"language must be one of {', '.join(LANGUAGES)}, got {language!r}"}
-                return {"passes": [{"name": each.name, "about": each.about} for each in LANGUAGES[language]]}
+                about = ("name", "about", "needs")
+                return {"passes": [{each: getattr(one, each) for each in about} for one in LANGUAGES[language]]}
             case {"do": "edits", "pass": str(name), "source": str(source)}:
-                return self._about(name, source, self._listed)
+                return self._about(request, name, source, self._listed)
             case {"do": "apply", "pass": str(name), "source": str(source), "edits": list(numbers)}:
-                return self._about(name, source, lambda program, edits: _applied(program, edits, numbers))
+                return self._about(request, name, source, lambda program, edits: _applied(program, edits, numbers))
         return {"error": 'a request must be {"do": "passes" | "edits" | "apply", ...}, got ' + _short(request)}
 
-    def _about(self, name: str, source: str, what) -> dict[str, Any]:
+    def _about(self, request: dict[str, Any], name: str, source: str, what) -> dict[str, Any]:
         try:
-            language, _ = named(name)
+            language, one = named(name)
         except KeyError:
             return {"error": f"there is no pass {name!r}; ask for the passes of a language first"}
+        lines = request.get("lines", [])
+        if not isinstance(lines, list) or not all(type(line) is int for line in lines):
+            return {"error": f"lines must be a list of numbers, got {_short(lines)}"}
         try:
             program = self._program(language, source)
+            if one.needs:
+                program.seen[one.needs] = frozenset(lines)
             return what(program, self._edits(program, name))
         except Refused as refusal:
             return {"refused": str(refusal)}

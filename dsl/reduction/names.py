@@ -32,7 +32,8 @@ def readers(program: Program, name: str) -> Iterator[ast.AST]:
     yield from program.declared.get(name, ())
 
 
-def _definers(program: Program) -> dict[str, list[ast.stmt]]:
+def definers(program: Program) -> dict[str, list[ast.stmt]]:
+    """The statements that give each name a value; `.x` is an attribute."""
     found = program.kept.get("definers")
     if found is None:
         found = program.kept["definers"] = {}
@@ -89,13 +90,13 @@ def is_needed(program: Program, statement: ast.stmt) -> bool:
     names = defined(statement)
     if not names:
         return False
-    definers = _definers(program)
+    known = definers(program)
     for name in names:
         where = region(program, statement, name)
         is_member = isinstance(program.scope(statement), ast.ClassDef)
         others = [
             other
-            for other in definers.get(name, [])
+            for other in known.get(name, [])
             if not is_within(program, other, statement)
             and is_within(program, other, where)
             and region(program, other, name) is where

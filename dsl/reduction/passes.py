@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from dsl.reduction import (
     class_passes,
     definition_passes,
+    executed_passes,
     expression_passes,
     gpu_passes,
     inlining_passes,
@@ -27,11 +28,13 @@ class Pass(NamedTuple):
     name: str
     about: str
     edits: Callable[[Any], Iterable[Edit]]
+    needs: str = ""  # what a run must say of the program: the lines that `ran`, or that its finding names (`found`)
 
 
 PYTHON = (
     Pass("command-line", "options of the command line become constants", startup_passes.command_line),
     Pass("main-guard", "the guard of the main program goes", startup_passes.main_guard),
+    Pass("unrun", "what did not run", executed_passes.unrun, executed_passes.RAN),
     Pass("unreached", "functions and classes that nothing reaches", definition_passes.unreached),
     Pass("imports", "names that are imported and not read", definition_passes.imports),
     Pass("comments", "comments", text_passes.comments),
@@ -39,16 +42,18 @@ PYTHON = (
     Pass("blank-lines", "empty lines", text_passes.blank_lines),
     Pass("parentheses", "parentheses that are of no use", text_passes.parentheses),
     Pass("one-line", "statements of several lines in one", text_passes.one_line),
-    Pass("stages", "fewer stages, iterations and batches", gpu_passes.stages),
-    Pass("sizes", "every number of one value halved", gpu_passes.sizes),
-    Pass("launches", "fewer blocks, threads and clusters", gpu_passes.launches),
     Pass("outputs", "one output of several", gpu_passes.outputs),
     Pass("direct-calls", "functions that are called, not compiled before", inlining_passes.direct_calls),
     Pass("folded", "what is computed of constants", expression_passes.folded),
+    Pass("checks", "assertions, prints and calls that check", slicing_passes.checks),
+    Pass("apart", "what has nothing to do with the finding", executed_passes.apart, executed_passes.FOUND),
     Pass("unread", "values that nothing reads, with what is computed for them", slicing_passes.unread),
     Pass("effects", "copies, stores, calls and loops, with what is computed for them", slicing_passes.effects),
     Pass("branches", "an `if` becomes one of its blocks", statement_passes.branches),
     Pass("unreachable", "what follows `return`, `raise` and the like", statement_passes.unreachable),
+    Pass("stages", "fewer stages, iterations and batches", gpu_passes.stages),
+    Pass("sizes", "every number of one value halved", gpu_passes.sizes),
+    Pass("launches", "fewer blocks, threads and clusters", gpu_passes.launches),
     Pass("halves", "halves of blocks", statement_passes.halves),
     Pass("compound", "whole loops, branches and functions", statement_passes.compound_statements),
     Pass("with-uses", "what defines a name, with all that needs it", statement_passes.statements_with_uses),

@@ -31,6 +31,7 @@ class Program:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.tree = ast.parse(self.source)
+        self.seen: dict[str, frozenset[int]] = {}  # lines of which a run says something
         self.kept: dict[str, Any] = {}  # what modules of passes found out about it
         self.starts = [0]
         for line in self.text.split(b"\n"):
@@ -247,27 +248,36 @@ class Program:
 
     def apply(self, edits: Sequence[Edit]) -> str:
         """The text after these edits. Raises Refused."""
-        text = spliced(self.text, self._with_bodies(merged(edits))).decode()
+        text = spliced(self.text, self._with_bodies(merged(edits), edits)).decode()
         if text == self.source:
             raise Refused("the text stays as it is")
         if why := is_no_program(text):
             raise Refused(why)
         return text
 
-    def _with_bodies(self, changes: list[Change]) -> list[Change]:
-        """The same, with `pass` in blocks that lose all their statements."""
+    def _with_bodies(self, changes: list[Change], edits: Sequence[Edit]) -> list[Change]:
+        """The changes of these edits, with `pass` in blocks that lose all their statements."""
         gone = {change for change in changes if not change.text and change.start < change.end}
         if not gone:
             return changes
-        instead: dict[Change, Change] = {}
+        instead: dict[Change, list[Change]] = {}
         for block in self.blocks:
-            if block is self.tree.body:
+            if block is self.tree.body or self.text.startswith(b"elif", self.span(block[0])[0]):
                 continue
             deletions = [self.deletion(statement) for statement in block]
             if all(deletion in gone for deletion in deletions):
-                start = self.span(block[0])[0]
-                instead[deletions[0]] = Change(start, deletions[0].end, b"pass\n")
-        return [instead.get(change, change) for change in changes]
+                start, end = self.span(block[0])[0], deletions[0].end
+                dedents = [
+                    each
+                    for edit in edits
+                    for each in edit.changes
+                    if deletions[0].start <= each.start < each.end <= start
+                ]
+                instead[deletions[0]] = [
+                    *merged([Edit("", 0, [each]) for each in dedents]),
+                    Change(start, end, b"pass\n"),
+                ]
+        return [each for change in changes for each in instead.get(change, [change])]
 
 
 def _is_word(byte: int) -> bool:

@@ -3,34 +3,52 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from dsl.reduction.edit import Edit
-from dsl.reduction.names import defined, is_within, uses
+from dsl.reduction.names import definers, is_within, uses
 from dsl.reduction.program import Program
+
+_CHECKS = re.compile(r"assert|check|verif|valid|close|compare|equal|print|log|warn", re.I)
 
 
 def unread(program: Program) -> Iterator[Edit]:
     """Values that nothing reads, each with all that is computed for it alone."""
     for statement in reversed(program.statements):
         if _is_value(program, statement) and not uses(program, statement):
-            yield _without(program, statement, "which nothing reads")
+            yield without(program, statement, "which nothing reads")
 
 
 def effects(program: Program) -> Iterator[Edit]:
     """Statements that do something, such as a copy, a store or a loop, each with all that is computed for it alone."""
     for statement in reversed(program.statements):
-        if statement not in program.block_of or statement in program.claim:
-            continue
-        match statement:
-            case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.If() | ast.For() | ast.While() | ast.With():
-                is_effect = True
-            case ast.Assign(targets=targets):
-                is_effect = any(isinstance(each, ast.Subscript) for each in targets)
-            case _:
-                is_effect = False
-        if is_effect:
-            yield _without(program, statement, "with what is computed for it")
+        if is_effect(program, statement):
+            yield without(program, statement, "with what is computed for it")
+
+
+def checks(program: Program) -> Iterator[Edit]:
+    """Assertions, prints and calls that check, each with all that is computed for it alone.
+
+    While results are checked, only edits that keep them right can be made.
+    """
+    for statement in reversed(program.statements):
+        is_call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+        if isinstance(statement, ast.Assert) or (is_call and _CHECKS.search(ast.unparse(statement.value.func))):
+            if statement in program.block_of and statement not in program.claim:
+                yield without(program, statement, "which checks or prints")
+
+
+def is_effect(program: Program, statement: ast.stmt) -> bool:
+    """Whether a statement does more than give names a value, and may go."""
+    if statement not in program.block_of or statement in program.claim:
+        return False
+    match statement:
+        case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.If() | ast.For() | ast.While() | ast.With():
+            return True
+        case ast.Assign(targets=targets):
+            return any(isinstance(each, ast.Subscript) for each in targets)
+    return False
 
 
 def _is_value(program: Program, statement: ast.stmt) -> bool:
@@ -51,7 +69,7 @@ def _is_own(part: ast.expr) -> bool:
     return isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self"
 
 
-def _without(program: Program, statement: ast.stmt, why: str) -> Edit:
+def without(program: Program, statement: ast.stmt, why: str) -> Edit:
     """Delete a statement and each value that only what is deleted reads."""
     gone: dict[ast.stmt, None] = {statement: None}
     waiting = [statement]
@@ -74,11 +92,5 @@ def _read_in(program: Program, statement: ast.stmt) -> list[ast.stmt]:
             names.add(node.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and _is_own(node):
             names.add("." + node.attr)
-    found = program.kept.get("values")
-    if found is None:
-        found = program.kept["values"] = {}
-        for each in program.statements:
-            if _is_value(program, each):
-                for name in defined(each):
-                    found.setdefault(name, []).append(each)
-    return [each for name in sorted(names) for each in found.get(name, [])]
+    found = definers(program)
+    return [each for name in sorted(names) for each in found.get(name, []) if _is_value(program, each)]

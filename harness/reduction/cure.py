@@ -40,6 +40,9 @@ class Cured:
     def confirm(self, text: str, seen: Seen) -> Seen:
         return self._of(text, self.kept.confirm(text, seen))
 
+    def executed(self, text: str) -> frozenset[int]:
+        return self.kept.executed(text)
+
     def refuse(self, start: Seen) -> str:
         return self.kept.refuse(start) or self._uncured(start)
 
@@ -47,7 +50,7 @@ class Cured:
         return self.kept.differs(seen, before) or self._uncured(seen)
 
     def _of(self, text: str, seen: Seen) -> SeenOf:
-        return SeenOf(seen.about, seen.problem, seen.seconds, seen.text, program=text)
+        return SeenOf(seen.about, seen.problem, seen.seconds, seen.text, seen.is_stopped, seen.lines, program=text)
 
     def _uncured(self, seen: Seen) -> str:
         """Why the edit does not cure the program, or ''."""

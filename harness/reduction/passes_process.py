@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from harness import schema
@@ -27,6 +27,9 @@ class PassesProcess:
 
     def __init__(self, language: str, command: Sequence[str] = tuple(COMMAND)) -> None:
         self._language, self._lock = language, threading.Lock()
+        self.look: Callable[[str, str], Collection[int]] = lambda needs, source: ()
+        self._needs: dict[str, str] = {}
+        self._seen: tuple[str, str, list[int]] = ("", "", [])  # what was asked last, and the lines
         self._process: Any = subprocess.Popen(
             list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", errors="strict",
             start_new_session=True,
@@ -34,10 +37,13 @@ class PassesProcess:
 
     def passes(self) -> list[Pass]:
         answer = self._ask({"do": "passes", "language": self._language})
-        return [Pass(_text(one, "name"), _text(one, "about")) for one in _rows(answer, "passes")]
+        rows = _rows(answer, "passes")
+        found = [Pass(_text(one, "name"), _text(one, "about"), _text(one, "needs")) for one in rows]
+        self._needs = {one.name: one.needs for one in found if one.needs}
+        return found
 
     def edits(self, name: str, source: str) -> list[Edit]:
-        answer = self._ask({"do": "edits", "pass": name, "source": source})
+        answer = self._ask({"do": "edits", "pass": name, "source": source, **self._lines(name, source)})
         if "edits" not in answer:
             return []  # refused: this pass can do nothing with the program
         return [
@@ -46,8 +52,17 @@ class PassesProcess:
         ]
 
     def apply(self, name: str, source: str, edits: Sequence[int]) -> str | None:
-        answer = self._ask({"do": "apply", "pass": name, "source": source, "edits": list(edits)})
+        request = {"do": "apply", "pass": name, "source": source, "edits": list(edits)}
+        answer = self._ask(request | self._lines(name, source))
         return answer["source"] if isinstance(answer.get("source"), str) else None
+
+    def _lines(self, name: str, source: str) -> dict[str, list[int]]:
+        needs = self._needs.get(name)
+        if needs is None:
+            return {}
+        if self._seen[:2] != (needs, source):
+            self._seen = needs, source, sorted(self.look(needs, source))
+        return {"lines": self._seen[2]}
 
     def close(self) -> None:
         """End the process."""

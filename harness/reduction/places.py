@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from harness.run.transport import Transport
 
 
+SLOWER = 10.0  # a run whose lines are noted
+
+
 class Place:
     """One side. `width`: candidates at once on this machine; elsewhere as many as there are slots."""
 
@@ -58,6 +61,10 @@ class Place:
     def host(self) -> Host:
         return self._host
 
+    def executed(self, case: Case, timeout_s: float) -> frozenset[int]:
+        """The lines that a program runs on this machine; none where it runs elsewhere."""
+        return self._run(case, SLOWER * timeout_s, "none", "", True).lines if self._is_here else frozenset()
+
     def run(self, case: Case, timeout_s: float, checks: str | None = None, delays: str = "") -> Outcome:
         """Run a job, from any thread; it waits for a free supervisor. Of a failed script it tells the reason.
         `checks`: other checks of the emulator than those of this place. `delays`: a list; then also under these."""
@@ -65,7 +72,7 @@ class Place:
         outcome.kind = outcome.detail.get("found") or outcome.kind
         return outcome
 
-    def _run(self, case: Case, timeout_s: float, checks: str | None, delays: str) -> Outcome:
+    def _run(self, case: Case, timeout_s: float, checks: str | None, delays: str, lines: bool = False) -> Outcome:
         from harness import judge
         from harness.perturb_options import Wanted
         from harness.run import result
@@ -85,7 +92,7 @@ class Place:
         transport = self._free.get()
         try:
             about = self._host, timeout_s, False, self._host.compiler, self._seed
-            return judge.run(transport, case, *about, checks=checks, perturb=perturb)
+            return judge.run(transport, case, *about, checks=checks, perturb=perturb, lines=lines)
         finally:
             self._free.put(transport)
 

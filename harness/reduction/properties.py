@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -45,6 +46,7 @@ class Seen:
     seconds: float = 0.0
     text: str = ""  # what a person reads of it
     is_stopped: bool = False  # since its time was over
+    lines: frozenset[int] = frozenset()  # of the program, that what is seen names
 
 
 class Property(Protocol):
@@ -73,12 +75,19 @@ class Property(Protocol):
         """'' where the property is kept, else in a few words why not."""
         ...
 
+    def executed(self, text: str) -> frozenset[int]:
+        """The lines that run in the program; none where that cannot be told."""
+        ...
+
     def close(self) -> None:
         """End what it started."""
 
 
 class InFull:
     """A property that is looked at in full each time."""
+
+    def executed(self, text: str) -> frozenset[int]:
+        return frozenset()
 
     def hurry(self, start: Seen | None) -> None:
         pass
@@ -117,7 +126,11 @@ class OnePlace:
         if outcome.kind in ("infra", "skipped"):
             return Seen(None, "it could not be run", seconds, outcome.text)
         did = behaviour.of(text, outcome, self._wrong(outcome))
-        return Seen(did, "", seconds, outcome.text, outcome.kind == "timeout")
+        named = _named_lines(outcome.text, self.case.repro.path.name)
+        return Seen(did, "", seconds, outcome.text, outcome.kind == "timeout", named)
+
+    def executed(self, text: str) -> frozenset[int]:
+        return self.place.executed(case_of(self.case, text), self.timeout_s)
 
     def _wrong(self, outcome: Outcome) -> dict[str, wrong_values.Wrong]:
         if outcome.kind != "outputs":
@@ -201,6 +214,9 @@ class TwoPlaces(InFull):
         is_stopped = any(outcome.kind == "timeout" for outcome in outcomes)
         return Seen(tuple(seen), "", seconds, "\n".join(said), is_stopped)
 
+    def executed(self, text: str) -> frozenset[int]:
+        return self.sides[0].executed(case_of(self.case, text), self.timeout_s)
+
     def refuse(self, start: Seen) -> str:
         one, other = start.about
         if one.kind == other.kind == "outputs" and not one.wrong:
@@ -251,6 +267,9 @@ class PtxContains(InFull):
         has = any(" ".join(self.text.split()) in " ".join(kernel["ptx"].split()) for kernel in outcome.kernels)
         return Seen((has, outcome.kind), "", seconds, outcome.text, outcome.kind == "timeout")
 
+    def executed(self, text: str) -> frozenset[int]:
+        return self.place.executed(case_of(self.case, text), self.timeout_s)
+
     def refuse(self, start: Seen) -> str:
         return "" if start.about[0] else f"no kernel's PTX has it (the program ended as {start.about[1]})"
 
@@ -281,6 +300,9 @@ class SameVerdict(InFull):
         verdict = judge.judge(case, self.place.host, outcome, self.place.root)
         about = f"{verdict.status}, {verdict.reason}" if verdict.reason else verdict.status
         return Seen(about, "", seconds, verdict.text, outcome.kind == "timeout")
+
+    def executed(self, text: str) -> frozenset[int]:
+        return self.place.executed(case_of(self.case, text), self.timeout_s)
 
     def refuse(self, start: Seen) -> str:
         return "" if start.about.startswith("fail") else f"the claim does not fail: {start.about}"
@@ -372,6 +394,13 @@ def _status(command: str, timeout_s: float) -> int | None:
         except ProcessLookupError:
             pass
         process.wait()
+
+
+def _named_lines(said: str, file: str) -> frozenset[int]:
+    """The lines of a file that a report or a traceback names."""
+    name = re.escape(file)
+    found = re.findall(rf'(?m){name}:(\d+)|^  File "[^"\n]*{name}", line (\d+)', said)
+    return frozenset(int(one or other) for one, other in found)
 
 
 def case_of(case: Case, text: str) -> Case:

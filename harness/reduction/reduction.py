@@ -78,7 +78,8 @@ def _first(kept: Property, start: str, limit_s: float) -> Seen:
             continue  # a command that takes longer
         if not seen.is_stopped:
             return seen
-        if before is not None and not before.problem and not kept.differs(seen, before):
+        is_known = before is not None and not before.problem and (before.lines or short_s == limit_s)
+        if before is not None and is_known and not kept.differs(seen, before):
             kept.timeout_s = HANG_S[HANG_S.index(short_s) - 1] if short_s in HANG_S else short_s
             return before
     assert seen is not None
@@ -113,6 +114,7 @@ def reduce(
     trial = Candidates(kept, seen, width, valid, tries_for(had, runs), journal.known, shape)
     trial.on_rejected = journal.reject
     trial.take(start, seen)
+    passes.look = lambda needs, text: trial.before.lines if needs == "found" else kept.executed(text)
     best = start
     if journal.best is not None and journal.best != start:
         again = trial.submit(journal.best).result()

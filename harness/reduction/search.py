@@ -8,7 +8,7 @@ before it failed: one that succeeds beside a part that was accepted meanwhile is
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Protocol
@@ -25,6 +25,7 @@ class Pass:
 
     name: str
     about: str = ""
+    needs: str = ""  # lines of which a run says something: those that `ran`, or that its finding names (`found`)
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,9 @@ class Edit:
 
 
 class Passes(Protocol):
-    """Who knows programs."""
+    """Who knows programs. `look(needs, source)` gives the lines (1-based) that a pass needs to know."""
+
+    look: Callable[[str, str], Collection[int]]
 
     def passes(self) -> Sequence[Pass]:
         """In the order in which they are tried."""

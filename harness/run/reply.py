@@ -53,6 +53,7 @@ MOST_LAUNCHES = 100_000
 MOST_OUTPUTS = 4096
 MOST_DEPENDENCES = 10_000
 MOST_RUNS = 10**9
+MOST_LINES = 1_000_000
 MOST_SECONDS = 1e9
 MOST_BYTES = 1 << 62
 MOST_GPUS = 1024  # of a host
@@ -192,6 +193,7 @@ class Result:
     depends: dict[str, list[Dependence] | None] = must(
         table(optional(many(fields(Dependence), MOST_DEPENDENCES)), MOST_OUTPUTS, string(1000)), dict
     )
+    lines: list[int] = must(many(integer(0, 1 << 31), MOST_LINES), list)
     count: int = must(integer(1, MOST_RUNS), 1)
     uncounted: int = must(integer(0, MOST_RUNS), 0)
     others: list[Other] = must(many(fields(Other), 64), list)

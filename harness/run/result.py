@@ -158,6 +158,7 @@ class Outcome:
     sites: int | None = None  # where delays could be put into the kernels of a run under delays
     delays: str = ""  # of this run, one a line
     answers: list[Answer] = field(default_factory=list)  # of the runs under delays; the first is that without any
+    lines: frozenset[int] = frozenset()  # those that ran, where the job asked for them
     compiler: str = EMBEDDED  # that was asked for; `facts` name its version where it took part
 
     @property
@@ -247,6 +248,7 @@ def _from_result(result: reply.Result, buffers: list[bytes], preds: Collection[s
     if result.perturbed is not None:
         outcome.sites, outcome.delays = result.perturbed.sites, result.perturbed.delays
     outcome.versions, outcome.durations = result.versions, dict(result.durations)
+    outcome.lines = frozenset(result.lines)
     if kind == "outputs":
         data = iter(buffers)
         outcome.outputs = _arrays(result.outputs, data)

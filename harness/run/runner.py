@@ -36,7 +36,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 import numpy.random  # here, and so before the fork: each job seeds it
 
-from harness.run import environment, frames, repeat, script
+from harness.run import environment, executed, frames, repeat, script
 from harness.run.exception_protocol import is_missing, outcome_of
 
 _OWN_FOLDERS = tuple(
@@ -184,6 +184,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     header: dict[str, Any] = {"outcome": "outputs", "facts": None, "durations": {}}
     buffers: list[np.ndarray] = []
     session = None
+    ran: set[int] = set()
     started = time.monotonic()
     try:
         if job["gpu_model"]:
@@ -211,6 +212,8 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
             if job["warm"]:
                 _import("torch")
             repeat.fill_new_memory(job["fill"])
+        if job["lines"]:
+            ran = executed.record(job["path"])
         if job["script"]:
             header |= _run_script(job, session)
             header["durations"]["call_s"] = round(time.monotonic() - started, 4)
@@ -230,6 +233,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     if header["outcome"] != "outputs":
         buffers.clear()
     header["seed"] = job["seed"]
+    header["lines"] = sorted(ran)
     if session is not None:
         header |= _facts(session, job["sass"])
         header["perturbed"] = session.perturbed()

@@ -68,6 +68,7 @@ class Job:
     checks: str = "none"  # what the emulator looks for besides: names of findings.SOUGHT
     gpu_model: str = ""  # whose arithmetic the emulator follows; '': as the place where the job runs says
     compiler: str = "embedded"  # or nvidia: the package nvidia-cutlass-dsl of the place where the job runs
+    lines: bool = False  # tell which lines of the program ran
     script: bool = False  # run it as `python FILE ARGS` does, and tell its exit status
     args: tuple[str, ...] = ()
     modules: Mapping[str, tuple[str, str]] | None = None  # the author's: name -> path, source; None: they are here

@@ -16,9 +16,23 @@ def asked(*requests):
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
+def test_a_pass_that_needs_lines():
+    source = "def f():\n    x = 1\nf()\n"
+    listed, applied, none, wrong = asked(
+        {"do": "edits", "pass": "unrun", "source": source, "lines": [1, 3]},
+        {"do": "apply", "pass": "unrun", "source": source, "lines": [1, 3], "edits": [0]},
+        {"do": "edits", "pass": "unrun", "source": source, "lines": []},
+        {"do": "edits", "pass": "unrun", "source": source, "lines": ["a"]},
+    )
+    assert [edit["about"] for edit in listed["edits"]] == ["`f` was not called"]
+    assert applied == {"source": "def f():\n    pass\nf()\n"}
+    assert none == {"edits": []}
+    assert wrong == {"error": 'lines must be a list of numbers, got ["a"]'}
+
+
 def test_the_passes_of_a_language_have_names_and_say_what_they_do():
     (answer,) = asked({"do": "passes", "language": "python"})
-    assert {"name": "imports", "about": "names that are imported and not read"} in answer["passes"]
+    assert {"name": "imports", "about": "names that are imported and not read", "needs": ""} in answer["passes"]
 
 
 def test_edits_are_listed_and_applied_by_number():

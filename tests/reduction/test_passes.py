@@ -2,7 +2,7 @@
 
 The passes are those of dsl.reduction.text_passes, dsl.reduction.definition_passes, dsl.reduction.statement_passes,
 dsl.reduction.expression_passes, dsl.reduction.startup_passes, dsl.reduction.inlining_passes, dsl.reduction.class_passes,
-dsl.reduction.slicing_passes and dsl.reduction.gpu_passes; they stand on dsl.reduction.edit, dsl.reduction.names and dsl.reduction.sequences.
+dsl.reduction.slicing_passes and dsl.reduction.gpu_passes (those that need lines: test_executed_passes.py); they stand on dsl.reduction.edit, dsl.reduction.names and dsl.reduction.sequences.
 """
 
 import functools

@@ -91,6 +91,28 @@ def test_a_start_that_fails_sometimes_is_said_first(reduced, tmp_path):
     assert (report.had, report.runs) == (3, 5) and "y = 2" not in report.text
 
 
+def test_a_start_that_is_slow_at_first_is_no_hang(monkeypatch):
+    class Slow:
+        about, case, timeout_s, runs = "what it does", None, 60.0, 0
+
+        def see(self, text):
+            """Its first two runs are stopped before they are at a line of the program, as where imports are slow."""
+            self.runs += 1
+            is_stopped = self.runs <= 2 and self.timeout_s < 60
+            return properties.Seen("hang" if is_stopped else "race", "", 1.0, "", is_stopped)
+
+        def refuse(self, start):
+            return ""
+
+        def hurry(self, start):
+            pass
+
+        def differs(self, seen, before):
+            return "" if seen.about == before.about else "another outcome"
+
+    assert reduction.begin(Slow(), "x", print)[0].about == "race"
+
+
 def test_a_command_may_take_longer_than_a_hang_is_waited_for(monkeypatch):
     monkeypatch.setattr(reduction, "HANG_S", (0.01,))
     kept = properties.Command("sleep 0.1; cat {}", "x.ptx")
@@ -113,6 +135,21 @@ def test_an_endless_loop_is_kept_as_one(reduced):
 
 
 test_an_endless_loop_is_kept_as_one = pytest.mark.slow(test_an_endless_loop_is_kept_as_one)
+
+
+def test_what_did_not_run_goes_at_once(reduced):
+    tried = []
+
+    class Notes(PassesProcess):
+        def apply(self, name, source, edits):
+            tried.append((name, self.look("ran", source) if name == "unrun" else None))
+            return super().apply(name, source, edits)
+
+    report, _, _ = reduced(
+        FAILS.replace("if scale > 1", "if scale > 3:\n        a = 5\n    if scale > 1"), passes=Notes("python")
+    )
+    (lines,) = [lines for name, lines in tried if name == "unrun"]
+    assert lines and "a = 5" not in report.text and "unused" not in report.text
 
 
 def test_ctrl_c_keeps_the_best_and_the_next_run_goes_on(reduced):
