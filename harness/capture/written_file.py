@@ -18,6 +18,7 @@ from harness.capture import private
 from harness.capture.arguments import draws, spelling, values
 from harness.capture.arguments.device_memory import DeviceMemory
 from harness.capture.arguments.memory import Storage, View
+from harness.capture.author.packages import packages_of
 from harness.capture.recorder import Taken, plain_name
 
 WIDTH = 120
@@ -94,8 +95,6 @@ def _reserved(lines: list[str]) -> dict[str, Any]:
 
 def write(taken: Taken, program: str, packages: Mapping[str, str | None]) -> Written:
     """The file of a call. `program` is what the claim calls the program; `packages`: distributions with versions."""
-    from harness.capture.author import slicer
-
     if taken.sliced is None:
         prepare(taken)
     sliced: Any = taken.sliced
@@ -116,7 +115,7 @@ def write(taken: Taken, program: str, packages: Mapping[str, str | None]) -> Wri
     missing = [*speller.missing, *parts.missing]
     code, hidden = private.without(code)
     missing = [private.sentence(line) for line in [*missing, *hidden]]
-    program, needed = private.sentence(program), {**slicer.packages_of(code), **speller.packages, **packages}
+    program, needed = private.sentence(program), {**packages_of(code), **speller.packages, **packages}
     head = _head(taken, program, needed, missing, parts.licences, code)
     tail = (
         '\n\n\nif __name__ == "__main__":\n    for name, value in run().items():\n        print(f"{name} = {value}")\n'

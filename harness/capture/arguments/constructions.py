@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import types
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ class Construction:
 
 _by_id: dict[int, tuple[Any, Construction]] = {}
 _is_watching: list[bool] = []
+_watched: weakref.WeakSet[type] = weakref.WeakSet()
+_wrappers: weakref.WeakSet[Callable] = weakref.WeakSet()
 
 
 def watch(is_function: Callable[[Any], bool], keep: Callable[[Any], Any]) -> None:
@@ -45,24 +48,32 @@ def watch(is_function: Callable[[Any], bool], keep: Callable[[Any], Any]) -> Non
 
 
 def _wrap(kind: type, keep: Callable[[Any], Any]) -> None:
-    original: Any = kind.__init__  # type: ignore[misc]
-    if original is object.__init__:
+    """Note instances of this class where the constructor that it has is a function of Python, also one of a base.
+
+    The constructor is wrapped where it is defined: it is not in the way of one
+    that a decorator such as `dataclass` adds later.
+    """
+    _watched.add(kind)
+    owner = next(each for each in kind.__mro__ if "__init__" in vars(each))
+    original: Any = vars(owner)["__init__"]
+    if not isinstance(original, types.FunctionType) or original in _wrappers:
         return
 
     @functools.wraps(original)
     def construct(self, *args, **keywords):
-        if type(self) is not kind:
+        if type(self) not in _watched or type(self).__init__ is not construct:
             return original(self, *args, **keywords)
         kept = tuple(map(keep, args)), {name: keep(value) for name, value in keywords.items()}
         original(self, *args, **keywords)
         try:
             key = id(self)
             reference = weakref.ref(self, lambda _: _by_id.pop(key, None))
-            _by_id[key] = reference, Construction(kind, *kept, dict(vars(self)))
+            _by_id[key] = reference, Construction(type(self), *kept, dict(vars(self)))
         except TypeError:  # no attributes, or no weak references
             pass
 
-    kind.__init__ = construct  # type: ignore[misc]
+    _wrappers.add(construct)
+    owner.__init__ = construct  # type: ignore[misc]
 
 
 def of(value: Any) -> Construction | None:

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import ast
 import builtins
-import importlib.metadata
 import re
 import sys
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from harness.capture.author import methods, nested, order, patches, text as author_text
 from harness.capture.author.places import is_author
+from harness.capture.author.plain_values import is_plain, part_of
 from harness.capture.author.statement import Statement, Use
 from harness.capture.author.text import Module
 
-PLAIN = (bool, int, float, str, bytes, type(None))
+_OF_A_MODULE = ("__file__", "__name__", "__doc__", "__package__", "__path__", "__spec__", "__loader__", "__builtins__")
 MOST_TRIES = 8
 
 
@@ -73,10 +72,10 @@ class _Slicer:
         self.imports: dict[str, None] = {}
         self.kept: dict[int, tuple[types.ModuleType, Statement]] = {}  # by id of the statement
         self.local: list[tuple[str, Statement]] = []  # definitions inside functions, with their names
+        self.modules: dict[str, tuple[types.ModuleType, dict[str, str]]] = {}  # those that are values, with their parts
         self.changes: list[str] = []  # attributes of classes that other files assigned
         self.names: dict[str, Any] = dict(reserved)  # name in the file -> what owns it
         self.own: dict[Any, str] = {}  # what owns a name -> the name
-        self.future = False
         self._avoided, self._patches = avoided, changes
         self._locals: dict[int, str] = {}
         self._alive: list[Any] = []  # values whose ids are keys
@@ -84,6 +83,7 @@ class _Slicer:
     def slice(self, roots: Sequence[Any]) -> None:
         for root in roots:
             self.result.names[id(root)] = self.define(root)
+        self._fill_modules()
         self.result.text = self._text()
 
     # ** objects
@@ -140,10 +140,9 @@ class _Slicer:
         if id(statement) in self.kept:
             return False
         self.kept[id(statement)] = module, statement
-        self.future = self.future or source.has_future_annotations
         if source.licence and source.licence not in self.result.licences:
             self.result.licences.append(source.licence)
-        statement.begin()
+        statement.begin(source.has_future_annotations)
         self._keep_local_imports(module, source, statement)
         for use in statement.uses():
             if use.node.id not in statement.binds and use.node.id not in statement.renamed:
@@ -163,6 +162,8 @@ class _Slicer:
         """Have what a name of a statement means, and put its name in the file there."""
         name = use.node.id
         binding = source.bindings.get(name)
+        if binding is None and name in _OF_A_MODULE:
+            return  # the captured file has one too, and the program's names its folders
         if name not in module.__dict__ and (binding is None or binding.is_import):
             return  # a builtin, or an import that type checkers alone see
         value = module.__dict__.get(name)
@@ -173,12 +174,11 @@ class _Slicer:
 
     def _flatten(self, statement: Statement, use: Use, module: types.ModuleType) -> None:
         """Replace `module.name`, of an author's module, by the name that this has in the file."""
-        path = use.node.id
+        whole: ast.AST = use.node
         for node in use.attributes:
-            path += f".{node.attr}"
             inner = module.__dict__.get(node.attr, _NOTHING)
             if isinstance(inner, types.ModuleType) and is_author(inner):
-                module = inner
+                module, whole = inner, node
                 continue
             new = self.need(module, node.attr)
             statement.replaced[id(node)] = node, new
@@ -186,7 +186,31 @@ class _Slicer:
             if not isinstance(node.ctx, ast.Load) and function is not None:
                 statement.stored.append((function, new))
             return
-        self.result.missing.append(f"the module {path} is used as a value")
+        statement.replaced[id(whole)] = whole, self._module_value(module)
+
+    def _module_value(self, module: types.ModuleType) -> str:
+        """Have an author's module that is used as a value: an object with what the file mentions of it."""
+        new = self._own(module.__name__.rpartition(".")[2], ("module", module.__name__))
+        if new not in self.modules:
+            self.modules[new] = module, {}
+            self._import("import types")
+        return new
+
+    def _fill_modules(self) -> None:
+        """Have the parts of such modules that some statement mentions as an attribute, or by a string."""
+        count = -1
+        while self.modules and count != len(self.kept) + len(self.local) + len(self.modules):
+            count = len(self.kept) + len(self.local) + len(self.modules)
+            nodes = [node for statement in self._statements() for node in statement.nodes()]
+            mentioned = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+            mentioned |= {
+                node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            }
+            for module, parts in list(self.modules.values()):
+                source = author_text.read(module)
+                for name in sorted(mentioned & source.bindings.keys()) if source else ():
+                    if name in module.__dict__ and name not in parts:
+                        parts[name] = self.need(module, name)
 
     def _keep_changes(self, module: types.ModuleType, source: Module, name: str) -> None:
         """Statements at the top of the module that change what a name means: an item, an attribute, a registration."""
@@ -246,12 +270,12 @@ class _Slicer:
         if not isinstance(statement.node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.If, ast.Try, ast.For)):
             return None
         value = module.__dict__.get(name, _NOTHING)
-        if not _is_plain(value):
+        if not is_plain(value):
             return None
         if isinstance(statement.node, (ast.Assign, ast.AnnAssign)) and statement.node.value is not None:
             try:
                 written = ast.literal_eval(statement.node.value)
-                if repr(_part(written, statement.node, name)) == repr(value):
+                if repr(part_of(written, statement.node, name)) == repr(value):
                     return None
             except (ValueError, TypeError, SyntaxError):
                 pass
@@ -263,7 +287,7 @@ class _Slicer:
             return name
         if isinstance(value, types.ModuleType):
             if is_author(value):
-                self.result.missing.append(f"{name} is a module that no statement imports")
+                return self._module_value(value)
             return self._module(author_text.public_name(value.__name__), name)
         plain = author_text.undecorated(value)
         if isinstance(plain, (types.FunctionType, type)) and getattr(plain, "__module__", "") != module.__name__:
@@ -284,8 +308,8 @@ class _Slicer:
             target = sys.modules.get(origin)
             if target is not None and is_author(target):
                 if isinstance(value, types.ModuleType):
-                    self.result.missing.append(f"the module {alias.name} is used as a value")
-                elif value is not target.__dict__.get(alias.name):  # the other module has another value there by now
+                    return self._module_value(value)
+                if value is not target.__dict__.get(alias.name):  # the other module has another value there by now
                     return self._value(name, value, module)
                 return self.need(target, alias.name)
             return self._imported_from(origin, alias.name, name)
@@ -337,7 +361,7 @@ class _Slicer:
         source = author_text.read(module) if module is not None else None
         if source is not None and source.licence and source.licence not in self.result.licences:
             self.result.licences.append(source.licence)
-        self.future = self.future or bool(source and source.has_future_annotations)
+        statement.has_future_annotations = bool(source and source.has_future_annotations)
         cells = nested.cells_of(value)
         once = nested.evaluated_with(value, statement.node)
         for node, parameter, default in nested.defaults_of(value, statement.node):
@@ -371,7 +395,7 @@ class _Slicer:
         plain = author_text.undecorated(value)
         if isinstance(plain, types.ModuleType):
             if is_author(plain):
-                self.result.missing.append(f"the module {name} is used as a value")
+                return self._module_value(plain)
             return self._module(author_text.public_name(plain.__name__), name)
         if isinstance(plain, type) and plain.__module__ == "builtins":
             return plain.__name__
@@ -413,13 +437,21 @@ class _Slicer:
 
     def _text(self) -> str:
         parts = []
-        if self.future:
+        statements = self._statements()
+        later = [each for each in statements if each.has_future_annotations]
+        is_mixed = any(each.annotations() for each in statements if not each.has_future_annotations)
+        for each in later:
+            each.quotes_annotations = is_mixed
+        if later and not is_mixed:
             parts.append("from __future__ import annotations")
         parts.append("\n".join(sorted(self.imports, key=_import_order)))
         modules = {module.__name__: module for module, _ in self.kept.values()}
         for statement in order.statements(modules):
             if id(statement) in self.kept:
                 parts.append(statement.text())
+        for name, (_, members) in self.modules.items():
+            words = [f"{member}={new}" for member, new in members.items()]
+            parts.append(f"{name} = types.SimpleNamespace({', '.join(words)})")
         for name, statement in self.local:
             text = statement.text()
             parts.append(f"{name} = {text}" if isinstance(statement.node, ast.Lambda) else text)
@@ -433,36 +465,9 @@ class _Slicer:
         methods.drop_unused(statements, trees, called)
 
 
-def packages_of(code: str) -> dict[str, str]:
-    """The distributions that a module imports, with the versions that are installed."""
-    roots = set()
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Import):
-            roots |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            roots.add(node.module.partition(".")[0])
-    names = {name for root in roots - sys.stdlib_module_names for name in _distributions().get(root, ())[:1]}
-    return {name: importlib.metadata.version(name).partition("+")[0] for name in names}
-
-
 _NOTHING = object()
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _BUILTINS = frozenset(vars(builtins))
-
-
-def _is_plain(value: Any) -> bool:
-    if type(value) is dict:
-        return all(map(_is_plain, value)) and all(map(_is_plain, value.values()))
-    return type(value) in PLAIN or (type(value) in (tuple, list, set, frozenset) and all(map(_is_plain, value)))
-
-
-def _part(written: Any, node: ast.Assign | ast.AnnAssign, name: str) -> Any:
-    """What an assignment of a literal gives a name: a part of it, for `a, b = 1, 2`."""
-    target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(written, (tuple, list)):
-        parts = {each.id: part for each, part in zip(target.elts, written) if isinstance(each, ast.Name)}
-        return parts.get(name, _NOTHING)
-    return written
 
 
 def _is_hidden(value: Any, module: types.ModuleType, name: str) -> bool:
@@ -482,8 +487,3 @@ def _is_replaced(value: Any, node: ast.AST) -> bool:
 def _import_order(line: str) -> tuple[int, str]:
     root = line.split()[1].partition(".")[0]
     return (0 if root in sys.stdlib_module_names else 1, line)
-
-
-@cache
-def _distributions() -> dict[str, list[str]]:
-    return dict(importlib.metadata.packages_distributions())

@@ -37,9 +37,12 @@ class Statement:
     cells: set[str] = field(default_factory=set)  # closure variables, which become variables of the module
     stored: list[tuple[ast.AST, str]] = field(default_factory=list)  # (function, global name that it assigns to)
     undecorated: list[ast.expr] = field(default_factory=list)  # decorators that are left out
+    has_future_annotations: bool = False  # its file has: annotations are text
+    quotes_annotations: bool = False  # they are written as such
 
-    def begin(self) -> None:
+    def begin(self, has_future_annotations: bool = False) -> None:
         """Forget the changes of an earlier file."""
+        self.has_future_annotations, self.quotes_annotations = has_future_annotations, False
         self.replaced, self.renamed, self.cells, self.stored, self.undecorated = {}, {}, set(), [], []
 
     @property
@@ -104,6 +107,11 @@ class Statement:
             around = self.parents.get(id(around))
         return around
 
+    def annotations(self) -> list[ast.expr]:
+        """The annotations of parameters, results and variables in it that are no text already."""
+        found = [getattr(node, name, None) for node in self.nodes() for name in ("annotation", "returns")]
+        return [each for each in found if each is not None and not isinstance(getattr(each, "value", None), str)]
+
     def leave_out_decorators(self) -> None:
         """Have it without its decorators."""
         for node in getattr(self.node, "decorator_list", ()):
@@ -144,6 +152,8 @@ class Statement:
                 own = [self.renamed.get(name, name) for name in node.names if name in self.cells]
                 rest = [name for name in node.names if name not in self.cells]
                 text.replace(node, f"global {', '.join(own)}" + (f"; nonlocal {', '.join(rest)}" if rest else ""))
+        for node in self.annotations() if self.quotes_annotations else ():
+            text.quote(node)
         for function, name in dict.fromkeys(self.stored):
             text.insert(_first_statement(function), f"global {name}")
         for node in self.nodes():
@@ -223,6 +233,15 @@ class Text:
         if place is not None:
             self._edits.append((place.start(1), place.end(1), new.encode()))
 
+    def quote(self, node: ast.AST) -> None:
+        """Make a string of an expression."""
+        begin, end = self._span(node)
+        inner = self._data[begin:end].decode()
+        marks = ('"""', "'''") if "\n" in inner else ('"', "'", '"""', "'''")
+        mark = next((each for each in marks if each not in inner and not inner.endswith(each[0])), None)
+        if mark is not None:
+            self._edits += [(begin, begin, mark.encode()), (end, end, mark.encode())]
+
     def insert(self, node: ast.stmt, new: str) -> None:
         """A statement before another one."""
         begin = self._starts[first_line(node) - self._first]
@@ -261,7 +280,7 @@ class Text:
         if isinstance(self._node, ast.Lambda):
             begin, end = self._span(self._node)
         parts, at = [], begin
-        for first, last, new in sorted(self._edits, key=lambda edit: (edit[0], -edit[1])):
+        for first, last, new in sorted(self._edits, key=lambda edit: (edit[0], edit[1] > edit[0], -edit[1])):
             if first < at or last > end:  # inside of what is left out
                 continue
             parts += [self._data[at:first], new]

@@ -1,5 +1,7 @@
 """How instances of classes with GPU functions were constructed."""
 
+import dataclasses
+
 import pytest
 
 from harness.capture.arguments import constructions
@@ -54,6 +56,42 @@ def test_of_a_subclass_its_own_constructor_counts():
 
     made = constructions.of(Twice(3))
     assert (made.kind, made.args) == (Twice, (3,))
+
+
+def test_a_constructor_that_a_decorator_adds_to_a_subclass():
+    """The base's must not be in the way of the one that `dataclass` makes."""
+
+    class Base:
+        def __init__(self):
+            self.width = 1
+
+        @decorated
+        def base(self):
+            pass
+
+    @dataclasses.dataclass
+    class Data(Base):
+        depth: int
+
+        @decorated
+        def more(self):
+            pass
+
+    assert Data(5).depth == 5 and constructions.of(Base()).kind is Base
+
+
+def test_a_constructor_of_a_base_class():
+    class Base:
+        def __init__(self, width):
+            self.width = width
+
+    class Model(Base):
+        @decorated
+        def __call__(self):
+            pass
+
+    made = constructions.of(Model(3))
+    assert (made.kind, made.args) == (Model, (3,)) and constructions.of(Base(3)) is None
 
 
 def test_other_classes_are_left_alone():

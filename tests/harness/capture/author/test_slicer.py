@@ -7,6 +7,7 @@ import textwrap
 import pytest
 
 from harness.capture.author import slicer
+from harness.capture.author.packages import packages_of
 
 MAIN = """
 from __future__ import annotations
@@ -116,7 +117,7 @@ def test_installed_packages_stay_imports():
     part = slicer.slice_of([Version])
     assert part.names[id(Version)] == "Version"
     assert "from packaging.version import Version" in part.text and "class" not in part.text
-    assert set(slicer.packages_of(part.text)) == {"packaging"}
+    assert set(packages_of(part.text)) == {"packaging"}
 
 
 def test_a_function_without_text_is_said():
@@ -264,3 +265,67 @@ def test_what_a_loop_of_a_module_changes_is_said(tmp_path, monkeypatch):
     (tmp_path / "of_author.py").write_text("T = [object]\nfor i in range(4):\n    T.append(i)\ndef f(x): return T[2]\n")
     part = slicer.slice_of([importlib.import_module("of_author").f])
     assert part.missing == ["T is changed by a block at line 2 of its module"]
+
+
+def test_names_that_every_module_has(module):
+    made = module("def place():\n    return __file__, __name__\n")
+    result = slicer.slice_of([made.place])
+    assert not result.values and not result.missing
+    names = {"__name__": "captured", "__file__": "x.py"}
+    exec(result.text, names)
+    assert names["place"]() == ("x.py", "captured")
+
+
+def test_annotations_of_files_with_and_without_the_future_import(module):
+    later = module(
+        """
+        from __future__ import annotations
+        class Pair:
+            first: NotThere | "a 'b'"
+            second: list[
+                int
+            ]
+        def first_of(pair: Pair) -> NotThere:
+            return pair.first
+        """,
+        "later",
+    )
+    now = module(
+        """
+        import later
+        from later import first_of
+        class Fields:
+            width: int
+        def used(pair: later.Pair):
+            return first_of(pair), Fields.__annotations__["width"] is int
+        """,
+        "now",
+    )
+    result = slicer.slice_of([now.used, later.Pair])
+    names = {"__name__": "captured"}
+    exec(result.text, names)
+    pair = names["Pair"]()
+    pair.first = 3
+    assert names["used"](pair) == (3, True)
+    assert "NotThere" in names["Pair"].__annotations__["first"] and "import annotations" not in result.text
+    assert "import annotations" in slicer.slice_of([later.first_of, later.Pair]).text
+
+
+def test_a_module_that_is_used_as_a_value(module):
+    module("def double(x):\n    return 2 * x\ndef unused():\n    pass\nSIZE = 3\n", "tools")
+    module("SIZE = 4\ndef double(x):\n    return 3 * x\n", "other_tools")
+    made = module(
+        """
+        import tools as helper
+        import other_tools
+        def chosen(is_other):
+            return other_tools if is_other else helper
+        def used(x):
+            return chosen(x > 1).double(x) + getattr(chosen(False), "SIZE")
+        """
+    )
+    result = slicer.slice_of([made.used])
+    assert not result.missing and "unused" not in result.text
+    names = {"__name__": "captured"}
+    exec(result.text, names)
+    assert [names["used"](x) for x in (1, 2)] == [made.used(x) for x in (1, 2)] == [5, 9]
