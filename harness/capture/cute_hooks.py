@@ -16,6 +16,10 @@ from harness.capture.recorder import Call, Recorder
 
 RUNTIME = ("from_dlpack", "make_ptr", "nullptr", "make_fake_tensor", "make_fake_compact_tensor", "make_fake_stream")
 SYMBOLS = ("sym_int", "sym_int32", "sym_int64")
+NOT_COMPILED = (
+    "functions were loaded from object files by load_module, and their calls are not captured: have the program compile "
+    "them (for quack, QUACK_CACHE_ENABLED=0)"
+)
 CHANGES = ("mark_layout_dynamic", "mark_compact_shape_dynamic")
 
 
@@ -29,6 +33,8 @@ def install(recorder: Recorder) -> None:
     when_imported("cutlass.cute.typing", lambda m: makings.watch_functions(m, "cutlass.cute", SYMBOLS))
     when_imported("cutlass.runtime", lambda m: makings.watch_functions(m, "cutlass.cute.runtime", RUNTIME))
     when_imported("cutlass.cute.runtime", _watch_runtime)
+    for module in ("dsl.launch.call.exported", "cutlass.cute.runtime"):
+        when_imported(module, lambda module: _watch_loading(module, recorder))
     when_imported("cutlass.base_dsl.dsl", lambda module: _hook_nvidia(module, recorder))
     when_imported("cutlass.base_dsl.compiler", lambda module: _hook_compile(module.CompileCallable, recorder))
 
@@ -39,6 +45,24 @@ def _watch_runtime(module: types.ModuleType) -> None:
         kind = module.__dict__.get(name)
         if isinstance(kind, type):
             makings.watch_methods(kind, CHANGES, ("element_type",))
+
+
+def _watch_loading(module: types.ModuleType, recorder: Recorder) -> None:
+    """Say of functions that come out of object files that their calls are not seen."""
+    original = getattr(module, "load_module", None)
+    if original is None or hasattr(original, "_seen_by_capture"):
+        return
+
+    @functools.wraps(original)
+    def load_module(*args, **keywords):
+        if NOT_COMPILED not in recorder.problems:
+            recorder.problems.append(NOT_COMPILED)
+        return original(*args, **keywords)
+
+    load_module._seen_by_capture = True  # type: ignore[attr-defined]
+    for other in list(sys.modules.values()):
+        if isinstance(other, types.ModuleType) and other.__dict__.get("load_module") is original:
+            other.load_module = load_module  # pyright: ignore[reportAttributeAccessIssue]
 
 
 # ** decorated functions

@@ -157,7 +157,7 @@ def _command(row: Row, cutlass: Path, folders: dict[str, str], scratch: Path) ->
     file.write_text(third_party.HEAD + text)
     needed = [folders[each] for each in ("quack", "einops") if each in folders and package in ("quack", "flash_attn")]
     path = os.pathsep.join([*needed, str(ROOT)])
-    return ["python", str(file), folders[package]], {**variables, "PYTHONPATH": path, "QUACK_CACHE_DIR": str(scratch)}
+    return ["python", str(file), folders[package]], {**variables, "PYTHONPATH": path, "QUACK_CACHE_ENABLED": "0"}
 
 
 def _file_name(name: str) -> str:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,14 @@ def test_a_call_that_a_base_class_refuses(monkeypatch):
     assert second(1) == 2
     (one,) = taken
     assert (one.outcome, [value for _, _, value in one.returned]) == (None, [2])
+
+
+def test_functions_of_object_files_are_named(monkeypatch):
+    module = types.ModuleType("a_runtime")
+    module.load_module = lambda path: path
+    monkeypatch.setitem(sys.modules, "a_runtime", module)
+    recorder = Recorder(Wanted(), print)
+    cute_hooks._watch_loading(module, recorder)
+    assert [module.load_module("f.o") for _ in range(2)] == ["f.o"] * 2
+    (problem,) = recorder.problems
+    assert problem.startswith("functions were loaded from object files")
