@@ -17,8 +17,8 @@ from harness.capture.recorder import Call, Recorder
 RUNTIME = ("from_dlpack", "make_ptr", "nullptr", "make_fake_tensor", "make_fake_compact_tensor", "make_fake_stream")
 SYMBOLS = ("sym_int", "sym_int32", "sym_int64")
 NOT_COMPILED = (
-    "functions were loaded from object files by load_module, and their calls are not captured: have the program compile "
-    "them (for quack, QUACK_CACHE_ENABLED=0)"
+    "functions were loaded from object files by load_module, and their calls are not captured: have the program "
+    "compile them (for quack, QUACK_CACHE_ENABLED=0)"
 )
 CHANGES = ("mark_layout_dynamic", "mark_compact_shape_dynamic")
 

@@ -20,6 +20,7 @@ from typing import Any
 from harness.capture.arguments import draws
 from harness.capture.importing import when_imported
 from harness.capture.recorder import Recorder, Taken, Wanted
+from harness.capture.refusal import CannotBeCaptured
 
 VARIABLE = "GPU_REPRO_CAPTURE"
 
@@ -90,6 +91,8 @@ class _Later:
 def _finish(place: Path, asked: dict[str, Any], taken: Taken, recorder: Recorder) -> None:
     try:
         report = write(place, asked["program"], taken)
+    except CannotBeCaptured as error:
+        report = {"problem": str(error)}
     except Exception as error:
         import traceback
 

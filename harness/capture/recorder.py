@@ -18,6 +18,7 @@ from harness.capture.arguments import makings
 from harness.capture.arguments.device_memory import DeviceMemory
 from harness.capture.arguments.memory import Storage, View, host_values, is_tensor
 from harness.capture.arguments.spelling import Spelling
+from harness.capture.refusal import CannotBeCaptured
 from harness.run.exception_protocol import outcome_of
 
 
@@ -138,7 +139,8 @@ class Recorder:
             if self.prepare is not None and self.wanted.property == "call":
                 self.prepare(taken)
         except Exception as error:
-            self.problems.append(f"call {self.count} could not be captured: {type(error).__name__}: {error}")
+            kind = "" if isinstance(error, CannotBeCaptured) else f"{type(error).__name__}: "
+            self.problems.append(f"call {self.count} could not be captured: {kind}{error}")
             return run()
         began = time.monotonic()
         try:

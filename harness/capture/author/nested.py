@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import linecache
+import re
 import types
 from functools import cache
 from typing import Any
@@ -15,13 +17,40 @@ from harness.capture.author.text import undecorated
 
 def definition(value: Any) -> Statement | None:
     """The definition of a function or class, found by its place in its file; None if it has no text."""
-    try:
-        lines, _ = inspect.findsource(value)
-    except (OSError, TypeError):
-        return None
+    lines = _lines_of(value)
     tree = _tree("".join(lines))
     node = _node_of(value, tree) if tree is not None else None
     return None if node is None else Statement(node, lines, {getattr(node, "name", "")})
+
+
+def _lines_of(value: Any) -> list[str]:
+    """The text that has the definition: a file's, or that of a cell or executed text, which linecache has.
+
+    A class without a file is in the text of its methods, or else in the last text that has a class of its name.
+    """
+    try:
+        return inspect.findsource(value)[0]
+    except (OSError, TypeError):
+        if not isinstance(value, type):
+            return []
+    texts = [linecache.getlines(method.__code__.co_filename) for method in _methods(value)]
+    texts += [entry[2] for entry in reversed(list(linecache.cache.values())) if len(entry) == 4 and entry[1] is None]
+    head = re.compile(rf"\s*class\s+{value.__name__}\b")
+    return next((lines for lines in texts if any(map(head.match, lines))), [])
+
+
+def _methods(value: Any) -> list[types.FunctionType]:
+    """The functions of a class; none of anything else."""
+    functions = map(undecorated, vars(value).values()) if isinstance(value, type) else ()
+    return [each for each in functions if isinstance(each, types.FunctionType)]
+
+
+def globals_of(value: Any) -> dict[str, Any]:
+    """The global variables of a function, or of the methods of a class."""
+    for function in [value, *_methods(value)]:
+        if isinstance(function, types.FunctionType):
+            return function.__globals__
+    return {}
 
 
 def _node_of(value: Any, tree: ast.Module) -> ast.AST | None:

@@ -21,6 +21,7 @@ from harness.capture.author.places import is_author
 from harness.capture.author.plain_values import is_plain, part_of
 from harness.capture.author.statement import Statement, Use
 from harness.capture.author.text import Module
+from harness.capture.refusal import CannotBeCaptured
 
 _OF_A_MODULE = ("__file__", "__name__", "__doc__", "__package__", "__path__", "__spec__", "__loader__", "__builtins__")
 MOST_TRIES = 8
@@ -93,11 +94,8 @@ class _Slicer:
         value = author_text.undecorated(value)
         module = sys.modules.get(getattr(value, "__module__", None) or "")
         name = getattr(value, "__qualname__", getattr(value, "__name__", ""))
-        if "<locals>" in name or "<lambda>" in name or (module is None and isinstance(value, types.FunctionType)):
+        if "<locals>" in name or "<lambda>" in name or module is None:
             return self._define_local(value)
-        if module is None:
-            self.result.missing.append(f"the module of {name} is not imported")
-            return name
         top, _, rest = name.partition(".")
         rest = f".{rest}" if rest else ""
         if not is_author(module):
@@ -111,6 +109,8 @@ class _Slicer:
         value = module.__dict__.get(name, _NOTHING)
         source = author_text.read(module)
         statement = source.bindings.get(name) if source else None
+        if statement is None and name in _OF_A_MODULE:
+            return name  # the captured file has one too, and the program's names its folders
         if source is None or statement is None:
             return self._value(name, value, module)
         replacing = self._patches.get((module.__name__, name), [])
@@ -162,8 +162,6 @@ class _Slicer:
         """Have what a name of a statement means, and put its name in the file there."""
         name = use.node.id
         binding = source.bindings.get(name)
-        if binding is None and name in _OF_A_MODULE:
-            return  # the captured file has one too, and the program's names its folders
         if name not in module.__dict__ and (binding is None or binding.is_import):
             return  # a builtin, or an import that type checkers alone see
         value = module.__dict__.get(name)
@@ -292,7 +290,7 @@ class _Slicer:
         plain = author_text.undecorated(value)
         if isinstance(plain, (types.FunctionType, type)) and getattr(plain, "__module__", "") != module.__name__:
             return self.define(plain)
-        if isinstance(plain, (types.FunctionType, type)) and "<locals>" in plain.__qualname__:
+        if isinstance(plain, (types.FunctionType, type)):  # made in a function, in a cell of a notebook, or by exec
             return self._define_local(plain)
         new = self._own(name, (module.__name__, name))
         self.result.values[new] = value
@@ -354,15 +352,17 @@ class _Slicer:
         name = self._locals[id(value)] = self._own(hint, ("local", id(value)))
         self._alive.append(value)
         if statement is None:
-            self.result.missing.append(f"the source of {value.__qualname__} is in no file")
-            return name
+            raise CannotBeCaptured(
+                f"the source of {value.__qualname__} is in no file: write the text that is executed to a file, or put "
+                "it into linecache.cache under the name that it is compiled by"
+            )
         self._rename(statement, hint, name)
         module = sys.modules.get(value.__module__)
         source = author_text.read(module) if module is not None else None
         if source is not None and source.licence and source.licence not in self.result.licences:
             self.result.licences.append(source.licence)
         statement.has_future_annotations = bool(source and source.has_future_annotations)
-        cells = nested.cells_of(value)
+        cells, around = nested.cells_of(value), nested.globals_of(value)
         once = nested.evaluated_with(value, statement.node)
         for node, parameter, default in nested.defaults_of(value, statement.node):
             statement.replaced[id(node)] = node, self._captured(parameter, default, ("default", id(default)))
@@ -384,8 +384,8 @@ class _Slicer:
                 self._use(module, source, statement, use)
             elif used in once:
                 self._rename(statement, used, self._captured(used, once[used], ("once", id(once[used]))))
-            elif source is None and used in getattr(value, "__globals__", {}):
-                found = value.__globals__[used]
+            elif source is None and used in around:
+                found = around[used]
                 self._rename(statement, used, self._captured(used, found, ("global", id(found))))
         self.local.append((name, statement))
         return name

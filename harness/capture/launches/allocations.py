@@ -12,14 +12,11 @@ import numpy as np
 from harness.capture.arguments.device_memory import DeviceMemory
 from harness.capture.arguments.memory import is_torch
 from harness.capture.arguments.spelling import LEAST_ADDRESS, PUBLIC, Spelling
+from harness.capture.refusal import CannotBeCaptured
 
 MOST_WORDS = 512  # of an allocation that is looked through for addresses
 _HOST_MEMORY = 1  # CU_MEMORYTYPE_HOST
 KINDS = {"device": "cuda.cuMemAlloc", "managed": "cuda.cuMemAllocManaged, 1", "host": "cuda.cuMemHostAlloc, 2"}
-
-
-class CannotBeCaptured(Exception):
-    """A launch has something that no file can have; the text says what."""
 
 
 @dataclasses.dataclass

@@ -14,9 +14,9 @@ from typing import Any
 
 from harness.capture.importing import when_imported
 from harness.capture.launches import driver_hooks, ptx
-from harness.capture.launches.allocations import CannotBeCaptured
 from harness.capture.launches.driver_hooks import Function, Image, Shape
 from harness.capture.recorder import Call, Recorder
+from harness.capture.refusal import CannotBeCaptured
 
 MODULE = "cuda.core"
 _PORTABLE_BLOCKS = 8  # of a cluster that needs no leave

@@ -16,8 +16,9 @@ from harness.capture.arguments import values
 from harness.capture.arguments.spelling import PUBLIC, Spelling
 from harness.capture.importing import when_imported
 from harness.capture.launches import driver_text, ptx, tensor_maps
-from harness.capture.launches.allocations import KINDS, Allocations, CannotBeCaptured, driver, names_around
+from harness.capture.launches.allocations import KINDS, Allocations, driver, names_around
 from harness.capture.recorder import Call, Recorder
+from harness.capture.refusal import CannotBeCaptured
 from harness.run.exception_protocol import outcome_of
 
 MODULE = "cuda.bindings.driver"

@@ -1,6 +1,7 @@
 """What functions of a program reach, as one module: the law is that it gives what the program gives."""
 
 import importlib
+import linecache
 import sys
 import textwrap
 
@@ -8,6 +9,7 @@ import pytest
 
 from harness.capture.author import slicer
 from harness.capture.author.packages import packages_of
+from harness.capture.refusal import CannotBeCaptured
 
 MAIN = """
 from __future__ import annotations
@@ -120,10 +122,28 @@ def test_installed_packages_stay_imports():
     assert set(packages_of(part.text)) == {"packaging"}
 
 
-def test_a_function_without_text_is_said():
+@pytest.mark.parametrize("text", ["def f(x):\n    return x", "class f:\n    def g(self):\n        pass"])
+def test_a_definition_without_text_is_refused(text):
     names = {"__name__": "nowhere"}
-    exec("def f(x):\n    return x", names)
-    assert slicer.slice_of([names["f"]]).missing == ["the source of f is in no file"]
+    exec(text, names)
+    with pytest.raises(CannotBeCaptured, match="the source of f is in no file: write the text that is executed to a"):
+        slicer.slice_of([names["f"]])
+
+
+def test_a_text_that_linecache_knows(monkeypatch):
+    """Cells of a notebook: functions, a class without methods, and what they mention."""
+    names = {"__name__": "nowhere"}
+    for number, text in enumerate(
+        ["SIZE = 3\nclass Pair:\n    first: int = 2", "def f(x):\n    return Pair.first * x * SIZE"]
+    ):
+        name = f"<cell-{number}>"
+        monkeypatch.setitem(linecache.cache, name, (len(text), None, text.splitlines(keepends=True), name))
+        exec(compile(text, name, "exec"), names)
+    result = slicer.slice_of([names["f"]])
+    assert result.values == {"SIZE": 3}
+    made = {"__name__": "captured", **result.values}
+    exec(result.text, made)
+    assert made["f"](5) == 30
 
 
 def test_names_that_are_taken_are_not_used(program):

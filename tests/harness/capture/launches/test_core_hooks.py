@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.capture.launches import core_hooks
-from harness.capture.launches.allocations import CannotBeCaptured
+from harness.capture.refusal import CannotBeCaptured
 from tests.harness.capture.commands import captured
 
 PROGRAM = Path(__file__).with_name("program_of_cuda_core.py")

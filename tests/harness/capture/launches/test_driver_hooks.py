@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from harness.capture.launches import driver_hooks
-from harness.capture.launches.allocations import CannotBeCaptured
 from harness.capture.launches.ptx import Parameter
+from harness.capture.refusal import CannotBeCaptured
 from tests.harness.capture.commands import captured
 
 PROGRAM = Path(__file__).with_name("program_of_the_driver.py")
