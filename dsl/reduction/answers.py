@@ -58,8 +58,9 @@ class Answers:
             return {"error": f"lines must be a list of numbers, got {_short(lines)}"}
         try:
             program = self._program(language, source)
-            if one.needs:
+            if one.needs and program.seen.get(one.needs) != frozenset(lines):
                 program.seen[one.needs] = frozenset(lines)
+                program.kept.pop("edits", None)
             return what(program, self._edits(program, name))
         except Refused as refusal:
             return {"refused": str(refusal)}
