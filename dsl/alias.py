@@ -80,10 +80,14 @@ def install(device: str | None = None, compiler: str = "embedded"):
     return session.start(device)
 
 
+_COMPILE = ("torch._dynamo", "torch._inductor", "torch.utils._triton")
+
+
 def used() -> dict[str, list[str]]:
-    """Modules of this package that are imported, and parts of the emulator's runtime that are compiled, by now."""
+    """Modules of this package and of torch that are imported, and parts of the emulator's runtime that are compiled, by
+    now. `torch.testing.assert_close` imports 500 modules at its first call. Torch's compilers start processes."""
     native = sys.modules.get("dsl.emulator.native")
-    modules = [name for name in sys.modules if name.partition(".")[0] == __name__.partition(".")[0]]
+    modules = [name for name in sys.modules if name.startswith(("dsl.", "torch.")) and not name.startswith(_COMPILE)]
     return {"modules": sorted(modules), "parts": native.compiled_parts() if native else []}
 
 

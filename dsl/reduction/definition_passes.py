@@ -217,6 +217,13 @@ def arguments(program: Program) -> Iterator[Edit]:
             for index, item in enumerate(items):
                 if isinstance(item, ast.keyword) and (change := item_change(program, spans, index)):
                     yield Edit(f"drop the argument `{item.arg}`", item.lineno, [change])
+        elif isinstance(node, ast.Dict) and None not in node.keys:
+            pairs = [
+                (program.span(key)[0], program.span(value)[1]) for key, value in zip(node.keys, node.values) if key
+            ]
+            for index in reversed(range(len(pairs))):
+                if change := item_change(program, pairs, index):
+                    yield Edit("drop an entry", node.values[index].lineno, [change])
         elif isinstance(node, ast.List | ast.Set) or (isinstance(node, ast.Tuple) and program.has_parentheses(node)):
             least = 1 if isinstance(node, ast.List) else 3 if isinstance(node, ast.Tuple) else 2
             spans = [program.span(each) for each in node.elts]

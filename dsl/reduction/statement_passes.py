@@ -189,6 +189,11 @@ def loops(program: Program) -> Iterator[Edit]:
                 line = f"{node.target.id} = {value}\n".encode()
                 about = f"run the loop over `{node.target.id}` once, for {value}"
                 yield Edit(about, edit.line, (Change(program.span(node)[0], header.end, line), *rest))
+        elif not _leaves_loop(node) and (edit := body_instead(program, node, node.body)):
+            header, *rest = edit.changes
+            line = f"{program.of(node.target)} = next(iter({program.of(node.iter)}))\n".encode()
+            about = "run a loop once, for what comes first"
+            yield Edit(about, edit.line, (Change(program.span(node)[0], header.end, line), *rest))
         if isinstance(node.iter, ast.Call):
             change = Change(program.span(node.iter.func)[1], program.span(node.iter)[1], b"(1)")
             if program.text[change.start :].startswith(b"(") and program.text[change.start : change.end] != b"(1)":

@@ -41,7 +41,8 @@ class Cured:
         return self._of(text, self.kept.confirm(text, seen))
 
     def executed(self, text: str) -> frozenset[int]:
-        return self.kept.executed(text)
+        """Also what runs where the edit is made: it must go on to run."""
+        return self.kept.executed(text) | self.kept.executed(text.replace(self.old, self.new))
 
     def refuse(self, start: Seen) -> str:
         return self.kept.refuse(start) or self._uncured(start)

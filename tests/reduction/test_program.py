@@ -218,3 +218,18 @@ def test_the_docstring_of_a_script_may_go():
     claim = '"""About."""\ndef run():\n    return {}\n'
     assert after("docstrings", "drop a docstring", script) == "def run(n):\n    return n\nrun(3)\n"
     assert not [*named("docstrings")[1].edits(Program(claim))]
+
+
+def test_an_entry_of_a_dictionary_goes_and_a_loop_over_one_runs_once():
+    source = "d = {'a': f, 'b': g}\nfor k, h in d.items():\n    h(k)\n"
+    assert applied(source, "arguments", "drop an entry") == [
+        "d = {'a': f, }\nfor k, h in d.items():\n    h(k)\n",
+        "d = {'b': g}\nfor k, h in d.items():\n    h(k)\n",
+    ]
+    assert applied(source, "loops", "run a loop once") == ["d = {'a': f, 'b': g}\nk, h = next(iter(d.items()))\nh(k)\n"]
+
+
+def applied(source, name, about):
+    program = Program(source)
+    edits = [edit for edit in named(name)[1].edits(program) if edit.about.startswith(about)]
+    return [program.apply([edit]) for edit in edits]

@@ -294,3 +294,17 @@ def test_what_one_job_imports_of_this_package_is_imported_before_the_next(outcom
     def run(): return {"before": np.array(before)}
     """
     assert [outcome_of(body).outputs["before"].values().tolist() for _ in range(2)] == [False, True]
+
+
+def test_what_torch_imports_late_is_imported_before_the_next_fork_and_starts_no_thread(outcome_of):
+    body = """
+    import os, sys, numpy as np
+    before, threads = "torch.distributed.tensor" in sys.modules, len(os.listdir("/proc/self/task"))
+    import torch, cutlass
+    def run():
+        torch.testing.assert_close(torch.ones(2), torch.ones(2))
+        return {"before": np.array(before), "threads": np.array(threads)}
+    """
+    seen = [outcome_of(body).outputs for _ in range(2)]
+    assert [each["before"].values().tolist() for each in seen] == [False, True]
+    assert [each["threads"].values().tolist() for each in seen] == [1, 1]
