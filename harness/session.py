@@ -233,8 +233,10 @@ class Session:
             self._transports[place] = host.connect()
         return self._transports[place]
 
-    def run(self, case: Case, host: Host, timeout_s: float | None, fresh: bool) -> tuple[Host, Outcome]:
-        """Run a case on the host, and say what the host turned out to be."""
+    def run(
+        self, case: Case, host: Host, timeout_s: float | None, fresh: bool, lines: bool = False
+    ) -> tuple[Host, Outcome]:
+        """Run a case on the host, and say what the host turned out to be. `lines`: note which ran, if it is here."""
         if host.name in self._far():
             return self._run_far(case, host, timeout_s, fresh)
         from harness import judge
@@ -242,7 +244,7 @@ class Session:
         return host, judge.run(
             self.transport(host), case, host, timeout_s, fresh, host.compiler, self.seed, sass=self.sass,
             checks=self.checks, perturb=self.perturb, told=lambda text: self.notify(Progress(text)),
-            console=self.console,
+            console=self.console, lines=lines,
         )  # fmt: skip
 
     def begin(self, cases: Iterable[tuple[Case, Host]], timeout_s: float | None, fresh: bool) -> None:

@@ -2,40 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from harness.capture import shortening
 from harness.claim import findings
 from harness.claim.repro_file import ReproError, read
+from harness.errors import UsageError
+from harness.reduction.passes_process import PassesProcess
 from harness.run.result import Outcome
 from harness.session import Session
 
+SLOWER = 10  # a run whose lines are noted
 
-def check(
-    file: Path, folder: Path, report: dict[str, Any], host: str, compiler: str, note: Callable[[str], None],
-    checks: str | None = None,
-) -> list[str]:  # fmt: skip
-    """What differs from the program, a sentence each; [] where all is equal. `folder` has the program's outputs."""
-    try:
-        repro = read(file)
-    except ReproError as error:
-        return [f"the file is no repro: {str(error).splitlines()[0]}"]
-    session = Session(folder, [host], note=note, compiler=compiler, checks=checks)
-    try:
-        (place,) = session.hosts()
+
+class Alone:
+    """A captured file and the place where it is run; `close` ends that. `folder` has the program's outputs."""
+
+    def __init__(
+        self, file: Path, folder: Path, report: dict[str, Any], note: Callable[[str], None] | None = None
+    ) -> None:
+        """`report`: what the program said of the call, with its compiler, its device and what this looked for."""
+        self._file, self._folder, self._report = file, folder, report
+        host = "local" if report.get("device") == "cuda" else "embedded"
+        compiler, checks = report.get("compiler", "embedded"), report.get("checks")
+        self._session = Session(folder, [host], note=note, compiler=compiler, checks=checks)
+
+    def close(self) -> None:
+        self._session.close()
+
+    def check(self, text: str) -> list[str]:
+        """What differs from the program where the file has this text, a sentence each; [] where all is equal."""
+        return self._judged(self._run(text, False))
+
+    def check_with_lines(self, text: str) -> tuple[list[str], Collection[int]]:
+        """The same, and the lines that ran."""
+        outcome = self._run(text, True)
+        return self._judged(outcome), outcome.lines if isinstance(outcome, Outcome) else ()
+
+    def _run(self, text: str, lines: bool) -> Outcome | ReproError:
+        self._file.write_text(text)
+        try:
+            repro = read(self._file)
+        except ReproError as error:
+            return error
+        (place,) = self._session.hosts()
         (case,) = repro.cases()
-        session.begin([(case, place)], None, True)
-        _, outcome = session.run(case, place, None, True)
-    finally:
-        session.close()
-    if report["outcome"]:
-        return _otherwise(report["outcome"], outcome)
-    if outcome.kind != "outputs":
-        return [f"run alone it ends in {outcome.kind}: {_first_line(outcome.text)}"]
-    return _differences(folder, report["outputs"], outcome)
+        self._session.begin([(case, place)], None, True)
+        limit_s = SLOWER * repro.timeout_s if lines else None
+        return self._session.run(case, place, limit_s, True, lines)[1]
+
+    def _judged(self, outcome: Outcome | ReproError) -> list[str]:
+        if not isinstance(outcome, Outcome):
+            return [f"the file is no repro: {str(outcome).splitlines()[0]}"]
+        if self._report["outcome"]:
+            return _otherwise(self._report["outcome"], outcome)
+        if outcome.kind != "outputs":
+            return [f"run alone it ends in {outcome.kind}: {_first_line(outcome.text)}"]
+        return _differences(self._folder, self._report["outputs"], outcome)
+
+    def shortened(self, text: str) -> str:
+        """The text, which is equal to the program, without what did not run. A call that is rejected stays as it is:
+        what follows the rejection would run once it is mended."""
+        told = self._report["outcome"]
+        if told and told.get("outcome") in ("rejected", "timeout"):
+            return text
+        differences, ran = self.check_with_lines(text)
+        if differences or not ran:
+            return text
+        passes = PassesProcess("python")
+        try:
+            return shortening.shortened(text, ran, self.check_with_lines, passes)
+        except UsageError:  # the passes ended
+            return text
+        finally:
+            passes.close()
 
 
 def _otherwise(told: dict[str, Any], outcome: Outcome) -> list[str]:

@@ -18,6 +18,7 @@ from harness.capture import private
 from harness.capture.arguments import draws, spelling, values
 from harness.capture.arguments.device_memory import DeviceMemory
 from harness.capture.arguments.memory import Storage, View
+from harness.capture.author import licence
 from harness.capture.author.packages import packages_of
 from harness.capture.recorder import Taken, plain_name
 
@@ -384,8 +385,7 @@ def _head(
     said = [f"# missing: {line}" for line in missing]
     claim = _claim(taken, program)
     licences = [private.sentence(text) for text in licences]
-    legal = ["\n".join(f"# {line}".rstrip() if not line.startswith("#") else line for line in text.splitlines())
-             for text in licences]  # fmt: skip
+    legal = [licence.filled(text) for text in licences]
     return "\n".join([*said, *block, f'"""{claim}"""', "", *legal]).rstrip() + "\n\n"
 
 

@@ -69,6 +69,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         help=f"write at most so much data next to the file (default {DEFAULT_LIMIT_MB}; a terminal is asked)",
     )
     parser.add_argument("--keep-running", action="store_true", help="let the program go on after the captured call")
+    parser.add_argument("--whole", action="store_true", help="keep code that did not run, and every comment")
     parser.add_argument("--force", action="store_true", help="replace FILE")
     parser.add_argument("program", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the program's command")
     document.add(parser)
@@ -177,11 +178,16 @@ def _keep(arguments: argparse.Namespace, folder: Path, report: dict[str, Any]) -
     out: Path = arguments.out
     alone = folder / out.name
     shutil.move(folder / "captured.py", alone)
-    host = "local" if report["device"] == "cuda" else "embedded"
-    differences = checked.check(
-        alone, folder, report, host, report["compiler"], lambda text: say(text, file=sys.stderr), report["checks"]
-    )
-    text = "".join(f"# missing: {private.sentence(line)}\n" for line in differences) + alone.read_text()
+    checking = checked.Alone(alone, folder, report, lambda text: say(text, file=sys.stderr))
+    try:
+        text = alone.read_text()
+        differences = checking.check(text)
+        if not differences and not arguments.whole:
+            say("it does what the program did; leaving out what did not run", file=sys.stderr)
+            text = checking.shortened(text)
+    finally:
+        checking.close()
+    text = "".join(f"# missing: {private.sentence(line)}\n" for line in differences) + text
     out.parent.mkdir(parents=True, exist_ok=True)
     for file in data:
         (out.parent / "data").mkdir(exist_ok=True)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.capture.author import methods, nested, order, patches, text as author_text
+from harness.capture.author.import_lines import grouped
 from harness.capture.author.places import is_author
 from harness.capture.author.plain_values import is_plain, part_of
 from harness.capture.author.statement import Statement, Use
@@ -444,7 +445,7 @@ class _Slicer:
             each.quotes_annotations = is_mixed
         if later and not is_mixed:
             parts.append("from __future__ import annotations")
-        parts.append("\n".join(sorted(self.imports, key=_import_order)))
+        parts.append("\n".join(grouped(self.imports)))
         modules = {module.__name__: module for module, _ in self.kept.values()}
         for statement in order.statements(modules):
             if id(statement) in self.kept:
@@ -482,8 +483,3 @@ def _is_replaced(value: Any, node: ast.AST) -> bool:
         return False
     plain = author_text.undecorated(value)
     return isinstance(plain, (types.FunctionType, type)) and plain.__qualname__ != node.name
-
-
-def _import_order(line: str) -> tuple[int, str]:
-    root = line.split()[1].partition(".")[0]
-    return (0 if root in sys.stdlib_module_names else 1, line)

@@ -18,12 +18,15 @@ def run():
 
 
 def differences(folder, text, wanted, outcome=None):
-    (folder / "x.py").write_text(text)
     np.savez(
         folder / "outputs.npz", **{f"{a.dtype.name} {name}": a.view(f"u{a.itemsize}") for name, a in wanted.items()}
     )
     report = {"outputs": {name: a.dtype.name for name, a in wanted.items()}, "outcome": outcome}
-    return checked.check(folder / "x.py", folder, report, "embedded", "embedded", lambda text: None)
+    alone = checked.Alone(folder / "x.py", folder, report)
+    try:
+        return alone.check(text)
+    finally:
+        alone.close()
 
 
 def test_files_and_what_differs(tmp_path):
