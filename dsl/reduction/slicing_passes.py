@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from dsl.reduction.edit import Edit
 from dsl.reduction.names import definers, is_within, uses
 from dsl.reduction.program import Program
+from dsl.reduction.sequences import item_change, last_items
 
 _CHECKS = re.compile(r"assert|check|verif|valid|close|compare|equal|print|log|warn", re.I)
 
@@ -69,10 +71,32 @@ def _is_own(part: ast.expr) -> bool:
     return isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self"
 
 
+def optional_arguments(program: Program) -> Iterator[Edit]:
+    """Keyword arguments of calls, as `pred=` of a copy, each with all that is computed for it alone."""
+    for node in program.nodes:
+        if not isinstance(node, ast.Call):
+            continue
+        items = last_items(node)
+        spans = [program.span(each) for each in items]
+        for index, item in enumerate(items):
+            change = item_change(program, spans, index) if isinstance(item, ast.keyword) else None
+            rest = _for_it_alone(program, item) if change else []
+            if change and rest:
+                about = f"drop the argument `{item.arg}`, with what is computed for it"
+                yield Edit(about, item.lineno, [change, *map(program.deletion, rest)])
+
+
 def without(program: Program, statement: ast.stmt, why: str) -> Edit:
     """Delete a statement and each value that only what is deleted reads."""
-    gone: dict[ast.stmt, None] = {statement: None}
-    waiting = [statement]
+    text = program.of(statement).partition("\n")[0]
+    about = f"drop `{text if len(text) <= 60 else text[:57] + '...'}`, {why}"
+    return program.delete(about, statement, *_for_it_alone(program, statement))
+
+
+def _for_it_alone(program: Program, node: ast.AST) -> list[ast.stmt]:
+    """The statements that only give a value to what this part of the program alone reads."""
+    gone: dict[Any, None] = {node: None}
+    waiting: list[ast.AST] = [node]
     while waiting:
         for definer in _read_in(program, waiting.pop()):
             if any(is_within(program, definer, each) for each in gone):
@@ -80,14 +104,13 @@ def without(program: Program, statement: ast.stmt, why: str) -> Edit:
             if all(any(is_within(program, use, each) for each in gone) for use in uses(program, definer)):
                 gone[definer] = None
                 waiting.append(definer)
-    text = program.of(statement).partition("\n")[0]
-    return program.delete(f"drop `{text if len(text) <= 60 else text[:57] + '...'}`, {why}", *gone)
+    return [*gone][1:]
 
 
-def _read_in(program: Program, statement: ast.stmt) -> list[ast.stmt]:
-    """The statements that only give a value to a name that a statement reads."""
+def _read_in(program: Program, part: ast.AST) -> list[ast.stmt]:
+    """The statements that only give a value to a name that this part reads."""
     names = set()
-    for node in ast.walk(statement):
+    for node in ast.walk(part):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             names.add(node.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and _is_own(node):

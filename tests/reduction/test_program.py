@@ -157,6 +157,12 @@ def test_one_of_two_statements_of_a_line_goes():
             "cute.compile[cute.KeepPTX](Gemm(8), x, options='--x')\n",
             "Gemm(8)(x)\n",
         ),
+        (
+            "direct-calls",
+            "a call in place of what else is done",
+            "n = 3\nf = cute.compile(host, x)\nbenchmark(f, runs=n)\n",
+            "host(x)\n",
+        ),
         ("folded", "`2` in place of `{'a': 1, 'b': 2}['b']`", "x = {'a': 1, 'b': 2}['b']\n", "x = 2\n"),
         ("folded", "12 in place of `3 * 4`", "x = 3 * 4\n", "x = 12\n"),
         ("folded", "`b` in place of `True and b`", "x = True and b\n", "x = b\n"),
@@ -196,7 +202,7 @@ def test_a_pass_gives_this_text(name, about, text, expected):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("direct-calls", "f = cute.compile(host, x)\nreturn_it(f)\n"),  # used otherwise
+        ("direct-calls", "f = cute.compile(host, x)\nfor g in f:\n    g()\n"),  # used by a block
         ("unpacked", "m, n = (8, 4)\nm = 2\nf(m, n)\n"),  # set twice
         ("global-constants", "def f():\n    global n\n    n = 4\n    n = 5\n"),
         ("expression-helpers", "def f(a):\n    return lambda b: a + b\nx = f(1)\n"),  # another scope

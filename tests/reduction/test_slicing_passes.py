@@ -4,6 +4,7 @@ import pytest
 
 from dsl.reduction.passes import named
 from dsl.reduction.program import Program
+from dsl.reduction.slicing_passes import checks, optional_arguments
 
 KERNEL = """\
 def kernel(x, y, z):
@@ -43,3 +44,14 @@ def after(name, about):
     program = Program(KERNEL)
     (edit,) = (edit for edit in named(name)[1].edits(program) if edit.about == about)
     return program.apply([edit])
+
+
+def test_an_optional_argument_goes_with_what_is_computed_for_it():
+    source = "a = f()\np = g(a)\nq = h(p)\ncopy(a, pred=q)\n"
+    program = Program(source)
+    assert [program.apply([edit]) for edit in optional_arguments(program)] == ["a = f()\ncopy(a, )\n"]
+
+
+def test_checks_go_first():
+    program = Program("x = f()\nassert x > 1\nr = ref()\ntorch.testing.assert_close(x, r)\nkernel(x)\n")
+    assert program.apply([*checks(program)]) == "x = f()\nkernel(x)\n"
