@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from dsl.reduction import slicing_passes
 from dsl.reduction.definition_passes import argument_of, calls_of, is_method, parameter_changes
 from dsl.reduction.edit import Change, Edit
 from dsl.reduction.names import defined, is_within, parameters
@@ -176,9 +175,7 @@ def direct_calls(program: Program) -> Iterator[Edit]:
                     readers = {program.statement_of(each): None for each in uses}
                     if all(each in program.block_of and not hasattr(each, "body") for each in readers):
                         called = program.replacement(parent, f"{function}({', '.join(given)})")
-                        gone = [
-                            each for reader in readers for each in slicing_passes.without(program, reader, "").changes
-                        ]
+                        gone = [program.deletion(reader) for reader in readers]
                         yield Edit("a call in place of what else is done", compiling.lineno, [called, *gone])
                     continue
                 gone = [program.deletion(parent)]

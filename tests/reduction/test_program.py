@@ -161,7 +161,7 @@ def test_one_of_two_statements_of_a_line_goes():
             "direct-calls",
             "a call in place of what else is done",
             "n = 3\nf = cute.compile(host, x)\nbenchmark(f, runs=n)\n",
-            "host(x)\n",
+            "n = 3\nhost(x)\n",
         ),
         ("folded", "`2` in place of `{'a': 1, 'b': 2}['b']`", "x = {'a': 1, 'b': 2}['b']\n", "x = 2\n"),
         ("folded", "12 in place of `3 * 4`", "x = 3 * 4\n", "x = 12\n"),
