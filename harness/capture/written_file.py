@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import json
+import os
 import re
 import sys
 import textwrap
@@ -25,6 +26,7 @@ from harness.capture.recorder import Taken, plain_name
 WIDTH = 120
 # The bounds of torch.testing.assert_close: relative, absolute.
 CLOSE = {"float64": "1e-7,1e-7", "float32": "1.3e-6,1e-5", "float16": "1e-3,1e-5", "bfloat16": "1.6e-2,1e-5"}
+TARGET = "CUTE_DSL_ARCH"
 OWN_IMPORTS = ("import numpy as np", "import torch", "from pathlib import Path")
 
 
@@ -115,6 +117,8 @@ def write(taken: Taken, program: str, packages: Mapping[str, str | None]) -> Wri
     code = _joined(parts.text, setting, helpers, body, expected, modules)
     missing = [*speller.missing, *parts.missing]
     code, hidden = private.without(code)
+    if "nvidia-cutlass-dsl" in packages and TARGET in os.environ:
+        code = _for_target(code, os.environ[TARGET])
     missing = [private.sentence(line) for line in [*missing, *hidden]]
     program, needed = private.sentence(program), {**packages_of(code), **speller.packages, **packages}
     head = _head(taken, program, needed, missing, parts.licences, code)
@@ -122,6 +126,15 @@ def write(taken: Taken, program: str, packages: Mapping[str, str | None]) -> Wri
         '\n\n\nif __name__ == "__main__":\n    for name, value in run().items():\n        print(f"{name} = {value}")\n'
     )
     return Written(head + code.strip() + tail, made.data, missing)
+
+
+def _for_target(code: str, architecture: str) -> str:
+    """The code, compiled for the architecture that the program was told by the environment."""
+    future = "from __future__ import annotations\n"
+    setting = f"import os\n\nos.environ[{json.dumps(TARGET)}] = {json.dumps(architecture)}\n"
+    if code.startswith(future):
+        return future + setting + code[len(future) :]
+    return setting + code
 
 
 def _helpers(speller: spelling.Spelling, made: _Body, text: str) -> list[str]:

@@ -154,3 +154,13 @@ def test_module_variables_that_need_the_program_or_memory_are_made_in_run(progra
     written = written_file.write(found[0], "train.py", {})
     assert np.array_equal(run(written, tmp_path)["out"], out) and written.missing == []
     assert "    global table\n" in written.text and "    global options\n" in written.text
+
+
+def test_the_architecture_that_the_environment_names(program, monkeypatch, tmp_path):
+    monkeypatch.setenv("CUTE_DSL_ARCH", "sm_80")
+    call = taken(program, np.ones(3, np.float32), np.zeros(3, np.float32))
+    text = written_file.write(call, "train.py", {"nvidia-cutlass-dsl": ""}).text
+    assert text.index('os.environ["CUTE_DSL_ARCH"] = "sm_80"') < text.index("import numpy")
+    assert "os.environ" not in written_file.write(call, "train.py", {}).text
+    later = "from __future__ import annotations\nimport cutlass\n"
+    assert written_file._for_target(later, "sm_90a").startswith("from __future__ import annotations\nimport os\n")
