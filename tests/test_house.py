@@ -408,9 +408,11 @@ LAZY = {
     "harness/capture/program.py": (
         "harness.capture.arguments.constructions",
         "harness.capture.arguments.spelling",
+        "harness.capture.author.patches",
         "harness.capture.cute_hooks",
         "harness.capture.launches.core_hooks",
         "harness.capture.launches.driver_hooks",
+        "harness.capture.private",
         "harness.capture.quadrants_hooks",
         "harness.capture.tirx_hooks",
         "harness.capture.written_file",

@@ -108,7 +108,8 @@ def write(place: Path, program: str, taken: Taken) -> dict[str, Any]:
     """Write the captured file, its data and its outputs into a folder; what the command reports."""
     import numpy as np
 
-    from harness.capture import cute_hooks, written_file
+    from harness.capture import cute_hooks, private, written_file
+    from harness.capture.author import patches
 
     written = written_file.write(taken, program, cute_hooks.package())
     (place / "data").mkdir(exist_ok=True)
@@ -123,6 +124,7 @@ def write(place: Path, program: str, taken: Taken) -> dict[str, Any]:
         "name": taken.call.name,
         "number": taken.number,
         "missing": written.missing,
+        "reasons": [private.sentence(line) for line in patches.changes_of_compilers()],
         "outputs": {name: dtype for name, (dtype, _) in outputs.items()},
         "outcome": taken.outcome and taken.outcome | {"line_text": _line(taken.outcome)},
         "compiler": compiler,

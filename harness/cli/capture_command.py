@@ -182,6 +182,7 @@ def _keep(arguments: argparse.Namespace, folder: Path, report: dict[str, Any]) -
     try:
         text = alone.read_text()
         differences = checking.check(text)
+        differences += report["reasons"] if differences else []
         if not differences and not arguments.whole:
             say("it does what the program did; leaving out what did not run", file=sys.stderr)
             text = checking.shortened(text)

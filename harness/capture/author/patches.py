@@ -15,6 +15,8 @@ from harness.capture.author.statement import Statement
 
 _ASSIGNED = re.compile(r"^[A-Za-z_][\w.]*\.\w+[^=\n]*=(?!=)", re.MULTILINE)
 
+COMPILERS = ("dsl", "cutlass")  # packages whose classes are looked through
+
 Patches = dict[tuple[str, str], list[tuple[types.ModuleType, Statement]]]
 
 
@@ -32,6 +34,24 @@ def patches() -> Patches:
             for key in _assigned(module, statement.node):
                 found.setdefault(key, []).append((module, statement))
     return found
+
+
+def changes_of_compilers() -> list[str]:
+    """A sentence for each module of an author's that put a function of its own into a class of the compiler."""
+    modules = [(name, each) for name, each in list(sys.modules.items()) if isinstance(each, types.ModuleType)]
+    authors = {id(vars(module)): name for name, module in modules if is_author(module)}
+    found: dict[str, str] = {}
+    for name, module in modules:
+        kinds = vars(module).values() if name.partition(".")[0] in COMPILERS else ()
+        for kind in [each for each in kinds if isinstance(each, type) and each.__module__ == name]:
+            for attribute, value in list(vars(kind).items()):
+                author = authors.get(id(getattr(value, "__globals__", None)))
+                if author is not None:
+                    found.setdefault(author, f"{kind.__name__}.{attribute}")
+    return [
+        f"{module} puts its own {what} into the compiler when it is imported, and the file has the compiler's"
+        for module, what in found.items()
+    ]
 
 
 def _assigned(module: types.ModuleType, node: ast.AST) -> Iterator[tuple[str, str]]:
