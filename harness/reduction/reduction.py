@@ -17,7 +17,7 @@ from harness.reduction.search import Passes, Search
 
 SURE_RUNS = 2  # of a start that is the same each time
 HANG_S = (2.0, 5.0, 15.0)  # a hang is looked for within the shortest of these in which it is the same
-FACTOR, LEAST_S = 4.0, 3.0  # a candidate may take so many times as long as the start, and so long in any case
+FACTOR, LEAST_S = 4.0, 3.0  # a candidate may take so many times as long as the slowest start, and so long in any case
 
 
 @dataclass
@@ -51,12 +51,15 @@ def begin(kept: Property, start: str, say: Callable[[str], None]) -> tuple[Seen,
     if why := kept.refuse(seen):
         raise UsageError(f"the start has not the property: {why}")
     if not seen.is_stopped:
-        kept.timeout_s = min(max(FACTOR * seen.seconds + 1, LEAST_S), limit_s)
+        kept.timeout_s = limit_s
     kept.hurry(seen)
     others = [kept.see(start) for _ in range(SURE_RUNS - 1)]
     if not all(_same(kept, one, seen) for one in others):
         kept.hurry(None)
         others = [kept.see(start) for _ in range(START_RUNS - 1)]
+    if not seen.is_stopped:
+        slowest_s = max(seen.seconds, *(one.seconds for one in others))
+        kept.timeout_s = min(max(FACTOR * slowest_s + 1, LEAST_S), limit_s)
     had, runs = 1 + sum(_same(kept, one, seen) for one in others), 1 + len(others)
     if runs > SURE_RUNS and had == 1:
         raise UsageError(

@@ -120,6 +120,15 @@ def test_a_command_may_take_longer_than_a_hang_is_waited_for(monkeypatch):
     assert (seen.about, seen.problem, had, runs) == (0, "", 2, 2)
 
 
+def test_a_start_that_is_slower_the_second_time_is_the_same(monkeypatch, tmp_path):
+    """A second process has to become warm, or the machine is busy."""
+    monkeypatch.setattr(reduction, "LEAST_S", 0.1)
+    mark = tmp_path / "mark"
+    kept = properties.Command(f"[ -e {mark} ] && sleep 1.3; touch {mark}; cat {{}}", "x.ptx")
+    seen, had, runs = reduction.begin(kept, "hay", print)
+    assert (seen.problem, had, runs) == ("", 2, 2) and kept.timeout_s > 5
+
+
 def test_an_endless_loop_is_kept_as_one(reduced):
     report, said, _ = reduced("""
     def helper(x):
