@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
-from dsl.span import Span
+from dsl.span import Span, short
 
 
 class OutcomeError(Exception):
     """An exception that says what a program did; its text is for the author as it stands.
 
     `repro_outcome`: {"outcome": "rejected" | "trap" | "deadlock" | "fault", "file", "line", "text", and "class" and
-    "id" of a rejection, "kind" of a fault}; None where this one says nothing of the program.
+    "id" of a rejection, "kind" of a fault, "finding"}; None where this one says nothing of the program.
     """
 
     repro_outcome: dict | None = None
@@ -25,6 +26,7 @@ class KernelFault(OutcomeError):
 
     kind: str
     place: Span | None
+    finding: dict | None = None  # the report as data
     last: ClassVar[KernelFault | None] = None  # of this process, whether the program let it through or not
 
     def __init__(self, *args: object) -> None:
@@ -35,6 +37,7 @@ class KernelFault(OutcomeError):
         """Add a fix to the report, unless it has one."""
         if "\nfix: " not in str(self):
             self.args = (f"{self}\nfix: {fix}", *self.args[1:])
+            self.finding = self.finding and self.finding | {"fix": fix}
 
 
 class ToolFailure(Exception):
@@ -45,6 +48,22 @@ class ToolFailure(Exception):
 
     problem: str
     place: Span | None = None
+
+
+def finding(id: str, message: str, fix: str, place: Span | None, related: Iterable[dict] = (), **more) -> dict:
+    """A report as data, for harness/run/reply.py:Finding. `related`: other places, each as `related_place` makes it;
+    `more`: the kernel, and the block and the thread of it."""
+    return {"id": id, "message": message, "fix": fix, "related": list(related)} | at(place) | more
+
+
+def at(place: Span | None) -> dict:
+    """A place as data."""
+    return {"file": short(place.file), "line": place.line, "column": place.character()} if place else {}
+
+
+def related_place(place: Span | None, text: str, **more) -> dict:
+    """Another place of a report, with what is to be said there."""
+    return {"text": text} | at(place) | more
 
 
 def outcome_of(error: BaseException) -> dict | None:

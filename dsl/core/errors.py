@@ -7,7 +7,7 @@ import warnings
 from dsl import span
 from dsl.core import number_rules
 from dsl.core.state import this_thread, when_accepted
-from dsl.exceptions import OutcomeError
+from dsl.exceptions import OutcomeError, finding, related_place
 from dsl.layout import LayoutError
 from dsl.span import Span
 
@@ -52,6 +52,9 @@ class DSLUserCodeError(OutcomeError):
             "file": self.place.file,
             "line": self.place.line,
             "text": str(self),
+            "finding": finding(
+                self.heading, self.message, self.fix, self.place, [related_place(*each) for each in self.also]
+            ),
         }
 
 

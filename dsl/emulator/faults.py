@@ -12,16 +12,17 @@ class Fault(KernelFault):
     kind: the outcome of an error in dsl/finding_kinds.py ("out_of_bounds", "race", ...); block, thread: (x, y, z).
     """
 
-    def __init__(self, kind, block, thread, instruction, ptx_line, place: Span | None, text: str):
+    def __init__(self, kind, block, thread, instruction, ptx_line, place: Span | None, text: str, finding=None):
         super().__init__(text)
         self.kind, self.block, self.thread = kind, block, thread
-        self.instruction, self.ptx_line, self.place = instruction, ptx_line, place
+        self.instruction, self.ptx_line, self.place, self.finding = instruction, ptx_line, place, finding
 
     @property
     def repro_outcome(self) -> dict:
         outcome = self.kind if self.kind in ("trap", "deadlock") else "fault"
         file, line = (self.place.file, self.place.line) if self.place else (None, None)
-        return {"outcome": outcome, "kind": self.kind, "file": file, "line": line, "text": str(self)}
+        about = {"file": file, "line": line, "text": str(self), "finding": self.finding}
+        return {"outcome": outcome, "kind": self.kind} | about
 
 
 class KernelWarning(UserWarning):

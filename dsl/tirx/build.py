@@ -149,7 +149,8 @@ class LaunchRefused(DSLUserCodeRuntimeError):
 
     @property
     def repro_outcome(self) -> dict:
-        return {**(self.refused.repro_outcome or {}), "text": str(self)}
+        own = {key: super().repro_outcome[key] for key in ("text", "finding")}
+        return (self.refused.repro_outcome or {}) | own
 
 
 class NoFunction(DSLUserCodeError, AttributeError, KeyError):

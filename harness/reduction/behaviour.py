@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.reduction import construct
 from harness.reduction.wrong_values import Wrong
@@ -12,22 +12,11 @@ from harness.reduction.wrong_values import Wrong
 if TYPE_CHECKING:
     from harness.run.result import Outcome
 
-_HEAD = re.compile(r"(?m)^(?P<file>\S[^\n]*?):(?P<line>\d+):(?P<column>\d+): (?P<id>[A-Z][A-Z0-9_]*)$")
-_CARET = re.compile(r"(?m)^ +\^+ (?P<message>.+)$")
-_KERNEL = re.compile(r"(?:in|of) `(\w+)`")
-_SIDE = re.compile(
-    r"(?m)^ +(?P<verb>writes|wrote|reads|read|copies to|copied to|copies from|copied from|updates|updated) +thread .*?"
-    r":(?P<line>\d+), PTX line \d+: (?:@\S+ )?(?P<code>[a-z]\w*(?:[.:]+\w+)*)"
-)
-_WAIT = re.compile(
-    r"(?m)^ +warp .*? waits? at `(?:@\S+ )?(?P<code>[a-z]\w*(?:[.:]+\w+)*)[^`]*` \([^()]*:(?P<line>\d+)\).*\n"
-    r"(?P<for>(?: {8,}.*\n)*)"
-)
+_STOPPED = re.compile(r"(?m)^\S[^\n]*?:(?P<line>\d+):\d+: STOPPED$\n.*\n.*?`(?P<kernel>\w+)` was stopped")
+_NAME = re.compile(r"(?:@\S+ )?([a-z]\w*(?:[.:]+\w+)*)")
 _WITHIN = re.compile(r"(?m)^ +warp .*?: in the loop at [^\n]*?:(?P<line>\d+), PTX line")
 _FRAME = re.compile(r'(?m)^  File "[^"]*", line (?P<line>\d+),? in \S+')
 _EXCEPTION = re.compile(r"(?m)^(?P<name>[A-Za-z_][\w.]*)(?:: (?P<message>.*)|:?)$")
-_ARRIVED = re.compile(r"(\d+) of (\d+) arrivals?")
-_FIX = re.compile(r"(?m)^fix: (.+)$")
 _SOME_WARPS = re.compile(r"\bwarps? [N, andto]*N\b|\b[\w./-]+\.py:N\b")
 _VERBS = {"wrote": "writes", "read": "reads", "copied": "copies", "updated": "updates"}
 _TYPES = re.compile(r"\.(?:[bsuf]\d+|v[248]|bf16x?2?|f16x2|pred)(?![\w:])")
@@ -84,43 +73,35 @@ class Behaviour:
 
 def of(text: str, outcome: Outcome, wrong: dict[str, Wrong] | None = None) -> Behaviour:
     """What the program `text` did. `wrong`: of outputs that differ from what is expected."""
-    said = outcome.text
+    told = outcome.detail.get("finding")
     if outcome.kind == "outputs":
         wrong = wrong or {}
         return Behaviour("outputs", wrong=wrong, agreeing=frozenset(outcome.outputs.keys() - wrong.keys()))
     if outcome.kind == "exited":
         last = (outcome.stderr or outcome.stdout).strip().rpartition("\n")[2]
         return Behaviour("exited", exit_status(outcome.detail["exit"]), plain(last))
-    head = _HEAD.search(said)
-    if outcome.kind in ("error", "crash") and head is None:
+    if told is None and outcome.kind in ("error", "crash"):
         return _exception(text, outcome)
     if outcome.kind == "timeout":
         return _hang(text, outcome)
-    if head is None:
+    if told is None:
         name = str(outcome.detail.get("id") or outcome.detail.get("kind") or outcome.detail.get("class") or "")
-        return Behaviour(outcome.kind, name, plain(said))
-    line, caret = int(head["line"]), _CARET.search(said)
-    message = caret["message"] if caret else ""
-    kernel = _KERNEL.search(said)
+        return Behaviour(outcome.kind, name, plain(outcome.text))
+    name, message, line = told["id"], told["message"], told["line"] or 0
     if outcome.kind == "rejected":
-        return Behaviour("rejected", head["id"], plain(message), line=line)
-    sides = {_side(text, match["verb"], match["code"], int(match["line"])) for match in _SIDE.finditer(said)}
-    waits = {_wait(text, match) for match in _WAIT.finditer(said + "\n")}
-    here = set() if sides or waits else {Place("", construct.at(text, line, int(head["column"])))}
-    return Behaviour(
-        outcome.kind,
-        head["id"],
-        _ended_by(said) if waits else plain(message.rpartition(": ")[2] if sides else message),
-        re.sub(r"_\d+$", "", kernel[1]) if kernel else "",
-        tuple(sorted(sides | waits | here, key=str)),
-        line=line,
-    )
+        return Behaviour("rejected", name, plain(message), line=line)
+    others = [one for one in told["related"] if one["does"] and one["line"]]
+    waits = any(one["does"] == "waits" for one in others)
+    if waits:
+        message = _SOME_WARPS.sub("_", plain(told["fix"]))  # who is to arrive, and why
+    else:
+        message = plain(message.rpartition(": ")[2] if others else message)
+    places = {_part(text, one) for one in others} or {Place("", construct.at(text, line, told["column"] or 0))}
+    return Behaviour(outcome.kind, name, message, _kernel(told["kernel"]), tuple(sorted(places, key=str)), line=line)
 
 
-def _ended_by(said: str) -> str:
-    """The fix of a deadlock without names, numbers and which warps: who is to arrive, and why."""
-    fix = _FIX.search(said)
-    return _SOME_WARPS.sub("_", plain(fix[1])) if fix else ""
+def _kernel(name: str) -> str:
+    return re.sub(r"_\d+$", "", name)
 
 
 def exit_status(status: int) -> str:
@@ -128,25 +109,25 @@ def exit_status(status: int) -> str:
     return f"exit status {status}"
 
 
-def _side(text: str, verb: str, code: str, line: int) -> Place:
-    word = verb.split()[0]
+def _part(text: str, told: dict[str, Any]) -> Place:
+    """An access or a wait that takes part."""
+    match = _NAME.match(told["code"])
+    code, line = stem(match[1] if match else ""), told["line"]
+    if told["does"] == "waits":
+        return Place(f"waits at {code} ({_awaited(told)})", construct.at(text, line))
+    word = told["does"].split()[0]
     does = _VERBS.get(word, word)
-    return Place(f"{does} {stem(code)}", construct.at(text, line, part="target" if does == "writes" else "value"))
+    return Place(f"{does} {code}", construct.at(text, line, part="target" if does == "writes" else "value"))
 
 
-def _wait(text: str, match: re.Match[str]) -> Place:
-    does = f"waits at {stem(match['code'])} ({_awaited(match['for'])})"
-    return Place(does, construct.at(text, int(match["line"])))
-
-
-def _awaited(text: str) -> str:
+def _awaited(told: dict[str, Any]) -> str:
     """What a wait is for: whether all arrivals have come, and on which side bytes are missing."""
-    arrived = _ARRIVED.search(text)
-    if arrived is None:
-        return plain(text.strip().split("\n")[0])
-    words = ["all arrived" if arrived[1] == arrived[2] else "arrivals missing"]
-    words += ["after a phase"] if "phase of parity 1 " in text else []  # the first phase has parity 0
-    words += [word for word in ("more than", "fewer than", "were expected", "still expected") if word in text]
+    phase = told["phase"]
+    if phase is None:
+        return plain(told["awaited"])
+    words = ["all arrived" if phase["came"] == phase["of"] else "arrivals missing"]
+    words += ["after a phase"] if phase["parity"] else []  # the first phase has parity 0
+    words += ["bytes missing"] if phase["bytes"] > 0 else ["too many bytes"] if phase["bytes"] < 0 else []
     return ", ".join(words)
 
 
@@ -179,19 +160,15 @@ def _exception(text: str, outcome: Outcome) -> Behaviour:
 
 def _hang(text: str, outcome: Outcome) -> Behaviour:
     """The loops in which its warps are, or the statement in which Python is."""
-    kernel = _KERNEL.search(outcome.text)
-    head = _HEAD.search(outcome.text)
+    stopped = _STOPPED.search(outcome.text)
     lines = [int(match["line"]) for match in _WITHIN.finditer(outcome.text)]
-    if head is not None:
-        lines = lines or [int(head["line"])]
-        name = "kernel"
-    else:
-        frame = _FRAME.search(outcome.text)
-        lines, name = [int(frame["line"])] if frame else [], "host"
+    if stopped is not None:
+        lines = lines or [int(stopped["line"])]
+    elif frame := _FRAME.search(outcome.text):
+        lines = [int(frame["line"])]
     places = tuple(sorted({_where(text, line) for line in lines}, key=str))
-    return Behaviour(
-        "timeout", name, "", re.sub(r"_\d+$", "", kernel[1]) if kernel else "", places, line=min([0, *lines])
-    )
+    name, kernel = ("kernel", _kernel(stopped["kernel"])) if stopped else ("host", "")
+    return Behaviour("timeout", name, "", kernel, places, line=min([0, *lines]))
 
 
 def _where(text: str, line: int) -> Place:

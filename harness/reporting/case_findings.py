@@ -1,6 +1,7 @@
 """The findings of one run as data: id, level, message, fix, and places in the author's files.
 
-They are read from the texts that a compiler and a device print, which may come from another host.
+A compiler and a device give theirs as data. Of exceptions and warnings there is what Python prints, whoever raised
+them; of a process that was stopped what it said last; of NVIDIA's compiler its words.
 """
 
 from __future__ import annotations
@@ -16,19 +17,11 @@ if TYPE_CHECKING:
     from harness.claim.repro_file import Repro
     from harness.run.result import Outcome
 
-_ID = r"[A-Z][A-Z0-9_]{2,}"
-_HEAD = re.compile(rf"^(?:(?P<file>\S[^\n]*?):(?P<line>\d+)(?::(?P<column>\d+))?: )?(?P<id>{_ID})$")
-_SEE = re.compile(r"^(?P<file>\S[^\n]*?):(?P<line>\d+):(?P<column>\d+): see$")
-_CARET = re.compile(r"^ +\^+ (?P<message>.+)$")
-_ACCESS = re.compile(
-    r"^ +(?P<does>writes|wrote|reads|read|copies to|copied to|copies from|copied from|updates|updated) +"
-    r"(?P<who>thread [^:]*): (?P<file>[^\n]*?):(?P<line>\d+), PTX line \d+: (?P<code>.*)$"
-)
-_WAIT = re.compile(r"^ +(?P<who>warps? [\d, -]+)waits? at `(?P<code>[^`]*)` \((?P<file>[^()]*):(?P<line>\d+)\)")
-_CALLED = re.compile(r"^ +called at (?P<file>[^\n]*?):(?P<line>\d+): (?P<code>.*)$")
 _WARNING = re.compile(
-    rf"^(?P<file>\S[^\n]*?):(?P<line>\d+): (?P<class>\w*(?:Warning|Note|Race)): (?:(?P<id>{_ID}): )?(?P<message>.*)$"
+    r"^(?P<file>\S[^\n]*?):(?P<line>\d+): (?P<class>\w*(?:Warning|Note|Race)): "
+    r"(?:(?P<id>[A-Z][A-Z0-9_]+): )?(?P<message>.*)$"
 )
+_STOPPED = re.compile(r"^(?P<file>\S[^\n]*?):(?P<line>\d+):(?P<column>\d+): STOPPED$")
 _FRAME = re.compile(r'^  File "(?P<file>[^"]*)", line (?P<line>\d+)')
 _FIX = "fix: "
 
@@ -63,7 +56,8 @@ class Finding:
 def of(outcome: Outcome, repro: Repro, root: Path) -> list[Finding]:
     """What was found: how the run ended, if it did not give outputs, then the warnings that it printed."""
     reader = _Reader(repro, root)
-    found = reader.reports(outcome.text)
+    told = outcome.detail.get("finding")
+    found = [reader.reported(told)] if told else []
     if not found and outcome.kind in ("error", "exited"):
         found = reader.exception(outcome.text if outcome.kind == "error" else outcome.stderr, outcome)
     if not found and outcome.kind in ("timeout", "crash"):
@@ -115,37 +109,18 @@ class _Reader:
             message,
         )
 
-    def reports(self, text: str) -> list[Finding]:
-        """The reports that begin with a place and an id, each up to the next."""
-        lines = text.splitlines()
-        heads = [number for number, line in enumerate(lines) if _HEAD.match(line)]
-        return [self._report(lines[a:b]) for a, b in zip(heads, [*heads[1:], len(lines)])]
+    def reported(self, told: dict[str, Any]) -> Finding:
+        """What the compiler or the device found."""
+        place = self.at(told)
+        others = [at for one in told["related"] if (at := self.at(one, one["text"])) is not None]
+        level, related = finding_rules.rule(told["id"]).level, dict.fromkeys(others)
+        rest = tuple(one for one in related if place is None or not _is_same(one, place))
+        return Finding(told["id"], level, told["message"] or told["id"], place, rest, told["fix"])
 
-    def _report(self, lines: list[str]) -> Finding:
-        head = _HEAD.match(lines[0])
-        assert head is not None
-        message, fix, related, see = "", "", [], None
-        for number, line in enumerate(lines[1:], 1):
-            if line.startswith(_FIX) and not fix:
-                fix = line.removeprefix(_FIX)
-            elif match := _SEE.match(line):
-                see = match
-            elif match := _CARET.match(line):
-                if see is not None:
-                    related.append(self.place(see, match["message"]))
-                message, see = message or match["message"], None
-            elif match := _ACCESS.match(line):
-                related.append(self.place(match, f"{match['does']}: {match['who']}: {match['code']}"))
-            elif match := _WAIT.match(line):
-                related.append(self.place(match, f"{match['who'].strip()} waits at {match['code']}"))
-            elif match := _CALLED.match(line):
-                related.append(self.place(match, f"called here: {match['code']}"))
-            elif not message and number <= 2 and head["file"] is None:
-                message = line.strip()
-        place = self.place(head) if head["file"] else None
-        others = [one for one in dict.fromkeys(related) if place is None or not _is_same(one, place)]
-        level = finding_rules.rule(head["id"]).level
-        return Finding(head["id"], level, message or head["id"], place, tuple(others), fix)
+    def at(self, told: dict[str, Any], message: str = "") -> Place | None:
+        """A place that is told of, if it is in a file."""
+        file, line = told["file"], told["line"]
+        return Place(self.file(file), line, told["column"], message) if file and line else None
 
     def exception(self, text: str, outcome: Outcome) -> list[Finding]:
         """An exception of Python that ended the program, at the author's innermost line."""
@@ -160,7 +135,8 @@ class _Reader:
         return [Finding("EXCEPTION", finding_rules.ERROR, message, place)]
 
     def stopped(self, outcome: Outcome) -> Finding:
-        frames = [match for line in outcome.text.splitlines() if (match := _FRAME.match(line))]
+        lines = outcome.text.splitlines()
+        frames = [match for line in lines if (match := _FRAME.match(line) or _STOPPED.match(line))]
         place = self.place(frames[0]) if frames else Place(self.file(str(self.path)), 1)
         name = "TIMEOUT" if outcome.kind == "timeout" else "CRASH"
         return Finding(name, finding_rules.ERROR, outcome.text.partition("\n")[0] or outcome.kind, place)

@@ -1,8 +1,8 @@
 """What the harness reads of a compiler's exceptions. It imports no compiler: any may keep to this protocol.
 
     repro_outcome   a dict {"outcome": "rejected" | "trap" | "deadlock" | "fault", "text", "file", "line", and "class"
-                    and "id" of a rejection, "kind" of a fault}: the exception says what the program did.
-                    Absent or None: it says nothing of the program by itself
+                    and "id" of a rejection, "kind" of a fault, "finding" (the report as data: reply.Finding)}: the
+                    exception says what the program did. Absent or None: it says nothing of the program by itself
     name            of an error of a device: CUDA's name, CUDA_ERROR_OUT_OF_MEMORY
     signal_name     of a process of the compiler that died: SIGKILL
 

@@ -167,6 +167,50 @@ class Perturbed:
     delays: str = must(_PROSE, "")
 
 
+_LINE, _INDEX = integer(0, 1 << 31), many(integer(0, 1 << 31), exactly=3)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """The phase of an mbarrier that is waited for: arrivals that came, of how many; bytes that are missing."""
+
+    parity: int = must(integer(0, 1))
+    came: int = must(_LINE)
+    of: int = must(_LINE)
+    bytes: int = must(integer(-(1 << 62), 1 << 62))
+
+
+@dataclass(frozen=True)
+class RelatedPlace:
+    """Another place of a finding, with what is to be said there. Of an access or a wait: what it `does`, by which
+    instruction (`code`); of a wait what for (`awaited`)."""
+
+    text: str = must(_PROSE)
+    file: str | None = must(optional(string(MOST_NAME)), None)
+    line: int | None = must(optional(_LINE), None)
+    column: int | None = must(optional(_LINE), None)
+    does: str = must(_SHORT, "")
+    code: str = must(_PROSE, "")
+    awaited: str = must(_PROSE, "")
+    phase: Phase | None = must(optional(fields(Phase)), None)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The report of a compiler or a device as data. `block`, `thread`: of the kernel, (x, y, z)."""
+
+    id: str = must(_SHORT)
+    message: str = must(_PROSE)
+    fix: str = must(_PROSE, "")
+    file: str | None = must(optional(string(MOST_NAME)), None)
+    line: int | None = must(optional(_LINE), None)
+    column: int | None = must(optional(_LINE), None)
+    kernel: str = must(_NAME, "")
+    block: list[int] | None = must(optional(_INDEX), None)
+    thread: list[int] | None = must(optional(_INDEX), None)
+    related: list[RelatedPlace] = must(many(fields(RelatedPlace), 10_000), list)
+
+
 @dataclass(frozen=True)
 class Result:
     """What the runner wrote (see runner.py)."""
@@ -181,6 +225,7 @@ class Result:
     id: str | None = must(optional(_SHORT), None)
     file: str | None = must(optional(string(MOST_NAME)), None)
     line: int | None = must(optional(integer(0, 1 << 31)), None)
+    finding: Finding | None = must(optional(fields(Finding)), None)
     no_sass: NoSass | None = must(optional(fields(NoSass)), None)
     facts: Facts | None = must(optional(fields(Facts)), None)
     seed: int = must(integer(-(1 << 63), 1 << 63), 0)

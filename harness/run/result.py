@@ -240,7 +240,8 @@ def _from_result(result: reply.Result, buffers: list[bytes], preds: Collection[s
     kind = findings.name(result.outcome, result.kind)
     outcome = Outcome(kind, result.text or "", result.full_text or "")
     about = {"class": result.class_, "id": result.id, "file": result.file, "line": result.line, "kind": result.kind}
-    about["no_sass"] = result.no_sass and asdict(result.no_sass)
+    about |= {"no_sass": result.no_sass and asdict(result.no_sass)}
+    about |= {"finding": result.finding and asdict(result.finding)}
     if kind == "exited":
         about |= {"exit": result.exit or 0, "found": result.found and findings.name(result.found, result.kind)}
     outcome.detail = {key: value for key, value in about.items() if value is not None}

@@ -49,7 +49,9 @@ _RAW_VIEWS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 class Refused(Exception):
-    """The repro broke a rule of the harness; the text is for its author."""
+    """The repro broke a rule of the harness; the text is for its author, `finding` the same as data."""
+
+    finding: dict[str, Any] | None = None
 
 
 class TimeIsOver(KeyboardInterrupt):
@@ -222,7 +224,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
             header["durations"]["load_s"] = round(time.monotonic() - started, 4)
             _run_case(module, job, session, header, buffers)
     except Refused as error:
-        header |= {"outcome": "error", "text": str(error)}
+        header |= {"outcome": "error", "text": str(error), "finding": error.finding}
     except Unavailable as error:
         header |= {"outcome": "infra", "text": str(error)}
     except BaseException as error:
@@ -398,13 +400,16 @@ def _arrays(function: Any, returned: Any, buffers: list[np.ndarray], limit_bytes
 def _refusal(function: Any, message: str) -> Refused:
     """What run() or expected() returned cannot be judged: the place, the author's line, the fix."""
     name, code = function.__name__, getattr(function, "__code__", None)
-    fix = f'fix: return a dict of name to torch tensor or numpy array from {name}(), e.g. `return {{"out": out}}`'
+    fix = f'return a dict of name to torch tensor or numpy array from {name}(), e.g. `return {{"out": out}}`'
     if code is None:
-        return Refused(f"{name}() {message}\n{fix}")
+        return Refused(f"{name}() {message}\nfix: {fix}")
     path, line = os.path.relpath(code.co_filename), linecache.getline(code.co_filename, code.co_firstlineno).strip()
     place = path if not path.startswith("..") else code.co_filename
     carets = " " * max(line.find(name), 0) + "^" * len(name)
-    return Refused(f"{place}:{code.co_firstlineno}: BAD_RETURN\n    {line}\n    {carets} {message}\n{fix}")
+    refused = Refused(f"{place}:{code.co_firstlineno}: BAD_RETURN\n    {line}\n    {carets} {message}\nfix: {fix}")
+    about = {"id": "BAD_RETURN", "message": message, "fix": fix}
+    refused.finding = about | {"file": place, "line": code.co_firstlineno}
+    return refused
 
 
 def _raw(value: Any) -> tuple[str, np.ndarray]:

@@ -287,10 +287,10 @@ def _deadlock(launch) -> Fault:
     """Who waits where, and for whom, in each block of the cluster."""
     stopped, slots = launch.slot, [each for each in launch.mates if not cluster_report.is_gone(each)]
     slots.sort(key=lambda each: each.ctx.block)
-    rows, fixes, last = [], [], []
+    rows, fixes, last, waits = [], [], [], []
     for launch.slot in slots:
         words, groups, waited = rings.Words(launch), _groups(launch), _waited_mbarriers(launch)
-        first, texts = _waits(launch, groups)
+        first, texts = _waits(launch, groups, waits)
         rows.append((launch.slot, first, texts + words.stages(waited)))
         fixes.append(_fix(launch, groups, words, waited))
         last.append(deadlock_fixes.of_barriers(launch, groups, launch.lanes("exited")))
@@ -312,7 +312,7 @@ def _deadlock(launch) -> Fault:
         lines.append(f"    {grid[0]}")
         fixes.insert(0, grid[1])
     fix = next(filter(None, [*fixes, *last]), "")  # who waits at a barrier may wait for who waits elsewhere
-    return report.error(launch, "DEADLOCK", instr, message, lines, fix, block, first)
+    return report.error(launch, "DEADLOCK", instr, message, lines, fix, block, first, waits)
 
 
 def _fix(launch, groups: dict[tuple, list[int]], words: rings.Words, waited: dict[int, int]) -> str | None:
@@ -332,12 +332,14 @@ def _groups(launch) -> dict[tuple, list[int]]:
     return groups
 
 
-def _waits(launch, groups: dict[tuple, list[int]]) -> tuple[int | None, list[str]]:
-    """The first thread that waits in the block of `launch.slot`, and what each waits for."""
+def _waits(launch, groups: dict[tuple, list[int]], waits: list[dict]) -> tuple[int | None, list[str]]:
+    """The first thread that waits in the block of `launch.slot`, and what each waits for; to `waits` as data too."""
     exited = launch.lanes("exited")
     lines: list[str] = []
     for key, threads in groups.items():
-        lines += _waiters(launch, key, threads, groups, exited)
+        text = _waiters(launch, key, threads, groups, exited)
+        lines += text
+        waits.append(_wait(launch, key, threads, text[1].strip()))
     if exited:
         lines.append(f"    exited: {ranges(exited)}")
     return min((thread for threads in groups.values() for thread in threads), default=None), lines
@@ -389,6 +391,19 @@ def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[
         return [*lines, f"        and meets others at {_at(launch, meets)}"] if _meets(meets) else lines
     lines.append(f"        for {_missing(launch, key, threads, groups, exited)}")
     return lines
+
+
+def _wait(launch, key: tuple, threads: list[int], awaited: str) -> dict:
+    """One wait as data; of an mbarrier with its phase: arrivals that came, of how many, bytes that are missing."""
+    phase = None
+    if key[0] == "mbarrier":
+        state = mbarrier.State.of(ctypes.c_uint64.from_address(key[2]).value)
+        if state.count and state.parity == key[3]:
+            came = state.count - state.pending
+            phase = {"parity": key[3], "came": came, "of": state.count, "bytes": state.pending_bytes}
+    instr = launch.code.sites[key[1]]
+    text = f"{ranges(threads)} wait{'s' if len(threads) == 1 else ''} at {instr.text}"
+    return report.access(launch, instr, "waits", text, awaited=awaited, phase=phase)
 
 
 def _at(launch, instr: Instr) -> str:

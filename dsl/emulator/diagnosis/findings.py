@@ -118,14 +118,16 @@ def _race(launch) -> Fault:
         fix = _race_fix(launch, between)
         if "mbarrier" in (mine.opcode, other.opcode) and not its_kind & ASYNC:
             fix = cluster_report.BARRIER_BETWEEN.format(_at(place, there, other), _before(place))
-    lines = [f"    in `{launch.entry_name}`, {ctx.access_bytes} bytes of {what}"]
+    lines, sides = [f"    in `{launch.entry_name}`, {ctx.access_bytes} bytes of {what}"], []
     for name, instr, block, thread in (
         (verb, mine, ctx.block, ctx.thread), (did, other, ctx.other_block, ctx.other_thread),
     ):  # fmt: skip
         calls = frames.of(launch, instr).calls()
         at = f"{_line(launch, instr)}{calls}, " if frames.place_of(launch, instr) else ""
-        lines.append(f"    {name:<8} {_thread(launch, block, thread)}: {at}PTX line {instr.line}: {instr.text}")
-    return report.error(launch, "RACE", mine, message, lines, fix, tuple(ctx.block_index), ctx.thread)
+        who = _thread(launch, block, thread)
+        lines.append(f"    {name:<8} {who}: {at}PTX line {instr.line}: {instr.text}")
+        sides.append(report.access(launch, instr, name, f"{name}: {who}: {instr.text}"))
+    return report.error(launch, "RACE", mine, message, lines, fix, tuple(ctx.block_index), ctx.thread, sides)
 
 
 def _register(launch) -> Fault:

@@ -32,6 +32,11 @@ class Frames(NamedTuple):
         rows += [f"    called at {_name(each)}: {each.source_line().strip()}".rstrip(" :") for each in calls[:_MOST]]
         return rows + [f"    and {len(calls) - _MOST} calls more"] * (len(calls) > _MOST)
 
+    def called(self) -> list[tuple[Span, str]]:
+        """The calls that lead to the place, each with what is to be said there."""
+        calls = list(reversed(self.author[:-1]))[:_MOST]
+        return [(each, f"called here: {each.source_line().strip()}") for each in calls]
+
     def calls(self) -> str:
         """The calls that lead to the place, in brackets; "" where the kernel itself has it."""
         calls = [_name(each) for each in reversed(self.author[:-1])][:_MOST]

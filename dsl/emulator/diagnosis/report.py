@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from dsl import exceptions
 from dsl.emulator.diagnosis import frames
 from dsl.emulator.faults import Fault, KernelNote, KernelWarning
 from dsl.emulator.ptx.syntax import Instr
@@ -11,15 +12,25 @@ from dsl.finding_kinds import ERROR, KINDS, NOTE
 from dsl.span import Span, short
 
 
-def error(launch, name: str, instr: Instr, message: str, rows: list[str], fix: str, block: tuple, thread: int) -> Fault:
+def error(
+    launch, name: str, instr: Instr, message: str, rows: list[str], fix: str, block: tuple, thread: int, related=()
+) -> Fault:
     """The Fault of a finding of level "error" at `instr`. `name`: a key of KINDS; `block`: its index; `thread`: linear;
-    `rows`: indented lines that come after the message."""
+    `rows`: indented lines that come after the message; `related`: other accesses and waits, of `access`."""
     kind = KINDS[name]
     assert kind.level == ERROR, name
     where = frames.of(launch, instr)
     place = where.place
     lines = [head(place, name), *source(place, message), *where.rows(), *rows, *([f"fix: {fix}"] if fix else [])]
-    return Fault(kind.outcome, block, launch.thread_index(thread), instr.text, instr.line, place, "\n".join(lines))
+    who, calls = launch.thread_index(thread), [exceptions.related_place(at, text) for at, text in where.called()]
+    about = {"kernel": launch.entry_name, "block": list(block), "thread": list(who)}
+    finding = exceptions.finding(name, message, fix, place, [*calls, *related], **about)
+    return Fault(kind.outcome, block, who, instr.text, instr.line, place, "\n".join(lines), finding)
+
+
+def access(launch, instr: Instr, does: str, text: str, **more) -> dict:
+    """An access or a wait of a report as data. `does`: as a verb; `text`: what is to be said there."""
+    return exceptions.related_place(frames.place_of(launch, instr), text, does=does, code=instr.text, **more)
 
 
 def warn(launch, name: str, instr: Instr, message: str, category: type[Warning] | None = None) -> None:

@@ -6,6 +6,7 @@ import re
 
 from dsl import span
 from dsl.core.traced_program import Kernel
+from dsl.exceptions import finding
 from dsl.launch.call.launch_limits import wrong_extents
 from dsl.launch.devices.protocol import INVALID_LAUNCH, DeviceError, Launch
 from dsl.span import Span
@@ -24,7 +25,10 @@ class LaunchRefused(DeviceError):
     def __init__(self, name: str, place: Span, message: str, fix: str):
         super().__init__(name, message)
         self.place, self.message, self.fix = place, message, fix
-        self.repro_outcome = INVALID_LAUNCH | {"file": place.file, "line": place.line, "text": str(self)}
+        about = finding(name, message, fix, place)
+        self.repro_outcome = INVALID_LAUNCH | {
+            "file": place.file, "line": place.line, "text": str(self), "finding": about,
+        }  # fmt: skip
 
     def __str__(self) -> str:
         return span.render(self.place, self.name, self.message, self.fix)

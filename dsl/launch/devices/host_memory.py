@@ -14,7 +14,7 @@ from typing import Any
 
 from dsl import span
 from dsl.core.errors import PortabilityWarning, warn_at
-from dsl.exceptions import KernelFault
+from dsl.exceptions import KernelFault, finding, related_place
 from dsl.finding_kinds import KINDS
 
 TAKEN, WARNED, REFUSED = range(3)
@@ -29,11 +29,12 @@ class PageableMemory(KernelFault):
 
     kind = KINDS[NAME].outcome
 
-    def __init__(self, place: span.Span, text: str):
-        super().__init__(text)
+    def __init__(self, place: span.Span, message: str, fix: str, also: list[tuple[span.Span, str]]):
+        super().__init__(text := span.render(place, NAME, message, fix, also))
         self.place = place
         self.repro_outcome = {
             "outcome": "fault", "kind": self.kind, "file": place.file, "line": place.line, "text": text,
+            "finding": finding(NAME, message, fix, place, [related_place(*each) for each in also]),
         }  # fmt: skip
 
 
@@ -121,5 +122,4 @@ class HostMemory:
             except PortabilityWarning:  # the author made it an error
                 pass
         also = [(call, "it is passed here")] if origin else []
-        text = span.render(place, NAME, message, fix, also)
-        raise PageableMemory(place, text)
+        raise PageableMemory(place, message, fix, also)

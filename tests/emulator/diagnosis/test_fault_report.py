@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dsl.emulator.faults import Fault
+from harness.run import reply
 from tests.emulator.diagnosis.one_line_kernel import KERNEL
 
 WHO = "    in `k`, block (0, 0, 0), thread "
@@ -39,3 +40,8 @@ def test_texts(machine, body, text):
     with pytest.raises(Fault) as caught:
         machine.run(KERNEL.replace("BODY", body), block=32, out=np.zeros(4, np.int32))
     assert re.sub("0x[0-9a-f]+", "0x...", str(caught.value)) == f"kernel.py:3:7: {text}"
+    told = reply.read(reply.Finding, caught.value.finding)
+    assert text.startswith(told.id) and re.sub("0x[0-9a-f]+", "0x...", told.message) in text and told.fix in text
+    assert [(one.does, one.awaited) for one in told.related] == (
+        [("waits", "for 32 more threads of the 64 that barrier 0 counts")] if told.id == "DEADLOCK" else []
+    )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dsl.emulator.faults import Fault, SameValueRace
+from harness.run import reply
 from tests.emulator.diagnosis.one_line_kernel import KERNEL
 
 OTHERS = "kernel.py:3, PTX line 9: st.shared.b32 [s], %t;"
@@ -21,6 +22,15 @@ def test_a_race_names_both_accesses(machine):
         f"    wrote    thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): {OTHERS}\n"
         "fix: let one thread write it, or use an atomic"
     )
+    told = reply.read(reply.Finding, caught.value.finding)
+    assert (told.id, told.file, told.line, told.column, told.kernel) == ("RACE", "kernel.py", 3, 7, "k")
+    assert told.message == "writes smem+0x0, which another thread wrote at this line: no barrier between"
+    assert (told.fix, told.block, told.thread) == ("let one thread write it, or use an atomic", [0, 0, 0], [1, 0, 0])
+    assert [(one.does, one.code, one.line) for one in told.related] == [
+        ("writes", "st.shared.b32 [s], %t;", 3),
+        ("wrote", "st.shared.b32 [s], %t;", 3),
+    ]
+    assert told.related[1].text == "wrote: thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): st.shared.b32 [s], %t;"
 
 
 def test_an_undefined_read_names_where_the_value_was_used(machine):

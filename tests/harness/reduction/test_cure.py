@@ -56,6 +56,12 @@ def test_a_cured_program_may_take_longer_than_one_that_fails(made):
     assert kept.kept.timeout_s == 0.5
 
 
+def test_a_program_that_was_stopped_is_known_as_one(made):
+    kept, text = made("[9] => [3]")
+    kept.timeout_s = 0.3
+    assert kept.see(text.replace("    x = values[9]", "    while True: pass")).is_stopped
+
+
 def test_an_edit_that_does_not_cure_the_start_is_refused(made):
     kept, text = made("[9] => [8]")
     assert kept.refuse(kept.see(text)) == "the edit does not cure it"

@@ -46,7 +46,7 @@ def test_a_wrong_output_stays_wrong_in_the_same_way(made):
 
     assert why("x[3] = 0", "pass") == "no longer so"
     assert why("x[3] = 0", "x[:] = 0") == "one of two answers changed alone"
-    assert why('return {"x": x}', "return x") == "another outcome: error"
+    assert why('return {"x": x}', "return x") == "another outcome: BAD_RETURN"
     assert why("x[3] = 0", "x[30] = 0") == "another outcome: IndexError"
 
 

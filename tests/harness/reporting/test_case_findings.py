@@ -1,38 +1,31 @@
-"""Findings read from the texts of compilers, devices and Python."""
+"""Findings of compilers and devices, and those read from the texts of Python."""
+
+from dataclasses import asdict
 
 import pytest
 
 from harness.reporting import case_findings
 from harness.reporting.case_findings import Place
+from harness.run import reply
 from harness.run.result import Outcome
 
-RACE = """\
-repros/one.py:21:5: RACE
-    sums[t] = t
-    ^ writes smem+0x100, which another thread read at line 24: no barrier between
-    in `kernel_kernel_0`, 4 bytes of smem+0x100
-    called at repros/one.py:40: put(s, t)
-    writes   thread (64, 0, 0) = warp 2, lane 0 of block (0, 0, 0): repros/one.py:21, PTX line 30: st.shared.b32 [%r2], %r1;
-    read     thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): repros/one.py:24, PTX line 35: ld.shared.b32 %r5, [%r2];
-fix: put a barrier of the block (bar.sync) between line 21 and line 24
-"""
-DEADLOCK = """\
-repros/one.py:20:9: DEADLOCK
-    wait(1)
-    ^ no thread can continue in block (0, 0, 0) of `k`
-    warps 0-3 wait at `bar.sync 1, 64;` (repros/one.py:20), PTX line 31
-        for 32 more threads of the 64 that barrier 1 counts
-    warp 4 waits at `mbarrier.try_wait P1, [%r5];` (helper.py:11), PTX line 49
-"""
-REJECTED = """\
-repros/one.py:22:9: TYPE_UNSTABLE_JOIN
-    acc = acc + x[i] * 0.5
-    ^^^ `acc` is Int32 before this loop and Float32 after it
-repros/one.py:20:5: see
-    acc = Int32(0)
-    ^^^^^^^^^^^^^^ it begins here
-fix: start it as Float32
-"""
+RACE = {
+    "id": "RACE",
+    "message": "writes smem+0x100, which another thread read at line 24: no barrier between",
+    "fix": "put a barrier of the block (bar.sync) between line 21 and line 24",
+    **{"file": "repros/one.py", "line": 21, "column": 5},
+    "related": [
+        {"text": "called here: put(s, t)", "file": "repros/one.py", "line": 40},
+        {"text": "writes: thread (64, 0, 0): st.shared.b32", "file": "repros/one.py", "line": 21, "does": "writes"},
+        {"text": "read: thread (0, 0, 0): ld.shared.b32", "file": "repros/one.py", "line": 24, "does": "read"},
+        {"text": "read: thread (1, 0, 0): ld.shared.b32", "does": "read"},
+    ],
+}
+REJECTED = {
+    "id": "TYPE_UNSTABLE_JOIN", "message": "`acc` is Int32 before this loop and Float32 after it",
+    "file": "repros/one.py", "line": 22, "column": 9,
+    "related": [{"text": "it begins here", "file": "repros/one.py", "line": 20, "column": 5}],
+}  # fmt: skip
 ERROR = """\
 Traceback (most recent call last):
   File "{folder}/repros/one.py", line 9, in run
@@ -51,39 +44,39 @@ def found(write, tmp_path, monkeypatch):
     return lambda *args, **more: case_findings.of(Outcome(*args, **more), repro, tmp_path)
 
 
+def told(finding):
+    """The detail of an outcome that has this finding."""
+    return {"finding": asdict(reply.read(reply.Finding, finding))}
+
+
 def test_a_race_has_its_other_access_and_its_call(found):
-    (one,) = found("race", RACE)
+    (one,) = found("race", "the text for people", detail=told(RACE))
     assert (one.id, one.level, one.place) == ("RACE", "error", Place("repros/one.py", 21, 5))
     assert one.message == "writes smem+0x100, which another thread read at line 24: no barrier between"
     assert one.fix == "put a barrier of the block (bar.sync) between line 21 and line 24"
     assert one.related == (
         Place("repros/one.py", 40, None, "called here: put(s, t)"),
-        Place("repros/one.py", 24, None, "read: thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): ld.shared.b32 %r5, [%r2];"),
-    )  # fmt: skip
-
-
-def test_a_deadlock_has_the_other_waits(found):
-    (one,) = found("deadlock", DEADLOCK)
-    assert one.place == Place("repros/one.py", 20, 9)
-    assert one.related == (Place("helper.py", 11, None, "warp 4 waits at mbarrier.try_wait P1, [%r5];"),)
+        Place("repros/one.py", 24, None, "read: thread (0, 0, 0): ld.shared.b32"),
+    )
 
 
 def test_a_rejection_has_the_place_that_it_refers_to(found):
-    (one,) = found("rejected", REJECTED)
+    (one,) = found("rejected", detail=told(REJECTED))
     assert (one.id, one.message) == ("TYPE_UNSTABLE_JOIN", "`acc` is Int32 before this loop and Float32 after it")
     assert one.related == (Place("repros/one.py", 20, 5, "it begins here"),)
 
 
 def test_a_report_without_a_place(found):
-    (one,) = found("race", "RACE\n    reads smem+0x0, which the bulk copy at PTX line 23 still writes\n    in `k`\n")
-    assert one.place is None and one.message == "reads smem+0x0, which the bulk copy at PTX line 23 still writes"
+    (one,) = found("race", detail=told({"id": "RACE", "message": "reads smem+0x0, which a copy still writes"}))
+    assert one.place is None and one.message == "reads smem+0x0, which a copy still writes"
 
 
-def test_a_report_without_a_column(found):
-    (one,) = found(
-        "error", "repros/one.py:5: BAD_RETURN\n    def run():\n        ^^^ returned an int\nfix: return a dict\n"
+def test_a_kernel_that_was_stopped_is_at_its_line(found):
+    text = (
+        'the repro did not end\nit was here:\nrepros/one.py:9:11: STOPPED\n    x\n  File "repros/one.py", line 4 in run'
     )
-    assert (one.id, one.place, one.fix) == ("BAD_RETURN", Place("repros/one.py", 5), "return a dict")
+    (one,) = found("timeout", text)
+    assert (one.id, one.place) == ("TIMEOUT", Place("repros/one.py", 9, 11))
 
 
 def test_an_exception_is_at_the_line_of_the_repro(found, tmp_path):
