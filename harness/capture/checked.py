@@ -92,9 +92,14 @@ def _otherwise(told: dict[str, Any], outcome: Outcome) -> list[str]:
     if line and here.get("file") and here.get("line"):
         lines = Path(here["file"]).read_text().splitlines() if Path(here["file"]).exists() else []
         text = lines[here["line"] - 1].strip() if 0 < here["line"] <= len(lines) else ""
-        if text and text != line:
+        if text and not _is_same_line(line, text):
             return [f"the program ended at `{line}`, and the file at `{text}`"]
     return []
+
+
+def _is_same_line(line: str, text: str) -> bool:
+    """Whether a line is the program's, which may have a comment, and go on in a line that the file has joined to it."""
+    return text == line or text.startswith(line.partition("  #")[0].rstrip())
 
 
 def _differences(folder: Path, kinds: dict[str, str], outcome: Outcome) -> list[str]:

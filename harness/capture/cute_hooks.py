@@ -84,6 +84,7 @@ def is_decorated(value: Any) -> bool:
 
 
 _names: dict[Any, set[str]] = {}
+_names_of_call: dict[Any, set[str]] = {}  # by the code and the class of the first argument
 
 
 def names_in(function: types.FunctionType, depth: int = 6) -> set[str]:
@@ -145,8 +146,14 @@ def _hook_nvidia(module: types.ModuleType, recorder: Recorder) -> None:
 
 def names_of(function: types.FunctionType, args: tuple) -> set[str]:
     """What a call may be chosen by: the function, its class, and the kernels it mentions."""
-    names = names_in(function) | {function.__qualname__}
-    return names | {type(args[0]).__name__} if args and _is_method(function, args) else names
+    key = function.__code__, type(args[0]) if args else None
+    found = _names_of_call.get(key)
+    if found is None:
+        found = names_in(function) | {function.__qualname__}
+        if args and _is_method(function, args):
+            found = found | {type(args[0]).__name__}
+        _names_of_call[key] = found
+    return found
 
 
 def direct_call(function: types.FunctionType, args: tuple, keywords: dict[str, Any]) -> Call:

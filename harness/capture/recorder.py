@@ -212,6 +212,9 @@ class Recorder:
                 taken.returned.append((name, f"np.asarray(returned{at})", part))
         if not taken.changed and not taken.returned:
             taken.changed = [view for storage in taken.spelling.memory.storages for view in storage.views]
+        if not taken.changed and not taken.returned:  # it has no memory: the file says that it ended
+            taken.spelling.imports["import numpy as np"] = None
+            taken.returned.append(("ended", "np.asarray(True)", True))
 
     def _has_property(self, taken: Taken, reference: Any) -> bool:
         if self.wanted.property == "nan":

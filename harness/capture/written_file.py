@@ -177,7 +177,8 @@ class _Body:
         lines = [*self.speller.first, *memory, *(f"{mark} = {text}" for mark, text in self.speller.statements)]
         rows = [(plain_name(view.name), self._output(view)) for view in self.taken.changed]
         rows += [(name, expression) for name, expression, _ in self.taken.returned]
-        call = f"returned = {self.taken.text}" if self.taken.returned else self.taken.text
+        reads = any("returned" in expression for _, expression, _ in self.taken.returned)
+        call = f"returned = {self.taken.text}" if reads else self.taken.text
         outputs = ", ".join(f'"{name}": {value}' for name, value in rows)
         return [*lines, call, f"return {{{outputs}}}"]
 

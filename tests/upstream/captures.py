@@ -66,7 +66,6 @@ ROWS = (
     Row("tutorials/cooperative_launch", "cooperative launch"),
     Row("tutorials/dynamic_smem_size", "dynamic shared memory"),
     Row("tutorials/inline_ptx", "inline PTX"),
-    Row("tutorials/jit_argument", "an author's protocol of arguments, C structures"),
     Row("tutorials/dataclass_immutable", "a frozen dataclass as an argument"),
     Row("primitives/tma_swizzle_modes", "tensor maps of cute.experimental"),
     Row("primitives/cluster_smem_reduce", "cluster, shared memory of other blocks"),

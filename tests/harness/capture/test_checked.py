@@ -53,3 +53,8 @@ def test_ends_that_differ(tmp_path):
 def test_a_text_that_is_no_repro(tmp_path):
     (text,) = differences(tmp_path, "def run(:\n", {})
     assert text.startswith("the file is no repro: ")
+
+
+def test_a_line_that_a_shorter_file_joins():
+    assert checked._is_same_line("f(x).launch(  # too many", "f(x).launch(grid=1)")
+    assert not checked._is_same_line("f(x).launch(", "g(x).launch(grid=1)")

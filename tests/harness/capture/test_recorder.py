@@ -117,3 +117,11 @@ def test_a_program_goes_on_where_a_call_has_no_name():
     recorder = Recorder(Wanted("softmax"), print)
     assert recorder.around(list, lambda: {}["name"], lambda: 7) == 7
     assert recorder.problems == ["call 1 has no name that is known: KeyError: 'name'"]
+
+
+def test_a_call_without_memory_says_that_it_ended():
+    taken = []
+    recorder = Recorder(Wanted(), taken.append)
+    call = Call("f", set, lambda speller: "f()")
+    recorder.around(lambda: call, set, lambda: None)
+    assert {name: bits.tolist() for name, (_, bits) in taken[0].outputs().items()} == {"ended": 1}
