@@ -17,7 +17,7 @@ MOST_BYTES = 16 << 20  # of modules that go with a script
 
 def is_script(text: str) -> bool:
     """Whether a file without a [tool.repro] block is a program to run as it is: it has no `run`, or its `run` is none
-    of ours: it needs arguments and the file calls something itself, or there is a main block."""
+    of ours: it needs arguments and the file calls something itself, the file calls it, or there is a main block."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -25,14 +25,16 @@ def is_script(text: str) -> bool:
     runs = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == "run"]
     if not runs or any(map(_is_main_block, body)):
         return True
-    return _needs_arguments(runs[-1]) and any(map(_does_something, body))
+    calls = [call for statement in body for call in _calls(statement)]
+    is_called = any(isinstance(call.func, ast.Name) and call.func.id == "run" for call in calls)
+    return is_called or (_needs_arguments(runs[-1]) and bool(calls))
 
 
-def _does_something(statement: ast.stmt) -> bool:
-    """Whether a statement of a module calls something, now and not in a function."""
+def _calls(statement: ast.stmt) -> list[ast.Call]:
+    """What a statement of a module calls, now and not in a function."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return False
-    return any(isinstance(node, ast.Call) for node in ast.walk(statement))
+        return []
+    return [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
 
 
 def _needs_arguments(function: ast.FunctionDef) -> bool:

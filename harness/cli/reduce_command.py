@@ -128,9 +128,7 @@ def _reduce(arguments: argparse.Namespace) -> int:
     journal, passes = Journal(root, start, about), PassesProcess(language)
     try:
         journal.open(arguments.anew)
-        valid = (
-            (lambda text: "") if case is None else lambda text: python_problem(text, needs_run=not case.repro.script)
-        )
+        valid = (lambda text: "") if case is None else lambda text: python_problem(text, bool(case.repro.script))
         shape = None if case is None or isinstance(kept, properties.Command) else python_shape
         report = reduce(start, kept, passes, out, journal, width, valid, _note, sys.stderr.isatty(), shape)
     finally:

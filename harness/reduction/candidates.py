@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from harness.claim import script_file
 from harness.reduction.properties import Property, Seen
 
 START_RUNS = 5  # of a program whose start may have the property only sometimes
@@ -95,16 +96,18 @@ def tries_for(had: int, runs: int) -> int:
     return max(2, math.ceil(math.log(MISSED) / math.log(1 - had / runs)))
 
 
-def python_problem(text: str, needs_run: bool) -> str:
-    """Why a text is not a program to run, or ''. `needs_run`: it must have a claim and a `run`."""
+def python_problem(text: str, is_script: bool) -> str:
+    """Why a text is not a program to run, or ''. One that is no script must have a claim and a `run`."""
     try:
         with _PARSING, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
             compile(tree, "candidate", "exec", dont_inherit=True)
+            if is_script and "[tool.repro]" not in text and not script_file.is_script(text):
+                return "no longer a script"
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "not Python"
-    if needs_run:
+    if not is_script:
         if not (ast.get_docstring(tree) or "").strip():
             return "without a claim"
         runs = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "run"]

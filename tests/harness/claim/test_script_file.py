@@ -16,6 +16,9 @@ BLOCK = '# /// script\n# dependencies = ["einops"]\n# ///\n'
         ("def run(n=3):\n    return {}\n", False),
         ("def run(arguments):\n    pass\nrun(1)\n", True),
         ("def run():\n    pass\nif __name__ == '__main__':\n    run()\n", True),
+        ("def run(n=3, **more):\n    pass\nrun(4)\n", True),
+        ("def run():\n    return {}\nprint(run())\n", True),
+        ("x = f()\ndef run(n=3):\n    return {}\n", False),
         ("def run(n):\n    return {}\n", False),  # whoever reads it as a repro says what is missing
         ("x = (", False),
     ],

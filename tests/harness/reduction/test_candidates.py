@@ -47,10 +47,12 @@ def test_how_often_a_candidate_is_tried():
 
 
 def test_what_is_no_program_is_not_run():
-    assert python_problem("a b", needs_run=False) == "not Python"
-    assert python_problem("x = 1", needs_run=True) == "without a claim"
-    assert python_problem('"""It is so."""\ndef run(): return', needs_run=True) == "run() returns nothing"
-    assert python_problem('"""It is so."""\ndef run(): return {}', needs_run=True) == ""
+    assert python_problem("a b", is_script=True) == "not Python"
+    assert python_problem("def run(n=1): pass", is_script=True) == "no longer a script"
+    assert python_problem("def run(n=1): pass\nrun()", is_script=True) == ""
+    assert python_problem("x = 1", is_script=False) == "without a claim"
+    assert python_problem('"""It is so."""\ndef run(): return', is_script=False) == "run() returns nothing"
+    assert python_problem('"""It is so."""\ndef run(): return {}', is_script=False) == ""
 
 
 def test_programs_that_differ_in_comments_and_line_breaks_are_run_once():
@@ -77,4 +79,4 @@ def test_a_candidate_that_was_looked_at_in_a_hurry_is_looked_at_in_full():
 
 
 def test_warnings_about_a_candidate_are_not_shown(recwarn):
-    assert python_problem("x = 1 if 0.5[0] else 2", needs_run=False) == "" and not recwarn.list
+    assert python_problem("x = 1 if 0.5[0] else 2", is_script=True) == "" and not recwarn.list

@@ -26,7 +26,7 @@ def reduced(tmp_path: Path, text: str) -> tuple[str, list[str]]:
     passes, journal, said = PassesProcess("python"), Journal(tmp_path, text, {}), []
     journal.open()
     try:
-        valid = lambda text: python_problem(text, needs_run=True)
+        valid = lambda text: python_problem(text, is_script=False)
         out = tmp_path / "out.py"
         return reduction.reduce(text, kept, passes, out, journal, 2, valid, said.append).text, said
     finally:

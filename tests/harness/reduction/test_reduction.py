@@ -46,7 +46,7 @@ def reduced(tmp_path, write):
         journal.open(anew)
         out = tmp_path / "out.py"
         try:
-            valid = lambda text: python_problem(text, needs_run=True)
+            valid = lambda text: python_problem(text, is_script=False)
             return reduction.reduce(repro.text, kept, passes, out, journal, 2, valid, said.append), said, out
         finally:
             passes.close()
