@@ -18,7 +18,7 @@ import numpy as np
 from harness.capture import private
 from harness.capture.arguments import draws, spelling, values
 from harness.capture.arguments.device_memory import DeviceMemory
-from harness.capture.arguments.memory import Storage, View
+from harness.capture.arguments.memory import Storage, View, is_packed
 from harness.capture.author import licence
 from harness.capture.author.packages import packages_of
 from harness.capture.recorder import Taken, plain_name
@@ -185,6 +185,8 @@ class _Body:
     def _output(self, view: View) -> str:
         if isinstance(view.tensor, DeviceMemory):
             return view.tensor.output.replace("{}", view.name)
+        if is_packed(view.dtype):
+            return f"{view.name}.view(torch.uint8)"
         return f"{view.name}.detach()" if view.requires_grad else view.name
 
     def expected(self) -> str:
@@ -332,7 +334,7 @@ def _dtype_text(storage: Storage, dtype: str) -> str:
 def _element_type(storage: Storage) -> str:
     """The dtype of the first view whose size divides the storage's."""
     for view in storage.views:
-        if view.item_bytes and storage.nbytes % view.item_bytes == 0:
+        if view.item_bytes and storage.nbytes % view.item_bytes == 0 and not is_packed(view.dtype):
             return view.dtype
     return "torch.uint8" if storage.library == "torch" else "uint8"
 

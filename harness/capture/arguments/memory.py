@@ -166,6 +166,11 @@ def _first(owner: np.ndarray) -> np.ndarray:
     return owner[at].reshape(-1)
 
 
+def is_packed(dtype: str) -> bool:
+    """Whether torch can only store elements of this type: two numbers in a byte. They are compared as bytes."""
+    return dtype.endswith("_x2")
+
+
 def host_values(tensor: Any) -> tuple[str, np.ndarray]:
     """dtype and bits of an output, as unsigned integers of its element size, in its shape."""
     if isinstance(tensor, DeviceMemory):
@@ -174,5 +179,7 @@ def host_values(tensor: Any) -> tuple[str, np.ndarray]:
         array = np.ascontiguousarray(tensor)
         return array.dtype.name, array.view(f"u{array.itemsize}").reshape(tensor.shape).copy()
     torch = sys.modules["torch"]
+    if is_packed(str(tensor.dtype)):
+        tensor = tensor.view(torch.uint8)
     flat = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
     return str(tensor.dtype).removeprefix("torch."), flat.view(f"u{tensor.element_size()}").reshape(tensor.shape).copy()

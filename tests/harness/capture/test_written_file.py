@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from harness.capture import written_file
+from harness.capture.arguments.memory import Memory
 from harness.capture.recorder import Call, Recorder, Wanted
 
 PROGRAM = '''
@@ -164,3 +165,10 @@ def test_the_architecture_that_the_environment_names(program, monkeypatch, tmp_p
     assert "os.environ" not in written_file.write(call, "train.py", {}).text
     later = "from __future__ import annotations\nimport cutlass\n"
     assert written_file._for_target(later, "sm_90a").startswith("from __future__ import annotations\nimport os\n")
+
+
+def test_memory_of_packed_numbers_is_made_of_bytes():
+    torch = pytest.importorskip("torch")
+    memory = Memory()
+    memory.view(torch.zeros(4, dtype=torch.uint8).view(torch.float4_e2m1fn_x2), "a")
+    assert written_file._element_type(memory.storages[0]) == "torch.uint8"

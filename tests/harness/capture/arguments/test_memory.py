@@ -51,3 +51,9 @@ def test_an_address_is_in_the_storage_of_a_live_tensor():
     found = Memory().covering(tensor.data_ptr() + 16)
     assert found.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr()
     assert Memory().covering(1 << 21) is None
+
+
+def test_two_numbers_in_a_byte_are_bytes():
+    tensor = torch.arange(6, dtype=torch.uint8).reshape(2, 3).view(torch.float4_e2m1fn_x2)
+    dtype, bits = host_values(tensor)
+    assert (dtype, bits.tolist()) == ("uint8", [[0, 1, 2], [3, 4, 5]])
