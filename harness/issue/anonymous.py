@@ -22,6 +22,8 @@ ORDINARY = frozenset(
 LEAST_IN_CODE = 4  # letters: a shorter name may be a register
 _QUOTED_PATH = re.compile(r"""(["'`])((?:file://)?(?:/|~/)[^"'`\n]*?)\1""")
 _PATH = re.compile(r"(?<![\w.~/%-])(?:file://)?(?:~|/[\w.@+~%=-]+)(?:/[\w.@+~%=,-]+)+/?")
+# A file at a line, as in a traceback or a finding: its folders may name a private project, and nobody else has them.
+_FILE_AT_LINE = re.compile(r"""(?<![\w.~/%@+=-])(?:[\w.@+~%=-]+/)+[\w.@+~%=-]*\.\w+(?=["'`]?, line \d|:\d+\b)""")
 _ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]+@(?:[\w-]+\.)*[\w-]+")
 _IP = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]|\.\d)")
 _TEXT = {tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
@@ -84,7 +86,8 @@ class Anonymous:
             end = "" if folder.endswith("/") else r"(?![\w-])"
             text = re.sub(re.escape(folder) + end, lambda _, to=to: to, text)
         text = _QUOTED_PATH.sub(lambda match: f"{match[1]}{_end_of(match[2])}{match[1]}", text)
-        return _PATH.sub(lambda match: _end_of(match[0]), text)
+        text = _PATH.sub(lambda match: _end_of(match[0]), text)
+        return _FILE_AT_LINE.sub(lambda match: _end_of(match[0]), text)
 
     @staticmethod
     def _without_names(text: str, names: dict[str, str]) -> str:

@@ -107,3 +107,18 @@ def test_what_this_machine_has(tmp_path, monkeypatch):
 
 def test_without_an_ssh_config(tmp_path):
     assert anonymous.ssh_names(tmp_path / "config") == []
+
+
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ('  File "secret_project/models/x.py", line 3, in f', '  File "x.py", line 3, in f'),
+        ("../secret-chip/repros/x.py:31:9: RACE", "x.py:31:9: RACE"),
+        ("kernel of secret/gemm.cu:12", "kernel of gemm.cu:12"),
+        (".venv/lib/python3.12/site-packages/torch/x.py:7", "site-packages/torch/x.py:7"),
+        ("1/2 of 3/4: 0.5 in/out, GB/s:12", "1/2 of 3/4: 0.5 in/out, GB/s:12"),
+        ("https://docs.nvidia.com/cuda/ptx.html: see", "https://docs.nvidia.com/cuda/ptx.html: see"),
+    ],
+)
+def test_the_folders_of_a_file_at_a_line(text, shown):
+    assert Anonymous({}, {}).text(text) == shown
