@@ -1,6 +1,7 @@
 """A claim about what a program prints and how it exits: a file with a `[tool.repro]` table and no `run()`.
 
     # compare = { stdout = "numbers rel:1e-6" }   text (the default) | numbers | numbers rel:R | abs:A | close:R,A
+    # compare = { stdout = "text", stderr = "text" }      what goes to standard error too
     # filters = ["address", "time", "path", { "job \\\\d+" = "job N" }]      what is not compared
     # exit = 3                                    the exit status (default 0)
     # args = ["--width", "8"]                     the arguments that the program is given
@@ -11,15 +12,18 @@
 from __future__ import annotations
 
 import ast
+import json
 import math
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 from harness.claim import expectation, output_rules
 from harness.claim.rule import Rule
 
-STDOUT = "stdout"
+STDOUT, STDERR = "stdout", "stderr"
 OWN_KEYS = ("args", "exit", "filters")  # of such claims alone
 SHARED_KEYS = ("arch", "compare", "nvidia", "outcome", "silicon", "timeout")
 FILTERS = {
@@ -31,6 +35,15 @@ FILTERS = {
     ),
     "path": (r"(?<![\w/.<])/(?:[\w.+@~-]+/)+[\w.+@~-]*", "[PATH]"),
 }
+FILTERS_S = 10.0  # that all filters of a claim may take
+_FILTERING = """
+import json, re, sys
+filters, text = json.load(sys.stdin)
+for pattern, replacement in filters:
+    text = re.sub(pattern, replacement, text)
+    print(end=".", file=sys.stderr, flush=True)
+print(json.dumps(text))
+"""
 _NUMBER = r"\d[\d.eE+-]*|\.\d[\d.eE+-]*"
 _NUMBERS = re.compile(
     rf"numbers(?: (?:rel:(?P<rel>{_NUMBER})|abs:(?P<abs>{_NUMBER})|close:(?P<close>{_NUMBER}),\s*(?P<to>{_NUMBER})))?"
@@ -45,6 +58,10 @@ _FILTER_FIX = (
 )
 
 
+class SlowFilter(Exception):
+    """A filter that does not come to its end; the text is its pattern."""
+
+
 @dataclass(frozen=True)
 class Printed:
     """What is claimed. `filters`: regular expressions and what is read in their place, one after another."""
@@ -53,17 +70,29 @@ class Printed:
     filters: tuple[tuple[str, str], ...] = ()
 
     def read(self, text: str) -> str:
-        """What a program printed, without what the filters leave out."""
-        for pattern, replacement in self.filters:
-            text = re.sub(pattern, replacement, text)
-        return text
+        """What a program printed, without what the filters leave out. Raises SlowFilter.
+
+        Filters of an author's run in a process that can be ended: some patterns take years over a long line.
+        """
+        if set(self.filters) <= set(FILTERS.values()):
+            for pattern, replacement in self.filters:
+                text = re.sub(pattern, replacement, text)
+            return text
+        command = [sys.executable, "-I", "-S", "-c", _FILTERING]
+        job = json.dumps([self.filters, text]).encode()
+        try:
+            done = subprocess.run(command, input=job, capture_output=True, timeout=FILTERS_S, check=True)
+        except subprocess.TimeoutExpired as error:
+            count = (error.stderr or b"").count(b".")
+            raise SlowFilter(self.filters[count][0]) from None
+        return json.loads(done.stdout)
 
 
 def is_one(tree: ast.Module, table: dict[str, Any], has_table: bool) -> bool:
     """Whether a file without `run` claims what it prints, and has not lost its `run`."""
     names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     compare = table.get("compare", {})
-    is_said = any(key in table for key in OWN_KEYS) or (isinstance(compare, dict) and STDOUT in compare)
+    is_said = any(key in table for key in OWN_KEYS) or (isinstance(compare, dict) and {STDOUT, STDERR} & compare.keys())
     others = [key for key in table if key not in SHARED_KEYS] or compare or "expected" in names
     return has_table and "run" not in names and (is_said or not others)
 
@@ -109,13 +138,13 @@ def _compare(source: Any, table: dict[str, Any]) -> dict[str, Rule]:
     if not isinstance(compare, dict):
         source.key_error("compare", "BAD_COMPARE", "is not a table", f"write compare = {{ ... }}: {_RULE_FIX}")
     for name in compare:
-        if name != STDOUT:
-            message = "is no output: a file without run() has stdout alone"
+        if name not in (STDOUT, STDERR):
+            message = "is no output: a file without run() has stdout and stderr alone"
             source.key_error(name, "BAD_COMPARE", message, f"remove {name}, or add `def run():` that returns it")
-    return {STDOUT: _rule(source, compare.get(STDOUT, "text"))}
+    return {name: _rule(source, name, text) for name, text in ({STDOUT: "text"} | compare).items()}
 
 
-def _rule(source: Any, text: Any) -> Rule:
+def _rule(source: Any, name: str, text: Any) -> Rule:
     match = _NUMBERS.fullmatch(text) if isinstance(text, str) else None
     if text == "text":
         return Rule("text")
@@ -125,7 +154,7 @@ def _rule(source: Any, text: Any) -> Rule:
     except ValueError:
         bounds = [math.inf]
     if not all(0 <= bound < math.inf for bound in bounds):
-        source.key_error(STDOUT, "BAD_COMPARE", f"has the rule {text!r}", _RULE_FIX)
+        source.key_error(name, "BAD_COMPARE", f"has the rule {text!r}", _RULE_FIX)
     return Rule("numbers", bounds[0], "", bounds[1])
 
 

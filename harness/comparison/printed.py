@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.claim.printed_claim import STDOUT
+from harness.claim.printed_claim import FILTERS_S, STDERR, STDOUT, SlowFilter
 from harness.claim.repro_file import Repro
 from harness.claim.rule import Rule
 from harness.run.frames import TEXT_LIMIT_BYTES
@@ -26,6 +26,7 @@ _TOKEN = re.compile(
     r"(?<![\w.])(?P<number>[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf|infinity)(?![\w.]))|(?P<space>\s+)",
     re.IGNORECASE | re.ASCII,
 )
+_OURS = re.compile(r"(?m)^repro: .*\n?")  # what `repro run` says in a program's standard error
 _CUT = re.compile(r"\n\[\.\.\. \d+ bytes left out \.\.\.\]\n")
 
 
@@ -44,7 +45,8 @@ def lines(array: Array) -> list[str]:
 
 
 def outcome_of(repro: Repro, outcome: Outcome) -> Outcome:
-    """What came of a claim about what a program prints: its stdout is an output where it exits as the claim says."""
+    """What came of a claim about what a program prints: its stdout, and its stderr if that is compared, are outputs
+    where it exits as the claim says."""
     claim = repro.script.printed if repro.script else None
     if claim is None or outcome.kind != "exited":
         return outcome
@@ -56,15 +58,24 @@ def outcome_of(repro: Repro, outcome: Outcome) -> Outcome:
         head = f"the program ended with exit status {status}; the claim says {claim.exit}"
         fix = f"fix: if that is what the claim says, write `exit = {status}` in [tool.repro]"
         return dataclasses.replace(outcome, kind="error", text="\n".join(filter(None, (head, said, fix))))
-    printed = claim.read(outcome.stdout.replace("\r\n", "\n"))
-    wrong = ""
-    if len(outcome.stdout.encode("utf-8", "replace")) > TEXT_LIMIT_BYTES and _CUT.search(outcome.stdout):
-        wrong = f"the program printed more than {TEXT_LIMIT_BYTES >> 10} KB, which are not kept\nfix: print less"
-    elif not printed.strip() and not claim.exit:
-        wrong = "the program printed nothing: there is nothing to judge\nfix: print the answer, or add `def run():`"
-    if wrong:
-        return dataclasses.replace(outcome, kind="error", text=wrong)
-    return dataclasses.replace(outcome, kind="outputs", text="", outputs={STDOUT: of(printed)})
+    said = {STDOUT: outcome.stdout, STDERR: _OURS.sub("", outcome.stderr)}
+    said = {name: said[name].replace("\r\n", "\n") for name in repro.compare}
+    wrong = next((name for name in said if len(said[name].encode("utf-8", "replace")) > TEXT_LIMIT_BYTES), "")
+    if wrong and _CUT.search(said[wrong]):
+        text = f"the program printed more than {TEXT_LIMIT_BYTES >> 10} KB, which are not kept\nfix: print less"
+        return dataclasses.replace(outcome, kind="error", text=text)
+    try:
+        said = {name: claim.read(text) for name, text in said.items()}
+    except SlowFilter as slow:
+        text = (
+            f"the filter {str(slow)!r} takes longer than {FILTERS_S:g} s over what the program printed\n"
+            "fix: write it without a repetition in a repetition, as in `(a+)+`"
+        )
+        return dataclasses.replace(outcome, kind="error", text=text)
+    if not any(text.strip() for text in said.values()) and not claim.exit:
+        text = "the program printed nothing: there is nothing to judge\nfix: print the answer, or add `def run():`"
+        return dataclasses.replace(outcome, kind="error", text=text)
+    return dataclasses.replace(outcome, kind="outputs", text="", outputs={name: of(said[name]) for name in said})
 
 
 def difference(name: str, expected: Array, got: Array, rule: Rule, against: str) -> str:

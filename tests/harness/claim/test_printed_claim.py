@@ -82,7 +82,7 @@ fix: write stdout = "text" (the same characters), "numbers" (the same numbers be
         ("stdout =", "out ="),
         """q.py:3:15: BAD_COMPARE
     # compare = { out = "numbers rel:1e-6" }
-                  ^^^ is no output: a file without run() has stdout alone
+                  ^^^ is no output: a file without run() has stdout and stderr alone
 fix: remove out, or add `def run():` that returns it""",
     ),
     "filter": (

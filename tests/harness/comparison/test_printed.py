@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from harness.claim import printed_claim
 from harness.claim.repro_file import read
 from harness.claim.rule import Rule
 from harness.cli import main
@@ -100,6 +101,30 @@ def test_exit_status_and_output_decide_what_came_of_it(project):
     write(project, "pass", "timeout = 9")
     silent = printed.outcome_of(read(project / "repros/one.py"), Outcome("exited", detail={"exit": 0}))
     assert silent.kind == "error" and silent.text.startswith("the program printed nothing")
+
+
+def test_stderr_is_an_output_where_it_is_compared(project, capsys):
+    body = "import sys\nprint('warned', file=sys.stderr)"
+    write(project, body, 'compare = { stderr = "text" }')
+    assert main(["run", "repros/one.py", "--update-goldens"]) == 0
+    golden = json.loads((project / "repros/goldens/one/default.json").read_text())
+    assert golden["outputs"]["stderr"]["lines"] == ["warned", ""]
+    write(project, body.replace("warned", "failed"), 'compare = { stderr = "text" }')
+    capsys.readouterr()
+    assert main(["run", "repros/one.py"]) == 1
+    assert "`stderr` differs from the golden" in capsys.readouterr().out
+    ours = Outcome("exited", detail={"exit": 0}, stdout="1\n", stderr="repro: it was compiled\nfailed\n")
+    assert printed.text(printed.outcome_of(read(project / "repros/one.py"), ours).outputs["stderr"]) == "failed\n"
+
+
+def test_a_filter_that_does_not_end_is_refused(project, monkeypatch):
+    monkeypatch.setattr(printed_claim, "FILTERS_S", 0.5)
+    write(project, "print(1)", 'filters = [{ "b" = "c" }, { "(a+)+$" = "x" }]')
+    ended = Outcome("exited", detail={"exit": 0}, stdout="a" * 60 + "é\n")
+    told = printed.outcome_of(read(project / "repros/one.py"), ended)
+    assert told.kind == "error" and told.text.startswith("the filter '(a+)+$' takes longer than")
+    ended = Outcome("exited", detail={"exit": 0}, stdout="bé\n")
+    assert printed.text(printed.outcome_of(read(project / "repros/one.py"), ended).outputs["stdout"]) == "cé\n"
 
 
 def test_from_the_first_run_to_a_difference(project, capsys):
