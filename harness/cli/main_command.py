@@ -81,6 +81,7 @@ status, and `repro history FILE` has what it printed.
 
   repro run script.py in.txt --host p1 -- --width 8       a script on p1; what follows -- is for the script
   repro run - --host p1 <<'PY'                            a script from standard input
+  repro run 1c9e02ab-0004                                 a script's run again, by the id that `repro history` shows
 
 Exit status: 0 the claim holds, 1 it does not, 2 wrong usage, 3 it could not be run. Of a script its own, 1
 where that is 0 and a kernel failed, 124 after --timeout, 130 after Ctrl-C.
@@ -165,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "file",
         metavar="FILE",
-        help="a path, a name without .py, the id of a case, or - for a program on standard input",
+        help="a path, a name without .py, the id of a case or of a script's run, or - for a program on standard input",
     )
     run.add_argument("args", nargs="*", metavar="ARGS", help="arguments of a script; put its options after --")
     run.add_argument(
@@ -334,7 +335,10 @@ def _capsule(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    script = script_command.given(arguments.file, tuple(arguments.args)) if _is_file(arguments.file) else None
+    if _is_file(arguments.file):
+        script = script_command.given(arguments.file, tuple(arguments.args))
+    else:
+        script = script_command.again(arguments)
     if script:
         arguments.host = arguments.host or "embedded"
         if arguments.watch:

@@ -35,6 +35,34 @@ def given(name: str, args: tuple[str, ...]) -> Repro | None:
     return script_file.read(path, data, args)
 
 
+def again(arguments: argparse.Namespace) -> Repro | None:
+    """The script of a run that `repro history` lists, by the run's id, or None for another name.
+
+    What the arguments leave open becomes as it was then: host, compiler, seed, checks and the script's own arguments.
+    Raises UsageError, ReproError.
+    """
+    from harness.claim import script_file
+    from harness.records import observations
+
+    found = observations.named(arguments.file) if observations.is_id(arguments.file) else []
+    if not found:
+        return None
+    one, *others = found
+    if others:
+        ids = "\n".join(f"    {each.id}  {each.script} on {each.host}" for each in found)
+        raise UsageError(f"{arguments.file} has {len(found)} runs:\n{ids}\nfix: give the id of one")
+    text = observations.script_of(one)
+    if not text or arguments.watch:
+        why = "--watch wants a file" if text else f"the script of {one.id} is no longer kept"
+        raise UsageError(f"{why}\nfix: name the file, {one.script}")
+    arguments.host = arguments.host or one.host
+    arguments.compiler = arguments.compiler or ([one.asked] if one.asked else None)
+    arguments.seed, arguments.check = arguments.seed or one.seed or 0, arguments.check or one.checks or None
+    here = script_file.STDIN if one.script == str(script_file.STDIN) else Path(one.script)
+    path = here if here == script_file.STDIN else observations.root() / here
+    return script_file.read(path, text.encode(), tuple(arguments.args) or tuple(one.args))
+
+
 def run(script: Repro, session: Session, arguments: argparse.Namespace) -> int:
     """Run it on every host under every compiler; the exit status of the last that did not end well.
 

@@ -54,16 +54,22 @@ class Observation:
     compiler: dict[str, Any] | None = must(optional(table(lambda value, place: value, 100)), None)
     versions: dict[str, str] = must(table(string(200), 100), dict)
     interrupted: bool = must(boolean, False)
+    seed: int | None = must(optional(integer(-(1 << 63), 1 << 63)), None)
+    checks: str = must(string(1000), "")
 
 
 _check = fields(Observation)
 
 
+def root() -> Path:
+    """The folder of this working folder's project, from which scripts are named."""
+    return store.root_of(Path.cwd() / "script.py")
+
+
 def folder() -> Path:
     """Where observations of this working folder are."""
-    root = store.root_of(Path.cwd() / "script.py")
-    if any((root / name).exists() for name in ("pyproject.toml", ".git")):
-        return root / store.LOCAL / "observations"
+    if any((root() / name).exists() for name in ("pyproject.toml", ".git")):
+        return root() / store.LOCAL / "observations"
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "gpu-repro" / "observations"
 
@@ -123,6 +129,11 @@ def script_of(one: Observation) -> str:
     return store.kept_text([folder()], f"{one.script_sha256}.py") or ""
 
 
+def is_id(name: str) -> bool:
+    """Whether a name has the form of an observation's id, or of a run's."""
+    return _ID.fullmatch(name) is not None
+
+
 def named(name: str) -> list[Observation]:
     """Those of a script: by its path (its text now), its file's name, or the id of an observation or of a run.
 
@@ -134,7 +145,7 @@ def named(name: str) -> list[Observation]:
         if repro_file.is_repro(data):
             return []
         sha256 = store.sha256(data.decode("utf-8", "replace").replace("\r\n", "\n"))
-    if _ID.fullmatch(name):
+    if is_id(name):
         return [one for one in every() if one.id.startswith(name)]
     return [one for one in every() if one.script_sha256 == sha256 or Path(one.script).name == path.name]
 

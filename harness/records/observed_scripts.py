@@ -51,7 +51,8 @@ def text(data: dict[str, Any]) -> str:
         return "no run of a script fits"
     if len(runs) == 1 and data["total"] == 1:
         (one,) = runs
-        return "\n".join([_head(one), *_indented(one["source"], "the script"), *_indented(one["output"], "it printed")])
+        head = [_head(one), f"again: repro run {one['id']}"]
+        return "\n".join([*head, *_indented(one["source"], "the script"), *_indented(one["output"], "it printed")])
     lines = []
     for one in runs:
         shown = one["lines"] or one["output"].splitlines()

@@ -86,6 +86,25 @@ def test_a_heredoc_is_a_program_and_is_found_by_what_it_printed():
     assert wrong.returncode == 2 and "'(' is not a regular expression" in wrong.stderr
 
 
+def test_a_run_is_run_again_by_its_id(folder):
+    (folder / "widths.py").write_text("import random, sys\nprint('first', sys.argv[1:], random.random())\n")
+    first = run("run", "widths.py", "8", "--seed", "5")
+    (one,) = observations.every()
+    (folder / "widths.py").write_text("print('edited')\n")
+    again = run("run", one.id)
+    assert (again.returncode, again.stdout) == (0, first.stdout) and first.stdout.startswith("first ['8'] 0.")
+    assert run("run", one.id, "--", "9").stdout.startswith("first ['9']")
+    assert [each.script for each in observations.every()] == ["widths.py"] * 3
+    assert f"again: repro run {one.id}\n" in run("history", one.id).stdout
+    assert run("run", one.id, "--watch").stderr == "--watch wants a file\nfix: name the file, widths.py\n"
+    assert run("run", "0000abcd-0001").returncode == 2
+
+
+def test_a_heredoc_is_run_again_by_its_id():
+    run("run", "-", text="print('from a heredoc')\n")
+    assert run("run", observations.every()[0].id).stdout == "from a heredoc\n"
+
+
 def test_what_reads_where_nothing_is_to_be_read_meets_the_end(folder):
     reads = "import sys\nprint(repr(sys.stdin.read()))\n"
     assert run("run", "-", text=reads).stdout == "''\n"
