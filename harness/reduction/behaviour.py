@@ -148,7 +148,7 @@ def plain(message: str) -> str:
 def _exception(text: str, outcome: Outcome) -> Behaviour:
     """Its type, its message, and the innermost statement of the author's."""
     last = [match for match in _EXCEPTION.finditer(outcome.text) if match["name"] != "fix"]
-    name, message = (last[-1]["name"], last[-1]["message"]) if last else (outcome.kind, "")
+    name, message = (last[-1]["name"], last[-1]["message"] or "") if last else (outcome.kind, "")
     frames = list(_FRAME.finditer(outcome.text))
     line = int(frames[-1]["line"]) if frames else 0
     is_measure = name.endswith("AssertionError") and re.search(r"\d", outcome.text.rpartition(name)[2])

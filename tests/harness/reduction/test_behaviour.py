@@ -120,3 +120,9 @@ def test_a_hang_is_at_the_loops_of_its_warps():
     where = "one.py:4:11: STOPPED\n    while\n          ^ `kernel_kernel_0` was stopped: 1 block\n"
     where += "    block (0, 0, 0):\n        warp 0 lane 0: in the loop at one.py:5, PTX line 29: bra.uni $L;\n"
     assert str(behaviour.of(text, Outcome("timeout", where))) == "hang at while words[]"
+
+
+def test_an_exception_without_a_message():
+    said = 'Traceback (most recent call last):\n  File "one.py", line 4, in run\n    assert ok\nAssertionError'
+    did = behaviour.of(PROGRAM, Outcome("error", said))
+    assert (did.name, did.message, did.line) == ("AssertionError", "", 4)
