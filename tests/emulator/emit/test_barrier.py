@@ -203,8 +203,12 @@ def test_threads_at_two_barriers_are_a_deadlock_that_names_both(machine):
     fault = caught.value
     assert fault.kind == "deadlock" and fault.ptx_line == 17 and fault.place.line == 13
     assert fault.repro_outcome == {
-        "outcome": "deadlock", "kind": "deadlock", "file": "kernel.py", "line": 13, "text": str(fault)
+        "outcome": "deadlock", "kind": "deadlock", "file": "kernel.py", "line": 13, "text": str(fault),
+        "finding": fault.finding,
     }  # fmt: skip
+    one, other = fault.finding["related"]
+    assert (one["line"], one["text"]) == (13, "warp 0 lanes 0-19 wait at bar.sync 2;")
+    assert other["awaited"] == "for warp 0 lanes 0-19 (at `bar.sync 2;`, PTX line 17)"
 
 
 LOST = """
