@@ -75,7 +75,6 @@ ROWS = (
     Row("primitives/async_pipeline", "barriers of a pipeline"),
     Row("primitives/ldmatrix_stmatrix", "collectives of a warp"),
     Row("primitives/tma_pipeline_warpspec", "TMA, warps of two kinds"),
-    Row("primitives/tma_multicast", "TMA to several blocks of a cluster"),
     Row("primitives/tma_tensormap_replace", "tensor maps that the kernel changes"),
     Row("ampere/memcpy_simt_universal_copy", "copies of cute_ext"),
     Row("tvm_ffi/fp4_x2_tensor", "TVM FFI, packed four-bit floats"),
