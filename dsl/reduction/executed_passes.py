@@ -32,7 +32,7 @@ def _of_block(program: Program, block: Sequence[ast.stmt], ran: frozenset[int]) 
             continue
         if _has_run(statement, ran):
             yield from _of_what_ran(program, statement, ran)
-        elif not _is_silent(program, statement):
+        elif not _is_silent(program, statement) and not _is_answer(program, statement):
             yield program.delete("drop what did not run", statement)
 
 
@@ -114,6 +114,12 @@ def _is_silent(program: Program, statement: ast.stmt) -> bool:
         case ast.AnnAssign(value=None):
             return not isinstance(program.scope(statement), ast.ClassDef)
     return isinstance(statement, _SILENT)
+
+
+def _is_answer(program: Program, statement: ast.stmt) -> bool:
+    """Whether it is the `return` of `run`: a call before it may not have ended, and must give something once it does."""
+    scope = program.scope(statement)
+    return isinstance(statement, ast.Return) and isinstance(scope, Function) and scope.name == "run"
 
 
 def _is_protocol(function: Function) -> bool:

@@ -154,3 +154,10 @@ def test_the_lines_of_a_kernel_are_those_that_were_traced(tmp_path):
     said = subprocess.run([sys.executable, "-c", script, str(program)], capture_output=True, text=True, check=True)
     lines = {int(each) for each in said.stdout.splitlines()[-1].strip("[]").split(",")}
     assert {5, 6, 11, 12} <= lines and 8 not in lines
+
+
+def test_what_run_returns_stays_where_a_call_before_it_did_not_end():
+    source = "def run():\n    hangs()\n    print(1)\n    return {'x': 1}\n\nrun()\n"
+    program = Program(source)
+    program.seen[RAN] = frozenset({1, 2, 6})
+    assert program.apply([*unrun(program)]) == source.replace("    print(1)\n", "")
