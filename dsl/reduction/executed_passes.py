@@ -117,7 +117,7 @@ def _is_silent(program: Program, statement: ast.stmt) -> bool:
 
 
 def _is_answer(program: Program, statement: ast.stmt) -> bool:
-    """Whether it is the `return` of `run`: a call before it may not have ended, and must give something once it does."""
+    """Whether it is the `return` of `run`, which a call before it may reach once it ends."""
     scope = program.scope(statement)
     return isinstance(statement, ast.Return) and isinstance(scope, Function) and scope.name == "run"
 
