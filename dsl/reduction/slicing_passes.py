@@ -35,8 +35,14 @@ def checks(program: Program) -> Iterator[Edit]:
     While results are checked, only edits that keep them right can be made.
     """
     for statement in reversed(program.statements):
-        is_call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
-        if isinstance(statement, ast.Assert) or (is_call and _CHECKS.search(ast.unparse(statement.value.func))):
+        match statement:
+            case ast.Assert():
+                checks = True
+            case ast.Expr(value=ast.Call(func=function)):
+                checks = bool(_CHECKS.search(ast.unparse(function)))
+            case _:
+                checks = False
+        if checks:
             if statement in program.block_of and statement not in program.claim:
                 yield without(program, statement, "which checks or prints")
 
@@ -79,8 +85,9 @@ def optional_arguments(program: Program) -> Iterator[Edit]:
         items = last_items(node)
         spans = [program.span(each) for each in items]
         for index, item in enumerate(items):
-            change = item_change(program, spans, index) if isinstance(item, ast.keyword) else None
-            rest = _for_it_alone(program, item) if change else []
+            if not isinstance(item, ast.keyword):
+                continue
+            change, rest = item_change(program, spans, index), _for_it_alone(program, item)
             if change and rest:
                 about = f"drop the argument `{item.arg}`, with what is computed for it"
                 yield Edit(about, item.lineno, [change, *map(program.deletion, rest)])
