@@ -1,6 +1,6 @@
 """`python -m dsl reductions`: a process that lists the edits of a program and applies them, a JSON object a line.
 
-    {"do": "passes", "language": "python"}                           -> {"passes": [{"name", "about", "needs"}, ...]}
+    {"do": "passes", "language": "python"}                           -> {"passes": [{"name", "about", "needs", "is_fine"}]}
     {"do": "edits", "pass": NAME, "source": TEXT}                    -> {"edits": [{"id", "about", "line", "gain"}]}
     {"do": "apply", "pass": NAME, "source": TEXT, "edits": [0, 3]}   -> {"source": TEXT}, or {"refused": WHY}
 
@@ -40,7 +40,7 @@ class Answers:
             case {"do": "passes", "language": str(language)}:
                 if language not in LANGUAGES:
                     return {"error": f"language must be one of {', '.join(LANGUAGES)}, got {language!r}"}
-                about = ("name", "about", "needs")
+                about = ("name", "about", "needs", "is_fine")
                 return {"passes": [{each: getattr(one, each) for each in about} for one in LANGUAGES[language]]}
             case {"do": "edits", "pass": str(name), "source": str(source)}:
                 return self._about(request, name, source, self._listed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 
@@ -108,7 +109,8 @@ def small_numbers(program: Program) -> Iterator[Edit]:
 
 
 def data(program: Program) -> Iterator[Edit]:
-    """Random data becomes ones, zeros, or numbers that count up."""
+    """Random data, and data that was captured, becomes ones, zeros, or numbers that count up."""
+    yield from _captured(program)
     for node in program.nodes:
         match node:
             case ast.Call(func=ast.Attribute(value=value, attr=attr), args=[_, *_] as args) if attr in RANDOM:
@@ -127,6 +129,24 @@ def data(program: Program) -> Iterator[Edit]:
                 if isinstance(shape, ast.Constant | ast.Name) and len(args) == 1:
                     change = program.replacement(node, f"{owner}.arange({text}{rest})")
                     yield Edit(f"arange in place of `{attr}`", node.lineno, [change])
+
+
+def _captured(program: Program) -> Iterator[Edit]:
+    """Tensors whose bytes `repro capture` wrote to files."""
+    for node in program.nodes:
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Call(func=ast.Name("_stored"), args=[_, dtype, device]), attr="reshape"),
+                args=[ast.Tuple(elts=extents) as shape],
+            ) if all(isinstance(each, ast.Constant) for each in extents):
+                rest = f", dtype={program.of(dtype)}, device={program.of(device)}"
+                text = program.of(shape)
+                for plain in ("zeros", "ones"):
+                    change = program.replacement(node, f"torch.{plain}({text}{rest})")
+                    yield Edit(f"{plain} in place of captured data", node.lineno, [change])
+                count = math.prod(ast.literal_eval(shape))
+                counted = f"torch.arange({count}{rest}).reshape({text})"
+                yield Edit("arange in place of captured data", node.lineno, [program.replacement(node, counted)])
 
 
 def kinds(program: Program) -> Iterator[Edit]:

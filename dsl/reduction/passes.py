@@ -23,12 +23,16 @@ from dsl.reduction.edit import Edit
 
 
 class Pass(NamedTuple):
-    """A pass by its name, what it does in a line, and the edits it sees in a program."""
+    """A pass by its name, what it does in a line, and the edits it sees in a program.
+
+    `is_fine`: it has many edits that change words within lines; they are tried again only where their line changed.
+    """
 
     name: str
     about: str
     edits: Callable[[Any], Iterable[Edit]]
     needs: str = ""  # what a run must say of the program: the lines that `ran`, or that its finding names (`found`)
+    is_fine: bool = False
 
 
 PYTHON = (
@@ -43,6 +47,7 @@ PYTHON = (
     Pass("parentheses", "parentheses that are of no use", text_passes.parentheses),
     Pass("one-line", "statements of several lines in one", text_passes.one_line),
     Pass("outputs", "one output of several", gpu_passes.outputs),
+    Pass("data", "data becomes zeros, ones, or counts up", gpu_passes.data),
     Pass("direct-calls", "functions that are called, not compiled before", inlining_passes.direct_calls),
     Pass("checks", "assertions, prints and calls that check", slicing_passes.checks),
     Pass("bound-parameters", "parameters of one value become it", inlining_passes.bound_parameters),
@@ -77,16 +82,15 @@ PYTHON = (
     Pass("bases", "classes without bases, definitions without decorators", class_passes.bases),
     Pass("arguments", "keyword arguments and elements", definition_passes.arguments),
     Pass("annotations", "types of results and variables", expression_passes.types),
-    Pass("data", "data becomes zeros, ones, or counts up", gpu_passes.data),
     Pass("kinds", "kinds of numbers become plainer", gpu_passes.kinds),
     Pass("ptx-texts", "functions and runs of instructions of PTX in strings", expression_passes.ptx_texts),
     Pass("ptx-text-lines", "single instructions of PTX in strings", expression_passes.ptx_text_lines),
-    Pass("strings", "strings become empty", expression_passes.strings),
-    Pass("subexpressions", "an expression becomes one of its parts", expression_passes.subexpressions),
-    Pass("extents", "single numbers halved", gpu_passes.extents),
-    Pass("zeros", "computed values become 0", expression_passes.zeros),
-    Pass("ones", "computed values become 1", expression_passes.ones),
-    Pass("small-numbers", "single numbers become 1 or 0", gpu_passes.small_numbers),
+    Pass("strings", "strings become empty", expression_passes.strings, is_fine=True),
+    Pass("subexpressions", "an expression becomes one of its parts", expression_passes.subexpressions, is_fine=True),
+    Pass("extents", "single numbers halved", gpu_passes.extents, is_fine=True),
+    Pass("zeros", "computed values become 0", expression_passes.zeros, is_fine=True),
+    Pass("ones", "computed values become 1", expression_passes.ones, is_fine=True),
+    Pass("small-numbers", "single numbers become 1 or 0", gpu_passes.small_numbers, is_fine=True),
     Pass("commas", "commas after the last item", text_passes.commas),
 )
 PTX = (

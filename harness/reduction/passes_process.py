@@ -38,7 +38,10 @@ class PassesProcess:
     def passes(self) -> list[Pass]:
         answer = self._ask({"do": "passes", "language": self._language})
         rows = _rows(answer, "passes")
-        found = [Pass(_text(one, "name"), _text(one, "about"), _text(one, "needs")) for one in rows]
+        found = [
+            Pass(_text(one, "name"), _text(one, "about"), _text(one, "needs"), one.get("is_fine") is True)
+            for one in rows
+        ]
         self._needs = {one.name: one.needs for one in found if one.needs}
         return found
 

@@ -1,7 +1,8 @@
 """The search: which edits of a program may go together while it keeps a property.
 
-Each pass lists edits of the best program. They are tried all at once, then in halves, quarters, and one by one; what
-is accepted stays, what is not is tried again in smaller parts. Several parts are tried at a time, each as if those
+Each pass lists edits of the best program. They are tried all at once, then in quarters, sixteenths, down to one by one;
+what is accepted stays, what is not is tried again in smaller parts. (Halves find no more, and cost half as many
+candidates again where nothing goes.) Several parts are tried at a time, each as if those
 before it failed: one that succeeds beside a part that was accepted meanwhile is tried again with it.
 """
 
@@ -16,16 +17,18 @@ from typing import Protocol
 from harness.reduction.candidates import Candidates, key
 from harness.reduction.properties import Seen
 
+PARTS = 4  # of what was refused together
 MOST_AGAIN = 8  # times that one pass runs in a row while it finds something
 
 
 @dataclass(frozen=True)
 class Pass:
-    """A way to make a program smaller."""
+    """A way to make a program smaller. `is_fine`: it changes words within lines, and there are many such edits."""
 
     name: str
     about: str = ""
     needs: str = ""  # lines of which a run says something: those that `ran`, or that its finding names (`found`)
+    is_fine: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,25 +74,28 @@ class Search:
         self.best, self._passes, self._candidates = start, passes, candidates
         self._accepted, self._at = accepted, at
         self._been = {key(start)}
-        self._hopeless: set[tuple[str, str, str]] = set()  # pass, what one edit does, the definition in which it fails
+        self._hopeless: set[tuple[str, str, str]] = set()  # pass, what one edit does, the text around it
+        self._fine: set[str] = set()
 
     def run(self) -> str:
         """Until no pass finds anything.
 
-        An edit that failed is left out while the definition around it stays the same. After that everything is tried
-        once more, since something elsewhere may have stood in its way.
+        An edit that failed is left out while the definition around it stays the same, an edit of a fine pass while
+        its line does. After that all but the fine ones are tried once more, since something elsewhere may have stood
+        in their way.
         """
         while True:
             before = self.best
             self._until_nothing_goes()
-            if self._hopeless and self.best != before:
-                self._hopeless.clear()
-            else:
+            fine = {one for one in self._hopeless if one[0] in self._fine}
+            if len(fine) == len(self._hopeless) or self.best == before:
                 return self.best
+            self._hopeless = fine
 
     def _until_nothing_goes(self) -> None:
         done: dict[str, str] = {}  # pass -> the text in which it found nothing more
         passes = self._passes.passes()
+        self._fine = {one.name for one in passes if one.is_fine}
         while True:
             before = self.best
             for one in passes:
@@ -106,7 +112,7 @@ class Search:
     def _sweep(self, one: Pass) -> None:
         """Every edit of a pass over the program as it is now."""
         base = self.best
-        around = definitions(base)
+        around = base.split("\n") if one.is_fine else definitions(base)
         names = {
             edit.id: (one.name, edit.about, around[min(edit.line, len(around)) - 1] if edit.line > 0 else base)
             for edit in self._passes.edits(one.name, base)
@@ -121,7 +127,7 @@ class Search:
             left = self._try(one.name, base, taken, parts)
             if size == 1:
                 break
-            size = min((size + 1) // 2, max(len(left), 1))
+            size = -(-min(size, max(len(left), 1)) // PARTS)
         self._hopeless |= {names[number] for number in left}
 
     def _try(self, name: str, base: str, taken: list[int], parts: Iterable[list[int]]) -> list[int]:

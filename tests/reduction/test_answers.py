@@ -32,7 +32,8 @@ def test_a_pass_that_needs_lines():
 
 def test_the_passes_of_a_language_have_names_and_say_what_they_do():
     (answer,) = asked({"do": "passes", "language": "python"})
-    assert {"name": "imports", "about": "names that are imported and not read", "needs": ""} in answer["passes"]
+    about = "names that are imported and not read"
+    assert {"name": "imports", "about": about, "needs": "", "is_fine": False} in answer["passes"]
 
 
 def test_edits_are_listed_and_applied_by_number():

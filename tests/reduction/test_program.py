@@ -91,6 +91,9 @@ def test_launches_and_sizes_become_smaller():
     assert "grid=[1, 1, 1]" in after("launches", "one grid element", text)
     assert after("sizes", "64 in place of every 128", text).count("64") == 4
     assert "torch.ones(128, 64, device='cuda')" in after("data", "ones in place of `randn`", text)
+    text = '_stored("2d37", torch.int32, "cuda").reshape((4, 8))\n'
+    counted = 'torch.arange(32, dtype=torch.int32, device="cuda").reshape((4, 8))\n'
+    assert after("data", "arange in place of captured data", text) == counted
 
 
 def test_kinds_of_numbers_change_in_both_libraries_together():

@@ -116,3 +116,29 @@ def test_an_edit_that_failed_is_tried_again_only_when_its_definition_changed_and
     assert best == "a\n a0\nb\n b0\n b2\n"
     without_a0, without_b0 = best.replace(" a0\n", ""), best.replace(" b0\n", "")
     assert kept.asked.index(without_b0) < kept.asked.index(without_a0)  # `b` changed; `a` is tried again at the end
+
+
+def test_a_fine_edit_that_failed_is_tried_again_only_where_its_line_changed():
+    class Words(Lines):
+        """The first of two passes drops lines, the fine one words of a line."""
+
+        def passes(self):
+            return [Pass("lines"), Pass("words", is_fine=True)]
+
+        def edits(self, name, source):
+            lines = source.splitlines()
+            if name == "lines":
+                return [Edit(number, line, number + 1) for number, line in enumerate(lines)]
+            return [Edit(number, line[-1:], number + 1) for number, line in enumerate(lines) if " " in line.strip()]
+
+        def apply(self, name, source, edits):
+            if name == "lines":
+                return super().apply(name, source, edits)
+            rows = enumerate(source.splitlines(True))
+            return "".join(line.rpartition(" ")[0] + "\n" if number in edits else line for number, line in rows)
+
+    kept = Holds(lambda text: text.count("\n") == 4 and " a 1\n" in text and " c 1\n" in text)
+    trial = Candidates(kept, Seen(True), 1, lambda text: "")
+    assert Search("f\n a 1\n b 1\n c 1\n", Words(), trial).run() == "f\n a 1\n b\n c 1\n"
+    trial.close()
+    assert "f\n a\n b\n c 1\n" not in kept.asked  # `b` changed, in the same definition
