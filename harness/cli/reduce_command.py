@@ -39,8 +39,8 @@ exception or hang, the same wrong values. Writes FILE_reduced.py, or -o; the bes
   repro reduce x.schedule --keep "command: ./check.sh {}"   decisions of a seed
   repro reduce kernel.py --delays "seed 3"                  not the program: the fewest delays that change its answer
 
-A candidate that fails in another way is rejected and counted by reason. Ctrl-C keeps the best program; the same
-command again goes on from there.
+A candidate that fails in another way is rejected and counted by reason. Ctrl-C keeps the best program, and so does the
+end of --minutes N; the same command again goes on from there.
 
 Exit status: 0 reduced, 2 wrong usage or the program does nothing to keep, 130 after Ctrl-C.
 """
@@ -77,6 +77,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--delays", metavar="LIST", help="reduce these delays (`seed 3`, a list, or @FILE) in place of the program"
     )
+    parser.add_argument("--minutes", type=float, metavar="N", help="end after so long with the best program so far")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the start after so long")
     parser.add_argument(
         "-j", dest="width", type=int, default=0, metavar="N", help="candidates at once (default: cores)"
@@ -95,6 +96,8 @@ def _reduce(arguments: argparse.Namespace) -> int:
     from harness.reduction.passes_process import PassesProcess
     from harness.reduction.reduction import reduce
 
+    if arguments.minutes is not None and not arguments.minutes > 0:
+        raise UsageError(f"--minutes {arguments.minutes:g} leaves no time\nfix: give it a number above 0")
     path = Path(arguments.file).resolve()
     language = LANGUAGES.get(path.suffix, "python")
     case = _case(path, arguments) if language == "python" else None
@@ -130,7 +133,8 @@ def _reduce(arguments: argparse.Namespace) -> int:
         journal.open(arguments.anew)
         valid = (lambda text: "") if case is None else lambda text: python_problem(text, bool(case.repro.script))
         shape = None if case is None or isinstance(kept, properties.Command) else python_shape
-        report = reduce(start, kept, passes, out, journal, width, valid, _note, sys.stderr.isatty(), shape)
+        limit_s = None if arguments.minutes is None else 60 * arguments.minutes
+        report = reduce(start, kept, passes, out, journal, width, valid, _note, sys.stderr.isatty(), shape, limit_s)
     finally:
         journal.close()
         passes.close()
@@ -138,7 +142,7 @@ def _reduce(arguments: argparse.Namespace) -> int:
     if report.is_finished:
         journal.forget()
     _tell(report, start, out, arguments)
-    return HOLDS if report.is_finished else INTERRUPTED
+    return HOLDS if report.is_finished or report.is_over else INTERRUPTED
 
 
 def _of_delays(arguments: argparse.Namespace, case: Case | None, place: Callable[[], Place]) -> tuple[UnderDelays, str]:
@@ -194,7 +198,8 @@ def _tell(report: Report, start: str, out: Path, arguments: argparse.Namespace) 
     if report.rejected:
         say(f"rejected: {reasons_of(report.rejected, most=8)}")
     if not report.is_finished:
-        say("interrupted: the best so far is kept; the same command goes on from there")
+        end = f"ended after {arguments.minutes:g} minutes" if report.is_over else "interrupted"
+        say(f"{end}: the best so far is kept; the same command goes on from there")
     name = repro_file.short(out)
     document.give(
         arguments,

@@ -6,6 +6,7 @@ import ast
 import hashlib
 import math
 import threading
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -33,6 +34,7 @@ class Candidates:
         self._valid, self.known = valid, known if known is not None else set()
         self.rejected: Counter[str] = Counter()
         self.ran = self.repeated = 0
+        self.end: float | None = None  # by time.monotonic()
         self.on_rejected: Callable[[str], None] = lambda _: None
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(width, thread_name_prefix="candidate")
@@ -68,6 +70,11 @@ class Candidates:
         if lasting:
             self.on_rejected(name)
         return None
+
+    @property
+    def left_s(self) -> float | None:
+        """The time that is left for all of them; None: as long as it takes."""
+        return None if self.end is None else max(self.end - time.monotonic(), 0.0)
 
     def take(self, text: str, seen: Seen) -> None:
         """Compare later candidates with this one, which is the best so far."""

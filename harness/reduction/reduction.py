@@ -13,7 +13,7 @@ from harness.reduction.candidates import START_RUNS, Candidates, tries_for
 from harness.reduction.journal import Journal
 from harness.reduction.progress import Progress
 from harness.reduction.properties import Property, Seen
-from harness.reduction.search import Passes, Search
+from harness.reduction.search import Passes, Search, TimeOver
 
 SURE_RUNS = 2  # of a start that is the same each time
 HANG_S = (2.0, 5.0, 15.0)  # a hang is looked for within the shortest of these in which it is the same
@@ -32,6 +32,7 @@ class Report:
     ran: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
     is_finished: bool = True
+    is_over: bool = False  # since its time was over
 
 
 def lines(text: str) -> int:
@@ -104,9 +105,10 @@ def reduce(
     say: Callable[[str], None],
     is_terminal: bool = False,
     shape: Callable[[str], str] | None = None,
+    limit_s: float | None = None,
 ) -> Report:
-    """Reduce a program; `out` has the best one at any time. Ctrl-C ends it early: `is_finished` is then False.
-    `valid`, `shape`: as of Candidates.
+    """Reduce a program; `out` has the best one at any time. Ctrl-C ends it early, and `limit_s`: `is_finished` is then
+    False. `valid`, `shape`: as of Candidates.
 
     Raises UsageError where the start has not the property.
     """
@@ -115,7 +117,7 @@ def reduce(
     say(f"kept: {seen.about if not isinstance(seen.about, tuple | int) else kept.about}")
     store.write_atomically(out, start.encode())
     trial = Candidates(kept, seen, width, valid, tries_for(had, runs), journal.known, shape)
-    trial.on_rejected = journal.reject
+    trial.on_rejected, trial.end = journal.reject, None if limit_s is None else begun + limit_s
     trial.take(start, seen)
     passes.look = lambda needs, text: trial.before.lines if needs == "found" else kept.executed(text)
     best = start
@@ -138,8 +140,8 @@ def reduce(
         report = Report(best, trial.before, had, runs)
         try:
             search.run()
-        except KeyboardInterrupt:
-            report.is_finished = False
+        except (KeyboardInterrupt, TimeOver) as end:
+            report.is_finished, report.is_over = False, isinstance(end, TimeOver)
         finally:
             trial.close()
     report.text, report.seen = search.best, trial.before

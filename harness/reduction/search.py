@@ -59,6 +59,10 @@ class Passes(Protocol):
         ...
 
 
+class TimeOver(Exception):
+    """The time for the search is over; `best` is what was found."""
+
+
 class Search:
     """Looks for the smallest program that `candidates` takes. `best` is the one so far, at any time."""
 
@@ -78,7 +82,7 @@ class Search:
         self._fine: set[str] = set()
 
     def run(self) -> str:
-        """Until no pass finds anything.
+        """Until no pass finds anything. Raises TimeOver.
 
         An edit that failed is left out while the definition around it stays the same, an edit of a fine pass while
         its line does. After that all but the fine ones are tried once more, since something elsewhere may have stood
@@ -146,7 +150,7 @@ class Search:
                     running[self._candidates.submit(text)] = (part, len(taken), text)
                 if not running:
                     break
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                for future in wait(running, timeout=self._candidates.left_s, return_when=FIRST_COMPLETED).done:
                     part, count, text = running.pop(future)
                     seen = future.result()
                     if seen is None:
@@ -156,6 +160,8 @@ class Search:
                     else:
                         taken += part
                         self._take(text, seen)
+                if self._candidates.left_s == 0:
+                    raise TimeOver
         finally:
             for future in running:
                 future.cancel()

@@ -55,6 +55,11 @@ def test_the_program_itself_is_not_overwritten(project):
     assert (done.returncode, done.stderr) == (2, "-o one.py is the program itself\nfix: name another file\n")
 
 
+def test_a_time_that_is_no_time_is_refused(project):
+    done = command(project, "reduce", "one.py", "--minutes", "0")
+    assert (done.returncode, done.stderr) == (2, "--minutes 0 leaves no time\nfix: give it a number above 0\n")
+
+
 def test_ptx_by_a_command(project):
     done = command(project, "reduce", "x.ptx", "--keep", "command: grep -q needle {}")
     assert done.returncode == 0, done.stderr

@@ -38,7 +38,7 @@ def run():
 def reduced(tmp_path, write):
     """`reduced(body)`: the report of a reduction of a repro, what was said, the file."""
 
-    def reduce(body, keep="", anew=False, passes=None):
+    def reduce(body, keep="", anew=False, passes=None, limit_s=None):
         repro, said = write(body), []
         (case,) = repro.cases()
         kept = properties.read(keep, case, "one.py", lambda **about: Place(tmp_path, width=2, **about))
@@ -47,7 +47,8 @@ def reduced(tmp_path, write):
         out = tmp_path / "out.py"
         try:
             valid = lambda text: python_problem(text, is_script=False)
-            return reduction.reduce(repro.text, kept, passes, out, journal, 2, valid, said.append), said, out
+            text, limit = repro.text, {"limit_s": limit_s}
+            return reduction.reduce(text, kept, passes, out, journal, 2, valid, said.append, **limit), said, out
         finally:
             passes.close()
             journal.close()
@@ -64,6 +65,12 @@ def test_an_exception_keeps_only_what_it_needs(reduced):
     for gone in ("unused", "LIMIT", "begins", "range"):
         assert gone not in report.text
     assert "reshape(" in report.text and '"""It is so."""' in report.text
+
+
+def test_the_end_of_its_time_keeps_the_best(reduced):
+    report, _, out = reduced(FAILS, limit_s=0.0)
+    assert report.is_over and not report.is_finished
+    assert out.read_text() == report.text and report.ran < 20
 
 
 def test_a_start_without_the_property_is_refused(reduced):
