@@ -1,6 +1,6 @@
 """`python -m dsl reductions`: a process that lists the edits of a program and applies them, a JSON object a line.
 
-    {"do": "passes", "language": "python"}                           -> {"passes": [{"name", "about", "needs", "is_fine"}]}
+    {"do": "passes", "language": "python"}   -> {"passes": [{"name", "about", "needs", "is_fine"}]}
     {"do": "edits", "pass": NAME, "source": TEXT}                    -> {"edits": [{"id", "about", "line", "gain"}]}
     {"do": "apply", "pass": NAME, "source": TEXT, "edits": [0, 3]}   -> {"source": TEXT}, or {"refused": WHY}
 
