@@ -92,7 +92,8 @@ def is_one(tree: ast.Module, table: dict[str, Any], has_table: bool) -> bool:
     """Whether a file without `run` claims what it prints, and has not lost its `run`."""
     names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     compare = table.get("compare", {})
-    is_said = any(key in table for key in OWN_KEYS) or (isinstance(compare, dict) and {STDOUT, STDERR} & compare.keys())
+    has_stream = isinstance(compare, dict) and bool({STDOUT, STDERR} & compare.keys())
+    is_said = has_stream or any(key in table for key in OWN_KEYS)
     others = [key for key in table if key not in SHARED_KEYS] or compare or "expected" in names
     return has_table and "run" not in names and (is_said or not others)
 
