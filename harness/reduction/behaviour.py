@@ -55,6 +55,7 @@ class Behaviour:
     wrong: dict[str, Wrong] = field(default_factory=dict)
     agreeing: frozenset[str] = frozenset()
     line: int = 0
+    launches: bool = False  # whether it launched a kernel
 
     def __str__(self) -> str:
         if self.kind == "outputs":

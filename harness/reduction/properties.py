@@ -126,6 +126,7 @@ class OnePlace:
         if outcome.kind in ("infra", "skipped"):
             return Seen(None, "it could not be run", seconds, outcome.text)
         did = behaviour.of(text, outcome, self._wrong(outcome))
+        did = replace(did, launches=any(kernel.get("launches") for kernel in outcome.kernels))
         named = _named_lines(outcome.text, self.case.repro.path.name)
         return Seen(did, "", seconds, outcome.text, outcome.kind == "timeout", named)
 
@@ -159,6 +160,8 @@ class OnePlace:
         did, was = seen.about, before.about
         if did.kind != was.kind:
             return "no longer so" if did.kind in ("outputs", "exited") else f"another outcome: {did.name or did.kind}"
+        if was.launches and not did.launches:
+            return "no kernel is launched"
         if did.name != was.name:
             return f"another {'exception' if did.kind == 'error' else 'id'}: {did.name}"
         if did.kind == "outputs":

@@ -159,3 +159,30 @@ def test_a_verdict_stays_with_its_reason(made, monkeypatch):
     assert kept.differs(kept.see(text.replace("x[3] = 0", "pass")), start).startswith("another verdict: ")
     assert kept.differs(kept.see(text.replace("x[3] = 0", "x[30] = 0")), start).startswith("another verdict: fail, ")
     assert kept.refuse(kept.see(text.replace("x[3] = 0", "pass"))).startswith("the claim does not fail: ")
+
+
+def test_an_assertion_about_a_kernel_needs_a_launch(made):
+    kept, text = made("""
+    import cutlass
+    import cutlass.cute as cute
+    import torch
+    from cutlass.cute.runtime import from_dlpack
+
+    @cute.kernel
+    def kernel(x: cute.Tensor):
+        x[0] = 0
+
+    @cute.jit
+    def host(x: cute.Tensor):
+        kernel(x).launch(grid=(1, 1, 1), block=(1, 1, 1))
+
+    def run():
+        x = torch.zeros(1, device="cuda")
+        host(from_dlpack(x))
+        assert x[0] == 1, "it must be 1"
+        return {"x": x}
+    """)
+    start = kept.see(text)
+    assert (start.about.name, start.about.launches) == ("AssertionError", True)
+    assert kept.differs(kept.see(text.replace("x[0] = 0", "pass")), start) == ""
+    assert kept.differs(kept.see(text.replace("host(from_dlpack(x))", "pass")), start) == "no kernel is launched"
