@@ -265,8 +265,8 @@ _hooked: set[type] = set()
 
 
 def _hook_result(kind: type, recorder: Recorder) -> None:
-    """Report calls of compiled functions of this class, from the outermost `__call__` that it has: what this asks of
-    a base class and then does otherwise is no end of a call."""
+    """Report calls of compiled functions of this class, from the outermost `__call__` that it has: it may ask a base
+    class first, which fails, and then do the call in another way."""
     if next(each for each in kind.__mro__ if "__call__" in vars(each)) in _hooked:
         return
     _hooked.add(kind)

@@ -104,7 +104,7 @@ def tries_for(had: int, runs: int) -> int:
 
 
 def python_problem(text: str, is_script: bool) -> str:
-    """Why a text is not a program to run, or ''. One that is no script must have a claim and a `run`."""
+    """Why a text is not a program to run, or ''. A repro must have a claim and a `run`."""
     try:
         with _PARSING, warnings.catch_warnings():
             warnings.simplefilter("ignore")

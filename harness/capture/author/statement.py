@@ -108,7 +108,7 @@ class Statement:
         return around
 
     def annotations(self) -> list[ast.expr]:
-        """The annotations of parameters, results and variables in it that are no text already."""
+        """The annotations of parameters, results and variables in it, without those that are strings already."""
         found = [getattr(node, name, None) for node in self.nodes() for name in ("annotation", "returns")]
         return [each for each in found if each is not None and not isinstance(getattr(each, "value", None), str)]
 

@@ -109,7 +109,7 @@ def _hook(module: ModuleType, recorder: Recorder) -> None:
 
 
 def _replace(module: ModuleType, name: str, new: Any) -> None:
-    """Bind a name of the package anew, also in modules of programs that have imported it."""
+    """Give a name of the package another value, also in modules of programs that have imported it."""
     old = getattr(module, name)
     for other in list(sys.modules.values()):
         inside = other is not module and getattr(other, "__name__", "").startswith(f"{MODULE}.")
