@@ -132,7 +132,7 @@ def _is_protocol(function: Function) -> bool:
 def apart(program: Program) -> Iterator[Edit]:
     """Statements that do something and from which nothing comes to the finding. Needs the lines that it names.
 
-    Those that share a name with what comes to it are last: they may write what is read there. Barriers, fences and waits stay.
+    Those that share a name with it are last: they may write what is read there. Barriers, fences and waits stay.
     """
     kept = _coming(program, program.seen.get(FOUND, frozenset()))
     if not kept:
