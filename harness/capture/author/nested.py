@@ -24,7 +24,7 @@ def definition(value: Any) -> Statement | None:
 
 
 def _lines_of(value: Any) -> list[str]:
-    """The text that has the definition: a file's, or that of a cell or executed text, which linecache has.
+    """The lines of the file with the definition, or of the cell or executed text, which linecache keeps.
 
     A class without a file is in the text of its methods, or else in the last text that has a class of its name.
     """
