@@ -20,7 +20,7 @@ SYNC = "prims.barrier_cta_sync(0)"
 
 
 class Broken(NamedTuple):
-    """In `line` (1-based) of the file at `path` of a package's folder, `old` becomes `new`.
+    """In `line` (1-based) of the file at `path` of a package's folder, `old` becomes `new`, words that it has nowhere else.
 
     `options` are those of `repro run`, and `keep` is that of `repro reduce`. `head` and `tail` are put around a file that is
     no program. `miscompiled`: what this compiler's LLVM IR has instead, as `old` and `new`; then the file stays as it is.
@@ -121,7 +121,7 @@ PROGRAMS = (
     ),
     Broken("sgemm, a stage that is a float", _SGEMM, 499, "cutlass.Int32(", "cutlass.Float32(", _SGEMM_SIZE),
     Broken(
-        "dense_gemm, a wrong layout", _HOPPER + "dense_gemm.py", 323, "self.b_layout.", "self.a_layout.",
+        "dense_gemm, a wrong layout", _HOPPER + "dense_gemm.py", 323, "self.b_layout.", "(self.a_layout).",
         (*_HOPPER_SIZE, "--b_major", "n"),
     ),
     Broken("tensorop_gemm, no barrier in the epilogue", _TENSOROP, 788, "cute.arch.sync_threads()", "pass", _TENSOROP_SIZE, RACE),
@@ -130,13 +130,13 @@ PROGRAMS = (
         tail=_REDUCE,
     ),
     Broken("flash_attention, no barrier before Q K", _FLASH, 789, BARRIER, "pass", _FLASH_SIZE, RACE),
-    Broken("flash_attention, a mask off by one", _FLASH, 997, "[3] + 1", "[3]", (*_FLASH_SIZE, "--is_causal"), ()),
+    Broken("flash_attention, a mask off by one", _FLASH, 997, "[3] + 1", "[3] + 0", (*_FLASH_SIZE, "--is_causal"), ()),
     Broken("hstu_attention, no barrier before Q K", _HSTU, 667, BARRIER, "pass", _HSTU_SIZE, RACE),
     Broken("cta_norm, no barrier in the sum", _NORM, 201, "cute.arch.sync_threads()", "pass", _NORM_SIZE, RACE),
     Broken("cta_norm, a wrong lane", _NORM, 198, "tidx & 31", "tidx & 15", _NORM_SIZE),
     Broken("dense_gemm, no proxy fence", _HOPPER + "dense_gemm.py", 1007, "async.shared", "alias", _HOPPER_SIZE, RACE),
     Broken(
-        "flash_attn forward, no barrier before Q K", "flash_attn/cute/flash_fwd.py", 1125, "cute.arch.barrier()", "pass",
+        "flash_attn forward, no barrier before Q K", "flash_attn/cute/flash_fwd.py", 1127, "cute.arch.barrier()", "pass",
         (), RACE, "flash_attn", head=_FLASH_HEAD, tail=_FLASH_TAIL,
     ),
     Broken("async_pipeline, a wrong phase", _PRIMITIVES + "async_pipeline.py", 195, "& 1", "& 0", ()),
@@ -145,10 +145,10 @@ PROGRAMS = (
         keep="differs embedded nvidia", miscompiled=(r" = add (?:nsw )?i32 ", " = xor i32 "),
     ),
     Broken("bar_warp_sync, no barrier", _PRIMITIVES + "bar_warp_sync.py", 115, "prims.bar_warp_sync(cute.arch.FULL_MASK)", "pass", (), RACE),
-    Broken("bar_warp_sync, the other mask", _PRIMITIVES + "bar_warp_sync.py", 258, "_HIGH_MASK", "_LOW_MASK"),
+    Broken("bar_warp_sync, the other mask", _PRIMITIVES + "bar_warp_sync.py", 258, "_HIGH_MASK", "_LOW_MASK | 0"),
     Broken("cp_async_bulk, waits for too few copies", _PRIMITIVES + "cp_async_bulk.py", 240, "(0)", "(1)", (), RACE),
     Broken("ldmatrix_stmatrix, no barrier", _PRIMITIVES + "ldmatrix_stmatrix.py", 228, SYNC, "pass", (), RACE),
-    Broken("shfl_sync, a wrong clamp", _PRIMITIVES + "shfl_sync.py", 259, "_MAC_IDX_DOWN_BFLY", "_MAC_UP"),
+    Broken("shfl_sync, a wrong clamp", _PRIMITIVES + "shfl_sync.py", 259, "_MAC_IDX_DOWN_BFLY", "_MAC_UP | 0"),
     Broken(
         "quack softmax, a row too many", "quack/softmax.py", 133, "< shape[0]", "<= shape[0]", (), RACE, "quack",
         tail=_SOFTMAX,
@@ -163,8 +163,8 @@ PROGRAMS = (
         "tma_load_store, no proxy fence", _PRIMITIVES + "tma/tma_load_store.py", 300,
         "prims.fence_proxy(prims.Proxy.ASYNC_SHARED, space=prims.SharedSpace.shared_cta)", "pass", (), RACE,
     ),
-    Broken("tma_load_to_ldmatrix, no swizzle", _PRIMITIVES + "tma/tma_load_to_ldmatrix.py", 231, ".apply_swizzle(smem_sw)", ""),
-    Broken("tma_pipeline_count2, one arrival too few", _PRIMITIVES + "tma/tma_pipeline_count2.py", 147, "2)", "1)", (), RACE),
+    Broken("tma_load_to_ldmatrix, no swizzle", _PRIMITIVES + "tma/tma_load_to_ldmatrix.py", 231, ".apply_swizzle(smem_sw)", " + 0 * 1"),
+    Broken("tma_pipeline_count2, one arrival too few", _PRIMITIVES + "tma/tma_pipeline_count2.py", 147, "2)", "1 | 0)", (), RACE),
     Broken(
         "liger rms_norm, no barrier before the sum", "liger_kernel/ops/cutedsl/ops/rms_norm.py", 312, "cute.arch.barrier()",
         "pass", (), RACE, "liger", tail=_LIGER,
