@@ -96,7 +96,21 @@ class InFull:
         return seen
 
 
-class OnePlace:
+class InPlace(InFull):
+    """A property of what a program does in one place."""
+
+    case: Case
+    place: Place
+    timeout_s: float
+
+    def executed(self, text: str) -> frozenset[int]:
+        return self.place.executed(case_of(self.case, text), self.timeout_s)
+
+    def close(self) -> None:
+        self.place.close()
+
+
+class OnePlace(InPlace):
     """What the program does in one place."""
 
     def __init__(self, case: Case, place: Place, wanted: str = "", output: str = "") -> None:
@@ -129,9 +143,6 @@ class OnePlace:
         did = replace(did, launches=any(kernel.get("launches") for kernel in outcome.kernels))
         named = _named_lines(outcome.text, self.case.repro.path.name)
         return Seen(did, "", seconds, outcome.text, outcome.kind == "timeout", named)
-
-    def executed(self, text: str) -> frozenset[int]:
-        return self.place.executed(case_of(self.case, text), self.timeout_s)
 
     def _wrong(self, outcome: Outcome) -> dict[str, wrong_values.Wrong]:
         if outcome.kind != "outputs":
@@ -184,15 +195,12 @@ class OnePlace:
                 return why
         return ""
 
-    def close(self) -> None:
-        self.place.close()
 
-
-class TwoPlaces(InFull):
+class TwoPlaces(InPlace):
     """That two places give different answers."""
 
     def __init__(self, case: Case, one: Place, other: Place) -> None:
-        self.case, self.sides = case, (one, other)
+        self.case, self.place, self.sides = case, one, (one, other)
         self.about = f"{one.name} and {other.name} disagree"
         self.timeout_s = case.repro.timeout_s
 
@@ -216,9 +224,6 @@ class TwoPlaces(InFull):
         seen[0] = replace(seen[0], wrong=wrong)
         is_stopped = any(outcome.kind == "timeout" for outcome in outcomes)
         return Seen(tuple(seen), "", seconds, "\n".join(said), is_stopped)
-
-    def executed(self, text: str) -> frozenset[int]:
-        return self.sides[0].executed(case_of(self.case, text), self.timeout_s)
 
     def refuse(self, start: Seen) -> str:
         one, other = start.about
@@ -254,7 +259,7 @@ def _alike(one: Behaviour, other: Behaviour) -> bool:
     return (one.kind, one.name, one.message) == (other.kind, other.name, other.message) and one.is_at(other)
 
 
-class PtxContains(InFull):
+class PtxContains(InPlace):
     """That the PTX of a kernel has a text, and the program ends as before."""
 
     def __init__(self, case: Case, place: Place, text: str) -> None:
@@ -270,9 +275,6 @@ class PtxContains(InFull):
         has = any(" ".join(self.text.split()) in " ".join(kernel["ptx"].split()) for kernel in outcome.kernels)
         return Seen((has, outcome.kind), "", seconds, outcome.text, outcome.kind == "timeout")
 
-    def executed(self, text: str) -> frozenset[int]:
-        return self.place.executed(case_of(self.case, text), self.timeout_s)
-
     def refuse(self, start: Seen) -> str:
         return "" if start.about[0] else f"no kernel's PTX has it (the program ended as {start.about[1]})"
 
@@ -281,11 +283,8 @@ class PtxContains(InFull):
             return f"another outcome: {seen.about[1]}"
         return "" if seen.about[0] else "no longer so"
 
-    def close(self) -> None:
-        self.place.close()
 
-
-class SameVerdict(InFull):
+class SameVerdict(InPlace):
     """The verdict on the claim and its reason, as `repro run` gives them; nothing of how it came to it."""
 
     def __init__(self, case: Case, place: Place) -> None:
@@ -304,17 +303,11 @@ class SameVerdict(InFull):
         about = f"{verdict.status}, {verdict.reason}" if verdict.reason else verdict.status
         return Seen(about, "", seconds, verdict.text, outcome.kind == "timeout")
 
-    def executed(self, text: str) -> frozenset[int]:
-        return self.place.executed(case_of(self.case, text), self.timeout_s)
-
     def refuse(self, start: Seen) -> str:
         return "" if start.about.startswith("fail") else f"the claim does not fail: {start.about}"
 
     def differs(self, seen: Seen, before: Seen) -> str:
         return "" if seen.about == before.about else f"another verdict: {seen.about}"
-
-    def close(self) -> None:
-        self.place.close()
 
 
 class UnderDelays(InFull):
