@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.capture.arguments import makings
 from harness.capture.arguments.spelling import ObjectState, Spelling, frozen
-from harness.capture.importing import when_imported
+from harness.capture.importing import replace_everywhere, when_imported
 from harness.capture.recorder import Call, Recorder
 
 RUNTIME = ("from_dlpack", "make_ptr", "nullptr", "make_fake_tensor", "make_fake_compact_tensor", "make_fake_stream")
@@ -60,9 +60,7 @@ def _watch_loading(module: types.ModuleType, recorder: Recorder) -> None:
         return original(*args, **keywords)
 
     load_module._seen_by_capture = True  # type: ignore[attr-defined]
-    for other in list(sys.modules.values()):
-        if isinstance(other, types.ModuleType) and other.__dict__.get("load_module") is original:
-            other.load_module = load_module  # pyright: ignore[reportAttributeAccessIssue]
+    replace_everywhere("load_module", original, load_module)
 
 
 # ** decorated functions

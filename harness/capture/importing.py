@@ -1,4 +1,4 @@
-"""Be told when a module has been imported, and change it before anybody uses it."""
+"""Be told when a module has been imported, and change what it gives to others."""
 
 from __future__ import annotations
 
@@ -20,6 +20,14 @@ def when_imported(name: str, change: Callable[[ModuleType], None]) -> None:
     _waiting.setdefault(name, []).append(change)
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+
+
+def replace_everywhere(name: str, old: Any, new: Any, but_in: str | None = None) -> None:
+    """Give a name another value in each module that has the old one, but not inside the package `but_in`."""
+    for place, module in tuple(sys.modules.items()):
+        is_inside = but_in is not None and place.startswith(f"{but_in}.")
+        if isinstance(module, ModuleType) and not is_inside and module.__dict__.get(name) is old:
+            setattr(module, name, new)
 
 
 class _Finder:

@@ -7,12 +7,13 @@ and for NVIDIA's alike.
 from __future__ import annotations
 
 import functools
-import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
+
+from harness.capture.importing import replace_everywhere
 
 
 @dataclass
@@ -58,9 +59,7 @@ def watch_functions(module: ModuleType, public: str, names: tuple[str, ...]) -> 
         if made is None or isinstance(made, type) or hasattr(made, "_seen_by_capture"):
             continue
         watched = _watching(made, f"{public}.{name}")
-        for other in list(sys.modules.values()):
-            if isinstance(other, ModuleType) and other.__dict__.get(name) is made:
-                setattr(other, name, watched)
+        replace_everywhere(name, made, watched)
 
 
 def _watching(function: Callable, dotted: str) -> Callable:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from harness.capture.importing import when_imported
+from harness.capture.importing import replace_everywhere, when_imported
 from harness.capture.launches import driver_hooks, ptx
 from harness.capture.launches.driver_hooks import Function, Image, Shape
 from harness.capture.recorder import Call, Recorder
@@ -103,18 +103,9 @@ def install(recorder: Recorder) -> None:
 
 
 def _hook(module: ModuleType, recorder: Recorder) -> None:
-    _replace(module, "Program", _watched_program(module.Program, recorder))
-    _replace(module, "ObjectCode", _watched_code(module.ObjectCode, recorder))
-    _replace(module, "launch", _watched_launch(module.launch, recorder))
-
-
-def _replace(module: ModuleType, name: str, new: Any) -> None:
-    """Give a name of the package another value, also in modules of programs that have imported it."""
-    old = getattr(module, name)
-    for other in list(sys.modules.values()):
-        inside = other is not module and getattr(other, "__name__", "").startswith(f"{MODULE}.")
-        if isinstance(other, ModuleType) and not inside and other.__dict__.get(name) is old:
-            setattr(other, name, new)
+    for name, watched in (("Program", _watched_program), ("ObjectCode", _watched_code), ("launch", _watched_launch)):
+        old = getattr(module, name)
+        replace_everywhere(name, old, watched(old, recorder), but_in=MODULE)
 
 
 def _watched_program(kind: type, recorder: Recorder) -> type:

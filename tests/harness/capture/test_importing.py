@@ -1,8 +1,9 @@
 """Being told of an import."""
 
 import sys
+from types import ModuleType
 
-from harness.capture.importing import when_imported
+from harness.capture.importing import replace_everywhere, when_imported
 
 
 def test_a_module_is_changed_before_its_importer_sees_it(tmp_path, monkeypatch):
@@ -29,3 +30,13 @@ def test_a_module_that_is_not_there_stays_missing():
         assert error.name == "nowhere_at_all"
     else:
         raise AssertionError
+
+
+def test_a_name_is_replaced_where_it_was_imported(monkeypatch):
+    made = {}
+    for name, value in {"theirs": 1, "theirs.inside": 1, "mine": 1, "other": 2}.items():
+        made[name] = ModuleType(name)
+        made[name].launch = value
+        monkeypatch.setitem(sys.modules, name, made[name])
+    replace_everywhere("launch", 1, 3, but_in="theirs")
+    assert [each.launch for each in made.values()] == [3, 1, 3, 2]
