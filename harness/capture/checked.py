@@ -22,11 +22,9 @@ SLOWER = 10  # a run whose lines are noted
 class Alone:
     """A captured file and the place where it is run; `close` ends that. `folder` has the program's outputs."""
 
-    def __init__(
-        self, file: Path, folder: Path, report: dict[str, Any], note: Callable[[str], None] | None = None
-    ) -> None:
+    def __init__(self, file: Path, folder: Path, report: dict[str, Any], note: Callable[[str], None]) -> None:
         """`report`: what the program said of the call, with its compiler, its device and what this looked for."""
-        self._file, self._folder, self._report = file, folder, report
+        self._file, self._folder, self._report, self._note = file, folder, report, note
         host = "local" if report.get("device") == "cuda" else "embedded"
         compiler, checks = report.get("compiler", "embedded"), report.get("checks")
         self._session = Session(folder, [host], note=note, compiler=compiler, checks=checks)
@@ -38,8 +36,8 @@ class Alone:
         """What differs from the program where the file has this text, a sentence each; [] where all is equal."""
         return self._judged(self._run(text, False))
 
-    def check_with_lines(self, text: str) -> tuple[list[str], Collection[int]]:
-        """The same, and the lines that ran."""
+    def _check_with_lines(self, text: str) -> tuple[list[str], Collection[int]]:
+        """The same as `check` says, and the lines that ran."""
         outcome = self._run(text, True)
         return self._judged(outcome), outcome.lines if isinstance(outcome, Outcome) else ()
 
@@ -64,20 +62,21 @@ class Alone:
             return [f"run alone it ends in {outcome.kind}: {_first_line(outcome.text)}"]
         return _differences(self._folder, self._report["outputs"], outcome)
 
-    def shortened(self, text: str) -> str:
-        """The text, which is equal to the program, without what did not run. A call that is rejected stays as it is:
+    def shortened(self, text: str) -> tuple[str, list[str]]:
+        """The text without what did not run, and what differs from the program. A call that is rejected keeps it:
         what follows the rejection would run once it is mended."""
         told = self._report["outcome"]
         if told and told.get("outcome") in ("rejected", "timeout"):
-            return text
-        differences, ran = self.check_with_lines(text)
+            return text, self.check(text)
+        differences, ran = self._check_with_lines(text)
         if differences or not ran:
-            return text
+            return text, differences
+        self._note("it does what the program did; leaving out what did not run")
         passes = PassesProcess("python")
         try:
-            return shortening.shortened(text, ran, self.check_with_lines, passes)
+            return shortening.shortened(text, ran, self._check_with_lines, passes), []
         except UsageError:  # the passes ended
-            return text
+            return text, []
         finally:
             passes.close()
 

@@ -181,11 +181,8 @@ def _keep(arguments: argparse.Namespace, folder: Path, report: dict[str, Any]) -
     checking = checked.Alone(alone, folder, report, lambda text: say(text, file=sys.stderr))
     try:
         text = alone.read_text()
-        differences = checking.check(text)
+        text, differences = (text, checking.check(text)) if arguments.whole else checking.shortened(text)
         differences += report["reasons"] if differences else []
-        if not differences and not arguments.whole:
-            say("it does what the program did; leaving out what did not run", file=sys.stderr)
-            text = checking.shortened(text)
     finally:
         checking.close()
     text = "".join(f"# missing: {private.sentence(line)}\n" for line in differences) + text

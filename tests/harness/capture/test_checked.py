@@ -22,7 +22,7 @@ def differences(folder, text, wanted, outcome=None):
         folder / "outputs.npz", **{f"{a.dtype.name} {name}": a.view(f"u{a.itemsize}") for name, a in wanted.items()}
     )
     report = {"outputs": {name: a.dtype.name for name, a in wanted.items()}, "outcome": outcome}
-    alone = checked.Alone(folder / "x.py", folder, report)
+    alone = checked.Alone(folder / "x.py", folder, report, print)
     try:
         return alone.check(text)
     finally:
