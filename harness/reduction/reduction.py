@@ -17,6 +17,7 @@ from harness.reduction.search import Passes, Search, TimeOver
 
 SURE_RUNS = 2  # of a start that is the same each time
 HANG_S = (2.0, 5.0, 15.0)  # a hang is looked for within the shortest of these in which it is the same
+HANGS_S = 60.0  # so long must it go on in the first place: a program may compile for long
 FACTOR, LEAST_S = 4.0, 3.0  # a candidate may take so many times as long as the slowest start, and so long in any case
 
 
@@ -84,7 +85,12 @@ def _first(kept: Property, start: str, limit_s: float) -> Seen:
             return seen
         is_known = before is not None and not before.problem and (before.lines or short_s == limit_s)
         if before is not None and is_known and not kept.differs(seen, before):
-            kept.timeout_s = HANG_S[HANG_S.index(short_s) - 1] if short_s in HANG_S else short_s
+            short_s = HANG_S[HANG_S.index(short_s) - 1] if short_s in HANG_S else short_s
+            kept.timeout_s = min(limit_s, HANGS_S)
+            last = kept.see(start)
+            if not last.is_stopped or kept.differs(last, before):
+                return last
+            kept.timeout_s = short_s
             return before
     assert seen is not None
     return seen

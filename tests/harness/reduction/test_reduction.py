@@ -98,15 +98,17 @@ def test_a_start_that_fails_sometimes_is_said_first(reduced, tmp_path):
     assert (report.had, report.runs) == (3, 5) and "y = 2" not in report.text
 
 
-def test_a_start_that_is_slow_at_first_is_no_hang(monkeypatch):
+@pytest.mark.parametrize("place", [(), (3,)])
+def test_a_start_that_is_slow_is_no_hang(place):
     class Slow:
         about, case, timeout_s, runs = "what it does", None, 60.0, 0
 
         def see(self, text):
-            """Its first two runs are stopped before they are at a line of the program, as where imports are slow."""
+            """Its first two runs are stopped, before they are at a line of the program, as where imports are slow,
+            or at one that goes on for long, as where it is compiled."""
             self.runs += 1
             is_stopped = self.runs <= 2 and self.timeout_s < 60
-            return properties.Seen("hang" if is_stopped else "race", "", 1.0, "", is_stopped)
+            return properties.Seen("hang" if is_stopped else "race", "", 1.0, "", is_stopped, frozenset(place))
 
         def refuse(self, start):
             return ""
