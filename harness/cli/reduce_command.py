@@ -132,7 +132,9 @@ def _reduce(arguments: argparse.Namespace) -> int:
     try:
         journal.open(arguments.anew)
         valid = (lambda text: "") if case is None else lambda text: python_problem(text, bool(case.repro.script))
-        shape = None if case is None or isinstance(kept, properties.Command) else python_shape
+        shape = kept.shape if isinstance(kept, Cured) else python_shape
+        if case is None or isinstance(kept, properties.Command):
+            shape = None
         limit_s = None if arguments.minutes is None else 60 * arguments.minutes
         report = reduce(start, kept, passes, out, journal, width, valid, _note, sys.stderr.isatty(), shape, limit_s)
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.errors import UsageError
+from harness.reduction.candidates import python_shape
 from harness.reduction.properties import Command, Property, Seen
 
 CURED_S = 60.0  # a program that fails early may take longer where it does not fail
@@ -29,6 +30,10 @@ class Cured:
         if isinstance(kept, Command):
             raise UsageError("--cured-by does not go with --keep command\nfix: let the command make the edit too")
         self.about, self.timeout_s, self._cured = kept.about, kept.timeout_s, ""
+
+    def shape(self, text: str) -> str:
+        """As of Candidates: parentheses that mean nothing may be a part of `old`."""
+        return f"{text.count(self.old)} {python_shape(text)}"
 
     def see(self, text: str) -> Seen:
         self.kept.timeout_s = self.timeout_s

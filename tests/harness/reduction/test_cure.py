@@ -67,6 +67,12 @@ def test_an_edit_that_does_not_cure_the_start_is_refused(made):
     assert kept.refuse(kept.see(text)) == "the edit does not cure it"
 
 
+def test_parentheses_that_the_edit_has_are_no_matter_of_form(made):
+    kept, text = made("(9) => 3")
+    with_them = text.replace("[9]", "[(9)]")
+    assert kept.shape(with_them) == kept.shape(with_them + "# more") != kept.shape(text)
+
+
 def test_the_time_is_that_of_the_property(made):
     kept, text = made("[9] => [3]")
     kept.timeout_s = 25.0
