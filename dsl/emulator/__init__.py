@@ -14,6 +14,7 @@ from dsl.emulator.execute.object_code import BadObject, key as object_key
 from dsl.emulator.execute.program import Program, load
 from dsl.emulator.execute.repeats import failure_of, handle
 from dsl.emulator.faults import Fault, KernelNote, KernelWarning, SameValueRace
+from dsl.emulator.native import keep_in
 from dsl.emulator.ptx.syntax import PtxError, Unsupported
 from dsl.emulator.runtime.memory import Memory
 
@@ -33,6 +34,7 @@ __all__ = [
     "Unsupported",
     "failure_of",
     "handle",
+    "keep_in",
     "launch",
     "load",
     "object_key",

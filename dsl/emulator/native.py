@@ -5,9 +5,14 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import functools
+import hashlib
 import os
 import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
 
+import llvmlite
 import llvmlite.binding as llvm
 
 from dsl.emulator.check import block_meetings, bounds, bulk_flight, race, shadow, trail, undefined, wgmma_reads
@@ -125,12 +130,57 @@ def _parsed(ir: str, machine):
     return module
 
 
+class Kept(Protocol):
+    """What keeps machine code for other processes."""
+
+    def get(self, key: bytes) -> bytes | None: ...
+    def put(self, key: bytes, data: bytes) -> None: ...
+
+
+KEEP_S = 0.05  # what took less to compile is compiled again
+
+
+def _nowhere() -> Kept | None:
+    return None
+
+
+_kept = _nowhere
+
+
+def keep_in(kept: Callable[[], Kept | None]) -> None:
+    """Look for machine code in what `kept` answers, and put there what was compiled. IR names no lines of the author's:
+    where a program's lines have moved, its machine code is found."""
+    global _kept
+    _kept = kept
+
+
 def object_code(ir: str, level: int = 2, codegen: int | None = None) -> bytes:
     """Relocatable machine code of a module; `level` is LLVM's, or QUICK: registers instead of stack slots, no more.
 
     `codegen` is the level of instruction selection where it differs. Raises RuntimeError with LLVM's message where the
     text is not valid IR.
     """
+    kept = _kept()
+    if kept is None:
+        return _compiled(ir, level, codegen)
+    key = hashlib.sha256(repr((_host(), level, codegen)).encode() + ir.encode()).digest()
+    code = kept.get(b"machine code\0" + key)
+    if code is None:
+        begun = time.perf_counter()
+        code = _compiled(ir, level, codegen)
+        if time.perf_counter() - begun > KEEP_S:
+            kept.put(b"machine code\0" + key, code)
+    return code
+
+
+@functools.cache
+def _host() -> tuple[object, ...]:
+    """What machine code depends on besides its IR."""
+    features = llvm.get_host_cpu_features().flatten()
+    return llvmlite.__version__, llvm.llvm_version_info, llvm.get_host_cpu_name(), features
+
+
+def _compiled(ir: str, level: int, codegen: int | None) -> bytes:
     with _lock:
         machine = _compiler(level if codegen is None else codegen)
         module = _parsed(ir, machine)

@@ -47,6 +47,7 @@ class Emulated(Device):
         """What kernels may touch. Made on first use: a program that only compiles needs no emulator."""
         from dsl import emulator
 
+        emulator.keep_in(disk_cache.current)
         memory = emulator.Memory()
         memory.watch(self._is_watched)
         return memory
@@ -262,9 +263,10 @@ class Emulated(Device):
             )
         except ValueError as error:
             raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None
+        finally:
+            self._keep(program)
         if self._arrays is not None:
             self._arrays.ended(program, entry)
-        self._keep(program)
         for event in filter(None, launch.events):
             _record(event, launch.stream)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
+from dsl.emulator import native
 from dsl.emulator.execute import object_code
 
 PTX = """.version 8.0
@@ -160,3 +161,19 @@ def test_the_page_shows_it_as_it_is():
     names: dict = {}
     exec(text, names)
     assert list(names["program"].entries) == ["nothing"]
+
+
+def test_machine_code_is_found_where_lines_have_moved(monkeypatch):
+    class Kept(dict):
+        put = dict.__setitem__
+
+    kept, compiled = Kept(), []
+    made = native._compiled
+    monkeypatch.setattr(native, "_compiled", lambda *args: compiled.append(args) or made(*args))
+    monkeypatch.setattr(native, "KEEP_S", 0)
+    monkeypatch.setattr(native, "_kept", lambda: kept)
+    for line in (7, 9):
+        emulator.Program(PTX.replace(".loc 1 7 3", f".loc 1 {line} 3")).code("loops", 32)
+    assert len(compiled) == len(kept) > 0
+    emulator.Program(PTX.replace("0f3F000000", "0f40000000")).code("loops", 32)
+    assert len(compiled) == len(kept) > 1
