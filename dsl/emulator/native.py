@@ -175,9 +175,11 @@ def object_code(ir: str, level: int = 2, codegen: int | None = None) -> bytes:
 
 @functools.cache
 def _host() -> tuple[object, ...]:
-    """What machine code depends on besides its IR."""
+    """What machine code depends on besides its IR: LLVM, the type of CPU, and the passes, which this file has."""
     features = llvm.get_host_cpu_features().flatten()
-    return llvmlite.__version__, llvm.llvm_version_info, llvm.get_host_cpu_name(), features
+    with open(__file__, "rb") as file:
+        passes = hashlib.sha256(file.read()).hexdigest()
+    return llvmlite.__version__, llvm.llvm_version_info, llvm.get_host_cpu_name(), features, passes
 
 
 def _compiled(ir: str, level: int, codegen: int | None) -> bytes:
