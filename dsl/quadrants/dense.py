@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
+from types import FrameType
 from typing import Any, NoReturn
 
 from dsl.core.number.dtypes import Int32, Int64, Numeric, is_dynamic
 from dsl.core.number.operators import operate
 from dsl.core.number.pointer import Pointer
 from dsl.core.phrase import shown
+from dsl.core.syntax.function_source import is_authors
 from dsl.quadrants import bounds, dtypes as types, loops, runtime
 from dsl.quadrants.assignable import Element, value_of
 from dsl.quadrants.description import described
@@ -182,8 +185,22 @@ class Dense(Indexed):
                     "These field(s) are not placed", "give it a shape=, or place it: qd.root.dense(qd.i, n).place(x)"
                 )
             self.check()
-            self._memory = runtime.Memory(self.size_bytes, self.label)
+            self._memory = runtime.Memory(self.size_bytes, self._name() or self.label)
         return self._memory
+
+    def _name(self) -> str:
+        """The name by which the author's code that runs now has it, as `hist` or `self.hist`; '' where it has none."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if is_authors(frame.f_code.co_filename):
+                objects = [item for item in frame.f_locals.items() if hasattr(item[1], "__dict__")]
+                held = [(f"{name}.", vars(value)) for name, value in objects]
+                for before, names in [("", frame.f_locals), *held, ("", frame.f_globals)]:
+                    found = next((name for name, value in tuple(names.items()) if value is self), None)
+                    if found is not None:
+                        return before + found
+            frame = frame.f_back
+        return ""
 
     def check(self) -> None:
         if self.generation != runtime.Runtime.generation:

@@ -244,3 +244,15 @@ def test_a_kernel_that_has_other_fields_is_not_compiled_again():
     fill(2)
     fill(3)
     assert fill._last is first and first.epoch == Runtime.epoch and kept.to_numpy().tolist() == [3] * 4
+
+
+def test_reports_call_memory_by_the_author_s_name():
+    class Tables:
+        cells = None
+
+    tables, counts, many = Tables(), qd.field(qd.i32, 4), [qd.field(qd.i32, 4)]
+    tables.cells = qd.field(qd.i32, 4)
+    counts.fill(0), tables.cells.fill(0), many[0].fill(0)
+    labels = {each.address: each.label for each in session.current().device.memory.allocations()}
+    addresses = [each.memory.address for each in (counts, tables.cells, many[0])]
+    assert [labels[each] for each in addresses] == ["counts", "tables.cells", "field"]
