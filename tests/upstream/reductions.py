@@ -36,7 +36,7 @@ examples:
   uv run python tests/upstream/reductions.py cutlass                  all but those that are held out
   uv run python tests/upstream/reductions.py cutlass shfl_sync        programs whose name has this in it
   uv run python tests/upstream/reductions.py cutlass --held-out       those alone
-  uv run python tests/upstream/reductions.py cutlass --folder quack=DIR --folder liger=DIR --folder flash_attn=DIR
+  uv run python tests/upstream/reductions.py cutlass --folder quack=DIR --folder liger=DIR --folder flash_attn=DIR --folder einops=DIR
   uv run python tests/upstream/reductions.py cutlass --json rows.jsonl --keep DIR
   uv run python tests/upstream/reductions.py --table rows.jsonl       the table of rows that were written
 """
