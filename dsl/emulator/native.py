@@ -131,7 +131,7 @@ def _parsed(ir: str, machine):
 
 
 class Kept(Protocol):
-    """What keeps machine code for other processes."""
+    """A store of machine code, which other processes read too."""
 
     def get(self, key: bytes) -> bytes | None: ...
     def put(self, key: bytes, data: bytes) -> None: ...
@@ -148,8 +148,8 @@ _kept = _nowhere
 
 
 def keep_in(kept: Callable[[], Kept | None]) -> None:
-    """Look for machine code in what `kept` answers, and put there what was compiled. IR names no lines of the author's:
-    where a program's lines have moved, its machine code is found."""
+    """Let `object_code` look in the store that `kept` gives before it compiles, and fill it. IR names no lines of the
+    author's, so code is found also where a program's lines have moved."""
     global _kept
     _kept = kept
 
@@ -175,7 +175,7 @@ def object_code(ir: str, level: int = 2, codegen: int | None = None) -> bytes:
 
 @functools.cache
 def _host() -> tuple[object, ...]:
-    """What machine code depends on besides its IR: LLVM, the type of CPU, and the passes, which this file has."""
+    """All that machine code depends on besides its IR: LLVM, the type of CPU, and the passes in this file."""
     features = llvm.get_host_cpu_features().flatten()
     with open(__file__, "rb") as file:
         passes = hashlib.sha256(file.read()).hexdigest()
