@@ -163,7 +163,7 @@ def object_code(ir: str, level: int = 2, codegen: int | None = None) -> bytes:
     kept = _kept()
     if kept is None:
         return _compiled(ir, level, codegen)
-    key = hashlib.sha256(repr((_host(), level, codegen)).encode() + ir.encode()).digest()
+    key = hashlib.sha256(repr((host(), level, codegen)).encode() + ir.encode()).digest()
     code = kept.get(b"machine code\0" + key)
     if code is None:
         begun = time.perf_counter()
@@ -174,7 +174,7 @@ def object_code(ir: str, level: int = 2, codegen: int | None = None) -> bytes:
 
 
 @functools.cache
-def _host() -> tuple[object, ...]:
+def host() -> tuple[object, ...]:
     """All that machine code depends on besides its IR: LLVM, the type of CPU, and the passes in this file."""
     features = llvm.get_host_cpu_features().flatten()
     with open(__file__, "rb") as file:

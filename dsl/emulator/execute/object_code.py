@@ -13,9 +13,6 @@ import json
 import struct
 from pathlib import Path
 
-import llvmlite
-import llvmlite.binding as llvm
-
 from dsl.emulator import native
 from dsl.emulator.emit.places import Places
 from dsl.emulator.ptx.syntax import Imm, Instr, Sym, Variable
@@ -32,9 +29,7 @@ class BadObject(ValueError):
 @functools.cache
 def host_key() -> str:
     """A digest of what machine code depends on besides the PTX: the CPU, LLVM, and this package's sources."""
-    digest = hashlib.sha256()
-    for part in (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), llvmlite.__version__):
-        digest.update(part.encode() + b"\0")
+    digest = hashlib.sha256(repr(native.host()).encode())
     for path in sorted(Path(__file__).parents[1].rglob("*.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
