@@ -18,6 +18,7 @@ and always `facts` (kernels, device, compiler; see dsl.alias), `perturbed` (the 
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import gc
 import importlib
@@ -29,6 +30,7 @@ import signal
 import sys
 import time
 import traceback
+import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn, cast
@@ -77,6 +79,8 @@ def warm(modules: list[str], compiler: str, device: str) -> None:
         gc.enable()
         if len(sys.modules) > before:
             gc.freeze()  # what is imported stays, and forks share its memory for longer
+            for each in list(weakref.finalize._registry):  # pyright: ignore[reportAttributeAccessIssue] - as atexit does
+                each.atexit = False  # in each fork torch would take its operators apart, for 50 ms
 
 
 def _warm_up(modules: list[str], compiler: str, device: str) -> None:
@@ -152,12 +156,14 @@ def run_job(job: dict[str, Any], result_fd: int, fault_fd: int) -> NoReturn:
     faulthandler.register(frames.DUMP_SIGNAL, fault_fd, chain=False)
     signal.signal(frames.STOP_SIGNAL, _time_is_over)
     try:
-        header, buffers = _run(job, result_fd)
+        with executed.record(job["path"]) if job["lines"] else contextlib.nullcontext(set()) as ran:
+            header, buffers = _run(job, result_fd)
     except TimeIsOver as stop:
         os.write(fault_fd, _where(stop).encode("utf-8", "replace"))
         signal.signal(frames.STOP_SIGNAL, signal.SIG_DFL)
         os.kill(os.getpid(), frames.STOP_SIGNAL)  # it may be the repro's own, and then this is how it ended
         os._exit(frames.FAILED)
+    header["lines"] = sorted(ran)
     signal.signal(frames.STOP_SIGNAL, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -186,7 +192,6 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     header: dict[str, Any] = {"outcome": "outputs", "facts": None, "durations": {}}
     buffers: list[np.ndarray] = []
     session = None
-    ran: set[int] = set()
     started = time.monotonic()
     try:
         if job["gpu_model"]:
@@ -214,8 +219,6 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
             if job["warm"]:
                 _import("torch")
             repeat.fill_new_memory(job["fill"])
-        if job["lines"]:
-            ran = executed.record(job["path"])
         if job["script"]:
             header |= _run_script(job, session)
             header["durations"]["call_s"] = round(time.monotonic() - started, 4)
@@ -235,7 +238,6 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     if header["outcome"] != "outputs":
         buffers.clear()
     header["seed"] = job["seed"]
-    header["lines"] = sorted(ran)
     if session is not None:
         header |= _facts(session, job["sass"])
         header["perturbed"] = session.perturbed()

@@ -14,12 +14,8 @@ from harness.run import executed
 def lines_of(source):
     """The lines that ran, and what the program printed."""
     said = []
-    lines = executed.record("<here>")
-    try:
+    with executed.record("<here>") as lines:
         exec(compile(source, "<here>", "exec"), {"print": said.append})
-    finally:
-        sys.settrace(None)
-        executed.threading.settrace(None)
     return lines, said
 
 
@@ -147,9 +143,10 @@ def test_the_lines_of_a_kernel_are_those_that_were_traced(tmp_path):
     script = (
         "import sys, dsl.alias; dsl.alias.install()\n"
         "from harness.run import executed\n"
-        "path = sys.argv[1]; lines = executed.record(path)\n"
-        "exec(compile(open(path).read(), path, 'exec'), {'__name__': '__main__'})\n"
-        "sys.settrace(None); print(sorted(lines))"
+        "path = sys.argv[1]\n"
+        "with executed.record(path) as lines:\n"
+        "    exec(compile(open(path).read(), path, 'exec'), {'__name__': '__main__'})\n"
+        "print(sorted(lines))"
     )
     said = subprocess.run([sys.executable, "-c", script, str(program)], capture_output=True, text=True, check=True)
     lines = {int(each) for each in said.stdout.splitlines()[-1].strip("[]").split(",")}
