@@ -22,7 +22,8 @@ _AVAILABLE = re.compile(r"(?m)^Available versions: (.+)$")
 def between(text: str, packages: Sequence[str], option: str) -> list[tuple[str, str]]:
     """(package, version) from the good end to the bad one. `text` is `GOOD..BAD` or `V1,V2,...`.
 
-    The packages are asked of the index; a list is taken as it is. Raises UsageError.
+    The packages are asked of the index; a list is taken as it is. Builds with a local label, as 2.13.0+cpu, count where
+    an end has that label. Raises UsageError.
     """
     good, dots, bad = text.partition("..")
     if not dots:
@@ -37,7 +38,9 @@ def between(text: str, packages: Sequence[str], option: str) -> list[tuple[str, 
             raise UsageError(_unknown(end, sorted(known), packages[0], option, text))
     is_wanted = any(end.is_prerelease for end in ends)
     low, high = sorted(ends)
-    found = [one for one in sorted(known) if low <= one <= high and (is_wanted or not one.is_prerelease)]
+    labels = {end.local for end in ends}
+    inside = [one for one in sorted(known) if low <= one <= high and one.local in labels]
+    found = [one for one in inside if is_wanted or not one.is_prerelease]
     if len(found) < 2:
         raise UsageError(f"{option} {text}: both ends are the same version")
     return [(known[one], str(one)) for one in (found if ends[0] < ends[1] else reversed(found))]

@@ -26,6 +26,13 @@ def test_releases_are_in_order_of_versions():
     assert names("3.0, 1.0,2") == ["3.0", "1.0", "2"]
 
 
+def test_builds_with_a_local_label_count_where_an_end_has_it(monkeypatch):
+    listed = [Version(one) for one in ("2.8.0", "2.9.0", "2.9.0+cpu", "2.9.1", "2.10.0+cpu", "2.10.0+cu130", "2.10.0")]
+    monkeypatch.setattr(versions, "released", lambda package: listed)
+    assert names("2.8..2.10") == ["2.8.0", "2.9.0", "2.9.1", "2.10.0"]
+    assert names("2.9.0+cpu..2.10.0+cpu") == ["2.9.0+cpu", "2.10.0+cpu"]
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
