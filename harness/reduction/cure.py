@@ -13,13 +13,18 @@ CURED_S = 60.0  # a program that fails early may take longer where it does not f
 
 @dataclass(frozen=True)
 class SeenOf(Seen):
-    """What was observed of the text `program`."""
+    """What was observed of the text `program`; `is_full`: with nothing left out."""
 
     program: str = ""
+    is_full: bool = False
 
 
 class Cured:
-    """That a program has a property, and has it no more where each `old` in it becomes `new`."""
+    """That a program has a property, and does nothing wrong where each `old` in it becomes `new`.
+
+    The second is asked where the first was confirmed, with all checks: an edit that ends a deadlock and leaves a race
+    is no cure.
+    """
 
     def __init__(self, kept: Property, edit: str) -> None:
         """`edit`: `OLD => NEW`. Raises UsageError."""
@@ -29,7 +34,7 @@ class Cured:
             raise UsageError(f'--cured-by "{edit}" is no edit\nfix: write --cured-by "OLD => NEW"')
         if isinstance(kept, Command):
             raise UsageError("--cured-by does not go with --keep command\nfix: let the command make the edit too")
-        self.about, self.timeout_s, self._cured = kept.about, kept.timeout_s, ""
+        self.about, self.timeout_s = kept.about, kept.timeout_s
 
     def shape(self, text: str) -> str:
         """As of Candidates: parentheses that mean nothing may be a part of `old`."""
@@ -37,13 +42,13 @@ class Cured:
 
     def see(self, text: str) -> Seen:
         self.kept.timeout_s = self.timeout_s
-        return self._of(text, self.kept.see(text))
+        return self._of(text, self.kept.see(text), False)
 
     def hurry(self, start: Seen | None) -> None:
         self.kept.hurry(start)
 
-    def confirm(self, text: str, seen: Seen) -> Seen:
-        return self._of(text, self.kept.confirm(text, seen))
+    def confirm(self, text: str, seen: Seen | None = None) -> Seen:
+        return self._of(text, self.kept.confirm(text, seen), True)
 
     def executed(self, text: str) -> frozenset[int]:
         """Also what runs where the edit is made: it must go on to run."""
@@ -53,24 +58,21 @@ class Cured:
         return self.kept.refuse(start) or self._uncured(start)
 
     def differs(self, seen: Seen, before: Seen) -> str:
-        return self.kept.differs(seen, before) or self._uncured(seen)
+        assert isinstance(seen, SeenOf)
+        return self.kept.differs(seen, before) or (self._uncured(seen) if seen.is_full else "")
 
-    def _of(self, text: str, seen: Seen) -> SeenOf:
-        return SeenOf(seen.about, seen.problem, seen.seconds, seen.text, seen.is_stopped, seen.lines, program=text)
+    def _of(self, text: str, seen: Seen, is_full: bool) -> SeenOf:
+        return SeenOf(seen.about, seen.problem, seen.seconds, seen.text, seen.is_stopped, seen.lines, text, is_full)
 
     def _uncured(self, seen: Seen) -> str:
         """Why the edit does not cure the program, or ''."""
         assert isinstance(seen, SeenOf)
         if self.old not in seen.program:
             return f"it has not `{self.old}`"
-        if self._cured != seen.program:  # asked twice of the same text: in a hurry, and to confirm it
-            self.kept.timeout_s = max(self.timeout_s, CURED_S)
-            cured = self.kept.see(seen.program.replace(self.old, self.new))
-            self.kept.timeout_s = self.timeout_s
-            if cured.problem or not self.kept.refuse(cured):
-                return "the edit does not cure it"
-            self._cured = seen.program
-        return ""
+        self.kept.timeout_s = max(self.timeout_s, CURED_S)
+        cured = self.kept.confirm(seen.program.replace(self.old, self.new))
+        self.kept.timeout_s = self.timeout_s
+        return "the edit does not cure it" if cured.problem or not self.kept.refuse(cured) else ""
 
     def close(self) -> None:
         self.kept.close()

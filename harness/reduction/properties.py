@@ -67,8 +67,8 @@ class Property(Protocol):
         """Let `see` do no more than the property of this start needs; None: all, as before."""
         ...
 
-    def confirm(self, text: str, seen: Seen) -> Seen:
-        """What is seen of a program if nothing is left out to save time."""
+    def confirm(self, text: str, seen: Seen | None = None) -> Seen:
+        """What is seen of a program if nothing is left out to save time; `seen`: what `see` gave."""
         ...
 
     def differs(self, seen: Seen, before: Seen) -> str:
@@ -86,14 +86,16 @@ class Property(Protocol):
 class InFull:
     """A property that is looked at in full each time."""
 
+    see: Callable[[str], Seen]
+
     def executed(self, text: str) -> frozenset[int]:
         return frozenset()
 
     def hurry(self, start: Seen | None) -> None:
         pass
 
-    def confirm(self, text: str, seen: Seen) -> Seen:
-        return seen
+    def confirm(self, text: str, seen: Seen | None = None) -> Seen:
+        return seen or self.see(text)
 
 
 class InPlace(InFull):
@@ -131,8 +133,8 @@ class OnePlace(InPlace):
             kinds = {kind: check for check, kind in findings.SOUGHT.items()}
             self._checks = kinds.get(start.about.kind, "none")
 
-    def confirm(self, text: str, seen: Seen) -> Seen:
-        return seen if self._checks is None else self._see(text, None)
+    def confirm(self, text: str, seen: Seen | None = None) -> Seen:
+        return seen if seen and self._checks is None else self._see(text, None)
 
     def _see(self, text: str, checks: str | None) -> Seen:
         outcome = self.place.run(case_of(self.case, text), self.timeout_s, checks)

@@ -19,11 +19,11 @@ def run():
 
 @pytest.fixture
 def made(tmp_path, write):
-    """`made(edit)`: the property of FAILS with an edit, and the text."""
+    """`made(edit)`: the property of FAILS, or of `body`, with an edit, and the text."""
     opened = []
 
-    def make(edit):
-        repro = write(FAILS)
+    def make(edit, body=FAILS):
+        repro = write(body)
         (case,) = repro.cases()
         kept = Cured(properties.read("", case, "one.py", lambda **about: Place(tmp_path, **about)), edit)
         opened.append(kept)
@@ -40,7 +40,7 @@ def test_a_smaller_program_must_be_cured_by_the_edit(made):
     assert kept.refuse(start) == ""
 
     def why(old, new):
-        return kept.differs(kept.see(text.replace(old, new)), start)
+        return kept.differs(kept.confirm(text.replace(old, new)), start)
 
     assert why("    return {", "    y = 1\n    return {") == ""
     assert why("(2, 2)", "(2, 3)") == "the edit does not cure it"
@@ -48,9 +48,44 @@ def test_a_smaller_program_must_be_cured_by_the_edit(made):
     assert why("values[9]", "values[3]") == "no longer so"
 
 
+DEADLOCK = """
+import cutlass, torch
+import cutlass.cute as cute
+from cutlass.cute.runtime import from_dlpack
+
+@cute.kernel
+def kernel(x: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    words = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Int32, cute.make_layout(64))
+    cute.arch.barrier(barrier_id=1, number_of_threads=96)
+    words[t] = t
+    cute.arch.sync_threads()
+    x[t] = words[63 - t]
+
+@cute.jit
+def host(x: cute.Tensor):
+    kernel(x).launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+def run():
+    x = torch.zeros(64, dtype=torch.int32, device="cuda")
+    host(from_dlpack(x))
+    return {"x": x}
+"""
+
+
+def test_an_edit_that_leaves_a_race_is_no_cure(made):
+    kept, text = made("=96 => =64", DEADLOCK)
+    start = kept.see(text)
+    assert kept.refuse(start) == ""
+    kept.hurry(start)
+    racy = text.replace("    cute.arch.sync_threads()\n", "")
+    assert kept.differs(kept.confirm(text), start) == ""
+    assert kept.differs(kept.confirm(racy), start) == "the edit does not cure it"
+
+
 def test_a_cured_program_may_take_longer_than_one_that_fails(made):
     kept, text = made("[9] => [3]")
-    start = kept.see(text.replace("return {", "import time; time.sleep(1)\n    return {"))
+    start = kept.confirm(text.replace("return {", "import time; time.sleep(1)\n    return {"))
     kept.timeout_s = 0.5
     assert kept.differs(start, start) == ""
     assert kept.kept.timeout_s == 0.5
