@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.reduction import construct
@@ -12,10 +14,10 @@ from harness.reduction.wrong_values import Wrong
 if TYPE_CHECKING:
     from harness.run.result import Outcome
 
-_STOPPED = re.compile(r"(?m)^\S[^\n]*?:(?P<line>\d+):\d+: STOPPED$\n.*\n.*?`(?P<kernel>\w+)` was stopped")
+_STOPPED = re.compile(r"(?m)^(?P<file>\S[^\n]*?):(?P<line>\d+):\d+: STOPPED$\n.*\n.*?`(?P<kernel>\w+)` was stopped")
 _NAME = re.compile(r"(?:@\S+ )?([a-z]\w*(?:[.:]+\w+)*)")
-_WITHIN = re.compile(r"(?m)^ +warp .*?: in the loop at [^\n]*?:(?P<line>\d+), PTX line")
-_FRAME = re.compile(r'(?m)^  File "[^"]*", line (?P<line>\d+),? in \S+')
+_WITHIN = re.compile(r"(?m)^ +warp .*?: in the loop at (?P<file>[^\n]*?):(?P<line>\d+), PTX line")
+_FRAME = re.compile(r'(?m)^  File "(?P<file>[^"]*)", line (?P<line>\d+),? in \S+')
 _EXCEPTION = re.compile(r"(?m)^(?P<name>[A-Za-z_][\w.]*)(?:: (?P<message>.*)|:?)$")
 _SOME_WARPS = re.compile(r"\bwarps? [N, andto]*N\b|\b[\w./-]+\.py:N\b")
 _VERBS = {"wrote": "writes", "read": "reads", "copied": "copies", "updated": "updates"}
@@ -54,7 +56,6 @@ class Behaviour:
     places: tuple[Place, ...] = ()
     wrong: dict[str, Wrong] = field(default_factory=dict)
     agreeing: frozenset[str] = frozenset()
-    line: int = 0
     launches: bool = False  # whether it launched a kernel
 
     def __str__(self) -> str:
@@ -72,8 +73,41 @@ class Behaviour:
         )
 
 
-def of(text: str, outcome: Outcome, wrong: dict[str, Wrong] | None = None) -> Behaviour:
-    """What the program `text` did. `wrong`: of outputs that differ from what is expected."""
+@dataclass(frozen=True)
+class Program:
+    """The text of a candidate, and the file that a report names it by."""
+
+    text: str
+    path: PurePath
+
+    def has(self, file: str | None) -> bool:
+        """Whether a file, as a report names it, is the program: its path, or the end of it."""
+        return file is not None and f"/{self.path}".endswith(f"/{file.removeprefix('./').lstrip('/')}")
+
+    def at(self, told: Mapping[str, Any], part: str = "") -> frozenset[str]:
+        """What is at a place, by its `file`, `line` and perhaps `column`. The line of another file stays as it is."""
+        line = int(told["line"] or 0)
+        if line and told["file"] and not self.has(told["file"]):
+            return frozenset({f"{PurePath(told['file']).name}:{line}"})
+        return construct.at(self.text, line, told.get("column") or 0, part)
+
+    def around(self, told: Mapping[str, Any]) -> Place:
+        """The loop around a line, or the line itself: where in a loop a program is stopped is chance."""
+        loop = construct.loop(self.text, int(told["line"])) if self.has(told["file"]) else ""
+        return Place(loop) if loop else Place("", self.at(told))
+
+    def named(self, said: str) -> frozenset[int]:
+        """The lines of the program that a report or a traceback names."""
+        found = re.findall(rf'(?m)([^\s"(`]*{re.escape(self.path.name)})(?::|", line )(\d+)', said)
+        return frozenset(int(line) for file, line in found if self.has(file))
+
+    def innermost(self, frames: Iterable[re.Match[str]]) -> re.Match[str] | None:
+        """The first of these frames that is in the program."""
+        return next((frame for frame in frames if self.has(frame["file"])), None)
+
+
+def of(program: Program, outcome: Outcome, wrong: dict[str, Wrong] | None = None) -> Behaviour:
+    """What a program did. `wrong`: of outputs that differ from what is expected."""
     told = outcome.detail.get("finding")
     if outcome.kind == "outputs":
         wrong = wrong or {}
@@ -82,23 +116,25 @@ def of(text: str, outcome: Outcome, wrong: dict[str, Wrong] | None = None) -> Be
         last = (outcome.stderr or outcome.stdout).strip().rpartition("\n")[2]
         return Behaviour("exited", exit_status(outcome.detail["exit"]), plain(last))
     if told is None and outcome.kind in ("error", "crash"):
-        return _exception(text, outcome)
+        return _exception(program, outcome)
     if outcome.kind == "timeout":
-        return _hang(text, outcome)
+        return _hang(program, outcome)
     if told is None:
         name = str(outcome.detail.get("id") or outcome.detail.get("kind") or outcome.detail.get("class") or "")
         return Behaviour(outcome.kind, name, plain(outcome.text))
-    name, message, line = told["id"], told["message"], told["line"] or 0
+    name, message = told["id"], told["message"]
     if outcome.kind == "rejected":
-        return Behaviour("rejected", name, plain(message), line=line)
+        return Behaviour("rejected", name, plain(message))
     others = [one for one in told["related"] if one["does"] and one["line"]]
     waits = any(one["does"] == "waits" for one in others)
     if waits:
         message = _SOME_WARPS.sub("_", plain(told["fix"]))  # who is to arrive, and why
     else:
         message = plain(message.rpartition(": ")[2] if others else message)
-    places = {_part(text, one) for one in others} or {Place("", construct.at(text, line, told["column"] or 0))}
-    return Behaviour(outcome.kind, name, message, _kernel(told["kernel"]), tuple(sorted(places, key=str)), line=line)
+    places = {_part(program, one) for one in others} or {Place("", program.at(told))}
+    if called := next((one for one in told["related"] if not one["does"] and program.has(one["file"])), None):
+        places |= {Place("called by", program.at(called))} if not program.has(told["file"]) else set()
+    return Behaviour(outcome.kind, name, message, _kernel(told["kernel"]), tuple(sorted(places, key=str)))
 
 
 def _kernel(name: str) -> str:
@@ -110,15 +146,15 @@ def exit_status(status: int) -> str:
     return f"exit status {status}"
 
 
-def _part(text: str, told: dict[str, Any]) -> Place:
+def _part(program: Program, told: dict[str, Any]) -> Place:
     """An access or a wait that takes part."""
     match = _NAME.match(told["code"])
-    code, line = stem(match[1] if match else ""), told["line"]
+    code = stem(match[1] if match else "")
     if told["does"] == "waits":
-        return Place(f"waits at {code} ({_awaited(told)})", construct.at(text, line))
+        return Place(f"waits at {code} ({_awaited(told)})", program.at(told))
     word = told["does"].split()[0]
     does = _VERBS.get(word, word)
-    return Place(f"{does} {code}", construct.at(text, line, part="target" if does == "writes" else "value"))
+    return Place(f"{does} {code}", program.at(told | {"column": 0}, "target" if does == "writes" else "value"))
 
 
 def _awaited(told: dict[str, Any]) -> str:
@@ -146,33 +182,26 @@ def plain(message: str) -> str:
     return " ".join(message.split())[:MOST_MESSAGE]
 
 
-def _exception(text: str, outcome: Outcome) -> Behaviour:
+def _exception(program: Program, outcome: Outcome) -> Behaviour:
     """Its type, its message, and the innermost statement of the author's."""
     last = [match for match in _EXCEPTION.finditer(outcome.text) if match["name"] != "fix"]
     name, message = (last[-1]["name"], last[-1]["message"] or "") if last else (outcome.kind, "")
-    frames = list(_FRAME.finditer(outcome.text))
-    line = int(frames[-1]["line"]) if frames else 0
+    frame = program.innermost(reversed(list(_FRAME.finditer(outcome.text))))
     is_measure = name.endswith("AssertionError") and re.search(r"\d", outcome.text.rpartition(name)[2])
     # An assertion that counts what is wrong says how much: with these numbers alone it is the same mistake.
     said = " ".join(outcome.text.rpartition(name)[2].split())[:MOST_MESSAGE] if is_measure else plain(message)
-    places = (Place("", construct.at(text, line)),) if line else ()
-    return Behaviour(outcome.kind, name, said, places=places, line=line)
+    places = (Place("", program.at(frame.groupdict())),) if frame else ()
+    return Behaviour(outcome.kind, name, said, places=places)
 
 
-def _hang(text: str, outcome: Outcome) -> Behaviour:
+def _hang(program: Program, outcome: Outcome) -> Behaviour:
     """The loops in which its warps are, or the statement in which Python is."""
     stopped = _STOPPED.search(outcome.text)
-    lines = [int(match["line"]) for match in _WITHIN.finditer(outcome.text)]
+    found = list(_WITHIN.finditer(outcome.text))
     if stopped is not None:
-        lines = lines or [int(stopped["line"])]
-    elif frame := _FRAME.search(outcome.text):
-        lines = [int(frame["line"])]
-    places = tuple(sorted({_where(text, line) for line in lines}, key=str))
+        found = found or [stopped]
+    elif frame := program.innermost(_FRAME.finditer(outcome.text)):
+        found = [frame]
+    places = tuple(sorted({program.around(one.groupdict()) for one in found}, key=str))
     name, kernel = ("kernel", _kernel(stopped["kernel"])) if stopped else ("host", "")
-    return Behaviour("timeout", name, "", kernel, places, line=min([0, *lines]))
-
-
-def _where(text: str, line: int) -> Place:
-    """The loop around a line, or the line itself: where in a loop a program is stopped is chance."""
-    loop = construct.loop(text, line)
-    return Place(loop, frozenset()) if loop else Place("", construct.at(text, line))
+    return Behaviour("timeout", name, "", kernel, places)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -141,10 +140,10 @@ class OnePlace(InPlace):
         seconds = outcome.durations.get("run_s", 0.0)
         if outcome.kind in ("infra", "skipped"):
             return Seen(None, "it could not be run", seconds, outcome.text)
-        did = behaviour.of(text, outcome, self._wrong(outcome))
+        program = behaviour.Program(text, self.case.repro.path)
+        did = behaviour.of(program, outcome, self._wrong(outcome))
         did = replace(did, launches=any(kernel.get("launches") for kernel in outcome.kernels))
-        named = _named_lines(outcome.text, self.case.repro.path.name)
-        return Seen(did, "", seconds, outcome.text, outcome.kind == "timeout", named)
+        return Seen(did, "", seconds, outcome.text, outcome.kind == "timeout", program.named(outcome.text))
 
     def _wrong(self, outcome: Outcome) -> dict[str, wrong_values.Wrong]:
         if outcome.kind != "outputs":
@@ -217,7 +216,7 @@ class TwoPlaces(InPlace):
             if outcome.kind in ("infra", "skipped"):
                 return Seen(None, "it could not be run", seconds, outcome.text)
             outcomes.append(outcome)
-            seen.append(behaviour.of(text, outcome))
+            seen.append(behaviour.of(behaviour.Program(text, case.repro.path), outcome))
         wrong = {}
         if all(outcome.kind == "outputs" for outcome in outcomes):
             rules = dict(case.repro.compare)
@@ -392,13 +391,6 @@ def _status(command: str, timeout_s: float) -> int | None:
         except ProcessLookupError:
             pass
         process.wait()
-
-
-def _named_lines(said: str, file: str) -> frozenset[int]:
-    """The lines of a file that a report or a traceback names."""
-    name = re.escape(file)
-    found = re.findall(rf'(?m){name}:(\d+)|^  File "[^"\n]*{name}", line (\d+)', said)
-    return frozenset(int(one or other) for one, other in found)
 
 
 def case_of(case: Case, text: str) -> Case:
