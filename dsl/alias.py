@@ -5,6 +5,7 @@ Only `python -m dsl`, the harness's runner and tests install it; importing dsl d
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import sys
@@ -80,21 +81,23 @@ def install(device: str | None = None, compiler: str = "embedded"):
     return session.start(device)
 
 
-_COMPILE = ("torch._dynamo", "torch._inductor", "torch.utils._triton")
+_STARTING = ("torch._dynamo.backends", "torch._inductor.", "torch.utils._triton")
 
 
 def used() -> dict[str, list[str]]:
     """Modules of this package and of torch that are imported, and parts of the emulator's runtime that are compiled, by
-    now. `torch.testing.assert_close` imports 500 modules at its first call. Torch's compilers start processes."""
+    now. `torch.testing.assert_close` imports 500 modules at its first call, `torch.compiler.disable` as many.
+    Modules of torch's compilers that start processes are left out."""
     native = sys.modules.get("dsl.emulator.native")
-    modules = [name for name in sys.modules if name.startswith(("dsl.", "torch.")) and not name.startswith(_COMPILE)]
+    modules = [name for name in sys.modules if name.startswith(("dsl.", "torch.")) and not name.startswith(_STARTING)]
     return {"modules": sorted(modules), "parts": native.compiled_parts() if native else []}
 
 
 def warm_as(before: dict[str, list[str]]) -> None:
     """Import and compile what another process `used`, for a parent that forks."""
     for name in before["modules"]:
-        importlib.import_module(name)
+        with contextlib.suppress(ImportError):  # a module without a file, which the other process made
+            importlib.import_module(name)
     if before["parts"]:
         from dsl.emulator import native
 

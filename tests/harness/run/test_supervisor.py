@@ -308,3 +308,17 @@ def test_what_torch_imports_late_is_imported_before_the_next_fork_and_starts_no_
     seen = [outcome_of(body).outputs for _ in range(2)]
     assert [each["before"].values().tolist() for each in seen] == [False, True]
     assert [each["threads"].values().tolist() for each in seen] == [1, 1]
+
+
+def test_what_a_job_imported_late_of_torch_is_there_for_the_next(outcome_of):
+    body = """
+    import sys
+    import cutlass, numpy as np, torch
+    def run():
+        there = "torch.utils.benchmark" in sys.modules
+        sys.modules["dsl.made_here"] = sys  # of no file: it stops nothing
+        import torch.utils.benchmark
+        return {"there": np.array(there)}
+    """
+    outcomes = [outcome_of(body) for _ in range(2)]
+    assert [one.outputs["there"].values().tolist() for one in outcomes] == [False, True]
