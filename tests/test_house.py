@@ -367,7 +367,11 @@ LAZY = {
         "dsl.emulator.diagnosis.warp_positions",
         "dsl.emulator.execute.attached_checks",
     ),
-    "dsl/emulator/execute/program.py": ("dsl.emulator.execute.compilation", "dsl.emulator.ptx.parse"),
+    "dsl/emulator/execute/program.py": (
+        "dsl.emulator.emit.isa",
+        "dsl.emulator.execute.compilation",
+        "dsl.emulator.ptx.parse",
+    ),
     "dsl/launch/argument/abi.py": ("dsl.tile.tensor",),
     "dsl/cutlass/_mlir_helpers/__init__.py": ("dsl.cutlass.cute.math",),
     "dsl/cutlass/cute/runtime.py": ("dsl.launch.call.ffi_function",),

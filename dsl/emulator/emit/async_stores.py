@@ -6,7 +6,6 @@ from __future__ import annotations
 from dsl.emulator.ptx.syntax import TYPE_BITS, PtxError, Vec
 from dsl.emulator.runtime.async_stores import KINDS
 
-MOST_BYTES = 16
 _SIGNED_MATTERS = ("min", "max")
 
 
@@ -20,8 +19,6 @@ def store(body, instr):
     bits = TYPE_BITS[kind]
     if len(items) != count:
         raise PtxError(f"it names {len(items)} registers for {count} elements")
-    if count * bits // 8 > MOST_BYTES:
-        raise body.refuse(instr, f"it stores more than {MOST_BYTES} bytes")
     words = ["0", "0"]
     for i, item in enumerate(items):
         word, shift = divmod(i * bits, 64)
@@ -38,8 +35,6 @@ def reduce(body, instr):
     operation = next(m for m in instr.mods if m in ("add", "min", "max", "and", "or", "xor", "inc", "dec"))
     bits = TYPE_BITS[kind]
     name = f"{operation}.{kind if operation in _SIGNED_MATTERS else bits}"
-    if name not in KINDS:
-        raise body.refuse(instr, f"there is no red.async.{operation} of {kind}")
     low = body.resize(body.read(value, bits), bits, 64)
     _start(body, instr, KINDS[name], address, barrier, bits // 8, low, "0")
 

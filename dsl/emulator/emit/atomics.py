@@ -15,9 +15,7 @@ def atomic(body, instr):
     has_result = instr.opcode == "atom"
     destination = instr.operands[0] if has_result else None
     address, *values = instr.operands[1:] if has_result else instr.operands
-    operation = next((m for m in instr.mods if m in _ATOMICS), None)
-    if operation is None:
-        raise body.refuse(instr, "the emulator does not support this atomic operation")
+    operation = next(m for m in instr.mods if m in _ATOMICS)
     space = space_of(instr)
     pointer = host_address(body, instr, address, space, size_bytes)
     if count > 1:
@@ -43,8 +41,6 @@ def _in_turn(body, instr, operation: str, kind: str, pointer: str, operands: lis
 def _vector_atomic(body, instr, operation: str, pointer: str, destination, values) -> None:
     """One atomic operation an element; they are floats."""
     kind, bits, count, _ = shape(instr)
-    if (kind not in FLOATS and not kind.endswith("x2")) or space_of(instr) != "global":
-        raise body.refuse(instr, "an atomic of vectors is of floats in global memory")
     for vector in (values, destination):
         if vector is not None and vector != SINK and len(getattr(vector, "items", ())) != count:
             raise PtxError(f"it needs {count} registers in braces")

@@ -17,12 +17,10 @@ def barrier(body, instr):
         body.stop_unless(flag)
     elif "red" in mods:
         _reduce(body, instr)
-    elif "sync" in mods:
+    else:
         number = body.read(instr.operands[0], 32)
         count = body.read(instr.operands[1], 32) if len(instr.operands) > 1 else "0"
         _wait(body, instr, number, count, str(barriers.NO_VOTE))
-    else:
-        raise body.refuse(instr, "expected .sync, .red, .arrive or .warp.sync")
 
 
 def _call(body, instr, function: str, number: str, count: str, extra: str = "") -> str:

@@ -88,8 +88,8 @@ class Body(Builder):
 
     # ** refusing
 
-    def refuse(self, instr: Instr, why: str = "") -> Unsupported:
-        return Unsupported(instr.name, instr.line, self.place_of(instr.loc), why, instr.text)
+    def refuse(self, instr: Instr, why: str = "", fix: str = "") -> Unsupported:
+        return Unsupported(instr.name, instr.line, self.place_of(instr.loc), why, instr.text, fix)
 
     def malformed(self, instr: Instr, why: str) -> PtxError:
         return PtxError(f"{why}: {instr.text}", instr.line, self.place_of(instr.loc))

@@ -23,8 +23,6 @@ def barrier(body, instr):
         body.ordered(context.ORDER_CLUSTER_ARRIVE, str(int("relaxed" in instr.mods)))
         body.stop_unless(body.op(f"call i32 @emu_arrive_cluster(ptr %ctx, i32 {linear}, i32 {site})"))
         return
-    if "wait" not in instr.mods:
-        raise body.refuse(instr, "expected .arrive or .wait")
     answer = body.op(f"call i32 @emu_wait_cluster(ptr %ctx, i32 {linear}, i32 {site})")
     body.stop_unless(answer)
     wait, after = body.fresh("wait"), body.fresh("met")

@@ -12,8 +12,6 @@ from dsl.emulator.runtime import mbarrier_log
 
 def copy(body, instr):
     """cp.async: both addresses are checked now, the bytes land at the wait; src-size 0 never looks at the source."""
-    if "bulk" in instr.mods or "mbarrier" in instr.mods or "reduce" in instr.mods:
-        raise body.refuse(instr, "bulk copies, TMA and mbarrier are not emulated yet")
     if "wait_group" in instr.mods:
         return _wait(body, instr.operands[0])
     if "wait_all" in instr.mods:

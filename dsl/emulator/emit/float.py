@@ -119,8 +119,6 @@ def calculate(body, instr, operation: str, values: list[str], kind: str) -> str:
     if mode and kind in LLVM:
         body.directed = True
         return body.op(f"call {llvm} @{rounding.name_of(operation, llvm, mode)}({arguments})")
-    if mode:
-        raise body.refuse(instr, f"rounding .{mode} is not an f16 or bf16 mode")
     if operation in ("fma", "sqrt"):
         return body.op(f"call {llvm} @llvm.{operation}.{SUFFIX[llvm]}({arguments})")
     return body.op(f"{operation} {llvm} {', '.join(values)}")
@@ -210,8 +208,6 @@ def mixed(operation: str):
 
     def emit(body, instr):
         kind = type_of(instr)
-        if [m for m in instr.mods if m in TYPE_BITS] != ["f32", kind]:
-            raise body.refuse(instr, "its types are none of .f32.f16 and .f32.bf16")
         *small, last = instr.operands[1:]
         values = [*(read_wide(body, operand, kind) for operand in small), read_wide(body, last, "f32")]
         value = calculate(body, instr, operation, values, "f32")

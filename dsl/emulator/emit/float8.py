@@ -25,8 +25,6 @@ def is_pair(kind: str) -> bool:
 def convert(body, instr, target: str, source: str) -> None:
     """cvt.e4m3x2.f32 d, a, b; cvt.e4m3x2.f16x2 d, a; cvt.f16x2.e4m3x2 d, a; with .relu."""
     if is_pair(source):
-        if target != "f16x2" or len(instr.operands) != 2:
-            raise body.refuse(instr, f"{source} converts to f16x2 only")
         packed = body.resize(body.read(instr.operands[1], _pair_bits(source)), _pair_bits(source), 16)
         step = _pair_bits(source) // 2
         codes = [body.op(f"trunc i16 {body.lshr(packed, step * i, 'i16')} to i8") for i in range(2)]
@@ -36,9 +34,6 @@ def convert(body, instr, target: str, source: str) -> None:
         wide = body.shl(body.resize(high, 16, 32), 16)
         body.write(instr.operands[0], body.or_(wide, body.resize(low, 16, 32)), 32)
         return
-    sources = ("f32", "f16x2") if _FORMATS[target][3] == 7 else ("f32",)
-    if "satfinite" not in instr.mods or source not in sources:
-        raise body.refuse(instr, f"{target} is made from {' or '.join(sources)}, with .satfinite")
     if source == "f32":
         high, low = (widen(body, body.read(operand, 32), "f32") for operand in instr.operands[1:3])
     else:

@@ -18,21 +18,11 @@ def mma(body, instr):
     """mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c."""
     match = next(filter(None, map(_SHAPE.match, instr.mods)))
     types = [m for m in instr.mods if m in BITS]
-    if (
-        len(types) != 4
-        or "row" not in instr.mods
-        or "col" not in instr.mods
-        or not {"sync", "aligned"} <= {*instr.mods}
-    ):
-        raise body.refuse(instr, "it is not of the form mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype")
     d, a, b, c = types
     m, n, k = (int(each) for each in match.groups())
     if d != c or (a, b, c) not in SHAPES.get((m, n, k), ()):
         raise body.refuse(instr, "the emulator does not support this form")
-    saturates = "satfinite" in instr.mods
-    if saturates and c != "s32":
-        raise body.refuse(instr, ".satfinite is for s32 accumulators")
-    form = Mma(m, n, k, a, b, c, saturates)
+    form = Mma(m, n, k, a, b, c, "satfinite" in instr.mods)
     words, operands = [], instr.operands
     for operand, count, kind in zip(operands[1:4], form.registers, (a, b, c)):
         items = _items(operand)
@@ -48,7 +38,7 @@ def mma(body, instr):
 
 def ldmatrix(body, instr):
     """ldmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 r, [p]: lane 8 i + r names row r of matrix i."""
-    count, transpose = _form(body, instr)
+    count, transpose = _form(instr)
     row = _row(body, instr, instr.operands[1], count)
     name = matrix_collectives.matrix_name("ldmatrix", count, transpose)
     area = _meet(body, instr, name, lambda: matrix_collectives.ldmatrix(count, transpose), [(row, 64)])
@@ -60,7 +50,7 @@ def ldmatrix(body, instr):
 
 def stmatrix(body, instr):
     """stmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 [p], r."""
-    count, transpose = _form(body, instr)
+    count, transpose = _form(instr)
     row = _row(body, instr, instr.operands[0], count)
     values = _items(instr.operands[1])
     if len(values) != count:
@@ -77,11 +67,8 @@ def movmatrix(body, instr):
     _take(body, area, [instr.operands[0]], 1, 32)
 
 
-def _form(body, instr) -> tuple[int, bool]:
-    counts = [int(m[1]) for m in instr.mods if m in ("x1", "x2", "x4")]
-    if not {"sync", "aligned", "m8n8", "b16"} <= {*instr.mods} or len(counts) != 1:
-        raise body.refuse(instr, "the emulator has m8n8 matrices of b16, .x1, .x2 and .x4")
-    return counts[0], "trans" in instr.mods
+def _form(instr) -> tuple[int, bool]:
+    return next(int(m[1]) for m in instr.mods if m in ("x1", "x2", "x4")), "trans" in instr.mods
 
 
 def _items(operand) -> tuple:
@@ -93,8 +80,6 @@ def _row(body, instr, operand, count: int) -> str:
     if not isinstance(operand, Addr):
         raise PtxError("its address is not in brackets")
     space = space_of(instr)
-    if space not in ("shared", "generic"):
-        raise body.refuse(instr, "matrices lie in shared memory")
     if count == 4:
         return body.cast("ptrtoint", host_address(body, instr, operand, space, 16), "ptr", "i64")
     slot = body.alloca("i64")

@@ -32,14 +32,8 @@ _SHUFFLES = {
 }
 
 
-def _need_sync(body, instr) -> None:
-    if "sync" not in instr.mods:
-        raise body.refuse(instr, "the form without .sync does not exist from sm_70 on")
-
-
 def shuffle(body, instr):
     """shfl.sync.mode.b32 d[|p], a, b, c, membermask."""
-    _need_sync(body, instr)
     mode = next(m for m in instr.mods if m in _SHUFFLES)
     destination = instr.operands[0]
     a, b, c, mask = (body.read(o, 32) for o in instr.operands[1:5])
@@ -52,7 +46,6 @@ def shuffle(body, instr):
 
 def vote(body, instr):
     """vote.sync.ballot/all/any/uni."""
-    _need_sync(body, instr)
     mode = next(m for m in instr.mods if m in ("ballot", "all", "any", "uni"))
     p = body.read(instr.operands[1], 1)
     mask = body.read(instr.operands[2], 32)
@@ -69,7 +62,6 @@ def vote(body, instr):
 
 def match(body, instr):
     """match.any/all.sync.b32/b64 d[|p], a, membermask."""
-    _need_sync(body, instr)
     bits = 64 if "b64" in instr.mods else 32
     every = "all" in instr.mods
     key = (warp_collectives.MATCH_ALL if every else warp_collectives.MATCH_ANY) | bits << 8
@@ -84,7 +76,6 @@ def match(body, instr):
 
 def reduce(body, instr):
     """redux.sync: integer add, min, max, and, or, xor over the lanes of the mask."""
-    _need_sync(body, instr)
     kind = type_of(instr)
     operation = next(m for m in instr.mods if m in ("add", "min", "max", "and", "or", "xor"))
     if operation in ("min", "max"):

@@ -74,9 +74,10 @@ class Program:
     @functools.cached_property
     def module(self) -> Module:
         """The parsed text."""
+        from dsl.emulator.emit import isa
         from dsl.emulator.ptx.parse import parse
 
-        return parse(self.ptx)
+        return isa.order(parse(self.ptx))
 
     @functools.cached_property
     def _compiler(self) -> Compiler:

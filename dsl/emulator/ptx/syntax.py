@@ -31,7 +31,8 @@ class Unsupported(Exception):
 
     cuda_error = "CUDA_ERROR_NOT_SUPPORTED"  # what the driver API returns for it
 
-    def __init__(self, opcode: str, ptx_line: int, place=None, why: str = "", text: str = ""):
+    def __init__(self, opcode: str, ptx_line: int, place=None, why: str = "", text: str = "", fix: str = ""):
+        self.fix = fix or "run this program with --device cuda, or use an instruction the emulator has"
         self.opcode, self.ptx_line, self.place, self.text = opcode, ptx_line, place, text
         self.why = why or "the emulator does not support this instruction"
         super().__init__(self._report())
@@ -42,7 +43,7 @@ class Unsupported(Exception):
         if self.place is not None and self.place.source_line().strip():
             lines.append(self.place.underlined())
         lines.append(f"    PTX line {self.ptx_line}: {self.text}" if self.text else f"    PTX line {self.ptx_line}")
-        lines.append("fix: run this program with --device cuda, or use an instruction the emulator has")
+        lines.append(f"fix: {self.fix}")
         return "\n".join(lines)
 
 

@@ -93,10 +93,3 @@ class Wgmma:
     def registers(self) -> int:
         """How many registers of D a lane has (A has 4)."""
         return self.n // (4 if self.d == "f16" else 2)
-
-    @property
-    def exists(self) -> bool:
-        """Whether the ISA has it: integer forms skip some N from 40 on."""
-        if (self.a, self.b, self.d) not in WGMMA_TYPES or self.n not in range(8, 257, 8):
-            return False
-        return self.d != "s32" or self.n in (8, 24) or self.n % 16 == 0

@@ -129,8 +129,12 @@ class Thread(Body):
     def instruction(self, instr: Instr) -> None:
         row = isa.find(instr)
         if row is None:
-            form = isa.ROWS.get(instr.opcode)
-            raise self.refuse(instr, "the emulator does not support this form" if form else "")
+            if instr.opcode not in isa.ROWS:
+                raise self.refuse(instr)
+            if why := isa.problem(instr):
+                fix = "correct the modifiers; if ptxas takes them, run this program with --device cuda"
+                raise self.refuse(instr, f"the emulator has no such form, {why}", fix)
+            raise self.refuse(instr, "the emulator does not support this form")
         counts = isa.OPERANDS.get(instr.opcode)
         if counts and len(instr.operands) not in counts:
             takes = f"{' or '.join(map(str, counts))} operand{'s' * (counts != (1,))}"

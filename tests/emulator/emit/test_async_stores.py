@@ -73,10 +73,10 @@ def test_bad_stores(machine, store, kind, text):
 
 
 @pytest.mark.parametrize("instruction, why", [
-    (f"{STORE}.v4.b64 [%d], {{%w0, %w1, %w0, %w1}}, [%e];", "it stores more than 16 bytes"),
+    (f"{STORE}.v4.b64 [%d], {{%w0, %w1, %w0, %w1}}, [%e];", "`.v4` does not go with `.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64`"),
     ("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.and.u64 [%d], %w0, [%e];",
-     "there is no red.async.and of u64"),
-    ("st.async.mmio.release.sys.global.b32 [%w0], %v1;", "the emulator does not support this form"),
+     "`.and` does not go with"),
+    ("st.async.mmio.release.sys.global.b32 [%w0], %v1;", "`.async` does not go with"),
 ])  # fmt: skip
 def test_what_is_refused_by_name(instruction, why):
     with pytest.raises(emulator.Unsupported, match=why):

@@ -362,7 +362,7 @@ def test_rows_are_checked(machine, count):
         ),
         (
             "mma.sync.aligned.m16n8k8.row.col.f32.s8.s8.f32 {%r0,%r1,%r2,%r3}, {%r4, %r5}, {%r6}, {%r0, %r1, %r2, %r3};",
-            "does not support this form",
+            "`.s8` does not go with",
         ),
         (
             "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4}, {%r6}, {%r0, %r1, %r2, %r3};",
@@ -371,7 +371,7 @@ def test_rows_are_checked(machine, count):
         (
             "mma.sync.aligned.m16n8k8.row.col.satfinite.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4, %r5}, {%r6}, "
             "{%r0,%r1,%r2,%r3};",
-            ".satfinite is for s32",
+            "`.satfinite` does not go with",
         ),
         ("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0}, [%r1];", "1 registers for 2 matrices"),
     ],

@@ -159,7 +159,7 @@ def test_every_address_is_of_its_space_alone(machine):
 def test_the_policy_of_a_cache_is_a_word_that_only_hints_take(machine):
     """PTX ISA 9.7.9.19: createpolicy; .cvt gives what the access property holds."""
     forms = ("fractional.L2::evict_last.L2::evict_unchanged.b64 %rd1, 0.5", "fractional.L2::evict_first.b64 %rd1",
-             "range.global.L2::evict_last.L2::evict_normal.b64 %rd1, [%g], %r1, %r2", "cvt.L2.b64 %rd1, 0x12f")  # fmt: skip
+             "range.global.L2::evict_last.L2::evict_unchanged.b64 %rd1, [%g], %r1, %r2", "cvt.L2.b64 %rd1, 0x12f")  # fmt: skip
     lines = ["mov.u32 %r1, 128; mov.u32 %r2, 256; ld.global.u32 %r3, [%g];"]
     for i, form in enumerate(forms):
         lines.append(f"createpolicy.{form}; st.global.L2::cache_hint.u32 [%o+{4 * i}], %r3, %rd1;")

@@ -205,7 +205,7 @@ def test_a_lane_outside_its_own_mask_is_a_fault(machine, mask, bad):
 
 
 def test_the_old_shfl_without_sync_is_refused_by_name():
-    with pytest.raises(emulator.Unsupported, match="`shfl.idx.b32`: the form without .sync does not exist"):
+    with pytest.raises(emulator.Unsupported, match="`shfl.idx.b32`: the emulator has no such form, `.sync` is missing"):
         use(".version 6.0\n.target sm_60\n.address_size 64\n" + warp_kernel("shfl.idx.b32 %d, %x, 0, 31;"))
 
 

@@ -465,10 +465,10 @@ def test_warpgroups_have_their_own_products(machine):
 @pytest.mark.parametrize(
     "old, new, why",
     [
-        ("mma_async.sync", "mma_async.sp.sync", "sparse wgmma is not emulated"),
-        ("m64n8k16", "m64n8k8", "wgmma has no such form"),
-        ("f32.f16.f16", "f32.f16.bf16", "wgmma has no such form"),
-        ("f32.f16.f16", "satfinite.f32.f16.f16", "wgmma has no such form"),
+        ("mma_async.sync.aligned.m64n8k16", "mma_async.sp.sync.aligned.m64n8k32", "sparse wgmma is not emulated"),
+        ("m64n8k16", "m64n8k8", "`.m64n8k8` does not go with"),
+        ("f32.f16.f16", "f32.f16.bf16", "`.bf16` does not go with"),
+        ("f32.f16.f16", "satfinite.f32.f16.f16", "`.satfinite` does not go with"),
         ("m64n8k16", "m64n16k16", "it has 4 registers of D where this shape has 8"),
         (", 1, 1, 0, 0", ", 1, 1", "this form has 4 constants behind scale-d"),
         (", 1, 1, 0, 0", ", 1, 2, 0, 0", "scales are 1 or -1, the rest 0 or 1"),

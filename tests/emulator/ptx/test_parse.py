@@ -11,6 +11,7 @@ from dsl import emulator
 from dsl.emulator.ptx import syntax
 from dsl.emulator.ptx.parse import parse
 from dsl.forms.table import forms
+from tests.emulator.conftest import use
 
 HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n"
 
@@ -123,7 +124,7 @@ def test_what_is_not_ptx(text, message):
 def test_malformed_instructions_are_refused_not_run(instruction):
     text = HEAD + ".visible .entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<3>;\n"
     with pytest.raises((emulator.PtxError, emulator.Unsupported)):
-        emulator.load(text + instruction + "\nret; }")
+        use(text + instruction + "\nret; }")
 
 
 # A kernel with most kinds of operands, and what authors put where it does not belong.

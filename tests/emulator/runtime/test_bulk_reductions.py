@@ -108,7 +108,7 @@ def test_a_box_has_the_type_of_its_map(operation, kind):
 
 def test_a_type_that_does_not_take_the_operation_is_said():
     old, new = inputs("f32")
-    with pytest.raises(emulator.Unsupported, match="there is no reduction .min of .f32"):
+    with pytest.raises(emulator.Unsupported, match="`.f32` does not go with"):
         run(f"cp.reduce.async.bulk.global.shared::cta.bulk_group.min.f32 [%o], [%s], {BYTES};", old, new)
     form = Tiled(7, old.ctypes.data, (32,), (), (32,), (1,)).encode()
     with pytest.raises(emulator.Fault) as raised:

@@ -7,6 +7,7 @@ import itertools
 
 import pytest
 
+from dsl.emulator.emit import isa
 from dsl.emulator.runtime import fragments
 from dsl.emulator.runtime.fragments import BITS, SHAPES, WGMMA_TYPES, Mma, Wgmma, a_element, b_element, c_element
 from tests.emulator.emit.test_warpgroup import a_place, result_place
@@ -112,10 +113,15 @@ def test_figures_of_the_isa():
 
 def test_forms_of_wgmma():
     """Integer forms have N of 8, 24 and multiples of 16; others every multiple of 8 to 256."""
-    floats = [n for n in range(1, 300) if Wgmma(n, "bf16", "bf16", "f32").exists]
+
+    def widths(k, *types):
+        start = "mma_async", "sync", "aligned"
+        return [n for n in range(1, 300) if isa.row_of("wgmma", (*start, f"m64n{n}k{k}", *types))]
+
+    floats = widths(16, "f32", "bf16", "bf16")
     assert floats == list(range(8, 257, 8))
-    assert [n for n in floats if not Wgmma(n, "s8", "u8", "s32").exists] == [40, *range(56, 257, 16)]
-    assert not Wgmma(8, "f16", "bf16", "f32").exists
+    assert sorted({*floats} - {*widths(32, "s32", "s8", "u8")}) == [40, *range(56, 257, 16)]
+    assert widths(16, "f32", "f16", "bf16") == []
     assert {types[0]: Wgmma(8, *types).k for types in WGMMA_TYPES} == {
         "f16": 16, "bf16": 16, "tf32": 8, "e4m3": 32, "e5m2": 32, "s8": 32, "u8": 32, "b1": 256,
     }  # fmt: skip

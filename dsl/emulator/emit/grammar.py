@@ -1,0 +1,97 @@
+"""Which modifiers an instruction may have: groups that exclude each other, as ptxas takes them.
+
+    "^lo/hi/wide u16/s16/u32/s32 | ^lo/hi u64/s64 | ^hi sat s32"
+
+Alternatives are separated by `|`, groups by blanks. Of a group one modifier must be there, of one with `?` one may. The
+groups with `^` come first, in their order; one with `>` comes after the group that is written before it. ptxas 13.0
+does not mind the order of the others, which is that of the PTX ISA here. Where two groups share a modifier, the first
+that an instruction has is of the first group.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Modifiers of which one is there. `follows`: after the group before it."""
+
+    modifiers: frozenset[str]
+    is_optional: bool = False
+    leads: bool = False
+    follows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One alternative."""
+
+    groups: tuple[Group, ...]
+
+    def ordered(self, modifiers: Sequence[str]) -> tuple[str, ...] | None:
+        """These modifiers in the order of the groups that they fill; None where they do not."""
+        filled, foreign = self._filled(modifiers)
+        if foreign or self._missing(filled) or not self._is_in_order(filled):
+            return None
+        return tuple(filled[number] for number in sorted(filled))
+
+    def problem(self, modifiers: Sequence[str]) -> tuple[int, str]:
+        """How many modifiers are wrong or missing, and what is wrong with the first."""
+        filled, foreign = self._filled(modifiers)
+        missing = self._missing(filled)
+        rest = ".".join(each for each in modifiers if each not in foreign)
+        if foreign:
+            why = f"`.{foreign[0]}` does not go with `.{rest}`" if rest else f"`.{foreign[0]}` is none of its modifiers"
+        elif missing:
+            names = [f"`.{each}`" for each in sorted(missing[0].modifiers)]
+            why = f"{' or '.join(names[:8])} is missing"
+        else:
+            why = f"the order must be `.{'.'.join(filled[number] for number in sorted(filled))}`"
+        return len(foreign) + len(missing), why
+
+    def _filled(self, modifiers: Sequence[str]) -> tuple[dict[int, str], list[str]]:
+        """The modifier of each group that has one, in the order in which they are written; and those of no group."""
+        filled: dict[int, str] = {}
+        foreign = []
+        for modifier in modifiers:
+            free = (number for number, each in enumerate(self.groups) if number not in filled)
+            found = next((number for number in free if modifier in self.groups[number].modifiers), None)
+            if found is None:
+                foreign.append(modifier)
+            else:
+                filled[found] = modifier
+        return filled, foreign
+
+    def _missing(self, filled: Collection[int]) -> list[Group]:
+        return [each for number, each in enumerate(self.groups) if number not in filled and not each.is_optional]
+
+    def _is_in_order(self, filled: Iterable[int]) -> bool:
+        before: set[int] = set()
+        for number in filled:
+            group = self.groups[number]
+            if group.leads and any(each > number for each in before):
+                return False
+            if group.follows and number - 1 not in before and not self.groups[number - 1].is_optional:
+                return False
+            if any(self._has_to_lead(each) and each not in before for each in range(number)):
+                return False
+            before.add(number)
+        return True
+
+    def _has_to_lead(self, number: int) -> bool:
+        return self.groups[number].leads and not self.groups[number].is_optional
+
+
+@functools.cache
+def read(text: str) -> tuple[Form, ...]:
+    """The alternatives of a grammar."""
+    return tuple(Form(tuple(map(_group, each.split()))) for each in text.split("|"))
+
+
+def _group(text: str) -> Group:
+    modifiers = text.lstrip("^>?")
+    signs = text[: len(text) - len(modifiers)]
+    return Group(frozenset(modifiers.split("/")), "?" in signs, "^" in signs, ">" in signs)

@@ -1,0 +1,72 @@
+"""Groups of modifiers that exclude each other."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+from dsl.emulator.emit import grammar, isa
+from tests.emulator.conftest import HEADER, use
+
+FORMS = [(opcode, form) for opcode, rows in isa.ROWS.items() for row in rows for form in row.forms]
+
+
+@given(st.data(), st.sampled_from(FORMS))
+def test_what_fills_a_form_is_found_and_keeps_the_order_of_the_isa(data, chosen):
+    opcode, form = chosen
+    filled = [
+        data.draw(st.sampled_from(sorted(group.modifiers)))
+        for group in form.groups
+        if not group.is_optional or data.draw(st.booleans())
+    ]
+    assert form.ordered(filled) is not None and isa.row_of(opcode, tuple(filled)) is not None
+    free = [number for number, group in enumerate(form.groups) if not group.leads]
+    if len(filled) == len(form.groups) and not any(group.leads or group.follows for group in form.groups):
+        shuffled = data.draw(st.permutations([filled[number] for number in free]))
+        assert sorted(form.ordered(shuffled) or ()) == sorted(filled)
+
+
+@pytest.mark.parametrize(
+    "text, modifiers, ordered",
+    [
+        ("^lo/hi u16/s16", "lo.u16", "lo.u16"),
+        ("^lo/hi u16/s16", "u16.lo", None),
+        ("^lo/hi u16/s16", "lo.hi.u16", None),
+        ("^lo/hi u16/s16", "lo", None),
+        ("?rn/rz ?ftz f32", "f32.ftz.rz", "rz.ftz.f32"),
+        ("?rn/rz ?ftz f32", "f32", "f32"),
+        ("f16/f32 >f32/f64", "f32.f64", "f32.f64"),
+        ("f16/f32 >f32/f64", "f64.f32", None),
+        ("f16/f32 >f32/f64", "f32.f32", "f32.f32"),
+        ("^?to global u64", "global.u64", "global.u64"),
+        ("^?to global u64", "global.to.u64", None),
+        ("", "", ""),
+    ],
+)
+def test_one_form(text, modifiers, ordered):
+    (form,) = grammar.read(text)
+    said = form.ordered(tuple(filter(None, modifiers.split("."))))
+    assert said == (None if ordered is None else tuple(filter(None, ordered.split("."))))
+
+
+@pytest.mark.parametrize(
+    "instruction, why",
+    [
+        ("mul.u32 %r, %r, %r;", "`mul.u32`: the emulator has no such form, `.hi` or `.lo` or `.wide` is missing"),
+        ("add.ftz.s32 %r, %r, %r;", "`add.ftz.s32`: the emulator has no such form, `.ftz` does not go with `.s32`"),
+        ("mul.u32.lo %r, %r, %r;", "`mul.u32.lo`: the emulator has no such form, the order must be `.lo.u32`"),
+        ("add.rna.f32 %r, %r, %r;", "`add.rna.f32`: the emulator does not support this form"),
+    ],
+)
+def test_a_refusal_says_which_modifier_is_wrong(instruction, why):
+    with pytest.raises(Exception) as caught:
+        use(HEADER + f".visible .entry k() {{ .reg .b32 %r;\n{instruction}\nret; }}")
+    assert str(caught.value).startswith(f"UNSUPPORTED_PTX {why}\n    PTX line ")
+    assert ("correct the modifiers" in str(caught.value)) == ("no such form" in why)
+
+
+def test_modifiers_in_another_order_mean_the_same(machine):
+    import numpy as np
+
+    tiny = np.array([1e-40, -1e-40, 1.5], np.float32)
+    for name in ("add.rn.ftz.f32", "add.f32.ftz.rn"):
+        out = machine.each(f"{name} %d, %a, %b;", tiny.view(np.uint32), tiny.view(np.uint32), out=np.uint32)
+        assert out.view(np.float32).tolist() == [0.0, 0.0, 3.0]

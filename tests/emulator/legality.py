@@ -1,0 +1,129 @@
+"""Forms of instructions that ptxas refuses and the emulator runs, or the other way round.
+
+    python tests/emulator/legality.py             a few changes of each form, in about two minutes
+    python tests/emulator/legality.py 1000000     all
+
+Each form of `repro validate` is changed in its modifiers: two of them swapped, one left out, written twice, in place of
+another or added, of those that the opcode has. ptxas says which of these are PTX. What it refuses for the operands
+(vectors, sizes of registers, address spaces) or the target is left out: the emulator looks at operands elsewhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import random
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from dsl.emulator.emit import isa
+from dsl.forms import table
+from dsl.forms.form import Form
+from dsl.lower import sass
+
+OF_OPERANDS = re.compile(
+    r"Arguments mismatch|[Vv]ector|address|arguments$|Boolean operation|Predicate output|Unknown symbol|bit limit|"
+    r"requires .target"
+)
+SHAPES = re.compile(r"m\d+n\d+k\d+")
+TYPES = re.compile(r"pred|[bsuf]\d+(x\d)?|bf16(x2)?|tf32|e\dm\d(x\d)?")
+
+
+class Change(NamedTuple):
+    """An instruction with other modifiers, and the module that has it."""
+
+    opcode: str
+    modifiers: tuple[str, ...]
+    ptx: str
+    arch: str
+
+    @property
+    def name(self) -> str:
+        return ".".join((self.opcode, *self.modifiers))
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a modifier is there twice, which ptxas takes where it means nothing."""
+        return len({*self.modifiers}) < len(self.modifiers)
+
+    @property
+    def runs(self) -> bool:
+        """Whether the emulator has it."""
+        return isa.row_of(self.opcode, self.modifiers) is not None
+
+
+def changed(opcode: str, modifiers: list[str]) -> Iterator[list[str]]:
+    """The modifiers of a form, each with one change."""
+    rows = (row for row in isa.ROWS[opcode] if row.modifiers.issuperset(modifiers))
+    others = sorted({each for row in rows for each in row.modifiers if not SHAPES.fullmatch(each)})
+    places = range(len(modifiers))
+    for i in places[1:]:
+        yield [*modifiers[: i - 1], modifiers[i], modifiers[i - 1], *modifiers[i + 1 :]]
+    for i in places:
+        yield modifiers[:i] + modifiers[i + 1 :]
+        yield [*modifiers[:i], modifiers[i], *modifiers[i:]]
+        yield from ([*modifiers[:i], each, *modifiers[i + 1 :]] for each in others)
+    for each, i in itertools.product(others, {0, len(modifiers) - 1, len(modifiers)}):
+        yield [*modifiers[:i], each, *modifiers[i:]]
+
+
+def changes(most: int) -> list[Change]:
+    """At most so many changes of an opcode, the same each time."""
+    found: dict[tuple, Change] = {}
+    kinds: set[tuple] = set()
+    for form in table.forms():
+        opcode = form.name.partition(".")[0]
+        match = re.search(rf"(?<![\w.]){opcode}((?:\.[\w:]+)+)(?=\s)", form.text)
+        modifiers = match[1][1:].split(".") if match else []
+        kind = (opcode, *("type" if TYPES.fullmatch(each) else SHAPES.sub("shape", each) for each in modifiers))
+        if match is None or kind in kinds:
+            continue
+        kinds.add(kind)
+        for each in changed(opcode, modifiers):
+            text = f"{form.text[: match.start()]}{'.'.join((opcode, *each))}{form.text[match.end() :]}"
+            found.setdefault((opcode, *each), Change(opcode, tuple(each), *_module(form, text)))
+    taken: Counter[str] = Counter()
+    shuffled = list(found.values())
+    random.Random(0).shuffle(shuffled)
+    return [each for each in shuffled if taken.update([each.opcode]) or taken[each.opcode] <= most]
+
+
+def _module(form: Form, text: str) -> tuple[str, str]:
+    arch = "sm_100a" if form.target.startswith("sm_1") else "sm_90a"
+    ptx = dataclasses.replace(form, text=text).ptx
+    return re.sub(r"\.version .*\n\.target \w+", f".version 9.0\n.target {arch}", ptx, count=1), arch
+
+
+def refusal(change: Change, ptxas: str) -> str:
+    """What ptxas says against it, or ''."""
+    argv = [ptxas, f"-arch={change.arch}", "-o", "/dev/null", "-"]
+    done = subprocess.run(argv, input=change.ptx, text=True, capture_output=True)
+    return "" if done.returncode == 0 else (done.stderr + done.stdout).split("\n")[0].partition("error")[2].strip(" :")
+
+
+def disagreements(most: int, ptxas: str) -> list[tuple[str, str]]:
+    """(instruction, what ptxas says against it; '': nothing, but the emulator does not have it)."""
+    asked = changes(most)
+    with ThreadPoolExecutor() as pool:
+        said = pool.map(lambda each: refusal(each, ptxas), asked)
+    rows = zip(asked, said, strict=True)
+    return [
+        (each.name, why)
+        for each, why in rows
+        if each.runs == bool(why) and not OF_OPERANDS.search(why) and (why or not each.repeats)
+    ]
+
+
+if __name__ == "__main__":
+    number = int((sys.argv[1:] or ["100"])[0])
+    print(f"{len(changes(number))} changed instructions")
+    for name, why in disagreements(number, sass.find("ptxas")):
+        print(f"{name}: {why or 'ptxas takes it'}")

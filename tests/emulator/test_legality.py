@@ -1,0 +1,32 @@
+"""The forms of instructions that the emulator has, beside NVIDIA's assembler."""
+
+import re
+
+import pytest
+
+from tests.emulator import legality
+
+QUIRKS = re.compile(
+    r"(st|red)\..*\bv[24]\b|testp\.f32"
+)  # ptxas takes a vector of a type that it does not say, and more
+
+
+@pytest.mark.parametrize("most", [4, pytest.param(250, marks=pytest.mark.slow)])
+def test_what_ptxas_refuses_does_not_run(ptxas_path, most):
+    found = legality.disagreements(most, ptxas_path)
+    assert [row for row in found if row[1] or not QUIRKS.match(row[0])] == []
+
+
+def test_forms_that_are_known_to_be_refused():
+    names = "add.sat.u32 mul.u32 shf.wrap.l.b32 ld.relaxed.global.u32 st.nc.global.b32 cvt.u32.f32 set.lt.s16.f32"
+    assert [name for name in names.split() if legality.Change(*parts(name), "", "").runs] == []
+
+
+def test_the_order_is_free_where_ptxas_does_not_mind():
+    names = "add.f32.ftz.rn fma.rn.sat.ftz.f32 ldmatrix.aligned.sync.m8n8.trans.x4.shared.b16 min.NaN.ftz.f16"
+    assert [name for name in names.split() if not legality.Change(*parts(name), "", "").runs] == []
+
+
+def parts(name):
+    opcode, *modifiers = name.split(".")
+    return opcode, tuple(modifiers)
