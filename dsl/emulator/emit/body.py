@@ -47,6 +47,9 @@ class Frame:
     callers: tuple = ()  # where it is called, as Instr.callers
 
 
+_TAKES_WIDER = frozenset({"ld", "ldu", "st", "cvt"})  # registers wider than their type. PTX ISA 9.4.1
+
+
 class Body(Builder):
     """Emits the instructions of an entry and of the functions it calls, which are inlined."""
 
@@ -71,6 +74,7 @@ class Body(Builder):
         self.threads: dict[str, str] = {}
         self.uses: set[str] = set()
         self.directed = False
+        self.takes_wider = False  # whether registers may be wider than the type of the instruction
         self.prologue: list[str] = []
         self.helpers: dict = {}  # name -> maker of the IR text of a function that a warp's instructions call
         self.area: str | None = None
@@ -142,8 +146,8 @@ class Body(Builder):
     def read(self, operand, bits: int, signed: bool = False) -> str:
         """An operand as an i`bits` value; a register of another width is truncated or extended."""
         if type(operand) is Reg:
-            value = self.read_reg(operand)
-            return self.resize(value, operand.bits, bits, signed)
+            self.fits(operand, bits)
+            return self.resize(self.read_reg(operand), operand.bits, bits, signed)
         if type(operand) is Imm:
             return constant(operand.value, bits)
         if type(operand) is FloatImm:
@@ -156,6 +160,21 @@ class Body(Builder):
         if type(operand) is Sym:
             return self.resize(self.address_of(operand), 64, bits)
         raise PtxError("an operand must be a value")
+
+    def read_address(self, operand) -> str:
+        """An address as an i64: a register of 32 bits may have one of shared memory."""
+        if type(operand) is Reg:
+            return self.resize(self.read_reg(operand), operand.bits, 64)
+        return self.read(operand, 64)
+
+    def begin(self, instr: Instr) -> None:
+        """What follows is of this instruction."""
+        self.takes_wider = instr.opcode in _TAKES_WIDER
+
+    def fits(self, register: Reg, bits: int) -> None:
+        """Raise PtxError where a register has not the size of what an instruction reads or writes. PTX ISA 9.4.1"""
+        if register.bits < bits or (register.bits > bits and not self.takes_wider):
+            raise PtxError(f"`{register.name}` has {register.bits} bits, and {bits} are read or written here")
 
     def resize(self, value: str, source: int, target: int, signed: bool = False) -> str:
         if source == target:
@@ -170,6 +189,7 @@ class Body(Builder):
             return
         if type(operand) is not Reg:
             raise PtxError("a destination must be a register")
+        self.fits(operand, bits)
         value = self.resize(value, bits, operand.bits, signed)
         slot = self.slot(operand)
         self.do(f"store i{operand.bits} {value}, ptr {slot}")
@@ -217,7 +237,7 @@ class Body(Builder):
             return constant(base.value + operand.offset, 64)
         if isinstance(base, Sym):
             return self.address_of(Sym(base.name, base.offset + operand.offset))
-        value = self.read(base, 64)
+        value = self.read_address(base)
         if operand.offset:
             if isinstance(base, Reg) and base.bits == 32:
                 narrow = self.add(self.read(base, 32), constant(operand.offset, 32))

@@ -70,7 +70,7 @@ def copy_pixels(body, instr):
 
 
 def _unsigned_16(body, operand) -> str:
-    return body.and_(body.read(operand, 32), 0xFFFF)
+    return body.resize(body.read(operand, 16), 16, 32)
 
 
 def reduce(body, instr):
@@ -156,4 +156,4 @@ def _signal(body, instr, operands: list) -> tuple[str, str]:
     body.uses.add("mbarrier")
     if "multicast::cluster" not in instr.mods:
         return barrier, "0"
-    return barrier, body.or_(body.and_(body.read(operands[1], 32), context.MULTICAST - 1), context.MULTICAST)
+    return barrier, body.or_(_unsigned_16(body, operands[1]), context.MULTICAST)

@@ -64,7 +64,7 @@ def _pointer_argument(body, instr, argument) -> str:
     if isinstance(argument, Sym) and argument.name in body.frame.params:
         pointer, size = body.frame.params[argument.name]
         return body.op(f"load i64, ptr {pointer}") if size >= 8 else body.op(f"load i32, ptr {pointer}")
-    return body.read(argument, 64)
+    return body.read_address(argument)
 
 
 def _callback(body, instr, which: int, values: list[str]) -> str:

@@ -44,7 +44,7 @@ def map_address(body, instr):
     number = body.read(rank, 32)
     number = body.select(body.cmp("ult", number, NOBODY), number, NOBODY)
     bits = 64 if "u64" in instr.mods else 32
-    offset = body.and_(body.read(address, 64), OFFSET_MASK, "i64")
+    offset = body.and_(body.read_address(address), OFFSET_MASK, "i64")
     high = body.shl(body.resize(body.add(number, 1), 32, 64), RANK_SHIFT, "i64")
     mapped = body.or_(high, offset, "i64")
     if "shared::cluster" not in instr.mods:
@@ -56,7 +56,7 @@ def rank_of(body, instr):
     """getctarank: the rank of the block whose shared memory an address is in."""
     body.uses.add("cluster")
     destination, address = instr.operands
-    value = body.read(address, 64)
+    value = body.read_address(address)
     if "shared::cluster" in instr.mods:
         rank = body.cast("trunc", body.lshr(value, RANK_SHIFT, "i64"), "i64", "i32")
     else:

@@ -84,7 +84,7 @@ def window(body, space: str) -> str:
 
 def is_space(body, instr):
     """isspacep: whether a generic address lies in a window."""
-    address = body.read(instr.operands[1], 64)
+    address = body.read_address(instr.operands[1])
     space = next(m.split("::")[0] for m in instr.mods)
     if "shared::cluster" in instr.mods:
         return body.write(instr.operands[0], cluster.in_cluster(body, address), 1)

@@ -42,7 +42,8 @@ def barrier(body, instr):
     mods = instr.mods
     if "pending_count" in mods:
         destination, state = instr.operands
-        return body.write(destination, body.and_(body.read(state, 64), _COUNT_MASK, "i64"), 64)
+        count = body.and_(body.read(state, 64), _COUNT_MASK, "i64")
+        return body.write(destination, body.resize(count, 64, 32), 32)
     if "init" in mods:
         return _init(body, instr)
     if "test_wait" in mods or "try_wait" in mods:

@@ -1,8 +1,12 @@
 """Groups of modifiers that exclude each other."""
 
+import re
+
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from dsl import emulator
 from dsl.emulator.emit import grammar, isa
 from tests.emulator.conftest import HEADER, use
 
@@ -64,9 +68,49 @@ def test_a_refusal_says_which_modifier_is_wrong(instruction, why):
 
 
 def test_modifiers_in_another_order_mean_the_same(machine):
-    import numpy as np
-
     tiny = np.array([1e-40, -1e-40, 1.5], np.float32)
     for name in ("add.rn.ftz.f32", "add.f32.ftz.rn"):
         out = machine.each(f"{name} %d, %a, %b;", tiny.view(np.uint32), tiny.view(np.uint32), out=np.uint32)
         assert out.view(np.float32).tolist() == [0.0, 0.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    "instruction, why",
+    [
+        ("xor.b64 %r, %r, %r;", "`%r` has 32 bits, and 64 are read or written here: xor.b64"),
+        ("add.u16 %r, %r, %r;", "`%r` has 32 bits, and 16 are read or written here: add.u16"),
+        ("ld.global.b64 %r, [%d];", "`%r` has 32 bits, and 64 are read or written here: ld.global.b64"),
+        ("cvt.u64.u16 %d, %r;", ""),  # PTX ISA 9.4.1: registers of ld, st and cvt may be wider
+        ("ld.global.u8 %r, [%d];", ""),
+        ("st.global.u8 [%d], %r;", ""),
+    ],
+)
+def test_the_size_of_a_register_is_that_of_the_type(ptxas, instruction, why):
+    text = HEADER + f".visible .entry k() {{ .reg .b32 %r; .reg .b64 %d;\n{instruction}\nret; }}"
+    if not why:
+        ptxas(text)
+        return use(text)
+    with pytest.raises(AssertionError, match="Arguments mismatch"):
+        ptxas(text)
+    with pytest.raises(emulator.PtxError, match=re.escape(why)):
+        use(text)
+
+
+def test_registers_wider_than_what_is_loaded_and_stored_in_each_path(machine):
+    """1 thread, and blocks whose threads run as vectors."""
+    text = """
+.visible .entry k(.param .u64 out, .param .u64 src)
+{
+  .reg .b32 %i, %x, %w, %n; .reg .b64 %o, %g, %a;
+  ld.param.u64 %o, [out]; ld.param.u64 %g, [src];
+  mov.u32 %w, %ctaid.x; mov.u32 %n, %ntid.x; mov.u32 %i, %tid.x; mad.lo.u32 %i, %w, %n, %i;
+  cvt.u64.u32 %a, %i; add.u64 %g, %g, %a; add.u64 %o, %o, %a;
+  ld.global.s8 %x, [%g]; add.s32 %x, %x, 1; st.global.u8 [%o], %x;
+  ret;
+}
+"""
+    for grid, block in ((1, 1), (16, 128)):
+        count = grid * block
+        src, out = np.arange(-2, count - 2).astype(np.int8), np.zeros(count, np.int8)
+        machine.run(text, grid=grid, block=block, out=out, src=src)
+        assert out.tolist() == (src + 1).astype(np.int8).tolist()
