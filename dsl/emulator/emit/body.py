@@ -167,8 +167,8 @@ class Body(Builder):
             return self.resize(self.read_reg(operand), operand.bits, 64)
         return self.read(operand, 64)
 
-    def begin(self, instr: Instr) -> None:
-        """What follows is of this instruction."""
+    def set_widths(self, instr: Instr) -> None:
+        """What is read and written next is of this instruction."""
         self.takes_wider = instr.opcode in _TAKES_WIDER
 
     def fits(self, register: Reg, bits: int) -> None:

@@ -141,7 +141,7 @@ class Thread(Body):
             raise self.malformed(instr, f"`{instr.opcode}` takes {takes}, got {len(instr.operands)}")
         if self.gives_way and instr.opcode in SEEN and PRIVATE.isdisjoint(instr.mods):
             self.suspend()
-        self.begin(instr)
+        self.set_widths(instr)
         try:
             if instr.guard is None or row.emit is control.branch:
                 self.emit(row, instr)

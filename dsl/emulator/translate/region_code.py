@@ -209,7 +209,7 @@ class RegionCode(Forms, Thread):
         else:
             if how is ONCE and instr.guard is not None:
                 self.under = self.of(instr.guard, 1).base
-            self.begin(instr)
+            self.set_widths(instr)
             try:
                 isa.find(instr).emit(self, instr)
             finally:
