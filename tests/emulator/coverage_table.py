@@ -38,7 +38,12 @@ MATRIX = ("mma", "wgmma")
 INTRODUCTION = f"""# Instructions of the emulator
 
 A row for each instruction and section of the PTX ISA 9.0 that the emulator has; the types that it runs with; how its meaning is
-known; tests that name it (tables that spell several opcodes in one string are not found). What no row allows is refused by name when PTX is loaded. `{COMMAND}` writes this page.
+known; tests that name it (tables that spell several opcodes in one string are not found). `{COMMAND}` writes this page.
+
+An instruction whose modifiers are no form of a row is refused by name, and the refusal says which modifier does not go with the
+others or is missing. A register of another size than the type is refused too. `python tests/emulator/legality.py` changes the
+modifiers of each form and asks ptxas: of what ptxas 13.5 refuses for its modifiers nothing runs. It takes modifiers in any order, and so
+does the emulator.
 
 How it is known:
 
