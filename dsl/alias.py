@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import importlib.util
 import sys
+from collections.abc import Collection
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -84,12 +85,13 @@ def install(device: str | None = None, compiler: str = "embedded"):
 _STARTING = ("torch._dynamo.backends", "torch._inductor.", "torch.utils._triton")
 
 
-def used() -> dict[str, list[str]]:
+def used(leave_out: Collection[str] = ()) -> dict[str, list[str]]:
     """Modules of this package and of torch that are imported, and parts of the emulator's runtime that are compiled, by
     now. `torch.testing.assert_close` imports 500 modules at its first call, `torch.compiler.disable` as many.
-    Modules of torch's compilers that start processes are left out."""
+    Modules of torch's compilers that start processes are left out, and those that `leave_out` names."""
     native = sys.modules.get("dsl.emulator.native")
     modules = [name for name in sys.modules if name.startswith(("dsl.", "torch.")) and not name.startswith(_STARTING)]
+    modules = [name for name in modules if not any(f"{name}.".startswith(f"{each}.") for each in leave_out)]
     return {"modules": sorted(modules), "parts": native.compiled_parts() if native else []}
 
 

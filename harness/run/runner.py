@@ -26,6 +26,7 @@ import importlib.util
 import linecache
 import os
 import random
+import re
 import signal
 import sys
 import time
@@ -109,6 +110,7 @@ def _warm_up(modules: list[str], compiler: str, device: str) -> None:
 
 
 _warm: set[str] = set()
+_DOTTED = re.compile(r"(?m)^\s*import\s+(torch(?:\.\w+)+)")  # in a fork of a process that has it, it could be left out
 
 
 def warm_as(used: Any) -> None:
@@ -247,7 +249,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     }
     header["versions"]["python"] = sys.version.split()[0]
     if job["device"] != "cuda" and "dsl.alias" in sys.modules:
-        header["used"] = sys.modules["dsl.alias"].used()
+        header["used"] = sys.modules["dsl.alias"].used(_DOTTED.findall(job["source"]))
     return header, buffers
 
 

@@ -310,15 +310,19 @@ def test_what_torch_imports_late_is_imported_before_the_next_fork_and_starts_no_
     assert [each["threads"].values().tolist() for each in seen] == [1, 1]
 
 
-def test_what_a_job_imported_late_of_torch_is_there_for_the_next(outcome_of):
-    body = """
+@pytest.mark.parametrize(
+    "line, is_there", [("from torch.utils import benchmark", True), ("import torch.utils.benchmark", False)]
+)
+def test_what_a_job_imported_late_of_torch_is_there_for_the_next(outcome_of, line, is_there):
+    """Not what the program imports by a dotted name: without that line it must fail."""
+    body = f"""
     import sys
     import cutlass, numpy as np, torch
     def run():
         there = "torch.utils.benchmark" in sys.modules
         sys.modules["dsl.made_here"] = sys  # of no file: it stops nothing
-        import torch.utils.benchmark
-        return {"there": np.array(there)}
+        {line}
+        return {{"there": np.array(there)}}
     """
     outcomes = [outcome_of(body) for _ in range(2)]
-    assert [one.outputs["there"].values().tolist() for one in outcomes] == [False, True]
+    assert [one.outputs["there"].values().tolist() for one in outcomes] == [False, is_there]
