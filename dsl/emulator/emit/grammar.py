@@ -91,6 +91,7 @@ def read(text: str) -> tuple[Form, ...]:
     return tuple(Form(tuple(map(_group, each.split()))) for each in text.split("|"))
 
 
+@functools.cache
 def _group(text: str) -> Group:
     modifiers = text.lstrip("^>?")
     signs = text[: len(text) - len(modifiers)]

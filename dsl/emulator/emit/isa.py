@@ -38,9 +38,14 @@ class Row:
     """`meets`: the thread may have to wait for others, so it must be able to suspend."""
 
     section: str
-    forms: tuple[grammar.Form, ...]
+    text: str
     emit: Callable
     meets: bool = False
+
+    @property
+    def forms(self) -> tuple[grammar.Form, ...]:
+        """What its text says; read when one of its instructions is first looked for."""
+        return grammar.read(self.text)
 
     @property
     def modifiers(self) -> frozenset[str]:
@@ -69,7 +74,7 @@ def _row(opcodes: str, section: str, forms: str | Iterable[str], emit: Callable,
     """`forms`: as grammar.read takes them, or several such texts."""
     text = forms if isinstance(forms, str) else " | ".join(forms)
     for opcode in opcodes.split():
-        ROWS.setdefault(opcode, []).append(Row(section, grammar.read(text), emit, meets))
+        ROWS.setdefault(opcode, []).append(Row(section, text, emit, meets))
 
 
 def _each(first: str, *rest: str) -> list[str]:
