@@ -25,7 +25,8 @@ MAGIC = b"DSLCACH1"
 DIGEST_BYTES = 32
 DEFAULT_MB = 512
 ABANDONED_S = 3600  # after which a file half written has no writer any more
-_TEMPORARY = ".new"
+LOOK_S = 30  # in which processes that begin add to a folder that another has looked at
+_TEMPORARY, _LOOKED_AT = ".new", "looked_at"
 
 
 def wanted() -> bool:
@@ -121,11 +122,15 @@ class Cache:
             self._broken = True
 
     def _make_room(self, added: int) -> None:
-        """Look, when this process has added a sixteenth of the size since it last did, and drop the oldest."""
+        """Look, when this process has added a sixteenth of the size since it last did, and drop the oldest. One that has
+        just begun, as each fork for a repro, lets it be where another looked a moment ago: there may be many files."""
+        if self._room is None and self._was_looked_at():
+            self._room = self.size_bytes // 16
         if self._room is not None:
             self._room -= added
             if self._room >= 0:
                 return
+        (self.folder / _LOOKED_AT).touch()
         entries, total = [], 0
         for path, status in self._files():
             if path.endswith(_TEMPORARY):
@@ -141,6 +146,12 @@ class Cache:
                 self._remove(path)
                 total -= size
         self._room = min(self.size_bytes - total, self.size_bytes // 16)
+
+    def _was_looked_at(self) -> bool:
+        try:
+            return 0 <= time.time() - os.stat(self.folder / _LOOKED_AT).st_mtime < LOOK_S
+        except OSError:
+            return False
 
     def _files(self):
         """(path, status) of each file; other processes may take it away at any moment."""
