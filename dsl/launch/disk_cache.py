@@ -122,8 +122,11 @@ class Cache:
             self._broken = True
 
     def _make_room(self, added: int) -> None:
-        """Look, when this process has added a sixteenth of the size since it last did, and drop the oldest. One that has
-        just begun, as each fork for a repro, lets it be where another looked a moment ago: there may be many files."""
+        """Look, when this process has added a sixteenth of the size since it last did, and drop the oldest.
+
+        A process that has just begun, as each fork for a repro, leaves it where another looked a moment ago: there may
+        be many files.
+        """
         if self._room is None and self._was_looked_at():
             self._room = self.size_bytes // 16
         if self._room is not None:
