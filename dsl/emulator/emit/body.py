@@ -144,7 +144,7 @@ class Body(Builder):
         return value
 
     def read(self, operand, bits: int, signed: bool = False) -> str:
-        """An operand as an i`bits` value; a register of another width is truncated or extended."""
+        """An operand as an i`bits` value. Raises PtxError for a register that does not fit."""
         if type(operand) is Reg:
             self.fits(operand, bits)
             return self.resize(self.read_reg(operand), operand.bits, bits, signed)
