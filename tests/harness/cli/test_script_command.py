@@ -127,7 +127,7 @@ def test_ctrl_c_is_the_programs_and_nothing_is_left(folder, processes_with, monk
     process = subprocess.Popen(
         [*REPRO, "run", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    process.stdin.write(b"import time\nprint('begun')\ntry:\n    time.sleep(99)\nfinally:\n    print('cleaned')\n")
+    process.stdin.write(b"import time\ntry:\n    print('begun')\n    time.sleep(99)\nfinally:\n    print('cleaned')\n")
     process.stdin.close()
     assert process.stdout.readline() == b"begun\n"
     process.send_signal(signal.SIGINT)
