@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -98,7 +99,7 @@ class Program:
 
     def named(self, said: str) -> frozenset[int]:
         """The lines of the program that a report or a traceback names."""
-        found = re.findall(rf'(?m)([^\s"(`]*{re.escape(self.path.name)})(?::|", line )(\d+)', said)
+        found = re.findall(rf'([^\s"(`]*{re.escape(self.path.name)})(?::|", line )(\d+)', said)
         return frozenset(int(line) for file, line in found if self.has(file))
 
     def innermost(self, frames: Iterable[re.Match[str]]) -> re.Match[str] | None:
@@ -132,8 +133,9 @@ def of(program: Program, outcome: Outcome, wrong: dict[str, Wrong] | None = None
     else:
         message = plain(message.rpartition(": ")[2] if others else message)
     places = {_part(program, one) for one in others} or {Place("", program.at(told))}
-    if called := next((one for one in told["related"] if not one["does"] and program.has(one["file"])), None):
-        places |= {Place("called by", program.at(called))} if not program.has(told["file"]) else set()
+    if not program.has(told["file"]):
+        calls = (one for one in told["related"] if not one["does"] and program.has(one["file"]))
+        places |= {Place("called by", program.at(one)) for one in itertools.islice(calls, 1)}
     return Behaviour(outcome.kind, name, message, _kernel(told["kernel"]), tuple(sorted(places, key=str)))
 
 

@@ -110,7 +110,8 @@ def _warm_up(modules: list[str], compiler: str, device: str) -> None:
 
 
 _warm: set[str] = set()
-_DOTTED = re.compile(r"(?m)^\s*import\s+(torch(?:\.\w+)+)")  # in a fork of a process that has it, it could be left out
+# Where a fork has these already, a program could leave out the line that imports them.
+_IMPORTS, _DOTTED = re.compile(r"(?m)^\s*import\s.*"), re.compile(r"\btorch(?:\.\w+)+")
 
 
 def warm_as(used: Any) -> None:
@@ -249,7 +250,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     }
     header["versions"]["python"] = sys.version.split()[0]
     if job["device"] != "cuda" and "dsl.alias" in sys.modules:
-        header["used"] = sys.modules["dsl.alias"].used(_DOTTED.findall(job["source"]))
+        header["used"] = sys.modules["dsl.alias"].used(_DOTTED.findall("".join(_IMPORTS.findall(job["source"]))))
     return header, buffers
 
 

@@ -50,7 +50,7 @@ class Form:
             why = f"{' or '.join(names[:8])} is missing"
         else:
             why = f"the order must be `.{'.'.join(filled[number] for number in sorted(filled))}`"
-        return len(foreign) + len(missing), why
+        return max(len(foreign) + len(missing), 1), why
 
     def _filled(self, modifiers: Sequence[str]) -> tuple[dict[int, str], list[str]]:
         """The modifier of each group that has one, in the order in which they are written; and those of no group."""

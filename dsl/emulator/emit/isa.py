@@ -35,7 +35,8 @@ from dsl.emulator.ptx.syntax import Instr, Module
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`meets`: the thread may have to wait for others, so it must be able to suspend."""
+    """`text`: its forms, as grammar.read takes them.
+    `meets`: the thread may have to wait for others, so it must be able to suspend."""
 
     section: str
     text: str
@@ -194,7 +195,7 @@ _row(
         f"?weak ?{_SPACE} ?ca/cg/cs/lu/cv {_ELEMENT}",
         f"?weak ?global ?ca/cg/cs/lu/cv/{_EVICT_L1} ?L2::cache_hint ?{_FETCH} {_ELEMENT}",
         *(f"?weak ?global {_WIDE_EVICT} ?{_FETCH} {each}" for each in _WIDE_ELEMENT),
-        f"volatile ?{_SPACE} {_ELEMENT} | volatile ?global ?{_FETCH} {_ELEMENT}",
+        f"volatile ?{SHARED} {_ELEMENT} | volatile ?global ?{_FETCH} {_ELEMENT}",
         f"relaxed/acquire {SCOPE} ?{SHARED} {_ELEMENT}",
         f"relaxed/acquire {SCOPE} ?global ?{_EVICT_L1} ?L2::cache_hint ?{_FETCH} {_ELEMENT}",
         *(f"relaxed/acquire {SCOPE} ?global {_WIDE_EVICT} ?{_FETCH} {each}" for each in _WIDE_ELEMENT),
@@ -209,10 +210,10 @@ _row(
     "st",
     "9.7.9.11",
     (
-        f"?weak ?{_SPACE} ?wb/cg/cs/wt {_ELEMENT}",
+        f"?weak ?{SHARED}/local/param/param::func ?wb/cg/cs/wt {_ELEMENT}",
         f"?weak ?global ?wb/cg/cs/wt/{_EVICT_L1} ?L2::cache_hint {_ELEMENT}",
         *(f"?weak ?global {_WIDE_EVICT} {each}" for each in _WIDE_ELEMENT),
-        f"volatile ?{_SPACE} {_ELEMENT}",
+        f"volatile ?global/{SHARED} {_ELEMENT}",
         f"relaxed/release {SCOPE} ?{SHARED} {_ELEMENT}",
         f"relaxed/release {SCOPE} ?global ?{_EVICT_L1} ?L2::cache_hint {_ELEMENT}",
         *(f"relaxed/release {SCOPE} ?global {_WIDE_EVICT} {each}" for each in _WIDE_ELEMENT),
@@ -237,7 +238,8 @@ _row(
     "cvt",
     "9.7.9.21",
     (
-        f"?sat {_WHOLE} >{_WHOLE}",
+        f"{_WHOLE} >{_WHOLE} | sat u8 >s8/{INT} | sat s8 >u8/{INT} | sat u16 >s8/s16/{WORDS} | sat s16 >u16/{WORDS}",
+        "sat u32 >s8/s16/s32/u64/s64 | sat s32 >u32/u64/s64 | sat u64 >s8/s16/s32/s64 | sat s64 >u64",
         f"{_BACK} ?sat {_WHOLE} >f16/bf16/f64 | {_BACK} ?ftz ?sat {_WHOLE} >f32",
         f"{ROUND} ?ftz ?sat f16/f32/f64 >{_WHOLE} | {ROUND} bf16 >{_WHOLE}",
         f"?{_BACK} ?ftz ?sat f32 >f32 | ?{_BACK} ?sat f64 >f64 | ?{_BACK} ?sat f16 >f16 | ?{_BACK} bf16 >bf16",
@@ -400,8 +402,6 @@ _row(
     ),
     memory.fence,
 )
-
-
 _SUMS = (
     "add {hint} u32/s32/u64/f32/f64",
     f"add noftz {{hint}} {HALF}/{BF}",
@@ -436,7 +436,7 @@ _row(
     "red",
     "9.7.13.8",
     _each(
-        "^async ?relaxed ?cluster shared::cluster mbarrier::complete_tx::bytes",
+        "^async relaxed cluster shared::cluster mbarrier::complete_tx::bytes",
         "add u32/s32/u64",
         "min/max u32/s32",
         "inc/dec u32",
@@ -451,19 +451,24 @@ _row("activemask", "9.7.13.11", "b32", warp.active_mask, meets=True)
 _row("redux", "9.7.13.12", f"sync add/min/max u32/s32 | sync {LOGIC} b32", warp.reduce, meets=True)
 _row("elect", "9.7.13.15", "sync", warp.elect, meets=True)
 
-_MBARRIER = "?shared/shared::cta"
-_TRIED = f"?acquire/relaxed ?cta/cluster {_MBARRIER} b64"
-_ARRIVED = f"?release/relaxed ?cta/cluster ?{SHARED} b64"
+_MBARRIER = "?shared/shared::cta b64"
+
+
+def _ordered(start: str, order: str, rest: str) -> list[str]:
+    """Without an order and a scope, and with both."""
+    return [f"{start} {rest}", f"{start} {order} cta/cluster {rest}"]
+
+
 _row(
     "mbarrier",
     "9.7.13.15",
-    (
-        f"^init/inval {_MBARRIER} b64",
-        f"^arrive/arrive_drop ?expect_tx {_ARRIVED} | ^arrive/arrive_drop noComplete ?release ?cta {_MBARRIER} b64",
-        f"^expect_tx/complete_tx ?relaxed ?cta/cluster ?{SHARED} b64",
-        f"^test_wait/try_wait ?parity {_TRIED}",
-        "^pending_count b64",
-    ),
+    [
+        f"^init/inval {_MBARRIER} | ^pending_count b64",
+        *_ordered("^arrive/arrive_drop ?expect_tx", "release/relaxed", f"?{SHARED} b64"),
+        f"^arrive/arrive_drop noComplete {_MBARRIER} | ^arrive/arrive_drop noComplete release cta {_MBARRIER}",
+        *_ordered("^expect_tx/complete_tx", "relaxed", f"?{SHARED} b64"),
+        *_ordered("^test_wait/try_wait ?parity", "acquire/relaxed", _MBARRIER),
+    ],
     mbarrier.barrier,
 )
 
@@ -512,7 +517,7 @@ _row(
     warpgroup.multiply,
     meets=True,
 )  # fmt: skip
-_row("wgmma", "9.7.15.7", "fence/commit_group/wait_group sync aligned", warpgroup.order)
+_row("wgmma", "9.7.15.7", "fence/commit_group/wait_group sync aligned", memory.nothing)
 
 # ** miscellaneous, 9.7.19
 _row("brkpt trap", "9.7.19.1", "", control.trap)

@@ -50,13 +50,12 @@ def multiply(body, instr):
 
 
 def form_of(body, instr) -> Wgmma:
-    """The form of an instruction. Raises Unsupported for what is none."""
+    """The form of an instruction. Raises Unsupported for a sparse one."""
     mods = instr.mods
     if "sp" in mods:
         raise body.refuse(instr, "sparse wgmma is not emulated")
     shape = next(filter(None, map(_SHAPE.match, mods)))
-    types = [m for m in mods if m in BITS]
-    d, a, b = types
+    d, a, b = (m for m in mods if m in BITS)
     return Wgmma(int(shape[1]), a, b, d)
 
 
@@ -91,7 +90,3 @@ def _word(body, area: str, index: int) -> str:
 
 def _put(body, area: str, index: int, value: str, kind: str = "i32") -> None:
     body.do(f"store {kind} {value}, ptr {_word(body, area, index)}, align 4")
-
-
-def order(body, instr):
-    """wgmma.fence, .commit_group, .wait_group N."""
