@@ -253,7 +253,7 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
         session = alias.install(options.device, options.compiler)
     except (RuntimeError, DeviceMissing) as error:
         print(f"dsl: {error}", file=sys.stderr)
-        return 2
+        return 3 if isinstance(error, DeviceMissing) else 2
     if options.full_traceback:
         os.environ["DSL_FULL_TRACEBACK"] = "1"
     if options.no_cache:

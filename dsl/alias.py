@@ -85,34 +85,26 @@ def install(device: str | None = None, compiler: str = "embedded"):
 _STARTING = ("torch._dynamo.backends", "torch._inductor.", "torch.utils._triton")
 
 
-def used(leave_out: Collection[str] = ()) -> dict[str, list[str]]:
-    """Modules of this package and of torch that are imported, and parts of the emulator's runtime that are compiled, by
-    now. `torch.testing.assert_close` imports 500 modules at its first call, `torch.compiler.disable` as many.
-    Modules of torch's compilers that start processes are left out, and those that `leave_out` names."""
-    native = sys.modules.get("dsl.emulator.native")
+def used(leave_out: Collection[str] = ()) -> list[str]:
+    """Modules of this package and of torch that are imported by now. `torch.testing.assert_close` imports 500 modules
+    at its first call, `torch.compiler.disable` as many. Modules of torch's compilers that start processes are left out,
+    and those that `leave_out` names."""
     modules = [name for name in sys.modules if name.startswith(("dsl.", "torch.")) and not name.startswith(_STARTING)]
-    modules = [name for name in modules if not any(f"{name}.".startswith(f"{each}.") for each in leave_out)]
-    return {"modules": sorted(modules), "parts": native.compiled_parts() if native else []}
+    return sorted(name for name in modules if not any(f"{name}.".startswith(f"{each}.") for each in leave_out))
 
 
-def warm_as(before: dict[str, list[str]]) -> None:
-    """Import and compile what another process `used`, for a parent that forks."""
-    for name in before["modules"]:
+def warm_as(before: list[str]) -> None:
+    """Import what another process `used`, for a parent that forks."""
+    for name in before:
         with contextlib.suppress(ImportError):  # a module without a file, which the other process made
             importlib.import_module(name)
-    if before["parts"]:
-        from dsl.emulator import native
-
-        for part in before["parts"]:
-            native.runtime(part)
 
 
 def warm(compiler: str = "embedded") -> None:
     """Do what the first compile and the first launch on the emulator would do once, for a parent that forks."""
     from dsl.emulator import native
 
-    for part in ("threads", "queues", "rounding"):
-        native.runtime(part)
+    native.address("emu_run_block")  # the library
     if compiler == "nvidia":
         from dsl.launch.nvidia import hook
 

@@ -5,6 +5,7 @@ Everything slow (numpy, the judge) is imported when the first repro runs, never 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from harness.verdict import Verdict
 
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
+_NO_DEVICE: pytest.StashKey[str] = pytest.StashKey()
 _NOT_READ: pytest.StashKey[int] = pytest.StashKey()
 _SHIPPED: pytest.StashKey[dict[str, Case]] = pytest.StashKey()  # by the id of an ordinary test: what runs it elsewhere
 
@@ -243,13 +245,19 @@ class ReproFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         from harness.claim.repro_file import read
+        from harness.errors import NoDevice
 
         session = self.config.stash[_SESSION]
         session.repros[self.path] = None
         self.repro = session.repros[self.path] = read(self.path)
         default = self.config.option.gpu_default_host
         mine = {default, *session.named_hosts.get(self.path.resolve(), ())}
-        for host in session.hosts():
+        try:
+            hosts = session.hosts()
+        except NoDevice as error:
+            self.config.stash[_NO_DEVICE] = str(error)
+            return
+        for host in hosts:
             if default and host.name not in mine:
                 continue
             name = session.name_of(host)
@@ -408,7 +416,12 @@ def pytest_runtestloop(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Cases of one compiler after those of another: a process of each takes 1 GB."""
+    """Cases of one compiler after those of another: a process of each takes 1 GB. Without the device of a repro nothing
+    runs."""
+    if _NO_DEVICE in config.stash:
+        if getattr(config, "workerinput", {}).get("workerid") == "gw0":  # xdist does not pass the reason on
+            print(config.stash[_NO_DEVICE], file=sys.stderr)
+        pytest.exit(config.stash[_NO_DEVICE], returncode=3)
     order = {name: place for place, name in enumerate(config.stash[_SESSION].compilers)}
     if len(order) > 1:
         items.sort(key=lambda item: order[item.host.compiler] if isinstance(item, ReproItem) else -1)

@@ -35,16 +35,18 @@ FLOORS = {
     "dsl/span.py": ((), ()),
     "dsl/undisturbed.py": ((), ()),
     "dsl/finding_kinds.py": ((), ()),
+    "dsl/native_library.py": ((), ()),
+    "dsl/hatch_build.py": ((), ("hatchling",)),
     "dsl/exceptions.py": (("dsl.span",), ()),
     "dsl/layout": (("dsl.layout",), ()),
-    "dsl/emulator": (("dsl.emulator", *_GROUND), ("llvmlite", "numpy")),
+    "dsl/emulator": (("dsl.emulator", "dsl.native_library", *_GROUND), ("llvmlite", "numpy")),
     "dsl/emulator/context.py": ((), ("numpy",)),
     "dsl/emulator/builder.py": (("dsl.emulator.context",), ()),
     "dsl/emulator/ptx": (("dsl.emulator.ptx",), ()),
-    "dsl/emulator/runtime": (("dsl.emulator.context", "dsl.emulator.builder", "dsl.emulator.runtime"), ("numpy",)),
+    "dsl/emulator/runtime": (("dsl.emulator.context", "dsl.emulator.runtime"), ("numpy",)),
     "dsl/emulator/emit": (_EMIT, ()),
-    "dsl/emulator/check": ((*_EMULATOR, "dsl.emulator.check"), ("numpy",)),
-    "dsl/emulator/native.py": (("dsl.emulator.runtime", "dsl.emulator.check"), ("llvmlite",)),
+    "dsl/emulator/check": ((*_EMULATOR, "dsl.emulator.runtime.numbers", "dsl.emulator.check"), ("numpy",)),
+    "dsl/emulator/native.py": (("dsl.emulator.runtime", "dsl.native_library"), ("llvmlite",)),
     "dsl/emulator/translate": (
         (*_EMIT, "dsl.emulator.check", "dsl.emulator.dependence", "dsl.emulator.native", "dsl.emulator.translate"),
         (),
@@ -209,9 +211,11 @@ EXCEPTIONS = {
         (),
     ),
     "dsl/launch/session.py": (("dsl.launch.call.readable_text", "dsl.launch.devices"), ("torch",)),
-    "dsl/launch/devices/emulated.py": (("dsl.emulator", "dsl.launch.driver.library"), ("cuda",)),
+    "dsl/launch/devices/emulated.py": (("dsl.emulator", "dsl.launch.driver.library", "dsl.native_library"), ("cuda",)),
     "dsl/launch/driver/tensor_maps.py": (("dsl.emulator.runtime.tensor_map",), ()),
     "dsl/launch/devices/recording.py": (("dsl.emulator.runtime.tensor_map",), ()),
+    "harness/host/hosts.py": (("dsl.native_library",), ()),
+    "harness/host/own_wheel.py": (("dsl.native_library",), ()),
     "dsl/launch/devices/cuda.py": ((), ("cuda",)),
     "dsl/launch/devices/protocol.py": ((), ("cuda",)),  # numbers of errors
     "dsl/launch/devices/torch_streams.py": ((), ("cuda",)),  # handles of events
@@ -535,11 +539,13 @@ LAZY = {
     ),
     "harness/cli/missing_runs.py": ("harness.judge",),
     "harness/host/hosts.py": (
+        "dsl.native_library",
         "harness.host.connection",
         "harness.host.releases",
         "harness.host.slurm",
         "harness.host.ssh",
     ),
+    "harness/host/own_wheel.py": ("dsl.native_library",),
     "harness/pending.py": (
         "harness.claim.repro_file",
         "harness.comparison.compare",
@@ -702,7 +708,12 @@ def test_errors_say_what_to_do():
 
 
 _CLOCKS = ("monotonic", "perf_counter", "time")
-_MEASURES = ("tests/fuzz/", "tests/upstream/", "tests/harness/rounds.py")  # programs that run for a time
+_MEASURES = (
+    "tests/fuzz/",
+    "tests/upstream/",
+    "tests/harness/rounds.py",
+    "tests/emulator/mutation.py",
+)  # programs that run for a time
 
 
 def _measures_time(node: ast.AST) -> bool:

@@ -62,8 +62,7 @@ IDLE, RUNNING, WAITING, DEAD, GONE = range(5)
 MULTICAST = 1 << 16  # set in the mask of the blocks that a copy is for; without it the address says which
 RANK_SHIFT = 24  # of an address in shared memory of a cluster: the rank of its block + 1; 0: the block that says it
 NO_FAULT = 2**64 - 1
-# What orders threads besides barriers of whole blocks, as bits; what order.py is told or asked.
-THREADS_ORDERED, BLOCKS_ORDERED = 1, 2
+# What order.py is told or asked.
 (
     ORDER_ACROSS, ORDER_BARRIER, ORDER_ARRIVE, ORDER_WARP, ORDER_MB_INIT, ORDER_MB_ARRIVE, ORDER_MB_WAIT, ORDER_FENCE,
     ORDER_ACCESS, ORDER_WGMMA, ORDER_WGMMA_WAIT, ORDER_WGMMA_DONE, ORDER_PROXY, ORDER_GENERIC,
@@ -114,7 +113,7 @@ class Context(ctypes.Structure):
         ("idle", _u32),  # rounds in a row, since the block began, in which its threads did nothing but poll
         ("gives_way", _u32),  # whether threads give way before they touch memory that others see
         ("patience", _u32),  # rounds after which a block that only polls memory gives way
-        # its cluster: see clusters.py
+        # its cluster: see runtime/clusters.cc
         ("cluster_rank", _u32),
         ("cluster_blocks", _u32),
         ("cluster_base", _u64),  # what a shared::cluster address with a rank is relative to
@@ -165,8 +164,8 @@ class Context(ctypes.Structure):
         ("queues", _u64),
         ("mbarrier_log", _u64),  # see runtime/mbarrier_log.py; 0 where the kernel has none
         ("mbarrier_serial", _u32),
-        ("bulk", _u64),  # bulk copies on their way: see bulk.py
-        # the checkers; all 0 where nothing is checked. See check/race.py, undefined.py, shadow.py and order.py
+        ("bulk", _u64),  # bulk copies on their way: see runtime/bulk_copies.cc
+        # the checkers; all 0 where nothing is checked. See check/race.cc, undefined.cc, shadow.cc and order.py
         ("race_shift", _u32),  # log2 of the bytes that a cell is for
         ("order_kinds", _u32),
         ("now", _u32),  # the label given last
@@ -176,7 +175,7 @@ class Context(ctypes.Structure):
         ("smem_cells", _u64),
         ("smem_valid", _u64),
         ("local_valid", _u64),
-        ("shadows", _u64),  # a row an interval: cells, valid bytes (u64 each)
+        ("shadows", _u64),  # one an interval
         ("trail", _u64),  # see check/trail.py
         ("near_lo", _u64),
         ("near_bytes", _u64),
@@ -188,8 +187,8 @@ class Context(ctypes.Structure):
         ("partial_barriers", _u32),  # by number: whether some threads alone met there last; see check/generations.py
         ("landed", _u64),
         ("order_call", _u64),
-        ("matrix_read", _u64),  # a native function; what follows is of wgmma, see check/wgmma_reads.py
-        ("matrix_reads", _u64),  # u32 [16 bytes of shared memory, warpgroup]
+        ("matrix_read", _u64),  # a native function; what follows is of wgmma, see check/wgmma_reads.cc
+        ("matrix_reads", _u64),  # one for 16 bytes of shared memory
         ("matrix_known", _u64),  # u32 a thread, as `proxied`
         ("proxied", _u64),
         ("matrix_group", _u32),
@@ -252,7 +251,7 @@ class Context(ctypes.Structure):
         ("out_pred", _u32 * MAX_THREADS),
         ("a", _u64 * MAX_THREADS),
         ("handle", _u64 * MAX_THREADS),
-        # the mark of an undefined value (check/undefined.py) that a lane gives to a shuffle, and that it gets
+        # the mark of an undefined value (check/undefined.cc) that a lane gives to a shuffle, and that it gets
         ("mark_given", _u64 * MAX_THREADS),
         ("mark_got", _u64 * MAX_THREADS),
     ]

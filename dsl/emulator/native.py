@@ -7,6 +7,7 @@ import ctypes.util
 import functools
 import hashlib
 import os
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -15,83 +16,30 @@ from typing import Protocol
 import llvmlite
 import llvmlite.binding as llvm
 
-from dsl.emulator.check import block_meetings, bounds, bulk_flight, race, shadow, trail, undefined, wgmma_reads
-from dsl.emulator.runtime import (
-    async_stores,
-    barriers,
-    blocks,
-    box_copies,
-    bulk_copies,
-    bulk_reductions,
-    clusters,
-    cp_async_queue,
-    im2col,
-    interleave,
-    mbarrier_log,
-    relaunch,
-    rounding,
-    schedule,
-    stop_flag,
-    tensor_map_fields,
-    thread_exit,
-    thread_start,
-    warp_collectives,
-    warpgroup_mma,
-)
+from dsl import native_library
+from dsl.emulator.runtime.functions import SIGNATURES
 
 _lock = threading.RLock()  # over a fork too: the child would wait for good for what another thread has begun
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
-INTRINSICS = """
-declare i32 @llvm.cttz.i32(i32, i1)
-declare i64 @llvm.cttz.i64(i64, i1)
-declare i32 @llvm.ctpop.i32(i32)
-declare i32 @llvm.smin.i32(i32, i32)
-declare i32 @llvm.smax.i32(i32, i32)
-declare i32 @llvm.umin.i32(i32, i32)
-declare i32 @llvm.umax.i32(i32, i32)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
-declare ptr @aligned_alloc(i64, i64)
-declare ptr @realloc(ptr, i64)
-declare void @free(ptr)
-"""
-
 LIBM = ("exp2f", "log2f", "sinf", "cosf", "tanhf")
-# The runtime in parts, each made when a kernel first needs it: the files, what else it calls, whether it is hot.
-_PARTS = {
-    "blocks": ((bounds, blocks, stop_flag), (), False),
-    "clusters": ((clusters,), ("blocks",), False),
-    "threads": ((schedule,), ("blocks", "meetings"), True),
-    "meetings": ((warp_collectives, barriers, thread_start), ("blocks",), False),
-    "mbarriers": ((mbarrier_log,), ("blocks",), True),
-    "queues": ((cp_async_queue,), (), False),
-    "bulk": (
-        (async_stores, box_copies, bulk_copies, bulk_reductions, im2col, interleave, tensor_map_fields),
-        ("blocks", "clusters", "mbarriers"),
-        False,
-    ),
-    "leaving": ((thread_exit,), (), False),
-    "wgmma": ((warpgroup_mma,), ("blocks",), True),
-    "relaunch": ((relaunch,), ("blocks",), False),
-    "checks": (
-        (shadow, race, block_meetings, trail, undefined, wgmma_reads, bulk_flight),
-        ("blocks", "mbarriers"),
-        True,
-    ),
-}
+_NAMED = re.compile(r"@(emu_\w+)")
 
 
-def declarations() -> str:
-    """`declare` lines for the runtime, for kernels' modules."""
-    files = [each for part in _PARTS.values() for each in part[0]]
-    signatures = {name: text for each in (*files, rounding) for name, text in each.SIGNATURES.items()}
-    lines = [_declare(*row) for row in signatures.items()]
+def called(text: str) -> list[str]:
+    """The functions of the runtime that a module's text names, in the order of their table."""
+    named = set(_NAMED.findall(text))
+    return [name for name in SIGNATURES if name in named]
+
+
+def declarations(text: str) -> str:
+    """`declare` lines for what a module's text names of the runtime, and for the C functions."""
+    lines = [_declare(name) for name in called(text)]
     return "\n".join(lines + [f"declare float @{name}(float)" for name in LIBM])
 
 
-def _declare(name: str, signature: str) -> str:
-    result, arguments = signature.split(" (", 1)
+def _declare(name: str) -> str:
+    result, arguments = SIGNATURES[name].split(" (", 1)
     return f"declare {result} @{name}({arguments}"
 
 
@@ -225,48 +173,15 @@ def link(objects: list[bytes], exports: list[str], imports: dict[str, int]):
         return builder.link(_engine(), f"emulated{_libraries}")
 
 
-_objects: dict[str, bytes] = {}
-_addresses: dict[str, dict[str, int]] = {}
-_trackers = []
+@functools.cache
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(str(native_library.library(native_library.level())[0]))
 
 
-def runtime(part: str) -> dict[str, int]:
-    """The addresses of the functions of one part of the runtime, or of "rounding"; made on first use."""
-    if part not in _addresses:
-        files, needs, _ = _PARTS.get(part, ((rounding,), (), False))
-        imports = {name: address for each in needs for name, address in runtime(each).items()}
-        if part == "blocks":
-            imports |= stop_flag.python()
-        names = [name for each in files for name in each.SIGNATURES]
-        tracker = link([runtime_object(part)], names, imports)
-        _trackers.append(tracker)
-        _addresses[part] = {name: tracker[name] for name in names}
-    return _addresses[part]
-
-
-def compiled_parts() -> list[str]:
-    """The parts of the runtime that this process has used."""
-    return list(_addresses)
-
-
-def runtime_object(part: str) -> bytes:
-    """The machine code of a part of the runtime."""
-    if part not in _objects:
-        if part == "rounding":
-            ir = rounding.DECLARATIONS + "\n\n".join(rounding.functions()) + "\n" + rounding.ATTRIBUTES
-            _objects[part] = object_code(ir, QUICK)
-        else:
-            files, needs, hot = _PARTS[part]
-            called = [_declare(*row) for each in needs for file in _PARTS[each][0] for row in file.SIGNATURES.items()]
-            functions = [text for each in files for text in each.functions()]
-            ir = "\n\n".join([INTRINSICS, *called, *functions, "!0 = !{}\n"])
-            _objects[part] = object_code(ir, QUICK, codegen=1 if hot else None)
-    return _objects[part]
-
-
-def keep_runtime_object(part: str, code: bytes) -> None:
-    """Use machine code that `runtime_object` gave in another process, if there is none here yet."""
-    _objects.setdefault(part, code)
+@functools.cache
+def address(name: str) -> int:
+    """Where a function of the runtime is."""
+    return ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0
 
 
 @functools.cache

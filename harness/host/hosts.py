@@ -147,6 +147,12 @@ def _over_ssh(address: Any, settings: Settings, note: Callable[[str], None] | No
 
 
 def _embedded(note: Callable[[str], None] | None = None) -> Host:
+    from dsl import native_library
+
+    try:
+        native_library.library(native_library.level())
+    except native_library.BuildError as error:
+        raise NoDevice(f"host embedded: {error}") from None
     return Host("embedded", "emulator")
 
 

@@ -24,6 +24,7 @@ HERE_ONLY = (
     "libcst",
     "watchfiles",
 )  # what only the machine that judges needs
+NOT_SENT = (".pyc", ".cc", ".o", "")  # by suffix: bytecode, and what the libraries are built from
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -50,18 +51,23 @@ class Package:
 @cache
 def ours() -> Package:
     """The package this process runs. Raises importlib.metadata.PackageNotFoundError."""
+    from dsl import native_library
+
+    native_library.library(*native_library.LEVELS)  # the host's CPU may have another level
     files = {}
     for package in PACKAGES:
         spec = importlib.util.find_spec(package)
         assert spec is not None and spec.submodule_search_locations
         top = Path(next(iter(spec.submodule_search_locations)))
         for path in top.rglob("*"):
-            if path.is_file() and path.suffix != ".pyc" and "__pycache__" not in path.parts:
+            if path.is_file() and path.suffix not in NOT_SENT:
                 files[f"{package}/{path.relative_to(top).as_posix()}"] = path.read_bytes()
     distribution = importlib.metadata.distribution(DISTRIBUTION)
     info = f"{DISTRIBUTION.replace('-', '_')}-{distribution.version}.dist-info"
     files[f"{info}/METADATA"] = (distribution.read_text("METADATA") or "").encode()
-    files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: gpu-repro\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    files[f"{info}/WHEEL"] = (
+        b"Wheel-Version: 1.0\nGenerator: gpu-repro\nRoot-Is-Purelib: false\nTag: py3-none-manylinux_2_28_x86_64\n"
+    )
     rows = [f"{name},sha256={_digest(data)},{len(data)}" for name, data in sorted(files.items())]
     files[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,", ""]).encode()
     return Package(files)

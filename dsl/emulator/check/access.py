@@ -7,12 +7,8 @@ touches memory in another way calls `body.accessed` (now) or `body.copied` (unti
 from __future__ import annotations
 
 from dsl.emulator.ptx.syntax import TYPE_BITS, Function, Instr
+from dsl.emulator.runtime.numbers import access, orders
 
-# The bits of a kind: it writes; it is strong; only for threads of its block; it happens at some time until its wait.
-WRITE, STRONG, CTA, ASYNC = 1, 2, 4, 8
-SILENT = 16  # a plain write of what is there already; no bit of what is kept
-OBJECT = 32  # an mbarrier begins or ends there; no bit of what is kept
-ASKED_SHIFT = 8  # above it the observers by which a plain access runs (dependence/observed.py); not kept either
 READS = frozenset({"ld", "ldu", "ldmatrix"})
 WRITES = frozenset({"st", "stmatrix"})
 ATOMICS = frozenset({"atom", "red"})
@@ -23,15 +19,15 @@ SHARED_SPACES = frozenset({"global", "shared", "generic"})
 def kind_of(instr: Instr) -> int | None:
     """The kind of the access; None for a prefetch and for operations on mbarriers, which access no data."""
     if instr.opcode == "mbarrier" and ("init" in instr.mods or "inval" in instr.mods):
-        return WRITE | STRONG | OBJECT
+        return access.WRITE | access.STRONG | access.OBJECT
     if instr.opcode in ATOMICS:
-        return WRITE | STRONG | (CTA if "cta" in instr.mods else 0)
-    write = WRITE if instr.opcode in WRITES else 0
+        return access.WRITE | access.STRONG | (access.CTA if "cta" in instr.mods else 0)
+    write = access.WRITE if instr.opcode in WRITES else 0
     if not write and instr.opcode not in READS:
         return None
     if _STRONG.isdisjoint(instr.mods):
         return write
-    return write | STRONG | (CTA if "cta" in instr.mods else 0)
+    return write | access.STRONG | (access.CTA if "cta" in instr.mods else 0)
 
 
 def is_volatile_shared(instr: Instr) -> bool:
@@ -51,8 +47,6 @@ def unit_shift(functions: list[Function]) -> int:
     return least.bit_length() - 1
 
 
-THREADS, BLOCKS, MEMORY, MATRICES, BULK, MEETS, OBSERVED = 1, 2, 4, 8, 16, 32, 64
-ORDERS = ~MEETS & 127
 _MEETS = frozenset({"bar", "barrier", "shfl", "vote", "match", "redux", "elect"})
 
 
@@ -64,31 +58,31 @@ def order_kinds(functions: list[Function]) -> int:
     for function in functions:
         for item in function.items:
             if isinstance(item, Instr):
-                kinds |= _orders(item) | MEETS * (item.opcode in _MEETS or "aligned" in item.mods)
+                kinds |= _orders(item) | orders.MEETS * (item.opcode in _MEETS or "aligned" in item.mods)
     return kinds
 
 
 def _orders(instr: Instr) -> int:
     mods = instr.mods
     if instr.opcode == "mapa" or mods[:1] == ("cluster",):
-        return THREADS | BLOCKS
+        return orders.THREADS | orders.BLOCKS
     if instr.opcode in ("bar", "barrier"):
         partial = "warp" in mods or "arrive" in mods or len(instr.operands) > 1 + ("red" in mods)
-        return THREADS if partial else 0
+        return orders.THREADS if partial else 0
     if instr.opcode == "mbarrier" or "mbarrier" in mods:
-        return THREADS
+        return orders.THREADS
     if instr.opcode == "wgmma":
-        return THREADS | MATRICES
+        return orders.THREADS | orders.MATRICES
     if "async" in mods and instr.opcode in ("st", "red"):
-        return THREADS | BLOCKS | BULK
+        return orders.THREADS | orders.BLOCKS | orders.BULK
     if instr.opcode == "tensormap" or (instr.opcode == "cp" and "bulk" in mods and "prefetch" not in mods):
         peers = "multicast::cluster" in mods or ("shared::cta" in mods and "shared::cluster" in mods)
-        return THREADS | BULK | BLOCKS * peers
+        return orders.THREADS | orders.BULK | orders.BLOCKS * peers
     if instr.opcode in ("fence", "membar"):
         if "proxy" in mods or "mbarrier_init" in mods:
             return 0
-        return MEMORY | THREADS if "cta" in mods else MEMORY | THREADS | BLOCKS
+        return orders.MEMORY | orders.THREADS if "cta" in mods else orders.MEMORY | orders.THREADS | orders.BLOCKS
     if instr.opcode in ("ld", "st", "atom", "red") and not {"acquire", "release", "acq_rel"}.isdisjoint(mods):
         shared = "cta" in mods or any(m.split("::")[0] == "shared" for m in mods)
-        return MEMORY | THREADS if shared else MEMORY | THREADS | BLOCKS
+        return orders.MEMORY | orders.THREADS if shared else orders.MEMORY | orders.THREADS | orders.BLOCKS
     return 0

@@ -8,10 +8,6 @@ did before; and it counts for accesses that run by what the read gave (dependenc
 
 from __future__ import annotations
 
-from dsl.emulator import context
-from dsl.emulator.builder import Builder
-from dsl.emulator.check.access import ASYNC, STRONG, WRITE
-
 # What ORDER_OBSERVES says of a strong access, as bits; above SOURCE_SHIFT the bit of an atomic or load, then its bytes.
 STORES, UPDATES, SOURCE_SHIFT, SIZE_SHIFT = 1, 2, 8, 40
 
@@ -75,23 +71,3 @@ def _has_seen(slot, thread: int, block: int, other: int, label: int) -> bool:
         return other == thread or bool(slot.seen(thread)[other] >= label)
     labels = slot.abroad(thread).labels(block)
     return labels is not None and bool(labels[other] >= label)
-
-
-# ** native code
-
-
-def may_be_observed(f: Builder, its_kind: str) -> str:
-    """Whether this is a plain access that runs by what an atomic gave, and the other one a strong write."""
-    asks = f.and_(f.cmp("ne", "%asked", 0), f.cmp("eq", f.and_("%kind", STRONG), 0), "i1")
-    strong_write = f.cmp("eq", f.and_(its_kind, STRONG | WRITE | ASYNC), STRONG | WRITE)
-    return f.and_(asks, strong_write, "i1")
-
-
-def is_observed(f: Builder, its_block: str, its_warp: str, its_label: str, lanes: str) -> str:
-    """Whether strong writes of another warp's lanes are before this access: order.py knows."""
-    f.store("other_block", its_block)
-    f.store("other_thread", f.shl(its_warp, 5))
-    f.store("other_kind", "%asked")
-    what = f.or_(f.shl(f.cast("zext", its_label, "i32", "i64"), 32, "i64"), f.cast("zext", lanes, "i32", "i64"), "i64")
-    arguments = f"i32 {context.ORDER_OBSERVED}, i32 %tid, i64 %address, i64 {what}"
-    return f.cmp("ne", f.op(f"call i32 @emu_order(ptr %ctx, {arguments})"), 0)

@@ -27,13 +27,14 @@ from operator import itemgetter
 import numpy as np
 
 from dsl.emulator import context
-from dsl.emulator.check.bulk_flight import OF_MAP, Flight
+from dsl.emulator.check.bulk_flight import Flight
 from dsl.emulator.check.cluster_order import ClusterOrder, Mbarrier, joined, later
 from dsl.emulator.check.divergence import Divergence
 from dsl.emulator.check.generations import Generations
 from dsl.emulator.check.observed_writes import ObservedWrites
 from dsl.emulator.check.sc_fences import ScFences
 from dsl.emulator.check.wgmma_reads import GENERIC_STORES, WgmmaReads
+from dsl.emulator.runtime.numbers import other_kind
 
 SIGNATURE = ctypes.CFUNCTYPE(
     ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64
@@ -197,9 +198,10 @@ class Slot:
 
 
 class Order:
-    """The order of one launch. `event` is what native code calls; it never raises."""
+    """The order of one launch. `event` is what native code calls; it never raises. `landed` is the address of
+    emu_race_landed."""
 
-    def __init__(self, failed, sites, functions: dict[str, int], divergence: Divergence) -> None:
+    def __init__(self, failed, sites, landed: int, divergence: Divergence) -> None:
         self.sites, self.divergence = sites, divergence
         self.slots: dict[int, Slot] = {}
         self.places: dict[tuple, Place] = {}
@@ -210,7 +212,7 @@ class Order:
         self.callback = SIGNATURE(self.event)
         self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
         self.failed = failed
-        clusters = self.clusters = ClusterOrder(self.slot_of, LANDED(functions["emu_race_landed"]), sites)
+        clusters = self.clusters = ClusterOrder(self.slot_of, LANDED(landed), sites)
         self._rows = {
             context.ORDER_ACROSS: self._across, context.ORDER_BARRIER: self._barrier,
             context.ORDER_GENERATION: self._generation,
@@ -336,7 +338,7 @@ class Order:
         if slot.block in fenced:
             return 0
         ctx = slot.ctx
-        ctx.other_block, ctx.other_thread, ctx.other_site, ctx.other_kind = block, who, site, OF_MAP
+        ctx.other_block, ctx.other_thread, ctx.other_site, ctx.other_kind = block, who, site, other_kind.OF_MAP
         return 1
 
     # ** by memory

@@ -6,9 +6,10 @@ for any code that happens to come late. In every run it holds if the code asked,
 
 from __future__ import annotations
 
-from dsl.emulator.check.access import ATOMICS, STRONG, kind_of
+from dsl.emulator.check.access import ATOMICS, kind_of
 from dsl.emulator.dependence.dataflow import Flow, Place, registers_read, registers_written
 from dsl.emulator.ptx.syntax import Addr, Function, Instr, Module
+from dsl.emulator.runtime.numbers import access
 from dsl.emulator.runtime.tensor_core import TensorCore
 
 MOST = 20  # observers are told apart up to so many; the rest share a bit
@@ -84,7 +85,7 @@ class Observations(Questions):
         for function in self.functions:
             for block, item in zip(self.regions[function.name].block_of, function.items, strict=True):
                 kind = kind_of(item) if isinstance(item, Instr) else None
-                if kind is not None and not kind & STRONG:
+                if kind is not None and not kind & access.STRONG:
                     bits = self.deciding(function, block, item)
                     for operand in (each for each in item.operands if isinstance(each, Addr)):
                         bits |= self.read(function, operand)[0]
@@ -95,5 +96,5 @@ class Observations(Questions):
 def is_observer(instr: Instr) -> bool:
     """Whether an instruction reads, strongly, what others may have written. A `red` gives nothing to ask by."""
     kind = kind_of(instr)
-    return bool(kind is not None and kind & STRONG and instr.operands and not isinstance(instr.operands[0], Addr)
+    return bool(kind is not None and kind & access.STRONG and instr.operands and not isinstance(instr.operands[0], Addr)
                 and instr.opcode in (*ATOMICS, "ld"))  # fmt: skip

@@ -115,4 +115,4 @@ def _atomic(instr: Instr, is_read: bool) -> Leeway | None:
 
 def _is_unmeasured(instr: Instr, core: TensorCore) -> bool:
     """`mma` of 8-bit floats where they are made of instructions of f16: ptxas says how, no chip was asked."""
-    return core.fp8 == "f16" and not {"e4m3", "e5m2"}.isdisjoint(instr.mods)
+    return core.fp8_as_f16 and not {"e4m3", "e5m2"}.isdisjoint(instr.mods)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dsl.emulator.check import trail
-from dsl.emulator.check.access import ASYNC, CTA, STRONG, WRITE, kind_of
+from dsl.emulator.check.access import kind_of
 from dsl.emulator.check.trail import Row
 from dsl.emulator.diagnosis import cluster_report, flags, frames, group_waits
 from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.runtime.numbers import access
 from dsl.span import Span, short
 
 _FARTHEST = 64  # bytes from the address of an access to one that it touches
@@ -37,7 +38,7 @@ class Access(NamedTuple):
 
     @property
     def writes(self) -> bool:
-        return bool(self.kind & WRITE)
+        return bool(self.kind & access.WRITE)
 
 
 class Between:
@@ -118,7 +119,7 @@ class Between:
 
     def fix_of_blocks(self) -> str | None:
         """What a flag between two blocks lacks, or scopes that are too narrow; None where no flag is meant."""
-        if self.mine.kind & self.other.kind & STRONG and (self.mine.kind | self.other.kind) & CTA:
+        if self.mine.kind & self.other.kind & access.STRONG and (self.mine.kind | self.other.kind) & access.CTA:
             return "give both the scope .gpu, or .cluster for blocks of one cluster: .cta is for threads of one block"
         after = self.other.after or self._text_after(self.other)
         return flags.fix(self.sites, after, self.mine.before, self.place, self.is_one_block)
@@ -135,7 +136,7 @@ class Between:
         for row in self.other.passed or self.other.after:
             if self.sites[row.site].opcode in ("bar", "barrier") and "cluster" not in self.mods(row):
                 return f"; the barrier at {self.place(row)} is one of a block"
-        if (self.mine.kind ^ self.other.kind) & STRONG:
+        if (self.mine.kind ^ self.other.kind) & access.STRONG:
             return "; or use atomics in all threads that change it"
         return ""
 
@@ -146,7 +147,7 @@ class Between:
 
     def fix(self) -> str:
         """What to do, in one sentence or two."""
-        if self.first.kind & ASYNC and (text := self._copy()) is not None:
+        if self.first.kind & access.ASYNC and (text := self._copy()) is not None:
             return text
         reasons = (self._flag, self._mbarrier, self._barrier, self._warp_barrier)
         return next(filter(None, (reason() for reason in reasons)), None) or self._put()
@@ -197,7 +198,7 @@ class Between:
         """Put a barrier where none is."""
         a, b = self.lines()
         both_write = self.first.writes and self.second.writes
-        plain = not (self.first.kind | self.second.kind) & STRONG
+        plain = not (self.first.kind | self.second.kind) & access.STRONG
         if both_write and plain and a == b and not self.goes_round:
             return "let one thread write it, or use an atomic"
         why = self._looks_like_order()
@@ -211,7 +212,7 @@ class Between:
             text = f"part {a}: put {self.barrier()} between the write and the read"
         else:
             text = f"put {self.barrier()} between {self._end_of_first(a)} and {b}"
-        if both_write and (self.first.kind ^ self.second.kind) & STRONG:
+        if both_write and (self.first.kind ^ self.second.kind) & access.STRONG:
             text += "; or make both atomic"
         return f"{text}; {why}" if why else text
 
@@ -250,7 +251,7 @@ class Between:
         instr, smem = self.sites[row.site], self.launch.ctx.smem
         kind = kind_of(instr)
         inside = [0 <= each - smem < self.launch.ctx.smem_bytes for each in (row.value, self.first.row.value)]
-        return kind is not None and (kind ^ self.first.kind) & WRITE == 0 and inside[0] == inside[1]
+        return kind is not None and (kind ^ self.first.kind) & access.WRITE == 0 and inside[0] == inside[1]
 
     def _absent(self) -> list[int]:
         """The threads of the block that went past an access without making it."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dsl.emulator.check.access import ASYNC, WRITE
-from dsl.emulator.check.bulk_flight import OF_MAP
-from dsl.emulator.check.wgmma_reads import UNPROXIED
 from dsl.emulator.diagnosis import group_waits
 from dsl.emulator.diagnosis.between import Between
 from dsl.emulator.diagnosis.phases import Order
 from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.runtime.numbers import access, other_kind
 
 READ_WAIT = "cp.async.bulk.wait_group.read (`cute.arch.cp_async_bulk_wait_group(0, read=True)`)"
 _PROXY = "fence.proxy.async (`cute.arch.fence_proxy`)"
@@ -47,34 +45,35 @@ def race(
     does, who made the other one, what that did; `lines`: where the other one is, and what this one comes after;
     `between`: what both threads did, of one block."""
     (my_kind, its_kind), (does, who, did), (at, here) = kinds, words, lines
-    if its_kind & OF_MAP:
+    if its_kind & other_kind.OF_MAP:
         return f"uses a tensor map that {who} changed at {at}: no fence.proxy.tensormap between", (
             f"put fence.proxy.tensormap::generic.acquire of the map's 128 bytes between {at} and {here}, in a thread "
             "of each block that uses it"
         )
-    if is_bulk(other) and its_kind & ASYNC and not its_kind & WRITE and "shared::cluster" in other.mods:
+    if is_bulk(other) and its_kind & access.ASYNC and not its_kind & access.WRITE and "shared::cluster" in other.mods:
         return f"{does}, which the copy at {at} to another block still reads: it was not waited for", (
             f"let that block wait for the phase of its mbarrier, and then arrive at one of this block "
             f"(mapa, mbarrier.arrive.release.cluster) that {here} waits for"
         )
-    if is_bulk(other) and its_kind & ASYNC and not its_kind & WRITE:
+    if is_bulk(other) and its_kind & access.ASYNC and not its_kind & access.WRITE:
         return f"{does}, which the bulk store at {at} still reads: it was not waited for", _fix_of_store(
             at, here, between
         )  # fmt: skip
-    if is_bulk(other) and its_kind & ASYNC:
+    if is_bulk(other) and its_kind & access.ASYNC:
         noun = _NOUNS[other.opcode]
         message = f"{does}, which the {noun} at {at} still writes: nobody has waited for it"
         return message, _before_copy(mine, my_kind, at, here, between, order) or order.fix_of_wait(
             noun.split()[-1], at, here
         )  # fmt: skip
-    if is_bulk(mine) and its_kind & UNPROXIED:
+    if is_bulk(mine) and its_kind & other_kind.UNPROXIED:
         return f"{does}, which {who} {did} at {at}: no fence.proxy.async between", (unproxied_fix(at, here, between))
-    if is_bulk(mine) and my_kind & WRITE and between is not None and between.comes_after and not order.other_waited():
-        fence = f"{_PROXY} and then " if its_kind & WRITE else ""
+    writes = my_kind & access.WRITE
+    if is_bulk(mine) and writes and between is not None and between.comes_after and not order.other_waited():
+        fence = f"{_PROXY} and then " if its_kind & access.WRITE else ""
         return f"{does}, which {who} {did} at {at}: no barrier between", (
             f"put {fence}a barrier of the block (bar.sync) between {at} and {here}"
         )
-    if is_bulk(mine) and my_kind & WRITE:
+    if is_bulk(mine) and writes:
         return f"{does}, which {who} {did} at {at}: the slot was not given back", order.fix_of_slot(at, here)
     if is_bulk(mine) and between is not None and between.mine is between.first:
         done = between.waits(group_waits.BULK, between.other.passed).done
@@ -84,11 +83,11 @@ def race(
         return f"{does}, which {who} {did} at {at}: no barrier between", (
             f"put {_PROXY} and then a barrier between {at} and {here}"
         )
-    if not its_kind & WRITE and between is not None and between.comes_before:
+    if not its_kind & access.WRITE and between is not None and between.comes_before:
         return f"{does}, which the bulk store at {at} read: no barrier between", (
             f"put {_PROXY} and then a barrier between {here} and {at}"
         )
-    if not its_kind & WRITE:
+    if not its_kind & access.WRITE:
         waits = between.waits(group_waits.BULK, between.other.after) if between is not None else None
         done = f"the wait at {waits.place(waits.done)}" if waits is not None and waits.done else at
         return (
@@ -105,7 +104,7 @@ def _before_copy(mine: Instr, my_kind: int, at: str, here: str, between: Between
     """The fix for an access that comes before the copy in the program, if another thread begins the copy."""
     if between is None or not between.comes_before or is_bulk(mine) or order.has_waited():
         return None
-    fence = f"{_PROXY} and then " if my_kind & WRITE else ""
+    fence = f"{_PROXY} and then " if my_kind & access.WRITE else ""
     return f"put {fence}a barrier of the block (bar.sync) between {here} and {at}"
 
 

@@ -13,7 +13,8 @@ from dsl.emulator.emit import mbarrier
 from dsl.emulator.emit.cluster import NOBODY
 from dsl.emulator.faults import Fault
 from dsl.emulator.ptx.syntax import Instr
-from dsl.emulator.runtime import bulk_reductions, memory, schedule, warp_collectives, warpgroup_mma
+from dsl.emulator.runtime import bulk_reductions, memory, numbers
+from dsl.emulator.runtime.numbers import WgmmaArea
 from dsl.span import short
 
 
@@ -196,7 +197,7 @@ def _bad_interleave(launch, instr):
 
 def _bad_reduction(launch, instr):
     operation = next(each for each in bulk_reductions.OPERATIONS if each in instr.mods)
-    kinds = [name for name, kind in bulk_reductions.TYPES.items() if kind in bulk_reductions.ALLOWED[operation]]
+    kinds = bulk_reductions.types_of(operation)
     return (
         f"`{instr.name}`: there is no .{operation} of the type of the tensor map's elements",
         f"make the map with one of {', '.join(kinds)}",
@@ -242,7 +243,7 @@ def _partial_warpgroup(launch, instr):
 
 
 def _not_uniform(launch, instr):
-    what = _WGMMA_WORDS[launch.ctx.address]
+    what = _WGMMA_WORDS[4 * launch.ctx.address]
     first = launch.thread_index(launch.ctx.thread & ~127)
     return (
         f"{what} must be the same in all threads of the warpgroup, and is not that of thread {first} here",
@@ -251,9 +252,9 @@ def _not_uniform(launch, instr):
 
 
 _WGMMA_WORDS = {
-    warpgroup_mma.A_DESC: "the descriptor of A",
-    warpgroup_mma.B_DESC: "the descriptor of B",
-    warpgroup_mma.SCALE_D: "scale-d",
+    WgmmaArea.a_desc.offset: "the descriptor of A",
+    WgmmaArea.b_desc.offset: "the descriptor of B",
+    WgmmaArea.scale_d.offset: "scale-d",
 }
 _ILLEGAL = {
     context.ARRIVED_TWICE: cluster_report.arrived_twice,
@@ -357,7 +358,7 @@ def _waited_mbarriers(launch) -> dict[int, int]:
 
 def _waiting(launch) -> list[int]:
     ready = set(launch.lanes("ready"))
-    polling = ready if launch.ctx.idle >= schedule.LEAST_IDLE - 1 else set(launch.lanes("in_mbarrier")) & ready
+    polling = ready if launch.ctx.idle >= numbers.schedule.LEAST_IDLE - 1 else set(launch.lanes("in_mbarrier")) & ready
     return launch.lanes("in_warp") + launch.lanes("in_barrier") + sorted(polling)
 
 
@@ -365,7 +366,7 @@ def _wait_key(launch, thread: int) -> tuple:
     ctx = launch.ctx
     site = ctx.wait_site[thread]
     if ctx.in_warp[thread // 32] >> (thread % 32) & 1:
-        if ctx.key[thread] & 255 == warp_collectives.WARPGROUP:
+        if ctx.key[thread] & 255 == numbers.meeting.WARPGROUP:
             return ("warpgroup", site, thread // 128)
         return ("warp", site, thread // 32, ctx.mask[thread])
     if ctx.ready[thread // 32] >> (thread % 32) & 1:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dsl.emulator import context
 from dsl.emulator.check import trail
-from dsl.emulator.check.access import ASYNC, WRITE
 from dsl.emulator.check.register_flight import NO_FENCE, SITE_MASK
 from dsl.emulator.diagnosis import (
     barrier_findings,
@@ -22,6 +21,7 @@ from dsl.emulator.faults import Fault, SameValueRace
 from dsl.emulator.ptx.polling import polls
 from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
 from dsl.emulator.runtime import memory
+from dsl.emulator.runtime.numbers import access
 from dsl.span import short
 
 _DOES = {"ld": "reads", "ldu": "reads", "ldmatrix": "reads", "st": "writes", "stmatrix": "writes",
@@ -40,10 +40,10 @@ def fault_of(launch) -> Fault:
 
 def _verb(instr: Instr, kind: int) -> str:
     if instr.opcode == "cp":
-        return "copies to" if kind & WRITE else "reads"
+        return "copies to" if kind & access.WRITE else "reads"
     if instr.opcode == "mbarrier":
         return mbarrier_life.verb(instr)
-    return _DOES.get(instr.opcode, "writes" if kind & WRITE else "reads")
+    return _DOES.get(instr.opcode, "writes" if kind & access.WRITE else "reads")
 
 
 def _element_bytes(instr: Instr) -> int:
@@ -98,7 +98,7 @@ def _race(launch) -> Fault:
     who = "itself" if same_thread else "another thread" if same_block else "a thread of another block"
     between = Between(launch)
     own = between if same_block else None
-    if "wgmma" in (mine.opcode, other.opcode) and not its_kind & ASYNC:
+    if "wgmma" in (mine.opcode, other.opcode) and not its_kind & access.ASYNC:
         writer = "a bulk copy" if bulk_findings.is_bulk(other) else "this thread" if same_thread else who
         message, fix = wgmma_findings.race(
             its_kind, f"{verb} {what}", writer, _at(place, there, other), _before(place), own
@@ -113,10 +113,10 @@ def _race(launch) -> Fault:
         if not same_block and cluster_report.is_mate(launch, ctx.other_block):
             ordered = "no barrier of the cluster between"
         message = f"{verb} {what}, which {who} {did} at {_at(place, there, other)}: {ordered}"
-        if its_kind & ASYNC:
+        if its_kind & access.ASYNC:
             message = f"{verb} {what}, which a copy that was not waited for writes"
         fix = _race_fix(launch, between)
-        if "mbarrier" in (mine.opcode, other.opcode) and not its_kind & ASYNC:
+        if "mbarrier" in (mine.opcode, other.opcode) and not its_kind & access.ASYNC:
             fix = cluster_report.BARRIER_BETWEEN.format(_at(place, there, other), _before(place))
     lines, sides = [f"    in `{launch.entry_name}`, {ctx.access_bytes} bytes of {what}"], []
     for name, instr, block, thread in (
@@ -177,7 +177,7 @@ def _early_exit(launch) -> Fault:
     ctx = launch.ctx
     instr = launch.code.sites[ctx.site]
     owner = tuple(ctx.block_index)
-    verb = {"mbarrier": "arrives at"}.get(instr.opcode) or _verb(instr, WRITE * (instr.opcode != "ld"))
+    verb = {"mbarrier": "arrives at"}.get(instr.opcode) or _verb(instr, access.WRITE * (instr.opcode != "ld"))
     if ctx.detail == context.IN_FLIGHT:
         message, fix = bulk_findings.left_in_flight(verb, f"smem+0x{ctx.address - ctx.smem:x}", owner)
         return _of_one(launch, instr, "EXITED_BLOCK", message, ctx.other_block, fix)
@@ -285,7 +285,7 @@ def _race_fix(launch, between: Between) -> str:
         return cluster_report.MEET + between.why_not_met()
     alone = (
         "let one block write it, or use an atomic"
-        if ctx.detail & ctx.other_kind & WRITE
+        if ctx.detail & ctx.other_kind & access.WRITE
         else "read it in a kernel launched later"
     )
     return f"{alone}; within a launch only a release and an acquire (a flag, with fences) order blocks"

@@ -3,10 +3,10 @@ gave the slot back. Found by what threads waited for, whatever the barriers are 
 
 from __future__ import annotations
 
-from dsl.emulator.check.access import WRITE
 from dsl.emulator.check.bulk_flight import Flight
 from dsl.emulator.check.cluster_order import Mbarrier, Wait
 from dsl.emulator.diagnosis import cluster_report, frames
+from dsl.emulator.runtime.numbers import access
 from dsl.span import Span
 
 
@@ -63,7 +63,7 @@ class Order:
         if wait is not None and (wait.again or wait.phase < 0):
             full = f"let the thread at {at} wait for the next phase of the full mbarrier (`pipeline.consumer_wait`)"
             return f"{full}; {self._late(wait)}"
-        if wait is None and not ctx.other_kind & WRITE:
+        if wait is None and not ctx.other_kind & access.WRITE:
             return (
                 f"let the thread at {at} wait for the full mbarrier of the slot (`pipeline.consumer_wait`); if it "
                 f"reads what was there before, {empty}"

@@ -6,10 +6,10 @@ Each gives the message and the fix. `at` is the place of the other access, `here
 from __future__ import annotations
 
 from dsl.emulator.check.register_flight import NO_FENCE, NO_FENCE_AT_ALL, READS_RESULT, WRITES_OPERAND, WRITES_RESULT
-from dsl.emulator.check.wgmma_reads import OF_WGMMA, UNPROXIED
 from dsl.emulator.diagnosis import bulk_findings
 from dsl.emulator.diagnosis.between import Between
 from dsl.emulator.diagnosis.group_waits import WGMMA, Waits
+from dsl.emulator.runtime.numbers import other_kind
 
 _WAIT = "wgmma.wait_group (`cute.nvgpu.warpgroup.wait_group`)"
 _FENCE = "wgmma.fence (`cute.nvgpu.warpgroup.fence`)"
@@ -19,9 +19,9 @@ _PROXY = "fence.proxy.async (`cute.arch.fence_proxy`)"
 def race(its_kind: int, does: str, who: str, at: str, here: str, between: Between | None) -> tuple[str, str]:
     """A race of a wgmma with a write of shared memory; `does` is what the later of both does, and where; `between`:
     what both threads did, of one block."""
-    if its_kind == OF_WGMMA:
+    if its_kind == other_kind.OF_WGMMA:
         return f"{does}, which the wgmma at {at} still reads: it was not waited for", _fix_of_buffer(at, here, between)
-    if its_kind & UNPROXIED:
+    if its_kind & other_kind.UNPROXIED:
         return f"{does}, which {who} wrote at {at}: no fence.proxy.async between", (
             bulk_findings.unproxied_fix(at, here, between)
         )

@@ -4,7 +4,7 @@ PTX ISA 9.7.9.12, 9.7.13.8."""
 from __future__ import annotations
 
 from dsl.emulator.ptx.syntax import TYPE_BITS, PtxError, Vec
-from dsl.emulator.runtime.async_stores import KINDS
+from dsl.emulator.runtime.numbers import async_store
 
 _SIGNED_MATTERS = ("min", "max")
 
@@ -24,7 +24,7 @@ def store(body, instr):
         word, shift = divmod(i * bits, 64)
         value = body.shl(body.resize(body.read(item, bits), bits, 64), shift, "i64")
         words[word] = body.or_(words[word], value, "i64")
-    _start(body, instr, KINDS["store"], address, barrier, count * bits // 8, *words)
+    _start(body, instr, async_store.STORE, address, barrier, count * bits // 8, *words)
 
 
 def reduce(body, instr):
@@ -34,9 +34,9 @@ def reduce(body, instr):
     kind = next(m for m in instr.mods if m in TYPE_BITS)
     operation = next(m for m in instr.mods if m in ("add", "min", "max", "and", "or", "xor", "inc", "dec"))
     bits = TYPE_BITS[kind]
-    name = f"{operation}.{kind if operation in _SIGNED_MATTERS else bits}"
+    name = f"{operation}_{kind if operation in _SIGNED_MATTERS else bits}"
     low = body.resize(body.read(value, bits), bits, 64)
-    _start(body, instr, KINDS[name], address, barrier, bits // 8, low, "0")
+    _start(body, instr, getattr(async_store, name.upper()), address, barrier, bits // 8, low, "0")
 
 
 def _start(body, instr, kind: int, address, barrier, nbytes: int, low: str, high: str) -> None:
@@ -44,5 +44,5 @@ def _start(body, instr, kind: int, address, barrier, nbytes: int, low: str, high
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
     places = f"i64 {body.address(address)}, i64 {body.address(barrier)}, i32 {nbytes}"
     body.stop_unless(body.op(f"call i32 @emu_async_store(ptr %ctx, {where}, {places}, i64 {low}, i64 {high})"))
-    is_atomic = kind != KINDS["store"]
+    is_atomic = kind != async_store.STORE
     body.overwritten(instr, body.address(address), str(nbytes), body.address(barrier), is_atomic=is_atomic)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dsl.emulator.emit import warp
-from dsl.emulator.runtime import barriers, warp_collectives
+from dsl.emulator.runtime import numbers
 
 
 def barrier(body, instr):
     """bar[rier][.cta].sync / .red / .arrive [d,] a[, b][, p], and bar.warp.sync."""
     mods = instr.mods
     if "warp" in mods:
-        warp.meet(body, instr, warp_collectives.WARP_SYNC, body.read(instr.operands[0], 32))
+        warp.meet(body, instr, numbers.meeting.WARP_SYNC, body.read(instr.operands[0], 32))
     elif "arrive" in mods:
         number, count = (body.read(o, 32) for o in instr.operands)
         flag = _call(body, instr, "emu_arrive", number, count)
@@ -20,7 +20,7 @@ def barrier(body, instr):
     else:
         number = body.read(instr.operands[0], 32)
         count = body.read(instr.operands[1], 32) if len(instr.operands) > 1 else "0"
-        _wait(body, instr, number, count, str(barriers.NO_VOTE))
+        _wait(body, instr, number, count, str(numbers.barrier.NO_VOTE))
 
 
 def _call(body, instr, function: str, number: str, count: str, extra: str = "") -> str:

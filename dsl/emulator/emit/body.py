@@ -73,10 +73,8 @@ class Body(Builder):
         self.stack_bytes = 0
         self.threads: dict[str, str] = {}
         self.uses: set[str] = set()
-        self.directed = False
         self.takes_wider = False  # whether registers may be wider than the type of the instruction
         self.prologue: list[str] = []
-        self.helpers: dict = {}  # name -> maker of the IR text of a function that a warp's instructions call
         self.area: str | None = None
 
     def exchange_area(self, nbytes: int) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dsl.emulator import context
 from dsl.emulator.emit.memory import nothing
 from dsl.emulator.ptx.syntax import Addr, PtxError, Vec
-from dsl.emulator.runtime.bulk_copies import BOX_IN, BOX_OUT, BYTES_IN, BYTES_OUT, REDUCTION_SHIFT
 from dsl.emulator.runtime.bulk_reductions import OPERATIONS, TYPES, code
-from dsl.emulator.runtime.tensor_map import PIXELS
+from dsl.emulator.runtime.numbers import bulk, tensor_map
 
 _SHARED = ("shared::cluster", "shared::cta", "shared")
 
@@ -22,7 +21,7 @@ def copy(body, instr):
     target, source, size, *rest = instr.operands
     smem, other = (target, source) if inwards else (source, target)
     barrier, mask = _signal(body, instr, rest) if inwards else ("0", "0")
-    kind = BYTES_IN if inwards else BYTES_OUT
+    kind = bulk.BYTES_IN if inwards else bulk.BYTES_OUT
     arguments = (
         f"i64 {body.address(smem)}, i64 {body.address(other)}, i32 {body.read(size, 32)}, i64 {barrier}, i32 {mask}"
     )
@@ -42,7 +41,8 @@ def _copy_to_peer(body, instr, reduction: int = 0):
     target, source, size, barrier = instr.operands
     body.uses.add("mbarrier")
     arguments = f"i64 {body.address(source)}, i64 {body.address(target)}, i32 {body.read(size, 32)}"
-    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {BYTES_IN | reduction << REDUCTION_SHIFT}"
+    kind = bulk.BYTES_IN | reduction << bulk.REDUCTION_SHIFT
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
     body.stop_unless(body.op(f"call i32 @emu_bulk_peer(ptr %ctx, {where}, {arguments}, i64 {body.address(barrier)})"))
     nbytes = body.read(size, 32)
     there = body.address(source)
@@ -82,7 +82,7 @@ def reduce(body, instr):
         return _copy_to_peer(body, instr, code(operation, TYPES[kind]))
     target, source, size, *_ = instr.operands
     arguments = f"i64 {body.address(source)}, i64 {body.address(target)}, i32 {body.read(size, 32)}, i64 0, i32 0"
-    number = BYTES_OUT | code(operation, TYPES[kind]) << REDUCTION_SHIFT
+    number = bulk.BYTES_OUT | code(operation, TYPES[kind]) << bulk.REDUCTION_SHIFT
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {number}"
     body.stop_unless(body.op(f"call i32 @emu_bulk_copy(ptr %ctx, {where}, {arguments})"))
     body.copied_out(instr, body.address(source), body.read(size, 32))
@@ -92,7 +92,7 @@ def reduce_box(body, instr):
     """cp.reduce.async.bulk.tensor: a box of shared memory into the tensor; the map has the type."""
     operation = next(m for m in instr.mods if m in OPERATIONS)
     offsets = ["0", "0", "0"] if "im2col_no_offs" in instr.mods else None
-    _box(body, instr, offsets, reduction=code(operation) << REDUCTION_SHIFT)
+    _box(body, instr, offsets, reduction=code(operation) << bulk.REDUCTION_SHIFT)
 
 
 def _rank(instr) -> int:
@@ -116,9 +116,9 @@ def _box(body, instr, offsets: list[str] | None = None, rest: list | None = None
         f"i64 {body.address(smem)}, i64 {body.address(Addr(place.base, place.offset))}, i64 {barrier}, i32 {mask}"
     )
     body.map_asked(instr, context.ORDER_MAP_USED, body.address(Addr(place.base, place.offset)))
-    kind = (BOX_IN if inwards else BOX_OUT) | reduction
+    kind = (bulk.BOX_IN if inwards else bulk.BOX_OUT) | reduction
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
-    form = f"i32 {rank | (PIXELS if offsets else 0)}"
+    form = f"i32 {rank | (tensor_map.PIXELS if offsets else 0)}"
     body.stop_unless(body.op(f"call i32 @emu_bulk_box(ptr %ctx, {where}, {addresses}, {form}, {numbers})"))
     form = body.address(Addr(place.base, place.offset))
     _begins(body, instr, smem, body.op(f"call i32 @emu_box_bytes(i64 {form})"), inwards, barrier, mask)

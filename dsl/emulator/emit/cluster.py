@@ -1,14 +1,14 @@
 """What blocks of a cluster do together: their barrier, and addresses in each other's shared memory.
 PTX ISA 9.7.13.3 (barrier.cluster), 9.7.9.22 to 9.7.9.24 (isspacep, mapa, getctarank), 5.1.8 (shared::cluster).
 
-The encoding of an address in shared::cluster is in runtime/clusters.py.
+The encoding of an address in shared::cluster is in runtime/clusters.cc.
 """
 
 from __future__ import annotations
 
 from dsl.emulator import context
 from dsl.emulator.context import RANK_SHIFT
-from dsl.emulator.runtime.barriers import WAITS
+from dsl.emulator.runtime import numbers
 
 OFFSET_MASK = (1 << RANK_SHIFT) - 1
 NOBODY = 0xFE  # the greatest rank that an address has room for
@@ -26,7 +26,7 @@ def barrier(body, instr):
     answer = body.op(f"call i32 @emu_wait_cluster(ptr %ctx, i32 {linear}, i32 {site})")
     body.stop_unless(answer)
     wait, after = body.fresh("wait"), body.fresh("met")
-    body.do(f"br i1 {body.cmp('eq', answer, WAITS)}, label %{wait}, label %{after}")
+    body.do(f"br i1 {body.cmp('eq', answer, numbers.barrier.WAITS)}, label %{wait}, label %{after}")
     body.start(wait, keep=True)
     body.suspend()
     body.branch(after)
@@ -102,8 +102,8 @@ def checked(body, address: str, size_bytes: int, site: int) -> str:
     bad, after = body.fresh("bad"), body.fresh("in")
     body.do(f"br i1 {fine}, label %{after}, label %{bad}, !prof !1")
     body.start(bad, keep=True)
-    crooked = body.cmp("ne", body.and_(offset, size_bytes - 1, "i64"), 0, "i64")
-    where = f"i32 {site}, i32 {body.threads['linear']}, i64 {address}, i64 {size_bytes}, i1 {crooked}"
+    crooked = body.cast("trunc", body.and_(offset, size_bytes - 1, "i64"), "i64", "i32")
+    where = f"i32 {site}, i32 {body.threads['linear']}, i64 {address}, i64 {size_bytes}, i32 {crooked}"
     body.do(f"call void @emu_cluster_bad(ptr %ctx, {where})")
     body.branch("stop")
     body.start(after, keep=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dsl.emulator import context
-from dsl.emulator.builder import set_bits
 from dsl.emulator.ptx.polling import PATIENCE
 from dsl.emulator.ptx.syntax import PtxError, Sym
 
@@ -59,7 +58,7 @@ def nanosleep(body, instr):
         left = body.get(slot)
         body.break_if(body.cmp("eq", left, 0), done)
         body.put(slot, body.sub(left, 1))
-        set_bits(body, "polling", body.lshr(linear, 5), body.shl(1, body.and_(linear, 31)))
+        body.set_bits("polling", body.lshr(linear, 5), body.shl(1, body.and_(linear, 31)))
         body.suspend()
 
 

@@ -226,7 +226,6 @@ def _float_to_float(body, instr, number: str, llvm: str, target: str) -> str:
     if target == "f32":
         if llvm == "double":
             if mode:
-                body.directed = True
                 name = rounding.conversion_name("fptrunc", "double", "float", mode)
                 number = body.op(f"call float @{name}(double {number})")
             else:
@@ -313,7 +312,6 @@ def _integer_to_float(body, instr, value: str, target: str, source: str) -> str:
     if target in LLVM:
         llvm = LLVM[target]
         if mode:
-            body.directed = True
             name = rounding.conversion_name(how, f"i{bits}", llvm, mode)
             number = body.op(f"call {llvm} @{name}(i{bits} {value})")
         else:
@@ -322,7 +320,6 @@ def _integer_to_float(body, instr, value: str, target: str, source: str) -> str:
             number = saturate(body, number, llvm)
         return body.bits_of(number, target)
     # to f16 or bf16: an f32 rounded to odd first, so that the second rounding is the only one
-    body.directed = True
     truncated = body.op(f"call float @{rounding.conversion_name(how, f'i{bits}', 'float', 'rz')}(i{bits} {value})")
     back = body.op(f"call i{bits} @llvm.{'fptosi' if signed else 'fptoui'}.sat.i{bits}.f32(float {truncated})")
     inexact = body.cast("zext", body.cmp("ne", back, value, f"i{bits}"), "i1", "i32")

@@ -7,7 +7,7 @@ from dsl.emulator.emit import mbarrier
 from dsl.emulator.emit.body import kinds_of
 from dsl.emulator.emit.memory import checked
 from dsl.emulator.ptx.syntax import Imm, Not, PtxError, Reg
-from dsl.emulator.runtime import mbarrier_log
+from dsl.emulator.runtime import numbers
 
 
 def copy(body, instr):
@@ -92,7 +92,7 @@ def arrive_on(body, instr):
     body.uses.add("cp.async")
     word_at = mbarrier.place(body, instr, instr.operands[0])
     counts = "noinc" in instr.mods
-    what = mbarrier_log.ARRIVES if counts else mbarrier_log.LOOKS
+    what = numbers.mbarrier.ARRIVES if counts else numbers.mbarrier.LOOKS
     mbarrier.note(body, instr, what, body.cast("ptrtoint", word_at, "ptr", "i64"))
     body.do(f"call void @emu_queue_commit(ptr %ctx, i32 {body.threads['linear']})")
     body.do(f"call void @emu_queue_wait(ptr %ctx, i32 {body.threads['linear']}, i32 0)")

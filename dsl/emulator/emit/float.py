@@ -117,7 +117,6 @@ def calculate(body, instr, operation: str, values: list[str], kind: str) -> str:
     arguments = ", ".join(f"{llvm} {v}" for v in values)
     mode = _directed(instr)
     if mode and kind in LLVM:
-        body.directed = True
         return body.op(f"call {llvm} @{rounding.name_of(operation, llvm, mode)}({arguments})")
     if operation in ("fma", "sqrt"):
         return body.op(f"call {llvm} @llvm.{operation}.{SUFFIX[llvm]}({arguments})")

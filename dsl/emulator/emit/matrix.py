@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Sequence
 
 from dsl.emulator.emit import warp
 from dsl.emulator.emit.memory import host_address, space_of
 from dsl.emulator.ptx.syntax import Addr, PtxError, Vec
-from dsl.emulator.runtime import matrix_collectives, warp_collectives
+from dsl.emulator.runtime import functions
 from dsl.emulator.runtime.fragments import BITS, SHAPES, Mma
+from dsl.emulator.runtime.numbers import MatrixArea, meeting
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
 
@@ -29,7 +31,7 @@ def mma(body, instr):
         if len(items) != count:
             raise PtxError(f"it has {len(items)} registers where this shape has {count}")
         words += [(body.read(item, 64 if kind == "f64" else 32), 64 if kind == "f64" else 32) for item in items]
-    area = _meet(body, instr, form.name, lambda: matrix_collectives.mma(form, body.places.tensor_core), words)
+    area = _meet(body, instr, functions.of_mma(form, body.places.tensor_core.name), words)
     results = _items(operands[0])
     if len(results) != form.registers[2]:
         raise PtxError(f"it has {len(results)} results where this shape has {form.registers[2]}")
@@ -40,8 +42,7 @@ def ldmatrix(body, instr):
     """ldmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 r, [p]: lane 8 i + r names row r of matrix i."""
     count, transpose = _form(instr)
     row = _row(body, instr, instr.operands[1], count)
-    name = matrix_collectives.matrix_name("ldmatrix", count, transpose)
-    area = _meet(body, instr, name, lambda: matrix_collectives.ldmatrix(count, transpose), [(row, 64)])
+    area = _meet(body, instr, functions.of_matrices("ldmatrix", count, transpose), [(row, 64)])
     results = _items(instr.operands[0])
     if len(results) != count:
         raise PtxError(f"it has {len(results)} registers for {count} matrices")
@@ -55,15 +56,14 @@ def stmatrix(body, instr):
     values = _items(instr.operands[1])
     if len(values) != count:
         raise PtxError(f"it has {len(values)} registers for {count} matrices")
-    name = matrix_collectives.matrix_name("stmatrix", count, transpose)
     words = [(row, 64), *((body.read(value, 32), 32) for value in values)]
-    _meet(body, instr, name, lambda: matrix_collectives.stmatrix(count, transpose), words)
+    _meet(body, instr, functions.of_matrices("stmatrix", count, transpose), words)
 
 
 def movmatrix(body, instr):
     """movmatrix.sync.aligned.m8n8.trans.b16 d, a."""
     word = (body.read(instr.operands[1], 32), 32)
-    area = _meet(body, instr, "movmatrix_trans", matrix_collectives.movmatrix, [word])
+    area = _meet(body, instr, functions.MOVMATRIX, [word])
     _take(body, area, [instr.operands[0]], 1, 32)
 
 
@@ -98,22 +98,21 @@ def _row(body, instr, operand, count: int) -> str:
     return body.get(slot, "i64")
 
 
-def _meet(body, instr, name: str, make, words: list[tuple[str, int]]) -> str:
+def _meet(body, instr, name: str, words: list[tuple[str, int]]) -> str:
     """Give `words` (value, bits) and wait for the whole warp; afterwards the exchange area has the results."""
-    body.helpers.setdefault(name, make)
-    area = body.exchange_area(4 * matrix_collectives.WORDS)
+    area = body.exchange_area(ctypes.sizeof(MatrixArea))
     body.put(area, f"@{name}", "ptr")
-    at = matrix_collectives.FIRST
+    at = MatrixArea.words.offset // 4
     for value, bits in words:
         place = body.op(f"getelementptr i32, ptr {area}, i32 {at}")
         body.do(f"store i{bits} {value}, ptr {place}, align 4")
         at += bits // 32
-    key = warp_collectives.COLLECTIVE | body.site(instr) << 8
+    key = meeting.COLLECTIVE | body.site(instr) << 8
     warp.meet(body, instr, key, "-1", body.cast("ptrtoint", area, "ptr", "i64"))
     return area
 
 
 def _take(body, area: str, results: Sequence, first: int, bits: int) -> None:
     for i, result in enumerate(results):
-        place = body.op(f"getelementptr i32, ptr {area}, i32 {matrix_collectives.FIRST + first + i * bits // 32}")
+        place = body.op(f"getelementptr i32, ptr {area}, i32 {MatrixArea.words.offset // 4 + first + i * bits // 32}")
         body.write(result, body.op(f"load i{bits}, ptr {place}, align 4"), bits)

@@ -10,10 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dsl.emulator import context
-from dsl.emulator.builder import set_bits
 from dsl.emulator.emit.memory import host_address, space_of
 from dsl.emulator.ptx.syntax import SINK, Addr, Instr, PtxError
-from dsl.emulator.runtime import mbarrier_log
+from dsl.emulator.runtime import numbers
 
 _COUNT, _BYTES, _PHASE = 20, 40, 63
 _RELAXED, SITE_SHIFT = 2, 8  # of what check/cluster_order.py is told
@@ -55,7 +54,7 @@ def barrier(body, instr):
     address, amount = instr.operands  # .expect_tx, .complete_tx
     how = _RELAXED | body.site(instr) << SITE_SHIFT  # bytes order nothing
     word_at, amount = place(body, instr, address), body.read(amount, 32)
-    what = mbarrier_log.EXPECTS if "expect_tx" in mods else mbarrier_log.LOOKS
+    what = numbers.mbarrier.EXPECTS if "expect_tx" in mods else numbers.mbarrier.LOOKS
     note(body, instr, what, body.cast("ptrtoint", word_at, "ptr", "i64"), amount)
     update(body, word_at, "0", amount, "complete_tx" in mods, how=how)
     return _wake(body)
@@ -70,7 +69,7 @@ def _init(body, instr) -> None:
     address, count = instr.operands
     word_at = place(body, instr, address)
     given = body.read(count, 32)
-    note(body, instr, mbarrier_log.INITS, body.cast("ptrtoint", word_at, "ptr", "i64"), given)
+    note(body, instr, numbers.mbarrier.INITS, body.cast("ptrtoint", word_at, "ptr", "i64"), given)
     number = body.resize(given, 32, 64)
     word = body.or_(number, body.shl(number, _COUNT, "i64"), "i64")
     body.do(f"store i64 {word}, ptr {word_at}, align 8")
@@ -81,7 +80,7 @@ def _inval(body, instr) -> None:
     """The bits stay: nobody may look at them."""
     word_at = place(body, instr, instr.operands[0])
     address = body.cast("ptrtoint", word_at, "ptr", "i64")
-    note(body, instr, mbarrier_log.INVALIDATES, address)
+    note(body, instr, numbers.mbarrier.INVALIDATES, address)
     body.ordered(context.ORDER_MB_INVAL, address, str(body.site(instr)))
 
 
@@ -93,7 +92,7 @@ def _arrive(body, instr) -> None:
     arrivals, n_bytes = ("1", amount) if "expect_tx" in instr.mods else (amount, "0")
     how = _RELAXED * ("relaxed" in instr.mods) | body.site(instr) << SITE_SHIFT
     word_at = place(body, instr, address)
-    what = mbarrier_log.ARRIVES | mbarrier_log.EXPECTS * ("expect_tx" in instr.mods)
+    what = numbers.mbarrier.ARRIVES | numbers.mbarrier.EXPECTS * ("expect_tx" in instr.mods)
     note(body, instr, what, body.cast("ptrtoint", word_at, "ptr", "i64"), n_bytes)
     old = update(body, word_at, arrivals, n_bytes, False, "arrive_drop" in instr.mods, how)
     _wake(body)
@@ -160,13 +159,13 @@ def _wait(body, instr) -> None:
         asked = body.lshr(body.read(which, 64), _PHASE, "i64")
     ended = body.cmp("ne", now, asked, "i64")
     linear, failed = body.threads["linear"], body.cast("zext", body.xor(ended, "true", "i1"), "i1", "i32")
-    set_bits(body, "in_mbarrier", body.lshr(linear, 5), body.shl(failed, body.and_(linear, 31)))
+    body.set_bits("in_mbarrier", body.lshr(linear, 5), body.shl(failed, body.and_(linear, 31)))
     body.store("mbarrier_waits", body.or_(body.load("mbarrier_waits"), failed))
     body.store("wait_site", str(body.site(instr)), linear)
     body.store("a", body.cast("ptrtoint", word_at, "ptr", "i64"), linear)  # for the report of a deadlock
     body.store("b", body.cast("trunc", asked, "i64", "i32"), linear)
     passes = body.cast("zext", ended, "i1", "i32")
-    note(body, instr, mbarrier_log.WAITS, body.cast("ptrtoint", word_at, "ptr", "i64"), passes)
+    note(body, instr, numbers.mbarrier.WAITS, body.cast("ptrtoint", word_at, "ptr", "i64"), passes)
     how = _how(body, ended, _RELAXED * ("relaxed" in instr.mods) | body.site(instr) << SITE_SHIFT)
     body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
     body.write(destination, ended, 1)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dsl.emulator import context
 from dsl.emulator.emit.convert import window
 from dsl.emulator.ptx.syntax import Imm, PtxError
+from dsl.emulator.runtime.numbers import map_field
 from dsl.emulator.runtime.tensor_map import BYTES
-from dsl.emulator.runtime.tensor_map_fields import FIELDS, OF_DIMENSION
 
+FIELDS = {name.lower(): number for name, number in vars(map_field).items() if name.isupper()}
+_OF_DIMENSION = ("box_dim", "global_dim", "global_stride", "element_stride")
 _SHARED = ("shared", "shared::cta")
 
 
@@ -17,14 +19,14 @@ def replace(body, instr):
         raise body.refuse(instr, "it must be of compute capability 10.0 or more; this device has 9.0")
     field = next((each for each in FIELDS if each in instr.mods), None)
     address, *values = instr.operands
-    if field is None or len(values) != 1 + (field in OF_DIMENSION):
+    if field is None or len(values) != 1 + (field in _OF_DIMENSION):
         raise PtxError("expected a field, its dimension where it has one, and a value")
     body.uses.add("bulk")
     dimension = values[0].value if len(values) == 2 and isinstance(values[0], Imm) else 0
     bits = 64 if "b64" in instr.mods else 32
     value = body.read(values[-1], bits)
     wide = value if bits == 64 else body.cast("zext", value, "i32", "i64")
-    where = f"i32 {FIELDS.index(field)}, i32 {dimension}, i64 {wide}, i32 {body.site(instr)}"
+    where = f"i32 {FIELDS[field]}, i32 {dimension}, i64 {wide}, i32 {body.site(instr)}"
     place = _place(body, instr, address)
     linear = body.threads["linear"]
     if not any(m in _SHARED for m in instr.mods):

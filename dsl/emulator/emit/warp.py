@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.emit.integer import type_of
 from dsl.emulator.ptx.syntax import SIGNED, Pair
-from dsl.emulator.runtime import warp_collectives
+from dsl.emulator.runtime.numbers import meeting, redux
 
 
 def meet(body, instr, key: int, mask: str, a: str = "0", b: str = "0", c: str = "0") -> None:
@@ -24,12 +24,7 @@ def result_predicate(body) -> str:
     return body.cmp("ne", body.load("out_pred", body.threads["linear"]), 0)
 
 
-_SHUFFLES = {
-    "up": warp_collectives.SHFL_UP,
-    "down": warp_collectives.SHFL_DOWN,
-    "bfly": warp_collectives.SHFL_BFLY,
-    "idx": warp_collectives.SHFL_IDX,
-}
+_SHUFFLES = {"up": meeting.SHFL_UP, "down": meeting.SHFL_DOWN, "bfly": meeting.SHFL_BFLY, "idx": meeting.SHFL_IDX}
 
 
 def shuffle(body, instr):
@@ -50,7 +45,7 @@ def vote(body, instr):
     p = body.read(instr.operands[1], 1)
     mask = body.read(instr.operands[2], 32)
     code = ("ballot", "all", "any", "uni").index(mode)
-    meet(body, instr, warp_collectives.VOTE | code << 8, mask, body.cast("zext", p, "i1", "i64"))
+    meet(body, instr, meeting.VOTE | code << 8, mask, body.cast("zext", p, "i1", "i64"))
     votes = result(body)
     if mode == "ballot":
         body.write(instr.operands[0], votes, 32)
@@ -64,7 +59,7 @@ def match(body, instr):
     """match.any/all.sync.b32/b64 d[|p], a, membermask."""
     bits = 64 if "b64" in instr.mods else 32
     every = "all" in instr.mods
-    key = (warp_collectives.MATCH_ALL if every else warp_collectives.MATCH_ANY) | bits << 8
+    key = (meeting.MATCH_ALL if every else meeting.MATCH_ANY) | bits << 8
     value = body.resize(body.read(instr.operands[1], bits), bits, 64)
     meet(body, instr, key, body.read(instr.operands[2], 32), value)
     destination = instr.operands[0]
@@ -80,15 +75,15 @@ def reduce(body, instr):
     operation = next(m for m in instr.mods if m in ("add", "min", "max", "and", "or", "xor"))
     if operation in ("min", "max"):
         operation = ("s" if kind in SIGNED else "u") + operation
-    row = warp_collectives.REDUX_ROWS.index(operation)
+    row = getattr(redux, operation.upper())
     value = body.resize(body.read(instr.operands[1], 32), 32, 64)
-    meet(body, instr, warp_collectives.REDUX | row << 8, body.read(instr.operands[2], 32), value)
+    meet(body, instr, meeting.REDUX | row << 8, body.read(instr.operands[2], 32), value)
     body.write(instr.operands[0], result(body), 32)
 
 
 def elect(body, instr):
     """elect.sync d|p, membermask: the lowest lane of the mask is the leader (the ISA leaves the choice open)."""
-    meet(body, instr, warp_collectives.ELECT, body.read(instr.operands[1], 32))
+    meet(body, instr, meeting.ELECT, body.read(instr.operands[1], 32))
     pair = instr.operands[0]
     body.write(pair.first, result(body), 32)
     body.write(pair.second, result_predicate(body), 1)

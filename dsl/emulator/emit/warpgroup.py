@@ -6,12 +6,13 @@ wait_group do nothing but for the checkers.
 
 from __future__ import annotations
 
+import ctypes
 import re
 
 from dsl.emulator.emit import warp
 from dsl.emulator.ptx.syntax import Imm, PtxError, Vec
-from dsl.emulator.runtime import warp_collectives, warpgroup_mma
 from dsl.emulator.runtime.fragments import BITS, Wgmma
+from dsl.emulator.runtime.numbers import WgmmaArea, meeting, wgmma
 
 _SHAPE = re.compile(r"m64n(\d+)k(\d+)$")
 
@@ -30,23 +31,22 @@ def multiply(body, instr):
         raise PtxError(f"it has {len(a.items)} registers of A where every shape has 4")
     flags = _flags(body, instr, form, in_registers, immediates)
     area = _area(body)
-    body.uses.add("wgmma")
-    _put(body, area, warpgroup_mma.FUNCTION, "@emu_wgmma", "ptr")
-    _put(body, area, warpgroup_mma.FORM, str(warpgroup_mma.form_word(form, flags)))
+    _put(body, area, WgmmaArea.function, "@emu_wgmma", "ptr")
+    _put(body, area, WgmmaArea.form, str(_form_word(form, flags)))
     adds = body.read(scale_d, 1)
-    _put(body, area, warpgroup_mma.SCALE_D, body.cast("zext", adds, "i1", "i32"))
-    _put(body, area, warpgroup_mma.A_DESC, "0" if in_registers else body.read(a, 64), "i64")
-    _put(body, area, warpgroup_mma.B_DESC, body.read(b_desc, 64), "i64")
-    _put(body, area, warpgroup_mma.GROUP, body.wgmma_group())
+    _put(body, area, WgmmaArea.scale_d, body.cast("zext", adds, "i1", "i32"))
+    _put(body, area, WgmmaArea.a_desc, "0" if in_registers else body.read(a, 64), "i64")
+    _put(body, area, WgmmaArea.b_desc, body.read(b_desc, 64), "i64")
+    _put(body, area, WgmmaArea.group, body.wgmma_group())
     for i, item in enumerate(a.items if in_registers else ()):
-        _put(body, area, warpgroup_mma.A + i, body.read(item, 32))
+        _put(body, area, WgmmaArea.a, body.read(item, 32), index=i)
     if adds not in ("0", "false"):
         for i, item in enumerate(results):
-            _put(body, area, warpgroup_mma.D + i, body.read(item, 32))
-    key = warp_collectives.WARPGROUP | body.site(instr) << 8
+            _put(body, area, WgmmaArea.d, body.read(item, 32), index=i)
+    key = meeting.WARPGROUP | body.site(instr) << 8
     warp.meet(body, instr, key, "-1", body.cast("ptrtoint", area, "ptr", "i64"))
     for i, item in enumerate(results):
-        body.write(item, body.op(f"load i32, ptr {_word(body, area, warpgroup_mma.D + i)}, align 4"), 32)
+        body.write(item, body.op(f"load i32, ptr {_place(body, area, WgmmaArea.d, i)}, align 4"), 32)
 
 
 def form_of(body, instr) -> Wgmma:
@@ -59,6 +59,12 @@ def form_of(body, instr) -> Wgmma:
     return Wgmma(int(shape[1]), a, b, d)
 
 
+def _form_word(form: Wgmma, flags: int) -> int:
+    """What an instruction says, as one number; `flags` are IN_REGISTERS and its like."""
+    a, b, d = (getattr(wgmma, name.upper()) for name in (form.a, form.b, f"d_{form.d}"))
+    return form.n // 8 | a << wgmma.A_SHIFT | b << wgmma.B_SHIFT | d << wgmma.D_SHIFT | flags
+
+
 def _flags(body, instr, form: Wgmma, in_registers: bool, immediates: list) -> int:
     """What the operands behind scale-d say: the sign of A and of B, then which of them have M or N fastest."""
     if not all(isinstance(each, Imm) for each in immediates):
@@ -69,24 +75,25 @@ def _flags(body, instr, form: Wgmma, in_registers: bool, immediates: list) -> in
     scales, transposes = values[: 2 * is_float], values[2 * is_float :]
     if len(values) != count or any(each not in (1, -1) for each in scales) or any(t not in (0, 1) for t in transposes):
         raise PtxError(f"this form has {count} constants behind scale-d: scales are 1 or -1, the rest 0 or 1")
-    names = [warpgroup_mma.NEGATED_A, warpgroup_mma.NEGATED_B][: len(scales)]
+    names = [wgmma.NEGATED_A, wgmma.NEGATED_B][: len(scales)]
     flags = sum(flag for flag, scale in zip(names, scales) if scale == -1)
-    names = [warpgroup_mma.TRANSPOSED_A, warpgroup_mma.TRANSPOSED_B][in_registers:]
+    names = [wgmma.TRANSPOSED_A, wgmma.TRANSPOSED_B][in_registers:]
     flags |= sum(flag for flag, value in zip(names, transposes) if value)
-    flags |= warpgroup_mma.IN_REGISTERS if in_registers else 0
-    return flags | (warpgroup_mma.SATURATES if "satfinite" in instr.mods else 0)
+    flags |= wgmma.IN_REGISTERS if in_registers else 0
+    return flags | (wgmma.SATURATES if "satfinite" in instr.mods else 0)
 
 
 def _area(body) -> str:
     """This thread's exchange area."""
     if not hasattr(body, "warpgroup_area"):
-        body.warpgroup_area = body.alloca(f"[{4 * warpgroup_mma.WORDS} x i8]", 16)
+        body.warpgroup_area = body.alloca(f"[{ctypes.sizeof(WgmmaArea)} x i8]", 16)
     return body.warpgroup_area
 
 
-def _word(body, area: str, index: int) -> str:
-    return body.op(f"getelementptr i32, ptr {area}, i32 {index}")
+def _place(body, area: str, field, index: int = 0) -> str:
+    """Where the area has a field, or an element of it."""
+    return body.op(f"getelementptr i8, ptr {area}, i32 {field.offset + 4 * index}")
 
 
-def _put(body, area: str, index: int, value: str, kind: str = "i32") -> None:
-    body.do(f"store {kind} {value}, ptr {_word(body, area, index)}, align 4")
+def _put(body, area: str, field, value: str, kind: str = "i32", index: int = 0) -> None:
+    body.do(f"store {kind} {value}, ptr {_place(body, area, field, index)}, align 4")

@@ -6,14 +6,11 @@ import ctypes
 from typing import Any
 
 from dsl.emulator import context, native
-from dsl.emulator.check import trail
-from dsl.emulator.check.access import BULK, MATRICES, ORDERS, is_volatile_shared
+from dsl.emulator.check.access import is_volatile_shared
 from dsl.emulator.check.divergence import Divergence
 from dsl.emulator.check.order import Order
-from dsl.emulator.check.race import CELL_BYTES, STEPS
 from dsl.emulator.check.shadow import Pages
-from dsl.emulator.check.undefined import ADDRESS_MASK, SITE_SHIFT
-from dsl.emulator.check.wgmma_reads import ROW_BYTES
+from dsl.emulator.runtime.numbers import Cell, MatrixReads, Shadow, Trail, orders, site_line, undefined
 
 LARGEST_BYTES = 1 << 40  # of cells; it is address space, of which only what is touched takes room
 
@@ -25,14 +22,14 @@ class Checks:
         self.launch, self.memory, code = launch, memory, launch.code
         self.race, self.undefined = "race" in code.checks, "undefined" in code.checks
         self.pages: list[Pages] = []
-        self.functions = native.runtime("checks")
         divergence = Divergence(code.sites, lambda: launch.program.module.functions.values())
-        self.order = Order(self._failed, code.sites, self.functions, divergence) if code.order_kinds else None
+        landed = native.address("emu_race_landed")
+        self.order = Order(self._failed, code.sites, landed, divergence) if code.order_kinds else None
         self.slots: list = []
         self._cells: dict[tuple, int] = {}
         numbers: dict[Any, int] = {}
         lines = [
-            numbers.setdefault(self._line(instr), len(numbers)) | STEPS * is_volatile_shared(instr)
+            numbers.setdefault(self._line(instr), len(numbers)) | site_line.STEPS * is_volatile_shared(instr)
             for instr in code.sites
         ]
         self._lines = (ctypes.c_uint32 * (len(lines) + 1))(*lines)
@@ -47,32 +44,33 @@ class Checks:
         ctx, code, threads = slot.ctx, self.launch.code, self.launch.threads
         self.slots.append(slot)
         ctx.race_shift, ctx.order_kinds = code.race_shift, code.order_kinds
-        ctx.begin_checks, ctx.landed = self.functions["emu_begin_checks"], self.functions["emu_landed"]
+        ctx.begin_checks, ctx.landed = native.address("emu_begin_checks"), native.address("emu_landed")
         if self.race:
             ctx.site_lines = ctypes.addressof(self._lines)
             ctx.labels = self._new(4 * threads)
-            ctx.trail = self._new(trail.THREAD_BYTES * threads)
-            ctx.smem_cells = self._new((ctx.smem_bytes >> code.race_shift) * CELL_BYTES + CELL_BYTES)
-            ctx.order_barrier = self.functions["emu_order_barrier"]
+            ctx.trail = self._new(ctypes.sizeof(Trail) * threads)
+            ctx.smem_cells = self._new(((ctx.smem_bytes >> code.race_shift) + 1) * ctypes.sizeof(Cell))
+            ctx.order_barrier = native.address("emu_order_barrier")
             if self.order is not None:
-                ctx.known = self._new(4 * threads * threads) if code.order_kinds & ORDERS else 0
+                # native code looks at whole warps
+                ctx.known = self._new(4 * (threads * threads + 32)) if code.order_kinds & orders.ANY else 0
                 ctx.order_call = self.order.address
-            if code.order_kinds & MATRICES:
-                ctx.matrix_read = self.functions["emu_matrix_read"]
-                ctx.matrix_reads = self._new(2 * ctx.smem_bytes + ROW_BYTES)
+            if code.order_kinds & orders.MATRICES:
+                ctx.matrix_read = native.address("emu_matrix_read")
+                ctx.matrix_reads = self._new(2 * ctx.smem_bytes + ctypes.sizeof(MatrixReads))
                 ctx.matrix_known = self._new(4 * threads)
-            if code.order_kinds & (MATRICES | BULK):
+            if code.order_kinds & (orders.MATRICES | orders.BULK):
                 ctx.proxied = self._new(4 * threads)
         if self.undefined:
             ctx.smem_valid = self._new(ctx.smem_bytes) if ctx.smem_bytes else 0
             ctx.local_valid = self._new(ctx.local_bytes * threads) if ctx.local_bytes else 0
         table = slot.interval_rows
-        rows = (ctypes.c_uint64 * (2 * ctx.interval_count + 2))()
+        rows = (Shadow * (ctx.interval_count + 1))()
         for i in range(ctx.interval_count):
             lo, hi, kind = table[3 * i : 3 * i + 3]
             if kind & context.GLOBAL:
-                rows[2 * i] = self._cells_of(lo, hi) if self.race else 0
-                rows[2 * i + 1] = self.memory.validity(lo, hi) if self.undefined else 0
+                rows[i].cells = self._cells_of(lo, hi) if self.race else 0
+                rows[i].valid = self.memory.validity(lo, hi) if self.undefined else 0
         slot.shadows = rows
         ctx.shadows = ctypes.addressof(rows)
 
@@ -80,7 +78,7 @@ class Checks:
         """One set of cells for all slots of the launch."""
         key = lo, hi
         if key not in self._cells:
-            nbytes = (((hi - lo) >> self.launch.code.race_shift) + 1) * CELL_BYTES
+            nbytes = (((hi - lo) >> self.launch.code.race_shift) + 1) * ctypes.sizeof(Cell)
             self._cells[key] = self._new(nbytes)
         return self._cells[key]
 
@@ -101,8 +99,8 @@ class Checks:
         if marked is not None:
             ctx = marked.ctx
             ctx.status, ctx.site, ctx.thread = context.UNDEFINED, ctx.undefined_site, ctx.undefined_thread
-            ctx.block, ctx.address = ctx.undefined_block, ctx.undefined_mark & ADDRESS_MASK
-            ctx.other_site = (ctx.undefined_mark >> SITE_SHIFT) - 1
+            ctx.block, ctx.address = ctx.undefined_block, ctx.undefined_mark & undefined.ADDRESS_MASK
+            ctx.other_site = (ctx.undefined_mark >> undefined.SITE_SHIFT) - 1
             x, y, _ = self.launch.grid
             ctx.block_index[:] = ctx.block % x, ctx.block // x % y, ctx.block // (x * y)
         return marked
@@ -125,7 +123,7 @@ class Checks:
 
     def close(self) -> None:
         """Give all of it back; no native code of the launch runs any more."""
-        free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.functions["emu_free_entries"])
+        free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(native.address("emu_free_entries"))
         for slot in self.slots:
             free(slot.address)
         for each in self.pages:

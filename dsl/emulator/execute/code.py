@@ -38,7 +38,7 @@ class Code:
 
     object: bytes
     cold: bytes  # what `object` seldom calls, or nothing
-    parts: list[str]  # of the runtime, which it calls
+    calls: list[str]  # functions of the runtime
     sites: list[Instr]
     uses: list[str]
     places: Places
@@ -59,7 +59,7 @@ class Code:
     @property
     def meets(self) -> bool:
         """Whether its threads are coroutines that a scheduler runs."""
-        return "meetings" in self.parts
+        return "emu_run_block" in self.calls
 
     @property
     def prints(self) -> bool:
@@ -68,8 +68,6 @@ class Code:
 
     def link(self) -> None:
         """Bring it into this process."""
-        imports = dict(native.libm())
-        for part in self.parts:
-            imports.update(native.runtime(part))
+        imports = native.libm() | {name: native.address(name) for name in self.calls}
         self.tracker = native.link([self.object, self.cold] if self.cold else [self.object], ["block"], imports)
         self.block = self.tracker["block"]

@@ -114,18 +114,10 @@ class Compiler:
             raise PtxError(
                 f"`{thread.entry.name}` has an instruction whose operand types do not fit: {error}", thread.entry.line
             ) from error
-        parts = ["blocks"] + (["threads", "meetings"] if thread.coroutine else [])
-        parts += ["queues"] if "cp.async" in thread.uses else []
-        parts += ["mbarriers"] if "mbarrier" in thread.uses else []
-        parts += ["bulk"] if "bulk" in thread.uses else []
-        parts += ["clusters"] if "cluster" in thread.uses else []
-        parts += ["wgmma"] if "wgmma" in thread.uses else []
-        parts += ["rounding"] if thread.directed else []
-        parts += ["leaving"] if "emu_leave" in thread.uses else []
         checks: list[str] = sorted(getattr(thread, "checks", ()))
-        parts += ["checks"] if checks else []
+        calls = native.called(text + thread.cold_text)
         return Code(
-            code, cold, parts, thread.sites, sorted(thread.uses), thread.places, size, any(map(has_loops, functions)),
+            code, cold, calls, thread.sites, sorted(thread.uses), thread.places, size, any(map(has_loops, functions)),
             thread.spins, any(map(order_matters, functions)), time.perf_counter() - start, checks,
             getattr(thread, "race_shift", 0), getattr(thread, "order_kinds", 0), getattr(thread, "ranks", []),
         )  # fmt: skip

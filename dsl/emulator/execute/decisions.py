@@ -11,6 +11,8 @@ import ctypes
 import re
 from typing import Any
 
+from dsl.emulator.runtime.numbers import DecisionList
+
 MOST = 1 << 22  # decisions that a schedule can name
 _TEXT = re.compile(r"\s*(\d+)\s*(?:(:)((?:\s+\d+(?:-\d+)?)*))?\s*\Z")
 
@@ -19,21 +21,18 @@ class BadSchedule(ValueError):
     """The text is not a schedule."""
 
 
-class _Head(ctypes.Structure):
-    _fields_ = [("taken", ctypes.c_uint64), ("limit", ctypes.c_uint64)]
-
-
 class Decisions:
-    """Native code and Python count decisions in the memory at `address`: see schedule.random."""
+    """Native code and Python count decisions in the memory at `address`: see random.h."""
 
     def __init__(self, seed: int, kept: frozenset[int] | None = None):
         """`kept`: the numbers of those that count; None: all."""
         self.seed, self.kept = seed, kept
         size = MOST if kept is None else max(kept, default=-1) + 1
-        self._memory = (ctypes.c_uint8 * (ctypes.sizeof(_Head) + size))()
-        self._head = _Head.from_buffer(self._memory)
+        head_bytes = ctypes.sizeof(DecisionList)
+        self._memory = (ctypes.c_uint8 * (head_bytes + size))()
+        self._head = DecisionList.from_buffer(self._memory)
         self._head.limit = size
-        self._flags: Any = (ctypes.c_uint8 * size).from_buffer(self._memory, ctypes.sizeof(_Head)) if size else b""
+        self._flags: Any = (ctypes.c_uint8 * size).from_buffer(self._memory, head_bytes) if size else b""
         if kept is None:
             ctypes.memset(self._flags, 1, size)
         for number in kept or ():

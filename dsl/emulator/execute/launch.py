@@ -382,8 +382,8 @@ class _Launch:
 
     def _run_units(self, first: slots.Slot) -> None:
         """What one worker does: blocks, or clusters of blocks that meet, until none is left."""
-        run = ("clusters", "emu_run_clusters") if self.cluster_blocks > 1 else ("blocks", "emu_run_grid")
-        _native(*run)(first.address, self.code.block)
+        run = _native("emu_run_clusters" if self.cluster_blocks > 1 else "emu_run_grid")
+        run(first.address, self.code.block)
 
     def _raise_of_handler(self) -> None:
         """Raise what the handler of a signal raised in native code."""
@@ -492,5 +492,5 @@ _MORE_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)
 
 
 @functools.cache
-def _native(part: str, name: str):
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(native.runtime(part)[name])
+def _native(name: str):
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(native.address(name))

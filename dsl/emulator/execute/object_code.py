@@ -1,8 +1,8 @@
 """A compiled program as bytes, so that another process need neither parse nor compile it.
 
-The bytes hold the PTX, the machine code of its entries and of the parts of the runtime they call, and what launches and
-reports read. They run on the machine type, LLVM and emulator that made them: `host_key` says which; `key` names the
-bytes of a program in a cache. Layout: MAGIC, SHA-256 of what follows, length of a JSON header (u32), header, code.
+The bytes hold the PTX, the machine code of its entries, and what launches and reports read. They run on the machine
+type, LLVM and emulator that made them: `host_key` says which; `key` names the bytes of a program in a cache. Layout:
+MAGIC, SHA-256 of what follows, length of a JSON header (u32), header, code.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import struct
 from pathlib import Path
 
+from dsl import native_library
 from dsl.emulator import native
 from dsl.emulator.emit.places import Places
 from dsl.emulator.ptx.syntax import Imm, Instr, Sym, Variable
@@ -29,7 +30,8 @@ class BadObject(ValueError):
 @functools.cache
 def host_key() -> str:
     """A digest of what machine code depends on besides the PTX: the CPU, LLVM, and this package's sources."""
-    digest = hashlib.sha256(repr(native.host()).encode())
+    library = native_library.library(native_library.level())[0].name  # which has a digest of its sources
+    digest = hashlib.sha256(repr((native.host(), library)).encode())
     for path in sorted(Path(__file__).parents[1].rglob("*.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
@@ -109,10 +111,3 @@ def places_row(places: Places) -> list:
 
 def places_of(row: list) -> Places:
     return Places(**dict(zip(PLACES, row)))
-
-
-def keep_runtime(blobs: dict[str, bytes]) -> None:
-    """Use the runtime's machine code that came with a program."""
-    for name, blob in blobs.items():
-        if name.startswith("runtime:"):
-            native.keep_runtime_object(name.removeprefix("runtime:"), blob)

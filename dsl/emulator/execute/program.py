@@ -8,13 +8,12 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from dsl.emulator import native
 from dsl.emulator.execute import object_code
 from dsl.emulator.execute.code import Code, Entry, Param
 from dsl.emulator.execute.variables import Variables
 from dsl.emulator.runtime import tensor_core
 from dsl.emulator.runtime.memory import Allocation
-from dsl.emulator.runtime.relaunch import Repeat
+from dsl.emulator.runtime.numbers import Repeat
 from dsl.emulator.runtime.tensor_core import DEFAULT_GPU_MODEL
 from dsl.span import Span
 
@@ -28,7 +27,7 @@ OPTIMISE_AFTER = 4  # times the seconds that quick compiling took
 
 
 _STORED = (
-    "parts",
+    "calls",
     "uses",
     "size",
     "loops",
@@ -114,15 +113,12 @@ class Program:
         }  # fmt: skip
         blobs = {f"code:{i}": code.object for i, code in enumerate(codes.values())}
         blobs |= {f"cold:{i}": code.cold for i, code in enumerate(codes.values())}
-        for part in dict.fromkeys(part for code in codes.values() for part in code.parts):
-            blobs[f"runtime:{part}"] = native.runtime_object(part)
         return object_code.pack(header, blobs)
 
     @classmethod
     def from_object(cls, data: bytes) -> Program:
         """The program that gave these bytes, its variables as at the start. Raises BadObject."""
         header, blobs = object_code.unpack(data)
-        object_code.keep_runtime(blobs)
         self = cls.__new__(cls)
         self._begin(header["ptx"], header["gpu_model"])
         self.files, self.refused = dict(header["files"]), frozenset(header["refused"])

@@ -1,6 +1,6 @@
 """Launches that are kept ready to be made again: of a shape that came before, of a kernel that does little.
 
-Python makes one again through `take`; machine code does so alone, by the handle that `handle` gives (relaunch.py). A
+Python makes one again through `take`; machine code does so alone, by the handle that `handle` gives (relaunch.cc). A
 launch is used by one thread at a time: whoever takes it gives it back or closes it.
 """
 
@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from dsl.emulator import context, native
 from dsl.emulator.execute import slots
-from dsl.emulator.runtime.relaunch import CLOSED, EVERY, READY, Repeat
+from dsl.emulator.runtime.numbers import Repeat, relaunch
 
 if TYPE_CHECKING:
     from dsl.emulator.execute.program import Program
     from dsl.emulator.runtime.memory import Memory
 
 MOST = 64  # launches that are kept
+EVERY = 256  # launches, of which Python sees one
 _FRAMES, _FRAMES_BYTES = context.offset("frames"), 16  # where the coroutines' memory is, and how much
 
 _kept: dict[tuple, Kept] = {}  # by program and shape; the last that Python used last
@@ -57,7 +58,7 @@ class Kept:
     def _publish(self, slot: slots.Slot) -> None:
         launch = self.launch
         program, shape = self.key
-        repeat = program.repeats.setdefault((shape, launch.memory.number), Repeat(state=CLOSED))
+        repeat = program.repeats.setdefault((shape, launch.memory.number), Repeat(state=relaunch.CLOSED))
         sizes = [param.size_bytes for param in program.entries[launch.entry_name].params]
         rows = [each for pair in zip(launch.param_offsets, sizes) for each in pair]
         self._rows = (ctypes.c_uint32 * max(len(rows), 1))(*rows)
@@ -69,7 +70,7 @@ class Kept:
         repeat.grid, repeat.grid_head = ctypes.addressof(launch.shared), ctypes.addressof(self._grid)
         repeat.params, repeat.rows, repeat.row_count = launch.param_address, ctypes.addressof(self._rows), len(sizes)
         self.repeat, _numbered[repeat.number] = repeat, self
-        repeat.state = READY
+        repeat.state = relaunch.READY
 
     def fits(self, memory: Memory) -> bool:
         """Whether what was prepared for the last launch is right for one now."""
@@ -98,11 +99,11 @@ class Kept:
             raise
         del _kept[self.key]
         _kept[self.key] = self
-        self.repeat.state = READY
+        self.repeat.state = relaunch.READY
 
     def close(self) -> None:
         """Give back what it holds; the caller has taken it."""
-        self.repeat.state = CLOSED
+        self.repeat.state = relaunch.CLOSED
         if _kept.get(self.key) is self:
             del _kept[self.key]
         self.launch.close()
@@ -117,7 +118,7 @@ def take(program: Program, shape: tuple) -> Kept | None:
     if not _native()[0](ctypes.addressof(repeat)):
         return None
     if _kept.get((program, shape)) is not kept:  # it was another's by now
-        repeat.state = READY
+        repeat.state = relaunch.READY
         return None
     return kept
 
@@ -155,5 +156,5 @@ def _drop_oldest() -> None:
 @functools.cache
 def _native() -> tuple[Callable, int]:
     """`emu_take`, and the address of `emu_relaunch`."""
-    functions = native.runtime("relaunch")
-    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(functions["emu_take"]), functions["emu_relaunch"]
+    emu_take = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(native.address("emu_take"))
+    return emu_take, native.address("emu_relaunch")

@@ -10,12 +10,13 @@ import itertools
 from typing import Any
 
 from dsl.emulator import context
-from dsl.emulator.runtime import mbarrier_log, schedule
-from dsl.emulator.runtime.bulk_copies import BulkQueue
-from dsl.emulator.runtime.cp_async_queue import Queues
+from dsl.emulator.runtime import numbers
 from dsl.emulator.runtime.memory import Allocation, Window, interval_table
 
 KEPT = 16  # slots that wait for the next launch
+# A block that does nothing but poll memory gives way to other blocks after so many rounds; and while others of its
+# cluster can run, or where its threads give way.
+PATIENCE, CLUSTER_PATIENCE = 256, 2
 PRINT_SIGNATURE = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64
 )
@@ -36,6 +37,19 @@ class Buffer:
         return self.address
 
 
+class Queues:
+    """Queues of copies on their way; native code allocates what they hold. `entries`: the field that has it."""
+
+    def __init__(self, kind: Any, entries: str, count: int) -> None:
+        self._queues, self._entries = (kind * count)(), entries
+        self.address = ctypes.addressof(self._queues)
+
+    def close(self) -> None:
+        """Free what native code allocated."""
+        for queue in self._queues:
+            _free(getattr(queue, self._entries))
+
+
 class Slot:
     """`launch` is the launch it serves now; `assertion` and `failure` are what the device's calls left."""
 
@@ -45,7 +59,7 @@ class Slot:
         self._window: Window | None = None
         self._local, self._sites, self._mbarriers = Buffer(), Buffer(), Buffer()
         self._queues: Queues | None = None
-        self._bulk: BulkQueue | None = None
+        self._bulk: Queues | None = None
         self._callback = PRINT_SIGNATURE(self._from_device)
         self._callback_address = ctypes.cast(self._callback, ctypes.c_void_p).value
         self.launch: Any = None  # the Launch that has the slot
@@ -70,7 +84,7 @@ class Slot:
         ctx.threads, ctx.warps = threads, -(-threads // 32)
         ctx.smem_static, ctx.smem_dynamic = launch.smem_static, launch.smem_dynamic
         ctx.smem_bytes = smem_bytes
-        ctx.patience = schedule.PATIENCE if cluster is None and not launch.gives_way else schedule.CLUSTER_PATIENCE
+        ctx.patience = PATIENCE if cluster is None and not launch.gives_way else CLUSTER_PATIENCE
         ctx.gives_way = int(launch.gives_way)
         ctx.cluster_rank, ctx.cluster_blocks = rank, 1 if cluster is None else cluster.blocks
         ctx.cluster_base = ctx.smem - (rank + 1 << context.RANK_SHIFT)
@@ -85,14 +99,14 @@ class Slot:
         ctypes.memset(ctx.sites, 0, sites_bytes)
         if "cp.async" in code.uses:
             if self._queues is None:
-                self._queues = Queues()
+                self._queues = Queues(numbers.CopyQueue, "copies", context.MAX_THREADS)
             ctx.queues = self._queues.address
         if "mbarrier" in code.uses:
-            ctx.mbarrier_log = self._mbarriers.of(mbarrier_log.ENTRY_BYTES * (smem_bytes // 8 + 1))
+            ctx.mbarrier_log = self._mbarriers.of(ctypes.sizeof(numbers.MbarrierEntry) * (smem_bytes // 8 + 1))
             ctx.mbarrier_serial = next(_serials)
         if "bulk" in code.uses:
             if self._bulk is None:
-                self._bulk = BulkQueue()
+                self._bulk = Queues(numbers.BulkQueue, "bulk_copies", 1)
             ctx.bulk = self._bulk.address
         own = (
             Allocation(ctx.smem, smem_bytes, "shared memory", context.SHARED),

@@ -15,26 +15,23 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-BYTES = 128
-ALIGNMENT_BYTES = 64
-DIMENSIONS = 5
+from dsl.emulator.runtime.numbers import tensor_map
+
+BYTES, ALIGNMENT_BYTES, DIMENSIONS = tensor_map.BYTES, tensor_map.ALIGNMENT_BYTES, tensor_map.DIMENSIONS
 MOST_BOX, MOST_EXTENT, MOST_STRIDE = 256, 1 << 32, 1 << 40
 # CUtensorMapDataType: the type's number in a map, and the bytes of an element.
-TYPES = {0: (0, 1), 1: (1, 2), 2: (2, 4), 3: (3, 4), 4: (4, 8), 5: (5, 8), 6: (6, 2), 7: (7, 4), 8: (9, 8), 9: (10, 2),
-         10: (8, 4), 11: (7, 4), 12: (8, 4)}  # fmt: skip
+TYPES = {
+    dtype: (code, 1 << (tensor_map.LOG2_BYTES >> 2 * code & 3))
+    for dtype, code in enumerate((0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 8, 7, 8))
+}
 FLOATS = frozenset((6, 7, 8, 9, 10, 11, 12))
 TF32 = frozenset((11, 12))
 SWIZZLE_BYTES = {0: None, 1: 32, 2: 64, 3: 128}
-PIXELS = 1 << 8  # beside a rank: an instruction in im2col mode
-TILED, IM2COL = 2, 3
-ALWAYS, LARGE = 1 << 18, 1 << 21  # flags of every map seen, and of those of LARGE_BYTES
-LARGE_BYTES = 1 << 17
-UNKNOWN = 0b11 << 11 | 0b11 << 19  # flags whose meaning is not emulated
-FLAGS_AT, STRIDES_AT, OWN_AT, EXTENTS_AT, STEPS_AT, BOX_AT = 8, 12, 28, 32, 52, 55
-FILL_SHIFT, INTERLEAVE_SHIFT = 16, 17  # in the word at OWN_AT, above the strides' high bits
-CORNERS_AT, PIXELS_AT = 56, 60  # of an im2col map
-CORNER_BITS = {3: 16, 4: 8, 5: 5}  # of one of its corners, by rank
-LOG2_BYTES = sum((size.bit_length() - 1) << 2 * code for code, size in set(TYPES.values()))
+LARGE, LARGE_BYTES = 1 << 21, 1 << 17  # a flag of maps of so many bytes
+TILED, IM2COL, ALWAYS = tensor_map.TILED, tensor_map.IM2COL, tensor_map.ALWAYS
+FLAGS_AT, BOX_AT, CORNERS_AT = tensor_map.FLAGS_AT, tensor_map.BOX_AT, tensor_map.CORNERS_AT
+FILL_SHIFT, INTERLEAVE_SHIFT = tensor_map.FILL_SHIFT, tensor_map.INTERLEAVE_SHIFT
+CORNER_BITS = {3: 16, 4: 8, 5: 5}  # of one of the corners of an im2col map, by rank
 
 
 class BadTensorMap(ValueError):

@@ -7,16 +7,16 @@ unchecked. It is another program to LLVM: unchecked code does not know of it.
 from __future__ import annotations
 
 from dsl.emulator import context
-from dsl.emulator.check import access, observed_writes, order, trail
+from dsl.emulator.check import observed_writes, order, trail
+from dsl.emulator.check.access import ATOMICS, kind_of, order_kinds, unit_shift
 from dsl.emulator.check.cas_guess import guesses
-from dsl.emulator.check.undefined import MOST_SITES, SHUFFLED, SITE_SHIFT
 from dsl.emulator.dependence.observed import Observations
 from dsl.emulator.emit import cluster
 from dsl.emulator.emit.memory import space_of
 from dsl.emulator.ptx.analysis import reachable
 from dsl.emulator.ptx.control import program_order
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
-from dsl.emulator.runtime import warp_collectives
+from dsl.emulator.runtime.numbers import access, orders, shuffled, undefined
 from dsl.emulator.translate import uniform_branches
 from dsl.emulator.translate.async_registers import AsyncRegisters
 from dsl.emulator.translate.coroutine import MARK, Thread
@@ -34,13 +34,13 @@ class Checked(Thread):
         super().__init__(module, entry, places, place_of, seeded)
         functions = reachable(module, entry)
         self.checks = frozenset(checks)
-        self.race_shift = access.unit_shift(functions)
-        self.order_kinds = access.order_kinds(functions) if RACE in self.checks else 0
+        self.race_shift = unit_shift(functions)
+        self.order_kinds = order_kinds(functions) if RACE in self.checks else 0
         self.observations = Observations(module, entry, places.tensor_core) if RACE in self.checks else None
         if self.observations and self.observations.accesses:
-            self.order_kinds |= access.OBSERVED
+            self.order_kinds |= orders.OBSERVED
         self.guesses = guesses(functions)
-        self.async_registers = AsyncRegisters(self, functions) if self.order_kinds & access.MATRICES else None
+        self.async_registers = AsyncRegisters(self, functions) if self.order_kinds & orders.MATRICES else None
         self.marked = {f.name: _may_be_marked(f) for f in functions} if UNDEFINED in self.checks else {}
         self.mark_slots: dict[str, str] = {}
         self.orders = {f.name: program_order(f) for f in functions} if RACE in self.checks else {}
@@ -100,7 +100,7 @@ class Checked(Thread):
 
     def accessed(self, instr: Instr, pointer: str, space: str, size_bytes: int, kind: int | None = None) -> None:
         """`instr` touches `size_bytes` at a host pointer, now. `kind` where its opcode does not say it."""
-        kind = access.kind_of(instr) if kind is None else kind
+        kind = kind_of(instr) if kind is None else kind
         if kind is None or space in ("param", "const"):
             return
         if id(instr) in self.guesses:
@@ -108,9 +108,9 @@ class Checked(Thread):
         address = self.cast("ptrtoint", pointer, "ptr", "i64")
         site = self.site(instr)
         if RACE in self.checks and space != "local":
-            if self.order_kinds & access.MEMORY and kind & access.STRONG and not kind & access.OBJECT:
+            if self.order_kinds & orders.MEMORY and kind & access.STRONG and not kind & access.OBJECT:
                 self._synchronise(instr, address, kind, pointer)
-            if self.order_kinds & access.OBSERVED:
+            if self.order_kinds & orders.OBSERVED:
                 kind = self._observing(instr, address, kind, size_bytes)
             plain = kind & access.WRITE and not kind & access.STRONG
             said = self._silent_or(kind, instr, pointer) if instr.opcode == "st" and plain else kind
@@ -133,7 +133,7 @@ class Checked(Thread):
             return kind | asked << access.ASKED_SHIFT
         writes = kind & access.WRITE
         what = observed_writes.STORES if writes else 0
-        what |= observed_writes.UPDATES if instr.opcode in access.ATOMICS else 0
+        what |= observed_writes.UPDATES if instr.opcode in ATOMICS else 0
         if source or writes:
             what |= source << observed_writes.SOURCE_SHIFT | size_bytes << observed_writes.SIZE_SHIFT
             self.ordered(context.ORDER_OBSERVES, address, str(what))
@@ -164,13 +164,13 @@ class Checked(Thread):
 
     def ordered(self, what: int, a: str = "0", b: str = "0") -> None:
         """The thread meets others in a way that orders memory; `a` and `b` are i64."""
-        if self.order_kinds & access.ORDERS:
+        if self.order_kinds & orders.ANY:
             self.op(f"call i32 @emu_order(ptr %ctx, i32 {what}, i32 {self.threads['linear']}, i64 {a}, i64 {b})")
 
     def overwritten(
         self, instr: Instr, smem: str, size_bytes: str, barrier: str, mask: str = "0", source=None, is_atomic=False
     ) -> None:
-        if self.order_kinds & access.BULK:
+        if self.order_kinds & orders.BULK:
             kind = access.WRITE | access.ASYNC | access.STRONG * is_atomic
             where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {smem}, i32 {size_bytes}, i32 {kind}"
             origin = cluster.generic(self, source) if source else "0"
@@ -179,7 +179,7 @@ class Checked(Thread):
             self.stop_unless(answer)
 
     def copied_out(self, instr: Instr, smem: str, size_bytes: str) -> None:
-        if self.order_kinds & access.BULK:
+        if self.order_kinds & orders.BULK:
             address = cluster.generic(self, smem)  # mapa of the own rank is the own memory too
             where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}, i32 {size_bytes}"
             self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where}, i32 {access.ASYNC})"))
@@ -187,7 +187,7 @@ class Checked(Thread):
             self.ordered(context.ORDER_BULK_STORE, str(self.site(instr)))
 
     def map_asked(self, instr: Instr, what: int, address: str) -> None:
-        if self.order_kinds & access.BULK:
+        if self.order_kinds & orders.BULK:
             where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}"
             self.stop_unless(self.op(f"call i32 @emu_map_asked(ptr %ctx, {where}, i32 {what})"))
 
@@ -197,7 +197,7 @@ class Checked(Thread):
     def _synchronise(self, instr: Instr, address: str, kind: int, pointer: str) -> None:
         mods = set(instr.mods)
         how = order.WRITES if kind & access.WRITE else order.READS
-        if instr.opcode in access.ATOMICS:
+        if instr.opcode in ATOMICS:
             how |= order.READS | order.MODIFIES
         how |= order.ACQUIRES if mods & {"acquire", "acq_rel"} and how & order.READS else 0
         how |= order.RELEASES if mods & {"release", "acq_rel"} and how & order.WRITES else 0
@@ -322,19 +322,19 @@ class Checked(Thread):
         sources = [each for each in uniform_branches.reads(instr) if self._is_marked(each)]
         if sources:
             mark = self._mark(*sources)
-            passes = self.cmp("ne", self.and_(mark, SHUFFLED, "i64"), 0, "i64")
+            passes = self.cmp("ne", self.and_(mark, undefined.SHUFFLED, "i64"), 0, "i64")
             given = self.select(passes, mark, 0, "i64")
             self._finding(instr, self.select(passes, 0, mark, "i64"), ends=False)
         self.store("mark_given", given, linear)
-        number = min(self.site(instr), MOST_SITES) + 1
+        number = min(self.site(instr), undefined.MOST_SITES) + 1
         super().emit(row, instr)
         destination = instr.operands[0]
         first = destination.first if isinstance(destination, Pair) else destination
         self._put_mark(destination, "0")
         got = self.load("c", linear)
-        lane = self.resize(self.lshr(got, warp_collectives.ASKED_SHIFT), 32, 64)
-        mark = self.or_(lane, _signed(number << SITE_SHIFT | SHUFFLED), "i64")
-        absent = self.and_(self.lshr(got, warp_collectives.ABSENT_BIT), 1)
+        lane = self.resize(self.lshr(got, shuffled.ASKED_SHIFT), 32, 64)
+        mark = self.or_(lane, _signed(number << undefined.SITE_SHIFT | undefined.SHUFFLED), "i64")
+        absent = self.and_(self.lshr(got, shuffled.ABSENT_BIT), 1)
         self._put_mark(first, self.select(self.cmp("eq", absent, 0), self.load("mark_got", linear), mark, "i64"))
 
     def _computed(self, instr: Instr) -> str:
@@ -378,10 +378,11 @@ class Checked(Thread):
 
     def _mark_of_load(self, first: int, nbytes: int) -> str:
         """The mark of some bytes of the last load."""
-        number = min(self.loaded_site, MOST_SITES) + 1
+        number = min(self.loaded_site, undefined.MOST_SITES) + 1
         part = self.and_(self.loaded, _signed32(((1 << nbytes) - 1) << first))
         address = self.add(self.loaded_address, first, "i64")
-        mark = self.or_(self.and_(address, (1 << SITE_SHIFT) - 1, "i64"), _signed(number << SITE_SHIFT), "i64")
+        address = self.and_(address, undefined.ADDRESS_MASK, "i64")
+        mark = self.or_(address, _signed(number << undefined.SITE_SHIFT), "i64")
         return self.select(self.cmp("eq", part, 0), 0, mark, "i64")
 
 

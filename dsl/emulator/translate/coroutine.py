@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dsl.emulator import native
-from dsl.emulator.builder import Builder, set_bits
+from dsl.emulator.builder import Builder
 from dsl.emulator.emit import control, isa
 from dsl.emulator.emit.body import Body, Frame
 from dsl.emulator.emit.places import Places
 from dsl.emulator.ptx.analysis import any_nan_registers, is_clustered, reachable
 from dsl.emulator.ptx.polling import Poll, polls
 from dsl.emulator.ptx.syntax import Function, Instr, Label, Module, PtxError, Reg
-from dsl.emulator.runtime import matrix_collectives
 
 _METADATA = """
 !0 = !{}
@@ -70,7 +69,7 @@ class Thread(Body):
             if not poll.idle:
                 self.store("idle", "0")
             linear = self.threads["linear"]
-            set_bits(self, "polling", self.lshr(linear, 5), self.shl(1, self.and_(linear, 31)))
+            self.set_bits("polling", self.lshr(linear, 5), self.shl(1, self.and_(linear, 31)))
             self.store("poll_site", str(self.site(poll.instr)), linear)
         resumed = self.fresh("resumed")
         state = self.op("call i8 @llvm.coro.suspend(token none, i1 false)")
@@ -188,9 +187,8 @@ class Thread(Body):
         self.emit_function(self.entry)
         self.branch("exit")
         text = self._coroutine(head) if self.coroutine else self._loop(head)
-        if self.helpers:
-            text = "\n".join((text, matrix_collectives.DECLARATIONS, *(make() for make in self.helpers.values())))
-        return text + "\n" + native.declarations() + _METADATA + f"!3 = !{{i64 {max(self.places.param_bytes, 1)}}}\n"
+        tail = _METADATA + f"!3 = !{{i64 {max(self.places.param_bytes, 1)}}}\n"
+        return text + "\n" + native.declarations(text) + tail
 
     def _entry_values(self, head) -> None:
         head.do(f"%params = load ptr, ptr {head.field('params')}, !invariant.load !0, !dereferenceable !3")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dsl.emulator import context
 from dsl.emulator.builder import Builder
-from dsl.emulator.runtime.thread_exit import NOBODY, RAGGED
+from dsl.emulator.runtime import numbers
 from dsl.emulator.translate.vector_loop import REDUCTION
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 def start(code: RegionCode, head: Builder) -> None:
     """All threads are there: %active and %leave, a byte a thread, and the counts along each axis."""
-    code.uses.add("emu_leave")
     code.allocas += [f"  %{name} = alloca [{context.MAX_THREADS} x i8], align 64" for name in ("active", "leave")]
     for name, value in (("active", 1), ("leave", 0)):
         head.do(f"call void @llvm.memset.p0.i64(ptr align 64 %{name}, i8 {value}, i64 %wide_threads, i1 false)")
@@ -57,7 +56,8 @@ def part(code: RegionCode) -> None:
     code.do(f"br i1 {stay}, label %stay{n}, label %leave{n}, !prof !1")
     Builder.start(code, f"leave{n}")
     left = code.op("call i32 @emu_leave(ptr %ctx, ptr %active, ptr %leave, ptr %count_x, ptr %count_y, ptr %count_z)")
-    code.do(f"switch i32 {left}, label %stay{n} [i32 {NOBODY}, label %stop i32 {RAGGED}, label %ragged{n}]")
+    cases = f"i32 {numbers.left.NOBODY}, label %stop i32 {numbers.left.RAGGED}, label %ragged{n}"
+    code.do(f"switch i32 {left}, label %stay{n} [{cases}]")
     Builder.start(code, f"ragged{n}")
     code.do(f"br i1 {code.get('%degraded', 'i1')}, label %stay{n}, label %degrade{n}")
     Builder.start(code, f"degrade{n}")

@@ -350,13 +350,13 @@ class RegionCode(Forms, Thread):
         self._start(head)
         uniform_branches.walk(self.entry, self)
         tail = f"!3 = !{{i64 {max(self.places.param_bytes, 1)}}}\n" + "\n".join(self.metadata) + "\n"
-        tail = native.declarations() + vector_loop.METADATA + tail
+        tail = vector_loop.METADATA + tail
         slow = self.single_thread
         out = f"  %out = alloca [{max(slow.most_out, 1)} x i64]"
         lines = ["define void @block(ptr %ctx) {", "entry:", out, *self.allocas, *self.prologue, *head.lines]
         lines += [*self.out, "stop:", "  ret void", "}", *slow.declarations()]
-        self.cold_text = "\n".join(slow.texts) + "\n" + tail if slow.texts else ""
-        return "\n".join(lines) + "\n" + tail
+        self.cold_text = _module(slow.texts, tail) if slow.texts else ""
+        return _module(lines, tail)
 
     def _start(self, head: Builder) -> None:
         """What every region needs, before the first."""
@@ -369,6 +369,11 @@ class RegionCode(Forms, Thread):
         head.put("%degraded", "false", "i1")
         if self.plan.leaves:
             leaving_threads.start(self, head)
+
+
+def _module(lines: list[str], tail: str) -> str:
+    text = "\n".join(lines)
+    return text + "\n" + native.declarations(text) + tail
 
 
 def _moved(operand):

@@ -50,7 +50,7 @@ def extremes(code: RegionCode, form: Linear) -> tuple[str, str]:
 
 def check(code: RegionCode, accesses: Span, space: str, size_bytes: int) -> None:
     """Go to the loop without vectors unless all threads' accesses are legal: one subtract, rotate and compare for
-    the lowest and for the highest. See check/bounds.py."""
+    the lowest and for the highest. See check/bounds.cc."""
     shift = size_bytes.bit_length() - 1
     strides = _strides_fit(code, accesses.form, size_bytes)
     low, high = extremes(code, accesses.form)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dsl import native_library
 from dsl.core.trace import COOPERATIVE
 from dsl.launch import disk_cache
 from dsl.launch.devices import native_launch, torch_cuda
@@ -32,6 +33,10 @@ class Emulated(Device):
     capsules_say_cuda = False  # whether DLPack capsules of mapped tensors name a CUDA device
 
     def __init__(self):
+        try:
+            native_library.library(native_library.level())
+        except native_library.BuildError as error:
+            raise DeviceMissing(str(error)) from None
         self._undo_torch = None
         self._seed = self._launches = 0
         self._decisions: emulator.Decisions | None = None

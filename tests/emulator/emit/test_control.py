@@ -1,6 +1,6 @@
 """Branches, tables, calls, exits, traps and the stop flag. PTX ISA 9.7.12.
 
-Modules tested here: dsl/emulator/runtime/stop_flag.py.
+Modules tested here: dsl/emulator/runtime/stop_flag.cc.
 """
 
 from __future__ import annotations

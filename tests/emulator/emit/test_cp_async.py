@@ -1,6 +1,6 @@
 """cp.async: zero fill, groups, waits, and the checks of both addresses. PTX ISA 9.7.9.25.3.
 
-Modules tested here: dsl/emulator/runtime/cp_async_queue.py.
+Modules tested here: dsl/emulator/runtime/cp_async_queue.cc.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Floating-point instructions against exact rationals rounded by a 20-line oracle. PTX ISA 9.7.3 to 9.7.5.
 
-Modules tested here: dsl/emulator/runtime/rounding.py.
+Modules tested here: dsl/emulator/runtime/rounding.py, dsl/emulator/runtime/rounding.cc.
 """
 
 from __future__ import annotations

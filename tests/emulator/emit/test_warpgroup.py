@@ -2,7 +2,7 @@
 
 The layouts in shared memory and the fragments are written here case by case, as the ISA's tables and figures have them.
 
-Modules tested here: dsl/emulator/runtime/matrix_descriptor.py, dsl/emulator/runtime/warpgroup_sums.py.
+Modules tested here: dsl/emulator/runtime/wgmma.cc.
 """
 
 from __future__ import annotations

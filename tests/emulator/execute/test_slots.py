@@ -9,8 +9,8 @@ import pytest
 
 from dsl import emulator
 from dsl.emulator.execute import slots
-from dsl.emulator.execute.repeats import MOST, _kept, take
-from dsl.emulator.runtime.relaunch import ELSEWHERE, EVERY
+from dsl.emulator.execute.repeats import EVERY, MOST, _kept, take
+from dsl.emulator.runtime.numbers import relaunch
 
 ADD = """.version 8.0
 .target sm_90a
@@ -202,13 +202,13 @@ def test_machine_code_makes_no_other_launch(called, what):
         memory.watch(True)
     else:
         assert take(program, ("k", (1, 1, 1), (THREADS, 1, 1), (1, 1, 1), 0, (8, 4))) is not None
-    assert call(array, 1) == ELSEWHERE and set(array.values) == {3}
+    assert call(array, 1) == relaunch.ELSEWHERE and set(array.values) == {3}
 
 
 def test_python_looks_at_a_launch_now_and_then(called):
     program, memory, array, call = called
     answers = [call(array, 0) for _ in range(EVERY + 2)]
-    assert answers == [0] * EVERY + [ELSEWHERE] * 2
+    assert answers == [0] * EVERY + [relaunch.ELSEWHERE] * 2
     code = program.code("k", THREADS)
     ran_s = code.ran_s
     add(program, memory, array, 0)
@@ -220,11 +220,11 @@ def test_a_launch_that_machine_code_makes_ends_badly(called):
     gone = np.zeros(THREADS, np.uint32)
     array.values, kept = gone, array.values
     number = call(array, 1)
-    assert number > 0 and call(array, 1) == ELSEWHERE  # until it is known what ended it
+    assert number > 0 and call(array, 1) == relaunch.ELSEWHERE  # until it is known what ended it
     fault = emulator.failure_of(number)
     assert isinstance(fault, emulator.Fault) and fault.kind == "out_of_bounds" and not gone.any()
     array.values = kept
-    assert call(array, 1) == ELSEWHERE
+    assert call(array, 1) == relaunch.ELSEWHERE
     for _ in range(2):
         add(program, memory, array, 1)
     assert call(array, 1) == 0 and set(kept) == {6}

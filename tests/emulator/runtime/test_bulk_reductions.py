@@ -1,6 +1,6 @@
 """cp.reduce.async.bulk, of bytes and of boxes: each operation and type against numpy.
 
-Modules tested here: dsl/emulator/runtime/bulk_copies.py.
+Modules tested here: dsl/emulator/runtime/bulk_copies.cc, dsl/emulator/runtime/bulk_reductions.cc.
 """
 
 from __future__ import annotations

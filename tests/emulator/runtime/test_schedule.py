@@ -1,6 +1,6 @@
 """Launches with a seed: who runs first, and where threads give way, is chosen by it, and by nothing else.
 
-Modules tested here: dsl/emulator/builder.py, dsl/emulator/runtime/blocks.py, dsl/emulator/runtime/thread_start.py.
+Modules tested here: dsl/emulator/builder.py, dsl/emulator/runtime/blocks.cc, dsl/emulator/runtime/thread_start.cc.
 """
 
 import collections

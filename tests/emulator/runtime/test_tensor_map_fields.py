@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dsl import emulator
+from dsl.emulator.emit.tensormap import FIELDS
 from dsl.emulator.runtime.tensor_map import Tiled
-from dsl.emulator.runtime.tensor_map_fields import FIELDS
 
 # CUtensorMapDataType and the number that elemtype has for it.
 TYPES = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7), (10, 8), (8, 9), (9, 10), (11, 11), (12, 12)]

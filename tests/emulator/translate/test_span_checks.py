@@ -1,6 +1,6 @@
 """One check for the accesses of all threads: it finds what a check a thread finds.
 
-Modules tested here: dsl/emulator/check/bounds.py.
+Tested here: dsl/emulator/check/bounds.cc.
 """
 
 import pytest

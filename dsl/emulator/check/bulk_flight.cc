@@ -1,0 +1,79 @@
+// What bulk copies read and write of shared memory, and the tensor maps they use.
+//
+// A copy is an access of race.cc that is on its way until it is waited for: its writes until a thread of the block that
+// they are in waits for the phase of the mbarrier, its reads until the thread's group is waited for (or, of a copy to
+// another block, that phase). Where generic stores wrote what it reads, a fence.proxy.async must follow: of the thread
+// that wrote, or of one that had seen the write. A tensor map that a kernel changed needs a fence.proxy.tensormap
+// acquire by a thread of the block before a copy uses it.
+//
+// PTX ISA: 8.6 (proxies), 9.7.9.25 (bulk copies), 9.7.13.4 (fence.proxy.async, fence.proxy.tensormap).
+#include "check/check.h"
+
+namespace {
+
+constexpr u32 MAP_BYTES = 128;
+constexpr u64 INSIDE = (1u << RANK_SHIFT) - 1;  // the bits of an address in shared::cluster that are not of the rank
+
+// Whether the async proxy sees a write of this block; else a fault.
+bool look(const Reading &read, const Kept &write) {
+  for (u32 lane : Bits{write.lanes})
+    if (read.ctx->proxied[write.thread(lane)] < write.label &&
+        emu_order(read.ctx, ORDER_GENERIC, read.tid, write.site(), 0))
+      return read.report(write, lane, other_kind::UNPROXIED);
+  return true;
+}
+
+// Whether a store of this launch to the tensor map that a copy uses was fenced; else a fault.
+bool look_for_map_fence(const Reading &read, const Kept &write) {
+  Context *ctx = read.ctx;
+  ctx->address = read.address;
+  if (!emu_order(ctx, ORDER_MAP_STORED, read.tid, write.place(), write.label_and_lanes(write.lanes))) return true;
+  return read.report(write, first_bit(write.lanes), other_kind::OF_MAP);
+}
+
+// The host address of an address in shared::cluster; of a multicast, that in the block of a rank.
+u64 place(const Context *ctx, u64 address, bool many, u32 rank) {
+  u64 there = many ? (u64)(rank + 1) << RANK_SHIFT | (address & INSIDE) : address;
+  return there + (there <= INSIDE ? (u64)ctx->smem : ctx->cluster_base);
+}
+
+}  // namespace
+
+extern "C" {
+
+// A copy of a thread reads bytes: 1, or 0 and a fault where a generic store to them was not fenced.
+u32 emu_bulk_proxied(Context *ctx, u32 tid, u32 site, u64 address, u32 size) {
+  Cell *first = cell_of(ctx, address);
+  if (!first) return 1;
+  const Reading read{ctx, tid, site, address, size};
+  return read.each_write(first, [&](const Kept &write) { return write.block() != ctx->block || look(read, write); });
+}
+
+// A copy into shared memory at `smem` begins, in each block of its mask: 1, or 0 and a fault. `smem` and `barrier`,
+// which it signals, are addresses in shared::cluster; `source` is one of the host, 0 outside of shared memory.
+u32 emu_bulk_begins(Context *ctx, u32 tid, u32 site, u64 smem, u32 size, u32 kind, u64 barrier, u32 mask, u64 source) {
+  bool many = mask & MULTICAST;
+  for (u32 rank : Bits{many ? mask & (MULTICAST - 1) : 1}) {
+    u64 target = place(ctx, smem, many, rank), signalled = place(ctx, barrier, many, rank);
+    if (!emu_race(ctx, tid, site, target, size, kind)) return 0;
+    ctx->other_site = site;
+    ctx->address = source;
+    ctx->access_bytes = size;
+    if (emu_order(ctx, ORDER_COPY, tid, target, signalled)) return 0;
+  }
+  return 1;
+}
+
+// A tensor map is changed, fenced or used: 1, or 0 and a fault where its change was not fenced.
+u32 emu_map_asked(Context *ctx, u32 tid, u32 site, u64 address, u32 what) {
+  if (emu_order(ctx, what, tid, address, site)) {
+    emu_fault(ctx, RACE, site, tid, address, MAP_BYTES, ASYNC);
+    return 0;
+  }
+  if (what != ORDER_MAP_USED || owner_of(ctx, address)) return 1;  // shared memory has no maps: another mistake
+  Cell *first = cell_of(ctx, address, nullptr);
+  if (!first) return 1;
+  const Reading read{ctx, tid, site, address, MAP_BYTES};
+  return read.each_write(first, [&](const Kept &write) { return look_for_map_fence(read, write); });
+}
+}

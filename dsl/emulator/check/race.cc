@@ -1,0 +1,263 @@
+// Races: accesses of one place by two threads, at least one a write, that nothing orders.
+//
+// Memory that threads share has cells, one for as many bytes as the kernel's narrowest access has (1, 2 or 4). A cell
+// keeps the accesses that a later one may race with: who (block and warp), what kind, the instruction, a label and the
+// lanes of the warp that made it under this label. A thread's label names the stretch of its code between two meetings;
+// order.py says which labels a thread has seen the end of. An access that is ordered before a new one is no longer kept
+// if all that races with it also races with the new one. So the findings do not depend on who happened to run first.
+//
+// PTX ISA 8 (memory consistency model): two accesses that are both strong (atomics, volatile, relaxed, acquire,
+// release) in a scope that has both threads are not a race. Bytes of a cp.async are written at some time until its
+// wait. Two plain writes of one value from one line of the author's are a race to PTX too; they are noted, and the
+// launch goes on.
+#include "check/check.h"
+
+extern "C" {
+void *aligned_alloc(size_t, size_t);
+void free(void *);
+}
+
+namespace {
+
+// The last labels that a thread has seen the end of, of the lanes of a warp.
+using Labels [[gnu::aligned(4)]] = u32 __attribute__((vector_size(32 * sizeof(u32))));
+using Flags = bool __attribute__((ext_vector_type(32)));
+
+// The lanes, of all 32 of a warp, whose labels are below one. A warp's last lanes may not be there: then the labels of
+// the next thread are read.
+u32 below(const u32 *labels, u32 label) {
+  return __builtin_bit_cast(u32, __builtin_convertvector(*(const Labels *)labels < label, Flags));
+}
+
+// The lanes of an entry that a thread has not seen the end of: those not ordered before it.
+[[gnu::always_inline]] inline u32 unseen(Context *ctx, u32 tid, Kept other) {
+  if (other.block() != ctx->block) {
+    if (!(ctx->order_kinds & orders::BLOCKS)) return other.lanes;
+    return emu_order(ctx, ORDER_ACROSS, tid, other.place(), other.label_and_lanes(other.lanes));
+  }
+  if (other.label < ctx->epoch) return 0;
+  if (!(ctx->order_kinds & orders::THREADS)) return other.lanes;
+  return other.lanes & below(ctx->known + tid * ctx->threads + 32 * other.warp(), other.label);
+}
+
+// Whether what races with an access of kind `other`, that is ordered before one of kind `mine`, races with it too.
+[[gnu::always_inline]] inline bool covers(u32 mine, u32 other) {
+  u32 more = other & ~mine, less = mine & ~other;
+  return !(more & WRITE) && !(less & STRONG) && !(more & CTA && mine & STRONG);
+}
+
+// An access as it is compared with those that cells keep.
+struct Own {
+  Context *ctx;
+  u32 tid, site, size;
+  u32 kind;  // what is kept of it
+  u32 asked;
+  bool silent;
+  u32 bit;
+  u64 place, meta;
+  Own(Context *ctx, u32 tid, u32 site, u32 size, u32 kind)
+      : ctx(ctx),
+        tid(tid),
+        site(site),
+        size(size),
+        kind(kind & KIND_MASK),
+        asked(kind >> ASKED_SHIFT),
+        silent(kind & SILENT),
+        bit(1u << (tid & 31)),
+        place(ctx->block << 5 | tid >> 5),
+        meta(place | (u64)this->kind << KIND_SHIFT | (u64)site << SITE_SHIFT) {}
+};
+
+// Keep that two threads write one value from one line, the first time.
+void note_one_value(const Own &own, const Kept &other, u32 lane, u64 address) {
+  Context *ctx = own.ctx;
+  if (ctx->note_site) return;
+  ctx->note_site = own.site + 1;
+  ctx->note_thread = own.tid;
+  ctx->note_block = ctx->block;
+  ctx->note_address = address;
+  ctx->note_other_thread = other.thread(lane);
+  ctx->note_other_block = other.block();
+}
+
+// Keep that two lanes of a warp exchange a value by volatile accesses that nothing orders.
+void note_steps(const Own &own, const Kept &other, u32 lane, u64 address) {
+  Context *ctx = own.ctx;
+  if (!(ctx->site_lines[other.site()] & ctx->site_lines[own.site] & site_line::STEPS)) return;
+  ctx->step_site = own.site + 1;
+  ctx->step_other_site = other.site();
+  ctx->step_thread = own.tid;
+  ctx->step_other_thread = other.thread(lane);
+  ctx->step_address = address;
+  ctx->step_block = ctx->block;
+}
+
+// Whether strong writes of another warp's lanes are before a plain access that runs by what an atomic gave: order.py
+// knows. See observed_writes.py.
+bool is_observed(const Own &own, const Kept &other, u32 lanes, u64 address) {
+  if (!own.asked || own.kind & STRONG || (other.kind() & (STRONG | WRITE | ASYNC)) != (STRONG | WRITE)) return false;
+  Context *ctx = own.ctx;
+  ctx->other_block = other.block();
+  ctx->other_thread = other.thread(0);
+  ctx->other_kind = own.asked;
+  return emu_order(ctx, ORDER_OBSERVED, own.tid, address, other.label_and_lanes(lanes));
+}
+
+enum Verdict { RACES, FINE, ORDERED };
+
+// Of an access and some lanes of an entry that it has not seen the end of, where one of both writes.
+[[gnu::noinline]] Verdict judge(const Own &own, Kept other, u32 lanes, u64 address) {
+  Context *ctx = own.ctx;
+  bool strong = own.kind & other.kind() & STRONG, same_block = other.block() == ctx->block;
+  u32 lane = first_bit(lanes);
+  if (strong && other.place() == own.place && !ctx->step_site) note_steps(own, other, lane, address);
+  if (strong && (same_block || !((own.kind | other.kind()) & CTA))) return FINE;
+  if (is_observed(own, other, lanes, address)) return ORDERED;
+  if (own.silent && own.kind == WRITE && other.kind() == WRITE &&
+      ctx->site_lines[other.site()] == ctx->site_lines[own.site]) {
+    note_one_value(own, other, lane, address);
+    return FINE;
+  }
+  tell_other(ctx, other, lane);
+  emu_fault(ctx, RACE, own.site, own.tid, address, own.size, own.kind);
+  return RACES;
+}
+
+// Keep an access in one cell; false after a fault, where it races with one of those kept.
+[[gnu::always_inline]] inline bool touch(const Own &own, Cell *cell, u64 address) {
+  Context *ctx = own.ctx;
+  u32 label = own.kind & ASYNC ? PENDING : label_of(ctx, own.tid);
+  CellEntry *merged = nullptr;
+  u32 alike = 0, alike_mine = 0, last = 0;  // entries of its kind, those of its block among them; the last one
+  for (u32 i = 0, count; i < (count = cell->count);) {
+    CellEntry *entry = entry_of(ctx, cell, i);
+    const Kept other(*entry);
+    u32 lanes = unseen(ctx, own.tid, other);
+    if (other.place() == own.place && !(other.kind() & ASYNC)) lanes &= ~own.bit;
+    bool ordered = !lanes;
+    if (lanes && (own.kind | other.kind()) & WRITE) {
+      Verdict verdict = judge(Own(own), other, lanes, address);  // a copy, so that `own` needs no memory until here
+      if (verdict == RACES) return false;
+      ordered = verdict == ORDERED;
+    }
+    if (ordered && covers(own.kind, other.kind())) {
+      *entry = *entry_of(ctx, cell, count - 1);
+      cell->count = count - 1;
+      continue;
+    }
+    if (other.meta == own.meta && other.label == label) merged = entry;
+    if (other.kind() == own.kind) {
+      last = i;
+      ++alike;
+      alike_mine += other.block() == ctx->block;
+    }
+    ++i;
+  }
+  if (merged) {
+    merged->lanes |= own.bit;
+    return true;
+  }
+  // Where only barriers of whole blocks order threads, two of a kind show every race with that kind, of two blocks if
+  // there are two.
+  u32 count = cell->count, target = count;
+  if (alike >= 2 && !(ctx->order_kinds & orders::ANY)) {
+    if (alike_mine) return true;
+    target = last;
+  }
+  if (target >= MOST) return true;
+  *entry_of(ctx, cell, target) = {own.meta, label, own.bit};
+  if (target == count) cell->count = count + 1;
+  return true;
+}
+
+// Empty a cell of shared memory that an earlier block of its slot left.
+[[gnu::always_inline]] inline void forget_earlier(Context *ctx, Cell *cell) {
+  if (!cell->count) return;
+  u64 block = Kept(cell->first[0]).block();
+  if (block != ctx->block && !is_mate(ctx, block)) cell->count = 0;
+}
+
+// A lane's access of now in a cell: with those of its warp at that label, or an entry of its own.
+void keep_landed(Context *ctx, Cell *cell, u64 meta, u32 label, u32 bit) {
+  u32 count = cell->count;
+  for (u32 number = 0; number < count; ++number) {
+    CellEntry *entry = entry_of(ctx, cell, number);
+    if (entry->place_kind_site == meta && entry->label == label) {
+      entry->lanes |= bit;
+      return;
+    }
+  }
+  if (count >= MOST) return;
+  *entry_of(ctx, cell, count) = {meta, label, bit};
+  cell->count = count + 1;
+}
+
+}  // namespace
+
+[[gnu::noinline]] CellEntry *entry_beyond(Context *ctx, Cell *cell, u32 i) {
+  if (!cell->beyond) {
+    cell->beyond = (Chunk *)aligned_alloc(alignof(Chunk), sizeof(Chunk));
+    cell->beyond->next = ctx->chunks;
+    ctx->chunks = cell->beyond;
+  }
+  return &cell->beyond->entries[i - INLINE];
+}
+
+extern "C" {
+
+// An access of `size` bytes at an address: 1, or 0 and a fault where it is part of a race.
+u32 emu_race(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u32 kind) {
+  keep_in_trail(ctx, tid, site, address);
+  Context *owner = owner_of(ctx, address);
+  if (owner && owner->matrix_reads && kind & WRITE && !emu_matrix_written(ctx, tid, site, address, size)) return 0;
+  Cell *first = cell_of(ctx, address, owner);
+  if (!first) return 1;
+  bool is_data = (kind & (WRITE | OBJECT)) == WRITE;
+  if (owner && owner->mbarrier_log && is_data && !emu_no_mbarrier(ctx, tid, site, address, size)) return 0;
+  const Own own(ctx, tid, site, size, kind);
+  u32 shift = ctx->race_shift, cells = (size + (1u << shift) - 1) >> shift;
+  for (u32 i = 0; i < cells; ++i) {
+    if (owner) forget_earlier(ctx, first + i);
+    if (!touch(own, first + i, address + ((u64)i << shift))) return 0;
+  }
+  // a copy has its own way to be on: ORDER_COPY
+  if (owner && owner != ctx && !(kind & ASYNC)) emu_order(ctx, ORDER_VISIT, tid, address, site);
+  return 1;
+}
+
+// The copy of a thread to or from an address was waited for: it is an access of now. Copies of other lanes of its warp,
+// which share an entry with it while they are on their way, are not.
+void emu_race_landed(Context *ctx, u32 tid, u64 address, u32 size) {
+  Cell *first = cell_of(ctx, address);
+  if (!first) return;
+  u32 label = label_of(ctx, tid), bit = 1u << (tid & 31), cells = size >> ctx->race_shift;
+  u64 place = ctx->block << 5 | tid >> 5;
+  for (Cell *cell = first; cell != first + cells; ++cell)
+    for (u32 number = 0, count = cell->count; number < count; ++number) {
+      CellEntry *entry = entry_of(ctx, cell, number);
+      const Kept kept(*entry);
+      if (kept.place() != place || kept.label != PENDING || !(kept.lanes & bit)) continue;
+      u64 landed = kept.meta & ~((u64)ASYNC << KIND_SHIFT);
+      if (kept.lanes == bit) {
+        *entry = {landed, label, bit};
+      } else {
+        entry->lanes &= ~bit;
+        keep_landed(ctx, cell, landed, label, bit);
+      }
+    }
+}
+
+// Give the entries back; the cells are forgotten too.
+void emu_free_entries(Context *ctx) {
+  while (Chunk *chunk = ctx->chunks) {
+    ctx->chunks = chunk->next;
+    free(chunk);
+  }
+}
+
+// Tell order.py what happened, or ask it. A look at an mbarrier whose phase goes on orders nothing.
+u32 emu_order(Context *ctx, u32 what, u32 tid, u64 a, u64 b) {
+  if (what == ORDER_MB_WAIT && !(b & 1)) return 0;
+  return ctx->order_call((u64)ctx, what, tid, a, b);
+}
+}

@@ -1,0 +1,89 @@
+// Reads of memory that nobody wrote, told where the value is used.
+//
+// Shared and local memory, and allocations known to be new, have a byte for each of their bytes: 1 once it is written.
+// A load of bytes that are not marks the register it sets with its origin: the load and the address. The mark goes
+// where the value goes, through registers and through shared and local memory, and is a finding where it decides
+// something: a branch, a guard, an address, or what leaves the thread (global memory, atomics, shuffles, votes,
+// prints). So a vector load that reaches into padding, and a load that a compiler moved before its condition, are none.
+//
+// A mark is a u64: the number of the load + 1, then 48 bits of its address; 0 where all is well. A shuffle that asks
+// for a lane which takes no part gives a mark too: SHUFFLED and that lane are in the place of an address.
+#include "check/check.h"
+
+namespace {
+
+// Whether an address is in the local memory of the block's threads.
+[[gnu::always_inline]] inline bool is_local(const Context *ctx, u64 address) {
+  return address - (u64)ctx->local < ctx->local_bytes * ctx->threads;
+}
+
+// Where the bytes about the memory at an address are, or null; `owner` as `owner_of` gives it.
+[[gnu::always_inline]] inline u8 *valid_at(Context *ctx, u64 address, const Context *owner) {
+  if (owner) return owner->smem_valid ? owner->smem_valid + (address - (u64)owner->smem) : nullptr;
+  if (ctx->local_valid && is_local(ctx, address)) return ctx->local_valid + (address - (u64)ctx->local);
+  u64 offset = near_offset(ctx, address);
+  return ctx->near_valid ? ctx->near_valid + offset : nullptr;
+}
+
+// memset, which is a store for the sizes of most accesses.
+[[gnu::always_inline]] inline void fill(u8 *start, u8 byte, u32 size) {
+  switch (size) {
+    case 4: __builtin_memset(start, byte, 4); break;
+    case 8: __builtin_memset(start, byte, 8); break;
+    case 16: __builtin_memset(start, byte, 16); break;
+    default: __builtin_memset(start, byte, size);
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+// A marked value decides something at a site: 0 where the launch ends with it, else 1.
+//
+// A branch or an address of garbage may lead anywhere. A value that is only passed on is kept for the launch's end: a
+// race may have come before it, which says more.
+[[gnu::noinline, gnu::cold]] u32 emu_undefined(Context *ctx, u32 tid, u32 site, u64 mark, u32 ends) {
+  if (ends) {
+    ctx->undefined_mark = 0;
+    ctx->other_site = (u32)(mark >> undefined::SITE_SHIFT) - 1;
+    emu_fault(ctx, UNDEFINED, site, tid, mark & undefined::ADDRESS_MASK, 0, 0);
+    return 0;
+  }
+  if (!ctx->undefined_mark) {
+    ctx->undefined_mark = mark;
+    ctx->undefined_block = ctx->block;
+    ctx->undefined_site = site;
+    ctx->undefined_thread = tid;
+  }
+  return 1;
+}
+
+// Which of `size` (at most 32) bytes at an address nobody wrote, a bit a byte.
+u32 emu_unwritten(Context *ctx, u64 address, u32 size) {
+  const u8 *valid = valid_at(ctx, address, owner_of(ctx, address));
+  if (!valid) return 0;
+  if (size == 4 && *(const u32 *)valid == 0x01010101) return 0;
+  u32 unwritten = 0;
+#pragma clang loop vectorize(disable)
+  for (u32 i = 0; i < size; ++i) unwritten |= (u32)!valid[i] << i;
+  return unwritten;
+}
+
+// `size` bytes are written with a value of this mark, which is a finding where others than this block may read it.
+void emu_written(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u64 mark) {
+  const Context *owner = owner_of(ctx, address);
+  u8 *valid = valid_at(ctx, address, owner);
+  bool spreads = mark && !owner && !is_local(ctx, address);
+  if (spreads) emu_undefined(ctx, tid, site, mark, 0);
+  if (valid) fill(valid, !mark || spreads, size);
+}
+
+// A copy of `size` bytes that the thread has waited for, for both checkers.
+void emu_landed(Context *ctx, u32 tid, u64 address, u32 size) {
+  u32 nbytes = size & (SIGNALS - 1);
+  if (ctx->labels && !(size & SIGNALS)) emu_race_landed(ctx, tid, address, nbytes);
+  if (size & COPIED_OUT) return;
+  if (u8 *valid = valid_at(ctx, address, owner_of(ctx, address))) __builtin_memset(valid, 1, nbytes);
+}
+}

@@ -1,0 +1,266 @@
+"""Builds the emulator's runtime: C++ in the folders of dsl/emulator to one shared library a level of x86-64.
+
+The name of a library has the digest of all that it was made from, so a library is never older than its sources. This
+file imports nothing of the package: it runs while the package is being built, too.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import ctypes
+import fcntl
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).parent / "emulator"
+BUILT = HERE / "built"
+LEVELS = ("x86_64_v3", "x86_64_v4")  # as psABI names them: AVX2; AVX-512
+ZIG = "ziglang==0.17.1"  # its clang is of the LLVM that llvmlite has
+SHARED = (HERE / "context.py", HERE / "runtime" / "numbers.py")  # what C++ and Python share
+FLAGS = (
+    "-std=c++20 -O2 -fPIC -ffreestanding -fno-exceptions -fno-rtti -fno-strict-aliasing -fwrapv -ffp-contract=off "
+    "-fno-math-errno -fno-stack-protector -fno-threadsafe-statics -fomit-frame-pointer "
+    "-Wall -Wextra -Werror -Wno-psabi -Wno-missing-field-initializers"
+).split()
+MORE_FLAGS = "GPU_REPRO_RUNTIME_FLAGS"  # of the environment: more flags, for who works on the C++; see CONTRIBUTING.md
+
+
+class BuildError(Exception):
+    """The library cannot be built; the text says why."""
+
+
+@cache
+def level() -> str:
+    """The highest of LEVELS that this machine has. Raises BuildError below the lowest."""
+    rows = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.M)
+    return level_of(set(rows[1].split()) if rows else set())
+
+
+def level_of(flags: set[str]) -> str:
+    """The highest of LEVELS that a CPU with these flags of /proc/cpuinfo has. Raises BuildError below the lowest."""
+    if not flags >= {"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"}:
+        raise BuildError(
+            "the embedded device needs a CPU with AVX2 and FMA (x86-64-v3), which this machine does not have"
+        )
+    return LEVELS[flags >= {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}]
+
+
+def sources() -> list[Path]:
+    """The C++ files; none in an installed wheel."""
+    found = sorted(path for path in HERE.glob("*/**/*") if path.suffix in (".cc", ".h"))
+    return [each for each in found if BUILT not in each.parents]
+
+
+def library(*levels: str) -> list[Path]:
+    """The library of each level, built first where there is none of these sources. Raises BuildError."""
+    files = sources()
+    if not files:
+        return [_shipped(level) for level in levels]
+    texts = {path: path.read_bytes() for path in (*files, *SHARED, Path(__file__))}
+    plans = [_plan(level, texts) for level in levels]
+    missing = [plan for plan in plans if not plan.library.exists()]
+    if missing:
+        _build(missing)
+    return [plan.library for plan in plans]
+
+
+def _shipped(level: str) -> Path:
+    for path in sorted(BUILT.glob(f"runtime.{level}.*.so")):
+        return path
+    raise BuildError(
+        f"{BUILT} has no library for {level}: this installation of gpu-repro is not whole, install it again"
+    )
+
+
+class _Plan(NamedTuple):
+    level: str
+    label: str  # in the names of its files: the level, and which flags of MORE_FLAGS
+    library: Path
+    objects: dict[Path, Path]  # of each .cc
+
+
+def _plan(level: str, texts: dict[Path, bytes]) -> _Plan:
+    flags = os.environ.get(MORE_FLAGS, "")
+    label = f"{level}-{hashlib.sha256(flags.encode()).hexdigest()[:8]}" if flags else level
+    common = hashlib.sha256(label.encode())
+    for path, text in texts.items():
+        if path.suffix != ".cc":
+            common.update(text)
+    whole, objects = common.copy(), {}
+    for path, text in texts.items():
+        if path.suffix == ".cc":
+            digest = common.copy()
+            digest.update(text)
+            whole.update(digest.digest())
+            objects[path] = BUILT / "objects" / f"{path.stem}.{label}.{digest.hexdigest()[:16]}.o"
+    return _Plan(level, label, BUILT / f"runtime.{label}.{whole.hexdigest()[:16]}.so", objects)
+
+
+def _build(plans: list[_Plan]) -> None:
+    (BUILT / "objects").mkdir(parents=True, exist_ok=True)
+    with open(BUILT / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be building the same
+        plans = [plan for plan in plans if not plan.library.exists()]
+        if not plans:
+            return
+        if importlib.util.find_spec("ziglang") is None:
+            raise BuildError(
+                f"The C++ of the emulator in {HERE} is newer than its library, and the compiler that builds it is not "
+                f"installed\nfix: uv sync, or uv pip install {ZIG}"
+            )
+        missing = [
+            (plan.level, path, made) for plan in plans for path, made in plan.objects.items() if not made.exists()
+        ]
+        levels = " and ".join(plan.label for plan in plans)
+        print(f"gpu-repro: building the emulator's runtime for {levels}, {len(missing)} files", file=sys.stderr)
+        _write(BUILT / "shared.h", header_text().encode())
+        missing.sort(key=lambda job: job[1].stat().st_size, reverse=True)  # the longest first
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            jobs = [pool.submit(_compile, *job) for job in missing]
+            try:
+                for job in jobs:
+                    job.result()
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+        for plan in plans:
+            part = plan.library.with_suffix(f".{os.getpid()}")
+            objects = [str(each) for each in plan.objects.values()]
+            how = ["-shared", "-nostdlib", "-lc", "-Wl,--no-undefined", *_more_flags()]
+            _run([*_compiler(plan.level), *how, "-o", str(part), *objects], plan.library)
+            os.replace(part, plan.library)
+            _remove_others(plan.label, {plan.library, *plan.objects.values()})
+
+
+def _compile(level: str, path: Path, made: Path) -> None:
+    part = made.with_suffix(f".{os.getpid()}")
+    how = [*FLAGS, *_more_flags(), "-I", str(HERE), "-I", str(BUILT)]
+    _run([*_compiler(level), *how, "-c", "-o", str(part), str(path)], path)
+    os.replace(part, made)
+
+
+def _compiler(level: str) -> list[str]:
+    """clang by way of zig, which itself would choose the CPU of this machine, UBSan, and debug information."""
+    target = ["-target", "x86_64-linux-gnu.2.28", f"-mcpu={level}"]
+    return [sys.executable, "-m", "ziglang", "c++", *target, "-fno-sanitize=undefined", "-s"]
+
+
+def _more_flags() -> list[str]:
+    return shlex.split(os.environ.get(MORE_FLAGS, ""))
+
+
+def _run(command: list[str], what: Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise BuildError(f"{what} does not compile:\n{done.stderr.strip()}")
+
+
+def _write(path: Path, data: bytes) -> None:
+    if not path.exists() or path.read_bytes() != data:
+        part = path.with_suffix(f".{os.getpid()}")
+        part.write_bytes(data)
+        os.replace(part, path)
+
+
+def _remove_others(label: str, keep: set[Path]) -> None:
+    for path in (*BUILT.glob(f"*.{label}.*"), *(BUILT / "objects").glob(f"*.{label}.*")):
+        if path not in keep:
+            path.unlink(missing_ok=True)
+
+
+# ** the header of what C++ and Python share
+
+# What a field that ctypes has as u64 points to in C++.
+POINTERS = {
+    "shared_grid": "Grid *{}", "mate": "Context *{}", "leader": "Context *{}", "next": "Context *{}",
+    "every": "Context *{}", "slots": "Context *{}", "more": "Context *(*{})(Context *)", "smem": "u8 *{}",
+    "local": "u8 *{}", "intervals": "Interval *{}", "sites": "LastHit *{}", "begin_checks": "void (*{})(Context *)",
+    "order_barrier": "void (*{})(Context *, u32)", "landed": "void (*{})(Context *, u32, u64, u32)",
+    "order_call": "u32 (*{})(u64, u32, u32, u64, u64)", "matrix_read": "u32 (*{})(Context *, u32, u32, u64)",
+    "frames": "u8 *{}", "copies": "CopyEntry *{}", "bulk_copies": "BulkEntry *{}", "labels": "u32 *{}",
+    "known": "u32 *{}", "proxied": "u32 *{}", "matrix_known": "u32 *{}", "matrix_reads": "MatrixReads *{}",
+    "site_lines": "u32 *{}", "smem_cells": "Cell *{}", "near_cells": "Cell *{}", "cells": "Cell *{}",
+    "smem_valid": "u8 *{}", "local_valid": "u8 *{}", "near_valid": "u8 *{}", "valid": "u8 *{}",
+    "shadows": "Shadow *{}", "trail": "Trail *{}", "chunks": "Chunk *{}", "beyond": "Chunk *{}",
+}  # fmt: skip
+SHAPES = {"arrived": "[BARRIERS][MAX_WARPS]", "at_barrier": "[BARRIERS][MAX_WARPS]"}
+
+_HEAD = """// Made by dsl/native_library.py of context.py and runtime/numbers.py.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+using u8 = uint8_t; using u16 = uint16_t; using u32 = uint32_t; using u64 = uint64_t;
+using i32 = int32_t; using i64 = int64_t;
+struct Context; struct CopyEntry; struct BulkEntry; struct Cell; struct Shadow; struct Trail; struct MatrixReads;
+struct Chunk;
+struct Interval { u64 lo, hi, kind; };
+struct LastHit { u64 lo, limit; };
+"""
+
+
+@cache
+def _shared() -> tuple[ModuleType, ...]:
+    modules = []
+    for path in SHARED:
+        spec = importlib.util.spec_from_file_location(f"_shared_{path.stem}", path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        modules.append(module)
+    return tuple(modules)
+
+
+def header_text() -> str:
+    """The C++ header."""
+    lines = [_HEAD]
+    for module in _shared():
+        lines += _constants(vars(module))
+        for name, value in vars(module).items():
+            if isinstance(value, type) and value.__module__ == module.__name__:
+                if issubclass(value, ctypes.Structure):
+                    lines += _struct(value)
+                else:
+                    lines += [f"namespace {name} {{", *_constants(vars(value)), "}"]
+    return "\n".join([*lines, ""])
+
+
+def _constants(names: Any) -> list[str]:
+    rows = []
+    for name, value in names.items():
+        if name.isupper() and not name.startswith("_") and isinstance(value, int):
+            bits = 64 if value > 2**32 else 32
+            rows.append(f"constexpr u{bits} {name} = {value % 2**bits}u{'ll' if bits == 64 else ''};")
+    return rows
+
+
+def _member(name: str, kind: Any) -> str:
+    shape = ""
+    while hasattr(kind, "_length_"):
+        shape += f"[{kind._length_}]"
+        kind = kind._type_
+    if issubclass(kind, ctypes.Structure):
+        basic = kind.__name__
+    else:
+        sign = "i" if kind(-1).value < 0 else "u"
+        basic = f"{sign}{8 * ctypes.sizeof(kind)}"
+    return POINTERS.get(name, basic + " {}").format(name) + SHAPES.get(name, shape)
+
+
+def _struct(kind: type[ctypes.Structure]) -> list[str]:
+    name, fields = kind.__name__, kind._fields_
+    rows = [f"  {_member(field[0], field[1])};" for field in fields]
+    checks = [f"static_assert(offsetof({name}, {each[0]}) == {getattr(kind, each[0]).offset});" for each in fields]
+    return [f"struct {name} {{", *rows, "};", *checks, f"static_assert(sizeof({name}) == {ctypes.sizeof(kind)});"]
+
+
+if __name__ == "__main__":
+    print(*library(*(sys.argv[1:] or LEVELS)), sep="\n")
