@@ -1,0 +1,345 @@
+"""Barriers of a block and of a cluster. PTX ISA 9.7.13.1, 9.7.13.3."""
+
+import ctypes
+
+import pytest
+
+from dsl.emulator import context
+from tests.emulator.library.own_block import ORDERED, Block, Grid, cluster
+
+
+def test_nobody_passes_a_barrier_before_all_have_come():
+    log = []
+
+    def body(thread):
+        for generation in range(3):
+            log.append((generation, thread.tid))
+            yield from thread.sync()
+
+    block = Block(threads=70).run(body)
+    assert block.ctx.status == 0 and len(log) == 210
+    assert [{tid for each, tid in log[70 * n : 70 * n + 70] if each == n} for n in range(3)] == [set(range(70))] * 3
+
+
+def test_threads_that_have_exited_are_not_waited_for():
+    passed = []
+
+    def body(thread):
+        if thread.tid % 3:
+            return
+        yield from thread.sync()
+        passed.append(thread.tid)
+
+    assert Block(threads=96).run(body).ctx.status == 0
+    assert passed == list(range(0, 96, 3))
+
+
+def test_a_thread_that_exits_later_lets_the_others_pass():
+    log = []
+
+    def body(thread):
+        if thread.tid == 40:
+            yield from thread.sync(barrier=1, count=64)
+            log.append("exits")
+            return
+        if thread.tid >= 32:
+            yield from thread.sync(barrier=1, count=64)
+        else:
+            thread.arrive(barrier=1, count=64)
+        yield from thread.sync()
+        log.append(thread.tid)
+
+    assert Block(threads=64).run(body).ctx.status == 0
+    assert log == ["exits", *(tid for tid in range(64) if tid != 40)]
+
+
+def test_who_only_arrives_does_not_wait():
+    log = []
+
+    def body(thread):
+        if thread.tid < 32:
+            thread.arrive(barrier=3, count=64)
+            log.append("producer")
+            return
+        yield from thread.sync(barrier=3, count=64)
+        log.append("consumer")
+
+    assert Block(threads=64).run(body).ctx.status == 0
+    assert log == ["producer"] * 32 + ["consumer"] * 32
+
+
+@pytest.mark.parametrize("first", ["sync", "arrive"])
+def test_a_producer_and_a_consumer_take_turns_at_two_barriers(first):
+    """The example of the ISA: one half waits at 0 and arrives at 1, the other the other way round."""
+    log = []
+
+    def body(thread):
+        mine = thread.tid < 32
+        for _ in range(4):
+            if mine == (first == "sync"):
+                thread.arrive(0, 64)
+                yield from thread.sync(1, 64)
+            else:
+                yield from thread.sync(0, 64)
+                log.append(thread.tid // 32)
+                thread.arrive(1, 64)
+
+    assert Block(threads=64).run(body).ctx.status == 0
+    assert len(log) == 128
+
+
+def test_barriers_are_apart():
+    """Half of the block meets at 1, the other half at 15; neither waits for the other."""
+    log = []
+
+    def body(thread):
+        number = 1 if thread.tid < 64 else 15
+        yield from thread.sync(number, 64)
+        log.append(thread.tid)
+        if thread.tid < 64:
+            yield from thread.sync(number, 64)
+
+    assert Block(threads=128).run(body).ctx.status == 0
+    assert sorted(log) == list(range(128))
+
+
+def test_a_warp_counts_when_all_its_threads_have_come():
+    """Of a warp that has exited but for one thread, that one brings the 32 of the count."""
+    log = []
+
+    def body(thread):
+        if thread.tid < 32 and thread.tid != 5:
+            log.append("exits")
+            return
+        yield from thread.sync(2, 64)
+        log.append("passes")
+
+    assert Block(threads=64).run(body).ctx.status == 0
+    assert log == ["exits"] * 31 + ["passes"] * 33
+
+
+def test_a_warp_of_which_a_thread_is_elsewhere_does_not_count():
+    def body(thread):
+        yield from thread.sync(1 if thread.tid == 63 else 2, 64)
+
+    block = Block(threads=64).run(body)
+    assert block.ctx.status == context.DEADLOCK
+    assert list(block.ctx.in_barrier[:2]) == [2**32 - 1, 2**32 - 1]
+    assert (block.ctx.b[63], block.ctx.b[62]) == (1, 2)
+
+
+def test_threads_that_arrive_twice_count_twice():
+    """A count of 64 is reached by one warp that arrives once and then waits: each arrival of a thread counts."""
+
+    def body(thread):
+        thread.arrive(4, 64)
+        yield from thread.sync(4, 64)
+
+    assert Block(threads=32).run(body).ctx.status == 0
+
+
+def test_of_more_warps_than_the_count_the_first_pass_and_the_others_wait_for_more():
+    log = []
+
+    def body(thread):
+        yield from thread.sync(1, 64)
+        log.append(thread.tid)
+
+    block = Block(threads=96).run(body)
+    assert log == list(range(64))
+    assert block.ctx.status == context.DEADLOCK and list(block.ctx.in_barrier[:3]) == [0, 0, 2**32 - 1]
+    log.clear()
+    assert Block(threads=128).run(body).ctx.status == 0 and log == list(range(128))
+
+
+def test_a_thread_whose_warp_has_not_come_stays_where_other_warps_make_up_the_count():
+    log = []
+
+    def body(thread):
+        yield from thread.sync(2 if 0 < thread.tid < 32 else 1, 64)
+        log.append(thread.tid)
+
+    block = Block(threads=96).run(body)
+    assert log == list(range(32, 96)) and block.ctx.status == context.DEADLOCK
+    assert (block.ctx.b[0], block.ctx.b[1], block.ctx.in_barrier[0]) == (1, 2, 2**32 - 1)
+
+
+@pytest.mark.parametrize("true", [0, 1, 37, 63, 64])
+def test_a_reduction_tells_each_thread_how_many_were_true_and_whether_all_were(true):
+    told = []
+
+    def body(thread):
+        yield from thread.sync(vote=int(thread.tid < true))
+        told.append(thread.out)
+        yield from thread.sync(vote=1)
+        told.append(thread.out)
+
+    assert Block(threads=64).run(body).ctx.status == 0
+    assert told == [(true, true == 64)] * 64 + [(64, True)] * 64
+
+
+def test_only_threads_that_wait_vote():
+    told = []
+
+    def body(thread):
+        if thread.tid < 32:
+            thread.arrive(6, 64)
+        else:
+            yield from thread.sync(6, 64, vote=1)
+            told.append(thread.out)
+
+    Block(threads=64).run(body)
+    assert told == [(32, True)] * 32
+
+
+@pytest.mark.parametrize(
+    "number, count, fault",
+    [
+        (16, 0, (context.BAD_BARRIER, 16)),
+        (2**32 - 1, 64, (context.BAD_BARRIER, 2**32 - 1)),
+        (15, 33, (context.COUNT_NOT_WARPS, 33)),
+        (0, 16, (context.COUNT_NOT_WARPS, 16)),
+    ],
+)
+@pytest.mark.parametrize("waits", [False, True])
+def test_numbers_that_no_barrier_has(number, count, fault, waits):
+    block = Block(threads=64)
+    if waits:
+        assert block.wait_barrier(35, number, count, 2, 9) == 0
+    else:
+        assert block.arrive(35, number, count, 9) == 0
+    assert block.record == (context.ILLEGAL, 9, 35, fault[1], 0, fault[0])
+
+
+def test_threads_at_one_barrier_give_one_count():
+    block = Block(threads=96)
+    assert block.arrive(0, 1, 64, 3) == 1
+    assert block.wait_barrier(32, 1, 96, 2, 4) == 0
+    assert block.record == (context.ILLEGAL, 4, 32, 96, 0, context.BARRIER_COUNTS)
+    assert block.ctx.in_barrier[1] == 0
+
+
+def test_the_next_generation_may_have_another_count():
+    def body(thread):
+        yield from thread.sync(1, 64)
+        yield from thread.sync(1, 0)
+        yield from thread.sync(1, 32)
+
+    assert Block(threads=64).run(body).ctx.status == 0
+
+
+def test_a_warp_that_has_no_part_in_a_barrier_keeps_no_count_of_it():
+    def body(thread):
+        if thread.tid < 64:
+            yield from thread.sync(1, 64)
+            yield from thread.sync(1, 32)
+
+    assert Block(threads=96).run(body).ctx.status == 0
+
+
+def test_a_checker_hears_of_arrivals_that_wait_for_nothing():
+    block, heard = Block(threads=64), []
+    callback = ORDERED(lambda address, *rest: heard.append((address == block.address, *rest)) or 0)
+    block.ctx.order_call = ctypes.cast(callback, ctypes.c_void_p).value
+    block.arrive(33, 5, 64, 12)
+    block.wait_barrier(1, 5, 64, 2, 13)
+    assert heard == [(True, context.ORDER_ARRIVE, 33, 5, 12)]
+
+
+def test_a_checker_hears_of_a_barrier_before_its_threads_go_on():
+    log = []
+    block = Block(threads=32)
+    heard = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32)(
+        lambda address, number: log.append((address == block.address, number))
+    )
+    block.ctx.order_barrier = ctypes.cast(heard, ctypes.c_void_p).value
+
+    def body(thread):
+        yield from thread.sync(9)
+        log.append(thread.tid)
+
+    block.run(body)
+    assert log == [(True, 9), *range(32)]
+
+
+def run_cluster(blocks, body, grid) -> None:
+    of = {block.address: block for block in blocks}
+    grid.run(blocks[0], lambda ctx: of[ctypes.addressof(ctx)].run(body), clusters=True)
+
+
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_nobody_passes_the_barrier_of_a_cluster_before_all_blocks_have_come(count):
+    grid, log = Grid(blocks=1), []
+    blocks = cluster(count, threads=40, grid=grid)
+
+    def body(thread):
+        for generation in range(3):
+            log.append((generation, thread.block.ctx.cluster_rank, thread.tid))
+            yield from thread.cluster_sync()
+
+    run_cluster(blocks, body, grid)
+    each = 40 * count
+    assert len(log) == 3 * each
+    assert [{row[0] for row in log[n * each : n * each + each]} for n in range(3)] == [{0}, {1}, {2}]
+    assert all(block.ctx.status == 0 and block.ctx.state == context.IDLE for block in blocks)
+
+
+def test_threads_may_work_between_arriving_and_waiting_and_exited_blocks_are_not_waited_for():
+    grid, log = Grid(blocks=1), []
+    blocks = cluster(2, grid=grid)
+
+    def body(thread):
+        if thread.block is blocks[1]:
+            return
+        thread.block.arrive_cluster(thread.tid, 0)
+        log.append("works")
+        yield from thread.cluster_wait()
+        log.append("passes")
+
+    run_cluster(blocks, body, grid)
+    assert log == ["works"] * 32 + ["passes"] * 32
+
+
+def test_who_waits_when_all_have_come_passes_at_once():
+    grid, came, answers = Grid(), [], []
+    blocks = cluster(2, threads=40, grid=grid)
+
+    def body(thread):
+        for generation in (1, 2):
+            thread.block.arrive_cluster(thread.tid, 0)
+            came.append(thread.tid)
+            while len(came) < 80 * generation:
+                yield
+            for _ in range(300):  # until each block has looked
+                yield
+            answers.append(thread.block.wait_cluster(thread.tid, 0))
+
+    for block in blocks:
+        block.ctx.patience = 2
+    run_cluster(blocks, body, grid)
+    assert answers == [1] * 160
+
+
+def test_who_arrives_twice_or_waits_without_arriving_is_at_fault():
+    block = Block()
+    assert block.wait_cluster(3, 5) == 0
+    assert block.record == (context.ILLEGAL, 5, 3, 0, 0, context.NOT_ARRIVED)
+    block = Block()
+    assert block.arrive_cluster(3, 5) == 1 and block.arrive_cluster(4, 5) == 1
+    assert block.arrive_cluster(3, 6) == 0
+    assert block.record == (context.ILLEGAL, 6, 3, 0, 0, context.ARRIVED_TWICE)
+
+
+def test_blocks_that_wait_for_each_other_elsewhere_wait_for_ever():
+    grid = Grid(blocks=1)
+    blocks = cluster(2, grid=grid)
+
+    def body(thread):
+        if thread.block is blocks[0]:
+            yield from thread.cluster_sync()
+        else:
+            yield from thread.sync(1, 64)
+
+    run_cluster(blocks, body, grid)
+    assert context.DEADLOCK in [block.ctx.status for block in blocks]
+    assert [block.ctx.state for block in blocks] == [context.DEAD] * 2
