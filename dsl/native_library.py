@@ -56,8 +56,11 @@ def level_of(flags: set[str]) -> str:
 
 def sources() -> list[Path]:
     """The C++ files; none in an installed wheel."""
-    found = sorted(path for path in HERE.glob("*/**/*") if path.suffix in (".cc", ".h"))
-    return [each for each in found if BUILT not in each.parents]
+    found = []
+    for folder, inner, names in os.walk(HERE):
+        inner[:] = [each for each in inner if each not in ("__pycache__", BUILT.name)]
+        found += [Path(folder, name) for name in names if name.endswith((".cc", ".h"))]
+    return sorted(found) if any(each.suffix == ".cc" for each in found) else []
 
 
 def library(*levels: str) -> list[Path]:
