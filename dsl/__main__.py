@@ -20,6 +20,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsl import native_library
 from dsl.span import source_lines
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def _from_file(text: str) -> str:
 
 def _gpu_model(name: str) -> str:
     """The name of a GPU model, looked at before anything runs."""
-    from dsl.emulator.runtime import tensor_core
+    from dsl.emulator.tensor_core import tensor_core
 
     try:
         tensor_core.of_gpu(name)
@@ -251,9 +252,9 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
         os.environ["DSL_GPU_MODEL"] = options.gpu_model  # for processes that the program starts, too
     try:
         session = alias.install(options.device, options.compiler)
-    except (RuntimeError, DeviceMissing) as error:
+    except (RuntimeError, DeviceMissing, native_library.BuildError) as error:
         print(f"dsl: {error}", file=sys.stderr)
-        return 3 if isinstance(error, DeviceMissing) else 2
+        return 3 if isinstance(error, native_library.BuildError) else 2
     if options.full_traceback:
         os.environ["DSL_FULL_TRACEBACK"] = "1"
     if options.no_cache:

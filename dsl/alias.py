@@ -102,7 +102,7 @@ def warm_as(before: list[str]) -> None:
 
 def warm(compiler: str = "embedded") -> None:
     """Do what the first compile and the first launch on the emulator would do once, for a parent that forks."""
-    from dsl.emulator import native
+    from dsl.emulator.machine import native
 
     native.address("emu_run_block")  # the library
     if compiler == "nvidia":

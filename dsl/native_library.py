@@ -25,7 +25,6 @@ HERE = Path(__file__).parent / "emulator"
 BUILT = HERE / "built"
 LEVELS = ("x86_64_v3", "x86_64_v4")  # as psABI names them: AVX2; AVX-512
 ZIG = "ziglang==0.17.1"  # its clang is of the LLVM that llvmlite has
-SHARED = (HERE / "context.py", HERE / "runtime" / "numbers.py")  # what C++ and Python share
 FLAGS = (
     "-std=c++20 -O2 -fPIC -ffreestanding -fno-exceptions -fno-rtti -fno-strict-aliasing -fwrapv -ffp-contract=off "
     "-fno-math-errno -fno-stack-protector -fno-threadsafe-statics -fomit-frame-pointer "
@@ -63,12 +62,17 @@ def sources() -> list[Path]:
     return sorted(found) if any(each.suffix == ".cc" for each in found) else []
 
 
+def shared() -> list[Path]:
+    """The Python files with what C++ and Python share, of which the C++ header is made."""
+    return [HERE / "machine" / "context.py", *sorted(HERE.glob("**/numbers.py"))]
+
+
 def library(*levels: str) -> list[Path]:
     """The library of each level, built first where there is none of these sources. Raises BuildError."""
     files = sources()
     if not files:
         return [_shipped(level) for level in levels]
-    texts = {path: path.read_bytes() for path in (*files, *SHARED, Path(__file__))}
+    texts = {path: path.read_bytes() for path in (*files, *shared(), Path(__file__))}
     plans = [_plan(level, texts) for level in levels]
     missing = [plan for plan in plans if not plan.library.exists()]
     if missing:
@@ -197,7 +201,7 @@ POINTERS = {
 }  # fmt: skip
 SHAPES = {"arrived": "[BARRIERS][MAX_WARPS]", "at_barrier": "[BARRIERS][MAX_WARPS]"}
 
-_HEAD = """// Made by dsl/native_library.py of context.py and runtime/numbers.py.
+_HEAD = """// Made by dsl/native_library.py of machine/context.py and each numbers.py.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -213,8 +217,8 @@ struct LastHit { u64 lo, limit; };
 @cache
 def _shared() -> tuple[ModuleType, ...]:
     modules = []
-    for path in SHARED:
-        spec = importlib.util.spec_from_file_location(f"_shared_{path.stem}", path)
+    for path in shared():
+        spec = importlib.util.spec_from_file_location(f"_shared_{path.parent.name}_{path.stem}", path)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

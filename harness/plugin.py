@@ -16,7 +16,7 @@ from harness.claim import case_id
 from harness.claim.case_id import CaseId
 from harness.fleet import BUSY_HELP, BUSY_WAYS
 from harness.perturb_options import PERTURB_HELP, wanted
-from harness.terminal import printable
+from harness.terminal import printable, say
 
 if TYPE_CHECKING:
     from harness.claim.repro_file import Case, Repro
@@ -420,7 +420,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     runs."""
     if _NO_DEVICE in config.stash:
         if getattr(config, "workerinput", {}).get("workerid") == "gw0":  # xdist does not pass the reason on
-            print(config.stash[_NO_DEVICE], file=sys.stderr)
+            say(config.stash[_NO_DEVICE], sys.stderr)
         pytest.exit(config.stash[_NO_DEVICE], returncode=3)
     order = {name: place for place, name in enumerate(config.stash[_SESSION].compilers)}
     if len(order) > 1:

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsl.emulator import context
 from dsl.emulator.faults import Fault, KernelWarning
+from dsl.emulator.machine import context
 from dsl.finding_kinds import ERROR, KINDS, NOTE, WARNING
 from harness.claim.findings import MEANINGS
 from tests.emulator.conftest import Machine

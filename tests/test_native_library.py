@@ -5,6 +5,7 @@ Modules tested here: dsl/hatch_build.py.
 
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,8 @@ TWO = 'extern "C" int two() { return 2; }\n'
 def folder(tmp_path, monkeypatch):
     """An emulator of two C++ files."""
     (tmp_path / "runtime").mkdir()
+    (tmp_path / "machine").mkdir()
+    shutil.copy(native_library.HERE / "machine/context.py", tmp_path / "machine")
     (tmp_path / "runtime/one.cc").write_text(ONE)
     (tmp_path / "runtime/two.cc").write_text(TWO)
     monkeypatch.setattr(native_library, "HERE", tmp_path)
@@ -65,7 +68,7 @@ def test_numbers_and_structures_of_python_are_those_of_c(folder):
         'extern "C" u32 one() { return RUNNING + 100 * BARRIERS; }\n'
         'extern "C" u64 size() { return sizeof(Context); }\n'
     )
-    from dsl.emulator import context
+    from dsl.emulator.machine import context
 
     library = ctypes.CDLL(str(built()))
     assert library.one() == context.RUNNING + 100 * context.BARRIERS

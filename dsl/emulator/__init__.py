@@ -14,9 +14,9 @@ from dsl.emulator.execute.object_code import BadObject, key as object_key
 from dsl.emulator.execute.program import Program, load
 from dsl.emulator.execute.repeats import failure_of, handle
 from dsl.emulator.faults import Fault, KernelNote, KernelWarning, SameValueRace
-from dsl.emulator.native import keep_in
+from dsl.emulator.machine.memory import Memory
+from dsl.emulator.machine.native import keep_in
 from dsl.emulator.ptx.syntax import PtxError, Unsupported
-from dsl.emulator.runtime.memory import Memory
 
 __all__ = [
     "BadObject",

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dsl.emulator.runtime.tensor_map import TYPES, Im2col, Tiled
+from dsl.emulator.families.tensor_map.tensor_map import TYPES, Im2col, Tiled
 from dsl.forms.block import BAR
 from dsl.forms.form import BLOCK, Form, element
 from dsl.forms.memory import wide

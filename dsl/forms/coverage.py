@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from dsl.emulator.emit import isa
+from dsl.emulator.families import table as isa
 from dsl.emulator.ptx.parse import parse
 from dsl.emulator.ptx.syntax import Instr
 from dsl.forms import table

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dsl import emulator
-from dsl.emulator.runtime.tensor_core import DEFAULT_GPU_MODEL, GPU_MODELS
-from dsl.emulator.runtime.tensor_map import Im2col, Tiled
+from dsl.emulator.families.tensor_map.tensor_map import Im2col, Tiled
+from dsl.emulator.tensor_core.tensor_core import DEFAULT_GPU_MODEL, GPU_MODELS
 from dsl.forms.form import BLOCK
 from dsl.forms.predict import aligned
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dsl.emulator.runtime.tensor_map import BYTES, Im2col, Tiled
+from dsl.emulator.families.tensor_map.tensor_map import BYTES, Im2col, Tiled
 
 BLOCK = 128
 VERSIONS = {  # the least PTX version that knows a target. PTX ISA, release notes

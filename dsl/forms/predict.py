@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from dsl import emulator
-from dsl.emulator.runtime.tensor_core import DEFAULT_GPU_MODEL
-from dsl.emulator.runtime.tensor_map import Im2col, Tiled
+from dsl.emulator.families.tensor_map.tensor_map import Im2col, Tiled
+from dsl.emulator.tensor_core.tensor_core import DEFAULT_GPU_MODEL
 from dsl.forms.form import BLOCK, Form
 
 MODEL_OF = {"sm_80": "a100", "sm_86": "a100", "sm_89": "l40s", "sm_90": "h100"}  # whose arithmetic a GPU should have

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from dsl.emulator.runtime.fragments import BITS, SHAPES, Mma, a_element, b_element, c_element
+from dsl.emulator.tensor_core.fragments import BITS, SHAPES, Mma, a_element, b_element, c_element
 from dsl.forms.form import Form
 from dsl.forms.warp import LANES, warp_form
 

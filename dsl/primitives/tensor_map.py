@@ -37,7 +37,12 @@ from dsl.tile.tensor import Tensor
 from dsl.tile.tensor_map_words import MAP_ALIGNMENT_BYTES, MAP_BYTES, TensorMap as MapAddress
 
 MOST_RANK, MOST_BOX = 5, 256
-_TILED, _LARGE, _TF32, _LARGE_BYTES = 1 << 18 | 2, 1 << 21, 1 << 16, 1 << 17  # see emulator/runtime/tensor_map.py
+_TILED, _LARGE, _TF32, _LARGE_BYTES = (
+    1 << 18 | 2,
+    1 << 21,
+    1 << 16,
+    1 << 17,
+)  # see emulator/families/tensor_map/tensor_map.py
 _FLOATS: dict[Any, int] = {Float16: 6, Float32: 7, Float64: 9, BFloat16: 10}
 _INTEGERS = {8: 0, 16: 1, 32: 2, 64: 4}
 _SIGNED = {32: 3, 64: 5}

@@ -1,6 +1,6 @@
 """The 128 bytes of a tensor map, as a host function writes them: a tensor, and what one copy takes of it.
 
-Words 2 to 15 are those that NVIDIA's compiler (4.8.1, sm_90a) writes: see emulator/runtime/tensor_map.py. A map of what
+Words 2 to 15 are those that NVIDIA's compiler (4.8.1, sm_90a) writes: see emulator/families/tensor_map. A map of what
 TMA cannot copy, known at run time only, has no flags: a kernel that copies by it stops.
 """
 

@@ -24,7 +24,7 @@ HERE_ONLY = (
     "libcst",
     "watchfiles",
 )  # what only the machine that judges needs
-NOT_SENT = (".pyc", ".cc", ".o", "")  # by suffix: bytecode, and what the libraries are built from
+NOT_SENT = (".pyc", ".cc", ".o", "")  # by suffix: bytecode, and what the libraries of the emulator are built from
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 

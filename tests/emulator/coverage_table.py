@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from dsl.emulator.dependence.sources import APPROXIMATE, UNMEASURED
-from dsl.emulator.emit.isa import ROWS, Row
+from dsl.emulator.families.table import ROWS, Row
 from dsl.forms import coverage
 from harness.terminal import markdown
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from dsl.emulator.emit import isa
+from dsl.emulator.families import table as isa
 from dsl.forms import table
 from dsl.forms.form import Form
 from dsl.lower import sass

@@ -1,8 +1,8 @@
 """Which conditions of the emulator's C++ no test looks at: each is changed in turn, and tests must fail.
 
-python tests/emulator/mutation.py runtime/barriers.cc check/bounds.cc --results /tmp/mutants.json
-python tests/emulator/mutation.py runtime/barriers.cc --list
-python tests/emulator/mutation.py runtime/barriers.cc --results /tmp/mutants.json --again   # those that survived
+python tests/emulator/mutation.py families/barrier/barriers.cc machine/bounds.cc --results /tmp/mutants.json
+python tests/emulator/mutation.py families/barrier/barriers.cc --list
+python tests/emulator/mutation.py families/barrier/barriers.cc --results /tmp/mutants.json --again   # those that survived
 
 Mutants are made of each `if`, `?:`, operand of `&&` and of `||`. They are built and tested in a copy of the checkout,
 where nothing else changes. Ctrl-C stops; the same command goes on where it stopped.
@@ -40,31 +40,31 @@ TESTS = "tests/emulator"
 # is quick, comes first. `check` and `diagnosis` have tests of what checkers say of it.
 _LIBRARY = ("library",)
 _BARRIERS = (
-    "emit/test_barrier.py emit/test_cluster.py runtime/test_clusters.py check/test_generations.py "
-    "check/test_block_meetings.py diagnosis/test_barrier_findings.py runtime/test_schedule.py check/test_divergence.py"
+    "families/barrier/test_emit.py families/cluster/test_emit.py families/cluster/test_clusters.py families/barrier/test_check.py "
+    "families/barrier/test_block_meetings.py families/barrier/test_words.py machine/test_schedule.py check/test_divergence.py"
 ).split()
 _SCHEDULE = (
-    "runtime/test_schedule.py emit/test_control.py emit/test_warp.py execute/test_decisions.py execute/test_launch.py "
-    "emit/test_mbarrier.py diagnosis/test_mbarrier_life.py diagnosis/test_rings.py"
+    "machine/test_schedule.py families/control/test_emit.py families/warp/test_emit.py execute/test_decisions.py execute/test_launch.py "
+    "families/mbarrier/test_emit.py families/mbarrier/test_words.py families/mbarrier/test_rings.py"
 ).split()
 _BLOCKS = (
-    "runtime/test_schedule.py runtime/test_clusters.py execute/test_launch.py execute/test_workers.py "
-    "execute/test_slots.py emit/test_cluster.py diagnosis/test_fault_report.py"
+    "machine/test_schedule.py families/cluster/test_clusters.py execute/test_launch.py execute/test_workers.py "
+    "execute/test_slots.py families/cluster/test_emit.py diagnosis/test_fault_report.py"
 ).split()
 _MBARRIERS = (
-    "runtime/test_mbarrier_log.py diagnosis/test_mbarrier_life.py emit/test_mbarrier.py diagnosis/test_phases.py "
-    "diagnosis/test_rings.py emit/test_bulk.py check/test_cluster_order.py"
+    "families/mbarrier/test_log.py families/mbarrier/test_words.py families/mbarrier/test_emit.py diagnosis/test_phases.py "
+    "families/mbarrier/test_rings.py families/bulk/test_emit.py check/test_cluster_order.py"
 ).split()
 _BULK = (
-    "emit/test_bulk.py emit/test_async_stores.py runtime/test_async_stores.py runtime/test_box_copies.py "
-    "runtime/test_bulk_reductions.py runtime/test_im2col.py runtime/test_interleave.py emit/test_tensormap.py "
-    "check/test_bulk_flight.py diagnosis/test_bulk_findings.py"
+    "families/bulk/test_emit.py families/bulk/test_async_stores.py families/bulk/test_async_stores_land.py families/tensor_map/test_box_copies.py "
+    "families/bulk/test_reductions.py families/tensor_map/test_im2col.py families/tensor_map/test_interleave.py families/tensor_map/test_emit.py "
+    "families/bulk/test_check.py families/bulk/test_words.py"
 ).split()
 _CLUSTERS = (
-    "runtime/test_clusters.py emit/test_cluster.py emit/test_barrier.py emit/test_bulk.py check/test_cluster_order.py "
+    "families/cluster/test_clusters.py families/cluster/test_emit.py families/barrier/test_emit.py families/bulk/test_emit.py check/test_cluster_order.py "
     "diagnosis/test_cluster_report.py"
 ).split()
-_WARPS = "emit/test_warp.py emit/test_barrier.py emit/test_matrix.py emit/test_warpgroup.py".split()
+_WARPS = "families/warp/test_emit.py families/barrier/test_emit.py families/matrix/test_emit.py families/warpgroup/test_emit.py".split()
 TESTS_OF = {
     "barriers.cc": (("library/test_barriers.py",), _BARRIERS),
     "schedule.cc": (("library/test_schedule.py", "library/test_barriers.py"), _SCHEDULE),
@@ -73,16 +73,33 @@ TESTS_OF = {
     "thread_exit.cc": (("library/test_threads.py",), ["translate/test_leaving_threads.py"]),
     "mbarrier_log.cc": (("library/test_mbarriers.py",), _MBARRIERS),
     "bulk_copies.cc": (("library/test_bulk_copies.py",), _BULK),
-    "box_copies.cc": (("runtime/test_box_copies.py", "runtime/test_im2col.py", "runtime/test_interleave.py"), _BULK),
-    "box_copies.h": (("runtime/test_box_copies.py", "runtime/test_im2col.py", "runtime/test_interleave.py"), _BULK),
-    "bulk_reductions.cc": (("runtime/test_bulk_reductions.py",), _BULK),
+    "box_copies.cc": (
+        (
+            "families/tensor_map/test_box_copies.py",
+            "families/tensor_map/test_im2col.py",
+            "families/tensor_map/test_interleave.py",
+        ),
+        _BULK,
+    ),
+    "box_copies.h": (
+        (
+            "families/tensor_map/test_box_copies.py",
+            "families/tensor_map/test_im2col.py",
+            "families/tensor_map/test_interleave.py",
+        ),
+        _BULK,
+    ),
+    "bulk_reductions.cc": (("families/bulk/test_reductions.py",), _BULK),
     "clusters.cc": (("library/test_blocks.py", "library/test_barriers.py", "library/test_bounds.py"), _CLUSTERS),
-    "cp_async_queue.cc": (("library/test_cp_async.py",), ["emit/test_cp_async.py"]),
-    "queues.h": (("library/test_cp_async.py", "library/test_bulk_copies.py"), ["emit/test_cp_async.py", *_BULK]),
-    "bounds.cc": (("library/test_bounds.py",), ["emit/test_memory.py", "diagnosis/test_ranges.py"]),
+    "cp_async_queue.cc": (("library/test_cp_async.py",), ["families/cp_async/test_emit.py"]),
+    "queues.h": (
+        ("library/test_cp_async.py", "library/test_bulk_copies.py"),
+        ["families/cp_async/test_emit.py", *_BULK],
+    ),
+    "bounds.cc": (("library/test_bounds.py",), ["families/memory/test_emit.py", "diagnosis/test_ranges.py"]),
     "warp_collectives.cc": (("library/test_warp.py",), _WARPS),
 }
-ELSE = (_LIBRARY, ["emit"])  # of any other file
+ELSE = (_LIBRARY, ["families"])  # of any other file
 FLAGS = "-w"  # what a mutant does not use is no error
 KINDS = ("negated", "true", "false", "dropped")
 
@@ -440,7 +457,7 @@ def pytest_runtest_logstart(nodeid) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+", help="below dsl/emulator: runtime/barriers.cc")
+    parser.add_argument("files", nargs="+", help="below dsl/emulator: families/barrier/barriers.cc")
     parser.add_argument("--results", type=Path, help="a JSON file that keeps what is known")
     parser.add_argument("--again", action="store_true", help="those again that survived")
     parser.add_argument("--list", action="store_true", help="the mutants, and no more")

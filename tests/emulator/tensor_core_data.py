@@ -24,7 +24,7 @@ _TYPES = {8: np.uint8, 16: np.uint16, 32: np.uint32}
 
 def forms() -> list[tuple]:
     """(m, n, k, A, B, D) of every form of floats that are not doubles."""
-    from dsl.emulator.runtime.fragments import SHAPES
+    from dsl.emulator.tensor_core.fragments import SHAPES
 
     return [(*shape, *types) for shape, rows in SHAPES.items() for types in rows if types[2] in ("f16", "f32")]
 
@@ -128,7 +128,8 @@ def computed(form: tuple, seed: int, gpu_model: str) -> np.ndarray:
 
 def product(machine, form: tuple, *operands: np.ndarray) -> np.ndarray:
     """The bits of D on a machine, from those of A, B and C."""
-    from tests.emulator.emit import test_matrix, test_warpgroup
+    from tests.emulator.families.matrix import test_emit as test_matrix
+    from tests.emulator.families.warpgroup import test_emit as test_warpgroup
 
     arrays = [
         array.view({"f16": np.float16, "tf32": np.float32, "f32": np.float32}.get(kind, array.dtype))

@@ -1,6 +1,6 @@
 """docs/ptx-coverage.md is what its command writes, and forgets no instruction."""
 
-from dsl.emulator.emit.isa import ROWS
+from dsl.emulator.families.table import ROWS
 from tests.emulator import coverage_table
 
 

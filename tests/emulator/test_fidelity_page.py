@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from dsl.emulator.emit import isa
+from dsl.emulator.families import table as isa
 from dsl.forms import coverage, table
 from tests.emulator import coverage_table, fidelity_page
 from tests.harness.by_a_gpu import UUID

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
-from dsl.emulator.runtime.tensor_map import Tiled
+from dsl.emulator.families.tensor_map.tensor_map import Tiled
 
 HEAD = """
 .version 8.3

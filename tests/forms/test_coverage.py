@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.emulator.emit import isa
+from dsl.emulator.families import table as isa
 from dsl.forms import coverage
 from dsl.forms.form import Form
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dsl.emulator.runtime.fragments import SHAPES
+from dsl.emulator.tensor_core.fragments import SHAPES
 from dsl.forms import tensor_core
 
 

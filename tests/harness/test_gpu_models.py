@@ -122,6 +122,6 @@ def test_hardware_is_held_to_the_answer_of_its_model(write):
 
 
 def test_the_default_is_one():
-    from dsl.emulator.runtime import tensor_core
+    from dsl.emulator.tensor_core import tensor_core
 
     assert emulated.DEFAULT_GPU_MODEL == DEFAULT_GPU_MODEL == tensor_core.DEFAULT_GPU_MODEL

@@ -6,7 +6,7 @@ import pytest
 from dsl.core.errors import DSLUserCodeError
 from dsl.cutlass import AddressSpace, Array, Float32, Int64, cute
 from dsl.cutlass.experimental import primitives as prims
-from dsl.emulator.runtime.tensor_map import Im2col
+from dsl.emulator.families.tensor_map.tensor_map import Im2col
 from tests.primitives import kernels
 
 

@@ -119,7 +119,7 @@ def test_mistakes(mistake, message):
 
 def test_types_of_elements():
     """The numbers that the emulator's maps have for them."""
-    from dsl.emulator.runtime.tensor_map import TYPES
+    from dsl.emulator.families.tensor_map.tensor_map import TYPES
     from dsl.primitives.tensor_map import _code
 
     form = cuda.TensorMapDataFormat

@@ -22,8 +22,8 @@ from typing import TextIO
 import numpy as np
 
 from dsl import emulator
-from dsl.emulator.runtime import tensor_map
-from dsl.emulator.runtime.memory import Allocation
+from dsl.emulator.families.tensor_map import numbers, tensor_map
+from dsl.emulator.machine.memory import Allocation
 from dsl.launch import session
 from dsl.launch.devices.emulated import Emulated
 from dsl.launch.devices.torch_memory import Places
@@ -31,7 +31,7 @@ from dsl.launch.devices.torch_memory import Places
 _M_PERTURB, _FILL = -6, 0x5A
 _WORDS = tensor_map.BYTES // 8
 _OF_ALL_MAPS = tensor_map.TILED | tensor_map.ALWAYS  # of maps of tiles; those of im2col have all their bytes
-_FLAGS = 0xF | tensor_map.ALWAYS | tensor_map.UNKNOWN
+_FLAGS = 0xF | tensor_map.ALWAYS | numbers.tensor_map.UNKNOWN
 
 
 def ranges(allocations: list[Allocation]) -> list[tuple[int, int]]:

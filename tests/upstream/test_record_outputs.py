@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dsl.emulator.runtime.tensor_map import BYTES, Tiled
+from dsl.emulator.families.tensor_map.tensor_map import BYTES, Tiled
 from tests.upstream.record_outputs import comparable
 
 

@@ -6,8 +6,8 @@ touches memory in another way calls `body.accessed` (now) or `body.copied` (unti
 
 from __future__ import annotations
 
+from dsl.emulator.check.numbers import access, orders
 from dsl.emulator.ptx.syntax import TYPE_BITS, Function, Instr
-from dsl.emulator.runtime.numbers import access, orders
 
 READS = frozenset({"ld", "ldu", "ldmatrix"})
 WRITES = frozenset({"st", "stmatrix"})

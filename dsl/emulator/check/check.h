@@ -1,6 +1,6 @@
 // What the files of the checkers share: how they find what is kept of memory. See shadow.cc and race.cc.
 #pragma once
-#include "runtime/emu.h"
+#include "machine/emu.h"
 
 using namespace access;
 

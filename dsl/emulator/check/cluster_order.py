@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from dsl.emulator import context
-from dsl.emulator.check.bulk_flight import Flight
+from dsl.emulator.families.bulk.check import Flight
+from dsl.emulator.machine import context
 
 
 def joined(clocks: dict, more: dict) -> dict:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from dsl.emulator import context
 from dsl.emulator.check import trail
+from dsl.emulator.machine import context
 from dsl.emulator.ptx.basic_blocks import BasicBlocks
 from dsl.emulator.ptx.syntax import Function, Instr
 

@@ -26,15 +26,15 @@ from operator import itemgetter
 
 import numpy as np
 
-from dsl.emulator import context
-from dsl.emulator.check.bulk_flight import Flight
 from dsl.emulator.check.cluster_order import ClusterOrder, Mbarrier, joined, later
 from dsl.emulator.check.divergence import Divergence
-from dsl.emulator.check.generations import Generations
+from dsl.emulator.check.numbers import other_kind
 from dsl.emulator.check.observed_writes import ObservedWrites
 from dsl.emulator.check.sc_fences import ScFences
-from dsl.emulator.check.wgmma_reads import GENERIC_STORES, WgmmaReads
-from dsl.emulator.runtime.numbers import other_kind
+from dsl.emulator.families.barrier.check import Generations
+from dsl.emulator.families.bulk.check import Flight
+from dsl.emulator.families.warpgroup.check import GENERIC_STORES, WgmmaReads
+from dsl.emulator.machine import context
 
 SIGNATURE = ctypes.CFUNCTYPE(
     ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64

@@ -11,8 +11,8 @@ from __future__ import annotations
 import ctypes
 from typing import NamedTuple
 
+from dsl.emulator.check.numbers import Trail, TrailRow
 from dsl.emulator.ptx.syntax import Instr
-from dsl.emulator.runtime.numbers import Trail, TrailRow
 
 _MOST_ROWS = Trail.rows.size // ctypes.sizeof(TrailRow)
 PARITY = 62  # the bit of a wait at an mbarrier that has the parity; below it the address

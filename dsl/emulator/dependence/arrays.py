@@ -20,7 +20,7 @@ from dsl.emulator.dependence import dataflow
 from dsl.emulator.dependence.dataflow import Place, Pointers, Summary
 from dsl.emulator.dependence.sources import ABSENT_LANE, Leeway
 from dsl.emulator.execute.program import Program
-from dsl.emulator.runtime.memory import Memory
+from dsl.emulator.machine.memory import Memory
 
 _WORD_BYTES = 8
 Origins = frozenset["Origin"]

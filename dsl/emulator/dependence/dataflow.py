@@ -13,7 +13,7 @@ from dsl.emulator.dependence.sources import Leeway, leaves_open, leeway_of, leew
 from dsl.emulator.ptx.analysis import names, reachable
 from dsl.emulator.ptx.control import Regions
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Not, Pair, Special, Sym, Vec
-from dsl.emulator.runtime.tensor_core import TensorCore
+from dsl.emulator.tensor_core.tensor_core import TensorCore
 
 # ("param", index, offset): where a word of a parameter points; ("variable", space, name); ("any", space)
 Place = tuple

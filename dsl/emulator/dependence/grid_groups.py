@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dsl.emulator.dependence.observed import Questions
 from dsl.emulator.ptx.syntax import Instr, Module, Special
-from dsl.emulator.runtime.tensor_core import TensorCore
+from dsl.emulator.tensor_core.tensor_core import TensorCore
 
 WORKSPACE_REGISTERS = frozenset({"%envreg1", "%envreg2"})
 

@@ -7,10 +7,10 @@ for any code that happens to come late. In every run it holds if the code asked,
 from __future__ import annotations
 
 from dsl.emulator.check.access import ATOMICS, kind_of
+from dsl.emulator.check.numbers import access
 from dsl.emulator.dependence.dataflow import Flow, Place, registers_read, registers_written
 from dsl.emulator.ptx.syntax import Addr, Function, Instr, Module
-from dsl.emulator.runtime.numbers import access
-from dsl.emulator.runtime.tensor_core import TensorCore
+from dsl.emulator.tensor_core.tensor_core import TensorCore
 
 MOST = 20  # observers are told apart up to so many; the rest share a bit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dsl.emulator.ptx.syntax import FLOATS, SINK, Instr, Special
-from dsl.emulator.runtime.tensor_core import TensorCore
+from dsl.emulator.tensor_core.tensor_core import TensorCore
 
 _HALVES = frozenset({"f16x2", "bf16x2"})
 

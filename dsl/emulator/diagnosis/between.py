@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from dsl.emulator.check import trail
 from dsl.emulator.check.access import kind_of
+from dsl.emulator.check.numbers import access
 from dsl.emulator.check.trail import Row
 from dsl.emulator.diagnosis import cluster_report, flags, frames, group_waits
 from dsl.emulator.ptx.syntax import Instr
-from dsl.emulator.runtime.numbers import access
 from dsl.span import Span, short
 
 _FARTHEST = 64  # bytes from the address of an access to one that it touches

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsl.emulator import context
+from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
 
 KEEP_ALIVE = (
@@ -105,3 +105,12 @@ def has_exited(launch, address: int) -> bool:
 def is_gone(slot) -> bool:
     """Whether the block of a slot has ended while others of its cluster run."""
     return bool(slot.ctx.absent >> slot.ctx.cluster_rank + 1 & 1)
+
+
+def no_block(launch, rank: int) -> tuple[str, str]:
+    """The message and the fix where a rank is that of no block."""
+    blocks = launch.ctx.cluster_blocks
+    size = f"{blocks} blocks" if blocks > 1 else "one block"
+    fix = "use a rank below %cluster_nctarank" if blocks > 1 else "launch it in clusters: `cluster=(2, 1, 1)`"
+    more = " or more" if rank == context.NOBODY else ""
+    return f"a cluster of {size} has no block {rank}{more}", fix

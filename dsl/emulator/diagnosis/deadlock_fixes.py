@@ -5,10 +5,10 @@ Rings of mbarriers are in rings.py. A group is a key, (kind, site, ...) as fault
 
 from __future__ import annotations
 
-from dsl.emulator import context
 from dsl.emulator.diagnosis import frames
 from dsl.emulator.diagnosis.ranges import ranges
-from dsl.emulator.diagnosis.rings import Barrier
+from dsl.emulator.families.mbarrier.rings import Barrier
+from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
 from dsl.span import short
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import ctypes
 from collections import defaultdict
 
-from dsl.emulator import context
+from dsl.emulator import families
 from dsl.emulator.dependence.grid_groups import asks_for_workspace
-from dsl.emulator.diagnosis import cluster_report, deadlock_fixes, frames, mbarrier_life, report, rings
-from dsl.emulator.diagnosis.ranges import ranges, runs
-from dsl.emulator.emit import mbarrier
-from dsl.emulator.emit.cluster import NOBODY
+from dsl.emulator.diagnosis import cluster_report, deadlock_fixes, frames, report
+from dsl.emulator.diagnosis.ranges import ranges
+from dsl.emulator.families.mbarrier import emit as mbarrier, rings
+from dsl.emulator.families.warp.numbers import meeting
 from dsl.emulator.faults import Fault
+from dsl.emulator.machine import context, memory
+from dsl.emulator.machine.numbers import schedule
 from dsl.emulator.ptx.syntax import Instr
-from dsl.emulator.runtime import bulk_reductions, memory, numbers
-from dsl.emulator.runtime.numbers import WgmmaArea
 from dsl.span import short
 
 
@@ -50,7 +50,7 @@ def _explain(launch, instr: Instr) -> tuple[str, str]:
     if ctx.status == context.EXITED:
         return f"{_access(launch, instr)}, which has exited", cluster_report.fix_of_exited(instr)
     if not ctx.detail and (bad := cluster_report.rank_of_nobody(ctx, ctx.address)) is not None:
-        return _no_block(launch, bad)
+        return cluster_report.no_block(launch, bad)
     freed = None if ctx.detail else launch.memory.freed(ctx.address)
     message = f"{_access(launch, instr)} is {_where(launch)}"
     if freed is None:
@@ -121,164 +121,7 @@ def _count(nbytes: int) -> str:
     return f"{nbytes} byte" + ("s" if nbytes != 1 else "")
 
 
-def _not_in_mask(launch, instr):
-    ctx = launch.ctx
-    return (
-        f"lane {ctx.thread % 32} executes `{instr.name}` with a member mask 0x{ctx.address & 0xFFFFFFFF:08x} "
-        "that does not name it",
-        "every executing lane must be in its own mask",
-    )
-
-
-def _bad_barrier(launch, instr):
-    return f"barrier {launch.ctx.address} does not exist: a block has barriers 0 to 15", "use an id from 0 to 15"
-
-
-def _barrier_counts(launch, instr):
-    return (
-        f"it expects {launch.ctx.address or 'all'} threads, others wait at the same barrier with another count",
-        "give every arrival at one barrier the same count",
-    )
-
-
-def _count_not_warps(launch, instr):
-    count = launch.ctx.address
-    fix = f"let it count {-(-count // 32) * 32}: whole warps arrive, whichever of their lanes run"
-    return f"a barrier's thread count must be a multiple of 32, not {count}", fix
-
-
-def _bad_source_size(launch, instr):
-    ctx = launch.ctx
-    return f"cp.async of {ctx.access_bytes} bytes was told to read {ctx.address}", "src-size must not exceed cp-size"
-
-
-def _bad_map(launch, instr):
-    dimensions = launch.ctx.address
-    if dimensions:
-        return f"the tensor map is of {dimensions} dimensions", "give as many coordinates as the tensor has dimensions"
-    return (
-        "there is no tensor map at this address, or that of a tensor whose address or strides are no multiples of "
-        "16 bytes",
-        "pass what the host made of the tensor, as a kernel parameter; pad its rows to a multiple of 16 bytes",
-    )
-
-
-def _map_misaligned(launch, instr):
-    return (
-        f"the address of the tensor map must be a multiple of 64, got 0x{launch.ctx.address:x}",
-        "pass the map as a kernel parameter (`const __grid_constant__ CUtensorMap`), or align its memory to 64 bytes",
-    )
-
-
-def _map_place(launch, instr):
-    where = "shared memory" if launch.ctx.address else "the thread's local memory"
-    copied = (
-        "copy it to global memory (tensormap.cp_fenceproxy) first"
-        if launch.ctx.address
-        else ("pass the map as `const __grid_constant__ CUtensorMap`: without __grid_constant__ the compiler copies it")
-    )
-    return f"the tensor map is in {where}; it must be in global, constant or parameter memory", copied
-
-
-def _bad_start(launch, instr):
-    start, unit = ctypes.c_int64(launch.ctx.address).value, launch.ctx.access_bytes
-    return (
-        f"the box begins {start} bytes into a row of the tensor; it must begin at a multiple of {unit}",
-        "keep the first coordinate at such a multiple, and mask what is too much",
-    )
-
-
-def _bad_interleave(launch, instr):
-    return (
-        "a copy by an interleaved map of im2col, or with a step of channels, is not emulated",
-        "make the map with cuTensorMapEncodeTiled, of 3 to 5 dimensions, and 1 as its first element stride",
-    )
-
-
-def _bad_reduction(launch, instr):
-    operation = next(each for each in bulk_reductions.OPERATIONS if each in instr.mods)
-    kinds = bulk_reductions.types_of(operation)
-    return (
-        f"`{instr.name}`: there is no .{operation} of the type of the tensor map's elements",
-        f"make the map with one of {', '.join(kinds)}",
-    )
-
-
-def _bad_bulk(launch, instr):
-    return f"size of a bulk copy must be a multiple of 16 bytes, got {launch.ctx.address}", "round the size up"
-
-
-def _bad_rank(launch, instr):
-    return _no_block(launch, launch.ctx.address)
-
-
-def _no_block(launch, rank: int) -> tuple[str, str]:
-    blocks = launch.ctx.cluster_blocks
-    size = f"{blocks} blocks" if blocks > 1 else "one block"
-    fix = "use a rank below %cluster_nctarank" if blocks > 1 else "launch it in clusters: `cluster=(2, 1, 1)`"
-    more = " or more" if rank == NOBODY else ""
-    return f"a cluster of {size} has no block {rank}{more}", fix
-
-
-def _bad_index(launch, instr):
-    return "the branch index is past the end of its list of targets", ""
-
-
-def _partial_warp(launch, instr):
-    missing = launch.ctx.address
-    lanes = runs([lane for lane in range(32) if missing >> lane & 1])
-    return (
-        f"`{instr.name}` needs all 32 lanes of the warp, but lane{'s' if ',' in lanes or '-' in lanes else ''} "
-        f"{lanes} have left, or are not in the block",
-        "launch whole warps, and let no thread return before it",
-    )
-
-
-def _partial_warpgroup(launch, instr):
-    return (
-        f"`{instr.name}` needs all 128 threads of the warpgroup, but {launch.ctx.address} of them are in the block and "
-        "have not left",
-        "launch blocks of whole warpgroups, and let no thread return before it",
-    )
-
-
-def _not_uniform(launch, instr):
-    what = _WGMMA_WORDS[4 * launch.ctx.address]
-    first = launch.thread_index(launch.ctx.thread & ~127)
-    return (
-        f"{what} must be the same in all threads of the warpgroup, and is not that of thread {first} here",
-        "compute it of what all threads have: not of the lane or the warp",
-    )
-
-
-_WGMMA_WORDS = {
-    WgmmaArea.a_desc.offset: "the descriptor of A",
-    WgmmaArea.b_desc.offset: "the descriptor of B",
-    WgmmaArea.scale_d.offset: "scale-d",
-}
-_ILLEGAL = {
-    context.ARRIVED_TWICE: cluster_report.arrived_twice,
-    context.NOT_ARRIVED: cluster_report.not_arrived,
-    context.NOT_SHARED: mbarrier_life.not_shared,
-    context.BAD_ARRIVALS: mbarrier_life.bad_count,
-    context.PARTIAL_WARPGROUP: _partial_warpgroup,
-    context.NOT_UNIFORM: _not_uniform,
-    context.PARTIAL_WARP: _partial_warp,
-    context.NOT_IN_MASK: _not_in_mask,
-    context.BAD_BARRIER: _bad_barrier,
-    context.BARRIER_COUNTS: _barrier_counts,
-    context.COUNT_NOT_WARPS: _count_not_warps,
-    context.BAD_SOURCE_SIZE: _bad_source_size,
-    context.BAD_INDEX: _bad_index,
-    context.BAD_RANK: _bad_rank,
-    context.BAD_MAP: _bad_map,
-    context.MAP_MISALIGNED: _map_misaligned,
-    context.MAP_PLACE: _map_place,
-    context.BAD_BULK: _bad_bulk,
-    context.BAD_REDUCTION: _bad_reduction,
-    context.BAD_START: _bad_start,
-    context.BAD_INTERLEAVE: _bad_interleave,
-}
+_ILLEGAL = {detail: words for each in families.parts("words") for detail, words in each.ILLEGAL.items()}
 
 
 # ** deadlock
@@ -358,7 +201,7 @@ def _waited_mbarriers(launch) -> dict[int, int]:
 
 def _waiting(launch) -> list[int]:
     ready = set(launch.lanes("ready"))
-    polling = ready if launch.ctx.idle >= numbers.schedule.LEAST_IDLE - 1 else set(launch.lanes("in_mbarrier")) & ready
+    polling = ready if launch.ctx.idle >= schedule.LEAST_IDLE - 1 else set(launch.lanes("in_mbarrier")) & ready
     return launch.lanes("in_warp") + launch.lanes("in_barrier") + sorted(polling)
 
 
@@ -366,7 +209,7 @@ def _wait_key(launch, thread: int) -> tuple:
     ctx = launch.ctx
     site = ctx.wait_site[thread]
     if ctx.in_warp[thread // 32] >> (thread % 32) & 1:
-        if ctx.key[thread] & 255 == numbers.meeting.WARPGROUP:
+        if ctx.key[thread] & 255 == meeting.WARPGROUP:
             return ("warpgroup", site, thread // 128)
         return ("warp", site, thread // 32, ctx.mask[thread])
     if ctx.ready[thread // 32] >> (thread % 32) & 1:

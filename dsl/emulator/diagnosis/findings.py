@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from dsl.emulator import context
 from dsl.emulator.check import trail
-from dsl.emulator.check.register_flight import NO_FENCE, SITE_MASK
-from dsl.emulator.diagnosis import (
-    barrier_findings,
-    bulk_findings,
-    cluster_report,
-    frames,
-    mbarrier_life,
-    phases,
-    report,
-    wgmma_findings,
-)
+from dsl.emulator.check.numbers import access
+from dsl.emulator.diagnosis import cluster_report, frames, phases, report
 from dsl.emulator.diagnosis.between import Between
 from dsl.emulator.diagnosis.group_waits import WGMMA, Waits
+from dsl.emulator.families.barrier import words as barrier_findings
+from dsl.emulator.families.bulk import words as bulk_findings
+from dsl.emulator.families.mbarrier import words as mbarrier_life
+from dsl.emulator.families.warpgroup import words as wgmma_findings
+from dsl.emulator.families.warpgroup.register_flight import NO_FENCE, SITE_MASK
 from dsl.emulator.faults import Fault, SameValueRace
+from dsl.emulator.machine import context, memory
 from dsl.emulator.ptx.polling import polls
 from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
-from dsl.emulator.runtime import memory
-from dsl.emulator.runtime.numbers import access
 from dsl.span import short
 
 _DOES = {"ld": "reads", "ldu": "reads", "ldmatrix": "reads", "st": "writes", "stmatrix": "writes",

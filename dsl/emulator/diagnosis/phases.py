@@ -3,10 +3,10 @@ gave the slot back. Found by what threads waited for, whatever the barriers are 
 
 from __future__ import annotations
 
-from dsl.emulator.check.bulk_flight import Flight
 from dsl.emulator.check.cluster_order import Mbarrier, Wait
+from dsl.emulator.check.numbers import access
 from dsl.emulator.diagnosis import cluster_report, frames
-from dsl.emulator.runtime.numbers import access
+from dsl.emulator.families.bulk.check import Flight
 from dsl.span import Span
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from dsl.emulator import context
 from dsl.emulator.diagnosis import cluster_report, frames
 from dsl.emulator.diagnosis.ranges import ranges
+from dsl.emulator.machine import context
 from dsl.span import Span, short
 
 MOST_BLOCKS = 4  # told of, the lowest first

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from dsl.emulator import context, native
 from dsl.emulator.check.access import is_volatile_shared
 from dsl.emulator.check.divergence import Divergence
+from dsl.emulator.check.numbers import Cell, Shadow, Trail, orders, site_line, undefined
 from dsl.emulator.check.order import Order
 from dsl.emulator.check.shadow import Pages
-from dsl.emulator.runtime.numbers import Cell, MatrixReads, Shadow, Trail, orders, site_line, undefined
+from dsl.emulator.families.warpgroup.numbers import MatrixReads
+from dsl.emulator.machine import context, native
 
 LARGEST_BYTES = 1 << 40  # of cells; it is address space, of which only what is touched takes room
 

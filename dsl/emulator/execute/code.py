@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dsl.emulator import native
-from dsl.emulator.emit.places import Places
+from dsl.emulator.ir.places import Places
+from dsl.emulator.machine import native
 from dsl.emulator.ptx.syntax import Instr
 
 

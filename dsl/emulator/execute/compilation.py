@@ -8,12 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from dsl.emulator import native
-from dsl.emulator.emit.places import Places
 from dsl.emulator.execute.code import Code, Entry, Param
+from dsl.emulator.ir.places import Places
+from dsl.emulator.machine import native
 from dsl.emulator.ptx.analysis import has_loops, loops, order_matters, reachable
 from dsl.emulator.ptx.syntax import Function, Instr, Module, PtxError, Sym, Unsupported, Variable
-from dsl.emulator.runtime.tensor_core import TensorCore
+from dsl.emulator.tensor_core.tensor_core import TensorCore
 from dsl.emulator.translate.checked import Checked
 from dsl.emulator.translate.coroutine import Thread
 from dsl.emulator.translate.region_code import RegionCode

@@ -11,7 +11,7 @@ import ctypes
 import re
 from typing import Any
 
-from dsl.emulator.runtime.numbers import DecisionList
+from dsl.emulator.machine.numbers import DecisionList
 
 MOST = 1 << 22  # decisions that a schedule can name
 _TEXT = re.compile(r"\s*(\d+)\s*(?:(:)((?:\s+\d+(?:-\d+)?)*))?\s*\Z")

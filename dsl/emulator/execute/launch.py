@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dsl.emulator import context, native
 from dsl.emulator.execute import print_format, repeats, slots, workers
 from dsl.emulator.execute.code import Code
 from dsl.emulator.execute.printing import DeviceMemory, PrintOrder
 from dsl.emulator.execute.program import Program
 from dsl.emulator.faults import Fault
-from dsl.emulator.runtime.memory import Allocation, Memory
+from dsl.emulator.machine import context, native
+from dsl.emulator.machine.memory import Allocation, Memory
 
 if TYPE_CHECKING:
     from dsl.emulator.execute.attached_checks import Checks

@@ -14,10 +14,10 @@ import struct
 from pathlib import Path
 
 from dsl import native_library
-from dsl.emulator import native
-from dsl.emulator.emit.places import Places
+from dsl.emulator.ir.places import Places
+from dsl.emulator.machine import native
 from dsl.emulator.ptx.syntax import Imm, Instr, Sym, Variable
-from dsl.emulator.runtime.tensor_core import DEFAULT_GPU_MODEL
+from dsl.emulator.tensor_core.tensor_core import DEFAULT_GPU_MODEL
 
 MAGIC = b"PTXCODE1"
 _HEAD = struct.Struct("<8s32sI")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import threading
 
-from dsl.emulator import context
 from dsl.emulator.execute.print_format import BadPointer
-from dsl.emulator.runtime.memory import Allocation
+from dsl.emulator.machine import context
+from dsl.emulator.machine.memory import Allocation
 
 
 class DeviceMemory:

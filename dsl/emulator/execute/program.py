@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from dsl.emulator.execute import object_code
 from dsl.emulator.execute.code import Code, Entry, Param
 from dsl.emulator.execute.variables import Variables
-from dsl.emulator.runtime import tensor_core
-from dsl.emulator.runtime.memory import Allocation
-from dsl.emulator.runtime.numbers import Repeat
-from dsl.emulator.runtime.tensor_core import DEFAULT_GPU_MODEL
+from dsl.emulator.machine.memory import Allocation
+from dsl.emulator.machine.numbers import Repeat
+from dsl.emulator.tensor_core import tensor_core
+from dsl.emulator.tensor_core.tensor_core import DEFAULT_GPU_MODEL
 from dsl.span import Span
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Program:
     @functools.cached_property
     def module(self) -> Module:
         """The parsed text."""
-        from dsl.emulator.emit import isa
+        from dsl.emulator.families import table as isa
         from dsl.emulator.ptx.parse import parse
 
         return isa.order(parse(self.ptx))

@@ -13,13 +13,13 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dsl.emulator import context, native
 from dsl.emulator.execute import slots
-from dsl.emulator.runtime.numbers import Repeat, relaunch
+from dsl.emulator.machine import context, native
+from dsl.emulator.machine.numbers import Repeat, relaunch
 
 if TYPE_CHECKING:
     from dsl.emulator.execute.program import Program
-    from dsl.emulator.runtime.memory import Memory
+    from dsl.emulator.machine.memory import Memory
 
 MOST = 64  # launches that are kept
 EVERY = 256  # launches, of which Python sees one

@@ -9,9 +9,11 @@ import ctypes
 import itertools
 from typing import Any
 
-from dsl.emulator import context
-from dsl.emulator.runtime import numbers
-from dsl.emulator.runtime.memory import Allocation, Window, interval_table
+from dsl.emulator.families.bulk.numbers import BulkQueue
+from dsl.emulator.families.cp_async.numbers import CopyQueue
+from dsl.emulator.families.mbarrier.numbers import MbarrierEntry
+from dsl.emulator.machine import context
+from dsl.emulator.machine.memory import Allocation, Window, interval_table
 
 KEPT = 16  # slots that wait for the next launch
 # A block that does nothing but poll memory gives way to other blocks after so many rounds; and while others of its
@@ -99,14 +101,14 @@ class Slot:
         ctypes.memset(ctx.sites, 0, sites_bytes)
         if "cp.async" in code.uses:
             if self._queues is None:
-                self._queues = Queues(numbers.CopyQueue, "copies", context.MAX_THREADS)
+                self._queues = Queues(CopyQueue, "copies", context.MAX_THREADS)
             ctx.queues = self._queues.address
         if "mbarrier" in code.uses:
-            ctx.mbarrier_log = self._mbarriers.of(ctypes.sizeof(numbers.MbarrierEntry) * (smem_bytes // 8 + 1))
+            ctx.mbarrier_log = self._mbarriers.of(ctypes.sizeof(MbarrierEntry) * (smem_bytes // 8 + 1))
             ctx.mbarrier_serial = next(_serials)
         if "bulk" in code.uses:
             if self._bulk is None:
-                self._bulk = Queues(numbers.BulkQueue, "bulk_copies", 1)
+                self._bulk = Queues(BulkQueue, "bulk_copies", 1)
             ctx.bulk = self._bulk.address
         own = (
             Allocation(ctx.smem, smem_bytes, "shared memory", context.SHARED),

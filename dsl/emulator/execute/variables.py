@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 
-from dsl.emulator import context
+from dsl.emulator.machine import context
+from dsl.emulator.machine.memory import Allocation
 from dsl.emulator.ptx.syntax import PtxError, Sym, Unsupported, Variable
-from dsl.emulator.runtime.memory import Allocation
 
 
 class Variables:

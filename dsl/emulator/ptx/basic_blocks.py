@@ -6,9 +6,8 @@ import functools
 import itertools
 from collections.abc import Iterable
 
+from dsl.emulator.ptx.operands import LEAVES
 from dsl.emulator.ptx.syntax import Function, Instr, Label
-
-_LEAVES = ("ret", "exit")
 
 
 class BasicBlocks:
@@ -46,7 +45,7 @@ class BasicBlocks:
                 rows.append([following])
                 continue
             targets = []
-            if last.opcode in _LEAVES or last.opcode == "trap":
+            if last.opcode in LEAVES or last.opcode == "trap":
                 targets = [self.end]
             elif last.opcode == "bra":
                 targets = [labels[name] for name in [_name(last, 0)] if name in labels]
@@ -94,4 +93,4 @@ def _name(branch: Instr, operand: int) -> str:
 
 
 def _ends(item) -> bool:
-    return isinstance(item, Instr) and item.opcode in ("bra", "brx", "trap", *_LEAVES)
+    return isinstance(item, Instr) and item.opcode in ("bra", "brx", "trap", *LEAVES)

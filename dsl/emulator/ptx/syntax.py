@@ -202,3 +202,8 @@ class Module:
     files: dict = field(default_factory=dict)
     target: str = ""
     version: str = ""
+
+
+def type_of(instr: Instr) -> str:
+    """The last modifier that is a type."""
+    return next(m for m in reversed(instr.mods) if m in TYPE_BITS)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dsl.emulator.emit.integer import type_of
-from dsl.emulator.ptx.syntax import FLOATS, SIGNED, TYPE_BITS, Reg, Vec
+from dsl.emulator.ptx.syntax import FLOATS, SIGNED, TYPE_BITS, Reg, Vec, type_of
 
 FLAT = (0, 0, 0)
 

@@ -6,19 +6,21 @@ unchecked. It is another program to LLVM: unchecked code does not know of it.
 
 from __future__ import annotations
 
-from dsl.emulator import context
 from dsl.emulator.check import observed_writes, order, trail
 from dsl.emulator.check.access import ATOMICS, kind_of, order_kinds, unit_shift
-from dsl.emulator.check.cas_guess import guesses
+from dsl.emulator.check.numbers import access, orders, undefined
 from dsl.emulator.dependence.observed import Observations
-from dsl.emulator.emit import cluster
-from dsl.emulator.emit.memory import space_of
+from dsl.emulator.families.cluster import emit as cluster
+from dsl.emulator.families.memory.check import guesses
+from dsl.emulator.families.memory.emit import space_of
+from dsl.emulator.families.warp.numbers import shuffled
+from dsl.emulator.families.warpgroup.async_registers import AsyncRegisters
+from dsl.emulator.machine import context
 from dsl.emulator.ptx.analysis import reachable
 from dsl.emulator.ptx.control import program_order
+from dsl.emulator.ptx.operands import reads, registers
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
-from dsl.emulator.runtime.numbers import access, orders, shuffled, undefined
 from dsl.emulator.translate import uniform_branches
-from dsl.emulator.translate.async_registers import AsyncRegisters
 from dsl.emulator.translate.coroutine import MARK, Thread
 
 RACE, UNDEFINED = "race", "undefined"
@@ -234,7 +236,7 @@ class Checked(Thread):
 
     def _is_marked(self, operand) -> bool:
         names = self.marked.get(self.frame.function.name, ())
-        return any(reg.name in names for reg in uniform_branches.registers(operand))
+        return any(reg.name in names for reg in registers(operand))
 
     def _mark_slot(self, reg: Reg) -> str:
         slot = self.slot(reg)
@@ -247,12 +249,12 @@ class Checked(Thread):
     def _mark(self, *operands) -> str:
         """The mark of what is computed of these."""
         names = self.marked.get(self.frame.function.name, ())
-        registers = {}
+        marked = {}
         for operand in operands:
-            for reg in uniform_branches.registers(operand):
+            for reg in registers(operand):
                 if reg.name in names:
-                    registers[reg.name] = reg
-        marks = [self.get(self._mark_slot(reg), "i64") for reg in registers.values()]
+                    marked[reg.name] = reg
+        marks = [self.get(self._mark_slot(reg), "i64") for reg in marked.values()]
         result = marks[0] if marks else "0"
         for each in marks[1:]:
             result = self.op(f"call i64 @llvm.umax.i64(i64 {result}, i64 {each})")
@@ -260,7 +262,7 @@ class Checked(Thread):
 
     def _put_mark(self, operand, mark: str) -> None:
         names = self.marked.get(self.frame.function.name, ())
-        for reg in uniform_branches.registers(operand):
+        for reg in registers(operand):
             if reg.name in names:
                 self.put(self._mark_slot(reg), mark, "i64")
 
@@ -305,7 +307,7 @@ class Checked(Thread):
         if not pure:
             self._decides(instr, *(each for each in operands if isinstance(each, Addr)))
             if instr.opcode not in ("ld", "ldu", "st", "call", "ret", "exit"):
-                self._decides(instr, *uniform_branches.reads(instr), ends=instr.opcode in ("bra", "brx"))
+                self._decides(instr, *reads(instr), ends=instr.opcode in ("bra", "brx"))
         self.loaded = "0"
         super().emit(row, instr)
         if pure:
@@ -319,7 +321,7 @@ class Checked(Thread):
         """A lane that asks for one that takes no part gets an undefined value. Shuffles pass such values on: reductions
         leave them where nobody needs them."""
         linear, given = self.threads["linear"], "0"
-        sources = [each for each in uniform_branches.reads(instr) if self._is_marked(each)]
+        sources = [each for each in reads(instr) if self._is_marked(each)]
         if sources:
             mark = self._mark(*sources)
             passes = self.cmp("ne", self.and_(mark, undefined.SHUFFLED, "i64"), 0, "i64")
@@ -405,11 +407,11 @@ def _may_be_marked(function: Function) -> frozenset[str]:
                 continue
             if item.opcode in ("ld", "ldu", "atom"):
                 if space_of(item) not in ("param", "const"):
-                    names.update(reg.name for reg in uniform_branches.registers(item.operands[0]))
+                    names.update(reg.name for reg in registers(item.operands[0]))
             elif item.opcode == "shfl":
-                names.update(reg.name for reg in uniform_branches.registers(item.operands[0]))
+                names.update(reg.name for reg in registers(item.operands[0]))
             elif item.opcode in _SPREADS:
-                sources = (reg.name for each in item.operands[1:] for reg in uniform_branches.registers(each))
+                sources = (reg.name for each in item.operands[1:] for reg in registers(each))
                 if any(name in names for name in sources):
-                    names.update(reg.name for reg in uniform_branches.registers(item.operands[0]))
+                    names.update(reg.name for reg in registers(item.operands[0]))
     return frozenset(names)

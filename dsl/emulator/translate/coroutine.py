@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dsl.emulator import native
-from dsl.emulator.builder import Builder
-from dsl.emulator.emit import control, isa
-from dsl.emulator.emit.body import Body, Frame
-from dsl.emulator.emit.places import Places
+from dsl.emulator.families import table as isa
+from dsl.emulator.families.control import emit as control
+from dsl.emulator.ir.body import Body, Frame
+from dsl.emulator.ir.builder import Builder
+from dsl.emulator.ir.places import Places
+from dsl.emulator.machine import native
 from dsl.emulator.ptx.analysis import any_nan_registers, is_clustered, reachable
 from dsl.emulator.ptx.polling import Poll, polls
 from dsl.emulator.ptx.syntax import Function, Instr, Label, Module, PtxError, Reg

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dsl.emulator import context
-from dsl.emulator.emit.body import Body
+from dsl.emulator.ir.body import Body
+from dsl.emulator.machine import context
 from dsl.emulator.translate.affine import FLAT, Linear
 from dsl.emulator.translate.uniform_branches import Plan
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dsl.emulator import context
-from dsl.emulator.builder import Builder
-from dsl.emulator.runtime import numbers
+from dsl.emulator.ir.builder import Builder
+from dsl.emulator.machine import context, numbers
 from dsl.emulator.translate.vector_loop import REDUCTION
 
 if TYPE_CHECKING:

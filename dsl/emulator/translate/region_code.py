@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from dsl.emulator import native
-from dsl.emulator.builder import Builder
-from dsl.emulator.emit import control, isa
-from dsl.emulator.emit.body import Frame
-from dsl.emulator.emit.places import Places
+from dsl.emulator.families import table as isa
+from dsl.emulator.families.control import emit as control
+from dsl.emulator.ir.body import Frame
+from dsl.emulator.ir.builder import Builder
+from dsl.emulator.ir.places import Places
+from dsl.emulator.machine import native
+from dsl.emulator.ptx.operands import LEAVES, writes
 from dsl.emulator.ptx.syntax import Function, Imm, Instr, Module, Reg, Special, Sym
 from dsl.emulator.translate import affine, leaving_threads, span_checks, uniform_branches, vector_loop
 from dsl.emulator.translate.affine import FLAT, Linear
@@ -22,7 +24,7 @@ from dsl.emulator.translate.coroutine import Thread
 from dsl.emulator.translate.kept_registers import KeptRegisters
 from dsl.emulator.translate.region import Region
 from dsl.emulator.translate.single_thread import ALONE, HEAD, SingleThread
-from dsl.emulator.translate.uniform_branches import EACH, LEAVES, ONCE, Forms, Plan
+from dsl.emulator.translate.uniform_branches import EACH, ONCE, Forms, Plan
 
 # What is emitted: for the block (HEAD), for every thread in the loop (LANE), for one after another (ALONE).
 LANE = "lane"
@@ -201,7 +203,7 @@ class RegionCode(Forms, Thread):
 
     def step(self, instr: Instr, how) -> None:
         self.region.instrs.append(instr)
-        destinations = uniform_branches.writes(instr)
+        destinations = writes(instr)
         if how is EACH:
             self._each(instr, destinations)
         elif isinstance(how, Linear):

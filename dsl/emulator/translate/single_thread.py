@@ -9,11 +9,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dsl.emulator.builder import Builder
+from dsl.emulator.ir.builder import Builder
+from dsl.emulator.ptx.operands import reads, writes
 from dsl.emulator.ptx.syntax import Reg
 from dsl.emulator.translate.affine import FLAT
 from dsl.emulator.translate.kept_registers import Captured
-from dsl.emulator.translate.uniform_branches import reads, writes
 from dsl.emulator.translate.vector_loop import ONE_BY_ONE
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dsl.emulator.builder import Builder
-from dsl.emulator.emit.body import kinds_of
+from dsl.emulator.ir.body import kinds_of
+from dsl.emulator.ir.builder import Builder
 from dsl.emulator.translate.affine import Linear
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def extremes(code: RegionCode, form: Linear) -> tuple[str, str]:
 
 def check(code: RegionCode, accesses: Span, space: str, size_bytes: int) -> None:
     """Go to the loop without vectors unless all threads' accesses are legal: one subtract, rotate and compare for
-    the lowest and for the highest. See check/bounds.cc."""
+    the lowest and for the highest. See machine/bounds.cc."""
     shift = size_bytes.bit_length() - 1
     strides = _strides_fit(code, accesses.form, size_bytes)
     low, high = extremes(code, accesses.form)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from dsl.emulator.emit import isa
-from dsl.emulator.emit.body import constant
-from dsl.emulator.emit.integer import type_of
-from dsl.emulator.emit.memory import space_of
+from dsl.emulator.families import table as isa
+from dsl.emulator.families.memory.emit import space_of
+from dsl.emulator.ir.body import constant
 from dsl.emulator.ptx.known_bits import SetBits
 from dsl.emulator.ptx.literals import float_bits
+from dsl.emulator.ptx.operands import HINTS, LEAVES, reads, writes
 from dsl.emulator.ptx.syntax import (
     TYPE_BITS,
     Addr,
@@ -25,11 +25,11 @@ from dsl.emulator.ptx.syntax import (
     Instr,
     Label,
     Not,
-    Pair,
     Reg,
     Special,
     Sym,
     Vec,
+    type_of,
 )
 from dsl.emulator.translate import affine
 from dsl.emulator.translate.affine import FLAT, Linear
@@ -42,49 +42,14 @@ PURE = frozenset(
     "copysign fma rcp sqrt rsqrt sin cos lg2 ex2 tanh set setp selp slct and or xor not cnot lop3 shf shl shr mov "
     "prmt cvt".split()
 )
-HINTS = frozenset("prefetch prefetchu pmevent discard applypriority griddepcontrol setmaxnreg".split())
 _KNOWN = PURE | HINTS | frozenset("ld ldu st isspacep cvta bra ret exit bar barrier".split())
 _STRONG = frozenset("volatile relaxed acquire release mmio".split())
 _OWN = ("laneid", "warpid", "lanemask")  # predefined registers that differ between threads, besides tid
 _UNKNOWN = ("clock", "globaltimer")
 LOADS = ("ld", "ldu")
-LEAVES = ("ret", "exit")
 
 # How an instruction runs: once for the block, as a load once for the block, or once a thread.
 ONCE, FETCH, EACH = "once", "fetch", "each"
-
-
-def registers(operand):
-    """Names and widths of the registers in an operand."""
-    if isinstance(operand, Reg):
-        yield operand
-    elif isinstance(operand, Addr):
-        yield from registers(operand.base)
-    elif isinstance(operand, Not):
-        yield from registers(operand.item)
-    elif isinstance(operand, Pair):
-        yield from registers(operand.first)
-        yield from registers(operand.second)
-    elif isinstance(operand, Vec):
-        for each in operand.items:
-            yield from registers(each)
-
-
-def writes(instr: Instr) -> list[Reg]:
-    """The registers that an instruction of such a kernel sets."""
-    if instr.opcode in ("st", "bra", "bar", "barrier", *LEAVES) or instr.opcode in HINTS or not instr.operands:
-        return []
-    return list(registers(instr.operands[0]))
-
-
-def reads(instr: Instr) -> list[Reg]:
-    """The registers whose value it needs."""
-    regs = list(registers(instr.guard))
-    for operand in instr.operands[1 if writes(instr) else 0 :]:
-        regs += registers(operand)
-    if isinstance(instr.operands[0] if instr.operands else None, Addr):
-        regs += registers(instr.operands[0])
-    return regs
 
 
 class Forms:

@@ -27,16 +27,13 @@ DEFAULT_GPU_MODEL = "h100"  # tensor_core's, which takes long to import
 
 
 class Emulated(Device):
-    """PTX run on this CPU; a Hopper to programs that ask."""
+    """PTX run on this CPU; a Hopper to programs that ask. Raises native_library.BuildError where its C++ cannot run."""
 
     kind, arch = "emulator", "sm_90a"
     capsules_say_cuda = False  # whether DLPack capsules of mapped tensors name a CUDA device
 
     def __init__(self):
-        try:
-            native_library.library(native_library.level())
-        except native_library.BuildError as error:
-            raise DeviceMissing(str(error)) from None
+        native_library.library(native_library.level())
         self._undo_torch = None
         self._seed = self._launches = 0
         self._decisions: emulator.Decisions | None = None
@@ -68,7 +65,7 @@ class Emulated(Device):
     @property
     def half_sums(self) -> tuple[int, int]:
         """How many products of halves the tensor cores sum at once, and the fraction bits that aligned terms keep."""
-        from dsl.emulator.runtime import tensor_core
+        from dsl.emulator.tensor_core import tensor_core
 
         core = tensor_core.of_gpu(self.gpu_model or DEFAULT_GPU_MODEL)
         return (8 if core.splits else 16), core.fraction_bits
@@ -318,7 +315,7 @@ def _gpu_model(name: str) -> str | None:
     """The GPU whose tensor cores the emulator computes as; None: an H100. Raises DeviceMissing for an unknown one."""
     if not name:
         return None
-    from dsl.emulator.runtime import tensor_core
+    from dsl.emulator.tensor_core import tensor_core
 
     try:
         tensor_core.of_gpu(name)

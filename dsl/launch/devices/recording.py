@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dsl.emulator.runtime.tensor_map import ALIGNMENT_BYTES, BYTES as MAP_BYTES, Tiled, decode
+from dsl.emulator.families.tensor_map.tensor_map import ALIGNMENT_BYTES, BYTES as MAP_BYTES, Tiled, decode
 from dsl.launch.devices.emulated import Emulated
 from dsl.launch.devices.protocol import DeviceError, Launch
 from dsl.lower.ptx_identity import without_folders

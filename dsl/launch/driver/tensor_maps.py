@@ -1,6 +1,6 @@
 """cuTensorMapEncodeTiled and its like: 128 bytes that describe a tensor to TMA, with the checks of the documentation.
 
-The emulator owns the form of a map and its rules (dsl.emulator.runtime.tensor_map).  CUDA driver API, section 6.26.
+The emulator owns the form of a map and its rules (dsl.emulator.families.tensor_map). CUDA driver API, section 6.26.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class TensorMapCalls(Contexts):
     lie anywhere: that of cuda.bindings' CUtensorMap is aligned to 16 bytes, and kernels get copies."""
 
     def _write(self, target: int | None, arguments: object) -> None:
-        from dsl.emulator.runtime import tensor_map
+        from dsl.emulator.families.tensor_map import tensor_map
 
         try:
             refuse_if(not target)
@@ -35,7 +35,7 @@ class TensorMapCalls(Contexts):
         self, target: Pointer, dtype: Int, rank: Unsigned, address: Pointer, extents: Pointer, strides: Pointer,
         box: Pointer, steps: Pointer, interleave: Int, swizzle: Int, l2_promotion: Int, fill: Int,
     ) -> None:  # fmt: skip
-        from dsl.emulator.runtime.tensor_map import Tiled
+        from dsl.emulator.families.tensor_map.tensor_map import Tiled
 
         self.current()
         self._rank(rank, 1)
@@ -49,7 +49,7 @@ class TensorMapCalls(Contexts):
         lower: Pointer, upper: Pointer, channels: Unsigned, pixels: Unsigned, steps: Pointer, interleave: Int,
         swizzle: Int, l2_promotion: Int, fill: Int,
     ) -> None:  # fmt: skip
-        from dsl.emulator.runtime.tensor_map import Im2col
+        from dsl.emulator.families.tensor_map.tensor_map import Im2col
 
         self.current()
         self._rank(rank, 3)

@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from dsl.emulator.faults import KernelWarning
-from tests.emulator.check.test_generations import outcome
+from tests.emulator.families.barrier.test_check import outcome
 
 ODD = "and.b32 %r1, %t, 1; setp.eq.u32 %p, %r1, 1; "
 HALF = "and.b32 %r1, %t, 31; setp.ge.u32 %p, %r1, 16; "

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
-from dsl.emulator.runtime.tensor_map import Im2col, Tiled
+from dsl.emulator.families.tensor_map.tensor_map import Im2col, Tiled
 
 
 def aligned(values: np.ndarray) -> np.ndarray:

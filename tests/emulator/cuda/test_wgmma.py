@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
-from tests.emulator.emit.test_warpgroup import stored
+from tests.emulator.families.warpgroup.test_emit import stored
 
 SEEDS = (0, 1, 2)
 RING_BYTES = 48 << 10

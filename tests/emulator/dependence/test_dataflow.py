@@ -4,7 +4,7 @@ import pytest
 
 from dsl.emulator.dependence.dataflow import summary_of
 from dsl.emulator.ptx.parse import parse
-from dsl.emulator.runtime.tensor_core import TENSOR_CORES
+from dsl.emulator.tensor_core.tensor_core import TENSOR_CORES
 from tests.emulator.conftest import HEADER
 
 NAMES = "abcdm"

@@ -6,7 +6,7 @@ import pytest
 
 from dsl.emulator.dependence.sources import leaves_open, leeway_of, leeway_of_register
 from dsl.emulator.ptx.syntax import SINK, Instr, Reg, Special
-from dsl.emulator.runtime.tensor_core import TENSOR_CORES
+from dsl.emulator.tensor_core.tensor_core import TENSOR_CORES
 
 HOPPER, AMPERE = TENSOR_CORES["hopper"], TENSOR_CORES["ampere"]
 ORDER, TICKET = "the order of the additions is open", "the order of the threads is open"

@@ -1,4 +1,7 @@
-"""What is said of blocks of a cluster that wait for ever, and of memory of a block that has ended."""
+"""What is said of blocks of a cluster that wait for ever, and of memory of a block that has ended.
+
+Modules tested here: dsl/emulator/families/cluster/words.py.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.emulator.check import test_bulk_flight, test_cluster_order
+from tests.emulator.check import test_cluster_order
+from tests.emulator.families.bulk import test_check as test_bulk_flight
 
 FIXES = {
     "the phase before is waited for again": """\

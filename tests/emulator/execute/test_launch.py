@@ -1,6 +1,6 @@
 """A launch: shapes, parameters, predefined registers, shared memory, what it refuses.
 
-Modules tested here: dsl/emulator/context.py.
+Modules tested here: dsl/emulator/machine/context.py.
 """
 
 from __future__ import annotations

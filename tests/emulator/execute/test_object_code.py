@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from dsl import emulator
-from dsl.emulator import native
 from dsl.emulator.execute import object_code
+from dsl.emulator.machine import native
 
 PTX = """.version 8.0
 .target sm_90a
@@ -50,7 +50,7 @@ ELSEWHERE = """
 import json, sys
 import numpy as np
 from dsl import emulator
-from dsl.emulator import native
+from dsl.emulator.machine import native
 from dsl.emulator.execute import program as programs
 
 def never(*arguments):

@@ -28,7 +28,7 @@ address = ctypes.addressof(buffer)
 memory = emulator.Memory()
 memory.register(address, 16, "out")
 emulator.launch(program, "k", (1, 1, 1), (1, 1, 1), [address.to_bytes(8, "little")], memory)
-compiler = "dsl.emulator.translate", "dsl.emulator.emit."
+compiler = "dsl.emulator.translate", "dsl.emulator.families.table", "dsl.emulator.ir."
 print(buffer.raw[0], sorted(name for name in sys.modules if name.startswith(compiler)))
 """
 
@@ -50,7 +50,7 @@ def test_a_process_with_machine_code_imports_no_compiler(tmp_path):
     path = tmp_path / "object"
     path.write_bytes(emulator.load(STORES_7).object_bytes())
     run = subprocess.run([sys.executable, "-c", RUN, str(path)], capture_output=True, text=True)
-    assert run.stdout == "7 ['dsl.emulator.emit.places']\n", run.stderr
+    assert run.stdout == "7 ['dsl.emulator.ir.places']\n", run.stderr
 
 
 # Entries of which some have, or call, an instruction that is not supported.

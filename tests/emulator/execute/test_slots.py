@@ -10,7 +10,7 @@ import pytest
 from dsl import emulator
 from dsl.emulator.execute import slots
 from dsl.emulator.execute.repeats import EVERY, MOST, _kept, take
-from dsl.emulator.runtime.numbers import relaunch
+from dsl.emulator.machine.numbers import relaunch
 
 ADD = """.version 8.0
 .target sm_90a

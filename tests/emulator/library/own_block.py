@@ -11,10 +11,9 @@ import functools
 from collections.abc import Callable, Generator
 from typing import Any
 
-from dsl.emulator import context, native
-from dsl.emulator.emit.mbarrier import State
-from dsl.emulator.runtime import functions
-from dsl.emulator.runtime.memory import Window
+from dsl.emulator.families.mbarrier.emit import State
+from dsl.emulator.machine import context, functions, native
+from dsl.emulator.machine.memory import Window
 
 NO_VOTE = 2
 
@@ -32,7 +31,7 @@ _TYPES = {
 @functools.cache
 def function(name: str):
     """A function of the table, to be called from Python."""
-    result, arguments = functions.SIGNATURES[name].replace(" captures(none)", "").split(" (", 1)
+    result, arguments = functions.signatures()[name].replace(" captures(none)", "").split(" (", 1)
     types = [_TYPES[each] for each in arguments.partition(")")[0].split(", ")]
     return ctypes.CFUNCTYPE(_TYPES[result], *types)(native.address(name))
 
@@ -182,7 +181,7 @@ class Mbarriers:
         return getattr(self.block, f"note_{what}")(tid, site, self.at(offset), amount)
 
     def init(self, offset: int = 8, count: int = 1, tid: int = 0, site: int = 0) -> int:
-        """As mbarrier.init: the note, then the 64 bits that emit/mbarrier.py writes."""
+        """As mbarrier.init: the note, then the 64 bits that families/mbarrier/emit.py writes."""
         if not self.note(INIT, offset, tid, site, count):
             return 0
         ctypes.c_uint64.from_address(self.at(offset)).value = count | count << 20

@@ -4,7 +4,7 @@ import ctypes
 
 import pytest
 
-from dsl.emulator import context
+from dsl.emulator.machine import context
 from tests.emulator.library.own_block import ORDERED, Block, Grid, cluster
 
 

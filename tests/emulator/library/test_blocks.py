@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from dsl.emulator import context
+from dsl.emulator.machine import context
 from tests.emulator.library.own_block import Block, Grid, bytes_at, cluster
 
 SHARED = context.SHARED

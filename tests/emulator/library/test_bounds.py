@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from dsl.emulator import context
+from dsl.emulator.machine import context
 from tests.emulator.library.own_block import Block, cluster
 
 GLOBAL, SHARED, LOCAL = context.GLOBAL, context.SHARED, context.LOCAL

@@ -5,8 +5,8 @@ import ctypes
 import numpy as np
 import pytest
 
-from dsl.emulator import context
-from dsl.emulator.emit.mbarrier import State
+from dsl.emulator.families.mbarrier.emit import State
+from dsl.emulator.machine import context
 from tests.emulator.library.own_block import LANDED, Block, Grid, Mbarriers, bytes_at, cluster
 
 GLOBAL, SHARED = context.GLOBAL, context.SHARED

@@ -4,8 +4,8 @@ import ctypes
 
 import pytest
 
-from dsl.emulator import context
-from dsl.emulator.runtime.mbarrier_log import Life, entries
+from dsl.emulator.families.mbarrier.log import Life, entries
+from dsl.emulator.machine import context
 from tests.emulator.library.own_block import ARRIVE, COPY, EXPECT, INIT, INVAL, WAIT, Mbarriers, cluster
 
 

@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 
-from dsl.emulator import context
+from dsl.emulator.machine import context
 from tests.emulator.library.own_block import CALLED, Block, Grid
 
 
@@ -160,7 +160,7 @@ def test_threads_that_wait_at_mbarriers_for_ever_are_found():
     block = Block(threads=2)
 
     def body(thread):
-        while True:  # as emit/mbarrier.py does where the phase has not ended
+        while True:  # as families/mbarrier/emit.py does where the phase has not ended
             block.ctx.in_mbarrier[0] |= 1 << thread.tid
             block.ctx.mbarrier_waits = 1
             yield

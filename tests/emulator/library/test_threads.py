@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from dsl.emulator import context
+from dsl.emulator.machine import context
 from tests.emulator.library.own_block import Block
 
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from dsl.emulator import context
+from dsl.emulator.machine import context
 from tests.emulator.library.own_block import Block
 
 WARP_SYNC, UP, DOWN, BUTTERFLY, INDEX = range(5)

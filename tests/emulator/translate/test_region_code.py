@@ -1,6 +1,6 @@
 """Kernels that run as regions against the same kernels run thread by thread: equal bits, equal reports.
 
-Modules tested here: dsl/emulator/translate/uniform_branches.py.
+Modules tested here: dsl/emulator/ptx/operands.py, dsl/emulator/translate/uniform_branches.py.
 """
 
 from __future__ import annotations

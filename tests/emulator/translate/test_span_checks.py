@@ -1,6 +1,6 @@
 """One check for the accesses of all threads: it finds what a check a thread finds.
 
-Tested here: dsl/emulator/check/bounds.cc.
+Tested here: dsl/emulator/machine/bounds.cc.
 """
 
 import pytest

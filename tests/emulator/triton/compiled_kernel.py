@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dsl import emulator
-from dsl.emulator.runtime.tensor_map import Tiled
+from dsl.emulator.families.tensor_map.tensor_map import Tiled
 
 MAP_TYPES = {np.dtype(np.float16): 6, np.dtype(np.float32): 7}
 

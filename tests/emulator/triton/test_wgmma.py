@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.emulator.emit.test_warpgroup import stored
+from tests.emulator.families.warpgroup.test_emit import stored
 
 NAMES = {"f16": "fp16", "bf16": "bf16", "tf32": "fp32", "e4m3": "fp8e4nv", "e5m2": "fp8e5"}
 RUNS = ((("race", "undefined"), 0), (("race",), 1), ((), 2))  # checks, seed

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from dsl.emulator.runtime.memory import Allocation
+from dsl.emulator.machine.memory import Allocation
 from dsl.launch.devices import recording
 from dsl.launch.devices.choice import choose
 from dsl.launch.devices.playback import Playback

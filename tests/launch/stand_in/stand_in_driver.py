@@ -144,7 +144,7 @@ class Driver:
         return self._encode(target, "Im2col", (*tensor, *corners, column[0], column[1]), steps[:rank], modes)
 
     def _encode(self, target, kind, arguments, steps, modes):
-        from dsl.emulator.runtime import tensor_map
+        from dsl.emulator.families.tensor_map import tensor_map
 
         interleave, swizzle, l2_promotion, fill = modes[:4]
         try:

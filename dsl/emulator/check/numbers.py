@@ -1,0 +1,74 @@
+"""Numbers and structures about what checkers keep that C++ and Python share: see dsl/native_library.py."""
+
+from __future__ import annotations
+
+import ctypes
+
+_u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
+
+
+class access:
+    """The kind of an access, as bits: see check/access.py and check/race.cc."""
+
+    WRITE, STRONG, CTA, ASYNC = 1, 2, 4, 8  # CTA: only for threads of its block; ASYNC: at some time until its wait
+    # no bits of what is kept:
+    SILENT = 16  # a plain write of what is there already
+    OBJECT = 32  # an mbarrier begins or ends there
+    ASKED_SHIFT = 8  # above it the observers by which a plain access runs (dependence/observed.py)
+    PENDING = 2**32 - 1  # the label of a copy that was not waited for: nobody has seen its end
+
+
+class other_kind:
+    """Marks of `other_kind`, above the bits of a kind."""
+
+    OF_WGMMA, UNPROXIED, OF_MAP = 1 << 8, 1 << 9, 1 << 10
+
+
+class orders:
+    """`order_kinds`: what orders threads besides barriers of whole blocks, as bits; see check/access.py."""
+
+    THREADS, BLOCKS, MEMORY, MATRICES, BULK, MEETS, OBSERVED = 1, 2, 4, 8, 16, 32, 64
+    ANY = 127 & ~MEETS
+
+
+class site_line:
+    """A bit above the number of the author's line in `site_lines`."""
+
+    STEPS = 1 << 31  # a volatile access of shared memory
+
+
+class undefined:
+    """The mark of an undefined value: the number of the load + 1 (SITE_SHIFT), below it its address. 0: all is well."""
+
+    SITE_SHIFT, ADDRESS_MASK, MOST_SITES = 48, (1 << 48) - 1, (1 << 15) - 2
+    SHUFFLED = 1 << 47  # of what a shuffle gave: a lane is in the place of the address
+
+
+class CellEntry(ctypes.Structure):
+    """Accesses of a warp's lanes that a cell keeps."""
+
+    _fields_ = [("place_kind_site", _u64), ("label", _u32), ("lanes", _u32)]
+
+
+class Cell(ctypes.Structure):
+    """What is kept of the accesses of a few bytes."""
+
+    _fields_ = [("count", _u32), ("beyond", _u64), ("first", CellEntry * 2)]  # `beyond` has the entries after the first
+
+
+class Shadow(ctypes.Structure):
+    """Of an interval of addresses: its cells, and a byte for each of its bytes, 1 once it is written; or 0."""
+
+    _fields_ = [("cells", _u64), ("valid", _u64)]
+
+
+class TrailRow(ctypes.Structure):
+    """See check/trail.py."""
+
+    _fields_ = [("site", _u32), ("rounds", _u32), ("label", _u32), ("value", _u64)]
+
+
+class Trail(ctypes.Structure):
+    """A thread's: how many rows there were, and the rounds until now; a ring of the last rows."""
+
+    _fields_ = [("count", _u32), ("rounds", _u32), ("unused", _u64 * 2), ("rows", TrailRow * 256)]

@@ -1,1 +1,0 @@
-"""The meaning of every instruction as LLVM IR: one file a family, one short function an instruction."""

@@ -1,0 +1,26 @@
+"""Families of instructions: a folder holds all about one kind. Layers ask here for what all families have.
+
+rows.py         the forms of its instructions, and how many operands they have
+emit.py         their code
+numbers.py      what its C++ and Python share; its .cc and .h files
+functions.py    the C++ functions that generated code calls
+check.py        what checkers keep of it
+words.py        its faults and findings in words
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import pkgutil
+from types import ModuleType
+
+
+@functools.cache
+def parts(name: str) -> tuple[ModuleType, ...]:
+    """The module of this name of each family that has one."""
+    found = (f"{__name__}.{each.name}" for each in pkgutil.iter_modules(__path__) if each.ispkg)
+    return tuple(
+        importlib.import_module(f"{each}.{name}") for each in found if importlib.util.find_spec(f"{each}.{name}")
+    )

@@ -1,0 +1,1 @@
+"""Barriers of a block. PTX ISA 9.7.13.1."""

@@ -1,0 +1,159 @@
+"""Generations of named barriers: whether other warps could have made one complete than those that did.
+
+PTX ISA, barrier: a barrier with a thread count is complete when so many threads have come, whoever they are, and can
+then be used again. So a warp that comes to its next generation must come after every arrival at this one: else it may
+be the earlier, and the two groups of warps mix. Whether it does is asked of the order of events (order.py), not of the
+order in which the warps happened to come.
+
+A warp's arrival is ordered after another's if one lane of it has seen that one lane of the other had come: an aligned
+barrier brings the lanes of a warp together.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dsl.emulator.machine import context
+from dsl.emulator.ptx.syntax import Instr
+
+ALONE, EARLY, AGAIN, TOO_MANY = (
+    1,
+    2,
+    3,
+    4,
+)  # what is wrong with a generation: `detail` of a report, above its barrier's number
+NUMBER_BITS = 8
+
+
+class Arrival(NamedTuple):
+    """A warp's arrival at a barrier: by thread of the warp the label, by thread of the block what it had seen then."""
+
+    site: int
+    waits: bool
+    times: int
+    labels: np.ndarray
+    seen: np.ndarray
+
+
+class Generations:
+    """The named barriers of a block."""
+
+    def __init__(self, slot) -> None:
+        self.slot = slot
+        self.arriving: dict[int, dict[int, Arrival]] = {}  # by number and warp: those that do not wait
+        self.last: dict[int, dict[int, Arrival]] = {}  # the generation before
+        self.apart: list[tuple] = []  # arrivals of one warp by two instructions: a site and its threads, twice
+
+    def arrive(self, thread: int, number: int, site: int) -> None:
+        """A thread comes and does not wait."""
+        rows = self.arriving.setdefault(number, {})
+        warp = thread // 32
+        new = self._arrival([thread], site, False)
+        old = rows.get(warp)
+        if old is not None:
+            times = old.times + bool(old.labels[thread % 32])
+            if site != old.site and times == old.times:
+                self.apart.append(((site, [thread]), (old.site, _threads(warp, old))))
+            new = Arrival(old.site, False, times, np.maximum(old.labels, new.labels), np.maximum(old.seen, new.seen))
+        rows[warp] = new
+
+    def complete(self, number: int) -> np.ndarray | None:
+        """Finish a generation of the barrier, and report it if other warps could have been in it. Returns the clocks of
+        the warps that arrived without waiting, None if there are none."""
+        ctx, base = self.slot.ctx, number * context.MAX_WARPS
+        arrived = self.arriving.pop(number, {})
+        rows = dict(arrived)
+        for warp in range(ctx.warps):
+            if mask := ctx.at_barrier[base + warp]:
+                threads = [32 * warp + lane for lane in range(32) if mask >> lane & 1]
+                rows[warp] = new = self._arrival(threads, ctx.wait_site[threads[0]], True)
+                if warp in arrived and (others := set(_threads(warp, arrived[warp])) - {*threads}):
+                    self.apart.append(((new.site, threads), (arrived[warp].site, sorted(others))))
+        if ctx.barrier_count[number]:
+            self._check(number, rows)
+        else:
+            self._check_order(number, rows)
+        everybody = all(row.waits for row in rows.values()) and len(rows) == ctx.warps
+        if everybody or not ctx.barrier_count[number]:
+            self.last.pop(number, None)
+            ctx.partial_barriers &= ~(1 << number)
+        else:
+            self.last[number] = rows
+            ctx.partial_barriers |= 1 << number
+        return np.maximum.reduce([row.seen for row in arrived.values()]) if arrived else None
+
+    def note_unawaited(self, sites: list[Instr]) -> None:
+        """The block ends: note an arrival that no instruction of the kernel can wait for."""
+        ctx = self.slot.ctx
+        for number, rows in self.arriving.items():
+            if self._came(number, rows) >= ctx.barrier_count[number]:
+                self._report(ALONE, number, rows, max(rows), rows, min(rows))
+            if not ctx.lone_site and not any(_waits_at(each, number) for each in sites):
+                warp, row = next(iter(rows.items()))
+                ctx.lone_site, ctx.lone_number, ctx.lone_block = row.site + 1, number, self.slot.block
+                ctx.lone_thread = _threads(warp, row)[0]
+
+    def _arrival(self, threads: list[int], site: int, waits: bool) -> Arrival:
+        slot = self.slot
+        epoch, first = slot.ctx.epoch, threads[0] & ~31
+        labels = np.zeros(32, np.uint32)
+        labels[[thread - first for thread in threads]] = np.maximum(slot.labels[threads], epoch)
+        seen = np.maximum(slot.known[threads].max(axis=0), epoch - 1)
+        seen[threads] = np.maximum(slot.labels[threads], epoch)
+        return Arrival(site, waits, 1, labels, seen)
+
+    def _came(self, number: int, rows: dict[int, Arrival]) -> int:
+        return 32 * len(rows) + self.slot.ctx.arrived_extra[number]
+
+    def _check(self, number: int, rows: dict[int, Arrival]) -> None:
+        ctx = self.slot.ctx
+        if self._came(number, rows) > ctx.barrier_count[number]:
+            first = next(iter(rows.values()))
+            late = next((warp for warp, row in rows.items() if row.site != first.site), max(rows))
+            again = next((warp for warp, row in rows.items() if row.times > 1), late)
+            other = next((warp for warp, row in rows.items() if row.waits), min(rows))
+            what = AGAIN if again != other and rows[again].times > 1 else TOO_MANY
+            self._report(what, number, rows, again, rows, other)
+        elif not any(row.waits for row in rows.values()):
+            self._report(ALONE, number, rows, max(rows), rows, min(rows))
+        self._check_order(number, rows)
+
+    def _check_order(self, number: int, rows: dict[int, Arrival]) -> None:
+        """Whether each of these warps came after every one of the generation before."""
+        before = self.last.get(number, {})
+        for warp, row in rows.items():
+            for other, its in before.items():
+                seen = row.seen[32 * other : 32 * other + 32]
+                if not np.any((its.labels[: len(seen)] != 0) & (seen >= its.labels[: len(seen)])):
+                    self._report(AGAIN if warp in before else EARLY, number, rows, warp, before, other)
+                    return
+
+    def _report(self, what: int, number: int, rows: dict, warp: int, others: dict, other: int) -> None:
+        """End the launch: `warp` of `rows` may be one of `others`. The masks of the warps like each are told too."""
+        slot, ctx = self.slot, self.slot.ctx
+        mine, its = rows[warp], others[other]
+        if ctx.status:
+            return
+        ctx.other_site, ctx.other_thread, ctx.other_block = its.site, 32 * other, slot.block
+        ctx.other_kind = self._came(number, rows)
+        ctx.access_bytes = _mask(others, its.site)
+        slot.report(context.COLLISION, 32 * warp, _mask(rows, mine.site), mine.site, number | what << NUMBER_BITS)
+
+
+def _threads(warp: int, row: Arrival) -> list[int]:
+    return [32 * warp + int(lane) for lane in np.flatnonzero(row.labels)]
+
+
+def _waits_at(instr: Instr, number: int) -> bool:
+    """Whether an instruction may wait at barrier `number`."""
+    if instr.opcode not in ("bar", "barrier") or not {"arrive", "warp", "cluster"}.isdisjoint(instr.mods):
+        return False
+    operands = instr.text.partition(instr.mods[-1])[2].rstrip("; ").split(",")  # an Instr of stored code has only text
+    which = operands["red" in instr.mods].strip()
+    return not which.isdigit() or int(which) == number
+
+
+def _mask(rows: dict[int, Arrival], site: int) -> int:
+    return sum(1 << warp for warp, row in rows.items() if row.site == site)

@@ -1,0 +1,160 @@
+"""cp.async.bulk and cp.reduce.async.bulk: bytes and boxes of tensors, their groups. PTX ISA 9.7.9.25.5, 9.7.9.27."""
+
+from __future__ import annotations
+
+from dsl.emulator.families.bulk.numbers import bulk
+from dsl.emulator.families.bulk.reductions import OPERATIONS, TYPES, code
+from dsl.emulator.families.tensor_map.numbers import tensor_map
+from dsl.emulator.ir.rows import nothing
+from dsl.emulator.machine import context
+from dsl.emulator.ptx.syntax import Addr, PtxError, Vec
+
+_SHARED = ("shared::cluster", "shared::cta", "shared")
+
+
+def copy(body, instr):
+    """cp.async.bulk between global and shared memory: with an mbarrier inwards, in a bulk group outwards; from shared
+    memory of the block to that of another one of its cluster."""
+    _used(body)
+    if _spaces(instr) == ["shared::cluster", "shared::cta"]:
+        return _copy_to_peer(body, instr)
+    inwards = _inwards(instr)
+    target, source, size, *rest = instr.operands
+    smem, other = (target, source) if inwards else (source, target)
+    barrier, mask = _signal(body, instr, rest) if inwards else ("0", "0")
+    kind = bulk.BYTES_IN if inwards else bulk.BYTES_OUT
+    arguments = (
+        f"i64 {body.address(smem)}, i64 {body.address(other)}, i32 {body.read(size, 32)}, i64 {barrier}, i32 {mask}"
+    )
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
+    body.stop_unless(body.op(f"call i32 @emu_bulk_copy(ptr %ctx, {where}, {arguments})"))
+    _begins(body, instr, smem, body.read(size, 32), inwards, barrier, mask)
+
+
+def _begins(body, instr, smem, size_bytes: str, inwards: bool, barrier: str, mask: str) -> None:
+    if inwards:
+        body.overwritten(instr, body.address(smem), size_bytes, barrier, mask)
+    else:
+        body.copied_out(instr, body.address(smem), size_bytes)
+
+
+def _copy_to_peer(body, instr, reduction: int = 0):
+    target, source, size, barrier = instr.operands
+    body.uses.add("mbarrier")
+    arguments = f"i64 {body.address(source)}, i64 {body.address(target)}, i32 {body.read(size, 32)}"
+    kind = bulk.BYTES_IN | reduction << bulk.REDUCTION_SHIFT
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
+    body.stop_unless(body.op(f"call i32 @emu_bulk_peer(ptr %ctx, {where}, {arguments}, i64 {body.address(barrier)})"))
+    nbytes = body.read(size, 32)
+    there = body.address(source)
+    body.copied_out(instr, there, nbytes)
+    target = body.address(target)
+    body.overwritten(instr, target, nbytes, body.address(barrier), source=there, is_atomic=bool(reduction))
+
+
+def copy_box(body, instr):
+    """cp.async.bulk.tensor.Nd in tile mode: [map, {coordinates}] and shared memory, either way."""
+    _box(body, instr)
+
+
+def copy_pixels(body, instr):
+    """cp.async.bulk.tensor.Nd in im2col mode: inwards {offsets} of W, H and D follow the mbarrier, outwards there are
+    none."""
+    barrier_and_offsets = instr.operands[2:]
+    offsets = ["0", "0", "0"]
+    if "im2col" in instr.mods:
+        numbers = barrier_and_offsets.pop(1) if len(barrier_and_offsets) > 1 else None
+        if not isinstance(numbers, Vec) or len(numbers.items) != _rank(instr) - 2:
+            raise PtxError(f"a tensor of {_rank(instr)} dimensions has {_rank(instr) - 2} offsets of pixels")
+        offsets = [_unsigned_16(body, item) for item in numbers.items] + offsets[len(numbers.items) :]
+    _box(body, instr, offsets, barrier_and_offsets)
+
+
+def _unsigned_16(body, operand) -> str:
+    return body.resize(body.read(operand, 16), 16, 32)
+
+
+def reduce(body, instr):
+    """cp.reduce.async.bulk: out of shared memory into global memory, or into that of another block."""
+    _used(body)
+    kind = next(m for m in instr.mods if m in TYPES)
+    operation = next(m for m in instr.mods if m in OPERATIONS)
+    if _spaces(instr) == ["shared::cluster", "shared::cta"]:
+        return _copy_to_peer(body, instr, code(operation, TYPES[kind]))
+    target, source, size, *_ = instr.operands
+    arguments = f"i64 {body.address(source)}, i64 {body.address(target)}, i32 {body.read(size, 32)}, i64 0, i32 0"
+    number = bulk.BYTES_OUT | code(operation, TYPES[kind]) << bulk.REDUCTION_SHIFT
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {number}"
+    body.stop_unless(body.op(f"call i32 @emu_bulk_copy(ptr %ctx, {where}, {arguments})"))
+    body.copied_out(instr, body.address(source), body.read(size, 32))
+
+
+def reduce_box(body, instr):
+    """cp.reduce.async.bulk.tensor: a box of shared memory into the tensor; the map has the type."""
+    operation = next(m for m in instr.mods if m in OPERATIONS)
+    offsets = ["0", "0", "0"] if "im2col_no_offs" in instr.mods else None
+    _box(body, instr, offsets, reduction=code(operation) << bulk.REDUCTION_SHIFT)
+
+
+def _rank(instr) -> int:
+    return next(int(m[0]) for m in instr.mods if m in ("1d", "2d", "3d", "4d", "5d"))
+
+
+def _box(body, instr, offsets: list[str] | None = None, rest: list | None = None, reduction: int = 0) -> None:
+    """A copy of a box, or with `offsets` of pixels."""
+    _used(body)
+    inwards = _inwards(instr)
+    target, source, *others = instr.operands
+    rest = others if rest is None else rest
+    smem, place = (target, source) if inwards else (source, target)
+    barrier, mask = _signal(body, instr, rest) if inwards else ("0", "0")
+    rank = _rank(instr)
+    if not isinstance(place, Addr) or not isinstance(place.coords, Vec) or len(place.coords.items) != rank:
+        raise PtxError(f"a tensor of {rank} dimensions has as many coordinates: [map, {{...}}]")
+    coordinates = [body.read(item, 32) for item in place.coords.items] + ["0"] * (5 - rank) + (offsets or ["0"] * 3)
+    numbers = ", ".join(f"i32 {each}" for each in coordinates)
+    addresses = (
+        f"i64 {body.address(smem)}, i64 {body.address(Addr(place.base, place.offset))}, i64 {barrier}, i32 {mask}"
+    )
+    body.map_asked(instr, context.ORDER_MAP_USED, body.address(Addr(place.base, place.offset)))
+    kind = (bulk.BOX_IN if inwards else bulk.BOX_OUT) | reduction
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
+    form = f"i32 {rank | (tensor_map.PIXELS if offsets else 0)}"
+    body.stop_unless(body.op(f"call i32 @emu_bulk_box(ptr %ctx, {where}, {addresses}, {form}, {numbers})"))
+    form = body.address(Addr(place.base, place.offset))
+    _begins(body, instr, smem, body.op(f"call i32 @emu_box_bytes(i64 {form})"), inwards, barrier, mask)
+
+
+def group(body, instr):
+    """cp.async.bulk.commit_group; .wait_group N: all but the last N groups of the thread have been read and written."""
+    _used(body)
+    linear = body.threads["linear"]
+    if "commit_group" in instr.mods:
+        body.do(f"call void @emu_bulk_commit(ptr %ctx, i32 {linear})")
+    else:
+        body.do(f"call void @emu_bulk_wait(ptr %ctx, i32 {linear}, i32 {body.read(instr.operands[0], 32)})")
+
+
+prefetch = nothing
+
+
+def _used(body) -> None:
+    body.uses.add("bulk")
+
+
+def _spaces(instr) -> list[str]:
+    return [m for m in instr.mods if m in _SHARED or m == "global"]
+
+
+def _inwards(instr) -> bool:
+    """Whether it copies into shared memory: the space named first is that of the destination."""
+    return _spaces(instr)[0] != "global"
+
+
+def _signal(body, instr, operands: list) -> tuple[str, str]:
+    """The address of the mbarrier, and the mask of the blocks that get the bytes."""
+    barrier = body.address(operands[0])
+    body.uses.add("mbarrier")
+    if "multicast::cluster" not in instr.mods:
+        return barrier, "0"
+    return barrier, body.or_(_unsigned_16(body, operands[1]), context.MULTICAST)

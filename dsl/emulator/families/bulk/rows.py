@@ -1,0 +1,111 @@
+"""The instructions of this family: see ir/rows.py. Section numbers are those of the PTX ISA 9.0."""
+
+from __future__ import annotations
+
+from dsl.emulator.families.bulk import async_stores, emit as bulk
+from dsl.emulator.ir.rows import LOGIC, Rows, with_start
+
+ROWS = Rows()
+_row = ROWS.add
+
+_row("cp", "9.7.9.25.6", "^async ^bulk commit_group | ^async ^bulk wait_group ?read", bulk.group, meets=True)
+_FILL = "mbarrier::complete_tx::bytes ?multicast::cluster ?L2::cache_hint"
+_TO_CLUSTER = "shared::cluster >shared::cta mbarrier::complete_tx::bytes"
+_DONE = "bulk_group ?L2::cache_hint"
+_row(
+    "cp",
+    "9.7.9.25.5.2",
+    with_start(
+        "^async ^bulk", f"shared::cluster/shared::cta >global {_FILL}", _TO_CLUSTER, f"global >shared::cta {_DONE}"
+    ),
+    bulk.copy,
+    meets=True,
+)
+_RANK = "1d/2d/3d/4d/5d"
+_PIXELS = "3d/4d/5d"
+_row(
+    "cp",
+    "9.7.9.27.1.2",
+    with_start(
+        f"^async ^bulk ^tensor {_RANK}",
+        f"shared::cluster/shared::cta >global ?tile {_FILL}",
+        f"global >shared::cta ?tile {_DONE}",
+    ),
+    bulk.copy_box,
+    meets=True,
+)
+_row(
+    "cp",
+    "9.7.9.27.1.2",
+    with_start(
+        f"^async ^bulk ^tensor {_PIXELS}",
+        f"shared::cluster/shared::cta >global im2col {_FILL}",
+        f"global >shared::cta im2col_no_offs {_DONE}",
+    ),
+    bulk.copy_pixels,
+    meets=True,
+)
+_row(
+    "cp",
+    "9.7.9.25.5.3",
+    [
+        *with_start(
+            f"^reduce ^async ^bulk {_TO_CLUSTER}", "add u32/s32/u64", "min/max u32/s32", "inc/dec u32", f"{LOGIC} b32"
+        ),
+        *with_start(
+            f"^reduce ^async ^bulk global >shared::cta {_DONE}",
+            "add u32/s32/u64/f32/f64",
+            "min/max u32/s32/u64/s64/f16/bf16",
+            "inc/dec u32",
+            f"{LOGIC} b32/b64",
+            "add noftz f16/bf16",
+        ),
+    ],
+    bulk.reduce,
+    meets=True,
+)
+_OPERATION = f"add/min/max/inc/dec/{LOGIC}"
+_row(
+    "cp",
+    "9.7.9.27.1.3",
+    (
+        f"^reduce ^async ^bulk ^tensor {_RANK} global >shared::cta {_OPERATION} ?tile {_DONE}",
+        f"^reduce ^async ^bulk ^tensor {_PIXELS} global >shared::cta {_OPERATION} im2col_no_offs {_DONE}",
+    ),
+    bulk.reduce_box,
+    meets=True,
+)
+_row(
+    "cp",
+    "9.7.9.25.5.4",
+    (
+        "^async ^bulk ^prefetch L2 global ?L2::cache_hint",
+        f"^async ^bulk ^prefetch ^tensor {_RANK} L2 global ?tile ?L2::cache_hint",
+        f"^async ^bulk ^prefetch ^tensor {_PIXELS} L2 global im2col ?L2::cache_hint",
+    ),
+    bulk.prefetch,
+)
+_row(
+    "st",
+    "9.7.9.12",
+    with_start(
+        "^async ?weak shared::cluster mbarrier::complete_tx::bytes", "?v2/v4 b32/u32/s32/f32", "?v2 b64/u64/s64/f64"
+    ),
+    async_stores.store,
+    meets=True,
+)
+_row(
+    "red",
+    "9.7.13.8",
+    with_start(
+        "^async relaxed cluster shared::cluster mbarrier::complete_tx::bytes",
+        "add u32/s32/u64",
+        "min/max u32/s32",
+        "inc/dec u32",
+        f"{LOGIC} b32",
+    ),
+    async_stores.reduce,
+    meets=True,
+)
+
+OPERANDS = {}

@@ -1,0 +1,172 @@
+"""What checkers found of bulk copies, in words: buffers that they still use, phases not waited for, fences missing."""
+
+from __future__ import annotations
+
+from dsl.emulator.check.numbers import access, other_kind
+from dsl.emulator.diagnosis import group_waits
+from dsl.emulator.diagnosis.between import Between
+from dsl.emulator.diagnosis.phases import Order
+from dsl.emulator.families.bulk import reductions as bulk_reductions
+from dsl.emulator.machine import context
+from dsl.emulator.ptx.syntax import Instr
+
+READ_WAIT = "cp.async.bulk.wait_group.read (`cute.arch.cp_async_bulk_wait_group(0, read=True)`)"
+_PROXY = "fence.proxy.async (`cute.arch.fence_proxy`)"
+
+
+_NOUNS = {"cp": "bulk copy", "st": "asynchronous store", "red": "asynchronous reduction"}
+
+
+def is_copy(instr: Instr) -> bool:
+    """Whether it copies or stores on its own: cp.async.bulk, cp.reduce.async.bulk, st.async, red.async."""
+    return (instr.opcode == "cp" and "bulk" in instr.mods) or (instr.opcode in ("st", "red") and "async" in instr.mods)
+
+
+def is_bulk(instr: Instr) -> bool:
+    return is_copy(instr) or instr.opcode == "tensormap"
+
+
+def left_in_flight(verb: str, what: str, block: tuple) -> tuple[str, str]:
+    """The message and the fix of a copy into a block that ends before it has waited for the copy."""
+    return f"{verb} {what} of block {block}, which ends before the copy has landed: no thread of it waits for that", (
+        "let a thread of that block wait, before the block ends, for the phase of the mbarrier that the copy signals "
+        "(`pipeline.consumer_wait`), and load no stage that nobody reads"
+    )
+
+
+def race(
+    mine: Instr,
+    other: Instr,
+    kinds: tuple[int, int],
+    words: tuple[str, str, str],
+    lines: tuple[str, str],
+    order: Order,
+    between: Between | None,
+) -> tuple[str, str]:
+    """The message and the fix of a race with a bulk copy. `kinds` of this access and the other; `words`: what this one
+    does, who made the other one, what that did; `lines`: where the other one is, and what this one comes after;
+    `between`: what both threads did, of one block."""
+    (my_kind, its_kind), (does, who, did), (at, here) = kinds, words, lines
+    if its_kind & other_kind.OF_MAP:
+        return f"uses a tensor map that {who} changed at {at}: no fence.proxy.tensormap between", (
+            f"put fence.proxy.tensormap::generic.acquire of the map's 128 bytes between {at} and {here}, in a thread "
+            "of each block that uses it"
+        )
+    if is_bulk(other) and its_kind & access.ASYNC and not its_kind & access.WRITE and "shared::cluster" in other.mods:
+        return f"{does}, which the copy at {at} to another block still reads: it was not waited for", (
+            f"let that block wait for the phase of its mbarrier, and then arrive at one of this block "
+            f"(mapa, mbarrier.arrive.release.cluster) that {here} waits for"
+        )
+    if is_bulk(other) and its_kind & access.ASYNC and not its_kind & access.WRITE:
+        return f"{does}, which the bulk store at {at} still reads: it was not waited for", _fix_of_store(
+            at, here, between
+        )  # fmt: skip
+    if is_bulk(other) and its_kind & access.ASYNC:
+        noun = _NOUNS[other.opcode]
+        message = f"{does}, which the {noun} at {at} still writes: nobody has waited for it"
+        return message, _before_copy(mine, my_kind, at, here, between, order) or order.fix_of_wait(
+            noun.split()[-1], at, here
+        )  # fmt: skip
+    if is_bulk(mine) and its_kind & other_kind.UNPROXIED:
+        return f"{does}, which {who} {did} at {at}: no fence.proxy.async between", (unproxied_fix(at, here, between))
+    writes = my_kind & access.WRITE
+    if is_bulk(mine) and writes and between is not None and between.comes_after and not order.other_waited():
+        fence = f"{_PROXY} and then " if its_kind & access.WRITE else ""
+        return f"{does}, which {who} {did} at {at}: no barrier between", (
+            f"put {fence}a barrier of the block (bar.sync) between {at} and {here}"
+        )
+    if is_bulk(mine) and writes:
+        return f"{does}, which {who} {did} at {at}: the slot was not given back", order.fix_of_slot(at, here)
+    if is_bulk(mine) and between is not None and between.mine is between.first:
+        done = between.waits(group_waits.BULK, between.other.passed).done
+        wait = f"the wait at {between.place(done)}" if done else here
+        return f"{does}, which {who} {did} at {at}: no barrier between", f"put a barrier between {wait} and {at}"
+    if is_bulk(mine):
+        return f"{does}, which {who} {did} at {at}: no barrier between", (
+            f"put {_PROXY} and then a barrier between {at} and {here}"
+        )
+    if not its_kind & access.WRITE and between is not None and between.comes_before:
+        return f"{does}, which the bulk store at {at} read: no barrier between", (
+            f"put {_PROXY} and then a barrier between {here} and {at}"
+        )
+    if not its_kind & access.WRITE:
+        waits = between.waits(group_waits.BULK, between.other.after) if between is not None else None
+        done = f"the wait at {waits.place(waits.done)}" if waits is not None and waits.done else at
+        return (
+            f"{does}, which the bulk store at {at} read: no barrier between",
+            f"put a barrier between {done} and {here}",
+        )
+    message = f"{does}, which {who} {did} at {at}: this thread has not waited for it"
+    return message, _before_copy(mine, my_kind, at, here, between, order) or order.fix_of_wait(
+        _NOUNS[other.opcode].split()[-1], at, here
+    )  # fmt: skip
+
+
+def _before_copy(mine: Instr, my_kind: int, at: str, here: str, between: Between | None, order: Order) -> str | None:
+    """The fix for an access that comes before the copy in the program, if another thread begins the copy."""
+    if between is None or not between.comes_before or is_bulk(mine) or order.has_waited():
+        return None
+    fence = f"{_PROXY} and then " if my_kind & access.WRITE else ""
+    return f"put {fence}a barrier of the block (bar.sync) between {here} and {at}"
+
+
+def _fix_of_store(at: str, here: str, between: Between | None) -> str:
+    """Of a bulk store whose source is written again: the wait, or what the wait that is there lacks."""
+    waits = between.waits(group_waits.BULK, between.other.after) if between is not None else None
+    if waits is not None and waits.done is not None:
+        return (
+            f"put a barrier (or the arrival at the empty mbarrier) between the wait at {waits.place(waits.done)} and "
+            f"{here}: the store's thread alone has waited for it"
+        )
+    if waits is not None and (why := waits.why_not(at)) is not None:
+        return f"{why}; then a barrier (or the arrival at the empty mbarrier) that {here} comes after"
+    return (
+        f"let the thread of the store wait for it, {READ_WAIT}, and then a barrier (or the arrival at the empty "
+        f"mbarrier) that {here} comes after"
+    )
+
+
+def unproxied_fix(at: str, here: str, between: Between | None) -> str:
+    """Of generic writes that the async proxy does not see: a fence, or why the one that is there does not count."""
+    text = f"put {_PROXY} after the writes at {at}, before the barrier that {here} comes after"
+    if between is None:
+        return text
+    since = [row for row in between.mine.before if row.position > between.other.row.position]
+    if between.mine.thread == between.other.thread and not any(
+        between.sites[row.site].opcode in ("bar", "barrier", "mbarrier") for row in since
+    ):
+        return f"put {_PROXY} and then a barrier between {at} and {here}"
+    for side, rows in ((between.other, between.other.after), (between.mine, between.mine.before)):
+        for row in rows:
+            instr = between.sites[row.site]
+            if instr.opcode == "fence" and "proxy" in instr.mods and not {"async", "tensormap"} & _roots(instr):
+                return f"{text}; `{instr.name}` at {between.place(row)} is for another proxy"
+            if instr.opcode == "fence" and "proxy" in instr.mods and "async" in _roots(instr) and (
+                side is between.mine and between.mine.thread != between.other.thread
+            ):  # fmt: skip
+                return (
+                    f"{text}, in each thread that writes: the thread of the fence at {between.place(row)} had not seen "
+                    "those writes then"
+                )
+    return text
+
+
+def _roots(instr: Instr) -> set[str]:
+    return {each.split("::")[0] for each in instr.mods}
+
+
+def _bad_reduction(launch, instr):
+    operation = next(each for each in bulk_reductions.OPERATIONS if each in instr.mods)
+    kinds = bulk_reductions.types_of(operation)
+    return (
+        f"`{instr.name}`: there is no .{operation} of the type of the tensor map's elements",
+        f"make the map with one of {', '.join(kinds)}",
+    )
+
+
+def _bad_bulk(launch, instr):
+    return f"size of a bulk copy must be a multiple of 16 bytes, got {launch.ctx.address}", "round the size up"
+
+
+# By `detail` of the fault: the message and the fix.
+ILLEGAL = {context.BAD_BULK: _bad_bulk, context.BAD_REDUCTION: _bad_reduction}

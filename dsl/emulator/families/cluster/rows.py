@@ -1,0 +1,21 @@
+"""The instructions of this family: see ir/rows.py. Section numbers are those of the PTX ISA 9.0."""
+
+from __future__ import annotations
+
+from dsl.emulator.families.cluster import emit as cluster
+from dsl.emulator.ir.rows import Rows
+
+ROWS = Rows()
+_row = ROWS.add
+
+_row("mapa", "9.7.9.23", "?shared::cluster u32/u64", cluster.map_address)
+_row("getctarank", "9.7.9.24", "?shared::cluster u32/u64", cluster.rank_of)
+_row(
+    "barrier",
+    "9.7.13.3",
+    "^cluster ^arrive ?release/relaxed ?aligned | ^cluster ^wait ?acquire ?aligned",
+    cluster.barrier,
+    meets=True,
+)
+
+OPERANDS = {(2,): "getctarank", (3,): "mapa"}

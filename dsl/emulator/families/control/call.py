@@ -1,0 +1,102 @@
+"""call: device functions are inlined; vprintf and __assertfail go to the host. PTX ISA 9.7.12.5."""
+
+from __future__ import annotations
+
+from dsl.emulator.ir.body import Frame
+from dsl.emulator.machine import context
+from dsl.emulator.ptx.syntax import TYPE_BITS, PtxError, Reg, Sym, Vec
+
+
+def call(body, instr):
+    """call[.uni] [(ret),] name[, (arguments)]; calls through registers and recursion are refused."""
+    operands = list(instr.operands)
+    results = operands.pop(0).items if isinstance(operands[0], Vec) else ()
+    name = operands.pop(0)
+    arguments = operands.pop(0).items if operands and isinstance(operands[0], Vec) else ()
+    if not isinstance(name, Sym):
+        raise body.refuse(instr, "calls through a register are not emulated")
+    if name.name in _HOST:
+        _HOST[name.name](body, instr, results, arguments)
+        return
+    function = body.module.functions.get(name.name)
+    if function is None:
+        raise PtxError(f"`{name.name}` is not declared")
+    if not function.items:
+        raise body.refuse(instr, f"`{name.name}` has no body in this PTX")
+    if any(frame.function is function for frame in body.frames):
+        raise body.refuse(instr, f"`{name.name}` calls itself; recursion is not emulated")
+    _inline(body, instr, function, results, arguments)
+
+
+def _inline(body, instr, function, results, arguments) -> None:
+    if len(results) != len(function.returns) or len(arguments) != len(function.params):
+        raise PtxError(f"`{function.name}` takes other arguments")
+    caller = body.frame
+    body.frame_count += 1
+    called_at = (instr.loc, *instr.callers, *caller.callers) if instr.loc else caller.callers
+    frame = Frame(function, body.frame_count, leave=body.fresh("return"), callers=called_at)
+    moves_in = []
+    for formal, actual in zip([*function.returns, *function.params], [*results, *arguments]):
+        if formal.space == "param":
+            if not isinstance(actual, Sym) or actual.name not in caller.params:
+                raise PtxError("a .param argument is not a .param variable")
+            frame.params[formal.name] = caller.params[actual.name]
+        elif formal not in function.returns:
+            bits = TYPE_BITS[formal.type]
+            moves_in.append((Reg(formal.name, bits), body.read(actual, bits), bits))
+    body.frames.append(frame)
+    for register, value, bits in moves_in:
+        body.write(register, value, bits)
+    body.emit_function(function)
+    body.branch(frame.leave)
+    body.start(frame.leave)
+    returned = [
+        (actual, body.read(Reg(formal.name, TYPE_BITS[formal.type]), TYPE_BITS[formal.type]), formal)
+        for formal, actual in zip(function.returns, results)
+        if formal.space == "reg"
+    ]
+    body.frames.pop()
+    for actual, value, formal in returned:
+        body.write(actual, value, TYPE_BITS[formal.type])
+
+
+def _pointer_argument(body, instr, argument) -> str:
+    if isinstance(argument, Sym) and argument.name in body.frame.params:
+        pointer, size = body.frame.params[argument.name]
+        return body.op(f"load i64, ptr {pointer}") if size >= 8 else body.op(f"load i32, ptr {pointer}")
+    return body.read_address(argument)
+
+
+def _callback(body, instr, which: int, values: list[str]) -> str:
+    """Call the host: (which, site, thread, two words); not 0 ends the launch."""
+    body.uses.add("print")
+    function = body.cast("inttoptr", body.load("print", constant=True), "i64", "ptr")
+    words = ", ".join(f"i64 {v}" for v in (values + ["0", "0"])[:2])
+    arguments = f"i32 {which}, i32 {body.site(instr)}, i32 {body.threads['linear']}, {words}"
+    return body.op(f"call i32 {function}({arguments})")
+
+
+def _print(body, instr, results, arguments) -> None:
+    """vprintf(format, packed arguments): the text is written at once; returns the number of arguments it printed."""
+    values = [_pointer_argument(body, instr, a) for a in arguments]
+    answer = _callback(body, instr, 0, values)
+    body.stop_unless(body.cmp("sge", answer, 0), kind="i1")
+    for result in results:
+        if isinstance(result, Sym):
+            body.do(f"store i32 {answer}, ptr {body.frame.params[result.name][0]}")
+        else:
+            body.write(result, answer, 32)
+
+
+def _assert_fail(body, instr, results, arguments) -> None:
+    """__assertfail(message, file, line, function, charsize): the launch ends with a trap."""
+    values = [_pointer_argument(body, instr, a) for a in arguments[:1]]
+    body.do(f"; answer of the host is {_callback(body, instr, 1, values)}")
+    site = body.site(instr)
+    thread = body.threads["linear"]
+    body.do(f"call void @emu_fault(ptr %ctx, i32 {context.TRAP}, i32 {site}, i32 {thread}, i64 0, i64 0, i64 0)")
+    body.branch("stop")
+    body.start(body.fresh("dead"))
+
+
+_HOST = {"vprintf": _print, "__assertfail": _assert_fail}

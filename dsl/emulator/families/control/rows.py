@@ -1,0 +1,22 @@
+"""The instructions of this family: see ir/rows.py. Section numbers are those of the PTX ISA 9.0."""
+
+from __future__ import annotations
+
+from dsl.emulator.families.control import call, emit as control
+from dsl.emulator.ir.rows import Rows, nothing
+
+ROWS = Rows()
+_row = ROWS.add
+
+_row("bra", "9.7.12.3", "?uni", control.branch)
+_row("brx", "9.7.12.4", "^idx ?uni", control.branch_indexed)
+_row("call", "9.7.12.5", "?uni", call.call)
+_row("ret", "9.7.12.6", "?uni", control.leave)
+_row("exit", "9.7.12.7", "", control.leave_thread)
+_row("brkpt trap", "9.7.19.1", "", control.trap)
+_row("nanosleep", "9.7.19.2", "u32", control.nanosleep)
+_row("pmevent", "9.7.19.3", "?mask", nothing)
+_row("griddepcontrol", "9.7.13.13", "launch_dependents/wait", nothing)
+_row("setmaxnreg", "9.7.19.5", "inc/dec sync aligned u32", nothing)
+
+OPERANDS = {(0,): "ret exit trap brkpt griddepcontrol", (1,): "bra nanosleep pmevent setmaxnreg", (2,): "brx"}

@@ -1,0 +1,1 @@
+"""Matrices of a warp: mma, ldmatrix, stmatrix, movmatrix. PTX ISA 9.7.14."""

@@ -1,0 +1,119 @@
+"""mma, ldmatrix, stmatrix, movmatrix: all 32 lanes of a warp meet, and one computes for all. PTX ISA 9.7.14.5."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Sequence
+
+from dsl.emulator.families.matrix import functions
+from dsl.emulator.families.matrix.numbers import MatrixArea
+from dsl.emulator.families.memory.emit import host_address, space_of
+from dsl.emulator.families.warp import emit as warp
+from dsl.emulator.families.warp.numbers import meeting
+from dsl.emulator.ptx.syntax import Addr, PtxError, Vec
+from dsl.emulator.tensor_core.fragments import BITS, SHAPES, Mma
+
+_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
+
+
+def mma(body, instr):
+    """mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c."""
+    match = next(filter(None, map(_SHAPE.match, instr.mods)))
+    types = [m for m in instr.mods if m in BITS]
+    d, a, b, c = types
+    m, n, k = (int(each) for each in match.groups())
+    if d != c or (a, b, c) not in SHAPES.get((m, n, k), ()):
+        raise body.refuse(instr, "the emulator does not support this form")
+    form = Mma(m, n, k, a, b, c, "satfinite" in instr.mods)
+    words, operands = [], instr.operands
+    for operand, count, kind in zip(operands[1:4], form.registers, (a, b, c)):
+        items = _items(operand)
+        if len(items) != count:
+            raise PtxError(f"it has {len(items)} registers where this shape has {count}")
+        words += [(body.read(item, 64 if kind == "f64" else 32), 64 if kind == "f64" else 32) for item in items]
+    area = _meet(body, instr, functions.of_mma(form, body.places.tensor_core.name), words)
+    results = _items(operands[0])
+    if len(results) != form.registers[2]:
+        raise PtxError(f"it has {len(results)} results where this shape has {form.registers[2]}")
+    _take(body, area, results, 0, 64 if c == "f64" else 32)
+
+
+def ldmatrix(body, instr):
+    """ldmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 r, [p]: lane 8 i + r names row r of matrix i."""
+    count, transpose = _form(instr)
+    row = _row(body, instr, instr.operands[1], count)
+    area = _meet(body, instr, functions.of_matrices("ldmatrix", count, transpose), [(row, 64)])
+    results = _items(instr.operands[0])
+    if len(results) != count:
+        raise PtxError(f"it has {len(results)} registers for {count} matrices")
+    _take(body, area, results, 2, 32)
+
+
+def stmatrix(body, instr):
+    """stmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 [p], r."""
+    count, transpose = _form(instr)
+    row = _row(body, instr, instr.operands[0], count)
+    values = _items(instr.operands[1])
+    if len(values) != count:
+        raise PtxError(f"it has {len(values)} registers for {count} matrices")
+    words = [(row, 64), *((body.read(value, 32), 32) for value in values)]
+    _meet(body, instr, functions.of_matrices("stmatrix", count, transpose), words)
+
+
+def movmatrix(body, instr):
+    """movmatrix.sync.aligned.m8n8.trans.b16 d, a."""
+    word = (body.read(instr.operands[1], 32), 32)
+    area = _meet(body, instr, functions.MOVMATRIX, [word])
+    _take(body, area, [instr.operands[0]], 1, 32)
+
+
+def _form(instr) -> tuple[int, bool]:
+    return next(int(m[1]) for m in instr.mods if m in ("x1", "x2", "x4")), "trans" in instr.mods
+
+
+def _items(operand) -> tuple:
+    return operand.items if isinstance(operand, Vec) else (operand,)
+
+
+def _row(body, instr, operand, count: int) -> str:
+    """The host address of the row this lane names, as i64; lanes past the last matrix name none."""
+    if not isinstance(operand, Addr):
+        raise PtxError("its address is not in brackets")
+    space = space_of(instr)
+    if count == 4:
+        return body.cast("ptrtoint", host_address(body, instr, operand, space, 16), "ptr", "i64")
+    slot = body.alloca("i64")
+    body.put(slot, 0, "i64")
+    lane = body.and_(body.threads["linear"], 31)
+    names, after = body.fresh("names"), body.fresh("named")
+    body.do(f"br i1 {body.cmp('ult', lane, 8 * count)}, label %{names}, label %{after}")
+    values, checked = dict(body.values), set(body.checked)
+    body.start(names, keep=True)
+    pointer = host_address(body, instr, operand, space, 16)
+    body.put(slot, body.cast("ptrtoint", pointer, "ptr", "i64"), "i64")
+    body.branch(after)
+    body.start(after)
+    body.values.update(values)
+    body.checked = checked
+    return body.get(slot, "i64")
+
+
+def _meet(body, instr, name: str, words: list[tuple[str, int]]) -> str:
+    """Give `words` (value, bits) and wait for the whole warp; afterwards the exchange area has the results."""
+    area = body.exchange_area(ctypes.sizeof(MatrixArea))
+    body.put(area, f"@{name}", "ptr")
+    at = MatrixArea.words.offset // 4
+    for value, bits in words:
+        place = body.op(f"getelementptr i32, ptr {area}, i32 {at}")
+        body.do(f"store i{bits} {value}, ptr {place}, align 4")
+        at += bits // 32
+    key = meeting.COLLECTIVE | body.site(instr) << 8
+    warp.meet(body, instr, key, "-1", body.cast("ptrtoint", area, "ptr", "i64"))
+    return area
+
+
+def _take(body, area: str, results: Sequence, first: int, bits: int) -> None:
+    for i, result in enumerate(results):
+        place = body.op(f"getelementptr i32, ptr {area}, i32 {MatrixArea.words.offset // 4 + first + i * bits // 32}")
+        body.write(result, body.op(f"load i{bits}, ptr {place}, align 4"), bits)

@@ -1,0 +1,273 @@
+// What a warp's lanes compute together: mma, ldmatrix, stmatrix, movmatrix. PTX ISA 9.7.14.
+//
+// Each lane has an exchange area: the function that computes, then words in and out. The lane that completes the
+// meeting calls it. Floats are summed as tensor_core.h says, doubles by fma in the order of k. NaN results are
+// canonical. Which element of a matrix a register holds: fragments.py.
+#include "tensor_core/tensor_core.h"
+
+namespace {
+
+constexpr u32 WARP = 32;
+
+u32 *words_of(Context *ctx, u32 thread) { return ((MatrixArea *)ctx->a[thread])->words; }
+
+// --- mma
+
+using Kind::f16, Kind::bf16, Kind::tf32, Kind::e4m3, Kind::e5m2, Kind::s8, Kind::f64, Kind::f32, Kind::s32;
+constexpr bool is_fp8(Kind kind) { return kind == e4m3 || kind == e5m2; }
+constexpr int bits(Kind kind) {
+  return kind == f64 ? 64 : kind == tf32 || kind == f32 || kind == s32 ? 32 : kind == f16 || kind == bf16 ? 16 : 8;
+}
+
+// One form of mma.sync: D (M, N) = A (M, K) * B (K, N) + C; `saturates`: .satfinite of s32.
+struct Form {
+  int m, n, k;
+  Kind a, b, c;
+  bool saturates = false;
+  constexpr int pack() const { return max(32 / bits(a), 1); }   // elements of A or B in a register
+  constexpr int words() const { return max(bits(a) / 32, 1); }  // of a register
+  constexpr int registers_a() const { return m * k / 32 / pack(); }
+  constexpr int registers_b() const { return k * n / 32 / pack(); }
+  // Whether its sums are those of tensor_core.h: doubles are chains of fma, integers exact.
+  constexpr bool is_modelled() const { return c == f32 || c == f16; }
+};
+
+// The numbers of one architecture's tensor cores.
+struct Core {
+  u32 fraction_bits;  // that aligned terms keep
+  bool splits;        // the widest shapes are two sums, one for each half of K
+  bool fp8_as_f16;    // 8-bit floats as two sums of f16 and an addition of the accumulator; else 13 fraction bits
+};
+
+template <Kind kind> struct Element { using type = float; };
+template <> struct Element<f64> { using type = double; };
+template <> struct Element<s8> { using type = i32; };
+template <> struct Element<Kind::u8> { using type = i32; };
+
+// A, B and D whole.
+template <Form form> struct Planes {
+  using T = Element<form.a>::type;
+  alignas(64) T a[form.m][form.k];
+  alignas(64) T b[form.k][LANES];
+  alignas(64) T d[form.m][LANES];
+};
+
+// The elements of a register.
+template <Kind kind, int pack> auto unpacked(const u32 *word) {
+  if constexpr (kind == f64) return load<Vector<double, 1>>(word);
+  else return widened<kind, pack>(word);
+}
+
+// `move(words, place)` for each two neighbours of D: where a lane has them, and their place.
+template <Form form, class T, class Move> void each_pair(u32 lane, u32 *words, T (&d)[form.m][LANES], Move move) {
+  constexpr int step = form.c == f16 ? 1 : 2 * form.words();
+  UNROLLED
+  for (int lower = 0; lower < form.m / 8; ++lower) move(words + lower * step, &d[lane / 4 + 8 * lower][2 * (lane % 4)]);
+}
+
+template <Form form> void take(Planes<form> &planes, Context *ctx, u32 base) {
+  using T = Planes<form>::T;
+  for (u32 lane = 0; lane < WARP; ++lane) {
+    u32 *word = words_of(ctx, base + lane), group = lane / 4, thread = lane % 4;
+    UNROLLED
+    for (int r = 0; r < form.registers_a(); ++r, word += form.words()) {
+      u32 row = group + 8 * (r % (form.m / 8)), column = (thread + 4 * (r / (form.m / 8))) * form.pack();
+      store(&planes.a[row][column], unpacked<form.a, form.pack()>(word));
+    }
+    UNROLLED
+    for (int r = 0; r < form.registers_b(); ++r, word += form.words()) {
+      auto values = unpacked<form.b, form.pack()>(word);
+      UNROLLED
+      for (int e = 0; e < form.pack(); ++e) planes.b[(thread + 4 * r) * form.pack() + e][group] = values[e];
+    }
+    each_pair<form>(lane, word, planes.d, [](u32 *words, T *place) {
+      if constexpr (form.c == f16) store(place, widened<f16, 2>(words));
+      else store(place, load<Vector<T, 2>>(words));
+    });
+  }
+}
+
+template <Form form> void give(Planes<form> &planes, Context *ctx, u32 base) {
+  using Pair = Vector<typename Planes<form>::T, 2>;
+  for (u32 lane = 0; lane < WARP; ++lane)
+    each_pair<form>(lane, words_of(ctx, base + lane), planes.d, [](u32 *words, const auto *place) {
+      Pair two = load<Pair>(place);
+      if constexpr (form.c == f16) *words = half_bits(two);
+      else if constexpr (form.c == f32) store(words, two != two ? Vector<u32, 2>(NAN_BITS) : as<Vector<u32, 2>>(two));
+      else store(words, two);
+    });
+}
+
+// Besides A and D the sums need B as doubles, and all exponents.
+template <Form form> struct Terms {
+  const Planes<form> &of;
+  Doubles wide_b[form.k];
+  i32 exponents_a[form.m][form.k];
+  Ints exponents_b[form.k];
+  explicit Terms(const Planes<form> &of) : of(of) {}  // the rest is filled in
+};
+
+// The products of a row of A and of B, by k.
+template <Form form> struct Row {
+  const Terms<form> &terms;
+  int row;
+  Doubles product(int k) const { return (double)terms.of.a[row][k] * terms.wide_b[k]; }
+  Ints exponent(int k) const { return terms.exponents_a[row][k] + terms.exponents_b[k]; }
+};
+
+// The same of some k: `first` and on, or, where `pairs`, two of every four.
+template <class R, int first, bool pairs> struct Part {
+  const R &row;
+  static constexpr int at(int k) { return pairs ? k / 2 * 4 + k % 2 + first : k + first; }
+  Doubles product(int k) const { return row.product(at(k)); }
+  Ints exponent(int k) const { return row.exponent(at(k)); }
+};
+
+template <Sum S, bool special, class Products> Floats sum_of(const Products &of, Floats start, bool is_first) {
+  if (special) return any_sum<S>(of, start);
+  Floats total = finite_sum<S>(of, start);
+  return is_first ? total : choose(__builtin_elementwise_abs(start) == INFINITY, start, total);  // it has overflowed
+}
+
+template <Form form, Core core, bool special> void rows(Planes<form> &planes, const Terms<form> &terms) {
+  constexpr bool by_f16 = is_fp8(form.a) && core.fp8_as_f16, narrow = is_fp8(form.a) && !by_f16;
+  constexpr bool two = by_f16 || (core.splits && form.k * bits(form.a) == 256);
+  constexpr Result result = form.c == f16 ? Result::F16 : narrow ? Result::E8M13 : Result::F32;
+  constexpr Sum sum{two ? form.k / 2 : form.k, narrow ? 13 : (int)core.fraction_bits, result};
+  for (int i = 0; i < form.m; ++i) {
+    const Row<form> row{terms, i};
+    Floats before = load<Floats>(planes.d[i]), total = by_f16 ? Floats(0) : before;
+    if constexpr (two) {
+      total = sum_of<sum, special>(Part<Row<form>, 0, by_f16>{row}, total, true);
+      total = sum_of<sum, special>(Part<Row<form>, by_f16 ? 2 : form.k / 2, by_f16>{row}, total, false);
+    } else total = sum_of<sum, special>(row, total, true);
+    if (by_f16) total = form.c == f16 ? to_half(to<Doubles>(before) + to<Doubles>(total)) : before + total;
+    store(planes.d[i], total);
+  }
+}
+
+template <Form form, Core core> void accumulate(Planes<form> &planes) {
+  constexpr bool by_f16 = is_fp8(form.a) && core.fp8_as_f16;
+  Terms<form> terms{planes};
+  Ints greatest = LEAST_EXPONENT;
+  for (int i = 0; i < form.m * form.k; i += LANES) {
+    Ints each = exponents(load<Floats>((float *)planes.a + i), least_exponent(by_f16 ? f16 : form.a));
+    store((i32 *)terms.exponents_a + i, each);
+    greatest = larger(greatest, each);
+  }
+  for (int k = 0; k < form.k; ++k) {
+    Floats row = load<Floats>(planes.b[k]);
+    terms.wide_b[k] = to<Doubles>(row);
+    greatest = larger(greatest, terms.exponents_b[k] = exponents(row, least_exponent(by_f16 ? f16 : form.b)));
+  }
+  for (int i = 0; i < form.m; ++i) greatest = larger(greatest, exponents(load<Floats>(planes.d[i])));
+  if (__builtin_reduce_max(greatest) > 127) rows<form, core, true>(planes, terms);
+  else rows<form, core, false>(planes, terms);
+}
+
+// Integers and doubles: a row of D at a time.
+template <Form form> void multiply(Planes<form> &planes) {
+  using V = Vector<typename Planes<form>::T, LANES>;
+  for (int i = 0; i < form.m; ++i) {
+    V start = load<V>(planes.d[i]), total = form.a == f64 ? start : V(0);
+    UNROLLED
+    for (int k = 0; k < form.k; ++k) {
+      V of_a = V(planes.a[i][k]), of_b = load<V>(planes.b[k]);
+      if constexpr (form.a == f64) total = __builtin_elementwise_fma(of_a, of_b, total);
+      else total += of_a * of_b;
+    }
+    if constexpr (form.a != f64) total = form.saturates ? __builtin_elementwise_add_sat(start, total) : start + total;
+    store(planes.d[i], total);
+  }
+}
+
+template <Form form, Core core> void mma(Context *ctx, u32 base) {
+  Planes<form> planes;
+  take(planes, ctx, base);
+  if constexpr (form.is_modelled()) accumulate<form, core>(planes);
+  else multiply(planes);
+  give(planes, ctx, base);
+}
+
+// --- matrices of 8 rows of 16 bytes
+
+// The host address that a lane names.
+u16 *row_of(Context *ctx, u32 thread) { return (u16 *)load<u64>(words_of(ctx, thread)); }
+
+// Words: the address of a row; from word 2 on what the lane has of the matrices.
+template <u32 count, bool transpose, bool stores> void matrices(Context *ctx, u32 base) {
+  for (u32 lane = 0; lane < WARP; ++lane)
+    for (u32 i = 0; i < count; ++i) {
+      u32 &value = words_of(ctx, base + lane)[2 + i], group = lane / 4, thread = lane % 4;
+      for (u32 e = 0; e < 2; ++e) {
+        u32 row = transpose ? 2 * thread + e : group, column = transpose ? group : 2 * thread + e;
+        u16 &half = row_of(ctx, base + 8 * i + row)[column];
+        if (stores) half = value >> 16 * e;
+        else value = e ? value | half << 16 : half;
+      }
+    }
+}
+
+}  // namespace
+
+extern "C" {
+
+// Word 0 in: a row's two elements; word 1 out: those of the transposed matrix.
+void emu_movmatrix_trans(Context *ctx, u32 base) {
+  for (u32 lane = 0; lane < WARP; ++lane) {
+    u32 result = 0, group = lane / 4, thread = lane % 4;
+    for (u32 e = 0; e < 2; ++e) {
+      u32 word = words_of(ctx, base + (2 * thread + e) * 4 + group / 2)[0];
+      result |= (word >> 16 * (group & 1) & 0xFFFF) << 16 * e;
+    }
+    words_of(ctx, base + lane)[1] = result;
+  }
+}
+
+#define MATRICES(name, ...) void emu_##name(Context *ctx, u32 base) { matrices<__VA_ARGS__>(ctx, base); }
+MATRICES(ldmatrix_x1, 1, false, false)
+MATRICES(ldmatrix_x1_trans, 1, true, false)
+MATRICES(ldmatrix_x2, 2, false, false)
+MATRICES(ldmatrix_x2_trans, 2, true, false)
+MATRICES(ldmatrix_x4, 4, false, false)
+MATRICES(ldmatrix_x4_trans, 4, true, false)
+MATRICES(stmatrix_x1, 1, false, true)
+MATRICES(stmatrix_x1_trans, 1, true, true)
+MATRICES(stmatrix_x2, 2, false, true)
+MATRICES(stmatrix_x2_trans, 2, true, true)
+MATRICES(stmatrix_x4, 4, false, true)
+MATRICES(stmatrix_x4_trans, 4, true, true)
+
+// The forms that the ISA's tables have (fragments.py, SHAPES), the modelled ones for each architecture.
+#define CORE(name) Core{name::FRACTION_BITS, name::SPLITS, name::FP8_AS_F16}
+#define FORM(M, N, K, A, B, C, core, suffix, saturates) \
+  void emu_mma_m##M##n##N##k##K##_##A##_##B##_##C##suffix(Context *ctx, u32 base) { \
+    mma<Form{M, N, K, Kind::A, Kind::B, Kind::C, saturates}, CORE(core)>(ctx, base); \
+  }
+#define MODELLED(M, N, K, A, B, C) \
+  FORM(M, N, K, A, B, C, ampere, _ampere, false) \
+  FORM(M, N, K, A, B, C, ada, _ada, false) \
+  FORM(M, N, K, A, B, C, hopper, _hopper, false)
+#define HALVES(M, N, K) \
+  MODELLED(M, N, K, f16, f16, f16) MODELLED(M, N, K, f16, f16, f32) MODELLED(M, N, K, bf16, bf16, f32)
+#define FP8_BY(M, N, K, A, B) MODELLED(M, N, K, A, B, f32) MODELLED(M, N, K, A, B, f16)
+#define FP8(M, N, K) \
+  FP8_BY(M, N, K, e4m3, e4m3) FP8_BY(M, N, K, e4m3, e5m2) FP8_BY(M, N, K, e5m2, e4m3) FP8_BY(M, N, K, e5m2, e5m2)
+#define EIGHTS_BY(M, N, K, A, B) FORM(M, N, K, A, B, s32, hopper, , false) FORM(M, N, K, A, B, s32, hopper, _sat, true)
+#define EIGHTS(M, N, K) \
+  EIGHTS_BY(M, N, K, s8, s8) EIGHTS_BY(M, N, K, s8, u8) EIGHTS_BY(M, N, K, u8, s8) EIGHTS_BY(M, N, K, u8, u8)
+#define DOUBLES(M, N, K) FORM(M, N, K, f64, f64, f64, hopper, , false)
+MODELLED(16, 8, 4, tf32, tf32, f32)
+MODELLED(16, 8, 8, tf32, tf32, f32)
+HALVES(16, 8, 8)
+HALVES(16, 8, 16)
+FP8(16, 8, 16)
+FP8(16, 8, 32)
+EIGHTS(16, 8, 16)
+EIGHTS(16, 8, 32)
+EIGHTS(8, 8, 16)
+DOUBLES(16, 8, 4)
+DOUBLES(16, 8, 8)
+DOUBLES(16, 8, 16)
+DOUBLES(8, 8, 4)
+}

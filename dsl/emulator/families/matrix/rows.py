@@ -1,0 +1,32 @@
+"""The instructions of this family: see ir/rows.py. Section numbers are those of the PTX ISA 9.0."""
+
+from __future__ import annotations
+
+from dsl.emulator.families.matrix import emit as matrix
+from dsl.emulator.ir.rows import Rows, with_start
+
+ROWS = Rows()
+_row = ROWS.add
+
+_row(
+    "mma",
+    "9.7.14.5.14",
+    with_start(
+        "sync aligned",
+        "m8n8k4 row/col row/col f16/f32 >f16 >f16 >f16/f32",
+        "m16n8k8/m16n8k16 row >col f16/f32 >f16 >f16 >f16/f32",
+        "m16n8k8/m16n8k16 row >col f32 >bf16 >bf16 >f32",
+        "m16n8k4/m16n8k8 row >col f32 >tf32 >tf32 >f32",
+        "m16n8k16/m16n8k32 row >col f16/f32 >e4m3/e5m2 >e4m3/e5m2 >f16/f32",
+        "m8n8k4/m16n8k4/m16n8k8/m16n8k16 row >col f64 f64 f64 f64",
+        "m8n8k16/m16n8k16/m16n8k32 row >col ?satfinite s32 >s8/u8 >s8/u8 >s32",
+    ),
+    matrix.mma,
+    meets=True,
+)
+_TILES = "sync aligned m8n8 x1/x2/x4 ?trans ?shared/shared::cta b16"
+_row("ldmatrix", "9.7.14.5.15", _TILES, matrix.ldmatrix, meets=True)
+_row("stmatrix", "9.7.14.5.16", _TILES, matrix.stmatrix, meets=True)
+_row("movmatrix", "9.7.14.5.17", "sync aligned m8n8 trans b16", matrix.movmatrix, meets=True)
+
+OPERANDS = {(2,): "ldmatrix stmatrix movmatrix", (4,): "mma"}

@@ -1,0 +1,1 @@
+"""mbarriers. PTX ISA 9.7.13.15."""

@@ -1,0 +1,182 @@
+"""mbarrier: barriers in shared memory that count arrivals and bytes. PTX ISA 9.7.13.15.
+
+The 64 bits, which the ISA leaves open: pending arrivals in bits 0-19, the count of a phase in bits 20-39, bytes still
+to come in bits 40-60, the phase's parity in bit 63. Threads of a cluster run in turn: a read and a write are
+one step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dsl.emulator.families.mbarrier import numbers
+from dsl.emulator.families.memory.emit import host_address, space_of
+from dsl.emulator.machine import context
+from dsl.emulator.ptx.syntax import SINK, Addr, Instr, PtxError
+
+_COUNT, _BYTES, _PHASE = 20, 40, 63
+_RELAXED, SITE_SHIFT = 2, 8  # of what check/cluster_order.py is told
+_COUNT_MASK, _BYTES_MASK = (1 << 20) - 1, (1 << 21) - 1
+
+
+@dataclass(frozen=True)
+class State:
+    """What an mbarrier's 64 bits say of its current phase: arrivals left of `count`,
+    bytes left (negative: too many)."""
+
+    parity: int
+    pending: int
+    count: int
+    pending_bytes: int
+
+    @classmethod
+    def of(cls, word: int) -> State:
+        n_bytes = word >> _BYTES & _BYTES_MASK
+        n_bytes -= (n_bytes >> 20) << 21
+        return cls(word >> _PHASE & 1, word & _COUNT_MASK, word >> _COUNT & _COUNT_MASK, n_bytes)
+
+
+def barrier(body, instr):
+    """mbarrier.init, .inval, .arrive, .arrive_drop, .expect_tx, .complete_tx, .pending_count, .test_wait, .try_wait."""
+    mods = instr.mods
+    if "pending_count" in mods:
+        destination, state = instr.operands
+        count = body.and_(body.read(state, 64), _COUNT_MASK, "i64")
+        return body.write(destination, body.resize(count, 64, 32), 32)
+    if "init" in mods:
+        return _init(body, instr)
+    if "test_wait" in mods or "try_wait" in mods:
+        return _wait(body, instr)
+    if "inval" in mods:
+        return _inval(body, instr)
+    if "arrive" in mods or "arrive_drop" in mods:
+        return _arrive(body, instr)
+    address, amount = instr.operands  # .expect_tx, .complete_tx
+    how = _RELAXED | body.site(instr) << SITE_SHIFT  # bytes order nothing
+    word_at, amount = place(body, instr, address), body.read(amount, 32)
+    what = numbers.mbarrier.EXPECTS if "expect_tx" in mods else numbers.mbarrier.LOOKS
+    note(body, instr, what, body.cast("ptrtoint", word_at, "ptr", "i64"), amount)
+    update(body, word_at, "0", amount, "complete_tx" in mods, how=how)
+    return _wake(body)
+
+
+def place(body, instr, address) -> str:
+    """The checked pointer to an mbarrier."""
+    return host_address(body, instr, address, space_of(instr), 8)
+
+
+def _init(body, instr) -> None:
+    address, count = instr.operands
+    word_at = place(body, instr, address)
+    given = body.read(count, 32)
+    note(body, instr, numbers.mbarrier.INITS, body.cast("ptrtoint", word_at, "ptr", "i64"), given)
+    number = body.resize(given, 32, 64)
+    word = body.or_(number, body.shl(number, _COUNT, "i64"), "i64")
+    body.do(f"store i64 {word}, ptr {word_at}, align 8")
+    body.ordered(context.ORDER_MB_INIT, body.cast("ptrtoint", word_at, "ptr", "i64"), str(body.site(instr)))
+
+
+def _inval(body, instr) -> None:
+    """The bits stay: nobody may look at them."""
+    word_at = place(body, instr, instr.operands[0])
+    address = body.cast("ptrtoint", word_at, "ptr", "i64")
+    note(body, instr, numbers.mbarrier.INVALIDATES, address)
+    body.ordered(context.ORDER_MB_INVAL, address, str(body.site(instr)))
+
+
+def _arrive(body, instr) -> None:
+    state, address, *rest = instr.operands if not isinstance(instr.operands[0], Addr) else (SINK, *instr.operands)
+    if space_of(instr) == "cluster" and state != SINK:
+        raise PtxError("an arrival in shared::cluster has no state: its destination is _")
+    amount = body.read(rest[0], 32) if rest else "1"
+    arrivals, n_bytes = ("1", amount) if "expect_tx" in instr.mods else (amount, "0")
+    how = _RELAXED * ("relaxed" in instr.mods) | body.site(instr) << SITE_SHIFT
+    word_at = place(body, instr, address)
+    what = numbers.mbarrier.ARRIVES | numbers.mbarrier.EXPECTS * ("expect_tx" in instr.mods)
+    note(body, instr, what, body.cast("ptrtoint", word_at, "ptr", "i64"), n_bytes)
+    old = update(body, word_at, arrivals, n_bytes, False, "arrive_drop" in instr.mods, how)
+    _wake(body)
+    if state != SINK:
+        body.write(state, old, 64)
+
+
+def note(body, instr, what: int, address: str, amount: str = "0") -> None:
+    """What an instruction does at the mbarrier at a host address; a fault where it may not."""
+    body.uses.add("mbarrier")
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i64 {address}, i32 {amount}"
+    body.stop_unless(body.op(f"call i32 @emu_note_{what}(ptr %ctx, {where})"))
+
+
+def _how(body, ended: str, how: int) -> str:
+    return body.or_(body.cast("zext", ended, "i1", "i64"), how, "i64")
+
+
+def _wake(body) -> None:
+    """Blocks of the cluster that wait look again: the mbarrier may be theirs."""
+    if body.clustered:
+        body.do("call void @emu_cluster_wake(ptr %ctx)")
+
+
+def update(body, word_at: str, arrivals: str, n_bytes: str, completes: bool, drops: bool = False, how: int = 0) -> str:
+    """Arrivals and bytes counted, and the phase ended where none are left; the word as it was before. Arrivals that are
+    dropped are not expected in later phases either; `how` is for check/cluster_order.py."""
+    old = body.op(f"load i64, ptr {word_at}, align 8")
+    pending = body.sub(body.and_(old, _COUNT_MASK, "i64"), body.resize(arrivals, 32, 64), "i64")
+    pending = body.and_(pending, _COUNT_MASK, "i64")
+    left = body.lshr(old, _BYTES, "i64")
+    change = body.resize(n_bytes, 32, 64)
+    left = body.sub(left, change, "i64") if completes else body.add(left, change, "i64")
+    left = body.and_(left, _BYTES_MASK, "i64")
+    ended = body.cmp("eq", body.or_(pending, left, "i64"), 0, "i64")
+    count = body.and_(body.lshr(old, _COUNT, "i64"), _COUNT_MASK, "i64")
+    if drops:
+        count = body.and_(body.sub(count, body.resize(arrivals, 32, 64), "i64"), _COUNT_MASK, "i64")
+    pending = body.select(ended, count, pending, "i64")
+    phase = body.lshr(old, _PHASE, "i64")
+    phase = body.xor(phase, body.cast("zext", ended, "i1", "i64"), "i64")
+    word = body.or_(pending, body.shl(count, _COUNT, "i64"), "i64")
+    word = body.or_(word, body.or_(body.shl(left, _BYTES, "i64"), body.shl(phase, _PHASE, "i64"), "i64"), "i64")
+    body.do(f"store i64 {word}, ptr {word_at}, align 8")
+    body.store("mbarrier_idle", "0")
+    address = body.cast("ptrtoint", word_at, "ptr", "i64")
+    body.ordered(context.ORDER_MB_ARRIVE, address, _how(body, ended, how))
+    return old
+
+
+def _wait(body, instr) -> None:
+    """Whether the phase of a parity, or of a state that arrive gave, has ended.
+    Loops around it let other threads run."""
+    destination, address, which, *_ticks = instr.operands
+    word_at = place(body, instr, address)
+    if _copies_come(body):
+        body.uses.add("bulk")
+        body.do("call void @emu_bulk_arrive(ptr %ctx)")
+    word = body.op(f"load volatile i64, ptr {word_at}, align 8")
+    now = body.lshr(word, _PHASE, "i64")
+    if "parity" in instr.mods:
+        asked = body.and_(body.resize(body.read(which, 32), 32, 64), 1, "i64")
+    else:
+        asked = body.lshr(body.read(which, 64), _PHASE, "i64")
+    ended = body.cmp("ne", now, asked, "i64")
+    linear, failed = body.threads["linear"], body.cast("zext", body.xor(ended, "true", "i1"), "i1", "i32")
+    body.set_bits("in_mbarrier", body.lshr(linear, 5), body.shl(failed, body.and_(linear, 31)))
+    body.store("mbarrier_waits", body.or_(body.load("mbarrier_waits"), failed))
+    body.store("wait_site", str(body.site(instr)), linear)
+    body.store("a", body.cast("ptrtoint", word_at, "ptr", "i64"), linear)  # for the report of a deadlock
+    body.store("b", body.cast("trunc", asked, "i64", "i32"), linear)
+    passes = body.cast("zext", ended, "i1", "i32")
+    note(body, instr, numbers.mbarrier.WAITS, body.cast("ptrtoint", word_at, "ptr", "i64"), passes)
+    how = _how(body, ended, _RELAXED * ("relaxed" in instr.mods) | body.site(instr) << SITE_SHIFT)
+    body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
+    body.write(destination, ended, 1)
+
+
+def _copies_come(body) -> bool:
+    """Whether the kernel has bulk copies or asynchronous stores, which land before a thread looks at an mbarrier."""
+    if not hasattr(body, "has_bulk_copies"):
+        items = (item for f in body.module.functions.values() for item in f.items)
+        body.has_bulk_copies = any(
+            isinstance(i, Instr) and "async" in i.mods and ("bulk" in i.mods or i.opcode in ("st", "red"))
+            for i in items
+        )
+    return body.has_bulk_copies

@@ -1,0 +1,110 @@
+"""Uses of an mbarrier before its mbarrier.init or after its mbarrier.inval, and of its memory in between, in words."""
+
+from __future__ import annotations
+
+import re
+
+from dsl.emulator.diagnosis import cluster_report
+from dsl.emulator.families.bulk import words as bulk_findings
+from dsl.emulator.families.mbarrier import log as mbarrier_log
+from dsl.emulator.families.mbarrier.log import Life
+from dsl.emulator.machine import context
+from dsl.emulator.ptx.syntax import Instr
+
+_INITIALIZE = (
+    "let one thread initialize it (mbarrier.init, `cute.arch.mbarrier_init`) and fence "
+    "(`cute.arch.mbarrier_init_fence`); " + cluster_report.MAKE_VISIBLE_HERE
+)
+FENCE = "fence.mbarrier_init (`cute.arch.mbarrier_init_fence`) or fence.proxy.async (`cute.arch.fence_proxy`)"
+_SEPARATE = (
+    "give the mbarrier 8 bytes that no data overlaps, or invalidate it (mbarrier.inval) and put a barrier of the block "
+    "before its memory is used for data"
+)
+_VERBS = {"init": "initializes", "inval": "invalidates", "arrive": "arrives at", "arrive_drop": "arrives at",
+          "expect_tx": "expects bytes at", "complete_tx": "completes bytes at", "test_wait": "waits at",
+          "try_wait": "waits at"}  # fmt: skip
+_WRITTEN = re.compile(r"init|bar|pipe|asm", re.IGNORECASE)
+
+
+def is_written(line: str) -> bool:
+    """Whether the author's line of an mbarrier.init is about it; a compiler such as Triton's makes its own mbarriers
+    for lines that only load, and the author cannot change them."""
+    return bool(_WRITTEN.search(line))
+
+
+def verb(instr: Instr) -> str:
+    """What an instruction does at an mbarrier."""
+    if bulk_findings.is_copy(instr):
+        return "signals"
+    return next((words for name, words in _VERBS.items() if name in instr.mods), "arrives at")
+
+
+def not_initialized(launch, instr: Instr, what: str, line_of) -> tuple[str, str]:
+    """The message and the fix of a use of memory where no mbarrier is; `line_of` names the line of an instruction."""
+    message = f"{verb(instr)} the mbarrier at {what}, which "
+    life = Life.of(launch.ctx.detail)
+    if life.site >= 0:
+        ended = line_of(launch.code.sites[life.site])
+        return message + f"mbarrier.inval at {ended} has ended", (
+            f"move the mbarrier.inval at {ended} behind the last use, with a barrier before it; or initialize the "
+            "mbarrier again"
+        )
+    message += "is not initialized"
+    owner = cluster_report.owner_of(launch, launch.ctx.address)
+    if owner is not None and owner[0] is not launch.slot:
+        return message + " (yet)", cluster_report.MAKE_VISIBLE
+    made = [f"smem+0x{offset:x}" for offset in mbarrier_log.entries(launch.ctx)]
+    if made:
+        more = ", ..." if len(made) > 8 else ""
+        message += f"; initialized are those at {', '.join(made[:8])}{more}"
+    return message, _INITIALIZE
+
+
+def in_use(launch, instr: Instr, what: str, line_of) -> tuple[str, str]:
+    """The message and the fix of an mbarrier.init of memory that has an mbarrier, or of data written there."""
+    if "inval" in instr.mods:
+        return _early_end(launch, what, line_of)
+    life = Life.of(launch.ctx.detail)
+    line = line_of(launch.code.sites[life.site])
+    if instr.opcode != "mbarrier":
+        return f"writes over the mbarrier at {what}, which {line} has initialized", _SEPARATE
+    message = f"initializes the mbarrier at {what} again, which "
+    if life.is_own:
+        return f"{message}{line} has initialized", (
+            "initialize it once, or end its first life before (mbarrier.inval by one thread, after a barrier)"
+        )
+    return f"{message}a thread of warp {life.warp} has initialized at {line}", (
+        "let one thread initialize it, once: `if thread_idx == 0:`"
+    )
+
+
+def _early_end(launch, what: str, line_of) -> tuple[str, str]:
+    """The message and the fix of an mbarrier.inval while others may still use the mbarrier."""
+    other = launch.code.sites[launch.ctx.other_site]
+    line = line_of(other)
+    message = f"invalidates the mbarrier at {what}, while "
+    if bulk_findings.is_copy(other):
+        return message + f"the copy at {line} may still signal it: nobody has waited for it", (
+            "wait for the phase of the mbarrier before its mbarrier.inval"
+        )
+    return message + f"another thread may still use it at {line}: no barrier between", (
+        cluster_report.BARRIER_BETWEEN.format(line, "the mbarrier.inval")
+    )
+
+
+def not_shared(launch, instr: Instr) -> tuple[str, str]:
+    """The message and the fix of an mbarrier that is not in shared memory."""
+    return f"{verb(instr)} an mbarrier at 0x{launch.ctx.address:x}, which is not in shared memory", (
+        "allocate the mbarrier in shared memory (8 bytes, aligned to 8)"
+    )
+
+
+def bad_count(launch, instr: Instr) -> tuple[str, str]:
+    """The message and the fix of an mbarrier.init with a count that no mbarrier has."""
+    return f"count of an mbarrier must be 1 to {context.MOST_ARRIVALS}, got {launch.ctx.access_bytes}", (
+        "give the number of arrivals that end a phase"
+    )
+
+
+# By `detail` of the fault: the message and the fix.
+ILLEGAL = {context.NOT_SHARED: not_shared, context.BAD_ARRIVALS: bad_count}

@@ -1,0 +1,56 @@
+"""The instruction table: the rows of all families, by opcode."""
+
+from __future__ import annotations
+
+import functools
+
+from dsl.emulator import families
+from dsl.emulator.ir.rows import Row
+from dsl.emulator.ptx.syntax import Instr, Module
+
+ROWS: dict[str, list[Row]] = {}
+# How many operands an opcode takes. Emitters read those of the opcodes that are not here, which depend on the form.
+OPERANDS: dict[str, tuple[int, ...]] = {}
+for _family in families.parts("rows"):
+    for _row in _family.ROWS:
+        for _opcode in _row.opcodes:
+            ROWS.setdefault(_opcode, []).append(_row)
+    for _counts, _opcodes in _family.OPERANDS.items():
+        OPERANDS |= dict.fromkeys(_opcodes.split(), _counts)
+
+
+def find(instr) -> Row | None:
+    """The row that has a form with the modifiers of an instruction, or None."""
+    return row_of(instr.opcode, instr.mods)
+
+
+def row_of(opcode: str, modifiers: tuple[str, ...]) -> Row | None:
+    """The same of an opcode and its modifiers."""
+    return _find(opcode, modifiers)[0]
+
+
+def problem(instr: Instr) -> str:
+    """Why no row has an instruction, of whose opcode there are rows: what its modifiers are in their nearest form; ''
+    where one of them is in no row."""
+    rows = ROWS[instr.opcode]
+    if any(all(each not in row.modifiers for row in rows) for each in instr.mods):
+        return ""
+    return min(form.problem(instr.mods) for row in rows for form in row.forms)[1]
+
+
+def order(module: Module) -> Module:
+    """Give the modifiers of each instruction that has a row the order of the ISA, by which emitters read them."""
+    for function in module.functions.values():
+        for item in function.items:
+            if isinstance(item, Instr):
+                item.mods = _find(item.opcode, item.mods)[1]
+    return module
+
+
+@functools.cache
+def _find(opcode: str, modifiers: tuple[str, ...]) -> tuple[Row | None, tuple[str, ...]]:
+    for row in ROWS.get(opcode, ()):
+        for form in row.forms:
+            if (ordered := form.ordered(modifiers)) is not None:
+                return row, ordered
+    return None, modifiers

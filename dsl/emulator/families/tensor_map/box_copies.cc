@@ -1,0 +1,237 @@
+// Copies of boxes of a tensor that a tensor map describes. PTX ISA 5.5 (tensors), 9.7.9.27 (cp.async.bulk.tensor).
+//
+// A box is copied row by row, in chunks of 16 bytes, which a swizzle permutes: the chunk's number in its line of 128
+// bytes, bits 4 to 6 of the address, is xored with bits 7 to 9, as many as the swizzle has. Elements outside the tensor
+// are read as zeros (or a NaN) and never written. Floats are rounded to TF32 where the map says that type.
+//
+// No document says that a box must begin at a multiple of 16 bytes of its row, but an H100 stops at others with an
+// illegal instruction (triton-lang/triton issue 7385, tile-ai/tilelang issue 2527). The NaN is the one seen on an H100.
+#include "families/tensor_map/box_copies.h"
+#include "families/bulk/bulk_reductions.h"
+
+namespace {
+
+constexpr i64 CHUNK_BYTES = 16;
+
+// What a walk over a box does with what it touches of the tensor.
+enum Mode : u32 { CHECK, LOAD, STORE };
+
+struct Walk {
+  Context *ctx;
+  const TensorMap &map;
+  const i32 *coords;
+  u32 site, tid;  // of a check
+  Mode mode = CHECK;
+  u64 smem = 0;
+  u32 reduction = 0;
+
+  bool touches(u64 address, i64 size) const { return emu_range(ctx, address, size, 1, GLOBAL, site, tid); }
+  void move_row(u64 to, u64 row, i64 at, i64 size, bool inside) const;
+  void move_chunk(u64 address, u64 tensor, i64 low, i64 size) const;
+};
+
+// Floats of the chunk that are inside the tensor, rounded to the nearest TF32, ties away from zero.
+void round_to_tf32(u32 *floats, i64 low, i64 size) {
+  for (i64 i = 0; i < 4; ++i) {
+    u32 bits = floats[i], magnitude = bits & 0x7FFFFFFF;
+    if (4 * i < low || 4 * i >= low + size) continue;
+    if (magnitude > 0x7F800000) floats[i] = 0x7FFFE000;
+    else if (magnitude != 0x7F800000) floats[i] = (bits + (1 << 12)) & ~0u << 13;
+  }
+}
+
+// One chunk, of which `size` bytes from `low` on are inside the tensor; the others of shared memory are filled when
+// loading, with zeros, or 0x7ff7 repeated, a NaN of each type.
+void Walk::move_chunk(u64 address, u64 tensor, i64 low, i64 size) const {
+  u8 *place = (u8 *)(address ^ (address >> 3 & map.swizzle_mask())), *inner = place + low, *inside = (u8 *)tensor + low;
+  if (mode == LOAD) {
+    u64 fill = map.fills() ? 0x7FF77FF77FF77FF7 : 0;
+    if (size != CHUNK_BYTES)
+      for (u32 half = 0; half < 2; ++half) __builtin_memcpy(place + 8 * half, &fill, 8);
+    if (!size) return;
+    __builtin_memmove(inner, inside, size);
+    if (map.is_tf32()) round_to_tf32((u32 *)place, low, size);
+  } else if (size) {
+    if (reduction) bulk_reduce(inside, inner, size, reduction);
+    else __builtin_memmove(inside, inner, size);
+  }
+}
+
+// `size` bytes of shared memory from `to` on, of a row of the tensor from its byte `at` on; `inside`: the row is.
+void Walk::move_row(u64 to, u64 row, i64 at, i64 size, bool inside) const {
+  i64 end = map.channel_bytes();
+  for (i64 offset = 0; offset + CHUNK_BYTES <= size; offset += CHUNK_BYTES) {
+    i64 low = min(max<i64>(-(at + offset), 0), CHUNK_BYTES), high = min(max(end - at - offset, low), CHUNK_BYTES);
+    move_chunk(to + offset, row + at + offset, low, inside ? high - low : 0);
+  }
+}
+
+// Walk over the pixels of a column: the im2col mode. PTX ISA 5.5.4, 9.7.9.27.
+//
+// Dimension 0 is the channels; then W, H, D as there are, and last N. A column begins at the pixel of the coordinates
+// and goes on along W, then H, D and N, in steps of the element strides, within a box: from the lower corner to the
+// last pixel plus the upper corner. The offsets, of a filter's taps, are added to each pixel; what is then outside the
+// tensor is filled.
+bool walk_pixels(const Walk &walk) {
+  const TensorMap &map = walk.map;
+  const i64 row_bytes = map.row_bytes(), start = walk.coords[0] * map.element_bytes(), batch = map.rank() - 1;
+  i64 pixel[DIMENSIONS];
+  for (u32 i = 1; i < DIMENSIONS; ++i) pixel[i] = walk.coords[i];
+  for (i64 number = 0; number < map.pixels(); ++number) {
+    bool inside = true;
+    u64 source = map.address;
+    for (u32 i = 1; i < DIMENSIONS; ++i) {
+      i64 tap = i < DIMENSIONS - 1 && i != batch ? (u32)walk.coords[DIMENSIONS + i - 1] : 0;  // N has no offset
+      u64 position = pixel[i] + tap;
+      inside &= position <= map.last[i];
+      source += position * map.stride_bytes(i);
+    }
+    if (walk.mode != CHECK) walk.move_row(walk.smem + number * row_bytes, source, start, row_bytes, inside);
+    else if (inside) {
+      i64 low = max<i64>(start, 0), high = min(start + row_bytes, map.channel_bytes());
+      if (low < high && !walk.touches(source + low, high - low)) return false;
+    }
+    // On to the next pixel: along W, and where the box ends back to its corner and along the next dimension.
+    for (u32 i = 1; i < DIMENSIONS; ++i) {
+      pixel[i] += map.element_step(i);
+      if (i == DIMENSIONS - 1 || i == batch || pixel[i] <= map.last[i] + map.corner(i, true)) break;
+      pixel[i] = map.corner(i, false);
+    }
+  }
+  return true;
+}
+
+// Walk over the slices of the pixels of a box of an interleaved tensor: NC/8HWC8 and its like. PTX ISA 5.5.6; CUDA
+// driver API, cuTensorMapEncodeTiled.
+//
+// Channels are in slices of 16 or 32 bytes. Dimension 0 is the channels, then W, H, D as there are, and last N; the
+// order in memory, and of a box in shared memory, is N, slices, D, H, W, the bytes of one slice. No document says where
+// the next slice is: here it follows the last spatial dimension, at its stride times its extent, as the layout's name
+// has it. A box has whole slices and begins with one.
+bool walk_slices(const Walk &walk) {
+  const TensorMap &map = walk.map;
+  const i64 unit = map.slice_bytes(), end = map.channel_bytes(), batch = map.rank() - 1;
+  const i64 slice_stride = batch < 2 ? 0 : map.stride_bytes(batch - 1) * ((i64)map.last[batch - 1] + 1);
+  for (i64 number = 0; number < box_bytes(map) / unit; ++number) {
+    i64 rest = number, at = walk.coords[0] * map.element_bytes();  // its first byte among those of all channels
+    u64 source = map.address;
+    bool inside = true;
+    for (u32 i = 1; i < DIMENSIONS; ++i) {
+      if (i == batch) {  // slices come before N
+        at += rest % map.slices() * unit;
+        rest /= map.slices();
+      }
+      u64 position = rest % map.box_count(i) * map.element_step(i) + walk.coords[i];
+      rest /= map.box_count(i);
+      inside &= position <= map.last[i];
+      source += position * map.stride_bytes(i);
+    }
+    inside &= (u64)at < (u64)end;  // below 0 is far outside
+    source += (u64)at / unit * slice_stride;
+    if (walk.mode != CHECK) walk.move_row(walk.smem + number * unit, source - at, at, unit, inside);
+    else if (inside && !walk.touches(source, min(end - at, unit))) return false;
+  }
+  return true;
+}
+
+// Walk over the rows of a box, to copy.
+void walk_rows(const Walk &walk) {
+  const TensorMap &map = walk.map;
+  const i64 row_bytes = map.row_bytes(), start = walk.coords[0] * map.element_bytes();
+  i64 rows = 1;
+  for (u32 i = 1; i < DIMENSIONS; ++i) rows *= map.box_count(i);
+  for (i64 row = 0; row < rows; ++row) {
+    i64 rest = row;
+    u64 source = map.address;
+    bool inside = true;
+    for (u32 i = 1; i < DIMENSIONS; ++i) {
+      u64 position = walk.coords[i] + rest % map.box_count(i) * map.element_step(i);
+      rest /= map.box_count(i);
+      inside &= position <= map.last[i];
+      source += position * map.stride_bytes(i);
+    }
+    walk.move_row(walk.smem + row * row_bytes, source, start, row_bytes, inside);
+  }
+}
+
+// The first and the last index along a dimension that the box touches and the tensor has; none if last < first.
+struct Inside {
+  i64 first, last;
+  Inside(const TensorMap &map, u32 dimension, i64 start) {
+    i64 step = map.element_step(dimension), reach = max<i64>(map.last[dimension] - start, -1);
+    i64 below = (max<i64>(-start, 0) + step - 1) / step, within = reach < 0 ? -1 : reach / step;
+    first = start + below * step;
+    last = start + min(within, map.box_count(dimension) - 1) * step;
+  }
+};
+
+// The check of a box of rows.
+bool check_rows(const Walk &walk) {
+  const TensorMap &map = walk.map;
+  u64 first = map.address, last = map.address;
+  for (u32 i = 0; i < DIMENSIONS; ++i) {
+    const Inside inside(map, i, walk.coords[i]);
+    if (inside.last < inside.first) return true;  // no element is inside
+    first += inside.first * map.stride_bytes(i);
+    last += inside.last * map.stride_bytes(i);
+  }
+  return walk.touches(first, last - first + map.element_bytes());
+}
+
+// Whether the map is not interleaved, or as the walk over slices has it: tiles, in steps of one slice.
+bool is_plain_or_tiled(const TensorMap &map) {
+  return !map.interleave() || (map.rank() >= 3 && !map.is_im2col() && !(map.steps[0] & 7) && map.interleave() <= 2);
+}
+
+// The dimensions of a map that can be read in a mode; 0: it is none.
+u32 rank_of(const TensorMap &map, u32 mode) {
+  using namespace tensor_map;
+  bool is_map = (map.flags & (15 | UNKNOWN)) == mode && map.rank() <= DIMENSIONS && map.type() <= LAST_TYPE &&
+                map.swizzle() <= LAST_SWIZZLE && !(map.address & 15);
+  return is_map ? map.rank() : 0;
+}
+
+}  // namespace
+
+u32 box_bytes(const TensorMap &map) {
+  if (map.is_im2col()) return map.row_bytes() * map.pixels();
+  i64 total = map.slices() * (map.interleave() ? map.slice_bytes() : map.row_bytes());
+  for (u32 i = 1; i < DIMENSIONS; ++i) total *= map.box_count(i);
+  return total;
+}
+
+u32 box_room(const TensorMap &map) {
+  u32 less = map.swizzle_mask() | 15;
+  return (box_bytes(map) + less) & ~less;
+}
+
+void box_copy(const TensorMap &map, u64 smem, const i32 *coords, bool loads, u32 reduction) {
+  const Walk walk{nullptr, map, coords, 0, 0, loads ? LOAD : STORE, smem, reduction};
+  if (map.is_im2col()) walk_pixels(walk);
+  else if (map.interleave()) walk_slices(walk);
+  else walk_rows(walk);
+}
+
+bool check_map(Context *ctx, u64 address, u32 rank, u32 site, u32 tid) {
+  using namespace tensor_map;
+  if (!emu_range(ctx, address, BYTES, 1, GENERIC, site, tid)) return false;
+  if (address & (ALIGNMENT_BYTES - 1)) return illegal(ctx, tid, site, MAP_MISALIGNED, address);
+  if (address - (u64)ctx->smem < ctx->smem_bytes) return illegal(ctx, tid, site, MAP_PLACE, 1);
+  if (address - (u64)ctx->local < ctx->local_bytes * ctx->threads) return illegal(ctx, tid, site, MAP_PLACE, 0);
+  const TensorMap &map = *(const TensorMap *)address;
+  u32 found = rank_of(map, rank >= PIXELS ? IM2COL : TILED);
+  if (found != (rank & (PIXELS - 1))) return illegal(ctx, tid, site, BAD_MAP, found);
+  return is_plain_or_tiled(map) || illegal(ctx, tid, site, BAD_INTERLEAVE);
+}
+
+bool check_start(Context *ctx, const TensorMap &map, const i32 *coords, u32 site, u32 tid) {
+  i64 start = coords[0] * map.element_bytes(), unit = map.slice_bytes();
+  return !(start & (unit - 1)) || illegal(ctx, tid, site, BAD_START, start, unit);
+}
+
+bool check_range(Context *ctx, const TensorMap &map, const i32 *coords, u32 site, u32 tid) {
+  const Walk walk{ctx, map, coords, site, tid};
+  return map.is_im2col() ? walk_pixels(walk) : map.interleave() ? walk_slices(walk) : check_rows(walk);
+}
+
+extern "C" u32 emu_box_bytes(u64 map) { return box_bytes(*(const TensorMap *)map); }

@@ -1,0 +1,16 @@
+// Copies of boxes of a tensor: see box_copies.cc.
+#pragma once
+#include "families/tensor_map/tensor_map.h"
+
+// Whether an address is that of a tensor map of `rank` dimensions in global, constant or parameter memory; a fault if
+// not.
+bool check_map(Context *ctx, u64 address, u32 rank, u32 site, u32 tid);
+// Whether the box begins at a multiple of 16 bytes, or with a slice; a fault if not.
+bool check_start(Context *ctx, const TensorMap &map, const i32 *coords, u32 site, u32 tid);
+// Whether what the box touches of the tensor is in one allocation; a fault if not.
+bool check_range(Context *ctx, const TensorMap &map, const i32 *coords, u32 site, u32 tid);
+u32 box_bytes(const TensorMap &map);
+// The bytes of shared memory a box takes: a swizzle of 32, 64 or 128 bytes permutes chunks of as many.
+u32 box_room(const TensorMap &map);
+// Copy the box between the tensor and shared memory (an address): `loads` reads the tensor; or reduce into it.
+void box_copy(const TensorMap &map, u64 smem, const i32 *coords, bool loads, u32 reduction);

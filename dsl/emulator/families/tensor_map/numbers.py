@@ -1,0 +1,26 @@
+"""Numbers and structures about tensor maps that C++ and Python share: see dsl/native_library.py."""
+
+from __future__ import annotations
+
+
+class tensor_map:
+    """The form of a tensor map: see tensor_map.py."""
+
+    BYTES, ALIGNMENT_BYTES, DIMENSIONS = 128, 64, 5
+    PIXELS = 1 << 8  # added to a rank: an instruction in im2col mode
+    TILED, IM2COL = 2, 3
+    ALWAYS = 1 << 18  # flags of every map seen
+    UNKNOWN = 0b11 << 11 | 0b11 << 19  # flags whose meaning is not emulated
+    FLAGS_AT, STRIDES_AT, OWN_AT, EXTENTS_AT, STEPS_AT, BOX_AT = 8, 12, 28, 32, 52, 55
+    FILL_SHIFT, INTERLEAVE_SHIFT = 16, 17  # in the word at OWN_AT, above the strides' high bits
+    CORNERS_AT, PIXELS_AT = 56, 60  # of an im2col map
+    LAST_TYPE, LAST_SWIZZLE = 10, 3
+    # of an element, by type
+    LOG2_BYTES = sum(log2 << 2 * i for i, log2 in enumerate((0, 1, 2, 2, 3, 3, 1, 2, 2, 3, 1)))
+
+
+class map_field:
+    """The fields that tensormap.replace changes."""
+
+    GLOBAL_ADDRESS, RANK, BOX_DIM, GLOBAL_DIM, GLOBAL_STRIDE, ELEMENT_STRIDE, ELEMTYPE = range(7)
+    INTERLEAVE_LAYOUT, SWIZZLE_MODE, FILL_MODE = range(7, 10)

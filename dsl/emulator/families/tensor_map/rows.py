@@ -1,0 +1,29 @@
+"""The instructions of this family: see ir/rows.py. Section numbers are those of the PTX ISA 9.0."""
+
+from __future__ import annotations
+
+from dsl.emulator.families.tensor_map import emit as tensormap
+from dsl.emulator.ir.rows import SCOPE, Rows
+
+ROWS = Rows()
+_row = ROWS.add
+
+_MAP = "global/shared/shared::cta b1024"
+_row(
+    "tensormap",
+    "9.7.9.28",
+    f"replace tile global_address ?{_MAP} b64 | replace tile global_stride ?{_MAP} b64 | replace tile "
+    f"rank/box_dim/global_dim/element_stride/elemtype/interleave_layout/swizzle_mode/swizzle_atomicity/fill_mode "
+    f"?{_MAP} b32",
+    tensormap.replace,
+    meets=True,
+)
+_row(
+    "tensormap",
+    "9.7.13.16",
+    f"cp_fenceproxy global shared/shared::cta tensormap::generic release {SCOPE} sync aligned",
+    tensormap.copy,
+    meets=True,
+)
+
+OPERANDS = {}

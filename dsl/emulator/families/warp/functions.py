@@ -1,0 +1,8 @@
+"""Functions of the C++ that generated code calls, with their types in LLVM: see machine/functions.py."""
+
+from __future__ import annotations
+
+SIGNATURES = {
+    "emu_wait_warp": "i32 (ptr, i32, i32, i32, i64, i32, i32, i32)",
+    "emu_wait_active": "void (ptr, i32, i32)",
+}

@@ -1,0 +1,100 @@
+"""wgmma: the four warps of a warpgroup meet, and one thread computes for all. PTX ISA 9.7.15.5.
+
+The product is made where the instruction stands, one of the moments that the ISA allows. So fence, commit_group and
+wait_group do nothing but for the checkers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+
+from dsl.emulator.families.warp import emit as warp
+from dsl.emulator.families.warp.numbers import meeting
+from dsl.emulator.families.warpgroup.numbers import WgmmaArea, wgmma
+from dsl.emulator.ptx.syntax import Imm, PtxError, Vec
+from dsl.emulator.tensor_core.fragments import BITS, Wgmma
+
+_SHAPE = re.compile(r"m64n(\d+)k(\d+)$")
+
+
+def multiply(body, instr):
+    """wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d, a or a-desc, b-desc, scale-d, immediates."""
+    if body.places.tensor_core.name != "hopper":
+        raise body.refuse(instr, f"wgmma is Hopper's: this GPU model is of {body.places.tensor_core.name}")
+    form = form_of(body, instr)
+    d, a, b_desc, scale_d, *immediates = instr.operands
+    results = d.items if isinstance(d, Vec) else (d,)
+    if len(results) != form.registers:
+        raise PtxError(f"it has {len(results)} registers of D where this shape has {form.registers}")
+    in_registers = isinstance(a, Vec)
+    if in_registers and len(a.items) != 4:
+        raise PtxError(f"it has {len(a.items)} registers of A where every shape has 4")
+    flags = _flags(body, instr, form, in_registers, immediates)
+    area = _area(body)
+    _put(body, area, WgmmaArea.function, "@emu_wgmma", "ptr")
+    _put(body, area, WgmmaArea.form, str(_form_word(form, flags)))
+    adds = body.read(scale_d, 1)
+    _put(body, area, WgmmaArea.scale_d, body.cast("zext", adds, "i1", "i32"))
+    _put(body, area, WgmmaArea.a_desc, "0" if in_registers else body.read(a, 64), "i64")
+    _put(body, area, WgmmaArea.b_desc, body.read(b_desc, 64), "i64")
+    _put(body, area, WgmmaArea.group, body.wgmma_group())
+    for i, item in enumerate(a.items if in_registers else ()):
+        _put(body, area, WgmmaArea.a, body.read(item, 32), index=i)
+    if adds not in ("0", "false"):
+        for i, item in enumerate(results):
+            _put(body, area, WgmmaArea.d, body.read(item, 32), index=i)
+    key = meeting.WARPGROUP | body.site(instr) << 8
+    warp.meet(body, instr, key, "-1", body.cast("ptrtoint", area, "ptr", "i64"))
+    for i, item in enumerate(results):
+        body.write(item, body.op(f"load i32, ptr {_place(body, area, WgmmaArea.d, i)}, align 4"), 32)
+
+
+def form_of(body, instr) -> Wgmma:
+    """The form of an instruction. Raises Unsupported for a sparse one."""
+    mods = instr.mods
+    if "sp" in mods:
+        raise body.refuse(instr, "sparse wgmma is not emulated")
+    shape = next(filter(None, map(_SHAPE.match, mods)))
+    d, a, b = (m for m in mods if m in BITS)
+    return Wgmma(int(shape[1]), a, b, d)
+
+
+def _form_word(form: Wgmma, flags: int) -> int:
+    """What an instruction says, as one number; `flags` are IN_REGISTERS and its like."""
+    a, b, d = (getattr(wgmma, name.upper()) for name in (form.a, form.b, f"d_{form.d}"))
+    return form.n // 8 | a << wgmma.A_SHIFT | b << wgmma.B_SHIFT | d << wgmma.D_SHIFT | flags
+
+
+def _flags(body, instr, form: Wgmma, in_registers: bool, immediates: list) -> int:
+    """What the operands behind scale-d say: the sign of A and of B, then which of them have M or N fastest."""
+    if not all(isinstance(each, Imm) for each in immediates):
+        raise PtxError("imm-scale and imm-trans are constants")
+    values = [each.value for each in immediates]
+    is_float, has_16_bits = form.d != "s32", BITS[form.a] == 16
+    count = 2 * is_float + has_16_bits * (2 - in_registers)
+    scales, transposes = values[: 2 * is_float], values[2 * is_float :]
+    if len(values) != count or any(each not in (1, -1) for each in scales) or any(t not in (0, 1) for t in transposes):
+        raise PtxError(f"this form has {count} constants behind scale-d: scales are 1 or -1, the rest 0 or 1")
+    names = [wgmma.NEGATED_A, wgmma.NEGATED_B][: len(scales)]
+    flags = sum(flag for flag, scale in zip(names, scales) if scale == -1)
+    names = [wgmma.TRANSPOSED_A, wgmma.TRANSPOSED_B][in_registers:]
+    flags |= sum(flag for flag, value in zip(names, transposes) if value)
+    flags |= wgmma.IN_REGISTERS if in_registers else 0
+    return flags | (wgmma.SATURATES if "satfinite" in instr.mods else 0)
+
+
+def _area(body) -> str:
+    """This thread's exchange area."""
+    if not hasattr(body, "warpgroup_area"):
+        body.warpgroup_area = body.alloca(f"[{ctypes.sizeof(WgmmaArea)} x i8]", 16)
+    return body.warpgroup_area
+
+
+def _place(body, area: str, field, index: int = 0) -> str:
+    """Where the area has a field, or an element of it."""
+    return body.op(f"getelementptr i8, ptr {area}, i32 {field.offset + 4 * index}")
+
+
+def _put(body, area: str, field, value: str, kind: str = "i32", index: int = 0) -> None:
+    body.do(f"store {kind} {value}, ptr {_place(body, area, field, index)}, align 4")

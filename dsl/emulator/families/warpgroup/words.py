@@ -1,0 +1,119 @@
+"""What checkers found of wgmma, in words: registers and shared memory that it still uses, fences that are missing.
+
+Each gives the message and the fix. `at` is the place of the other access, `here` that of the one that was stopped.
+"""
+
+from __future__ import annotations
+
+from dsl.emulator.check.numbers import other_kind
+from dsl.emulator.diagnosis.between import Between
+from dsl.emulator.diagnosis.group_waits import WGMMA, Waits
+from dsl.emulator.families.bulk import words as bulk_findings
+from dsl.emulator.families.warpgroup.numbers import WgmmaArea
+from dsl.emulator.families.warpgroup.register_flight import (
+    NO_FENCE,
+    NO_FENCE_AT_ALL,
+    READS_RESULT,
+    WRITES_OPERAND,
+    WRITES_RESULT,
+)
+from dsl.emulator.machine import context
+
+_WAIT = "wgmma.wait_group (`cute.nvgpu.warpgroup.wait_group`)"
+_FENCE = "wgmma.fence (`cute.nvgpu.warpgroup.fence`)"
+_PROXY = "fence.proxy.async (`cute.arch.fence_proxy`)"
+
+
+def race(its_kind: int, does: str, who: str, at: str, here: str, between: Between | None) -> tuple[str, str]:
+    """A race of a wgmma with a write of shared memory; `does` is what the later of both does, and where; `between`:
+    what both threads did, of one block."""
+    if its_kind == other_kind.OF_WGMMA:
+        return f"{does}, which the wgmma at {at} still reads: it was not waited for", _fix_of_buffer(at, here, between)
+    if its_kind & other_kind.UNPROXIED:
+        return f"{does}, which {who} wrote at {at}: no fence.proxy.async between", (
+            bulk_findings.unproxied_fix(at, here, between)
+        )
+    if who == "a bulk copy":
+        return f"{does}, which the bulk copy at {at} fills: not every warp has waited for it", (
+            f"wait in each warp, before {here}, for the phase of the full mbarrier that the copy at {at} signals "
+            "(`pipeline.consumer_wait`)"
+        )
+    return f"{does}, which {who} wrote at {at}: no barrier between", (
+        f"put {_PROXY} and then a barrier, or the arrival at the full mbarrier that the warpgroup waits for, between "
+        f"{at} and {here}"
+    )
+
+
+def _fix_of_buffer(at: str, here: str, between: Between | None) -> str:
+    """Of a buffer that is written while a wgmma reads it: the wait, or what the wait that is there lacks."""
+    text = (
+        f"wait for it before its buffer is released: {_WAIT}, then the arrival at the empty mbarrier (or the "
+        f"barrier) that {here} comes after"
+    )
+    if between is None:
+        return text
+    rows = between.other.after
+    waits = between.waits(WGMMA, rows)
+    done = waits.done
+    arrives = [row for row in rows if between.sites[row.site].opcode == "mbarrier" and _releases(between.mods(row))]
+    if arrives and (done is None or rows.index(arrives[0]) < rows.index(done)):
+        return f"arrive at the mbarrier ({between.place(arrives[0])}) after {_WAIT}, not before it"
+    if done is not None and between.mine.thread // 128 != between.other.thread // 128:
+        return (
+            f"put the arrival at the empty mbarrier, or a barrier, between the wait at {between.place(done)} and "
+            f"{here}: the warpgroup of the wgmma alone has waited for it"
+        )
+    return waits.why_not(at) or text
+
+
+def _releases(mods: tuple) -> bool:
+    return "arrive" in mods and "expect_tx" not in mods
+
+
+def register(what: int, at: str, here: str, waits: Waits) -> tuple[str, str]:
+    """A register of a wgmma; `what` of check/register_flight.py, `waits`: what its thread did about the wgmma."""
+    put = waits.why_not(at) if waits.waits and not waits.is_committed else None
+    if put is None:
+        there = f": the one at {waits.place(waits.last)} leaves it on its way" if waits.last else ""
+        put = f"put wgmma.wait_group {waits.most} (`cute.nvgpu.warpgroup.wait_group`) before {here}{there}"
+    return {
+        READS_RESULT: (f"reads a register of D, which the wgmma at {at} still writes", put),
+        WRITES_RESULT: (f"writes a register of D, which the wgmma at {at} still writes", put),
+        WRITES_OPERAND: (f"writes a register of A, which the wgmma at {at} still reads", put),
+        NO_FENCE: (
+            f"uses a register that was written at {at}: no wgmma.fence between",
+            f"put {_FENCE} before {here}, after the last write to its registers",
+        ),
+        NO_FENCE_AT_ALL: (
+            "is the first wgmma, with no wgmma.fence before it",
+            f"put {_FENCE} before {here}, after the last write to its registers",
+        ),
+    }[what]
+
+
+_WGMMA_WORDS = {
+    WgmmaArea.a_desc.offset: "the descriptor of A",
+    WgmmaArea.b_desc.offset: "the descriptor of B",
+    WgmmaArea.scale_d.offset: "scale-d",
+}
+
+
+def _partial_warpgroup(launch, instr):
+    return (
+        f"`{instr.name}` needs all 128 threads of the warpgroup, but {launch.ctx.address} of them are in the block and "
+        "have not left",
+        "launch blocks of whole warpgroups, and let no thread return before it",
+    )
+
+
+def _not_uniform(launch, instr):
+    what = _WGMMA_WORDS[4 * launch.ctx.address]
+    first = launch.thread_index(launch.ctx.thread & ~127)
+    return (
+        f"{what} must be the same in all threads of the warpgroup, and is not that of thread {first} here",
+        "compute it of what all threads have: not of the lane or the warp",
+    )
+
+
+# By `detail` of the fault: the message and the fix.
+ILLEGAL = {context.PARTIAL_WARPGROUP: _partial_warpgroup, context.NOT_UNIFORM: _not_uniform}

@@ -1,0 +1,66 @@
+"""A row of the instruction table: the forms of an opcode that one emitter takes.
+
+Each family of instructions has its rows in its rows.py; families/table.py collects them. An instruction runs if a row
+has its form (grammar.py); what no row has is refused by name when its entry is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from dsl.emulator.ir import grammar
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`opcodes`: those that the row is of. `section`: of the PTX ISA. `text`: its forms, as grammar.read takes them.
+    `meets`: the thread may have to wait for others, so it must be able to suspend."""
+
+    opcodes: tuple[str, ...]
+    section: str
+    text: str
+    emit: Callable
+    meets: bool = False
+
+    @property
+    def forms(self) -> tuple[grammar.Form, ...]:
+        """What its text says; read when one of its instructions is first looked for."""
+        return grammar.read(self.text)
+
+    @property
+    def modifiers(self) -> frozenset[str]:
+        """All that an instruction of this row may have."""
+        return frozenset(each for form in self.forms for group in form.groups for each in group.modifiers)
+
+
+class Rows(list[Row]):
+    """The rows of a family."""
+
+    def add(self, opcodes: str, section: str, forms: str | Iterable[str], emit: Callable, meets: bool = False) -> None:
+        """`opcodes`: with spaces between; `forms`: as grammar.read takes them, or several such texts."""
+        text = forms if isinstance(forms, str) else " | ".join(forms)
+        self.append(Row(tuple(opcodes.split()), section, text, emit, meets))
+
+
+def nothing(body, instr) -> None:
+    """An instruction that changes nothing here."""
+
+
+# ** groups of modifiers that several families have
+
+INT = "u16/s16/u32/s32/u64/s64"
+WORDS = "u32/s32/u64/s64"
+BITS = "b16/b32/b64"
+HALF = "f16/f16x2"
+BF = "bf16/bf16x2"
+ROUND = "rn/rz/rm/rp"
+SCOPE = "cta/cluster/gpu/sys"
+SHARED = "shared/shared::cta/shared::cluster"
+LOGIC = "and/or/xor"
+FETCH = "L2::64B/L2::128B/L2::256B"
+
+
+def with_start(first: str, *rest: str) -> list[str]:
+    """Forms that begin alike."""
+    return [f"{first} {each}" for each in rest]

@@ -1,0 +1,1 @@
+"""What runs a kernel: the context, the scheduler, device memory, machine code."""

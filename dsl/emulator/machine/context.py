@@ -1,0 +1,267 @@
+"""The memory that generated code, the native scheduler and Python share during one launch."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+MAX_THREADS = 1024
+MAX_WARPS = 32
+MAX_CLUSTER = 16  # blocks, on GPUs that are asked for more than the portable 8
+BARRIERS = 17
+ALL_THREADS = 2**32 - 1  # `stopped_thread` of code that runs for all threads of a block, region by region
+CLUSTER_BARRIER = 16  # the barrier of the block's cluster; those before it are the block's own
+
+# `status` of a launch: 0 while all is well.
+INTERRUPTED, OUT_OF_BOUNDS, MISALIGNED, TRAP, DEADLOCK, ILLEGAL, CALLBACK, RACE, UNDEFINED, EXITED = range(1, 11)
+ASYNC_REGISTER, NOT_VISIBLE, NOT_INITIALIZED, IN_USE, COLLISION, DIVERGED = range(11, 17)
+FINDINGS = (RACE, UNDEFINED, ASYNC_REGISTER, NOT_VISIBLE, NOT_INITIALIZED, IN_USE, COLLISION, DIVERGED)
+KIND_NAMES = {  # keys of dsl/finding_kinds.py
+    OUT_OF_BOUNDS: "OUT_OF_BOUNDS",
+    MISALIGNED: "MISALIGNED",
+    TRAP: "TRAP",
+    DEADLOCK: "DEADLOCK",
+    ILLEGAL: "ILLEGAL",
+    RACE: "RACE",
+    UNDEFINED: "UNDEFINED_READ",
+    EXITED: "EXITED_BLOCK",
+    NOT_VISIBLE: "MBARRIER_NOT_VISIBLE",
+    NOT_INITIALIZED: "MBARRIER_NOT_INITIALIZED",
+    IN_USE: "MBARRIER_IN_USE",
+    COLLISION: "BARRIER_COLLISION",
+    DIVERGED: "DIVERGENT_BARRIER",
+}
+
+# Why an instruction is illegal: `detail` of the fault record.
+NOT_IN_MASK, BAD_BARRIER, BARRIER_COUNTS, BAD_SOURCE_SIZE, COUNT_NOT_WARPS, BAD_INDEX, BAD_RANK = range(1, 8)
+BAD_MAP, BAD_BULK, BAD_REDUCTION, BAD_START, BAD_INTERLEAVE = 8, 9, 10, 11, 12
+ARRIVED_TWICE, NOT_ARRIVED = 35, 36  # at the barrier of the cluster
+NOT_SHARED, BAD_ARRIVALS = 37, 38  # of an mbarrier: its address, its count
+MAP_MISALIGNED, MAP_PLACE = 39, 40  # of a tensor map: its address; whether it is in shared (1) or local memory
+MOST_ARRIVALS = (1 << 20) - 1  # that an mbarrier counts
+NOT_UNIFORM = 33  # threads of a warpgroup differ in what must be the same for all
+PARTIAL_WARPGROUP = 34  # a warpgroup's instruction that not all its threads can reach; the address is their number
+
+PARTIAL_WARP = 32  # a warp's instruction that not all 32 lanes reach; the address is the mask of those that do not
+
+EARLY = 65  # `detail` of an access to shared memory of a block that may end before it
+IN_FLIGHT = 66  # `detail` of a copy to shared memory of a block that ends before it has waited for it
+CLUSTER = 64  # `detail` of an access by an address in shared memory of a cluster; its rank is in the address
+
+# Beside the bytes that `landed` hears of: a copy out of shared memory, which only reads; one that an mbarrier tells of,
+# which counts as complete for who has waited there.
+COPIED_OUT, SIGNALS = -(1 << 31), 1 << 30
+
+# What an address interval is, as bits: an access names the kinds it may touch.
+GLOBAL, SHARED, LOCAL, CONST, PARAM = 1, 2, 4, 8, 16
+GENERIC = GLOBAL | SHARED | LOCAL | CONST | PARAM
+
+# What a slot is doing: nothing, a block, a block that only polls memory for now, a block that will not go on, nothing
+# while other blocks of its cluster run.
+IDLE, RUNNING, WAITING, DEAD, GONE = range(5)
+MULTICAST = 1 << 16  # set in the mask of the blocks that a copy is for; without it the address says which
+RANK_SHIFT = 24  # of an address in shared memory of a cluster: the rank of its block + 1; 0: the block that says it
+NOBODY = 0xFE  # the greatest rank that an address has room for
+NO_FAULT = 2**64 - 1
+# What order.py is told or asked.
+(
+    ORDER_ACROSS, ORDER_BARRIER, ORDER_ARRIVE, ORDER_WARP, ORDER_MB_INIT, ORDER_MB_ARRIVE, ORDER_MB_WAIT, ORDER_FENCE,
+    ORDER_ACCESS, ORDER_WGMMA, ORDER_WGMMA_WAIT, ORDER_WGMMA_DONE, ORDER_PROXY, ORDER_GENERIC,
+    ORDER_CLUSTER_ARRIVE, ORDER_CLUSTER_DONE, ORDER_CLUSTER_WAIT, ORDER_INIT_FENCE, ORDER_VISIT, ORDER_EXIT,
+    ORDER_MB_LANDED, ORDER_MAP_CHANGED, ORDER_MAP_FENCED, ORDER_MAP_USED, ORDER_COPY, ORDER_WGMMA_ACROSS,
+    ORDER_GENERATION, ORDER_MB_INVAL, ORDER_WARP_MEETING, ORDER_BLOCK_MEETING, ORDER_OBSERVES, ORDER_OBSERVED,
+    ORDER_MAP_STORED, ORDER_BULK_STORE, ORDER_BULK_LEFT,
+) = range(35)  # fmt: skip
+ASKED = 2  # of `stop`: signals are to be heard, and the block may then go on (1: it is to stop)
+
+_u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
+
+
+class Grid(ctypes.Structure):
+    """What the workers of one launch share. Blocks are numbered x fastest."""
+
+    _fields_ = [
+        ("next_block", _u64),  # the first block that no worker has taken
+        ("apart", _u64 * 7),
+        ("first_fault", _u64),  # the lowest block that ended badly, or NO_FAULT
+        ("blocks", _u64),
+        ("chunk", _u64),  # blocks taken at a time
+        ("block_step", _u64),  # the n-th block taken is (block_start + n * block_step) % blocks
+        ("block_start", _u64),
+        ("slots", _u64),  # every Context of the launch, linked by `every`
+        ("more", _u64),  # callback(a worker's first Context) -> another one for it, or 0
+        ("raised_type", _u64),  # what the handler of a signal raised, in the thread that launches
+        ("raised_value", _u64),
+        ("raised_trace", _u64),
+        ("halt", _u32),
+    ]
+
+
+class Context(ctypes.Structure):
+    """A slot: where one block at a time runs. Addresses are the host's; sizes are bytes; masks hold a bit a lane."""
+
+    _fields_ = [
+        ("stop", _u32),
+        ("status", _u32),
+        # where its launch and its worker keep it
+        ("state", _u32),
+        ("spins", _u32),  # rounds in which this block did nothing but poll memory
+        ("order", _u32),  # state of the random numbers that choose who runs next; 0: in order
+        ("decisions", _u64),  # which of them count: see execute/decisions.py; 0: all
+        ("rounds", _u32),  # of the scheduler since mbarriers were looked at
+        ("mbarrier_waits", _u32),  # whether a wait at an mbarrier failed since then
+        ("mbarrier_idle", _u32),  # how often in a row all that could run waited at mbarriers
+        ("idle", _u32),  # rounds in a row, since the block began, in which its threads did nothing but poll
+        ("gives_way", _u32),  # whether threads give way before they touch memory that others see
+        ("patience", _u32),  # rounds after which a block that only polls memory gives way
+        # its cluster: see families/cluster/clusters.cc
+        ("cluster_rank", _u32),
+        ("cluster_blocks", _u32),
+        ("cluster_base", _u64),  # what a shared::cluster address with a rank is relative to
+        ("absent", _u64),  # ranks + 1 that no block of the cluster has, or whose block has ended; a bit each
+        ("leader", _u64),  # the slot of its first block
+        ("mate", _u64),  # the ring of its slots
+        ("shared_grid", _u64),
+        ("next", _u64),  # the ring of its worker's slots
+        ("every", _u64),
+        ("chunk_next", _u64),  # a worker's first slot only: the blocks it has taken and not begun
+        ("chunk_end", _u64),
+        ("block", _u64),  # the block now running, or the last one
+        # the fault record
+        ("site", _u32),
+        ("thread", _u32),
+        ("address", _u64),
+        ("access_bytes", _u64),
+        ("detail", _u64),
+        # where a block was that was stopped: the branch of a loop, site + 1 (0: no loop), and who ran
+        ("stopped_site", _u32),
+        ("stopped_thread", _u32),
+        # the launch
+        ("grid", _u32 * 3),
+        ("block_dim", _u32 * 3),
+        ("block_index", _u32 * 3),
+        ("cluster", _u32 * 3),
+        ("threads", _u32),
+        ("warps", _u32),
+        ("smem_static", _u32),
+        ("smem_dynamic", _u32),
+        ("params", _u64),
+        ("smem", _u64),
+        ("smem_bytes", _u64),
+        ("local", _u64),
+        ("local_bytes", _u64),  # a thread
+        ("variables", _u64),
+        ("grid_workspace", _u64),  # of a cooperative launch; 0: there is none
+        # address intervals, sorted: lo, hi, kind (u64 each)
+        ("intervals", _u64),
+        ("interval_count", _u64),
+        ("sites", _u64),  # per memory instruction: lo, limit (u64 each)
+        ("sites_bytes", _u64),
+        ("print", _u64),  # callback(format, arguments, thread)
+        # coroutine frames
+        ("frames", _u64),
+        ("frame_bytes", _u64),
+        # cp.async queues, one a thread: see families/cp_async/emit.py
+        ("queues", _u64),
+        ("mbarrier_log", _u64),  # see families/mbarrier/mbarrier_log.cc; 0 where the kernel has none
+        ("mbarrier_serial", _u32),
+        ("bulk", _u64),  # bulk copies on their way: see families/bulk/bulk_copies.cc
+        # the checkers; all 0 where nothing is checked. See check/race.cc, undefined.cc, shadow.cc and order.py
+        ("race_shift", _u32),  # log2 of the bytes that a cell is for
+        ("order_kinds", _u32),
+        ("now", _u32),  # the label given last
+        ("epoch", _u32),  # what was labelled lower in this block is ordered before all that its threads do now
+        ("labels", _u64),  # u32 a thread
+        ("known", _u64),  # u32 [thread, other]: the last label of the other that the thread has seen the end of
+        ("smem_cells", _u64),
+        ("smem_valid", _u64),
+        ("local_valid", _u64),
+        ("shadows", _u64),  # one an interval
+        ("trail", _u64),  # see check/trail.py
+        ("near_lo", _u64),
+        ("near_bytes", _u64),
+        ("near_cells", _u64),
+        ("near_valid", _u64),
+        ("chunks", _u64),  # of cells with many entries
+        ("begin_checks", _u64),  # native functions, and one of Python
+        ("order_barrier", _u64),
+        ("partial_barriers", _u32),  # by number: whether some threads alone met there last; see check/generations.py
+        ("landed", _u64),
+        ("order_call", _u64),
+        ("matrix_read", _u64),  # a native function; what follows is of wgmma, see families/warpgroup/wgmma_reads.cc
+        ("matrix_reads", _u64),  # one for 16 bytes of shared memory
+        ("matrix_known", _u64),  # u32 a thread, as `proxied`
+        ("proxied", _u64),
+        ("matrix_group", _u32),
+        ("peer_group", _u32),  # the last write of another block that this group of wgmma may read: its entry in a cell
+        ("peer_meta", _u64),
+        ("peer_labels", _u64),
+        ("other_block", _u64),
+        ("other_thread", _u32),
+        ("other_site", _u32),
+        ("other_kind", _u32),
+        ("other_label", _u32),
+        ("site_lines", _u64),  # u32 a site: the same number for sites of one line of the author's
+        ("note_site", _u32),  # of two writes of one value that nothing orders: the site + 1; 0: there were none
+        ("note_thread", _u32),
+        ("note_other_thread", _u32),
+        ("note_address", _u64),
+        ("note_block", _u64),
+        ("note_other_block", _u64),
+        ("lone_site", _u32),  # of an arrival at a named barrier where no thread can wait, as `note_site`
+        ("lone_thread", _u32),
+        ("lone_block", _u64),
+        ("lone_number", _u32),
+        ("step_site", _u32),  # of two volatile accesses by lanes of a warp that nothing orders, as `note_site`
+        ("step_other_site", _u32),
+        ("step_thread", _u32),
+        ("step_other_thread", _u32),
+        ("step_address", _u64),
+        ("step_block", _u64),
+        ("undefined_site", _u32),  # where an undefined value was first passed on
+        ("undefined_thread", _u32),
+        ("undefined_mark", _u64),  # 0: nowhere
+        ("undefined_block", _u64),
+        ("shuffled_absent", _u32),  # whether a shuffle read a lane that took no part in it
+        # the scheduler: one bit a lane
+        ("live", _u32 * MAX_WARPS),
+        ("exited", _u32 * MAX_WARPS),
+        ("ready", _u32 * MAX_WARPS),
+        ("in_warp", _u32 * MAX_WARPS),
+        ("in_active", _u32 * MAX_WARPS),
+        ("in_barrier", _u32 * MAX_WARPS),
+        ("at_cluster", _u32 * MAX_WARPS),  # arrived at the barrier of the cluster, and has not waited for it yet
+        ("in_mbarrier", _u32 * MAX_WARPS),  # a wait at an mbarrier failed lately
+        ("polling", _u32 * MAX_WARPS),  # gave way or waits in an idle loop: see ptx/polling.py
+        # the barriers: who has come (to wait, or only to say so), who waits
+        ("arrived", _u32 * (BARRIERS * MAX_WARPS)),
+        ("at_barrier", _u32 * (BARRIERS * MAX_WARPS)),
+        ("arrived_extra", _u32 * BARRIERS),
+        ("barrier_votes", _u32 * BARRIERS),
+        ("barrier_count", _u32 * BARRIERS),
+        ("barriers_used", _u32),
+        ("barriers_voting", _u32),
+        # one a thread
+        ("wait_site", _u32 * MAX_THREADS),
+        ("poll_site", _u32 * MAX_THREADS),  # what an idle loop looks at
+        ("key", _u32 * MAX_THREADS),
+        ("mask", _u32 * MAX_THREADS),
+        ("b", _u32 * MAX_THREADS),
+        ("c", _u32 * MAX_THREADS),
+        ("out", _u32 * MAX_THREADS),
+        ("out_pred", _u32 * MAX_THREADS),
+        ("a", _u64 * MAX_THREADS),
+        ("handle", _u64 * MAX_THREADS),
+        # the mark of an undefined value (check/undefined.cc) that a lane gives to a shuffle, and that it gets
+        ("mark_given", _u64 * MAX_THREADS),
+        ("mark_got", _u64 * MAX_THREADS),
+    ]
+
+
+FIELDS: dict[str, Any] = {field[0]: field[1] for each in (Grid, Context) for field in each._fields_}
+_OFFSETS = {field[0]: getattr(each, field[0]).offset for each in (Grid, Context) for field in each._fields_}
+
+
+def offset(name: str) -> int:
+    """Byte offset of a field of Context or Grid."""
+    return _OFFSETS[name]

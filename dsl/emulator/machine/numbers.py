@@ -1,0 +1,56 @@
+"""Numbers and structures about launches that C++ and Python share: see dsl/native_library.py."""
+
+from __future__ import annotations
+
+import ctypes
+
+_u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
+
+
+class relaunch:
+    """See relaunch.cc."""
+
+    READY, BUSY, CLOSED = range(3)  # `state`: for whoever takes it, somebody's, without a slot
+    ELSEWHERE = -1  # the answer where it is not made here; 0: it was made; else the number of one that ended badly
+
+
+class Repeat(ctypes.Structure):
+    """A launch that is ready to be made again. Its address is the handle by which it is called."""
+
+    _fields_ = [
+        ("call", _u64),  # emu_relaunch
+        ("state", _u32),
+        ("left", _u32),  # launches until Python looks again
+        ("times", _u64),  # launches made here since Python looked
+        ("number", _u32),
+        ("shape", _u32 * 7),  # grid, block, dynamic shared memory in bytes: as a launch's configuration begins
+        ("signature_at", _u64),  # of the memory now, and as it was when the slot was prepared
+        ("signature", ctypes.c_int64),
+        ("watched_at", _u64),  # whether launches are checked or have a seed
+        ("slot", _u64),
+        ("slot_head", _u64),  # what the slot begins with, and the launch's Grid
+        ("grid", _u64),
+        ("grid_head", _u64),
+        ("code", _u64),
+        ("params", _u64),
+        ("rows", _u64),  # of the parameters: offset, bytes (u32 each)
+        ("row_count", _u64),
+    ]
+
+
+class schedule:
+    """See schedule.cc."""
+
+    LEAST_IDLE = 1 << 14  # rounds of polls, the least after which they are looked at
+
+
+class DecisionList(ctypes.Structure):
+    """Which of a seed's decisions count (execute/decisions.py); a byte each follows."""
+
+    _fields_ = [("taken", _u64), ("limit", _u64)]
+
+
+class left:
+    """What emu_leave answers (thread_exit.cc): nobody is left in the block; a box of threads; others."""
+
+    NOBODY, BOX, RAGGED = range(3)

@@ -1,0 +1,35 @@
+// The queues of copies on their way: of cp.async, one a thread, and of bulk copies, one a block.
+#pragma once
+#include "machine/emu.h"
+
+struct CopyEntry {
+  u64 destination, source;
+  u32 size, source_size, group;
+};
+static_assert(sizeof(BulkQueue::committed) == 4 * MAX_THREADS);
+
+inline CopyQueue &copies_of(Context *ctx, u32 tid) { return ((CopyQueue *)ctx->queues)[tid]; }
+inline BulkQueue &bulk_of(Context *ctx) { return *(BulkQueue *)ctx->bulk; }
+
+extern "C" void *realloc(void *, size_t);
+
+// A new entry at the end of a queue.
+template <class Queue, class Entry> Entry &add_entry(Queue &queue, Entry *Queue::*entries) {
+  if (queue.count == queue.room) {
+    queue.room = 2 * queue.count + 16;
+    queue.*entries = (Entry *)realloc(queue.*entries, queue.room * sizeof(Entry));
+  }
+  return (queue.*entries)[queue.count++];
+}
+
+// A block begins, so forget what is pending: copies that nobody waited for never land.
+inline void reset_queues(Context *ctx) {
+  for (u32 tid = 0; tid < ctx->threads; ++tid) {
+    CopyQueue &queue = copies_of(ctx, tid);
+    queue.count = queue.head = queue.committed = 0;
+  }
+}
+inline void reset_bulk(Context *ctx) {
+  bulk_of(ctx).count = 0;
+  __builtin_memset(bulk_of(ctx).committed, 0, sizeof BulkQueue::committed);
+}

@@ -1,0 +1,33 @@
+// Threads that begin: the state of a block's scheduler, and a place for each coroutine's frame.
+#include "machine/grid.h"
+
+void begin_threads(Context *ctx) {
+  for (u32 warp = 0; warp < ctx->warps; ++warp) {
+    u32 rest = ctx->threads - 32 * warp;
+    ctx->live[warp] = ctx->ready[warp] = rest < 32 ? (1u << rest) - 1 : ~0u;
+    ctx->exited[warp] = ctx->in_warp[warp] = ctx->in_active[warp] = 0;
+    ctx->in_barrier[warp] = ctx->at_cluster[warp] = ctx->polling[warp] = 0;
+  }
+  __builtin_memset(ctx->arrived, 0, sizeof ctx->arrived);
+  __builtin_memset(ctx->at_barrier, 0, sizeof ctx->at_barrier);
+  __builtin_memset(ctx->arrived_extra, 0, sizeof ctx->arrived_extra);
+  __builtin_memset(ctx->barrier_votes, 0, sizeof ctx->barrier_votes);
+  __builtin_memset(ctx->handle, 0, sizeof *ctx->handle * ctx->threads);
+  ctx->barriers_used = ctx->barriers_voting = 0;
+}
+
+extern "C" {
+void *aligned_alloc(size_t, size_t);
+void free(void *);
+
+// A thread's coroutine frame: slices of one allocation, made by the first thread and kept with the slot.
+void *emu_frame(Context *ctx, u32 tid, u64 size) {
+  u64 rounded = (size + 127) & -64ull, total = rounded * ctx->threads;
+  if (ctx->frame_bytes < total) {
+    free(ctx->frames);
+    ctx->frames = (u8 *)aligned_alloc(64, total);
+    ctx->frame_bytes = total;
+  }
+  return ctx->frames + rounded * tid;
+}
+}

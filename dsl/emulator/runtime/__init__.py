@@ -1,1 +1,0 @@
-"""Native code that runs beside a kernel: scheduling, barriers, warp collectives, copies on their way, device memory."""

@@ -1,0 +1,154 @@
+// What tensor cores compute: sums of products for each architecture, bit for bit as measured; eight elements of a row
+// of D side by side.
+//
+// A sum is made at once: every product is exact, all of them and the accumulator are aligned to the largest exponent
+// and truncated to some fraction bits, then added. Sources: Xie et al. 2025 (arXiv 2511.10909: Volta to Blackwell);
+// Fasi, Higham, Mikaitis, Pranesh 2021 (V100, T4, A100). What `mma` of 8-bit floats is on Hopper is read off the SASS
+// of ptxas 13.0, which has no such instruction for sm_90: two HMMA of f16 and an addition.
+#pragma once
+#include "machine/emu.h"
+
+constexpr int LANES = 8;
+template <class T, int N> using Vector = T __attribute__((ext_vector_type(N)));
+using Floats = Vector<float, LANES>;
+using Doubles = Vector<double, LANES>;
+using Ints = Vector<i32, LANES>;
+using Longs = Vector<i64, LANES>;
+using Halves = Vector<_Float16, LANES>;
+
+template <class To, class From> To as(From value) { return __builtin_bit_cast(To, value); }
+template <class To, class From> To to(From value) { return __builtin_convertvector(value, To); }
+template <class V> V load(const void *place) {  // aligned as its elements are
+  V value;
+  __builtin_memcpy(&value, place, sizeof value);
+  return value;
+}
+template <class V> void store(void *place, V value) { __builtin_memcpy(place, &value, sizeof value); }
+
+inline Ints larger(Ints a, Ints b) { return __builtin_elementwise_max(a, b); }
+inline Floats choose(Ints condition, Floats yes, Floats no) { return condition ? yes : no; }
+inline bool any(Ints flags) { return __builtin_reduce_or(flags) != 0; }
+
+// ** elements
+
+// Types of elements; those that wgmma has too have its numbers.
+enum class Kind : u32 {
+  f16 = wgmma::F16,
+  bf16 = wgmma::BF16,
+  tf32 = wgmma::TF32,
+  e4m3 = wgmma::E4M3,
+  e5m2 = wgmma::E5M2,
+  s8 = wgmma::S8,
+  u8 = wgmma::U8,
+  b1 = wgmma::B1,
+  f64,
+  f32,
+  s32
+};
+
+// Elements of memory: floats as float, integers as i32.
+template <Kind kind, int count> [[gnu::always_inline]] inline auto widened(const void *raw) {
+  using Wide = Vector<float, count>;
+  using Halves = Vector<_Float16, count>;
+  using Shorts = Vector<u16, count>;
+  using Words = Vector<u32, count>;
+  if constexpr (kind == Kind::s8) return to<Vector<i32, count>>(load<Vector<signed char, count>>(raw));
+  else if constexpr (kind == Kind::u8) return to<Vector<i32, count>>(load<Vector<u8, count>>(raw));
+  else if constexpr (kind == Kind::f16) return to<Wide>(load<Halves>(raw));
+  else if constexpr (kind == Kind::bf16) return as<Wide>(to<Words>(load<Shorts>(raw)) << 16);
+  else if constexpr (kind == Kind::tf32) return as<Wide>(load<Words>(raw) & 0xFFFFE000u);
+  else {
+    Shorts code = to<Shorts>(load<Vector<u8, count>>(raw));
+    if constexpr (kind == Kind::e5m2) return to<Wide>(as<Halves>((Shorts)(code << 8)));
+    // e4m3: its bits where an f16 has them, scaled by the difference of the biases
+    Shorts size = code & 0x7F, bits = size << 7 | (code & 0x80) << 8;
+    Wide number = to<Wide>(as<Halves>(bits)) * 256.0f;
+    Vector<i32, count> is_nan = to<Words>(size) == 0x7F;
+    return is_nan ? Wide(__builtin_nanf("")) : number;
+  }
+}
+
+using Two = Vector<float, 2>;
+
+// Two floats as a register of f16, rounded to nearest even; a NaN is the canonical one.
+inline u32 half_bits(Two two) {
+  using Shorts = Vector<short, 2>;
+  Shorts bits = as<Shorts>(to<Vector<_Float16, 2>>(two)), is_nan = to<Shorts>(two != two);
+  return as<u32>(is_nan ? Shorts(0x7FFF) : bits);
+}
+
+// ** sums
+
+constexpr int LEAST_EXPONENT = -126, LEAST_OF_HALF = -14;
+constexpr float INFINITY = __builtin_inff();
+constexpr u32 NAN_BITS = 0x7FFFFFFF;  // the canonical NaN
+
+constexpr int least_exponent(Kind kind) {
+  return kind == Kind::f16 || kind == Kind::e5m2 ? LEAST_OF_HALF : kind == Kind::e4m3 ? -6 : LEAST_EXPONENT;
+}
+
+// The exponents of floats: of a subnormal the least of its type, of a zero -126, of an infinity or NaN 128.
+inline Ints exponents(Floats values, int least = LEAST_EXPONENT) {
+  Ints bits = as<Ints>(values), exponent = larger((bits >> 23 & 0xFF) - 127, least);
+  return bits << 1 == 0 ? LEAST_EXPONENT : exponent;
+}
+
+inline Floats without_sign_of_zero(Ints bits) { return as<Floats>(bits << 1 == 0 ? Ints(0) : bits); }
+
+// Doubles truncated to floats, infinity from 2 ** 128 on: their bits, and where bits were lost.
+struct Truncated { Ints bits, lost; };
+inline Truncated toward_zero(Doubles value) {
+  Floats nearest = to<Floats>(value);
+  Doubles back = to<Doubles>(nearest), size = __builtin_elementwise_abs(value);
+  Longs too_large = __builtin_elementwise_abs(back) > size & size < 0x1p128;
+  return {as<Ints>(nearest) + to<Ints>(too_large), to<Ints>(back<value | back> value)};
+}
+
+// Doubles rounded once to f16, as floats: lost bits are kept as one sticky bit until then.
+inline Floats to_half(Doubles value) {
+  auto [bits, lost] = toward_zero(value);
+  Halves rounded = to<Halves>(as<Floats>(bits | (lost & 1)));
+  return without_sign_of_zero(as<Ints>(to<Floats>(rounded)));
+}
+
+inline Doubles power(Ints exponent) { return as<Doubles>(to<Longs>(exponent + 1023) << 52); }
+inline Floats float_power(Ints exponent) { return as<Floats>((exponent + 127) << 23); }
+
+enum class Result { F32, F16, E8M13 };  // truncated, to nearest even, truncated
+
+// A kind of sum: of so many products, and what the sum before gave (for the first the accumulator).
+struct Sum {
+  int terms, fraction_bits;
+  Result result;
+  // A subnormal accumulator has the least exponent of its type.
+  constexpr int least() const { return result == Result::F16 ? LEAST_OF_HALF : LEAST_EXPONENT; }
+};
+
+// `values * scale` as whole numbers, towards zero: each is below 2 ** (fraction bits + 2).
+inline Ints truncated(Doubles values, Doubles scale) { return to<Ints>(values * scale); }
+
+#define UNROLLED _Pragma("clang loop unroll(full)")
+
+// A sum whose operands are finite. `of` has the products and their exponents by k.
+template <Sum S, class Products> [[gnu::always_inline]] inline Floats finite_sum(const Products &of, Floats start) {
+  Ints greatest = exponents(start, S.least()), total = 0;
+  UNROLLED
+  for (int k = 0; k < S.terms; ++k) greatest = larger(greatest, of.exponent(k));
+  Doubles scale = power(S.fraction_bits - greatest);
+  UNROLLED
+  for (int k = 0; k < S.terms; ++k) total += truncated(of.product(k), scale);
+  Doubles whole = to<Doubles>(total) + to<Doubles>(truncated(to<Doubles>(start), scale));
+  Doubles value = whole * power(greatest - S.fraction_bits);
+  if (S.result == Result::F16) return to_half(value);
+  Ints bits = toward_zero(value).bits;
+  return without_sign_of_zero(S.result == Result::E8M13 ? bits & -1024 : bits);
+}
+
+// As IEEE 754 has it where an operand makes it infinite or NaN, and only there.
+template <Sum S, class Products> [[gnu::always_inline]] inline Floats any_sum(const Products &of, Floats start) {
+  Doubles exact = to<Doubles>(start);
+  UNROLLED
+  for (int k = 0; k < S.terms; ++k) exact += of.product(k);
+  Ints special = to<Ints>(!(__builtin_elementwise_abs(exact) < (double)INFINITY));
+  return choose(special, to<Floats>(exact), finite_sum<S>(of, start));
+}
