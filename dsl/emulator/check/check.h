@@ -1,4 +1,4 @@
-// What the files of the checkers share: how they find what is kept of memory. See shadow.cc and race.cc.
+// Shared by the files of the checkers: they find here what is kept of memory. See shadow.cc and race.cc.
 #pragma once
 #include "machine/emu.h"
 
@@ -78,7 +78,7 @@ CellEntry *entry_beyond(Context *ctx, Cell *cell, u32 i);
 constexpr u32 KIND_SHIFT = 36, SITE_SHIFT = 40, KIND_MASK = 15;
 constexpr u64 PLACE_MASK = (1ull << KIND_SHIFT) - 1;
 
-// What an entry said when it was looked at.
+// An entry, as it was when it was looked at.
 struct Kept {
   u64 meta;
   u32 label, lanes;
@@ -101,7 +101,7 @@ inline void tell_other(Context *ctx, const Kept &other, u32 lane, u32 mark = 0) 
   ctx->other_label = other.label;
 }
 
-// What a thread reads at a site, on its way.
+// A read of a thread at a site.
 struct Reading {
   Context *ctx;
   u32 tid, site;

@@ -105,7 +105,7 @@ bool is_observed(const Own &own, const Kept &other, u32 lanes, u64 address) {
 
 enum Verdict { RACES, FINE, ORDERED };
 
-// Of an access and some lanes of an entry that it has not seen the end of, where one of both writes.
+// An access and lanes of an entry that are not ordered before it; one of the two writes.
 [[gnu::noinline]] Verdict judge(const Own &own, Kept other, u32 lanes, u64 address) {
   Context *ctx = own.ctx;
   bool strong = own.kind & other.kind() & STRONG, same_block = other.block() == ctx->block;
@@ -177,7 +177,7 @@ enum Verdict { RACES, FINE, ORDERED };
   if (block != ctx->block && !is_mate(ctx, block)) cell->count = 0;
 }
 
-// A lane's access of now in a cell: with those of its warp at that label, or an entry of its own.
+// Keep a lane's access in a cell: in the entry that its warp has at this label, or in a new one.
 void keep_landed(Context *ctx, Cell *cell, u64 meta, u32 label, u32 bit) {
   u32 count = cell->count;
   for (u32 number = 0; number < count; ++number) {

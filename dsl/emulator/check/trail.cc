@@ -1,4 +1,4 @@
-// What each thread did last: its accesses and whatever orders threads, for the fix of a race. See trail.py.
+// The last accesses and meetings of each thread, from which the fix of a race is found. See trail.py.
 #include "check/check.h"
 
 extern "C" {

@@ -108,7 +108,7 @@ def is_gone(slot) -> bool:
 
 
 def no_block(launch, rank: int) -> tuple[str, str]:
-    """The message and the fix where a rank is that of no block."""
+    """The message and the fix where no block has a rank."""
     blocks = launch.ctx.cluster_blocks
     size = f"{blocks} blocks" if blocks > 1 else "one block"
     fix = "use a rank below %cluster_nctarank" if blocks > 1 else "launch it in clusters: `cluster=(2, 1, 1)`"

@@ -20,7 +20,7 @@ Interval find(const Context *ctx, u64 address, u32 kinds) {
   return row.kind & kinds && address < row.hi ? row : Interval{};
 }
 
-// What the inline test needs of the interval that holds an address.
+// The part of the interval around an address that the inline test needs.
 struct Elements {
   u64 lo, limit, size;
   u32 log2 = __builtin_ctzll(size) & 63;
@@ -45,7 +45,8 @@ extern "C" {
   ctx->address = address, ctx->access_bytes = access_bytes, ctx->detail = detail;
 }
 
-// What the inline test of an access of `size` (a power of two) bytes needs; zeros and a fault if the access is bad.
+// The numbers that the inline test of an access of `size` (a power of two) bytes needs; zeros and a fault if the access
+// is bad.
 [[gnu::noinline, gnu::cold]] LastHit emu_slow(Context *ctx, u64 address, u64 size, u32 kinds, u32 site, u32 thread) {
   const Elements found(ctx, address, size, kinds);
   bool crooked = found.crooked(address);

@@ -1,4 +1,4 @@
-// What the files of the runtime share.
+// Shared by all C++ files of the emulator.
 #pragma once
 #include <shared.h>
 
@@ -59,7 +59,7 @@ inline u32 illegal(Context *ctx, u32 tid, u32 site, u64 detail, u64 value = 0, u
   return 0;
 }
 
-// Of a launch whose races are looked for: tell check/order.py.
+// In a launch that is checked for races: tell check/order.py.
 inline void tell_order(Context *ctx, u32 what, u32 thread, u64 a, u64 b = 0) {
   if (ctx->order_call) ctx->order_call((u64)ctx, what, thread, a, b);
 }

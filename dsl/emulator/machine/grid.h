@@ -1,4 +1,4 @@
-// What the loop over blocks, the one over clusters and the scheduler of a block share.
+// Shared by the loop over blocks, the loop over clusters and the scheduler of a block.
 #pragma once
 #include "machine/emu.h"
 
@@ -22,7 +22,7 @@ bool is_cluster_over(Context *ctx);
 // where they are not all there.
 u64 cluster_place(Context *ctx, u32 site, u32 tid, u64 address, u64 size, u64 alignment);
 
-// What the scheduler calls: thread_start.cc, warp_collectives.cc, barriers.cc
+// Functions that the scheduler calls: thread_start.cc, warp_collectives.cc, barriers.cc
 void begin_threads(Context *ctx);
 bool resolve_warp(Context *ctx, u32 warp);
 bool resolve_barriers(Context *ctx);

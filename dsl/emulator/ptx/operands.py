@@ -25,7 +25,7 @@ def registers(operand):
 
 
 def writes(instr: Instr) -> list[Reg]:
-    """The registers that an instruction sets. Of those with several destinations it knows a vector and a pair."""
+    """The registers that an instruction sets: the first operand, which may be a vector or a pair."""
     if instr.opcode in ("st", "bra", "bar", "barrier", *LEAVES) or instr.opcode in HINTS or not instr.operands:
         return []
     return list(registers(instr.operands[0]))

@@ -1,4 +1,4 @@
-// What tensor cores compute: sums of products for each architecture, bit for bit as measured; eight elements of a row
+// Tensor cores: sums of products for each architecture, bit for bit as measured; eight elements of a row
 // of D side by side.
 //
 // A sum is made at once: every product is exact, all of them and the accumulator are aligned to the largest exponent

@@ -47,7 +47,7 @@ void complete(Context *ctx, u64 *barrier, u32 size, u32 tid) {
   tell_order(ctx, ORDER_MB_LANDED, tid, (u64)barrier, ended);
 }
 
-// What a reduction of 32 bits leaves.
+// The result of a reduction of 32 bits.
 u32 reduced(u32 kind, u32 old, u32 given) {
   using namespace async_store;
   switch (kind) {
@@ -87,7 +87,7 @@ void land(Context *ctx, const BulkEntry &one) {
   if (one.enters()) complete(ctx, (u64 *)one.barrier, one.size, one.thread);
 }
 
-// Land those entries of which `lands` says so; the others stay.
+// Land the entries for which `lands` is true; the others stay.
 template <class Lands> void land_all(Context *ctx, Lands lands) {
   BulkQueue &queue = bulk_of(ctx);
   u32 kept = 0;
@@ -99,7 +99,7 @@ template <class Lands> void land_all(Context *ctx, Lands lands) {
 
 bool leaves(const BulkEntry &one, u32 tid) { return !one.enters() && one.thread == tid; }
 
-// What a thread copied out of shared memory in groups below `groups`.
+// The copies out of shared memory that a thread began in groups below `groups`.
 void land_out(Context *ctx, u32 tid, i32 groups) {
   land_all(ctx, [=](const BulkEntry &one) { return leaves(one, tid) && (i32)one.group < groups; });
 }

@@ -1,4 +1,4 @@
-// What bulk copies read and write of shared memory, and the tensor maps they use.
+// Shared memory that bulk copies read and write, and the tensor maps that they use.
 //
 // A copy is an access of race.cc that is on its way until it is waited for: its writes until a thread of the block that
 // they are in waits for the phase of the mbarrier, its reads until the thread's group is waited for (or, of a copy to

@@ -21,7 +21,7 @@ constexpr u32 types_of(u32 operation) {
   return 0;
 }
 
-// A 16-bit float of memory. What is computed of it is a float, rounded to nearest even; a NaN is the canonical one.
+// A 16-bit float in memory. Results are computed as floats and rounded to nearest even; a NaN is the canonical one.
 struct Bfloat {
   u16 bits;
   operator float() const { return __builtin_bit_cast(float, (u32)bits << 16); }
@@ -31,7 +31,7 @@ struct Bfloat {
   }
 };
 
-// What an element becomes. The least or greatest of floats: a NaN is none where the other is a number.
+// The new value of an element. Of a NaN and a number, min and max give the number.
 template <u32 operation, class T> T combined(T old, T given) {
   if constexpr (operation == ADD) return old + given;
   else if constexpr (operation == INC) return old >= given ? 0 : old + 1;

@@ -33,7 +33,7 @@ void depart(Context *ctx) {
   }
 }
 
-// Of a block whose threads have not begun, others are to see that none of them has arrived or left.
+// A block whose threads have not begun: others must see that none of them has arrived or left.
 void forget_threads(Context &slot) {
   __builtin_memset(slot.live, 0xFF, sizeof slot.live);
   __builtin_memset(slot.exited, 0, sizeof slot.exited);
@@ -43,7 +43,7 @@ void forget_threads(Context &slot) {
   __builtin_memset(slot.arrived, 0, sizeof slot.arrived);
 }
 
-// Make the slots of `ctx`, that of the first block, ready for a cluster; false where a lower block has ended badly
+// Make the slots of a cluster ready; `ctx` is the slot of its first block. False where a lower block has ended badly
 // meanwhile.
 bool begin_cluster(Context *ctx, u64 number) {
   const u32 *shape = ctx->cluster, *grid = ctx->grid;
@@ -116,7 +116,7 @@ extern "C" {
   emu_fault(ctx, status, site, tid, address, size, CLUSTER);
 }
 
-// The rank + 1 of the block whose shared memory a generic address is in; 0 where it is in that of none.
+// The rank + 1 of the block whose shared memory a generic address is in; 0 where it is in no block's shared memory.
 u32 emu_cluster_rank(Context *ctx, u64 address) {
   for (Context &slot : Mates{ctx})
     if (address - (u64)slot.smem < slot.smem_bytes) return slot.cluster_rank + 1;
@@ -124,7 +124,7 @@ u32 emu_cluster_rank(Context *ctx, u64 address) {
 }
 }
 
-// What families/cluster/emit.py does inline, for what is no access of a power of two.
+// As families/cluster/emit.py does inline, for accesses whose size is not a power of two.
 u64 cluster_place(Context *ctx, u32 site, u32 tid, u64 address, u64 size, u64 alignment) {
   u64 rank = address >> RANK_SHIFT, offset = address & ((1 << RANK_SHIFT) - 1);
   bool absent = ctx->absent >> min<u64>(rank, 63) & 1, crooked = offset & (alignment - 1);

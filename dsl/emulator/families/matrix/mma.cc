@@ -1,4 +1,4 @@
-// What a warp's lanes compute together: mma, ldmatrix, stmatrix, movmatrix. PTX ISA 9.7.14.
+// Instructions that the lanes of a warp compute together: mma, ldmatrix, stmatrix, movmatrix. PTX ISA 9.7.14.
 //
 // Each lane has an exchange area: the function that computes, then words in and out. The lane that completes the
 // meeting calls it. Floats are summed as tensor_core.h says, doubles by fma in the order of k. NaN results are

@@ -11,10 +11,10 @@ using namespace mbarrier;
 
 constexpr u64 INVALIDATED = 1ull << 63;  // flips the tag
 
-// What an entry of the block in a slot begins with.
+// The first words of an entry of the block in a slot.
 u64 tag_of(const Context &slot) { return (u64)slot.mbarrier_serial << 32 | (u32)slot.block; }
 
-// What thread `tid` does at the mbarrier of an entry, which is in the shared memory of the block in `slot`.
+// Note the use by thread `tid` of the mbarrier of an entry, which is in the shared memory of the block in `slot`.
 struct Operation {
   Context *ctx;
   u32 tid, site;
@@ -98,7 +98,7 @@ template <u32 what> u32 use(const Operation &by, u32 amount) {
   if (!by.lives()) return without_life(by);
   bool own = &by.slot == by.ctx;
   u32 warp = 1u << (by.tid >> 5), parity = by.word() >> 63;
-  entry.ended |= parity;  // that of a new mbarrier is 0
+  entry.ended |= parity;  // a new mbarrier has parity 0
   if (what & (ARRIVES | EXPECTS) && parity != entry.parity) {
     entry.parity = parity;
     entry.now = entry.peers_now = entry.expected = 0;

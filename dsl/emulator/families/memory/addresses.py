@@ -44,7 +44,7 @@ def window(body, space: str) -> str:
 
 
 def is_space(body, instr):
-    """isspacep: whether a generic address lies in a window."""
+    """isspacep: whether a generic address is in a window."""
     address = body.read_address(instr.operands[1])
     space = next(m.split("::")[0] for m in instr.mods)
     if "shared::cluster" in instr.mods:

@@ -13,7 +13,7 @@ namespace {
 
 constexpr i64 CHUNK_BYTES = 16;
 
-// What a walk over a box does with what it touches of the tensor.
+// A walk over a box does this with each part of the tensor that it touches.
 enum Mode : u32 { CHECK, LOAD, STORE };
 
 struct Walk {

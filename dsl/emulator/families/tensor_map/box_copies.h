@@ -2,7 +2,7 @@
 #pragma once
 #include "families/tensor_map/tensor_map.h"
 
-// Whether an address is that of a tensor map of `rank` dimensions in global, constant or parameter memory; a fault if
+// Whether a tensor map of `rank` dimensions is at an address in global, constant or parameter memory; a fault if
 // not.
 bool check_map(Context *ctx, u64 address, u32 rank, u32 site, u32 tid);
 // Whether the box begins at a multiple of 16 bytes, or with a slice; a fault if not.

@@ -9,7 +9,8 @@ using namespace meeting;
 constexpr u32 ALL = ~0u;
 using Collective = void (*)(Context *, u32 base);  // what an exchange area begins with
 
-// What one lane reads: the source lane, the predicate, whether the lane that it asks for takes no part, that lane.
+// The result of a shuffle for one lane: the source lane, the predicate, whether the lane that it asks for takes no
+// part, that lane.
 struct Source {
   u32 lane;
   bool inside, absent;

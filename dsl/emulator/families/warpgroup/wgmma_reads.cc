@@ -1,4 +1,4 @@
-// What wgmma reads of shared memory: the async proxy, until the threads of its warpgroup wait for it.
+// Shared memory that wgmma reads, by the async proxy, until the threads of its warpgroup wait for it.
 //
 // For each 16 bytes of shared memory and each warpgroup the number is kept of the last group of wgmma that read them. A
 // write there must come after a thread of that warpgroup has waited for the group, in the order that order.py knows.
