@@ -80,6 +80,12 @@ def library(*levels: str) -> list[Path]:
     return [plan.library for plan in plans]
 
 
+@cache
+def here() -> Path:
+    """The library for this machine. Raises BuildError."""
+    return library(level())[0]
+
+
 def _shipped(level: str) -> Path:
     for path in sorted(BUILT.glob(f"runtime.{level}.*.so")):
         return path
@@ -214,7 +220,6 @@ struct LastHit { u64 lo, limit; };
 """
 
 
-@cache
 def _shared() -> tuple[ModuleType, ...]:
     modules = []
     for path in shared():

@@ -150,7 +150,7 @@ def _embedded(note: Callable[[str], None] | None = None) -> Host:
     from dsl import native_library
 
     try:
-        native_library.library(native_library.level())
+        native_library.here()
     except native_library.BuildError as error:
         raise NoDevice(f"host embedded: {error}") from None
     return Host("embedded", "emulator")

@@ -36,8 +36,8 @@ from dsl import native_library
 ROOT = Path(__file__).parents[2]
 EMULATOR = ROOT / "dsl/emulator"
 TESTS = "tests/emulator"
-# The tests of a file: those of the first list in one process, then those of the second in another. What tells most, and
-# is quick, comes first. `check` and `diagnosis` have tests of what checkers say of it.
+# The tests of a file: those of the first list in one process, then those of the second in another. Quick tests that
+# find most come first. `check` and `diagnosis` have tests of what checkers say of it.
 _LIBRARY = ("library",)
 _BARRIERS = (
     "families/barrier/test_emit.py families/cluster/test_emit.py families/cluster/test_clusters.py families/barrier/test_check.py "
@@ -100,7 +100,7 @@ TESTS_OF = {
     "warp_collectives.cc": (("library/test_warp.py",), _WARPS),
 }
 ELSE = (_LIBRARY, ["families"])  # of any other file
-FLAGS = "-w"  # what a mutant does not use is no error
+FLAGS = "-w"  # a mutant may have names that it does not use
 KINDS = ("negated", "true", "false", "dropped")
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.emulator import legality
 
 QUIRKS = re.compile(
-    r"(st|red|atom)\..*\bv[24]\b|testp\.f32"
+    r"(st|red)\..*\bv[24]\b|testp\.f32"
 )  # ptxas takes a vector of a type that it does not say, and more
 
 

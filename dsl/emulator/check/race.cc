@@ -3,7 +3,7 @@
 // Memory that threads share has cells, one for as many bytes as the kernel's narrowest access has (1, 2 or 4). A cell
 // keeps the accesses that a later one may race with: who (block and warp), what kind, the instruction, a label and the
 // lanes of the warp that made it under this label. A thread's label names the stretch of its code between two meetings;
-// order.py says which labels a thread has seen the end of. An access that is ordered before a new one is no longer kept
+// order.py says up to which labels a thread has seen the others. An access that is ordered before a new one is not kept
 // if all that races with it also races with the new one. So the findings do not depend on who happened to run first.
 //
 // PTX ISA 8 (memory consistency model): two accesses that are both strong (atomics, volatile, relaxed, acquire,

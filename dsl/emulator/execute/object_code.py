@@ -30,7 +30,7 @@ class BadObject(ValueError):
 @functools.cache
 def host_key() -> str:
     """A digest of what machine code depends on besides the PTX: the CPU, LLVM, and this package's sources."""
-    library = native_library.library(native_library.level())[0].name  # which has a digest of its sources
+    library = native_library.here().name  # which has a digest of its sources
     digest = hashlib.sha256(repr((native.host(), library)).encode())
     for path in sorted(Path(__file__).parents[1].rglob("*.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

@@ -175,7 +175,7 @@ def link(objects: list[bytes], exports: list[str], imports: dict[str, int]):
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    return ctypes.CDLL(str(native_library.library(native_library.level())[0]))
+    return ctypes.CDLL(str(native_library.here()))
 
 
 @functools.cache

@@ -33,7 +33,7 @@ class Emulated(Device):
     capsules_say_cuda = False  # whether DLPack capsules of mapped tensors name a CUDA device
 
     def __init__(self):
-        native_library.library(native_library.level())
+        native_library.here()
         self._undo_torch = None
         self._seed = self._launches = 0
         self._decisions: emulator.Decisions | None = None

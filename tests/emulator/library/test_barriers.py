@@ -104,7 +104,7 @@ def test_barriers_are_apart():
 
 
 def test_a_warp_counts_when_all_its_threads_have_come():
-    """Of a warp that has exited but for one thread, that one brings the 32 of the count."""
+    """The last thread of a warp counts as its 32, because the others have exited."""
     log = []
 
     def body(thread):

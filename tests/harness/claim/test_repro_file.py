@@ -248,9 +248,9 @@ def test_collection_imports_neither_numpy_nor_torch_nor_a_compiler(path):
     path.write_text(GOOD)
     code = "import sys, pathlib, harness.plugin, harness.session, harness.claim.repro_file as r; r.read(pathlib.Path('q.py'));"
     code += "harness.session.Session(pathlib.Path('.')).hosts();"
-    code += "print([m for m in ('numpy', 'torch', 'dsl.core', 'dsl.emulator', 'llvmlite', 'cutlass', 'filecheck') if m in sys.modules])"
+    code += "print([m for m in sys.modules if m.partition('.')[0] in ('numpy', 'torch', 'dsl', 'llvmlite', 'cutlass', 'filecheck')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.strip() == "['dsl', 'dsl.native_library']"  # which imports the standard library alone
 
 
 @pytest.mark.parametrize("text, rule", [
