@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import graphlib
 import re
 import sys
 from pathlib import Path
@@ -287,6 +288,38 @@ FILES = sorted(
     for path in (ROOT / folder).rglob("*.py")
     if path.name != "__main__.py" and path.name != "alias.py"
 )
+
+
+def test_layers_of_the_emulator_name_no_family():
+    """They ask `families` for what all have, by the name of a part, and its table for rows."""
+    ours = "dsl.emulator.families", "dsl.emulator.families.table"
+    wrong = [
+        f"{path}:{line}: imports {module}"
+        for path in FILES
+        if path.startswith("dsl/emulator/") and not path.startswith("dsl/emulator/families/")
+        for module, line in imports_of(ROOT / path)
+        if module.startswith("dsl.emulator.families") and module not in ours
+    ]
+    sources = [each for each in (ROOT / "dsl/emulator").rglob("*") if each.suffix in (".cc", ".h")]
+    layers = [each for each in sources if {"families", "built"}.isdisjoint(each.relative_to(ROOT).parts)]
+    wrong += [str(each) for each in layers if '#include "families' in each.read_text()]
+    assert layers and wrong == []
+
+
+def test_modules_of_the_emulator_import_each_other_in_no_circle():
+    """Also where an import is for types alone, or in a function."""
+    modules = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in FILES}
+    graph = {
+        name: {found for module, _ in imports_of(ROOT / path) for found in (module, module.rpartition(".")[0])} - {name}
+        for name, path in modules.items()
+        if name.startswith("dsl.emulator")
+    }
+    graph = {name: {each for each in imported if each in graph} for name, imported in graph.items()}
+    packages = {name for name, path in modules.items() if path.endswith("__init__.py")}
+    for name, imported in graph.items():  # `from package import module` is an import of the module
+        named = {module for module, _ in imports_of(ROOT / modules[name])}
+        graph[name] = {each for each in imported if each not in packages or each in named}
+    assert len([*graphlib.TopologicalSorter(graph).static_order()]) > 100
 
 
 def test_imports_go_down_only():

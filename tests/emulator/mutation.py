@@ -52,8 +52,8 @@ _BLOCKS = (
     "execute/test_slots.py families/cluster/test_emit.py diagnosis/test_fault_report.py"
 ).split()
 _MBARRIERS = (
-    "families/mbarrier/test_log.py families/mbarrier/test_words.py families/mbarrier/test_emit.py diagnosis/test_phases.py "
-    "families/mbarrier/test_rings.py families/bulk/test_emit.py check/test_cluster_order.py"
+    "families/mbarrier/test_log.py families/mbarrier/test_words.py families/mbarrier/test_emit.py families/bulk/test_phases.py "
+    "families/mbarrier/test_rings.py families/bulk/test_emit.py families/mbarrier/test_check.py"
 ).split()
 _BULK = (
     "families/bulk/test_emit.py families/bulk/test_async_stores.py families/bulk/test_async_stores_land.py families/tensor_map/test_box_copies.py "
@@ -61,7 +61,7 @@ _BULK = (
     "families/bulk/test_check.py families/bulk/test_words.py"
 ).split()
 _CLUSTERS = (
-    "families/cluster/test_clusters.py families/cluster/test_emit.py families/barrier/test_emit.py families/bulk/test_emit.py check/test_cluster_order.py "
+    "families/cluster/test_clusters.py families/cluster/test_emit.py families/barrier/test_emit.py families/bulk/test_emit.py families/mbarrier/test_check.py "
     "diagnosis/test_cluster_report.py"
 ).split()
 _WARPS = "families/warp/test_emit.py families/barrier/test_emit.py families/matrix/test_emit.py families/warpgroup/test_emit.py".split()

@@ -21,21 +21,20 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
-from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
+from typing import Any, TypeVar
 
 import numpy as np
 
-from dsl.emulator.check.cluster_order import ClusterOrder, Mbarrier, joined, later
+from dsl.emulator import families
+from dsl.emulator.check.clocks import joined, later
 from dsl.emulator.check.divergence import Divergence
-from dsl.emulator.check.numbers import other_kind
 from dsl.emulator.check.observed_writes import ObservedWrites
 from dsl.emulator.check.sc_fences import ScFences
-from dsl.emulator.families.barrier.check import Generations
-from dsl.emulator.families.bulk.check import Flight
-from dsl.emulator.families.warpgroup.check import GENERIC_STORES, WgmmaReads
 from dsl.emulator.machine import context
 
+Kept = TypeVar("Kept")
 SIGNATURE = ctypes.CFUNCTYPE(
     ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64
 )
@@ -75,14 +74,11 @@ class Slot:
         ctx = self.ctx = context.Context.from_address(address)
         self.address = address
         n = self.threads = ctx.threads
-        self.labels = np.ctypeslib.as_array((ctypes.c_uint32 * n).from_address(ctx.labels))
+        self.labels = self.array_at(ctx.labels)
         known = (ctypes.c_uint32 * (n * n)).from_address(ctx.known) if ctx.known else np.zeros(n * n, np.uint32)
         self.known = np.asarray(known).reshape(n, n)
         self.met_apart: tuple[list[int], list[int]] = [], []  # threads that check/divergence.py has found
-        self.of_wgmma = [
-            np.ctypeslib.as_array((ctypes.c_uint32 * n).from_address(array)) if array else np.zeros(n, np.uint32)
-            for array in (ctx.matrix_known, ctx.proxied)
-        ]
+        self.proxied = self.array_at(ctx.proxied)  # by thread: the last label whose writes the async proxy sees
         self.begin()
 
     def begin(self) -> None:
@@ -93,24 +89,32 @@ class Slot:
         ] = {}  # by thread: (label, all it knows of other blocks from there)
         self.folded = 0  # the epoch before which all facts are in `common`
         self.learnt: tuple[dict, dict] = {}, {}  # what was learnt last, and what of it is about other blocks
-        self.generations = Generations(self)
         self.common: dict = {}  # what all threads know of other blocks
         self.seen_abroad: dict[int, SeenAbroad] = {}  # by thread, until it learns more
-        self.visitors: dict[tuple[int, int], tuple] = {}  # (block, thread) -> its last access to this shared memory
-        self.releases: dict[int, int] = {}  # by thread: its arrivals at mbarriers
-        self.last_wait: dict[int, Mbarrier] = {}  # by thread: where it last waited for a phase
-        self.stores: dict[int, int] = {}  # by thread: the site of its last bulk store
-        self.copies: deque[Flight] = deque(maxlen=256)  # the last ones into this shared memory
-        self.flights: list[Flight] = []  # copies into this shared memory that no thread of the block has waited for
+        self._kept: dict[type, Any] = {}
         self.fences: dict[int, tuple[dict, bool]] = {}
         self.pending: dict[int, tuple[dict, dict]] = {}
         self.acquired: dict[tuple, int] = {}
-        self.wgmma = WgmmaReads(self, *self.of_wgmma)
+
+    def of(self, kind: type[Kept]) -> Kept:
+        """What a family keeps of the block: one of `kind`, made of the slot when it is first asked for."""
+        if kind not in self._kept:
+            self._kept[kind] = kind(self)  # type: ignore[call-arg]
+        return self._kept[kind]
+
+    def array_at(self, address: int) -> np.ndarray:
+        """What native code has there: a number for each thread of the block. Where it has none, zeros."""
+        kind = ctypes.c_uint32 * self.threads
+        return np.ctypeslib.as_array(kind.from_address(address) if address else kind())
+
+    def label(self, thread: int) -> int:
+        """Of what a thread does now."""
+        return max(int(self.labels[thread]), self.ctx.epoch)
 
     def seen(self, thread: int) -> np.ndarray:
         """The last label of each thread of the block whose end this thread has seen, its own included."""
         row = np.maximum(self.known[thread], self.ctx.epoch - 1)
-        row[thread] = max(self.labels[thread], self.ctx.epoch)
+        row[thread] = self.label(thread)
         return row
 
     def step(self, *threads: int) -> None:
@@ -182,6 +186,18 @@ class Slot:
             # what others saw of this thread's earlier facts stays
             rows.append((int(self.ctx.now), later(rest, rows[-1][1]) if rows else rest))
 
+    def meet(self, threads: list[int], more: np.ndarray | None = None) -> None:
+        """Some threads have seen all that each of them had, and `more` of the block."""
+        if not threads:
+            return
+        together = self.known[threads].max(axis=0)
+        together[threads] = np.maximum(self.labels[threads], self.ctx.epoch)
+        if more is not None:
+            together = np.maximum(together, more)
+        self.known[threads] = together
+        self.forget(threads)
+        self.step(*threads)
+
     def learn_together(self, clocks: dict) -> None:
         """All threads have seen all that `clocks` say of other blocks."""
         self.common = later(clocks, self.common)
@@ -206,41 +222,34 @@ class Order:
         self.slots: dict[int, Slot] = {}
         self.places: dict[tuple, Place] = {}
         self.observed, self.sc_fences = ObservedWrites(), ScFences()
-        self.maps: dict[int, tuple[int, int, int, set]] = {}  # by address: who changed it where, and fenced for whom
-        self.map_fences: dict[tuple[int, int], dict] = {}  # by (block, address): what its fences of a map have seen
-        self.left: list[tuple[int, int, int]] = []  # bulk stores that (block, thread) has not waited for, by site
         self.callback = SIGNATURE(self.event)
         self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
-        self.failed = failed
-        clusters = self.clusters = ClusterOrder(self.slot_of, LANDED(landed), sites)
-        self._rows = {
-            context.ORDER_ACROSS: self._across, context.ORDER_BARRIER: self._barrier,
-            context.ORDER_GENERATION: self._generation,
-            context.ORDER_WARP_MEETING: divergence.warp,
-            context.ORDER_BLOCK_MEETING: lambda slot, _, number, __: divergence.block(slot, number),
-            context.ORDER_ARRIVE: self._arrive, context.ORDER_WARP: self._warp,
-            context.ORDER_MB_INIT: clusters.init, context.ORDER_MB_INVAL: clusters.end,
-            context.ORDER_MB_ARRIVE: clusters.arrive_at,
-            context.ORDER_MB_WAIT: clusters.wait_at, context.ORDER_FENCE: self._fence,
-            context.ORDER_ACCESS: self._access, context.ORDER_OBSERVES: self._observes,
-            context.ORDER_OBSERVED: self._observed, context.ORDER_MB_LANDED: clusters.landed,
-            context.ORDER_MAP_CHANGED: self._map_changed, context.ORDER_MAP_FENCED: self._map_fenced,
-            context.ORDER_BULK_STORE: self._bulk_store, context.ORDER_BULK_LEFT: self._bulk_left,
-            context.ORDER_MAP_USED: self._map_used, context.ORDER_MAP_STORED: self._map_stored,
-            context.ORDER_CLUSTER_ARRIVE: clusters.arrive, context.ORDER_CLUSTER_DONE: clusters.complete,
-            context.ORDER_CLUSTER_WAIT: clusters.wait, context.ORDER_INIT_FENCE: clusters.fence_init,
-            context.ORDER_VISIT: clusters.access, context.ORDER_EXIT: self._exit, context.ORDER_COPY: clusters.copy,
-            context.ORDER_WGMMA: lambda slot, thread, group, site: slot.wgmma.begins(thread, group, site),
-            context.ORDER_WGMMA_WAIT: lambda slot, thread, complete, _: slot.wgmma.waits(thread, complete),
-            context.ORDER_WGMMA_DONE: self._wgmma_done,
-            context.ORDER_WGMMA_ACROSS: lambda slot, thread, where, what: slot.wgmma.has_seen(thread, where, what),
-            context.ORDER_PROXY: lambda slot, thread, *_: slot.wgmma.fenced(thread),
-            context.ORDER_GENERIC: lambda slot, thread, site, _: self.sites[site].opcode in GENERIC_STORES,
+        self.failed, self.race_landed = failed, LANDED(landed)
+        self._kept: dict[type, Any] = {}
+        self._rows: dict[int, tuple[Callable, ...]] = {
+            context.ORDER_ACROSS: (self._across,), context.ORDER_WARP: (self._warp,),
+            context.ORDER_WARP_MEETING: (divergence.warp,),
+            context.ORDER_BLOCK_MEETING: (lambda slot, _, number, __: divergence.block(slot, number),),
+            context.ORDER_FENCE: (self._fence,), context.ORDER_ACCESS: (self._access,),
+            context.ORDER_OBSERVES: (self._observes,), context.ORDER_OBSERVED: (self._observed,),
+            context.ORDER_PROXY: (self._proxy,),
         }  # fmt: skip
+        for events in families.named("check", "events"):
+            for event, handler in events(self).items():
+                self._rows[event] = *self._rows.get(event, ()), handler
+
+    def of(self, kind: type[Kept]) -> Kept:
+        """What a family keeps of the launch: one of `kind`, made of the order when it is first asked for."""
+        if kind not in self._kept:
+            self._kept[kind] = kind(self)  # type: ignore[call-arg]
+        return self._kept[kind]
 
     def event(self, address: int, what: int, thread: int, a: int, b: int) -> int:
         try:
-            return self._rows[what](self.slot_of(address), thread, a, b) or 0
+            slot, answer = self.slot_of(address), 0
+            for handler in self._rows[what]:
+                answer = handler(slot, thread, a, b) or 0
+            return answer
         except BaseException as error:
             self.failed(address, error)
             return 0
@@ -254,92 +263,24 @@ class Order:
             slot.begin()
         return slot
 
-    def _wgmma_done(self, slot: Slot, thread: int, group: int, owner: int) -> int:
-        return self.slot_of(owner).wgmma.is_done(slot, thread, group)
+    def members(self, slot: Slot) -> list[Slot]:
+        """The slots of its cluster, its own first."""
+        slots, address = [slot], slot.ctx.mate
+        while address != slot.address:
+            slots.append(self.slot_of(address))
+            address = slots[-1].ctx.mate
+        return slots
 
-    # ** threads of a block
-
-    def _barrier(self, slot: Slot, _: int, number: int, __: int) -> None:
-        """A barrier that some threads wait at is complete."""
-        masks, base = slot.ctx.at_barrier, number * context.MAX_WARPS
-        came = {w: masks[base + w] for w in range(slot.ctx.warps) if masks[base + w]}
-        waiters = [32 * w + lane for w, mask in came.items() for lane in range(32) if mask >> lane & 1]
-        more = slot.generations.complete(number)
-        self._tell_apart(slot)
-        more = np.zeros(slot.threads, np.uint32) if more is None else more
-        left = [32 * w + lane for w in came for lane in range(32) if slot.ctx.exited[w] >> lane & 1]
-        more[left] = np.maximum(slot.labels[left], slot.ctx.epoch)
-        self._meet(slot, waiters, more)
-
-    def _generation(self, slot: Slot, _: int, number: int, __: int) -> None:
-        """A barrier that all threads wait at is complete, which may not be so in another order."""
-        slot.generations.complete(number)
-        self._tell_apart(slot)
-
-    def _arrive(self, slot: Slot, thread: int, number: int, site: int) -> None:
-        slot.generations.arrive(thread, number, site)
-        self._tell_apart(slot)
-        slot.step(thread)
-
-    def _tell_apart(self, slot: Slot) -> None:
-        while slot.generations.apart:
-            self.divergence.apart(slot, *slot.generations.apart.pop())
-
-    def _warp(self, slot: Slot, warp: int, mask: int, _: int) -> None:
-        self._meet(slot, [32 * warp + lane for lane in range(32) if mask >> lane & 1])
-
-    def _exit(self, slot: Slot, *_: int) -> None:
-        slot.generations.note_unawaited(self.sites)
-        self.clusters.exit(slot)
+    def owner(self, slot: Slot, address: int) -> Slot | None:
+        """The slot of the cluster in whose shared memory an address is."""
+        if 0 <= address - slot.ctx.smem < slot.ctx.smem_bytes:
+            return slot
+        inside = (s for s in self.members(slot) if 0 <= address - s.ctx.smem < s.ctx.smem_bytes)
+        return next(inside, None)
 
     @staticmethod
-    def _meet(slot: Slot, threads: list[int], more: np.ndarray | None = None) -> None:
-        if not threads:
-            return
-        together = slot.known[threads].max(axis=0)
-        together[threads] = np.maximum(slot.labels[threads], slot.ctx.epoch)
-        if more is not None:
-            together = np.maximum(together, more)
-        slot.known[threads] = together
-        slot.forget(threads)
-        slot.step(*threads)
-
-    # ** bulk stores
-
-    @staticmethod
-    def _bulk_store(slot: Slot, thread: int, site: int, _: int) -> None:
-        slot.stores[thread] = site
-
-    def _bulk_left(self, slot: Slot, thread: int, *_: int) -> None:
-        """A thread ends, and its last bulk store may still read shared memory."""
-        self.left.append((slot.block, thread, slot.stores[thread]))
-
-    # ** tensor maps that kernels change
-
-    def _map_changed(self, slot: Slot, thread: int, address: int, site: int) -> None:
-        self.maps[address] = (slot.block, thread, site, set())
-
-    def _map_fenced(self, slot: Slot, thread: int, address: int, _: int) -> None:
-        if address in self.maps:
-            self.maps[address][3].add(slot.block)
-        key = slot.block, address
-        self.map_fences[key] = joined(self.map_fences.get(key, {}), slot.clock(thread))
-
-    def _map_stored(self, slot: Slot, thread: int, where: int, what: int) -> int:
-        """Whether no thread of this block has fenced the map at `ctx.address` since it saw what lanes of a warp stored
-        to it."""
-        block, first, label, mask = where >> 5, 32 * (where & 31), what >> 32, what & 0xFFFFFFFF
-        labels = self.map_fences.get((slot.block, slot.ctx.address), {}).get(block)
-        return int(labels is None or any(mask >> lane & 1 and labels[first + lane] < label for lane in range(32)))
-
-    def _map_used(self, slot: Slot, thread: int, address: int, _: int) -> int:
-        """Whether the map was changed and no thread of this block has fenced it since; then by whom, for a fault."""
-        block, who, site, fenced = self.maps.get(address, (0, 0, 0, {slot.block}))
-        if slot.block in fenced:
-            return 0
-        ctx = slot.ctx
-        ctx.other_block, ctx.other_thread, ctx.other_site, ctx.other_kind = block, who, site, other_kind.OF_MAP
-        return 1
+    def _warp(slot: Slot, warp: int, mask: int, _: int) -> None:
+        slot.meet([32 * warp + lane for lane in range(32) if mask >> lane & 1])
 
     # ** by memory
 
@@ -354,6 +295,12 @@ class Order:
         slot.fences[thread] = slot.clock(thread), bool(cta)
         if is_sc:
             self.sc_fences.fenced((slot.block, thread), *slot.fences[thread])
+        slot.step(thread)
+
+    @staticmethod
+    def _proxy(slot: Slot, thread: int, *_: int) -> None:
+        """fence.proxy.async: what the thread has seen, the async proxy sees."""
+        np.maximum(slot.proxied, slot.seen(thread), out=slot.proxied)
         slot.step(thread)
 
     def _access(self, slot: Slot, thread: int, address: int, how: int) -> None:
@@ -372,7 +319,7 @@ class Order:
 
     def _key(self, slot: Slot, address: int) -> tuple:
         """What names a place: shared memory of a block is another one's later."""
-        owner = self.clusters.owner(slot, address)
+        owner = self.owner(slot, address)
         return (owner.block if owner is not None else None, address)
 
     def _observes(self, slot: Slot, thread: int, address: int, what: int) -> None:
@@ -426,3 +373,10 @@ class Order:
             return mask
         ended = np.packbits(labels[first : first + 32] >= label, bitorder="little")
         return mask & ~int.from_bytes(ended.tobytes(), "little")
+
+
+def marked(slots: Iterable, what: str) -> Iterator[tuple[str, Any]]:
+    """A warning that native code has noted in a field of some slots, and the slot with the lowest block of them."""
+    those = [each for each in slots if getattr(each.ctx, f"{what}_site")]
+    if those:
+        yield what, min(those, key=lambda each: getattr(each.ctx, f"{what}_block"))

@@ -8,7 +8,7 @@ only the order of this run says does not count: a fence alone orders no two bloc
 
 from __future__ import annotations
 
-from dsl.emulator.check.cluster_order import joined
+from dsl.emulator.check.clocks import joined
 
 
 class Known:

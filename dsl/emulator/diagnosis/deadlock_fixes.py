@@ -1,13 +1,12 @@
 """What to do about threads that wait for each other: at an operation of a warp, at barriers, at the cluster's barrier.
 
-Rings of mbarriers are in rings.py. A group is a key, (kind, site, ...) as fault_report.py makes it, and its threads.
+A group is a key, (kind, site, ...) as fault_report.py makes it, and its threads.
 """
 
 from __future__ import annotations
 
 from dsl.emulator.diagnosis import frames
 from dsl.emulator.diagnosis.ranges import ranges
-from dsl.emulator.families.mbarrier.rings import Barrier
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
 from dsl.span import short
@@ -87,42 +86,6 @@ def of_barriers(launch, groups: dict[tuple, list[int]], exited: list[int]) -> st
             text += f"; or let {count - come} threads more come to it"
         return text
     return None
-
-
-def of_one_mbarrier(launch, groups: dict[tuple, list[int]], of: dict[int, Barrier]) -> str | None:
-    """A wait for a phase that nobody has begun; `of`: the mbarriers by offset."""
-    for key, threads in groups.items():
-        one = of.get(key[2] - launch.ctx.smem) if key[0] == "mbarrier" else None
-        if one is None or one.state.pending != one.state.count or one.state.pending_bytes:
-            continue
-        at = place_of(launch, launch.code.sites[key[1]])
-        if _is_overrun(launch, key[2], threads):
-            return (
-                f"let who fills what {at} waits for wait until all have seen the phase before, at an empty mbarrier "
-                "where they arrive (`pipeline.producer_acquire`): the phase that they wait for has ended, and so has "
-                "the next one"
-            )
-        if one.noted["arrivers"]:
-            return (
-                f"wait for parity {1 - key[3]} at {at}, if it is for what the threads have arrived for until now: that "
-                f"phase has ended, and nobody arrives for the one of parity {key[3]}"
-            )
-        times = "once" if one.state.count == 1 else f"{one.state.count} times"
-        return (
-            f"arrive at the mbarrier {one.name} {times} (mbarrier.arrive), as its mbarrier.init says, or do not wait "
-            f"at {at}"
-        )
-    return None
-
-
-def _is_overrun(launch, address: int, threads: list[int]) -> bool:
-    """Whether two phases of an mbarrier have ended that a thread has not seen; known where races are looked for."""
-    order = launch.checks.order if launch.checks is not None else None
-    one = order.clusters.mbarriers.get(address) if order is not None else None
-    if one is None:
-        return False
-    seen = [one.waits[thread].phase if thread in one.waits else -1 for thread in threads]
-    return min(seen) + 2 < one.phase
 
 
 def place_of(launch, instr: Instr) -> str:

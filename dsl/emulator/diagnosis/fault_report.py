@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
+import functools
 from collections import defaultdict
 
 from dsl.emulator import families
 from dsl.emulator.dependence.grid_groups import asks_for_workspace
 from dsl.emulator.diagnosis import cluster_report, deadlock_fixes, frames, report
-from dsl.emulator.diagnosis.ranges import ranges
-from dsl.emulator.families.mbarrier import emit as mbarrier, rings
-from dsl.emulator.families.warp.numbers import meeting
+from dsl.emulator.diagnosis.ranges import of_bytes, ranges
 from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context, memory
-from dsl.emulator.machine.numbers import schedule
+from dsl.emulator.machine.numbers import meeting, schedule
 from dsl.emulator.ptx.syntax import Instr
 from dsl.span import short
 
@@ -108,17 +106,13 @@ def _where(launch) -> str:
     allocation, distance = neighbour
     name = f"`{allocation.label}` ({allocation.size_bytes} bytes)"
     if distance < 0:
-        return f"{_count(-distance)} before the start of {name}"
+        return f"{of_bytes(-distance)} before the start of {name}"
     past = distance - allocation.size_bytes
     if past >= 0:
-        return f"{_count(past)} past the end of {name}" if past else f"just past the end of {name}"
+        return f"{of_bytes(past)} past the end of {name}" if past else f"just past the end of {name}"
     if past + ctx.access_bytes > 0:
         return f"across the end of {name}, at byte {distance}"
     return f"inside {name}, which this instruction's state space cannot reach"
-
-
-def _count(nbytes: int) -> str:
-    return f"{nbytes} byte" + ("s" if nbytes != 1 else "")
 
 
 _ILLEGAL = {detail: words for each in families.parts("words") for detail, words in each.ILLEGAL.items()}
@@ -133,10 +127,12 @@ def _deadlock(launch) -> Fault:
     slots.sort(key=lambda each: each.ctx.block)
     rows, fixes, last, waits = [], [], [], []
     for launch.slot in slots:
-        words, groups, waited = rings.Words(launch), _groups(launch), _waited_mbarriers(launch)
+        groups = _groups(launch)
         first, texts = _waits(launch, groups, waits)
-        rows.append((launch.slot, first, texts + words.stages(waited)))
-        fixes.append(_fix(launch, groups, words, waited))
+        polled = [each(launch) for each in _polled().values()]
+        rows.append((launch.slot, first, texts + [line for each in polled for line in each.lines(groups)]))
+        own = (each.fix(groups) for each in polled)
+        fixes.append(deadlock_fixes.of_warps(launch, groups) or next(filter(None, own), None))
         last.append(deadlock_fixes.of_barriers(launch, groups, launch.lanes("exited")))
     launch.slot, first, _ = next((row for row in rows if row[1] is not None), (stopped, 0, []))
     block = tuple(launch.ctx.block_index)
@@ -159,13 +155,10 @@ def _deadlock(launch) -> Fault:
     return report.error(launch, "DEADLOCK", instr, message, lines, fix, block, first, waits)
 
 
-def _fix(launch, groups: dict[tuple, list[int]], words: rings.Words, waited: dict[int, int]) -> str | None:
-    """What to do about threads of the block of `launch.slot` that wait at no barrier."""
-    return (
-        deadlock_fixes.of_warps(launch, groups)
-        or words.fix(waited)
-        or deadlock_fixes.of_one_mbarrier(launch, groups, words.of)
-    )
+@functools.cache
+def _polled() -> dict:
+    """What threads wait at by asking again and again, by opcode: see families/mbarrier/deadlock.py."""
+    return {each.OPCODE: each for each in families.named("deadlock", "WAITS")}
 
 
 def _groups(launch) -> dict[tuple, list[int]]:
@@ -189,16 +182,6 @@ def _waits(launch, groups: dict[tuple, list[int]], waits: list[dict]) -> tuple[i
     return min((thread for threads in groups.values() for thread in threads), default=None), lines
 
 
-def _waited_mbarriers(launch) -> dict[int, int]:
-    """Offsets of mbarriers, each with the mask of the warps that wait there."""
-    waited: dict[int, int] = defaultdict(int)
-    for thread in _waiting(launch):
-        kind, _, *where = _wait_key(launch, thread)
-        if kind == "mbarrier":
-            waited[where[0] - launch.ctx.smem] |= 1 << thread // 32
-    return waited
-
-
 def _waiting(launch) -> list[int]:
     ready = set(launch.lanes("ready"))
     polling = ready if launch.ctx.idle >= schedule.LEAST_IDLE - 1 else set(launch.lanes("in_mbarrier")) & ready
@@ -213,22 +196,19 @@ def _wait_key(launch, thread: int) -> tuple:
             return ("warpgroup", site, thread // 128)
         return ("warp", site, thread // 32, ctx.mask[thread])
     if ctx.ready[thread // 32] >> (thread % 32) & 1:
-        if (
-            ctx.polling[thread // 32] >> (thread % 32) & 1
-            and launch.code.sites[ctx.poll_site[thread]].opcode != "mbarrier"
-        ):
-            return ("poll", ctx.poll_site[thread], site)
-        if launch.code.sites[site].opcode != "mbarrier":
-            return ("poll", site, site)
-        return ("mbarrier", site, ctx.a[thread], ctx.b[thread] & 1)
+        sites, poll = launch.code.sites, ctx.poll_site[thread]
+        if ctx.polling[thread // 32] >> (thread % 32) & 1 and sites[poll].opcode not in _polled():
+            return ("poll", poll, site)
+        kind = _polled().get(sites[site].opcode)
+        return ("poll", site, site) if kind is None else (kind.OPCODE, site, *kind.key(ctx, thread))
     return ("barrier", site, ctx.b[thread])
 
 
 def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[int]) -> list[str]:
     instr = launch.code.sites[key[1]]
     lines = [f"    {ranges(threads)} wait{'s' if len(threads) == 1 else ''} at {_at(launch, instr)}"]
-    if key[0] == "mbarrier":
-        return [*lines, *_phase(launch, *key[2:])]
+    if key[0] in _polled():
+        return [*lines, *_polled()[key[0]](launch).phase(*key[2:])]
     if key[0] == "poll":
         lines.append("        for memory to change, but every thread that runs only waits")
         meets = launch.code.sites[key[2]]
@@ -239,12 +219,7 @@ def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[
 
 def _wait(launch, key: tuple, threads: list[int], awaited: str) -> dict:
     """One wait as data; of an mbarrier with its phase: arrivals that came, of how many, bytes that are missing."""
-    phase = None
-    if key[0] == "mbarrier":
-        state = mbarrier.State.of(ctypes.c_uint64.from_address(key[2]).value)
-        if state.count and state.parity == key[3]:
-            came = state.count - state.pending
-            phase = {"parity": key[3], "came": came, "of": state.count, "bytes": state.pending_bytes}
+    phase = _polled()[key[0]](launch).data(*key[2:]) if key[0] in _polled() else None
     instr = launch.code.sites[key[1]]
     text = f"{ranges(threads)} wait{'s' if len(threads) == 1 else ''} at {instr.text}"
     return report.access(launch, instr, "waits", text, awaited=awaited, phase=phase)
@@ -258,25 +233,6 @@ def _at(launch, instr: Instr) -> str:
 
 def _meets(instr: Instr) -> bool:
     return instr.opcode in ("bar", "barrier", "shfl", "vote", "match", "redux")
-
-
-def _phase(launch, address: int, parity: int) -> list[str]:
-    """What the phase of an mbarrier still lacks."""
-    place = f"smem+0x{address - launch.ctx.smem:x}"
-    state = mbarrier.State.of(ctypes.c_uint64.from_address(address).value)
-    if state.count == 0:
-        return [f"        for a phase of {place} to end, where no mbarrier was made: mbarrier.init comes first"]
-    if state.parity != parity:
-        return [f"        for the phase of parity {parity} of {place} to end, which it has"]
-    came = f"{state.count - state.pending} of {state.count} arrivals have come"
-    left = state.pending_bytes
-    if left > 0:
-        came += f", and {_count(left)} that {'was expected has' if left == 1 else 'were expected have'} not"
-    elif left < 0:
-        came += f", and {_count(-left)} more than were expected"
-    return [f"        for the phase of parity {parity} of the mbarrier at {place} to end: {came},",
-            "        and no thread arrives at the mbarrier any more",
-            *(f"        ({text})" for text in rings.Words(launch).lacks(address - launch.ctx.smem))]  # fmt: skip
 
 
 def _missing(launch, key, threads, groups, exited) -> str:

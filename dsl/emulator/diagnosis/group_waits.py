@@ -22,8 +22,6 @@ class Family(NamedTuple):
 
 
 CP_ASYNC = Family("cp", False, "cp.async.commit_group", "cp.async.wait_group")
-BULK = Family("cp", True, "cp.async.bulk.commit_group", "cp.async.bulk.wait_group.read")
-WGMMA = Family("wgmma", False, "wgmma.commit_group", "wgmma.wait_group")
 
 
 class Waits:

@@ -1,4 +1,4 @@
-"""Numbers of threads as text: `warps 1-3, warp 0 lanes 0-15`."""
+"""Numbers of threads, and of bytes, as text: `warps 1-3, warp 0 lanes 0-15`."""
 
 from __future__ import annotations
 
@@ -29,3 +29,8 @@ def runs(numbers: list[int]) -> str:
         else:
             rows.append([n, n])
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in rows)
+
+
+def of_bytes(count: int) -> str:
+    """So many bytes, as text."""
+    return f"{count} byte" + ("s" if count != 1 else "")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from typing import Any
 
+from dsl.emulator import families
 from dsl.emulator.check.access import is_volatile_shared
 from dsl.emulator.check.divergence import Divergence
 from dsl.emulator.check.numbers import Cell, Shadow, Trail, orders, site_line, undefined
-from dsl.emulator.check.order import Order
+from dsl.emulator.check.order import Order, marked
 from dsl.emulator.check.shadow import Pages
-from dsl.emulator.families.warpgroup.numbers import MatrixReads
 from dsl.emulator.machine import context, native
 
 LARGEST_BYTES = 1 << 40  # of cells; it is address space, of which only what is touched takes room
@@ -56,12 +57,10 @@ class Checks:
                 # native code looks at whole warps
                 ctx.known = self._new(4 * (threads * threads + 32)) if code.order_kinds & orders.ANY else 0
                 ctx.order_call = self.order.address
-            if code.order_kinds & orders.MATRICES:
-                ctx.matrix_read = native.address("emu_matrix_read")
-                ctx.matrix_reads = self._new(2 * ctx.smem_bytes + ctypes.sizeof(MatrixReads))
-                ctx.matrix_known = self._new(4 * threads)
             if code.order_kinds & (orders.MATRICES | orders.BULK):
                 ctx.proxied = self._new(4 * threads)
+            for attach in families.named("check", "attach"):
+                attach(ctx, self._new)
         if self.undefined:
             ctx.smem_valid = self._new(ctx.smem_bytes) if ctx.smem_bytes else 0
             ctx.local_valid = self._new(ctx.local_bytes * threads) if ctx.local_bytes else 0
@@ -106,21 +105,13 @@ class Checks:
             ctx.block_index[:] = ctx.block % x, ctx.block // x % y, ctx.block // (x * y)
         return marked
 
-    def warnings(self):
-        """What was seen that ends no launch: a field of the slot, and the slot with the lowest block that has it."""
-        for what in ("note", "lone", "step"):
-            marked = [each for each in self.slots if getattr(each.ctx, f"{what}_site")]
-            if marked:
-                yield what, min(marked, key=lambda each: getattr(each.ctx, f"{what}_block"))
-        for copy in self.unfenced()[:1]:
-            inside = (s for s in self.slots if 0 <= copy.address - s.ctx.smem < s.ctx.smem_bytes)
-            yield "unfenced", next(inside)
-        if self.order is not None and self.order.left:
-            yield "left", self.slots[0]
-
-    def unfenced(self) -> list:
-        """The copies that signal an mbarrier which no fence follows, as check/cluster_order.py keeps them."""
-        return [] if self.order is None else [*self.order.clusters.unfenced.values()]
+    def warnings(self) -> Iterator[tuple[str, Any]]:
+        """What was seen that ends no launch, and the slot that it is about."""
+        yield from marked(self.slots, "note")
+        yield from marked(self.slots, "step")
+        if self.order is not None:
+            for warnings in families.named("check", "warnings"):
+                yield from warnings(self.order, self.slots)
 
     def close(self) -> None:
         """Give all of it back; no native code of the launch runs any more."""

@@ -6,14 +6,12 @@ Slots are kept between launches, so that a small launch maps and clears little.
 from __future__ import annotations
 
 import ctypes
-import itertools
+import functools
 from typing import Any
 
-from dsl.emulator.families.bulk.numbers import BulkQueue
-from dsl.emulator.families.cp_async.numbers import CopyQueue
-from dsl.emulator.families.mbarrier.numbers import MbarrierEntry
+from dsl.emulator import families
 from dsl.emulator.machine import context
-from dsl.emulator.machine.memory import Allocation, Window, interval_table
+from dsl.emulator.machine.memory import Allocation, Buffer, Window, free, interval_table
 
 KEPT = 16  # slots that wait for the next launch
 # A block that does nothing but poll memory gives way to other blocks after so many rounds; and while others of its
@@ -25,33 +23,6 @@ PRINT_SIGNATURE = ctypes.CFUNCTYPE(
 HEAD_BYTES = context.offset("live")  # what a launch sets; what follows is the scheduler's
 
 
-class Buffer:
-    """Host memory of at least the bytes asked for, aligned to 256, kept while large enough."""
-
-    def __init__(self) -> None:
-        self._memory, self._bytes, self.address = None, 0, 0
-
-    def of(self, nbytes: int) -> int:
-        """Its address. The bytes are what they were."""
-        if nbytes > self._bytes or self._memory is None:
-            self._memory, self._bytes = (ctypes.c_char * (nbytes + 256))(), nbytes
-            self.address = (ctypes.addressof(self._memory) + 255) // 256 * 256
-        return self.address
-
-
-class Queues:
-    """Queues of copies on their way; native code allocates what they hold. `entries`: the field that has it."""
-
-    def __init__(self, kind: Any, entries: str, count: int) -> None:
-        self._queues, self._entries = (kind * count)(), entries
-        self.address = ctypes.addressof(self._queues)
-
-    def close(self) -> None:
-        """Free what native code allocated."""
-        for queue in self._queues:
-            _free(getattr(queue, self._entries))
-
-
 class Slot:
     """`launch` is the launch it serves now; `assertion` and `failure` are what the device's calls left."""
 
@@ -59,9 +30,8 @@ class Slot:
         self.ctx = context.Context()
         self.address = ctypes.addressof(self.ctx)
         self._window: Window | None = None
-        self._local, self._sites, self._mbarriers = Buffer(), Buffer(), Buffer()
-        self._queues: Queues | None = None
-        self._bulk: Queues | None = None
+        self._local, self._sites = Buffer(), Buffer()
+        self._kept: dict[str, Any] = {}  # what native code of a family keeps of a block, by the name of its use
         self._callback = PRINT_SIGNATURE(self._from_device)
         self._callback_address = ctypes.cast(self._callback, ctypes.c_void_p).value
         self.launch: Any = None  # the Launch that has the slot
@@ -99,17 +69,11 @@ class Slot:
         sites_bytes = 16 * len(code.sites) + 16
         ctx.sites, ctx.sites_bytes = self._sites.of(sites_bytes), sites_bytes
         ctypes.memset(ctx.sites, 0, sites_bytes)
-        if "cp.async" in code.uses:
-            if self._queues is None:
-                self._queues = Queues(CopyQueue, "copies", context.MAX_THREADS)
-            ctx.queues = self._queues.address
-        if "mbarrier" in code.uses:
-            ctx.mbarrier_log = self._mbarriers.of(ctypes.sizeof(MbarrierEntry) * (smem_bytes // 8 + 1))
-            ctx.mbarrier_serial = next(_serials)
-        if "bulk" in code.uses:
-            if self._bulk is None:
-                self._bulk = Queues(BulkQueue, "bulk_copies", 1)
-            ctx.bulk = self._bulk.address
+        for use, kind in _kinds_kept().items():
+            if use in code.uses:
+                if use not in self._kept:
+                    self._kept[use] = kind()
+                self._kept[use].attach(ctx)
         own = (
             Allocation(ctx.smem, smem_bytes, "shared memory", context.SHARED),
             Allocation(ctx.local, local_bytes * threads, "local memory", context.LOCAL),
@@ -136,11 +100,9 @@ class Slot:
         """Give its memory back."""
         if self._window is not None:
             self._window.close()
-        if self._queues is not None:
-            self._queues.close()
-        if self._bulk is not None:
-            self._bulk.close()
-        _free(self.ctx.frames)
+        for each in self._kept.values():
+            each.close()
+        free(self.ctx.frames)
 
 
 class Workspace:
@@ -199,10 +161,13 @@ class Cluster:
 
 
 _windows: list[Window] = []  # of clusters, for the next launches
-_free = ctypes.CDLL(None).free
-_free.argtypes, _free.restype = [ctypes.c_void_p], None
 _kept: list[Slot] = []
-_serials = itertools.cycle(range(1, 1 << 31))  # of launches, in tags of the log of mbarriers
+
+
+@functools.cache
+def _kinds_kept() -> dict[str, Any]:
+    """By the name of a use of code: what native code needs for it in each slot."""
+    return {use: kind for each in families.named("kept", "KEPT") for use, kind in each.items()}
 
 
 def take() -> Slot:

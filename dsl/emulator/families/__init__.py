@@ -4,7 +4,8 @@ rows.py         the forms of its instructions, and how many operands they have
 emit.py         their code
 numbers.py      what its C++ and Python share; its .cc and .h files
 functions.py    the C++ functions that generated code calls
-check.py        what checkers keep of it
+check.py        what checkers keep of it, and are told
+kept.py         what native code keeps of a block in its slot
 words.py        its faults and findings in words
 """
 
@@ -24,3 +25,8 @@ def parts(name: str) -> tuple[ModuleType, ...]:
     return tuple(
         importlib.import_module(f"{each}.{name}") for each in found if importlib.util.find_spec(f"{each}.{name}")
     )
+
+
+def named(part: str, name: str) -> list:
+    """What has this name in that module of each family."""
+    return [getattr(each, name) for each in parts(part) if hasattr(each, name)]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
 
 from dsl.emulator.ir.builder import Builder
 from dsl.emulator.ir.places import Places
@@ -53,6 +56,8 @@ _TAKES_WIDER = frozenset({"ld", "ldu", "st", "cvt"})  # registers wider than the
 class Body(Builder):
     """Emits the instructions of an entry and of the functions it calls, which are inlined."""
 
+    order_kinds = 0  # what checkers ask of the order of threads: see check/access.py
+    watches: Mapping[type, Any] = MappingProxyType({})  # what families look at in checked code, by class
     gives_way = False  # whether threads give way to others before they touch memory that others see, and in nanosleep
 
     def __init__(self, module: Module, entry: Function, places: Places, coroutine: bool, place_of):
@@ -263,22 +268,6 @@ class Body(Builder):
 
     def ordered(self, what: int, a: str = "0", b: str = "0") -> None:
         """The thread meets others in a way that orders memory: `what` is one of context.ORDER_..., a and b are i64."""
-
-    def overwritten(
-        self, instr: Instr, smem: str, size_bytes: str, barrier: str, mask: str = "0", source=None, is_atomic=False
-    ) -> None:
-        """`instr` has begun a copy of `size_bytes` (i32) to `smem`, which will signal `barrier`: addresses (i64) in
-        shared::cluster, of the blocks in `mask` (i32) where it is a multicast; `source` where it is one too."""
-
-    def copied_out(self, instr: Instr, smem: str, size_bytes: str) -> None:
-        """`instr` has begun a copy of `size_bytes` (i32) out of offset `smem` (i64) of shared memory."""
-
-    def map_asked(self, instr: Instr, what: int, address: str) -> None:
-        """`instr` changes, fences or uses (context.ORDER_MAP_...) the tensor map at an i64 address."""
-
-    def wgmma_group(self) -> str:
-        """The number of the group that this thread's next wgmma.commit_group closes, as i32."""
-        return "0"
 
     # ** predefined registers: PTX ISA chapter 10
 

@@ -10,6 +10,7 @@ import operator
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dsl.emulator.machine import context
 
@@ -172,3 +173,40 @@ def _map_aligned(length: int) -> tuple[int, int]:
     if address in (None, _FAILED):
         raise MemoryError(f"no {length} bytes of host memory for shared memory")
     return address, length
+
+
+# ** what native code keeps of a block
+
+free = ctypes.CDLL(None).free
+free.argtypes, free.restype = [ctypes.c_void_p], None
+
+
+class Buffer:
+    """Host memory of at least the bytes asked for, aligned to 256, kept while large enough."""
+
+    def __init__(self) -> None:
+        self._memory, self._bytes, self.address = None, 0, 0
+
+    def of(self, nbytes: int) -> int:
+        """Its address. The bytes are what they were."""
+        if nbytes > self._bytes or self._memory is None:
+            self._memory, self._bytes = (ctypes.c_char * (nbytes + 256))(), nbytes
+            self.address = (ctypes.addressof(self._memory) + 255) // 256 * 256
+        return self.address
+
+    def close(self) -> None:
+        """Give it back."""
+        self._memory, self._bytes, self.address = None, 0, 0
+
+
+class Queues:
+    """Queues of copies on their way; native code allocates what they hold. `entries`: the field that has it."""
+
+    def __init__(self, kind: Any, entries: str, count: int) -> None:
+        self._queues, self._entries = (kind * count)(), entries
+        self.address = ctypes.addressof(self._queues)
+
+    def close(self) -> None:
+        """Free what native code allocated."""
+        for queue in self._queues:
+            free(getattr(queue, self._entries))

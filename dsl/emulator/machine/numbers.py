@@ -44,6 +44,14 @@ class schedule:
     LEAST_IDLE = 1 << 14  # rounds of polls, the least after which they are looked at
 
 
+class meeting:
+    """The low byte of the key by which lanes of a warp meet (warp_collectives.cc); the rest tells apart what may not
+    meet (types, modes)."""
+
+    WARP_SYNC, SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX, VOTE = range(6)
+    MATCH_ANY, MATCH_ALL, REDUX, ELECT, COLLECTIVE, WARPGROUP = range(6, 12)
+
+
 class DecisionList(ctypes.Structure):
     """Which of a seed's decisions count (execute/decisions.py); a byte each follows."""
 

@@ -1,4 +1,4 @@
-"""The registers that an instruction reads and sets."""
+"""The registers that an instruction reads and sets, and the state space it names."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dsl.emulator.ptx.syntax import Addr, Instr, Not, Pair, Reg, Vec
 
 HINTS = frozenset("prefetch prefetchu pmevent discard applypriority griddepcontrol setmaxnreg".split())
 LEAVES = ("ret", "exit")
+_SPACES = ("global", "shared", "local", "const", "param")
 
 
 def registers(operand):
@@ -39,3 +40,14 @@ def reads(instr: Instr) -> list[Reg]:
     if isinstance(instr.operands[0] if instr.operands else None, Addr):
         regs += registers(instr.operands[0])
     return regs
+
+
+def space_of(instr: Instr) -> str:
+    """The state space an instruction names; without one, generic. "cluster" is shared::cluster."""
+    for modifier in instr.mods:
+        if modifier == "shared::cluster":
+            return "cluster"
+        root = modifier.split("::")[0]
+        if root in _SPACES:
+            return root
+    return "generic"

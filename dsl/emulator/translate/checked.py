@@ -6,19 +6,18 @@ unchecked. It is another program to LLVM: unchecked code does not know of it.
 
 from __future__ import annotations
 
+import functools
+
+from dsl.emulator import families
 from dsl.emulator.check import observed_writes, order, trail
 from dsl.emulator.check.access import ATOMICS, kind_of, order_kinds, unit_shift
 from dsl.emulator.check.numbers import access, orders, undefined
 from dsl.emulator.dependence.observed import Observations
-from dsl.emulator.families.cluster import emit as cluster
-from dsl.emulator.families.memory.check import guesses
-from dsl.emulator.families.memory.emit import space_of
-from dsl.emulator.families.warp.numbers import shuffled
-from dsl.emulator.families.warpgroup.async_registers import AsyncRegisters
+from dsl.emulator.ir.body import constant
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.analysis import reachable
 from dsl.emulator.ptx.control import program_order
-from dsl.emulator.ptx.operands import reads, registers
+from dsl.emulator.ptx.operands import reads, registers, space_of
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
 from dsl.emulator.translate import uniform_branches
 from dsl.emulator.translate.coroutine import MARK, Thread
@@ -41,8 +40,12 @@ class Checked(Thread):
         self.observations = Observations(module, entry, places.tensor_core) if RACE in self.checks else None
         if self.observations and self.observations.accesses:
             self.order_kinds |= orders.OBSERVED
-        self.guesses = guesses(functions)
-        self.async_registers = AsyncRegisters(self, functions) if self.order_kinds & orders.MATRICES else None
+        # by identity of an instruction: what its access is besides what its opcode says
+        self.more_kinds = {
+            key: bit for kinds in families.named("check", "kinds") for key, bit in kinds(functions).items()
+        }
+        watches = [watch(self, functions) for watch in families.named("check", "WATCH")] if self.order_kinds else []
+        self.watches = {type(each): each for each in watches if each}
         self.marked = {f.name: _may_be_marked(f) for f in functions} if UNDEFINED in self.checks else {}
         self.mark_slots: dict[str, str] = {}
         self.orders = {f.name: program_order(f) for f in functions} if RACE in self.checks else {}
@@ -84,19 +87,10 @@ class Checked(Thread):
     def _keep_in_trail(self, instr: Instr) -> None:
         """What says which barrier it is: its number and count, the mask of a warp's, the groups that may be left, the
         address of an mbarrier and the parity that is waited for."""
-        operands, value = instr.operands, "0"
-        if instr.opcode in ("bar", "barrier") and "cluster" not in instr.mods:
-            first, *rest = operands["red" in instr.mods :]
-            value = self.resize(self.read(first, 32), 32, 64)
-            if rest and not ("red" in instr.mods and len(rest) == 1):
-                value = self.or_(value, self.shl(self.resize(self.read(rest[0], 32), 32, 64), 32, "i64"), "i64")
-        elif "wait_group" in instr.mods and operands:
-            value = self.resize(self.read(operands[0], 32), 32, 64)
-        elif instr.opcode == "mbarrier" and (place := next((o for o in operands if isinstance(o, Addr)), None)):
-            value = self.and_(self.address(place), trail.ADDRESS_MASK, "i64")
-            if "parity" in instr.mods:
-                parity = self.and_(self.resize(self.read(operands[2], 32), 32, 64), 1, "i64")
-                value = self.or_(value, self.shl(parity, trail.PARITY, "i64"), "i64")
+        if "wait_group" in instr.mods and instr.operands:
+            value = self.resize(self.read(instr.operands[0], 32), 32, 64)
+        else:
+            value = _trails().get(instr.opcode, _nothing)(self, instr)
         where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {value}"
         self.do(f"call void @emu_trail(ptr %ctx, {where})")
 
@@ -105,8 +99,7 @@ class Checked(Thread):
         kind = kind_of(instr) if kind is None else kind
         if kind is None or space in ("param", "const"):
             return
-        if id(instr) in self.guesses:
-            kind |= access.STRONG
+        kind |= self.more_kinds.get(id(instr), 0)
         address = self.cast("ptrtoint", pointer, "ptr", "i64")
         site = self.site(instr)
         if RACE in self.checks and space != "local":
@@ -155,46 +148,14 @@ class Checked(Thread):
     def copied(self, instr: Instr, pointer: str, size_bytes: int) -> None:
         """`instr` writes bytes at a host pointer at some time until this thread waits for it (see `queue`)."""
         if RACE in self.checks:
-            self.accessed_only(instr, pointer, size_bytes, access.WRITE | access.ASYNC)
-
-    def accessed_only(self, instr: Instr, pointer: str, size_bytes: int, kind: int) -> None:
-        """As `accessed`, for races alone."""
-        if RACE in self.checks:
             address = self.cast("ptrtoint", pointer, "ptr", "i64")
-            where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}, i32 {size_bytes}, i32 {kind}"
-            self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where})"))
+            where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}, i32 {size_bytes}"
+            self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where}, i32 {access.WRITE | access.ASYNC})"))
 
     def ordered(self, what: int, a: str = "0", b: str = "0") -> None:
         """The thread meets others in a way that orders memory; `a` and `b` are i64."""
         if self.order_kinds & orders.ANY:
             self.op(f"call i32 @emu_order(ptr %ctx, i32 {what}, i32 {self.threads['linear']}, i64 {a}, i64 {b})")
-
-    def overwritten(
-        self, instr: Instr, smem: str, size_bytes: str, barrier: str, mask: str = "0", source=None, is_atomic=False
-    ) -> None:
-        if self.order_kinds & orders.BULK:
-            kind = access.WRITE | access.ASYNC | access.STRONG * is_atomic
-            where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {smem}, i32 {size_bytes}, i32 {kind}"
-            origin = cluster.generic(self, source) if source else "0"
-            where = f"{where}, i64 {barrier}, i32 {mask}, i64 {origin}"
-            answer = self.op(f"call i32 @emu_bulk_begins(ptr %ctx, {where})")
-            self.stop_unless(answer)
-
-    def copied_out(self, instr: Instr, smem: str, size_bytes: str) -> None:
-        if self.order_kinds & orders.BULK:
-            address = cluster.generic(self, smem)  # mapa of the own rank is the own memory too
-            where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}, i32 {size_bytes}"
-            self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where}, i32 {access.ASYNC})"))
-            self.stop_unless(self.op(f"call i32 @emu_bulk_proxied(ptr %ctx, {where})"))
-            self.ordered(context.ORDER_BULK_STORE, str(self.site(instr)))
-
-    def map_asked(self, instr: Instr, what: int, address: str) -> None:
-        if self.order_kinds & orders.BULK:
-            where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}"
-            self.stop_unless(self.op(f"call i32 @emu_map_asked(ptr %ctx, {where}, i32 {what})"))
-
-    def wgmma_group(self) -> str:
-        return self.async_registers.group() if self.async_registers else "0"
 
     def _synchronise(self, instr: Instr, address: str, kind: int, pointer: str) -> None:
         mods = set(instr.mods)
@@ -218,23 +179,23 @@ class Checked(Thread):
         self.loaded = self.op(f"call i32 @emu_unwritten(ptr %ctx, i64 {address}, i32 {size_bytes})")
         self.loaded_site, self.loaded_address = site, address
         if instr.opcode not in ("ld", "ldu", "atom"):  # other lanes get it: cp.async, ldmatrix
-            self._finding(instr, self._mark_of_load(0, size_bytes), ends=False)
+            self.undefined_finding(instr, self._mark_of_load(0, size_bytes), ends=False)
 
     def _writes(self, instr: Instr, address: str, size_bytes: int, site: int) -> None:
         linear, values = self.threads["linear"], []
         if instr.opcode == "st":
             source = instr.operands[1]
             values = list(source.items) if isinstance(source, Vec) else [source]
-        if not any(self._is_marked(each) for each in values):
+        if not any(self.is_marked(each) for each in values):
             values, parts = [], [(address, size_bytes, "0")]
         else:
             each = size_bytes // len(values)
-            parts = [(self.add(address, i * each, "i64"), each, self._mark(v)) for i, v in enumerate(values)]
+            parts = [(self.add(address, i * each, "i64"), each, self.mark(v)) for i, v in enumerate(values)]
         for place, nbytes, mark in parts:
             where = f"i32 {linear}, i32 {site}, i64 {place}, i32 {nbytes}, i64 {mark}"
             self.do(f"call void @emu_written(ptr %ctx, {where})")
 
-    def _is_marked(self, operand) -> bool:
+    def is_marked(self, operand) -> bool:
         names = self.marked.get(self.frame.function.name, ())
         return any(reg.name in names for reg in registers(operand))
 
@@ -246,7 +207,7 @@ class Checked(Thread):
             self.prologue.append(f"  store i64 0, ptr {name}")
         return self.mark_slots[slot]
 
-    def _mark(self, *operands) -> str:
+    def mark(self, *operands) -> str:
         """The mark of what is computed of these."""
         names = self.marked.get(self.frame.function.name, ())
         marked = {}
@@ -260,7 +221,7 @@ class Checked(Thread):
             result = self.op(f"call i64 @llvm.umax.i64(i64 {result}, i64 {each})")
         return result
 
-    def _put_mark(self, operand, mark: str) -> None:
+    def put_mark(self, operand, mark: str) -> None:
         names = self.marked.get(self.frame.function.name, ())
         for reg in registers(operand):
             if reg.name in names:
@@ -268,12 +229,12 @@ class Checked(Thread):
 
     def _decides(self, instr: Instr, *operands, ends: bool = True) -> None:
         """A finding if one of these is marked; where it `ends` the launch, at once."""
-        marked = [each for each in operands if self._is_marked(each)]
+        marked = [each for each in operands if self.is_marked(each)]
         if not marked:
             return
-        self._finding(instr, self._mark(*marked), ends)
+        self.undefined_finding(instr, self.mark(*marked), ends)
 
-    def _finding(self, instr: Instr, mark: str, ends: bool) -> None:
+    def undefined_finding(self, instr: Instr, mark: str, ends: bool) -> None:
         bad, fine = self.fresh("undefined"), self.fresh("defined")
         self.do(f"br i1 {self.cmp('eq', mark, 0, 'i64')}, label %{fine}, label %{bad}, !prof !1")
         self.start(bad, keep=True)
@@ -290,17 +251,17 @@ class Checked(Thread):
     def emit(self, row, instr: Instr) -> None:
         if RACE in self.checks and trail.is_kept(instr):
             self._keep_in_trail(instr)
-        if self.async_registers:
-            self.async_registers.before(instr)
+        for watch in self.watches.values():
+            watch.before(instr)
         self._emit(row, instr)
-        if self.async_registers:
-            self.async_registers.after(instr)
+        for watch in self.watches.values():
+            watch.after(instr)
 
     def _emit(self, row, instr: Instr) -> None:
         if not self.marked:
             return super().emit(row, instr)
-        if instr.opcode == "shfl":
-            return self._shuffled(row, instr)
+        if instr.opcode in _marks():
+            return _marks()[instr.opcode](self, row, instr)
         operands = instr.operands
         pure = instr.opcode in _SPREADS
         mark = self._computed(instr) if pure else "0"
@@ -311,52 +272,30 @@ class Checked(Thread):
         self.loaded = "0"
         super().emit(row, instr)
         if pure:
-            self._put_mark(operands[0], mark)
+            self.put_mark(operands[0], mark)
         elif instr.opcode in ("ld", "ldu", "atom"):
             self._put_loaded(instr)
         elif operands and instr.opcode not in ("st", "red", "bra", "bar", "barrier", "call"):
-            self._put_mark(operands[0], "0")
-
-    def _shuffled(self, row, instr: Instr) -> None:
-        """A lane that asks for one that takes no part gets an undefined value. Shuffles pass such values on: reductions
-        leave them where nobody needs them."""
-        linear, given = self.threads["linear"], "0"
-        sources = [each for each in reads(instr) if self._is_marked(each)]
-        if sources:
-            mark = self._mark(*sources)
-            passes = self.cmp("ne", self.and_(mark, undefined.SHUFFLED, "i64"), 0, "i64")
-            given = self.select(passes, mark, 0, "i64")
-            self._finding(instr, self.select(passes, 0, mark, "i64"), ends=False)
-        self.store("mark_given", given, linear)
-        number = min(self.site(instr), undefined.MOST_SITES) + 1
-        super().emit(row, instr)
-        destination = instr.operands[0]
-        first = destination.first if isinstance(destination, Pair) else destination
-        self._put_mark(destination, "0")
-        got = self.load("c", linear)
-        lane = self.resize(self.lshr(got, shuffled.ASKED_SHIFT), 32, 64)
-        mark = self.or_(lane, _signed(number << undefined.SITE_SHIFT | undefined.SHUFFLED), "i64")
-        absent = self.and_(self.lshr(got, shuffled.ABSENT_BIT), 1)
-        self._put_mark(first, self.select(self.cmp("eq", absent, 0), self.load("mark_got", linear), mark, "i64"))
+            self.put_mark(operands[0], "0")
 
     def _computed(self, instr: Instr) -> str:
         """The mark of what a pure instruction sets."""
         sources = instr.operands[1:]
-        if not any(map(self._is_marked, sources)):
+        if not any(map(self.is_marked, sources)):
             return "0"
         if instr.opcode == "selp":
             a, b, which = sources
-            chosen = self.select(self.read(which, 1), self._mark(a), self._mark(b), "i64")
-            return self.op(f"call i64 @llvm.umax.i64(i64 {chosen}, i64 {self._mark(which)})")
+            chosen = self.select(self.read(which, 1), self.mark(a), self.mark(b), "i64")
+            return self.op(f"call i64 @llvm.umax.i64(i64 {chosen}, i64 {self.mark(which)})")
         if instr.opcode in ("and", "or"):
             return self._masked(instr, *sources)
-        return self._mark(*sources)
+        return self.mark(*sources)
 
     def _masked(self, instr: Instr, a, b) -> str:
         """and, or: a side counts unless the other one settles every bit, and is itself defined."""
         bits = next(TYPE_BITS[m] for m in instr.mods if m in TYPE_BITS)
         settled = 0 if instr.opcode == "and" else -1 if bits > 1 else 1
-        marks = [self._mark(a), self._mark(b)]
+        marks = [self.mark(a), self.mark(b)]
         result = "0"
         for mine, other, operand in ((marks[0], marks[1], b), (marks[1], marks[0], a)):
             value = self.read(operand, bits)
@@ -371,29 +310,37 @@ class Checked(Thread):
             return
         items = destination.items if isinstance(destination, Vec) else (destination,)
         if self.loaded == "0":
-            return self._put_mark(destination, "0")
+            return self.put_mark(destination, "0")
         each = next((TYPE_BITS[m] for m in reversed(instr.mods) if m in TYPE_BITS), 32) // 8
         for i, item in enumerate(items):
-            if not self._is_marked(item):
+            if not self.is_marked(item):
                 continue
-            self._put_mark(item, self._mark_of_load(i * each, each))
+            self.put_mark(item, self._mark_of_load(i * each, each))
 
     def _mark_of_load(self, first: int, nbytes: int) -> str:
         """The mark of some bytes of the last load."""
         number = min(self.loaded_site, undefined.MOST_SITES) + 1
-        part = self.and_(self.loaded, _signed32(((1 << nbytes) - 1) << first))
+        part = self.and_(self.loaded, constant(((1 << nbytes) - 1) << first, 32))
         address = self.add(self.loaded_address, first, "i64")
         address = self.and_(address, undefined.ADDRESS_MASK, "i64")
-        mark = self.or_(address, _signed(number << undefined.SITE_SHIFT), "i64")
+        mark = self.or_(address, constant(number << undefined.SITE_SHIFT, 64), "i64")
         return self.select(self.cmp("eq", part, 0), 0, mark, "i64")
 
 
-def _signed32(value: int) -> int:
-    return value - (1 << 32) if value >> 31 else value
+def _nothing(body, instr: Instr) -> str:
+    return "0"
 
 
-def _signed(value: int) -> int:
-    return value - (1 << 64) if value >> 63 else value
+@functools.cache
+def _trails() -> dict:
+    """By opcode of what orders threads: code for the value that says which barrier it is."""
+    return {opcode: value for each in families.named("check", "TRAIL") for opcode, value in each.items()}
+
+
+@functools.cache
+def _marks() -> dict:
+    """By opcode: code of instructions that pass undefined values on in a way of their own."""
+    return {opcode: emit for each in families.named("check", "MARKS") for opcode, emit in each.items()}
 
 
 def _may_be_marked(function: Function) -> frozenset[str]:
@@ -408,7 +355,7 @@ def _may_be_marked(function: Function) -> frozenset[str]:
             if item.opcode in ("ld", "ldu", "atom"):
                 if space_of(item) not in ("param", "const"):
                     names.update(reg.name for reg in registers(item.operands[0]))
-            elif item.opcode == "shfl":
+            elif item.opcode in _marks():
                 names.update(reg.name for reg in registers(item.operands[0]))
             elif item.opcode in _SPREADS:
                 sources = (reg.name for each in item.operands[1:] for reg in registers(each))

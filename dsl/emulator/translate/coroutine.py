@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dsl.emulator.families import table as isa
-from dsl.emulator.families.control import emit as control
 from dsl.emulator.ir.body import Body, Frame
 from dsl.emulator.ir.builder import Builder
 from dsl.emulator.ir.places import Places
-from dsl.emulator.machine import native
+from dsl.emulator.machine import context, native
 from dsl.emulator.ptx.analysis import any_nan_registers, is_clustered, reachable
-from dsl.emulator.ptx.polling import Poll, polls
+from dsl.emulator.ptx.polling import PATIENCE, Poll, polls
 from dsl.emulator.ptx.syntax import Function, Instr, Label, Module, PtxError, Reg
 
 _METADATA = """
@@ -105,6 +104,62 @@ class Thread(Body):
         around = (each for each in self.polls.values() if each.looks and self.position in each.positions)
         return next(around, None)
 
+    # ** branches
+
+    def target(self, instr, name: str) -> str:
+        """The block to branch to; a backward branch goes through a poll of the stop flag."""
+        label = self.label(name)
+        if name not in self.label_positions:
+            raise PtxError(f"there is no label `{name}`")
+        if self.label_positions[name] > self.position:
+            return label
+        poll = self.fresh("poll")
+        self.pending.append((poll, label, self.polls.get(name), instr))
+        return poll
+
+    def emit_polls(self) -> None:
+        """The poll blocks of the branches just emitted; spin loops also let other threads run."""
+        for poll, label, wait, instr in self.pending:
+            self.start(poll)
+            stop = self.op(f"load volatile i32, ptr {self.field('stop')}")
+            stopped, on = self.fresh("stopped"), self.fresh("on")
+            self.do(f"br i1 {self.cmp('ne', stop, 0)}, label %{stopped}, label %{on}, !prof !2")
+            self.start(stopped)
+            ends = self.fresh("ends")
+            answer = self.op(f"call i32 @emu_take_signals(i64 {self.cast('ptrtoint', '%ctx', 'ptr', 'i64')})")
+            self.do(f"br i1 {self.cmp('eq', answer, 0)}, label %{on}, label %{ends}, !prof !2")
+            self.start(ends)
+            self.store("status", str(context.INTERRUPTED))
+            self.store("stopped_site", str(self.site(instr) + 1))
+            self.store("stopped_thread", str(context.ALL_THREADS) if self.in_regions else self.threads["linear"])
+            self.branch("stop")
+            self.start(on)
+            if wait is not None and self.coroutine:
+                self._give_way(wait)
+            self.branch(label)
+        self.pending.clear()
+
+    def _give_way(self, wait) -> None:
+        """A round of a loop that polls is over: let other threads run, at once or after some rounds. See polling.py."""
+        after = None
+        if not wait.at_once:
+            slot, stays, after = self.alloca("i32", 4), self.fresh("stays"), self.fresh("goes")
+            self.prologue.append(f"  store i32 0, ptr {slot}")
+            rounds = self.add(self.get(slot), 1)
+            self.put(slot, rounds)
+            self.do(f"br i1 {self.cmp('ugt', rounds, PATIENCE)}, label %{stays}, label %{after}")
+            self.start(stays)
+            self.put(slot, PATIENCE)
+        linear = self.threads["linear"]
+        if wait.instr.opcode != "mbarrier":
+            self.store("wait_site", str(self.site(wait.instr)), linear)
+        if self.idle_poll is None:
+            self.store("idle", "0")
+        self.suspend()
+        if after is not None:
+            self.branch(after)
+            self.start(after)
+
     # ** functions
 
     def emit_function(self, function: Function) -> None:
@@ -143,7 +198,7 @@ class Thread(Body):
             self.suspend()
         self.set_widths(instr)
         try:
-            if instr.guard is None or row.emit is control.branch:
+            if instr.guard is None or instr.opcode == "bra":
                 self.emit(row, instr)
             else:
                 self.guarded(instr, row)

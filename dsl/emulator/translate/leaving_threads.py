@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsl.emulator.ir.builder import Builder
 from dsl.emulator.machine import context, numbers
 from dsl.emulator.translate.vector_loop import REDUCTION
 
-if TYPE_CHECKING:
-    from dsl.emulator.translate.region_code import RegionCode
 
-
-def start(code: RegionCode, head: Builder) -> None:
+def start(code, head: Builder) -> None:
     """All threads are there: %active and %leave, a byte a thread, and the counts along each axis."""
     code.allocas += [f"  %{name} = alloca [{context.MAX_THREADS} x i8], align 64" for name in ("active", "leave")]
     for name, value in (("active", 1), ("leave", 0)):
@@ -22,7 +17,7 @@ def start(code: RegionCode, head: Builder) -> None:
         head.put(f"%count_{axis}", f"%wide_{axis}", "i64")
 
 
-def note(code: RegionCode) -> None:
+def note(code) -> None:
     """In the loop over threads: write down whether this one leaves."""
     region = code.region
     region.effects = True
@@ -33,7 +28,7 @@ def note(code: RegionCode) -> None:
     code.do(f"store i8 {flag}, ptr {cell}")
 
 
-def part(code: RegionCode) -> None:
+def part(code) -> None:
     """After the loop: those that said so leave. Where the rest is no box of threads, regions run thread by thread."""
     n = code.region.number
     code.out += [

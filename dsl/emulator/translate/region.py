@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from dsl.emulator.ptx.syntax import Instr
 from dsl.emulator.translate.affine import Linear
-
-if TYPE_CHECKING:
-    from dsl.emulator.translate.span_checks import Span
+from dsl.emulator.translate.span_checks import Span
 
 
 @dataclass(slots=True)

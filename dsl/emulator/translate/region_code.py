@@ -11,7 +11,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from dsl.emulator.families import table as isa
-from dsl.emulator.families.control import emit as control
 from dsl.emulator.ir.body import Frame
 from dsl.emulator.ir.builder import Builder
 from dsl.emulator.ir.places import Places
@@ -324,15 +323,15 @@ class RegionCode(Forms, Thread):
         if self.region.leaver is not None:
             leaving_threads.part(self)
             return
-        goal = control.target(self, last, last.operands[0].name) if last.opcode == "bra" else "stop"
+        goal = self.target(last, last.operands[0].name) if last.opcode == "bra" else "stop"
         if last.guard is None:
             self.branch(goal)
-            control.emit_polls(self)
+            self.emit_polls()
             Builder.start(self, self.fresh("dead"))
             return
         after = self.fresh("else")
         self.do(f"br i1 {self.get('%branch', 'i1')}, label %{goal}, label %{after}")
-        control.emit_polls(self)
+        self.emit_polls()
         Builder.start(self, after)
 
     # ** the whole

@@ -7,7 +7,6 @@ all threads comes back in `out`, 8 bytes a value.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from dsl.emulator.ir.builder import Builder
 from dsl.emulator.ptx.operands import reads, writes
@@ -16,16 +15,13 @@ from dsl.emulator.translate.affine import FLAT
 from dsl.emulator.translate.kept_registers import Captured
 from dsl.emulator.translate.vector_loop import ONE_BY_ONE
 
-if TYPE_CHECKING:
-    from dsl.emulator.translate.region_code import RegionCode
-
 HEAD, ALONE = "head", "alone"
 
 
 class SingleThread:
     """The functions of one kernel that run a region for one thread after another."""
 
-    def __init__(self, code: RegionCode):
+    def __init__(self, code):
         self.code = code
         self.common: list[str] = []  # what each of them begins with
         self.texts: list[str] = []

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dsl.emulator.ir.body import kinds_of
 from dsl.emulator.ir.builder import Builder
 from dsl.emulator.translate.affine import Linear
-
-if TYPE_CHECKING:
-    from dsl.emulator.translate.region_code import RegionCode
 
 
 @dataclass(slots=True)
@@ -24,7 +20,7 @@ class Span:
     high: int
 
 
-def span(code: RegionCode, instr, form: Linear, bits: int, space: str, offset: int) -> Span:
+def span(code, instr, form: Linear, bits: int, space: str, offset: int) -> Span:
     """The span of one access at `form` (of `bits`) plus `offset`."""
     if bits == 32:  # below the end of shared memory nothing wraps
         strides = tuple(s if isinstance(s, int) else code.resize(s, 32, 64, True) for s in form.strides)
@@ -33,7 +29,7 @@ def span(code: RegionCode, instr, form: Linear, bits: int, space: str, offset: i
     return Span(form, code.cast("inttoptr", start, "i64", "ptr"), code.site(instr), offset, offset)
 
 
-def extremes(code: RegionCode, form: Linear) -> tuple[str, str]:
+def extremes(code, form: Linear) -> tuple[str, str]:
     """The least and the greatest value over the threads, computed without wrapping in 64 bits."""
     low = high = form.base
     for axis, stride in enumerate(form.strides):
@@ -48,7 +44,7 @@ def extremes(code: RegionCode, form: Linear) -> tuple[str, str]:
     return low, high
 
 
-def check(code: RegionCode, accesses: Span, space: str, size_bytes: int) -> None:
+def check(code, accesses: Span, space: str, size_bytes: int) -> None:
     """Go to the loop without vectors unless all threads' accesses are legal: one subtract, rotate and compare for
     the lowest and for the highest. See machine/bounds.cc."""
     shift = size_bytes.bit_length() - 1
@@ -77,7 +73,7 @@ def check(code: RegionCode, accesses: Span, space: str, size_bytes: int) -> None
     Builder.start(code, after)
 
 
-def _strides_fit(code: RegionCode, form: Linear, size_bytes: int) -> list[str]:
+def _strides_fit(code, form: Linear, size_bytes: int) -> list[str]:
     """Flags: strides are multiples of the access's size, and too small to wrap."""
     flags = []
     for stride in form.strides:
@@ -91,14 +87,14 @@ def _strides_fit(code: RegionCode, form: Linear, size_bytes: int) -> list[str]:
     return flags
 
 
-def _inside(code: RegionCode, end: str, start: str, limit: str, shift: int) -> str:
+def _inside(code, end: str, start: str, limit: str, shift: int) -> str:
     offset = end if start == "0" else code.sub(end, start, "i64")
     if shift:
         offset = code.op(f"call i64 @llvm.fshl.i64(i64 {offset}, i64 {offset}, i64 {64 - shift})")
     return code.cmp("ult", offset, limit, "i64")
 
 
-def _all(code: RegionCode, flags: list[str]) -> str:
+def _all(code, flags: list[str]) -> str:
     whole, *rest = flags
     for flag in rest:
         whole = code.and_(whole, flag, "i1")

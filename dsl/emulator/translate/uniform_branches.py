@@ -11,11 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dsl.emulator.families import table as isa
-from dsl.emulator.families.memory.emit import space_of
 from dsl.emulator.ir.body import constant
 from dsl.emulator.ptx.known_bits import SetBits
 from dsl.emulator.ptx.literals import float_bits
-from dsl.emulator.ptx.operands import HINTS, LEAVES, reads, writes
+from dsl.emulator.ptx.operands import HINTS, LEAVES, reads, space_of, writes
 from dsl.emulator.ptx.syntax import (
     TYPE_BITS,
     Addr,

@@ -11,19 +11,17 @@ barrier brings the lanes of a warp together.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from dsl.emulator.check.order import marked
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
 
-ALONE, EARLY, AGAIN, TOO_MANY = (
-    1,
-    2,
-    3,
-    4,
-)  # what is wrong with a generation: `detail` of a report, above its barrier's number
+# What is wrong with a generation: `detail` of a report, above its barrier's number.
+ALONE, EARLY, AGAIN, TOO_MANY = range(1, 5)
 NUMBER_BITS = 8
 
 
@@ -140,6 +138,73 @@ class Generations:
         ctx.other_kind = self._came(number, rows)
         ctx.access_bytes = _mask(others, its.site)
         slot.report(context.COLLISION, 32 * warp, _mask(rows, mine.site), mine.site, number | what << NUMBER_BITS)
+
+
+class Barriers:
+    """The named barriers of one launch."""
+
+    def __init__(self, order):
+        self.order = order
+
+    def complete(self, slot, _: int, number: int, __: int) -> None:
+        """A barrier that some threads wait at is complete."""
+        masks, base = slot.ctx.at_barrier, number * context.MAX_WARPS
+        came = {w: masks[base + w] for w in range(slot.ctx.warps) if masks[base + w]}
+        waiters = [32 * w + lane for w, mask in came.items() for lane in range(32) if mask >> lane & 1]
+        more = self.generation(slot, _, number, __)
+        more = np.zeros(slot.threads, np.uint32) if more is None else more
+        left = [32 * w + lane for w in came for lane in range(32) if slot.ctx.exited[w] >> lane & 1]
+        more[left] = np.maximum(slot.labels[left], slot.ctx.epoch)
+        slot.meet(waiters, more)
+
+    def generation(self, slot, _: int, number: int, __: int) -> np.ndarray | None:
+        """A barrier that all threads wait at is complete, which may not be so in another order."""
+        seen = slot.of(Generations).complete(number)
+        self._tell_apart(slot)
+        return seen
+
+    def arrive(self, slot, thread: int, number: int, site: int) -> None:
+        slot.of(Generations).arrive(thread, number, site)
+        self._tell_apart(slot)
+        slot.step(thread)
+
+    def exit(self, slot, *_: int) -> None:
+        slot.of(Generations).note_unawaited(self.order.sites)
+
+    def _tell_apart(self, slot) -> None:
+        apart = slot.of(Generations).apart
+        while apart:
+            self.order.divergence.apart(slot, *apart.pop())
+
+
+def warnings(order, slots) -> Iterator[tuple[str, Any]]:
+    """What was seen that ends no launch, and the slot that it is about."""
+    yield from marked(slots, "lone")
+
+
+def events(order) -> dict:
+    """What barriers do at events of the order of a launch."""
+    mine = Barriers(order)
+    return {
+        context.ORDER_BARRIER: mine.complete,
+        context.ORDER_GENERATION: lambda *event: mine.generation(*event) is None,
+        context.ORDER_ARRIVE: mine.arrive,
+        context.ORDER_EXIT: mine.exit,
+    }
+
+
+def _value(body, instr: Instr) -> str:
+    """The number of a barrier, and above it its count."""
+    if "cluster" in instr.mods:
+        return "0"
+    first, *rest = instr.operands["red" in instr.mods :]
+    value = body.resize(body.read(first, 32), 32, 64)
+    if not rest or ("red" in instr.mods and len(rest) == 1):
+        return value
+    return body.or_(value, body.shl(body.resize(body.read(rest[0], 32), 32, 64), 32, "i64"), "i64")
+
+
+TRAIL = {"bar": _value, "barrier": _value}
 
 
 def _threads(warp: int, row: Arrival) -> list[int]:

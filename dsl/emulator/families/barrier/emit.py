@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.families.barrier import numbers
 from dsl.emulator.families.warp import emit as warp
-from dsl.emulator.families.warp.numbers import meeting
+from dsl.emulator.machine.numbers import meeting
 
 
 def barrier(body, instr):

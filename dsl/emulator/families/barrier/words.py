@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dsl.emulator.check.divergence import APART
-from dsl.emulator.diagnosis import frames, report
+from dsl.emulator.diagnosis import frames, places, report
 from dsl.emulator.diagnosis.ranges import ranges
 from dsl.emulator.families.barrier.check import AGAIN, ALONE, NUMBER_BITS, TOO_MANY
 from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context
-from dsl.emulator.ptx.syntax import Instr
-from dsl.span import short
 
 
 def warps(mask: int) -> str:
@@ -17,25 +15,15 @@ def warps(mask: int) -> str:
     return ranges([32 * warp + lane for warp in range(32) if mask >> warp & 1 for lane in range(32)])
 
 
-def line_of(launch, instr: Instr, here: Instr) -> str:
-    """Where an instruction is, for a report at `here`."""
-    place, own = frames.place_of(launch, instr), frames.place_of(launch, here)
-    if place is None or own is None:
-        return f"PTX line {instr.line}"
-    if place.file != own.file:
-        return f"{short(place.file)}:{place.line}"
-    return "this line" if place.line == own.line else f"line {place.line}"
-
-
-def collision(launch) -> Fault:
-    """A generation of a named barrier that other warps could have made complete: see check/generations.py."""
+def _collision(launch) -> Fault:
+    """A generation of a named barrier that other warps could have made complete: see families/barrier/check.py."""
     ctx, sites = launch.ctx, launch.code.sites
     mine, its = sites[ctx.site], sites[ctx.other_site]
     number, what = ctx.detail & (1 << NUMBER_BITS) - 1, ctx.detail >> NUMBER_BITS
-    count, came, at = ctx.barrier_count[number], ctx.other_kind, line_of(launch, its, mine)
+    count, came, at = ctx.barrier_count[number], ctx.other_kind, places.at(launch, its, mine)
     here, there = warps(ctx.address), warps(ctx.access_bytes)
     rows = [
-        f"    {who}: {line_of(launch, instr, mine) + ', ' if frames.place_of(launch, instr) else ''}"
+        f"    {who}: {places.at(launch, instr, mine) + ', ' if frames.place_of(launch, instr) else ''}"
         f"PTX line {instr.line}: {instr.text}"
         for who, instr in {here: mine, there: its}.items()
     ]
@@ -66,13 +54,13 @@ def collision(launch) -> Fault:
     )
 
 
-def diverged(launch) -> Fault:
+def _diverged(launch) -> Fault:
     """A barrier or a collective that threads do not reach together: see check/divergence.py."""
     ctx, sites = launch.ctx, launch.code.sites
     mine, its = sites[ctx.site], sites[ctx.other_site]
     lanes = launch.checks.order.slot_of(launch.slot.address).met_apart
     here, there = map(_few, lanes)
-    at, is_block = line_of(launch, its, mine), mine.opcode in ("bar", "barrier") and "warp" not in mine.mods
+    at, is_block = places.at(launch, its, mine), mine.opcode in ("bar", "barrier") and "warp" not in mine.mods
     what = "barrier" if is_block or "warp" in mine.mods else f"`{mine.name}`"
     if ctx.detail == APART:
         message = f"{here} {_come(here)} to this {what}, {there} to the one at {at}: "
@@ -106,7 +94,7 @@ def _do(who: str) -> str:
     return "do" if _is_plural(who) else "does"
 
 
-def warn_of_lone_arrival(launch) -> None:
+def _warn_of_lone_arrival(launch) -> None:
     """An arrival at a named barrier that has no bar.sync."""
     ctx = launch.ctx
     instr, number = launch.code.sites[ctx.lone_site - 1], ctx.lone_number
@@ -151,6 +139,8 @@ def _count_not_warps(launch, instr):
     return f"a barrier's thread count must be a multiple of 32, not {count}", fix
 
 
+FAULTS = {context.COLLISION: _collision, context.DIVERGED: _diverged}
+WARNINGS = {"lone": _warn_of_lone_arrival}
 # By `detail` of the fault: the message and the fix.
 ILLEGAL = {
     context.BAD_BARRIER: _bad_barrier,

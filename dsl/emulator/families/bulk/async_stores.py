@@ -3,6 +3,7 @@ PTX ISA 9.7.9.12, 9.7.13.8."""
 
 from __future__ import annotations
 
+from dsl.emulator.families.bulk.checked import overwritten
 from dsl.emulator.families.bulk.numbers import async_store
 from dsl.emulator.ptx.syntax import TYPE_BITS, PtxError, Vec
 
@@ -45,4 +46,4 @@ def _start(body, instr, kind: int, address, barrier, nbytes: int, low: str, high
     places = f"i64 {body.address(address)}, i64 {body.address(barrier)}, i32 {nbytes}"
     body.stop_unless(body.op(f"call i32 @emu_async_store(ptr %ctx, {where}, {places}, i64 {low}, i64 {high})"))
     is_atomic = kind != async_store.STORE
-    body.overwritten(instr, body.address(address), str(nbytes), body.address(barrier), is_atomic=is_atomic)
+    overwritten(body, instr, body.address(address), str(nbytes), body.address(barrier), is_atomic=is_atomic)

@@ -1,22 +1,42 @@
-"""Bulk copies into shared memory that are on their way: see bulk_flight.cc."""
+"""Bulk stores that a thread has not waited for. What bulk copies into shared memory signal is in mbarrier/check.py."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
+from dsl.emulator.machine import context
 
-@dataclass(eq=False)
-class Flight:
-    """A copy into shared memory, which an mbarrier of the same block tells of: who began it (slot and thread) at which
-    site, where it goes and where in shared memory it comes from (0: elsewhere), the mbarrier's address and which of its
-    phases the copy is of."""
 
-    slot: Any  # of check/order.py
-    thread: int
-    site: int
-    address: int
-    source: int
-    size_bytes: int
-    barrier: int
-    phase: int
+class Stores:
+    """By thread of the block that runs in a slot: the site of its last bulk store."""
+
+    def __init__(self, slot):
+        self.last: dict[int, int] = {}
+
+
+class StoresLeft:
+    """The bulk stores of a launch that (block, thread) has not waited for, by site."""
+
+    def __init__(self, order):
+        self.left: list[tuple[int, int, int]] = []
+
+    @staticmethod
+    def store(slot, thread: int, site: int, _: int) -> None:
+        slot.of(Stores).last[thread] = site
+
+    def leave(self, slot, thread: int, *_: int) -> None:
+        """A thread ends, and its last bulk store may still read shared memory."""
+        self.left.append((slot.block, thread, slot.of(Stores).last[thread]))
+
+
+def warnings(order, slots) -> Iterator[tuple[str, Any]]:
+    """What was seen that ends no launch, and a slot."""
+    if order.of(StoresLeft).left:
+        yield "left", slots[0]
+
+
+def events(order) -> dict:
+    """What bulk stores do at events of the order of a launch."""
+    mine = order.of(StoresLeft)
+    return {context.ORDER_BULK_STORE: mine.store, context.ORDER_BULK_LEFT: mine.leave}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dsl.emulator.families.bulk.checked import copied_out, overwritten
 from dsl.emulator.families.bulk.numbers import bulk
 from dsl.emulator.families.bulk.reductions import OPERATIONS, TYPES, code
+from dsl.emulator.families.tensor_map.emit import tell
 from dsl.emulator.families.tensor_map.numbers import tensor_map
 from dsl.emulator.ir.rows import nothing
 from dsl.emulator.machine import context
@@ -33,9 +35,9 @@ def copy(body, instr):
 
 def _begins(body, instr, smem, size_bytes: str, inwards: bool, barrier: str, mask: str) -> None:
     if inwards:
-        body.overwritten(instr, body.address(smem), size_bytes, barrier, mask)
+        overwritten(body, instr, body.address(smem), size_bytes, barrier, mask)
     else:
-        body.copied_out(instr, body.address(smem), size_bytes)
+        copied_out(body, instr, body.address(smem), size_bytes)
 
 
 def _copy_to_peer(body, instr, reduction: int = 0):
@@ -47,9 +49,9 @@ def _copy_to_peer(body, instr, reduction: int = 0):
     body.stop_unless(body.op(f"call i32 @emu_bulk_peer(ptr %ctx, {where}, {arguments}, i64 {body.address(barrier)})"))
     nbytes = body.read(size, 32)
     there = body.address(source)
-    body.copied_out(instr, there, nbytes)
+    copied_out(body, instr, there, nbytes)
     target = body.address(target)
-    body.overwritten(instr, target, nbytes, body.address(barrier), source=there, is_atomic=bool(reduction))
+    overwritten(body, instr, target, nbytes, body.address(barrier), source=there, is_atomic=bool(reduction))
 
 
 def copy_box(body, instr):
@@ -86,7 +88,7 @@ def reduce(body, instr):
     number = bulk.BYTES_OUT | code(operation, TYPES[kind]) << bulk.REDUCTION_SHIFT
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {number}"
     body.stop_unless(body.op(f"call i32 @emu_bulk_copy(ptr %ctx, {where}, {arguments})"))
-    body.copied_out(instr, body.address(source), body.read(size, 32))
+    copied_out(body, instr, body.address(source), body.read(size, 32))
 
 
 def reduce_box(body, instr):
@@ -116,7 +118,7 @@ def _box(body, instr, offsets: list[str] | None = None, rest: list | None = None
     addresses = (
         f"i64 {body.address(smem)}, i64 {body.address(Addr(place.base, place.offset))}, i64 {barrier}, i32 {mask}"
     )
-    body.map_asked(instr, context.ORDER_MAP_USED, body.address(Addr(place.base, place.offset)))
+    tell(body, instr, context.ORDER_MAP_USED, body.address(Addr(place.base, place.offset)))
     kind = (bulk.BOX_IN if inwards else bulk.BOX_OUT) | reduction
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
     form = f"i32 {rank | (tensor_map.PIXELS if offsets else 0)}"

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dsl.emulator.check.numbers import access, other_kind
-from dsl.emulator.diagnosis import group_waits
+from dsl.emulator.diagnosis import frames, places, report
 from dsl.emulator.diagnosis.between import Between
-from dsl.emulator.diagnosis.phases import Order
+from dsl.emulator.diagnosis.group_waits import Family
+from dsl.emulator.diagnosis.race import Race
 from dsl.emulator.families.bulk import reductions as bulk_reductions
+from dsl.emulator.families.bulk.check import StoresLeft
+from dsl.emulator.families.bulk.phases import Order
+from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
 
 READ_WAIT = "cp.async.bulk.wait_group.read (`cute.arch.cp_async_bulk_wait_group(0, read=True)`)"
+_GROUPS = Family("cp", True, "cp.async.bulk.commit_group", "cp.async.bulk.wait_group.read")
 _PROXY = "fence.proxy.async (`cute.arch.fence_proxy`)"
 
 
@@ -26,27 +31,38 @@ def is_bulk(instr: Instr) -> bool:
     return is_copy(instr) or instr.opcode == "tensormap"
 
 
-def left_in_flight(verb: str, what: str, block: tuple) -> tuple[str, str]:
-    """The message and the fix of a copy into a block that ends before it has waited for the copy."""
-    return f"{verb} {what} of block {block}, which ends before the copy has landed: no thread of it waits for that", (
+def _left_in_flight(launch) -> Fault:
+    """A copy into a block that ends before it has waited for the copy."""
+    ctx = launch.ctx
+    instr, block = launch.code.sites[ctx.site], tuple(ctx.block_index)
+    message = (
+        f"{places.verb(instr, access.WRITE)} smem+0x{ctx.address - ctx.smem:x} of block {block}, which ends before the "
+        "copy has landed: no thread of it waits for that"
+    )
+    return places.of_one(launch, instr, "EXITED_BLOCK", message, ctx.other_block, (
         "let a thread of that block wait, before the block ends, for the phase of the mbarrier that the copy signals "
         "(`pipeline.consumer_wait`), and load no stage that nobody reads"
+    ))  # fmt: skip
+
+
+def _warn_of_stores_left(launch) -> None:
+    """Warn of a bulk store that its thread has not waited for before it ends."""
+    block, thread, site = min(launch.checks.order.of(StoresLeft).left)
+    text = (
+        f"in `{launch.entry_name}` {places.thread_of(launch, block, thread)} exits without a wait for this bulk store, "
+        f"which may still read shared memory: commit its group, and wait for it before the thread ends, {READ_WAIT}"
     )
+    report.warn(launch, "BULK_STORE_NOT_AWAITED", launch.code.sites[site], text)
 
 
-def race(
-    mine: Instr,
-    other: Instr,
-    kinds: tuple[int, int],
-    words: tuple[str, str, str],
-    lines: tuple[str, str],
-    order: Order,
-    between: Between | None,
-) -> tuple[str, str]:
-    """The message and the fix of a race with a bulk copy. `kinds` of this access and the other; `words`: what this one
-    does, who made the other one, what that did; `lines`: where the other one is, and what this one comes after;
-    `between`: what both threads did, of one block."""
-    (my_kind, its_kind), (does, who, did), (at, here) = kinds, words, lines
+def race(race: Race) -> tuple[str, str] | None:
+    """The message and the fix of a race with a bulk copy; None of another, and where a wgmma reads what it fills."""
+    mine, other, my_kind, its_kind = race.mine, race.other, race.my_kind, race.its_kind
+    reads = "wgmma" in (mine.opcode, other.opcode) and not its_kind & access.ASYNC
+    if reads or not (is_bulk(mine) or is_bulk(other)):
+        return None
+    does, who, did, at, here, between = race.does, race.who, race.did, race.at, race.here, race.between
+    order = Order(race.launch, frames.place_of(race.launch, mine))
     if its_kind & other_kind.OF_MAP:
         return f"uses a tensor map that {who} changed at {at}: no fence.proxy.tensormap between", (
             f"put fence.proxy.tensormap::generic.acquire of the map's 128 bytes between {at} and {here}, in a thread "
@@ -78,7 +94,7 @@ def race(
     if is_bulk(mine) and writes:
         return f"{does}, which {who} {did} at {at}: the slot was not given back", order.fix_of_slot(at, here)
     if is_bulk(mine) and between is not None and between.mine is between.first:
-        done = between.waits(group_waits.BULK, between.other.passed).done
+        done = between.waits(_GROUPS, between.other.passed).done
         wait = f"the wait at {between.place(done)}" if done else here
         return f"{does}, which {who} {did} at {at}: no barrier between", f"put a barrier between {wait} and {at}"
     if is_bulk(mine):
@@ -90,7 +106,7 @@ def race(
             f"put {_PROXY} and then a barrier between {here} and {at}"
         )
     if not its_kind & access.WRITE:
-        waits = between.waits(group_waits.BULK, between.other.after) if between is not None else None
+        waits = between.waits(_GROUPS, between.other.after) if between is not None else None
         done = f"the wait at {waits.place(waits.done)}" if waits is not None and waits.done else at
         return (
             f"{does}, which the bulk store at {at} read: no barrier between",
@@ -112,7 +128,7 @@ def _before_copy(mine: Instr, my_kind: int, at: str, here: str, between: Between
 
 def _fix_of_store(at: str, here: str, between: Between | None) -> str:
     """Of a bulk store whose source is written again: the wait, or what the wait that is there lacks."""
-    waits = between.waits(group_waits.BULK, between.other.after) if between is not None else None
+    waits = between.waits(_GROUPS, between.other.after) if between is not None else None
     if waits is not None and waits.done is not None:
         return (
             f"put a barrier (or the arrival at the empty mbarrier) between the wait at {waits.place(waits.done)} and "
@@ -168,5 +184,7 @@ def _bad_bulk(launch, instr):
     return f"size of a bulk copy must be a multiple of 16 bytes, got {launch.ctx.address}", "round the size up"
 
 
+FAULTS = {(context.EXITED, context.IN_FLIGHT): _left_in_flight}
+WARNINGS = {"left": _warn_of_stores_left}
 # By `detail` of the fault: the message and the fix.
 ILLEGAL = {context.BAD_BULK: _bad_bulk, context.BAD_REDUCTION: _bad_reduction}

@@ -3,46 +3,10 @@
 from __future__ import annotations
 
 from dsl.emulator.machine import context
-from dsl.emulator.ptx.polling import PATIENCE
 from dsl.emulator.ptx.syntax import PtxError, Sym
 
 NS_OF_A_TURN = 6  # the logarithm of how long, in nanoseconds, a thread sleeps while each other thread makes an access
 MOST_TURNS = 1 << 12
-
-
-def target(body, instr, name: str) -> str:
-    """The block to branch to; a backward branch goes through a poll of the stop flag."""
-    label = body.label(name)
-    if name not in body.label_positions:
-        raise PtxError(f"there is no label `{name}`")
-    if body.label_positions[name] > body.position:
-        return label
-    poll = body.fresh("poll")
-    body.pending.append((poll, label, body.polls.get(name), instr))
-    return poll
-
-
-def emit_polls(body) -> None:
-    """The poll blocks of the branches just emitted; spin loops also let other threads run."""
-    for poll, label, wait, instr in body.pending:
-        body.start(poll)
-        stop = body.op(f"load volatile i32, ptr {body.field('stop')}")
-        stopped, on = body.fresh("stopped"), body.fresh("on")
-        body.do(f"br i1 {body.cmp('ne', stop, 0)}, label %{stopped}, label %{on}, !prof !2")
-        body.start(stopped)
-        ends = body.fresh("ends")
-        answer = body.op(f"call i32 @emu_take_signals(i64 {body.cast('ptrtoint', '%ctx', 'ptr', 'i64')})")
-        body.do(f"br i1 {body.cmp('eq', answer, 0)}, label %{on}, label %{ends}, !prof !2")
-        body.start(ends)
-        body.store("status", str(context.INTERRUPTED))
-        body.store("stopped_site", str(body.site(instr) + 1))
-        body.store("stopped_thread", str(context.ALL_THREADS) if body.in_regions else body.threads["linear"])
-        body.branch("stop")
-        body.start(on)
-        if wait is not None and body.coroutine:
-            _give_way(body, wait)
-        body.branch(label)
-    body.pending.clear()
 
 
 def nanosleep(body, instr):
@@ -62,45 +26,23 @@ def nanosleep(body, instr):
         body.suspend()
 
 
-def _give_way(body, wait) -> None:
-    """A round of a loop that polls is over: let other threads run, at once or after some rounds. See polling.py."""
-    after = None
-    if not wait.at_once:
-        slot, stays, after = body.alloca("i32", 4), body.fresh("stays"), body.fresh("goes")
-        body.prologue.append(f"  store i32 0, ptr {slot}")
-        rounds = body.add(body.get(slot), 1)
-        body.put(slot, rounds)
-        body.do(f"br i1 {body.cmp('ugt', rounds, PATIENCE)}, label %{stays}, label %{after}")
-        body.start(stays)
-        body.put(slot, PATIENCE)
-    linear = body.threads["linear"]
-    if wait.instr.opcode != "mbarrier":
-        body.store("wait_site", str(body.site(wait.instr)), linear)
-    if body.idle_poll is None:
-        body.store("idle", "0")
-    body.suspend()
-    if after is not None:
-        body.branch(after)
-        body.start(after)
-
-
 def branch(body, instr):
     """bra: with a guard, a conditional branch; without, what follows is reached by label only."""
     place = instr.operands[0]
     if not isinstance(place, Sym):
         raise PtxError("its target is not a label")
-    label = target(body, instr, place.name)
+    label = body.target(instr, place.name)
     if instr.guard is not None:
         after = body.fresh("else")
         body.do(f"br i1 {body.read(instr.guard, 1)}, label %{label}, label %{after}")
         values, checked = dict(body.values), set(body.checked)
-        emit_polls(body)
+        body.emit_polls()
         body.start(after)
         body.values.update(values)
         body.checked = checked
     else:
         body.branch(label)
-        emit_polls(body)
+        body.emit_polls()
         body.start(body.fresh("dead"))
 
 
@@ -112,9 +54,9 @@ def branch_indexed(body, instr):
         raise PtxError(f"there is no .branchtargets list `{table.name}`")
     value = body.read(index, 32)
     bad = body.fresh("bad")
-    rows = " ".join(f"i32 {i}, label %{target(body, instr, name)}" for i, name in enumerate(targets))
+    rows = " ".join(f"i32 {i}, label %{body.target(instr, name)}" for i, name in enumerate(targets))
     body.do(f"switch i32 {value}, label %{bad} [{rows}]")
-    emit_polls(body)
+    body.emit_polls()
     body.start(bad)
     _fault(body, instr, context.ILLEGAL, detail=context.BAD_INDEX)
     body.start(body.fresh("dead"))

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 from dsl.emulator.families.matrix import functions
 from dsl.emulator.families.matrix.numbers import MatrixArea
-from dsl.emulator.families.memory.emit import host_address, space_of
+from dsl.emulator.families.memory.emit import host_address
 from dsl.emulator.families.warp import emit as warp
-from dsl.emulator.families.warp.numbers import meeting
+from dsl.emulator.machine.numbers import meeting
+from dsl.emulator.ptx.operands import space_of
 from dsl.emulator.ptx.syntax import Addr, PtxError, Vec
 from dsl.emulator.tensor_core.fragments import BITS, SHAPES, Mma
 

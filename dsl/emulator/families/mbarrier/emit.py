@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dsl.emulator.families.mbarrier import numbers
-from dsl.emulator.families.memory.emit import host_address, space_of
+from dsl.emulator.families.memory.emit import host_address
 from dsl.emulator.machine import context
+from dsl.emulator.ptx.operands import space_of
 from dsl.emulator.ptx.syntax import SINK, Addr, Instr, PtxError
 
 _COUNT, _BYTES, _PHASE = 20, 40, 63
-_RELAXED, SITE_SHIFT = 2, 8  # of what check/cluster_order.py is told
+_RELAXED, SITE_SHIFT = 2, 8  # of what families/mbarrier/check.py is told
 _COUNT_MASK, _BYTES_MASK = (1 << 20) - 1, (1 << 21) - 1
 
 
@@ -119,7 +120,7 @@ def _wake(body) -> None:
 
 def update(body, word_at: str, arrivals: str, n_bytes: str, completes: bool, drops: bool = False, how: int = 0) -> str:
     """Arrivals and bytes counted, and the phase ended where none are left; the word as it was before. Arrivals that are
-    dropped are not expected in later phases either; `how` is for check/cluster_order.py."""
+    dropped are not expected in later phases either; `how` is for families/mbarrier/check.py."""
     old = body.op(f"load i64, ptr {word_at}, align 8")
     pending = body.sub(body.and_(old, _COUNT_MASK, "i64"), body.resize(arrivals, 32, 64), "i64")
     pending = body.and_(pending, _COUNT_MASK, "i64")

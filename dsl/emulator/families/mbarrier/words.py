@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
-from dsl.emulator.diagnosis import cluster_report
+from dsl.emulator.diagnosis import cluster_report, frames, places, report
 from dsl.emulator.families.bulk import words as bulk_findings
 from dsl.emulator.families.mbarrier import log as mbarrier_log
+from dsl.emulator.families.mbarrier.check import Mbarriers
 from dsl.emulator.families.mbarrier.log import Life
+from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
 
@@ -26,7 +28,7 @@ _VERBS = {"init": "initializes", "inval": "invalidates", "arrive": "arrives at",
 _WRITTEN = re.compile(r"init|bar|pipe|asm", re.IGNORECASE)
 
 
-def is_written(line: str) -> bool:
+def _is_written(line: str) -> bool:
     """Whether the author's line of an mbarrier.init is about it; a compiler such as Triton's makes its own mbarriers
     for lines that only load, and the author cannot change them."""
     return bool(_WRITTEN.search(line))
@@ -39,12 +41,12 @@ def verb(instr: Instr) -> str:
     return next((words for name, words in _VERBS.items() if name in instr.mods), "arrives at")
 
 
-def not_initialized(launch, instr: Instr, what: str, line_of) -> tuple[str, str]:
-    """The message and the fix of a use of memory where no mbarrier is; `line_of` names the line of an instruction."""
+def _not_initialized(launch, instr: Instr, what: str) -> tuple[str, str]:
+    """The message and the fix of a use of memory where no mbarrier is."""
     message = f"{verb(instr)} the mbarrier at {what}, which "
     life = Life.of(launch.ctx.detail)
     if life.site >= 0:
-        ended = line_of(launch.code.sites[life.site])
+        ended = places.at(launch, launch.code.sites[life.site], instr)
         return message + f"mbarrier.inval at {ended} has ended", (
             f"move the mbarrier.inval at {ended} behind the last use, with a barrier before it; or initialize the "
             "mbarrier again"
@@ -60,12 +62,12 @@ def not_initialized(launch, instr: Instr, what: str, line_of) -> tuple[str, str]
     return message, _INITIALIZE
 
 
-def in_use(launch, instr: Instr, what: str, line_of) -> tuple[str, str]:
+def _in_use(launch, instr: Instr, what: str) -> tuple[str, str]:
     """The message and the fix of an mbarrier.init of memory that has an mbarrier, or of data written there."""
     if "inval" in instr.mods:
-        return _early_end(launch, what, line_of)
+        return _early_end(launch, instr, what)
     life = Life.of(launch.ctx.detail)
-    line = line_of(launch.code.sites[life.site])
+    line = places.at(launch, launch.code.sites[life.site], instr)
     if instr.opcode != "mbarrier":
         return f"writes over the mbarrier at {what}, which {line} has initialized", _SEPARATE
     message = f"initializes the mbarrier at {what} again, which "
@@ -78,10 +80,10 @@ def in_use(launch, instr: Instr, what: str, line_of) -> tuple[str, str]:
     )
 
 
-def _early_end(launch, what: str, line_of) -> tuple[str, str]:
+def _early_end(launch, instr: Instr, what: str) -> tuple[str, str]:
     """The message and the fix of an mbarrier.inval while others may still use the mbarrier."""
     other = launch.code.sites[launch.ctx.other_site]
-    line = line_of(other)
+    line = places.at(launch, other, instr)
     message = f"invalidates the mbarrier at {what}, while "
     if bulk_findings.is_copy(other):
         return message + f"the copy at {line} may still signal it: nobody has waited for it", (
@@ -106,5 +108,43 @@ def bad_count(launch, instr: Instr) -> tuple[str, str]:
     )
 
 
+def _not_visible(launch) -> Fault:
+    """An arrival or a wait at an mbarrier, or a copy that signals it, that may not have been made yet."""
+    ctx = launch.ctx
+    instr, what = launch.code.sites[ctx.site], places.place_of(launch, ctx.address, 1)
+    message = f"{verb(instr)} the mbarrier at {what}, whose mbarrier.init it may not see yet"
+    foreign = cluster_report.place_of(launch, ctx.address) is not None
+    fix = cluster_report.MAKE_VISIBLE if foreign else cluster_report.MAKE_VISIBLE_HERE
+    return places.of_one(launch, instr, "MBARRIER_NOT_VISIBLE", message, ctx.block, fix)
+
+
+def _life(launch) -> Fault:
+    """A use of an mbarrier before its life, after it, or of its memory in it."""
+    ctx = launch.ctx
+    instr, what = launch.code.sites[ctx.site], places.place_of(launch, ctx.address, 1)
+    words = _in_use if ctx.status == context.IN_USE else _not_initialized
+    message, fix = words(launch, instr, what)
+    return places.of_one(launch, instr, context.KIND_NAMES[ctx.status], message, ctx.block, fix)
+
+
+def _warn_of_unfenced(launch) -> None:
+    """Warn of a copy that signals an mbarrier with no fence after its mbarrier.init."""
+    copy = next(iter(launch.checks.order.of(Mbarriers).unfenced.values()))
+    instr, init = launch.code.sites[copy.site], launch.code.sites[copy.init_site]
+    there = frames.place_of(launch, init)
+    if there is not None and not _is_written(there.source_line()):
+        return
+    text = (
+        f"in `{launch.entry_name}` {places.thread_of(launch, copy.block, copy.thread)} begins a copy that signals the "
+        f"mbarrier at {places.place_of(launch, copy.address, 1)}, with no fence after the mbarrier.init at "
+        f"{places.at(launch, init, instr)}. PTX asks for one between them: {FENCE} after mbarrier.init, before the "
+        "barrier"
+    )
+    report.warn(launch, "MBARRIER_NOT_FENCED", instr, text)
+
+
+VERBS = {"mbarrier": verb}
+FAULTS = {context.NOT_VISIBLE: _not_visible, context.NOT_INITIALIZED: _life, context.IN_USE: _life}
+WARNINGS = {"unfenced": _warn_of_unfenced}
 # By `detail` of the fault: the message and the fix.
 ILLEGAL = {context.NOT_SHARED: not_shared, context.BAD_ARRIVALS: bad_count}

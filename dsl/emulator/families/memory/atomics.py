@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dsl.emulator.families.arithmetic import float as floating
-from dsl.emulator.families.memory.emit import SHARED_BY_BLOCKS, host_address, shape, space_of
+from dsl.emulator.families.memory.emit import SHARED_BY_BLOCKS, host_address, shape
+from dsl.emulator.ptx.operands import space_of
 from dsl.emulator.ptx.syntax import FLOATS, SIGNED, SINK, TYPE_BITS, PtxError
 
 

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from dsl.emulator.check.numbers import access
 from dsl.emulator.ptx.syntax import Addr, Function, Imm, Instr, Reg, Sym, Vec
 
 _MOVES = frozenset({"mov", "cvt", "selp", "cvta"})
@@ -18,8 +19,8 @@ _COMPUTES = frozenset({"add", "sub", "mul", "mad", "shl", "cvt"})
 _MOST_STEPS = 24
 
 
-def guesses(functions: list[Function]) -> frozenset[int]:
-    """The loads that are guesses, by identity."""
+def kinds(functions: list[Function]) -> dict[int, int]:
+    """By identity: the loads that are guesses are strong."""
     every = [
         (f.name, item)
         for f in functions
@@ -27,14 +28,14 @@ def guesses(functions: list[Function]) -> frozenset[int]:
         if isinstance(item, Instr) and item.opcode == "atom" and "cas" in item.mods
     ]
     if not every:
-        return frozenset()
+        return {}
     flow = _Flow(functions)
-    return frozenset(
-        id(load)
+    return {
+        id(load): access.STRONG
         for where, cas in every
         for place, load in flow.loads_behind(where, cas.operands[2])
         if not (place == where and flow.apart(where, load.operands[1], cas.operands[1]))
-    )
+    }
 
 
 class _Flow:

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from dsl.emulator.families.cluster import emit as cluster
 from dsl.emulator.families.memory.addresses import of_param, window
+from dsl.emulator.families.tensor_map.emit import tell
 from dsl.emulator.ir.body import CACHED_SITES, kinds_of
 from dsl.emulator.machine import context
+from dsl.emulator.ptx.operands import space_of
 from dsl.emulator.ptx.syntax import SIGNED, TYPE_BITS, Addr, PtxError, Reg, Sym, Vec, type_of
 
-_SPACES = ("global", "shared", "local", "const", "param")
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
-
-
-def space_of(instr) -> str:
-    """The state space an instruction names; without one, generic. "cluster" is shared::cluster."""
-    for modifier in instr.mods:
-        if modifier == "shared::cluster":
-            return "cluster"
-        root = modifier.split("::")[0]
-        if root in _SPACES:
-            return root
-    return "generic"
 
 
 def host_address(body, instr, operand: Addr, space: str, size_bytes: int) -> str:
@@ -221,7 +211,7 @@ def fence(body, instr):
     elif "async" in instr.mods or "async::shared::cta" in instr.mods:
         body.ordered(context.ORDER_PROXY)
     elif "tensormap::generic" in instr.mods and "acquire" in instr.mods:
-        body.map_asked(instr, context.ORDER_MAP_FENCED, body.address(instr.operands[0]))
+        tell(body, instr, context.ORDER_MAP_FENCED, body.address(instr.operands[0]))
     scope = 'syncscope("singlethread") ' if "cta" in instr.mods else ""
     weaker = any(m in ("acq_rel", "acquire", "release") for m in instr.mods)
     body.do(f"fence {scope}{'acq_rel' if weaker else 'seq_cst'}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsl.emulator.check.numbers import orders
 from dsl.emulator.families.memory.addresses import window
 from dsl.emulator.families.tensor_map.numbers import map_field
 from dsl.emulator.families.tensor_map.tensor_map import BYTES
@@ -30,7 +31,7 @@ def replace(body, instr):
     place = _place(body, instr, address)
     linear = body.threads["linear"]
     if not any(m in _SHARED for m in instr.mods):
-        body.map_asked(instr, context.ORDER_MAP_CHANGED, place)
+        tell(body, instr, context.ORDER_MAP_CHANGED, place)
     body.stop_unless(body.op(f"call i32 @emu_map_replace(ptr %ctx, i64 {place}, {where}, i32 {linear})"))
 
 
@@ -46,7 +47,7 @@ def copy(body, instr):
         ok = body.op(f"call i1 @emu_range(ptr %ctx, i64 {place}, i64 {BYTES}, i64 128, i32 31, {where})")
         body.stop_unless(body.cast("zext", ok, "i1", "i32"))
         pointers.append(body.cast("inttoptr", place, "i64", "ptr"))
-    body.map_asked(instr, context.ORDER_MAP_CHANGED, body.address(target))
+    tell(body, instr, context.ORDER_MAP_CHANGED, body.address(target))
     body.do(f"call void @llvm.memmove.p0.p0.i64(ptr {pointers[0]}, ptr {pointers[1]}, i64 {BYTES}, i1 false)")
 
 
@@ -58,3 +59,10 @@ def _place(body, instr, address) -> str:
 
 def _shared(body, offset: str) -> str:
     return body.add(window(body, "shared"), offset, "i64")
+
+
+def tell(body, instr, what: int, address: str) -> None:
+    """Tell checkers that `instr` changes, fences or uses (context.ORDER_MAP_...) the tensor map at an i64 address."""
+    if body.order_kinds & orders.BULK:
+        where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i64 {address}"
+        body.stop_unless(body.op(f"call i32 @emu_map_asked(ptr %ctx, {where}, i32 {what})"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dsl.emulator.families.warp.numbers import meeting, redux
+from dsl.emulator.families.warp.numbers import redux
+from dsl.emulator.machine.numbers import meeting
 from dsl.emulator.ptx.syntax import SIGNED, Pair, type_of
 
 

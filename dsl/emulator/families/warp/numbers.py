@@ -3,14 +3,6 @@
 from __future__ import annotations
 
 
-class meeting:
-    """The low byte of the key by which lanes of a warp meet (warp_collectives.cc); the rest tells apart what may not
-    meet (types, modes)."""
-
-    WARP_SYNC, SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX, VOTE = range(6)
-    MATCH_ANY, MATCH_ALL, REDUX, ELECT, COLLECTIVE, WARPGROUP = range(6, 12)
-
-
 class redux:
     """The second byte of the key of a REDUX."""
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 
-from dsl.emulator.check.numbers import access, other_kind
+from dsl.emulator.check.numbers import access, orders, other_kind
+from dsl.emulator.families.warpgroup.async_registers import AsyncRegisters
+from dsl.emulator.families.warpgroup.numbers import MatrixReads
+from dsl.emulator.machine import context, native
 
+WATCH = AsyncRegisters
 GENERIC_STORES = frozenset({"st", "stmatrix", "atom", "red"})
 
 
@@ -18,12 +24,11 @@ class Group:
 
 
 class WgmmaReads:
-    """The groups of the block that runs in a slot. `known` and `proxied` are what native code reads, a label a
-    thread: the last that each warp of the warpgroup has seen the end of; the last whose writes the async proxy sees.
-    """
+    """The groups of the block that runs in a slot. `known` is what native code reads, a label a thread: the last that
+    each warp of the warpgroup has seen the end of."""
 
-    def __init__(self, slot, known: np.ndarray, proxied: np.ndarray):
-        self.slot, self.known, self.proxied = slot, known, proxied
+    def __init__(self, slot):
+        self.slot, self.known = slot, slot.array_at(slot.ctx.matrix_known)
         self.groups: list[Group] = []
         self.latest: dict[int, Group] = {}
 
@@ -43,7 +48,7 @@ class WgmmaReads:
 
     def waits(self, thread: int, complete: int) -> None:
         """A thread has waited for the groups whose number is below `complete`."""
-        label = max(int(self.slot.labels[thread]), self.slot.ctx.epoch)
+        label = self.slot.label(thread)
         for group in reversed(self.groups):
             if group.first <= thread < group.first + 128 and group.number < complete:
                 if group.waited[thread - group.first]:
@@ -82,7 +87,37 @@ class WgmmaReads:
 
         return all(has_one(warp) for warp in warps)
 
-    def fenced(self, thread: int) -> None:
-        """fence.proxy.async: what the thread has seen, the async proxy sees."""
-        np.maximum(self.proxied, self.slot.seen(thread), out=self.proxied)
-        self.slot.step(thread)
+
+def attach(ctx, new) -> None:
+    """What native code keeps of a block, in `new` memory."""
+    if ctx.order_kinds & orders.MATRICES:
+        ctx.matrix_read = native.address("emu_matrix_read")
+        ctx.matrix_reads = new(2 * ctx.smem_bytes + ctypes.sizeof(MatrixReads))
+        ctx.matrix_known = new(4 * ctx.threads)
+
+
+def events(order) -> dict:
+    """What wgmma does at events of the order of a launch."""
+
+    def begins(slot, thread: int, group: int, site: int) -> int:
+        return slot.of(WgmmaReads).begins(thread, group, site)
+
+    def waits(slot, thread: int, complete: int, _: int) -> None:
+        slot.of(WgmmaReads).waits(thread, complete)
+
+    def is_done(slot, thread: int, group: int, owner: int) -> int:
+        return order.slot_of(owner).of(WgmmaReads).is_done(slot, thread, group)
+
+    def has_seen(slot, thread: int, where: int, what: int) -> int:
+        return slot.of(WgmmaReads).has_seen(thread, where, what)
+
+    def is_generic(slot, thread: int, site: int, _: int) -> int:
+        return order.sites[site].opcode in GENERIC_STORES
+
+    return {
+        context.ORDER_WGMMA: begins,
+        context.ORDER_WGMMA_WAIT: waits,
+        context.ORDER_WGMMA_DONE: is_done,
+        context.ORDER_WGMMA_ACROSS: has_seen,
+        context.ORDER_GENERIC: is_generic,
+    }

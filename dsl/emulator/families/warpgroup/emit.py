@@ -10,8 +10,9 @@ import ctypes
 import re
 
 from dsl.emulator.families.warp import emit as warp
-from dsl.emulator.families.warp.numbers import meeting
+from dsl.emulator.families.warpgroup.async_registers import AsyncRegisters
 from dsl.emulator.families.warpgroup.numbers import WgmmaArea, wgmma
+from dsl.emulator.machine.numbers import meeting
 from dsl.emulator.ptx.syntax import Imm, PtxError, Vec
 from dsl.emulator.tensor_core.fragments import BITS, Wgmma
 
@@ -38,7 +39,7 @@ def multiply(body, instr):
     _put(body, area, WgmmaArea.scale_d, body.cast("zext", adds, "i1", "i32"))
     _put(body, area, WgmmaArea.a_desc, "0" if in_registers else body.read(a, 64), "i64")
     _put(body, area, WgmmaArea.b_desc, body.read(b_desc, 64), "i64")
-    _put(body, area, WgmmaArea.group, body.wgmma_group())
+    _put(body, area, WgmmaArea.group, _group(body))
     for i, item in enumerate(a.items if in_registers else ()):
         _put(body, area, WgmmaArea.a, body.read(item, 32), index=i)
     if adds not in ("0", "false"):
@@ -48,6 +49,12 @@ def multiply(body, instr):
     warp.meet(body, instr, key, "-1", body.cast("ptrtoint", area, "ptr", "i64"))
     for i, item in enumerate(results):
         body.write(item, body.op(f"load i32, ptr {_place(body, area, WgmmaArea.d, i)}, align 4"), 32)
+
+
+def _group(body) -> str:
+    """The number of the group that this thread's next wgmma.commit_group closes, as i32; for checkers."""
+    watch = body.watches.get(AsyncRegisters)
+    return watch.group() if watch else "0"
 
 
 def form_of(body, instr) -> Wgmma:

@@ -5,35 +5,44 @@ Each gives the message and the fix. `at` is the place of the other access, `here
 
 from __future__ import annotations
 
-from dsl.emulator.check.numbers import other_kind
+from dsl.emulator.check import trail
+from dsl.emulator.check.numbers import access, other_kind
+from dsl.emulator.diagnosis import places, report
 from dsl.emulator.diagnosis.between import Between
-from dsl.emulator.diagnosis.group_waits import WGMMA, Waits
+from dsl.emulator.diagnosis.group_waits import Family, Waits
+from dsl.emulator.diagnosis.race import Race
 from dsl.emulator.families.bulk import words as bulk_findings
 from dsl.emulator.families.warpgroup.numbers import WgmmaArea
 from dsl.emulator.families.warpgroup.register_flight import (
     NO_FENCE,
     NO_FENCE_AT_ALL,
     READS_RESULT,
+    SITE_MASK,
     WRITES_OPERAND,
     WRITES_RESULT,
 )
+from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context
 
+_GROUPS = Family("wgmma", False, "wgmma.commit_group", "wgmma.wait_group")
 _WAIT = "wgmma.wait_group (`cute.nvgpu.warpgroup.wait_group`)"
 _FENCE = "wgmma.fence (`cute.nvgpu.warpgroup.fence`)"
 _PROXY = "fence.proxy.async (`cute.arch.fence_proxy`)"
 
 
-def race(its_kind: int, does: str, who: str, at: str, here: str, between: Between | None) -> tuple[str, str]:
-    """A race of a wgmma with a write of shared memory; `does` is what the later of both does, and where; `between`:
-    what both threads did, of one block."""
+def race(race: Race) -> tuple[str, str] | None:
+    """The message and the fix of a race of a wgmma with a write of shared memory; None of another."""
+    its_kind, does, who, at, here, between = race.its_kind, race.does, race.who, race.at, race.here, race.between
+    if "wgmma" not in (race.mine.opcode, race.other.opcode) or its_kind & access.ASYNC:
+        return None
     if its_kind == other_kind.OF_WGMMA:
         return f"{does}, which the wgmma at {at} still reads: it was not waited for", _fix_of_buffer(at, here, between)
+    writer = "a bulk copy" if bulk_findings.is_bulk(race.other) else who
     if its_kind & other_kind.UNPROXIED:
-        return f"{does}, which {who} wrote at {at}: no fence.proxy.async between", (
+        return f"{does}, which {writer} wrote at {at}: no fence.proxy.async between", (
             bulk_findings.unproxied_fix(at, here, between)
         )
-    if who == "a bulk copy":
+    if bulk_findings.is_bulk(race.other):
         return f"{does}, which the bulk copy at {at} fills: not every warp has waited for it", (
             f"wait in each warp, before {here}, for the phase of the full mbarrier that the copy at {at} signals "
             "(`pipeline.consumer_wait`)"
@@ -53,7 +62,7 @@ def _fix_of_buffer(at: str, here: str, between: Between | None) -> str:
     if between is None:
         return text
     rows = between.other.after
-    waits = between.waits(WGMMA, rows)
+    waits = between.waits(_GROUPS, rows)
     done = waits.done
     arrives = [row for row in rows if between.sites[row.site].opcode == "mbarrier" and _releases(between.mods(row))]
     if arrives and (done is None or rows.index(arrives[0]) < rows.index(done)):
@@ -70,7 +79,7 @@ def _releases(mods: tuple) -> bool:
     return "arrive" in mods and "expect_tx" not in mods
 
 
-def register(what: int, at: str, here: str, waits: Waits) -> tuple[str, str]:
+def _of_register(what: int, at: str, here: str, waits: Waits) -> tuple[str, str]:
     """A register of a wgmma; `what` of check/register_flight.py, `waits`: what its thread did about the wgmma."""
     put = waits.why_not(at) if waits.waits and not waits.is_committed else None
     if put is None:
@@ -91,6 +100,22 @@ def register(what: int, at: str, here: str, waits: Waits) -> tuple[str, str]:
     }[what]
 
 
+def _register(launch) -> Fault:
+    """A register that an instruction uses while a wgmma does, or that no fence gave to it."""
+    ctx, sites = launch.ctx, launch.code.sites
+    instr, what = sites[ctx.site], ctx.access_bytes
+    other = sites[(ctx.address & SITE_MASK) - 1] if ctx.address else instr
+    rows = trail.rows_of(ctx, ctx.thread, launch.code.ranks)
+    since = max((i for i, row in enumerate(rows) if sites[row.site].line == other.line), default=-1)
+    waits = Waits(_GROUPS, sites, rows[since + 1 :], lambda row: places.at(launch, sites[row.site], instr))
+    message, fix = _of_register(what, places.at(launch, other, instr), places.before(launch, instr), waits)
+    head = "NO_WGMMA_FENCE" if what >= NO_FENCE else "IN_FLIGHT"
+    lines = [f"    in `{launch.entry_name}`, {places.thread_of(launch, ctx.block, ctx.thread)}"]
+    lines += [f"    PTX line {each.line}: {each.text}" for each in ([instr] if other is instr else [instr, other])]
+    return report.error(launch, head, instr, message, lines, fix, tuple(ctx.block_index), ctx.thread)
+
+
+FAULTS = {context.ASYNC_REGISTER: _register}
 _WGMMA_WORDS = {
     WgmmaArea.a_desc.offset: "the descriptor of A",
     WgmmaArea.b_desc.offset: "the descriptor of B",

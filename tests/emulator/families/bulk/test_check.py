@@ -1,4 +1,7 @@
-"""Bulk copies and TMA in pairs: a kernel with a mistake, and the same kernel put right."""
+"""Bulk copies and TMA in pairs: a kernel with a mistake, and the same kernel put right.
+
+Modules tested here: dsl/emulator/families/bulk/checked.py, dsl/emulator/families/tensor_map/check.py.
+"""
 
 import re
 

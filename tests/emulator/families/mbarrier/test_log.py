@@ -1,4 +1,7 @@
-"""What is noted of mbarriers: only those that the block has made, each with who waited and arrived in this phase."""
+"""What is noted of mbarriers: only those that the block has made, each with who waited and arrived in this phase.
+
+Modules tested here: dsl/emulator/families/mbarrier/kept.py.
+"""
 
 import pytest
 

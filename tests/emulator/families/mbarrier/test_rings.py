@@ -1,5 +1,8 @@
 """Deadlocks of pipelines, whole: what each stage is in, who has it, whose bytes are missing. A ring of two stages that
-warp 2 fills by bulk copies and warps 0 and 1 read, and the same with one mistake."""
+warp 2 fills by bulk copies and warps 0 and 1 read, and the same with one mistake.
+
+Modules tested here: dsl/emulator/families/mbarrier/deadlock.py.
+"""
 
 import numpy as np
 import pytest

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.emulator.check import test_cluster_order
 from tests.emulator.families.bulk import test_check as test_bulk_flight
+from tests.emulator.families.mbarrier import test_check
 
 FIXES = {
     "the phase before is waited for again": """\
@@ -111,6 +111,6 @@ writes the slot arrives there after PTX line 35""",
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_text_of_a_copy_between_blocks(machine, name):
-    wrong = next(row[1] for row in test_cluster_order.PAIRS if row[0] == name)
-    fault = test_cluster_order.outcome(machine, test_cluster_order.body_of(wrong), 0)
+    wrong = next(row[1] for row in test_check.PAIRS if row[0] == name)
+    fault = test_check.outcome(machine, test_check.body_of(wrong), 0)
     assert str(fault) == TEXTS[name]

@@ -3,10 +3,9 @@ gave the slot back. Found by what threads waited for, whatever the barriers are 
 
 from __future__ import annotations
 
-from dsl.emulator.check.cluster_order import Mbarrier, Wait
 from dsl.emulator.check.numbers import access
 from dsl.emulator.diagnosis import cluster_report, frames
-from dsl.emulator.families.bulk.check import Flight
+from dsl.emulator.families.mbarrier.check import Flight, Mbarrier, Mbarriers, Shared, Wait
 from dsl.span import Span
 
 
@@ -22,7 +21,7 @@ class Order:
         """Of a thread that touches what a copy fills; `noun` is what the instruction at `at` is."""
         fix = f"wait for the phase of the full mbarrier that the {noun} at {at} signals (`pipeline.consumer_wait`)"
         flight = self._flight()
-        one = self.order.clusters.mbarriers.get(flight.barrier) if flight is not None else None
+        one = self.order.of(Mbarriers).mbarriers.get(flight.barrier) if flight is not None else None
         wait = one.waits.get(self.ctx.thread) if one is not None else None
         if flight is None or wait is None or wait.phase >= flight.phase:
             return f"{fix} before {here}"
@@ -37,12 +36,14 @@ class Order:
     def other_waited(self) -> bool:
         """Whether the other thread has waited at an mbarrier of its block."""
         slots = self.order.slots.values() if self.order is not None else ()
-        return any(slot.block == self.ctx.other_block and self.ctx.other_thread in slot.last_wait for slot in slots)
+        return any(
+            slot.block == self.ctx.other_block and self.ctx.other_thread in slot.of(Shared).last_wait for slot in slots
+        )
 
     def has_waited(self) -> bool:
         """Whether the thread that was stopped has waited at the mbarrier that the copy signals."""
         flight = self._flight()
-        one = self.order.clusters.mbarriers.get(flight.barrier) if flight is not None else None
+        one = self.order.of(Mbarriers).mbarriers.get(flight.barrier) if flight is not None else None
         return one is not None and self.ctx.thread in one.waits
 
     def _late(self, wait: Wait) -> str:
@@ -58,7 +59,7 @@ class Order:
         if self.order is None:
             return f"{empty}; who reads or writes the slot arrives there after {at}"
         whose = next(slot for slot in self.order.slots.values() if slot.block == ctx.other_block)
-        last = whose.last_wait.get(ctx.other_thread)
+        last = whose.of(Shared).last_wait.get(ctx.other_thread)
         wait = last.waits[ctx.other_thread] if last is not None else None
         if wait is not None and (wait.again or wait.phase < 0):
             full = f"let the thread at {at} wait for the next phase of the full mbarrier (`pipeline.consumer_wait`)"
@@ -68,7 +69,7 @@ class Order:
                 f"let the thread at {at} wait for the full mbarrier of the slot (`pipeline.consumer_wait`); if it "
                 f"reads what was there before, {empty}"
             )
-        mine = self.order.slot_of(self.launch.slot.address).last_wait.get(ctx.thread)
+        mine = self.order.slot_of(self.launch.slot.address).of(Shared).last_wait.get(ctx.thread)
         if mine is not None and not mine.begun and (lane := self._lane_for_its_warp(mine)) is not None:
             return (
                 f"lane {lane} arrives at the empty mbarrier for its warp: put a barrier of the warp (bar.warp.sync, "
@@ -96,7 +97,7 @@ class Order:
         ctx = self.ctx
         flights = (
             each
-            for each in reversed(self.order.slot_of(owner[0].address).copies)
+            for each in reversed(self.order.slot_of(owner[0].address).of(Shared).copies)
             if (each.slot.block, each.thread, each.site) == (ctx.other_block, ctx.other_thread, ctx.other_site)
             and each.address <= ctx.address < each.address + each.size_bytes
         )

@@ -1,4 +1,7 @@
-"""Mistakes between blocks of a cluster, in pairs: the wrong program is found in three schedules, the right one is silent."""
+"""Mistakes between blocks of a cluster, in pairs: the wrong program is found in three schedules, the right one is silent.
+
+Modules tested here: dsl/emulator/check/clocks.py, dsl/emulator/families/cluster/check.py.
+"""
 
 from __future__ import annotations
 

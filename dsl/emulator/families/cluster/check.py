@@ -1,0 +1,110 @@
+"""What orders blocks of a cluster: their barrier; and how long the shared memory of one is there for the others.
+PTX ISA 9.7.13.3.
+
+barrier.cluster.arrive is a release and .wait an acquire; .arrive.relaxed gives only what a fence before it gave. An
+access to a block's shared memory has to be ordered before the end of that block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dsl.emulator.check.clocks import joined, later
+from dsl.emulator.machine import context
+
+
+class Barrier:
+    """The barrier of the cluster that runs in some slots."""
+
+    def __init__(self, block: int):
+        self.block, self.phases = block, 0
+        self.arrived: dict = {}
+        self.complete: dict = {}
+        self.all_wait: set[int] = set()  # blocks all of whose threads waited as it was completed
+
+
+class Visits:
+    """The last access of each (block, thread) to the shared memory of the block in a slot: label, site, address."""
+
+    def __init__(self, slot):
+        self.last: dict[tuple[int, int], tuple[int, int, int]] = {}
+
+
+class Clusters:
+    """The clusters of one launch, one after another in each ring of slots."""
+
+    def __init__(self, order):
+        self.order = order
+        self.barriers: dict[int, Barrier] = {}  # by the address of the first block's slot
+
+    def barrier(self, slot) -> Barrier:
+        """That of the cluster of a slot."""
+        leader = slot.ctx.leader
+        block = context.Context.from_address(leader).block
+        state = self.barriers.get(leader)
+        if state is None or state.block != block:
+            state = self.barriers[leader] = Barrier(block)
+        return state
+
+    def arrive(self, slot, thread: int, relaxed: int, _: int) -> None:
+        state = self.barrier(slot)
+        clocks = slot.fences.get(thread, ({}, False))[0] if relaxed else slot.clock(thread)
+        state.arrived = joined(state.arrived, clocks)
+        slot.step(thread)
+
+    def complete(self, slot, *_: int) -> None:
+        """All have arrived: who waits is about to go on."""
+        state = self.barrier(slot)
+        state.complete, state.arrived = state.arrived, {}
+        state.phases += 1
+        state.all_wait.clear()
+        for member in self.order.members(slot):
+            ctx, base = member.ctx, context.CLUSTER_BARRIER * context.MAX_WARPS
+            running = (ctx.live[w] & ~ctx.exited[w] & ~ctx.at_barrier[base + w] for w in range(ctx.warps))
+            if not any(running):
+                state.all_wait.add(member.block)
+                member.learn_together({b: labels for b, labels in state.complete.items() if b != member.block})
+
+    def wait(self, slot, thread: int, *_: int) -> None:
+        state = self.barrier(slot)
+        if slot.block in state.all_wait:
+            own = state.complete.get(slot.block)
+            slot.learn(thread, {} if own is None else {slot.block: own})
+        else:
+            slot.learn(thread, state.complete)
+
+    def visit(self, slot, thread: int, address: int, site: int) -> None:
+        """A thread touches another block's shared memory: each last time is kept."""
+        owner: Any = self.order.owner(slot, address)
+        if owner is not None and owner is not slot:
+            owner.of(Visits).last[slot.block, thread] = slot.label(thread), site, address
+
+    @staticmethod
+    def exit(slot, *_: int) -> None:
+        """The block has ended: each access of others has to be one that some thread of it has seen the end of."""
+        if slot.ctx.status:
+            return
+        visits = slot.of(Visits).last
+        if not visits:
+            return
+        clocks = slot.common
+        for rows in slot.facts.values():
+            clocks = later(rows[-1][1], clocks)
+        for (block, thread), (label, site, address) in visits.items():
+            labels = clocks.get(block)
+            if labels is None or labels[thread] < label:
+                slot.ctx.other_block, slot.ctx.other_thread = block, thread
+                slot.report(context.EXITED, thread, address, site, context.EARLY)
+                return
+
+
+def events(order) -> dict:
+    """What a cluster does at events of the order of a launch."""
+    mine = order.of(Clusters)
+    return {
+        context.ORDER_CLUSTER_ARRIVE: mine.arrive,
+        context.ORDER_CLUSTER_DONE: mine.complete,
+        context.ORDER_CLUSTER_WAIT: mine.wait,
+        context.ORDER_VISIT: mine.visit,
+        context.ORDER_EXIT: mine.exit,
+    }
