@@ -185,7 +185,10 @@ class Context(ctypes.Structure):
         ("chunks", _u64),  # of cells with many entries
         ("begin_checks", _u64),  # native functions, and one of Python
         ("order_barrier", _u64),
-        ("partial_barriers", _u32),  # by number: whether some threads alone met there last; see families/barrier/check.py
+        (
+            "partial_barriers",
+            _u32,
+        ),  # by number: whether some threads alone met there last; see families/barrier/check.py
         ("landed", _u64),
         ("order_call", _u64),
         ("matrix_read", _u64),  # a native function; what follows is of wgmma, see families/warpgroup/wgmma_reads.cc

@@ -41,9 +41,9 @@ class Checked(Thread):
         if self.observations and self.observations.accesses:
             self.order_kinds |= orders.OBSERVED
         # by identity of an instruction: what its access is besides what its opcode says
-        self.more_kinds = {
-            key: bit for kinds in families.named("check", "kinds") for key, bit in kinds(functions).items()
-        }
+        self.more_kinds: dict[int, int] = {}
+        for kinds in families.named("check", "kinds"):
+            self.more_kinds |= kinds(functions)
         watches = [watch(self, functions) for watch in families.named("check", "WATCH")] if self.order_kinds else []
         self.watches = {type(each): each for each in watches if each}
         self.marked = {f.name: _may_be_marked(f) for f in functions} if UNDEFINED in self.checks else {}

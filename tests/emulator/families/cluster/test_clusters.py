@@ -3,8 +3,6 @@ other in any order. PTX ISA 9.7.13.3."""
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -131,35 +129,3 @@ def test_a_fault_ends_its_cluster_and_later_ones(machine):
     with pytest.raises(emulator.Fault, match="is not aligned to 4 bytes") as caught:
         machine.run(bad, grid=64, block=32, cluster=(4, 1, 1), out=out)
     assert caught.value.block == (10, 0, 0) and caught.value.thread == (5, 0, 0)
-
-
-WORK = """
-.visible .entry k(.param .u64 out, .param .u32 rounds)
-{
-  .shared .align 4 .b32 box[128];
-  .reg .b32 %t, %a, %v, %n, %i; .reg .b64 %o; .reg .pred %p;
-  mov.u32 %t, %tid.x; mov.u32 %a, box; mad.lo.u32 %a, %t, 4, %a; mov.u32 %i, 0; ld.param.u32 %n, [rounds];
-  mov.u32 %v, %t;
-again:
-  mad.lo.u32 %v, %v, 1664525, 1013904223; st.shared.u32 [%a], %v; MEET
-  add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %n; @%p bra again;
-  ret;
-}
-""".replace("MEET", MEET)
-
-
-def test_a_cluster_of_two_blocks_takes_no_more_than_twice_the_time(machine, monkeypatch):
-    """2.2 times at most, by CPU time, with a barrier of the cluster each round."""
-    monkeypatch.setenv("GPU_REPRO_WORKERS", "1")
-    out = np.zeros(1, np.uint32)
-
-    def seconds(blocks: int) -> float:
-        start = time.process_time()
-        machine.run(WORK, grid=blocks, block=128, cluster=(blocks, 1, 1), out=out, n=2000)
-        return time.process_time() - start
-
-    for _ in range(3):  # others use the machine too
-        one, two = (min(row) for row in zip(*((seconds(1), seconds(2)) for _ in range(8))))
-        if two < 2.2 * one:
-            return
-    pytest.fail(f"one block takes {one:.6f} s, a cluster of two {two:.6f} s")
