@@ -25,7 +25,7 @@ from pathlib import Path
 
 sys.path.remove(str(Path(__file__).parent))  # where harness.py is another benchmark
 from harness import store
-from harness.records.index import open_index
+from harness.records.index.index import open_index
 
 REPRO = """\
 # /// script

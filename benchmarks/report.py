@@ -26,7 +26,7 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder, in which this file hides the package
 
 from harness import store  # noqa: E402
-from harness.records import index  # noqa: E402
+from harness.records.index import index  # noqa: E402
 from harness.reporting import page, page_model, page_records  # noqa: E402
 
 TARGET_S, TARGET_MB = 3.0, 5.0

@@ -9,7 +9,7 @@ from typing import Any
 from harness.claim.repro_file import Case
 from harness.comparison import arithmetic, compare, golden, observed
 from harness.records import history
-from harness.records.states import NO_GOLDEN, NOT_ACCEPTED
+from harness.records.index.states import NO_GOLDEN, NOT_ACCEPTED
 from harness.reporting import text_report
 from harness.run.result import EMBEDDED, Outcome
 from harness.verdict import Trial, Verdict, gpu_of

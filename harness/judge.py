@@ -17,11 +17,11 @@ from harness.claim.expectation import Otherwise
 from harness.claim.repro_file import NVIDIA, Case
 from harness.comparison import arithmetic, compare, golden, observed, perturbed, printed
 from harness.golden_policy import against_golden
-from harness.host import releases
+from harness.host.environment import releases
 from harness.host.hosts import Host
 from harness.perturb_options import Wanted
 from harness.records import history
-from harness.records.states import NO_GOLDEN
+from harness.records.index.states import NO_GOLDEN
 from harness.reporting import text_report
 from harness.run import result
 from harness.run.result import EMBEDDED, Outcome

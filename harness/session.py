@@ -115,7 +115,7 @@ class Session:
         """NVIDIA's compiler judges nothing anew, and must be here unless every host is elsewhere."""
         import importlib.metadata
 
-        from harness.host import releases
+        from harness.host.environment import releases
 
         try:
             for compiler in self.compilers:

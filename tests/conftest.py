@@ -38,11 +38,11 @@ def pytest_configure(config):
     os.environ.setdefault("TESTS_SESSION", str(os.getpid()))  # tests/fork_server.py
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         return  # its workers run the tests
-    import dsl.launch.call.compiler
+    import dsl.launch.call.compiling.compiler
 
     collected: dict[str, str] = {}
     config.stash[_PTX] = collected
-    original = dsl.launch.call.compiler.compile_modules
+    original = dsl.launch.call.compiling.compiler.compile_modules
 
     def compile_modules(*arguments):
         made = original(*arguments)
@@ -50,7 +50,7 @@ def pytest_configure(config):
             collected.setdefault(made[1], os.environ.get("PYTEST_CURRENT_TEST", "?"))
         return made
 
-    dsl.launch.call.compiler.compile_modules = compile_modules
+    dsl.launch.call.compiling.compiler.compile_modules = compile_modules
 
 
 @pytest.hookimpl(trylast=True)

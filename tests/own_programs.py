@@ -125,7 +125,7 @@ class Observer:
 
         runtime.from_dlpack = from_dlpack
         if self.compiler == "embedded":
-            compiled = importlib.import_module("dsl.launch.call.compiler").Compiled
+            compiled = importlib.import_module("dsl.launch.call.compiling.compiler").Compiled
             run = compiled.call
 
             def counted(*arguments, **keywords):

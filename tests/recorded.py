@@ -25,7 +25,7 @@ PROGRAMS = (
     "cutlass/host_program.py",
     "layout/dynamic_composition.py",
     "layout/dynamic_layouts.py",
-    "tile/mma_program.py",
+    "tile/mma/mma_program.py",
 )
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests import own_programs
 
-PART = ["tests/cutlass/test_nested.py", "tests/tile/test_tensor.py"]
+PART = ["tests/cutlass/test_nested.py", "tests/tile/tensor/test_tensor.py"]
 
 
 @pytest.mark.slow

@@ -29,8 +29,8 @@ from dsl.layout import LayoutError
 from dsl.span import Span, author_frame, begins_trace, here, is_ours, is_part
 
 if TYPE_CHECKING:
-    from dsl.core.control_flow.loop_invariants import Loop
-    from dsl.core.control_flow.merged_value import Copied
+    from dsl.core.control_flow.branches.merged_value import Copied
+    from dsl.core.control_flow.loops.loop_invariants import Loop
 
 SLOT_TYPES = {
     "P": mlir.ptr(1),

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from dsl.core.control_flow.callbacks import if_generate
+from dsl.core.control_flow.branches.callbacks import if_generate
 from dsl.core.control_flow.expressions import all_, any_, every as and_, max_ as max, min_ as min, not_, some as or_
 from dsl.core.diagnosis.author_traceback import stripped as _stripped
 from dsl.core.errors import DSLUserCodeError
@@ -42,7 +42,7 @@ from dsl.primitives import vector
 from dsl.primitives.array import Array, make_array_view
 from dsl.primitives.pointer import RawPointer as Pointer, inttoptr
 from dsl.primitives.vector import Vector, full, full_like, print_nd_vector
-from dsl.tile.int_tuple import as_numeric
+from dsl.tile.tensor.int_tuple import as_numeric
 
 __all__ = [
     "CUDA_VERSION",

@@ -1,7 +1,7 @@
 """`cutlass.block`: copies of whole tiles by a block."""
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.tile.block_copy import block_copy
+from dsl.tile.copy.block_copy import block_copy
 
 __all__ = ["block_copy"]
 

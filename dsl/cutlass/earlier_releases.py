@@ -11,8 +11,8 @@ from typing import Any
 from dsl.core.errors import warn_not_portable
 from dsl.core.number.dtypes import Numeric
 from dsl.core.number.pointer import Pointer
-from dsl.gpu.dsmem import map_dsmem_ptr
-from dsl.tile.tensor import Tensor, make_rmem_tensor
+from dsl.gpu.memory.dsmem import map_dsmem_ptr
+from dsl.tile.tensor.tensor import Tensor, make_rmem_tensor
 
 
 def make_fragment(layout_or_shape: Any, dtype: type[Numeric]) -> Tensor:

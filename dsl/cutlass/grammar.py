@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dsl.core.control_flow import expressions as core_expression
 from dsl.core.control_flow.hooks import Hooks
 from dsl.core.control_flow.statements import Range
-from dsl.core.control_flow.undecorated import Helpers
+from dsl.core.control_flow.undecorated.undecorated import Helpers
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn_at
 from dsl.core.number.dtypes import is_dynamic
 from dsl.core.number.operators import type_name

@@ -1,7 +1,7 @@
 """`cutlass.memory`."""
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.tile.memory import SmemAllocator, SmemPartition
+from dsl.tile.memory.memory import SmemAllocator, SmemPartition
 
 __all__ = ["SmemAllocator", "SmemPartition"]
 

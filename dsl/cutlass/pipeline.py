@@ -1,8 +1,8 @@
 """`cutlass.pipeline`: producers, consumers and what they meet by."""
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.tile.multi_consumer_pipeline import PipelineTmaMultiConsumersAsync
-from dsl.tile.pipeline import (
+from dsl.tile.pipeline.multi_consumer_pipeline import PipelineTmaMultiConsumersAsync
+from dsl.tile.pipeline.pipeline import (
     PipelineAsync,
     PipelineConsumer,
     PipelineCpAsync,
@@ -15,7 +15,7 @@ from dsl.tile.pipeline import (
     alloc_reserved_mbarrier,
     make_pipeline_state,
 )
-from dsl.tile.sync import (
+from dsl.tile.pipeline.sync import (
     Agent,
     CooperativeGroup,
     MbarrierArray,

@@ -38,7 +38,7 @@ from dsl.core.number.pointer import AddressSpace
 from dsl.cutlass.cute.annotations import Coord, IntTuple, Shape, Stride, Tile, Tiler
 from dsl.launch.argument.symbolic_int import sym_int, sym_int32, sym_int64
 from dsl.layout import ComposedLayout, Layout, ScaledBasis
-from dsl.tile.tensor import Tensor
+from dsl.tile.tensor.tensor import Tensor
 
 __all__ = [
     "AddressSpace",

@@ -13,11 +13,11 @@ from typing import Any
 from dsl.core.diagnosis import unsupported_names
 from dsl.cutlass import earlier_releases, unsupported, upstream
 from dsl.cutlass.cute.nvgpu.tcgen05 import CtaGroup
-from dsl.tile.constant import CopyOp
-from dsl.tile.index import as_index
-from dsl.tile.mma import MmaOperation
-from dsl.tile.modes import as_tiler
-from dsl.tile.tensor import Tensor
+from dsl.tile.mma.mma import MmaOperation
+from dsl.tile.tensor.constant import CopyOp
+from dsl.tile.tensor.index import as_index
+from dsl.tile.tensor.modes import as_tiler
+from dsl.tile.tensor.tensor import Tensor
 
 # Implementation modules, whose names their packages have too. Programs import from either.
 IMPLEMENTATIONS = {

@@ -1,8 +1,8 @@
 """`cutlass.tensor_utils`."""
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.tile.major import LayoutEnum
-from dsl.tile.tensor_map_manager import TensorMapManager, TensorMapUpdateMode
+from dsl.tile.tensor.major import LayoutEnum
+from dsl.tile.tma.tensor_map_manager import TensorMapManager, TensorMapUpdateMode
 
 __all__ = ["LayoutEnum", "TensorMapManager", "TensorMapUpdateMode"]
 

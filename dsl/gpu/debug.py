@@ -8,8 +8,8 @@ from types import NoneType
 from typing import Any, NoReturn
 
 from dsl.core import trace
-from dsl.core.control_flow.runtime_text import RuntimeText, Value
-from dsl.core.control_flow.trace_output import Formatted
+from dsl.core.control_flow.text.runtime_text import RuntimeText, Value
+from dsl.core.control_flow.text.trace_output import Formatted
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn, warn_not_portable
 from dsl.core.ir import constant_text, mlir
 from dsl.core.number import conversion

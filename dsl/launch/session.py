@@ -47,7 +47,7 @@ class KernelRecord:
     @property
     def cuda(self) -> str:
         """The module as CUDA C++ to read. Raises DSLUserCodeError for what has no spelling there yet."""
-        from dsl.launch.call.readable_text import cuda_source
+        from dsl.launch.call.compiling.readable_text import cuda_source
 
         return cuda_source(self.mlir)
 

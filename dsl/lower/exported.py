@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 
 from dsl.lower import host
-from dsl.lower.after_launch import return_after_failed_launch
 from dsl.lower.guard import guarded
 from dsl.lower.llvm_ir import to_llvm_ir
 from dsl.lower.passes import convert_to_llvm
+from dsl.lower.rewrites.after_launch import return_after_failed_launch
 
 _DECLARED = re.compile(r"^declare i32 @dsl_launch\(.*$", re.MULTILINE)
 _HOST = re.compile(r"@host\b(?!_)")

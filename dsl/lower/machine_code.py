@@ -10,11 +10,12 @@ import re
 from collections.abc import Callable
 
 from dsl.core.ir import mlir
-from dsl.lower import host, llvm, nvptx, signals
-from dsl.lower.after_launch import return_after_failed_launch
+from dsl.lower import host, llvm, nvptx
 from dsl.lower.guard import LoweringCrash, guarded
 from dsl.lower.llvm_ir import to_llvm_ir
 from dsl.lower.passes import LoweringError, convert_to_llvm
+from dsl.lower.rewrites import signals
+from dsl.lower.rewrites.after_launch import return_after_failed_launch
 
 _KERNEL = re.compile(r"llvm\.func @(\S+?)\(.*\bnvvm\.kernel\b")
 

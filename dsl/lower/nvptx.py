@@ -6,12 +6,12 @@ import re
 
 from dsl.lower import llvm
 from dsl.lower.call_sites import into_inlined_at
-from dsl.lower.contraction import with_contracted_sums_only
 from dsl.lower.device_functions import with_device_functions
 from dsl.lower.guard import guarded
-from dsl.lower.guarded_division import divisions_without_guards
 from dsl.lower.passes import LoweringError
-from dsl.lower.pointer_sums import with_pointer_sums
+from dsl.lower.rewrites.contraction import with_contracted_sums_only
+from dsl.lower.rewrites.guarded_division import divisions_without_guards
+from dsl.lower.rewrites.pointer_sums import with_pointer_sums
 
 TRIPLE = "nvptx64-nvidia-cuda"
 

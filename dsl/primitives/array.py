@@ -19,8 +19,8 @@ from dsl.gpu.debug import printf
 from dsl.layout import Layout
 from dsl.primitives.pointer import RawPointer
 from dsl.primitives.vector import Vector, full
-from dsl.tile.memory import SmemAllocator
-from dsl.tile.tensor import Tensor, make_rmem_tensor
+from dsl.tile.memory.memory import SmemAllocator
+from dsl.tile.tensor.tensor import Tensor, make_rmem_tensor
 
 
 class Array:

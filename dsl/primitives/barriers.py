@@ -8,8 +8,8 @@ from dsl.core.errors import DSLUserCodeValueError
 from dsl.core.number.dtypes import Boolean, Int32
 from dsl.core.number.pointer import AddressSpace
 from dsl.core.phrase import shown
-from dsl.gpu import launch_control, sync
 from dsl.gpu.inline import intrinsic
+from dsl.gpu.threads import launch_control, sync
 from dsl.primitives.enums import BarrierRedux, GridDepAction, MemScope, Proxy, SetMaxRegisterAction, SharedSpace
 from dsl.primitives.operands import pointer, refuse, run, static, word
 

@@ -12,7 +12,7 @@ from dsl.core.errors import DSLUserCodeValueError
 from dsl.core.number.dtypes import Int32, Int64
 from dsl.core.number.pointer import AddressSpace
 from dsl.core.phrase import shown
-from dsl.gpu import copy, tma
+from dsl.gpu.memory import copy, tma
 from dsl.primitives.enums import (
     CpReduceOp,
     CpReduceType,

@@ -12,7 +12,7 @@ from dsl.core.number.dtypes import Int32, Int64, numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace
 from dsl.core.phrase import shown
-from dsl.gpu import mma, wgmma
+from dsl.gpu.matrix import mma, wgmma
 from dsl.primitives.enums import LoadShape, LoadSrcFormat, MMAB1Op, MMAIntOverflow, MMALayout, MMAType, StoreShape
 from dsl.primitives.operands import needs_blackwell, pointer, static, word
 from dsl.primitives.vector import Vector

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dsl.core.number.dtypes import Boolean, Int32, Int64, numeric
-from dsl.gpu import mbarrier
+from dsl.gpu.threads import mbarrier
 from dsl.primitives.enums import MBarrierWait, MemOrder, MemScope
 from dsl.primitives.operands import between, is_remote, refuse, run, shared, word
 

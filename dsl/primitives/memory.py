@@ -11,8 +11,9 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.number.dtypes import BFloat16, Float16, Float32, Float64, Int32, Int64, Numeric, Uint32, Uint64, numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace
-from dsl.gpu import access, atomic, index
 from dsl.gpu.inline import CONSTRAINTS, ptx
+from dsl.gpu.memory import access, atomic
+from dsl.gpu.threads import index
 from dsl.primitives.array import Array
 from dsl.primitives.enums import AtomicOp, CvtaSpace, MemOrder, MemScope, ReductionOp, ReductionType
 from dsl.primitives.operands import SPACES, pointer, refuse, run, word
@@ -134,7 +135,7 @@ _EVICTIONS = {"noallocate": "evict_no_allocate"}
 
 
 def _access(order: Any, scope: Any, evict: Any, cache_modifier: Any) -> dict[str, Any]:
-    """The keywords of dsl.gpu.access for upstream's words."""
+    """The keywords of dsl.gpu.memory.access for upstream's words."""
     order = None if order in (None, MemOrder.WEAK) else word(order, MemOrder, "order")
     evict = None if evict is None else getattr(evict, "value", evict)
     return {

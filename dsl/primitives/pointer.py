@@ -16,7 +16,7 @@ from dsl.core.number.pointer import AddressSpace, Pointer, from_address, natural
 from dsl.core.phrase import Phrase, shown
 from dsl.layout import Swizzle
 from dsl.primitives.vector import Vector, full
-from dsl.tile.ssa import TensorSSA, from_memory, in_memory
+from dsl.tile.vector.ssa import TensorSSA, from_memory, in_memory
 
 _ORDERINGS = {"not_atomic": 0, "unordered": 1, "monotonic": 2, "acquire": 4, "release": 5, "acq_rel": 6, "seq_cst": 7}
 _SCOPES = {"cta": "block", "cluster": "cluster", "gpu": "device", "sys": ""}

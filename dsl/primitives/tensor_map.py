@@ -33,8 +33,8 @@ from dsl.core.phrase import shown
 from dsl.layout import Layout
 from dsl.primitives.operands import needs_blackwell, refuse
 from dsl.primitives.pointer import RawPointer
-from dsl.tile.tensor import Tensor
-from dsl.tile.tensor_map_words import MAP_ALIGNMENT_BYTES, MAP_BYTES, TensorMap as MapAddress
+from dsl.tile.tensor.tensor import Tensor
+from dsl.tile.tma.tensor_map_words import MAP_ALIGNMENT_BYTES, MAP_BYTES, TensorMap as MapAddress
 
 MOST_RANK, MOST_BOX = 5, 256
 _TILED, _LARGE, _TF32, _LARGE_BYTES = (

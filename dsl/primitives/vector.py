@@ -16,10 +16,10 @@ from dsl.core.number.dtypes import Boolean, Int32, Numeric, NumericMeta, is_dyna
 from dsl.core.number.operators import operate as operate_numbers, type_name
 from dsl.core.phrase import Phrase, shown
 from dsl.gpu.debug import printf
-from dsl.tile import ssa
-from dsl.tile.mlir_vector import shuffle, splat
-from dsl.tile.reduction import ReductionOp
-from dsl.tile.ssa import TensorSSA
+from dsl.tile.vector import ssa
+from dsl.tile.vector.mlir_vector import shuffle, splat
+from dsl.tile.vector.reduction import ReductionOp
+from dsl.tile.vector.ssa import TensorSSA
 
 _REDUCTIONS = {"add": ReductionOp.ADD, "mul": ReductionOp.MUL, "min": ReductionOp.MIN, "max": ReductionOp.MAX}
 _EXTREMES = {"min": "arith.minnumf", "max": "arith.maxnumf"}

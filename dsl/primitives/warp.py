@@ -7,7 +7,7 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.number.dtypes import Boolean, Float32, Int32, numeric
 from dsl.core.number.operators import type_name
-from dsl.gpu import warp
+from dsl.gpu.threads import warp
 from dsl.primitives.enums import MatchSync, ReductionKind, Shfl, VoteSync
 from dsl.primitives.operands import mask, needs_blackwell, run, word
 

@@ -1,12 +1,23 @@
 """The Quadrants surface under upstream's names: `import quadrants as qd` finds it through dsl.alias. It translates."""
 
-from dsl.quadrants import atomic, dtypes, errors, experimental, extension, math, ops, refused_names, simt, types
-from dsl.quadrants.annotations import Template, ref
-from dsl.quadrants.atomic import *  # noqa: F403
-from dsl.quadrants.dtypes import *  # noqa: F403
-from dsl.quadrants.errors import *  # noqa: F403
+from dsl.quadrants import experimental, extension, math, simt, types
+from dsl.quadrants.errors import errors, refused_names
+from dsl.quadrants.errors.errors import *  # noqa: F403
 from dsl.quadrants.extension import is_extension_enabled
-from dsl.quadrants.field import (
+from dsl.quadrants.functions.annotations import Template, ref
+from dsl.quadrants.functions.inlined_function import func, real_func
+from dsl.quadrants.functions.kernel import data_oriented, kernel
+from dsl.quadrants.hints import (
+    assume_in_range,
+    block_local,
+    cache_read_only,
+    dump_compile_config,
+    no_activate,
+    pure,
+    pyfunc,
+)
+from dsl.quadrants.log import CRITICAL, DEBUG, ERROR, INFO, TRACE, WARN, is_logging_effective, set_logging_level
+from dsl.quadrants.memory.field import (
     Field,
     MatrixField,
     ScalarField,
@@ -30,28 +41,19 @@ from dsl.quadrants.field import (
     l,
     root,
 )
-from dsl.quadrants.fields_builder import FieldsBuilder
-from dsl.quadrants.hints import (
-    assume_in_range,
-    block_local,
-    cache_read_only,
-    dump_compile_config,
-    no_activate,
-    pure,
-    pyfunc,
-)
-from dsl.quadrants.inlined_function import func, real_func
-from dsl.quadrants.iterate import grouped, ndrange
-from dsl.quadrants.kernel import data_oriented, kernel
-from dsl.quadrants.log import CRITICAL, DEBUG, ERROR, INFO, TRACE, WARN, is_logging_effective, set_logging_level
-from dsl.quadrants.makers import Matrix, vector_maker as Vector
-from dsl.quadrants.ndarray import MatrixNdarray, Ndarray, ScalarNdarray, ndarray
-from dsl.quadrants.ops import *  # noqa: F403
-from dsl.quadrants.philox import randn, random
+from dsl.quadrants.memory.fields_builder import FieldsBuilder
+from dsl.quadrants.memory.ndarray import MatrixNdarray, Ndarray, ScalarNdarray, ndarray
 from dsl.quadrants.runtime import amdgpu, arm64, cpu, cuda, gpu, init, metal, python, reset, sync, vulkan, x64, x86_64
 from dsl.quadrants.simt.block import global_thread_idx
-from dsl.quadrants.static import loop_config, static, static_assert, static_print
+from dsl.quadrants.syntax.iterate import grouped, ndrange
+from dsl.quadrants.syntax.static import loop_config, static, static_assert, static_print
 from dsl.quadrants.types.enums import Layout
+from dsl.quadrants.values import atomic, dtypes, ops
+from dsl.quadrants.values.atomic import *  # noqa: F403
+from dsl.quadrants.values.dtypes import *  # noqa: F403
+from dsl.quadrants.values.makers import Matrix, vector_maker as Vector
+from dsl.quadrants.values.ops import *  # noqa: F403
+from dsl.quadrants.values.philox import randn, random
 
 __all__ = [
     "CRITICAL",

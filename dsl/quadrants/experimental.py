@@ -1,7 +1,7 @@
 """`qd.experimental`."""
 
-from dsl.quadrants.inlined_function import real_func
-from dsl.quadrants.refused_names import refuser
+from dsl.quadrants.errors.refused_names import refuser
+from dsl.quadrants.functions.inlined_function import real_func
 
 __all__ = ["real_func"]
 

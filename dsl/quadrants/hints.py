@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from dsl.core.control_flow import trace_output
+from dsl.core.control_flow.text import trace_output
 from dsl.quadrants import runtime
-from dsl.quadrants.inlined_function import Func
-from dsl.quadrants.task import active
+from dsl.quadrants.functions.inlined_function import Func
+from dsl.quadrants.functions.task import active
 
 
 def assume_in_range(val, base, low, high):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.core.phrase import shown
-from dsl.quadrants.errors import WrongValue
+from dsl.quadrants.errors.errors import WrongValue
 
 TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = LEVELS = ("trace", "debug", "info", "warn", "error", "critical")
 _level = [INFO]

@@ -9,14 +9,16 @@ import math as _math
 
 from dsl.core.number.dtypes import Boolean, Int32, Numeric, Uint32, Uint64
 from dsl.core.number.operators import operate, select as choose
-from dsl.gpu import bits
-from dsl.quadrants import dtypes as _dtypes
-from dsl.quadrants.annotations import matrix as _matrix, vector as _vector
-from dsl.quadrants.assignable import value_of
-from dsl.quadrants.description import described
-from dsl.quadrants.errors import CalledFromPython, QuadrantsTypeError
-from dsl.quadrants.matrix import Matrix
-from dsl.quadrants.ops import (
+from dsl.gpu.arithmetic import bits
+from dsl.quadrants.errors.description import described
+from dsl.quadrants.errors.errors import CalledFromPython, QuadrantsTypeError
+from dsl.quadrants.errors.refused_names import refuser
+from dsl.quadrants.functions.annotations import matrix as _matrix, vector as _vector
+from dsl.quadrants.functions.task import active, dynamic
+from dsl.quadrants.values import dtypes as _dtypes
+from dsl.quadrants.values.assignable import value_of
+from dsl.quadrants.values.matrix import Matrix
+from dsl.quadrants.values.ops import (
     _mapped,
     acos,
     asin,
@@ -37,8 +39,6 @@ from dsl.quadrants.ops import (
     tan,
     tanh,
 )
-from dsl.quadrants.refused_names import refuser
-from dsl.quadrants.task import active, dynamic
 
 __all__ = [
     "acos",

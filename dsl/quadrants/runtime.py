@@ -13,8 +13,8 @@ from dsl.core.phrase import shown
 from dsl.launch import session
 from dsl.launch.devices.choice import choose
 from dsl.launch.devices.warm_up import ready
-from dsl.quadrants import dtypes as types
-from dsl.quadrants.errors import QuadrantsRuntimeError, QuadrantsTypeError, UnknownOption
+from dsl.quadrants.errors.errors import QuadrantsRuntimeError, QuadrantsTypeError, UnknownOption
+from dsl.quadrants.values import dtypes as types
 
 
 class Arch:
@@ -124,7 +124,7 @@ class Runtime:
     config: Config | None = None
     generation = 0
     epoch = 0
-    random: Any = None  # the Launches of dsl.quadrants.philox
+    random: Any = None  # the Launches of dsl.quadrants.values.philox
     roots: list = []  # fields that were placed or shaped in this generation
 
 

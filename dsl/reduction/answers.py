@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 from dsl.emulator.ptx.syntax import PtxError
 from dsl.reduction.edit import Edit
-from dsl.reduction.passes import LANGUAGES, named
+from dsl.reduction.passes.passes import LANGUAGES, named
 from dsl.reduction.program import Program, Refused
 from dsl.reduction.ptx_program import PtxProgram
 from dsl.reduction.schedules import Delays, Schedule

@@ -2,8 +2,8 @@
 
 from dsl.tirx import error, ir, runtime, script, target, testing, tirx
 from dsl.tirx.build import Executable, IRModule, build, compile
+from dsl.tirx.errors.unsupported import module_getattr
 from dsl.tirx.runtime import cpu, cuda, device
-from dsl.tirx.unsupported import module_getattr
 
 __version__ = "0.26.0"
 __all__ = [

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dsl.core.diagnosis import index_guard
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.exceptions import KernelFault
-from dsl.launch.call import compiler as code
+from dsl.launch.call.compiling import compiler as code
 from dsl.launch.devices.protocol import DeviceError
-from dsl.tirx.error_wording import type_name
-from dsl.tirx.function import JitFunction, PrimFunc
+from dsl.tirx.errors.error_wording import type_name
 from dsl.tirx.runtime import Tensor
+from dsl.tirx.syntax.function import JitFunction, PrimFunc
 from dsl.tirx.target import Target
 
 
@@ -216,6 +216,6 @@ class DeviceModule:
         """The text of the kernels: "cuda" (readable CUDA C++) or "ptx"."""
         if fmt == "ptx":
             return "\n".join(entry.compiled.ptx for entry in self.entries)
-        from dsl.launch.call.readable_text import cuda_source  # most programs never ask
+        from dsl.launch.call.compiling.readable_text import cuda_source  # most programs never ask
 
         return "\n".join(cuda_source(entry.function.traced.device_mlir) for entry in self.entries)

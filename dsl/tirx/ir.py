@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from dsl.tirx.build import IRModule, _prim_func
-from dsl.tirx.function import PrimFunc
+from dsl.tirx.syntax.function import PrimFunc
 
 _LOCATION = re.compile(r" ?loc\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|^#loc.*\n", re.MULTILINE)
 _NAMES = re.compile(r"(?:, )?dsl\.names = \"[^\"]*\"(?:, )?")

@@ -13,9 +13,9 @@ from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.core.phrase import shown
 from dsl.launch import session
 from dsl.launch.argument import dlpack
-from dsl.tirx import dtypes
-from dsl.tirx.error_wording import type_name
-from dsl.tirx.unsupported import module_getattr
+from dsl.tirx.errors.error_wording import type_name
+from dsl.tirx.errors.unsupported import module_getattr
+from dsl.tirx.values import dtypes
 
 ALIGNMENT_BYTES = 256  # as cudaMalloc gives
 

@@ -1,6 +1,6 @@
 """`from tvm.script.tirx import tile`: TIRx's tile primitives, which this compiler does not have."""
 
-from dsl.tirx.unsupported import module_getattr as _refuser
+from dsl.tirx.errors.unsupported import module_getattr as _refuser
 
 
 class _Everything:

@@ -1,7 +1,7 @@
 """tvm.tirx, as far as TVM's own tests of this subset use it."""
 
-from dsl.tirx.buffer import Buffer
-from dsl.tirx.function import Parameter, PrimFunc
+from dsl.tirx.memory.buffer import Buffer
+from dsl.tirx.syntax.function import Parameter, PrimFunc
 
 __all__ = ["Buffer", "PrimFunc", "is_buffer_var"]
 

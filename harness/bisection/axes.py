@@ -12,7 +12,7 @@ from harness.bisection import commits, versions
 from harness.bisection.commits import Commit
 from harness.claim.repro_file import EMBEDDED, NVIDIA
 from harness.errors import UsageError
-from harness.host import releases
+from harness.host.environment import releases
 from harness.run.transport import LinkDown
 
 if TYPE_CHECKING:

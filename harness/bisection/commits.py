@@ -14,7 +14,7 @@ from typing import Any
 
 from harness import store
 from harness.errors import UsageError
-from harness.host import local_uv, own_wheel, releases, remote_env
+from harness.host.environment import local_uv, own_wheel, releases, remote_env
 from harness.run.transport import Job, LinkDown, Local, Start
 
 GIT_S, SYNC_S = 120.0, 1800.0

@@ -10,8 +10,9 @@ from harness.bisection import commits
 from harness.bisection.answer import Answer
 from harness.bisection.axes import Axis
 from harness.bisection.bisection import Result
-from harness.records import differ, index
-from harness.records.cells import NoRecord
+from harness.records import differ
+from harness.records.index import index
+from harness.records.index.cells import NoRecord
 from harness.records.tables import table
 from harness.run.transport import LinkDown
 

@@ -81,7 +81,7 @@ def make(job: dict[str, Any]) -> None:
 
         commits.Tree(**job["tree"]).start()
         return
-    from harness.host import releases
+    from harness.host.environment import releases
 
     released = releases.Released(job["compiler"], None, job["pins"])
     released.start(released.needs(job["needs"]))

@@ -16,7 +16,7 @@ from harness.bisection.axes import HERE, Axis, Version
 from harness.claim import repro_file, script_file
 from harness.claim.repro_file import Case, ReproError, is_repro
 from harness.errors import UsageError
-from harness.host import releases
+from harness.host.environment import releases
 from harness.records import history, observations
 from harness.run.transport import LinkDown
 from harness.session import Session, as_data

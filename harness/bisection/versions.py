@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from packaging.version import InvalidVersion, Version
 
 from harness.errors import UsageError
-from harness.host import local_uv
+from harness.host.environment import local_uv
 
 ASK_S = 180.0
 SHOWN = 12

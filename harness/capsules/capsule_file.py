@@ -24,8 +24,9 @@ from harness.claim.repro_file import Case, Repro, ReproError, is_repro, read, sh
 from harness.comparison import golden, observed
 from harness.host import hosts
 from harness.perturb_options import Wanted
-from harness.records import history, index, moved
-from harness.records.states import FORGOTTEN
+from harness.records import history
+from harness.records.index import index, moved
+from harness.records.index.states import FORGOTTEN
 from harness.reporting import text_report
 from harness.run import hardware, result
 from harness.run.result import Outcome

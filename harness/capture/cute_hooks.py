@@ -33,7 +33,7 @@ def install(recorder: Recorder) -> None:
     when_imported("cutlass.cute.typing", lambda m: makings.watch_functions(m, "cutlass.cute", SYMBOLS))
     when_imported("cutlass.runtime", lambda m: makings.watch_functions(m, "cutlass.cute.runtime", RUNTIME))
     when_imported("cutlass.cute.runtime", _watch_runtime)
-    for module in ("dsl.launch.call.exported", "cutlass.cute.runtime"):
+    for module in ("dsl.launch.call.compiling.exported", "cutlass.cute.runtime"):
         when_imported(module, lambda module: _watch_loading(module, recorder))
     when_imported("cutlass.base_dsl.dsl", lambda module: _hook_nvidia(module, recorder))
     when_imported("cutlass.base_dsl.compiler", lambda module: _hook_compile(module.CompileCallable, recorder))

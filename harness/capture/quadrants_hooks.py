@@ -33,7 +33,7 @@ _containers: dict[int, tuple[Any, DeviceMemory]] = {}
 
 def install(recorder: Recorder) -> None:
     """Report every call from now on, as soon as quadrants is imported."""
-    for module in ("dsl.quadrants.kernel", "quadrants.lang.kernel"):
+    for module in ("dsl.quadrants.functions.kernel", "quadrants.lang.kernel"):
         when_imported(module, lambda found: _hook(found, recorder))
     for module in ("dsl.quadrants.runtime", "quadrants.lang.misc"):
         when_imported(module, _watch_init)

@@ -16,7 +16,7 @@ from harness.errors import UsageError
 from harness.terminal import say
 
 if TYPE_CHECKING:
-    from harness.records.index import Index
+    from harness.records.index.index import Index
 
 HOLDS, FAILS, NOT_RUN = 0, 1, 3
 
@@ -88,7 +88,8 @@ def _counted(runs: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def _answer(root: Path, pair: Any, arguments: argparse.Namespace, since: str) -> dict[str, Any]:
-    from harness.records import changes, index
+    from harness.records import changes
+    from harness.records.index import index
 
     place = changes.Place(arguments.arch, arguments.compiler, arguments.host)
     with index.open_index(root) as records:

@@ -296,7 +296,7 @@ def _add_report(commands: argparse._SubParsersAction) -> None:
 
 def _report(arguments: argparse.Namespace) -> int:
     from harness import store
-    from harness.records import index
+    from harness.records.index import index
     from harness.reporting import page, page_records
 
     with index.open_index(store.root_of(Path.cwd() / "repros")) as records:
@@ -376,7 +376,7 @@ def _path_of(name: str) -> Path:
     """The file of a repro: a path, or its name without `.py` where only one of the project is called so."""
     if Path(name).exists() or "/" in name or name.endswith(".py"):
         return Path(name)
-    from harness.records.moved import by_name
+    from harness.records.index.moved import by_name
     from harness.store import root_of
 
     root = root_of(Path.cwd() / "repros")

@@ -305,7 +305,8 @@ def _unused(arguments: argparse.Namespace) -> int:
 
 
 def _status(arguments: argparse.Namespace) -> int:
-    from harness.records import index, query, tables
+    from harness.records import query, tables
+    from harness.records.index import index
 
     with index.open_index(_root()) as records:
         data = query.status(records, arguments.names)
@@ -314,7 +315,8 @@ def _status(arguments: argparse.Namespace) -> int:
 
 
 def _forget(arguments: argparse.Namespace) -> int:
-    from harness.records import index, query, tables
+    from harness.records import query, tables
+    from harness.records.index import index
 
     if not (arguments.names or arguments.gone):
         raise UsageError("repro forget: name what you mean, or write --gone; `repro status` lists what is gone")
@@ -335,7 +337,8 @@ def _forget(arguments: argparse.Namespace) -> int:
 
 
 def _history(arguments: argparse.Namespace) -> int:
-    from harness.records import index, observations, observed_scripts, query, tables
+    from harness.records import observations, observed_scripts, query, tables
+    from harness.records.index import index
 
     if arguments.grep is None and arguments.claim is None:
         raise UsageError("repro history: name a claim or a script, or give --grep TEXT")
@@ -352,7 +355,8 @@ def _history(arguments: argparse.Namespace) -> int:
 
 
 def _diff(arguments: argparse.Namespace) -> int:
-    from harness.records import differ, index, query, tables
+    from harness.records import differ, query, tables
+    from harness.records.index import index
 
     with index.open_index(_root()) as records:
         try:
@@ -369,7 +373,8 @@ def _diff(arguments: argparse.Namespace) -> int:
 
 
 def _regressions(arguments: argparse.Namespace) -> int:
-    from harness.records import index, query, tables
+    from harness.records import query, tables
+    from harness.records.index import index
 
     with index.open_index(_root()) as records:
         data = query.regressions(records, arguments.since, arguments.names)
@@ -378,7 +383,8 @@ def _regressions(arguments: argparse.Namespace) -> int:
 
 
 def _matrix(arguments: argparse.Namespace) -> int:
-    from harness.records import index, query, tables
+    from harness.records import query, tables
+    from harness.records.index import index
 
     with index.open_index(_root()) as records:
         data = query.matrix(records, arguments.names)

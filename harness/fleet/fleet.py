@@ -19,12 +19,12 @@ from harness.fleet.ssh_slots import SshHost
 from harness.fleet.targets import Target
 from harness.host.hosts import Host
 from harness.perturb_options import Wanted
-from harness.records import index
+from harness.records.index import index
 from harness.run.result import Outcome, infra
 from harness.store import relative
 
 if TYPE_CHECKING:
-    from harness.host.connection import Remote
+    from harness.host.connection.connection import Remote
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.fleet.slots import Desk, Recalled, Slot
 from harness.host import hosts
-from harness.host.connection import Lane, Remote
+from harness.host.connection.connection import Lane, Remote
 from harness.host.hosts import Host
 from harness.host.login import Login
 from harness.host.slurm import (

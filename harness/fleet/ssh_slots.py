@@ -13,7 +13,7 @@ from typing import Any
 from harness.fleet.slots import Desk, Slot
 from harness.fleet.targets import Member
 from harness.host import hosts
-from harness.host.connection import Remote
+from harness.host.connection.connection import Remote
 from harness.host.hosts import Host
 from harness.run.gpu_lock import device_name
 from harness.run.transport import LinkDown

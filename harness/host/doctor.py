@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from harness.host import hosts, offline, own_wheel, releases, remote_env
+from harness.host import hosts
+from harness.host.environment import offline, own_wheel, releases, remote_env
 from harness.host.hosts import Host
 from harness.host.settings import Settings
 from harness.run import reply

@@ -100,7 +100,8 @@ def resolve(
     """The host called `name`; `note` takes what is worth telling while it works. Raises HostError (NoDevice)."""
     if name in _HOSTS:
         return _HOSTS[name](note)
-    from harness.host import slurm, ssh
+    from harness.host import slurm
+    from harness.host.connection import ssh
 
     settings = settings or {}
     if slurm.is_target(name):
@@ -121,7 +122,7 @@ def resolve(
 
 def under(host: Host, compiler: str, note: Callable[[str], None] | None = None) -> Host:
     """The host with this compiler. Raises HostError where a release cannot be brought there, BadCompiler."""
-    from harness.host import releases
+    from harness.host.environment import releases
 
     connect = host.connect
     if releases.split(compiler)[1]:
@@ -141,7 +142,7 @@ def under(host: Host, compiler: str, note: Callable[[str], None] | None = None) 
 
 
 def _over_ssh(address: Any, settings: Settings, note: Callable[[str], None] | None) -> Host:
-    from harness.host.connection import Remote
+    from harness.host.connection.connection import Remote
 
     return Host(address.alias, "unknown", lambda: Remote(address, settings, note), settings)
 

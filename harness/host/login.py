@@ -11,7 +11,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from harness.host import ssh
+from harness.host.connection import ssh
 from harness.run.transport import LinkDown
 from harness.terminal import printable
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.host.agent_start import BOOT
+from harness.host.connection.agent_start import BOOT
 from harness.host.login import Login, Said
 from harness.host.settings import Settings
 from harness.run.transport import LinkDown

@@ -12,8 +12,9 @@ from harness import store
 from harness.claim import repro_file, script_file
 from harness.claim.repro_file import Repro, ReproError, short
 from harness.errors import UsageError
-from harness.records import differ, index, observations, query
-from harness.records.index import Cell, Index, Record
+from harness.records import differ, observations, query
+from harness.records.index import index
+from harness.records.index.index import Cell, Index, Record
 from harness.records.observations import Observation
 from harness.schema import Misfit, fields, is_moment, many, must, optional, string, table
 

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from packaging.version import InvalidVersion, Version
 
 from harness.records import checkout, sides
-from harness.records.answers import CODE, KINDS, Answer, how, says
-from harness.records.index import Cell, Index
+from harness.records.index.answers import CODE, KINDS, Answer, how, says
+from harness.records.index.index import Cell, Index
 from harness.records.sides import FREE, Side
 
 _SPEAKS = "verdict in ('pass', 'fail', 'contradicted')"

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.records import answers
-from harness.records.index import Index, Record, as_table
+from harness.records.index import answers
+from harness.records.index.index import Index, Record, as_table
 
 GROUPS = {  # group: the fields in it; cheapest to change first
     "seed": ("seed",),

@@ -206,7 +206,7 @@ def _element(array: Any, flat: int) -> str:
 def bundle_sha256() -> str | None:
     """A hash of the compiler and the harness that run here; None where they are not installed as a package."""
     try:
-        from harness.host import own_wheel
+        from harness.host.environment import own_wheel
 
         return sha256(json.dumps({n: hashlib.sha256(d).hexdigest() for n, d in sorted(own_wheel.ours().files.items())}))
     except importlib.metadata.PackageNotFoundError:

@@ -14,9 +14,9 @@ from typing import Any
 
 from harness.claim import bibliography, case_id
 from harness.errors import UsageError
-from harness.records import answers, states
-from harness.records.cells import forgetting
-from harness.records.index import Cell, Index, Record, as_table, combine
+from harness.records.index import answers, states
+from harness.records.index.cells import forgetting
+from harness.records.index.index import Cell, Index, Record, as_table, combine
 
 BAD = (states.CONTRADICTED, states.REGRESSED, states.FLAKY, states.FAILING)
 _AGO = re.compile(r"(\d+)([hdw])")

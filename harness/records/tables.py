@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.claim import case_id
-from harness.records import sides, states
-from harness.records.answers import CODE
+from harness.records import sides
+from harness.records.index import states
+from harness.records.index.answers import CODE
 
 WIDTH = 110
 SHOWN_DIFFS = 5

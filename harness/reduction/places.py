@@ -106,7 +106,7 @@ class Place:
 def of_word(word: str) -> dict[str, str]:
     """`nvidia==4.6.3` as a compiler, `p1` as a host: the arguments of a Place. Raises UsageError."""
     if word.partition("==")[0] in (EMBEDDED, "nvidia"):
-        from harness.host import releases
+        from harness.host.environment import releases
 
         try:
             releases.split(word)

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from harness.records import differ
-from harness.records.index import Cell as Indexed, Record
+from harness.records.index.index import Cell as Indexed, Record
 from harness.reporting import code_figures
 from harness.reporting.page_model import BothCodes, Figure
 from harness.store import normalised_sass

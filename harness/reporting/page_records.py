@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.claim.repro_file import ReproError, read
-from harness.records import differ, query, states
-from harness.records.cells import arithmetic
-from harness.records.index import Cell as Indexed, Index, Record
+from harness.records import differ, query
+from harness.records.index import states
+from harness.records.index.cells import arithmetic
+from harness.records.index.index import Cell as Indexed, Index, Record
 from harness.reporting.both_codes import both_codes
 from harness.reporting.page_model import ATTENTION, Cell, Claim, Code, Column, Output, Past, Report, Run
 

@@ -9,8 +9,8 @@ import dsl.tirx as tvm
 from dsl.cutlass import Constexpr, Float16, Float32, Int32, const_expr, cute
 from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.launch import session
-from dsl.launch.call import compiler as compiling
-from dsl.launch.call.launch_limits import DivergentCollective
+from dsl.launch.call.compiling import compiler as compiling
+from dsl.launch.call.limits.launch_limits import DivergentCollective
 from dsl.tirx.script import tirx as T
 
 PAIRS = []

@@ -13,7 +13,7 @@ import pytest
 
 from dsl.cutlass import Int32, cute
 from dsl.cutlass.cute.runtime import make_fake_compact_tensor
-from dsl.launch.call import compiler as compilation
+from dsl.launch.call.compiling import compiler as compilation
 
 PAGE = Path(__file__).parents[2] / "benchmarks" / "compile_growth.py"
 spec = importlib.util.spec_from_file_location("compile_growth", PAGE)

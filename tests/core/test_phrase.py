@@ -85,8 +85,8 @@ def test_a_fix_in_cutes_words_has_a_kind():
 
 def test_languages_word_the_kinds_that_there_are():
     """From a table, and by no regular expression over sentences."""
-    from dsl.quadrants import wording
-    from dsl.tirx import error_wording
+    from dsl.quadrants.errors import wording
+    from dsl.tirx.errors import error_wording
 
     sources = [path.read_text() for name in ("core", "gpu", "tile") for path in (ROOT / "dsl" / name).rglob("*.py")]
     raised = {kind for text in sources for kind in re.findall(r'"([A-Z][A-Z0-9_]+)"', text)}

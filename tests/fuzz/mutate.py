@@ -42,9 +42,9 @@ Outcome = tuple[str, str]  # kind, text
 PROGRAMS = [
     "tests/cutlass/frontend_program.py",
     "tests/cutlass/host_program.py",
-    "tests/tile/struct_program.py",
-    "tests/tile/partition_program.py",
-    "tests/tile/mma_program.py",
+    "tests/tile/memory/struct_program.py",
+    "tests/tile/copy/partition_program.py",
+    "tests/tile/mma/mma_program.py",
     "tests/cutlass/cute/scalar_program.py",
 ]
 CALL = """

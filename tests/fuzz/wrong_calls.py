@@ -229,7 +229,7 @@ def run(calls: list[str], plain: bool) -> list[tuple[str, str, str]]:
     }
     exec(compile(text, file, "exec"), space)
     if not plain:
-        from dsl.launch.call import compiler as compiling
+        from dsl.launch.call.compiling import compiler as compiling
 
         real, compiling.compile = compiling.compile, lambda traced, options: None
         try:

@@ -18,7 +18,7 @@ import numpy as np
 from harness import pending, store
 from harness.claim import repro_file
 from harness.comparison import golden
-from harness.records import index
+from harness.records.index import index
 from harness.run.result import DTYPES, Array, Outcome
 
 POINTS = ("open", "write", "fsync", "replace", "unlink", "ftruncate", "mkdir", "rmdir", "close")

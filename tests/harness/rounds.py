@@ -22,7 +22,7 @@ from harness.claim import repro_file
 from harness.comparison import golden, unused_goldens
 from harness.host.hosts import Host
 from harness.judge import judge
-from harness.records.index import open_index
+from harness.records.index.index import open_index
 from harness.run.result import DTYPES, Array, Outcome
 
 TEXT = "# /// script\n# [tool.repro]\n# params = { n = [1, 2] }\n# ///\n'''It is so.'''\ndef run(n): return {}\n"

@@ -9,7 +9,7 @@ from harness import judge, session
 from harness.cli import main
 from harness.comparison import golden
 from harness.host.hosts import Host
-from harness.records.index import open_index
+from harness.records.index.index import open_index
 from harness.run.result import DTYPES, Array, Outcome
 from tests.harness.by_a_gpu import UUID
 

@@ -13,7 +13,7 @@ from harness.claim.repro_file import read
 from harness.cli import main
 from harness.comparison import golden
 from harness.errors import UsageError
-from harness.host import releases
+from harness.host.environment import releases
 from harness.host.hosts import Host
 from harness.records import history
 from harness.reporting import text_report

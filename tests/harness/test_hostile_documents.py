@@ -18,7 +18,8 @@ from harness.comparison import golden, unused_goldens
 from harness.errors import UsageError
 from harness.host.hosts import Host
 from harness.judge import judge
-from harness.records import index, query, tables
+from harness.records import query, tables
+from harness.records.index import index
 from harness.run import result
 from tests.harness.by_a_gpu import FACTS
 from tests.harness.mutants import change, changes, torn_bytes, whole

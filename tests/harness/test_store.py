@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness import store
-from harness.records.index import open_index
+from harness.records.index.index import open_index
 from tests.harness.by_a_gpu import FACTS
 
 CRASH = Path(__file__).with_name("crash.py")
@@ -85,7 +85,7 @@ from pathlib import Path
 sys.path.insert(0, {tests!r})
 from crash import line
 from harness import store
-from harness.records.index import open_index
+from harness.records.index.index import open_index
 root, me = Path({root!r}), int(sys.argv[1])
 run = store.Run()
 for n in range(40):

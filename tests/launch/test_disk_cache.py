@@ -11,7 +11,7 @@ import pytest
 
 from dsl.core.errors import DSLWarning
 from dsl.launch import disk_cache, session
-from dsl.launch.call import compiler as compilation
+from dsl.launch.call.compiling import compiler as compilation
 from tests import fork_server
 
 PROGRAM = """\

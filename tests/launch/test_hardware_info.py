@@ -1,10 +1,10 @@
-"""What a device says it has (tests/tile/scheduler_program.py compares it with upstream)."""
+"""What a device says it has (tests/tile/scheduler/scheduler_program.py compares it with upstream)."""
 
 import pytest
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.launch import session
-from dsl.launch.devices.torch_cuda import PROPERTIES
+from dsl.launch.devices.torch_mapping.torch_cuda import PROPERTIES
 from dsl.launch.hardware_info import HardwareInfo
 
 

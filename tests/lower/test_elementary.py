@@ -10,7 +10,7 @@ import pytest
 from dsl.core.number.elementary_functions import SINGLE
 from dsl.cutlass import Constexpr, cute
 from dsl.cutlass.cute.runtime import from_dlpack
-from dsl.gpu import functions
+from dsl.gpu.arithmetic import functions
 from dsl.launch import session
 from dsl.lower import elementary
 from tests.lower import elementary_coefficients, elementary_sweep

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.quadrants.errors import WrongValue
+from dsl.quadrants.errors.errors import WrongValue
 from dsl.quadrants.log import INFO, LEVELS, is_logging_effective, set_logging_level
 
 

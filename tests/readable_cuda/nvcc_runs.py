@@ -33,7 +33,7 @@ alias.install("emulator", "embedded")
 import numpy as np  # noqa: E402
 
 from dsl.launch import session  # noqa: E402
-from dsl.launch.call import compiler as compiling  # noqa: E402
+from dsl.launch.call.compiling import compiler as compiling  # noqa: E402
 from dsl.readable_cuda.printer import Unsupported, to_cuda  # noqa: E402
 
 

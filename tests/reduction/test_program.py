@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.reduction.passes import named
+from dsl.reduction.passes.passes import named
 from dsl.reduction.program import Program
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from harness import judge
 from harness.errors import UsageError
-from harness.host import releases
+from harness.host.environment import releases
 from harness.session import Session
 from tests.repros.every_repro import REPROS, ROOT
 

@@ -1,6 +1,6 @@
 """The constructs of TIRx's control-flow page as readable CUDA, in the page's form: the whole text.
 
-Modules tested here: dsl/launch/call/readable_text.py.
+Modules tested here: dsl/launch/call/compiling/readable_text.py.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from dsl.emulator.families.tensor_map import numbers, tensor_map
 from dsl.emulator.machine.memory import Allocation
 from dsl.launch import session
 from dsl.launch.devices.emulated import Emulated
-from dsl.launch.devices.torch_memory import Places
+from dsl.launch.devices.torch_mapping.torch_memory import Places
 
 _M_PERTURB, _FILL = -6, 0x5A
 _WORDS = tensor_map.BYTES // 8

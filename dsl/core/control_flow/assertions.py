@@ -15,7 +15,7 @@ from typing import Any
 
 from dsl import span
 from dsl.core import trace
-from dsl.core.control_flow.truth_value import truth_in_expression
+from dsl.core.control_flow.branches.truth_value import truth_in_expression
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, warn, warn_not_portable
 from dsl.core.ir import constant_text, mlir
 from dsl.core.number.dtypes import Boolean, Int64, Numeric, is_dynamic

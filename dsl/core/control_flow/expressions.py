@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from dsl import span
-from dsl.core.control_flow.dynamic_element import is_same
+from dsl.core.control_flow.branches.truth_value import described, single_truth, truth, truth_in_expression
+from dsl.core.control_flow.objects.dynamic_element import is_same
 from dsl.core.control_flow.statements import Name, Unbound, if_
-from dsl.core.control_flow.truth_value import described, single_truth, truth, truth_in_expression
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int64, Numeric, is_dynamic, numeric, promote

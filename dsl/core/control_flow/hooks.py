@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dsl.core.control_flow import assertions, dynamic_index, expressions, runtime_text, statements, trace_output
+from dsl.core.control_flow import assertions, expressions, statements
+from dsl.core.control_flow.objects import dynamic_index
+from dsl.core.control_flow.text import runtime_text, trace_output
 from dsl.core.syntax import closures
 
 _MODULES = (closures, statements, expressions, assertions, dynamic_index, trace_output, runtime_text)

@@ -6,8 +6,8 @@ and `join` what both do to the author's objects.
 
 from __future__ import annotations
 
-from dsl.core.control_flow.branch import condition, guard, if_, returned, surely, unless
-from dsl.core.control_flow.loop import UNUSED, Range, Trips, counted, for_, unrolled, unrolled_while, while_
+from dsl.core.control_flow.branches.branch import condition, guard, if_, returned, surely, unless
+from dsl.core.control_flow.loops.loop import UNUSED, Range, Trips, counted, for_, unrolled, unrolled_while, while_
 from dsl.core.unbound import Name, Unbound, Unread, bound, use
 
 __all__ = [

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dsl.core.control_flow.carried_values import set_dynamic_debug
+from dsl.core.control_flow.loops.carried_values import set_dynamic_debug
 from dsl.core.diagnosis import author_traceback as _author_traceback
 from dsl.core.errors import DSLUserCodeError
 from dsl.cutlass.base_dsl.arch import Arch
 from dsl.launch.argument.author_protocols import debug_print_mlir_values, extract_mlir_values, new_from_mlir_values
-from dsl.launch.call import compiler as _compiler
+from dsl.launch.call.compiling import compiler as _compiler
 
 __all__ = [
     "BaseDSL",

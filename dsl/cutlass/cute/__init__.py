@@ -35,8 +35,8 @@ from dsl.cutlass.cute.decorators import (
 from dsl.cutlass.cute.pointers import make_ptr, recast_ptr
 from dsl.cutlass.shared_names import *  # noqa: F403 - its `__all__` is a part of ours
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.gpu.access import CacheEvictionPriority
 from dsl.gpu.debug import printf
+from dsl.gpu.memory.access import CacheEvictionPriority
 from dsl.launch.argument.symbolic_int import SymInt
 from dsl.layout import (
     E,
@@ -106,11 +106,27 @@ from dsl.layout import (
     wrap,
     zipped_product,
 )
-from dsl.tile.algorithm import autovec_copy, basic_copy, basic_copy_if, copy, copy_atom_call
-from dsl.tile.atom import CopyAtom, make_copy_atom
-from dsl.tile.creation import all_, any_, empty_like, full, full_like, ones_like, where, zeros_like
-from dsl.tile.gemm import gemm, mma_atom_call
-from dsl.tile.int_tuple import (
+from dsl.tile.copy.algorithm import autovec_copy, basic_copy, basic_copy_if, copy, copy_atom_call
+from dsl.tile.copy.atom import CopyAtom, make_copy_atom
+from dsl.tile.copy.tiled import (
+    ThrCopy,
+    TiledCopy,
+    make_cotiled_copy,
+    make_tiled_copy,
+    make_tiled_copy_A,
+    make_tiled_copy_B,
+    make_tiled_copy_C,
+    make_tiled_copy_C_atom,
+    make_tiled_copy_D,
+    make_tiled_copy_S,
+    make_tiled_copy_tv,
+)
+from dsl.tile.memory.memory import size_in_bytes
+from dsl.tile.memory.struct import struct, union
+from dsl.tile.mma.gemm import gemm, mma_atom_call
+from dsl.tile.mma.mma import MmaAtom, make_mma_atom
+from dsl.tile.mma.tiled_mma import ThrMma, TiledMma, make_tiled_mma
+from dsl.tile.tensor.int_tuple import (
     as_numeric,
     get_divisibility,
     get_leaves,
@@ -119,9 +135,7 @@ from dsl.tile.int_tuple import (
     make_layout_image_mask,
     pretty_str,
 )
-from dsl.tile.memory import size_in_bytes
-from dsl.tile.mma import MmaAtom, make_mma_atom
-from dsl.tile.modes import (
+from dsl.tile.tensor.modes import (
     append_ones,
     coalesce,
     composition,
@@ -141,11 +155,8 @@ from dsl.tile.modes import (
     tiled_divide,
     zipped_divide,
 )
-from dsl.tile.print import print_tensor
-from dsl.tile.reduction import ReductionOp
-from dsl.tile.ssa import TensorSSA
-from dsl.tile.struct import struct, union
-from dsl.tile.tensor import (
+from dsl.tile.tensor.print import print_tensor
+from dsl.tile.tensor.tensor import (
     domain_offset,
     make_fragment_like,
     make_identity_tensor,
@@ -154,22 +165,11 @@ from dsl.tile.tensor import (
     make_tensor,
     recast_tensor,
 )
-from dsl.tile.tiled import (
-    ThrCopy,
-    TiledCopy,
-    make_cotiled_copy,
-    make_tiled_copy,
-    make_tiled_copy_A,
-    make_tiled_copy_B,
-    make_tiled_copy_C,
-    make_tiled_copy_C_atom,
-    make_tiled_copy_D,
-    make_tiled_copy_S,
-    make_tiled_copy_tv,
-)
-from dsl.tile.tiled_mma import ThrMma, TiledMma, make_tiled_mma
-from dsl.tile.tma import ReductionKind
-from dsl.tile.tma_copy import prefetch
+from dsl.tile.tma.tma import ReductionKind
+from dsl.tile.tma.tma_copy import prefetch
+from dsl.tile.vector.creation import all_, any_, empty_like, full, full_like, ones_like, where, zeros_like
+from dsl.tile.vector.reduction import ReductionOp
+from dsl.tile.vector.ssa import TensorSSA
 
 __all__ = [
     "RDC",

@@ -2,13 +2,13 @@
 
 from importlib import import_module as _import_module
 
-from dsl.core.control_flow.callbacks import if_generate
+from dsl.core.control_flow.branches.callbacks import if_generate
 from dsl.core.diagnosis.author_traceback import stripped as _stripped
 from dsl.core.number.operators import maximum as _maximum
 from dsl.cutlass.cuda_version import target_version
 from dsl.cutlass.cute import scalars as _scalars
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.gpu.bits import (
+from dsl.gpu.arithmetic.bits import (
     add_sat_int,
     bfe,
     bfi,
@@ -26,14 +26,15 @@ from dsl.gpu.bits import (
     shf,
     sub_sat_int,
 )
-from dsl.gpu.copy import (
+from dsl.gpu.arithmetic.math import cvt_f32_bf16, cvt_f32_tf32, exp, exp2, fma_bf16, fma_f16, fmax, fmin, rcp_approx
+from dsl.gpu.memory.copy import (
     cp_async_bulk_commit_group,
     cp_async_bulk_wait_group,
     cp_async_commit_group,
     cp_async_wait_group,
 )
-from dsl.gpu.dsmem import map_dsmem_ptr, store_async_dsmem
-from dsl.gpu.index import (
+from dsl.gpu.memory.dsmem import map_dsmem_ptr, store_async_dsmem
+from dsl.gpu.threads.index import (
     block_dim,
     block_idx,
     block_idx_in_cluster,
@@ -50,7 +51,7 @@ from dsl.gpu.index import (
     total_smem_size,
     warp_idx,
 )
-from dsl.gpu.launch_control import (
+from dsl.gpu.threads.launch_control import (
     griddepcontrol_launch_dependents,
     griddepcontrol_wait,
     setmaxregister_decrease,
@@ -58,8 +59,7 @@ from dsl.gpu.launch_control import (
     setmaxregister_increase,
     setmaxregister_increase as warpgroup_reg_alloc,
 )
-from dsl.gpu.math import cvt_f32_bf16, cvt_f32_tf32, exp, exp2, fma_bf16, fma_f16, fmax, fmin, rcp_approx
-from dsl.gpu.mbarrier import (
+from dsl.gpu.threads.mbarrier import (
     arrive as mbarrier_arrive,
     arrive_expect_tx as mbarrier_arrive_and_expect_tx,
     conditional_try_wait as mbarrier_conditional_try_wait,
@@ -71,7 +71,7 @@ from dsl.gpu.mbarrier import (
     test_wait as mbarrier_test_wait,
     wait as mbarrier_wait,
 )
-from dsl.gpu.registers import (
+from dsl.gpu.threads.registers import (
     activemask,
     clock,
     clock64,
@@ -89,7 +89,7 @@ from dsl.gpu.registers import (
     smid,
     warpsize,
 )
-from dsl.gpu.sync import (
+from dsl.gpu.threads.sync import (
     barrier,
     barrier_arrive,
     cluster_arrive,
@@ -105,7 +105,7 @@ from dsl.gpu.sync import (
     sync_threads,
     sync_warp,
 )
-from dsl.gpu.warp import (
+from dsl.gpu.threads.warp import (
     FULL_MASK,
     WARP_SIZE,
     make_warp_uniform,
@@ -123,7 +123,7 @@ from dsl.gpu.warp import (
     warp_reduction as _warp_reduction,
     warp_redux_sync,
 )
-from dsl.tile.memory import get_dyn_smem
+from dsl.tile.memory.memory import get_dyn_smem
 
 __all__ = [
     "FULL_MASK",

@@ -12,10 +12,10 @@ from dsl.core.errors import DSLUserCodeError, warn_not_portable
 from dsl.core.phrase import shown
 from dsl.cutlass.grammar import GRAMMAR, Constexpr
 from dsl.launch.argument.containers import map_parts
-from dsl.launch.call.compiler import Options
+from dsl.launch.call.compiling.compiler import Options
 from dsl.launch.call.jit import CompiledFunction, JitFunction, compile_function
 from dsl.launch.call.kernel_call import KernelFunction
-from dsl.tile.bounded import as_origin
+from dsl.tile.tensor.bounded import as_origin
 
 _Decorated = TypeVar("_Decorated", JitFunction, KernelFunction)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.gpu import functions as _functions
-from dsl.gpu.functions import RoundingMode
-from dsl.tile.ssa import elementwise as _elementwise
+from dsl.gpu.arithmetic import functions as _functions
+from dsl.gpu.arithmetic.functions import RoundingMode
+from dsl.tile.vector.ssa import elementwise as _elementwise
 
 __all__ = ["RoundingMode"]
 

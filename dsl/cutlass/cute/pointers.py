@@ -8,7 +8,7 @@ from dsl.core.number.dtypes import Numeric
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.layout import Swizzle
-from dsl.tile.tensor import require_swizzle
+from dsl.tile.tensor.tensor import require_swizzle
 
 
 def make_ptr(

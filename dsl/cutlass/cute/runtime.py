@@ -6,7 +6,7 @@ from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.launch.argument.fake_arguments import make_fake_compact_tensor, make_fake_stream, make_fake_tensor
 from dsl.launch.argument.runtime_pointer import make_ptr, nullptr
 from dsl.launch.argument.runtime_tensor import from_dlpack
-from dsl.launch.call.exported import load_module
+from dsl.launch.call.compiling.exported import load_module
 
 __all__ = [
     "AddressSpace",

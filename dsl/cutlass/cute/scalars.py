@@ -1,23 +1,8 @@
 """The scalar functions of `cute.arch` beside its instructions for threads:
 atomics, accesses, packed and long numbers."""
 
-from dsl.gpu.access import load, prefetch, store
-from dsl.gpu.atomic import (
-    atomic_add,
-    atomic_and,
-    atomic_cas,
-    atomic_exch,
-    atomic_fmax,
-    atomic_fmin,
-    atomic_max,
-    atomic_max_float32,
-    atomic_min,
-    atomic_or,
-    atomic_xor,
-    red,
-)
-from dsl.gpu.carry import add_cc, addc, mad_cc, madc, sub_cc, subc
-from dsl.gpu.convert import (
+from dsl.gpu.arithmetic.carry import add_cc, addc, mad_cc, madc, sub_cc, subc
+from dsl.gpu.arithmetic.convert import (
     cvt_f4e2m1x2_to_f16x2,
     cvt_f4e2m1x4_to_f16x4,
     cvt_f4e2m1x8_to_f16x8,
@@ -36,8 +21,7 @@ from dsl.gpu.convert import (
     sext_unpacked_i4_i8_intrinsic,
     sext_unpacked_i4x4_to_i8x4,
 )
-from dsl.gpu.inline import inline_ptx
-from dsl.gpu.packed import (
+from dsl.gpu.arithmetic.packed import (
     add_packed_bf16x2,
     add_packed_f16x2,
     add_packed_f32x2,
@@ -52,8 +36,24 @@ from dsl.gpu.packed import (
     sub_packed_f16x2,
     sub_packed_f32x2,
 )
-from dsl.gpu.warp import warp_reduction
-from dsl.tile.memory import alloc_smem
+from dsl.gpu.inline import inline_ptx
+from dsl.gpu.memory.access import load, prefetch, store
+from dsl.gpu.memory.atomic import (
+    atomic_add,
+    atomic_and,
+    atomic_cas,
+    atomic_exch,
+    atomic_fmax,
+    atomic_fmin,
+    atomic_max,
+    atomic_max_float32,
+    atomic_min,
+    atomic_or,
+    atomic_xor,
+    red,
+)
+from dsl.gpu.threads.warp import warp_reduction
+from dsl.tile.memory.memory import alloc_smem
 
 __all__ = [
     "THREADS_PER_WARPGROUP",

@@ -1,6 +1,6 @@
 """`cutlass.cute.viz`: layouts as LaTeX, printed while compiling."""
 
-from dsl.core.control_flow.trace_output import write as _write
+from dsl.core.control_flow.text.trace_output import write as _write
 from dsl.core.diagnosis.author_traceback import guarded as _guarded
 from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.layout.latex import picture as _picture, picture_tv as _picture_tv

@@ -7,15 +7,8 @@ from dsl.cutlass.unsupported import module_getattr as _refuser
 from dsl.cutlass.utils import distributed, hopper_helpers, hopper_helpers as sm90, tensor_helpers
 from dsl.launch.argument.float8_tensors import create_cute_tensor_for_fp8, is_fp8_dtype
 from dsl.launch.hardware_info import HardwareInfo
-from dsl.tile.grouped_scheduler import (
-    GroupedGemmGroupSearchState,
-    GroupedGemmTileSchedulerHelper,
-    GroupedWorkTileInfo,
-    GroupSearchResult,
-    StaticPersistentGroupTileScheduler,
-    create_initial_search_state,
-)
-from dsl.tile.hopper import (
+from dsl.tile.memory.memory import SmemAllocator
+from dsl.tile.mma.hopper import (
     compute_tile_shape_or_override,
     get_smem_layout_atom as sm90_get_smem_layout_atom,
     make_smem_layout_a as sm90_make_smem_layout_a,
@@ -24,14 +17,21 @@ from dsl.tile.hopper import (
     make_trivial_tiled_mma as sm90_make_trivial_tiled_mma,
     sm90_get_smem_store_op,
 )
-from dsl.tile.memory import SmemAllocator
-from dsl.tile.tensor_map_manager import TensorMapManager
-from dsl.tile.tile_scheduler import (
+from dsl.tile.scheduler.grouped_scheduler import (
+    GroupedGemmGroupSearchState,
+    GroupedGemmTileSchedulerHelper,
+    GroupedWorkTileInfo,
+    GroupSearchResult,
+    StaticPersistentGroupTileScheduler,
+    create_initial_search_state,
+)
+from dsl.tile.scheduler.tile_scheduler import (
     PersistentTileSchedulerParams,
     StaticPersistentRuntimeTileScheduler,
     StaticPersistentTileScheduler,
     WorkTileInfo,
 )
+from dsl.tile.tma.tensor_map_manager import TensorMapManager
 
 __all__ = [
     "GroupSearchResult",

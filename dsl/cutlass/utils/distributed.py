@@ -10,7 +10,8 @@ from dsl.core.number.dtypes import Int32
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import Pointer
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.gpu import atomic, spin_lock
+from dsl.gpu.memory import atomic
+from dsl.gpu.threads import spin_lock
 from dsl.primitives import memory
 
 __all__ = [

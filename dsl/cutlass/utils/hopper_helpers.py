@@ -1,7 +1,7 @@
 """`cutlass.utils.hopper_helpers`: choices for products of a warpgroup."""
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.tile.hopper import (
+from dsl.tile.mma.hopper import (
     compute_tile_shape_or_override,
     get_smem_layout_atom,
     make_smem_layout_a,

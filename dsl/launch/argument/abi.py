@@ -21,7 +21,7 @@ from dsl.launch.argument.symbolic_int import SymInt
 from dsl.layout import Layout
 
 if TYPE_CHECKING:
-    from dsl.tile.tensor import Tensor
+    from dsl.tile.tensor.tensor import Tensor
 
 
 class ArgumentType(Protocol):
@@ -117,7 +117,7 @@ class TensorType:
         return f"Tensor([{', '.join(map(str, self.shape))}], {self.dtype.__name__.lower()})"
 
     def rebuild(self, values: Sequence[mlir.Value]) -> Tensor:
-        from dsl.tile.tensor import Tensor
+        from dsl.tile.tensor.tensor import Tensor
 
         remaining = iter(values)
         pointer = PointerType(self.dtype, self.space, self.alignment_bytes).rebuild([next(remaining)])

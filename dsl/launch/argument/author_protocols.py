@@ -16,7 +16,7 @@ from dsl.launch.argument.fake_arguments import FakeStream, FakeTensor
 from dsl.launch.argument.runtime_pointer import RuntimePointer
 from dsl.launch.argument.runtime_tensor import RuntimeTensor
 from dsl.layout import ComposedLayout, Layout
-from dsl.tile.tensor import Tensor
+from dsl.tile.tensor.tensor import Tensor
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import Pointer
 from dsl.launch.argument import kinds
 from dsl.layout import Layout
-from dsl.tile.tensor import Tensor
+from dsl.tile.tensor.tensor import Tensor
 
 
 def check_argument(function: str, name: str, value: Any, annotation: Any) -> None:

@@ -17,7 +17,8 @@ from dsl.core.errors import DSLUserCodeTypeError
 from dsl.launch import session
 from dsl.launch.argument import dlpack
 from dsl.launch.argument.signature import Signature
-from dsl.launch.call import compiler, packed_call
+from dsl.launch.call import packed_call
+from dsl.launch.call.compiling import compiler
 from dsl.launch.call.packed_call import CUDA, FAILED, State
 from dsl.lower.host import native
 

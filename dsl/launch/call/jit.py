@@ -20,9 +20,10 @@ from dsl.core.number.operators import type_name
 from dsl.launch import session
 from dsl.launch.argument import author_protocols, kinds, returned_values  # noqa: F401 - the protocols of our values
 from dsl.launch.argument.signature import Signature
-from dsl.launch.call import argument_reader, compiler
+from dsl.launch.call import argument_reader
 from dsl.launch.call.bound_arguments import gather, spread
-from dsl.launch.call.call_cache import CallCache
+from dsl.launch.call.compiling import compiler
+from dsl.launch.call.compiling.call_cache import CallCache
 from dsl.launch.call.decorated_function import BoundMethod, DecoratedFunction
 from dsl.launch.call.kernel_call import KernelFunction
 
@@ -187,7 +188,7 @@ class CompiledFunction:
     @property
     def cuda_source(self) -> str:
         """The kernels as CUDA C++ to read, "" where none is launched: docs/readable-cuda.md."""
-        from dsl.launch.call.readable_text import cuda_source
+        from dsl.launch.call.compiling.readable_text import cuda_source
 
         return cuda_source(self.compiled.traced.device_mlir)
 

@@ -13,10 +13,10 @@ from dsl.core.number.dtypes import Float, Float32, Numeric, NumericMeta, is_dyna
 from dsl.core.syntax import function_source
 from dsl.launch.argument import abi, containers, kinds
 from dsl.launch.argument.abi import Static
-from dsl.launch.call import launch_keywords, launch_limits
 from dsl.launch.call.argument_checks import check_traced
 from dsl.launch.call.bound_arguments import gather, spread
 from dsl.launch.call.decorated_function import DecoratedFunction
+from dsl.launch.call.limits import launch_keywords, launch_limits
 from dsl.span import Span, here
 
 

@@ -11,7 +11,7 @@ from dsl.core import trace
 from dsl.core.diagnosis.author_traceback import guarded
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.operators import type_name
-from dsl.launch.call.compiler import Options
+from dsl.launch.call.compiling.compiler import Options
 from dsl.launch.call.jit import CompiledFunction, JitFunction
 from dsl.launch.call.timing import JitArguments, benchmark
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from dsl import native_library
 from dsl.core.trace import COOPERATIVE
 from dsl.launch import disk_cache
-from dsl.launch.devices import native_launch, torch_cuda
+from dsl.launch.devices import native_launch
 from dsl.launch.devices.host_memory import HostMemory, Storage
 from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, DeviceMissing, Launch
+from dsl.launch.devices.torch_mapping import torch_cuda
 
 if TYPE_CHECKING:
     from dsl import emulator

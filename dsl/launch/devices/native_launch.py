@@ -12,8 +12,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from dsl.lower import signals
 from dsl.lower.host import Native, native
+from dsl.lower.rewrites import signals
 
 LOG_LAUNCHES = 64  # then Python empties it
 ELSEWHERE = -1  # the answer of a device whose machine code does not make this launch: Python does

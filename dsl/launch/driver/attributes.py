@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsl.launch.devices import torch_cuda
+from dsl.launch.devices.torch_mapping import torch_cuda
 
 _OF = torch_cuda.PROPERTIES
 NAME, TOTAL_BYTES = "PTX emulator", _OF["total_memory"]

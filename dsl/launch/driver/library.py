@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dsl.launch.devices.torch_cuda import AfterImport
+from dsl.launch.devices.torch_mapping.torch_cuda import AfterImport
 from dsl.launch.driver import current, shared_object
 
 SONAME = "libcuda.so.1"

@@ -19,7 +19,7 @@ from typing import Any
 
 from dsl.launch.argument import dlpack
 from dsl.launch.devices.protocol import Device
-from dsl.launch.devices.torch_cuda import CAPSULE_DEVICE_AT, Memory
+from dsl.launch.devices.torch_mapping.torch_cuda import CAPSULE_DEVICE_AT, Memory
 
 CPU, CUDA = 1, 2  # DLDeviceType
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer

@@ -5,8 +5,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from dsl.quadrants import simt
+from dsl.quadrants.errors.refused_names import inner
 from dsl.quadrants.lang import exception, impl, misc, util
-from dsl.quadrants.refused_names import inner
 
 __all__ = ["exception", "impl", "misc", "simt", "util"]
 

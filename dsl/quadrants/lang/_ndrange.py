@@ -1,5 +1,5 @@
 """`quadrants.lang._ndrange`: the class behind qd.ndrange, which makes its objects."""
 
-from dsl.quadrants.iterate import ndrange as _Ndrange
+from dsl.quadrants.syntax.iterate import ndrange as _Ndrange
 
 __all__ = ["_Ndrange"]

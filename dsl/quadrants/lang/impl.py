@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dsl.quadrants import dtypes, hooks, runtime
-from dsl.quadrants.ops import float_ as qd_float, int_ as qd_int  # noqa: F401
+from dsl.quadrants import runtime
+from dsl.quadrants.syntax import hooks
+from dsl.quadrants.values import dtypes
+from dsl.quadrants.values.ops import float_ as qd_float, int_ as qd_int  # noqa: F401
 
 
 def current_cfg() -> runtime.Config:

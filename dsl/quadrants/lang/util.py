@@ -2,8 +2,8 @@
 
 import importlib.util
 
-from dsl.quadrants import dtypes
-from dsl.quadrants.dtypes import of as cook_dtype, of as to_quadrants_type
+from dsl.quadrants.values import dtypes
+from dsl.quadrants.values.dtypes import of as cook_dtype, of as to_quadrants_type
 
 __all__ = [
     "cook_dtype",

@@ -1,6 +1,6 @@
 """`qd.simt`: what threads of a block do together."""
 
-from dsl.quadrants.refused_names import refuser
+from dsl.quadrants.errors.refused_names import refuser
 from dsl.quadrants.simt import block
 
 __all__ = ["block"]

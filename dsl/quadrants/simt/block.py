@@ -2,9 +2,9 @@
 outermost scope."""
 
 from dsl.core.number.dtypes import Int32
-from dsl.gpu import index, sync as gpu_sync
-from dsl.quadrants.refused_names import refuser
-from dsl.quadrants.task import program
+from dsl.gpu.threads import index, sync as gpu_sync
+from dsl.quadrants.errors.refused_names import refuser
+from dsl.quadrants.functions.task import program
 
 
 def sync() -> None:

@@ -1,11 +1,11 @@
 """`qd.types`: element types and the annotations made of them."""
 
-from dsl.quadrants import dtypes
-from dsl.quadrants.annotations import NdarrayAnnotation as ndarray, Template, matrix, ref, vector
-from dsl.quadrants.dtypes import *  # noqa: F403
-from dsl.quadrants.dtypes import is_integral, is_real, is_signed
-from dsl.quadrants.refused_names import refuser
+from dsl.quadrants.errors.refused_names import refuser
+from dsl.quadrants.functions.annotations import NdarrayAnnotation as ndarray, Template, matrix, ref, vector
 from dsl.quadrants.types import annotations, compound_types, enums, ndarray_type, primitive_types, utils
+from dsl.quadrants.values import dtypes
+from dsl.quadrants.values.dtypes import *  # noqa: F403
+from dsl.quadrants.values.dtypes import is_integral, is_real, is_signed
 
 __all__ = [
     "NDArray",

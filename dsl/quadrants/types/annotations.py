@@ -1,7 +1,7 @@
 """`qd.types.annotations`."""
 
-from dsl.quadrants.annotations import Template
-from dsl.quadrants.refused_names import refuser
+from dsl.quadrants.errors.refused_names import refuser
+from dsl.quadrants.functions.annotations import Template
 
 template = Template
 __getattr__ = refuser("types.annotations", globals())

@@ -1,7 +1,7 @@
 """`qd.types.compound_types`: the types of vectors and matrices."""
 
-from dsl.quadrants.annotations import matrix, vector
-from dsl.quadrants.refused_names import refuser
+from dsl.quadrants.errors.refused_names import refuser
+from dsl.quadrants.functions.annotations import matrix, vector
 
 __all__ = ["matrix", "vector"]
 

@@ -2,7 +2,7 @@
 
 import enum
 
-from dsl.quadrants.refused_names import refuser
+from dsl.quadrants.errors.refused_names import refuser
 
 
 class Layout(enum.Enum):

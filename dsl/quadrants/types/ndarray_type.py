@@ -1,7 +1,7 @@
 """`qd.types.ndarray_type`: the annotation of arrays."""
 
-from dsl.quadrants.annotations import NdarrayAnnotation as NdarrayType, matrix, vector
-from dsl.quadrants.refused_names import refuser
+from dsl.quadrants.errors.refused_names import refuser
+from dsl.quadrants.functions.annotations import NdarrayAnnotation as NdarrayType, matrix, vector
 from dsl.quadrants.types.enums import Layout
 
 __all__ = ["Layout", "NDArray", "NdarrayType", "matrix", "ndarray", "vector"]

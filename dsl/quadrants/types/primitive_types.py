@@ -1,9 +1,9 @@
 """`qd.types.primitive_types`: the element types, and sets of them."""
 
-from dsl.quadrants import dtypes
-from dsl.quadrants.annotations import ref
-from dsl.quadrants.dtypes import *  # noqa: F403
-from dsl.quadrants.dtypes import ALL
+from dsl.quadrants.functions.annotations import ref
+from dsl.quadrants.values import dtypes
+from dsl.quadrants.values.dtypes import *  # noqa: F403
+from dsl.quadrants.values.dtypes import ALL
 
 __all__ = [
     "ALL",

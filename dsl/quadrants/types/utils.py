@@ -1,7 +1,7 @@
 """`qd.types.utils`: what kind an element type is."""
 
-from dsl.quadrants.dtypes import is_integral, is_real, is_signed
-from dsl.quadrants.refused_names import refuser
+from dsl.quadrants.errors.refused_names import refuser
+from dsl.quadrants.values.dtypes import is_integral, is_real, is_signed
 
 __all__ = ["is_integral", "is_real", "is_signed"]
 

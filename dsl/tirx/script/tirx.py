@@ -1,30 +1,21 @@
 """`from tvm.script import tirx as T`: TIRx's names."""
 
-from dsl.tirx import (
+from dsl.tirx import tile
+from dsl.tirx.errors.public_names import NAMESPACES as _NAMESPACES
+from dsl.tirx.errors.unsupported import module_getattr as _refuser
+from dsl.tirx.errors.upstream_names import T as _UPSTREAM
+from dsl.tirx.functions import (
     cuda,
     expressions as _expressions,
     float_functions as _float_functions,
     integer_functions as _integer_functions,
     operations as _operations,
     ptx,
-    tile,
     warp_shuffles as _warp_shuffles,
 )
-from dsl.tirx.choice import select as Select
-from dsl.tirx.dtypes import EXPORTED as _DTYPES, cast as _cast, find as _find
-from dsl.tirx.expressions import *  # noqa: F403
-from dsl.tirx.float_functions import *  # noqa: F403
-from dsl.tirx.function import (
-    BufferType as Buffer,
-    OptionalType as Optional,
-    constexpr,
-    handle,
-    inline,
-    jit,
-    meta_class,
-    prim_func,
-)
-from dsl.tirx.ids import (
+from dsl.tirx.functions.expressions import *  # noqa: F403
+from dsl.tirx.functions.float_functions import *  # noqa: F403
+from dsl.tirx.functions.ids import (
     cluster_id,
     cta_id,
     cta_id_in_cluster,
@@ -36,8 +27,10 @@ from dsl.tirx.ids import (
     warp_id_in_wg,
     warpgroup_id,
 )
-from dsl.tirx.integer_functions import *  # noqa: F403
-from dsl.tirx.memory import (
+from dsl.tirx.functions.integer_functions import *  # noqa: F403
+from dsl.tirx.functions.operations import *  # noqa: F403
+from dsl.tirx.functions.warp_shuffles import *  # noqa: F403
+from dsl.tirx.memory.memory import (
     alloc_buffer,
     alloc_local,
     alloc_scalar,
@@ -47,10 +40,19 @@ from dsl.tirx.memory import (
     match_buffer,
     shared_scalar,
 )
-from dsl.tirx.operations import *  # noqa: F403
-from dsl.tirx.public_names import NAMESPACES as _NAMESPACES
-from dsl.tirx.registers import Meta as meta_var
-from dsl.tirx.statement_names import (
+from dsl.tirx.syntax.choice import select as Select
+from dsl.tirx.syntax.function import (
+    BufferType as Buffer,
+    OptionalType as Optional,
+    constexpr,
+    handle,
+    inline,
+    jit,
+    meta_class,
+    prim_func,
+)
+from dsl.tirx.syntax.registers import Meta as meta_var
+from dsl.tirx.syntax.statement_names import (
     address_of,
     break_loop,
     continue_loop,
@@ -65,9 +67,7 @@ from dsl.tirx.statement_names import (
     unroll,
     vectorized,
 )
-from dsl.tirx.unsupported import module_getattr as _refuser
-from dsl.tirx.upstream_names import T as _UPSTREAM
-from dsl.tirx.warp_shuffles import *  # noqa: F403
+from dsl.tirx.values.dtypes import EXPORTED as _DTYPES, cast as _cast, find as _find
 
 __all__ = [
     "Buffer",

@@ -1,7 +1,7 @@
 """Counters that all GPUs see: what threads count, and the instructions, whose order and scope were read off the PTX of
 NVIDIA's compiler (release 4.8.1).
 
-Modules tested here: dsl/gpu/spin_lock.py.
+Modules tested here: dsl/gpu/threads/spin_lock.py.
 """
 
 import re

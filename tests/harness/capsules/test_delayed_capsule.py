@@ -14,7 +14,7 @@ import pytest
 from harness.capsules import capsule_file
 from harness.cli import main
 from harness.perturb_options import Wanted
-from harness.records import index
+from harness.records.index import index
 from tests.harness.capsules.test_capsule_file import STAND_IN, text_of
 from tests.harness.comparison.test_perturbed import FIXED, RACY
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from harness import judge
-from harness.host import agent_start
+from harness.host.connection import agent_start
 from tests.harness.conftest import wait_until
 
 ARRAY = "import numpy as np\ndef run():\n    return {'out': np.zeros(1)}"

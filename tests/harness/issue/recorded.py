@@ -9,7 +9,7 @@ from typing import Any
 from harness.claim import repro_file
 from harness.claim.repro_file import Repro
 from harness.issue.facts import Facts
-from harness.records.cells import Record
+from harness.records.index.cells import Record
 from tests.harness.conftest import repro_text
 
 SOURCE = repro_text(

@@ -2,7 +2,8 @@
 
 import datetime
 
-from harness.records import states, tables
+from harness.records import tables
+from harness.records.index import states
 
 
 def test_columns_are_as_wide_as_their_widest_cell():

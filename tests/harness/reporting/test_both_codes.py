@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from harness import cli, store
-from harness.records.index import open_index
+from harness.records.index.index import open_index
 from harness.reporting import both_codes, page, page_records
 from harness.reporting.page_model import Figure
 

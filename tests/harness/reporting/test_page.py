@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from harness.records import states
+from harness.records.index import states
 from harness.reporting import page, page_diff, page_model
 from harness.reporting.page_model import Cell, Claim, Code, Column, Output, Past, Report, Run
 

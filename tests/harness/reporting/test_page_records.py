@@ -6,7 +6,7 @@ import pytest
 
 from harness import cli, store
 from harness.errors import UsageError
-from harness.records.index import open_index
+from harness.records.index.index import open_index
 from harness.reporting import page, page_records
 from tests.harness.by_a_gpu import UUID
 

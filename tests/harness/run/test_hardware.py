@@ -4,7 +4,7 @@ import pytest
 
 from dsl.launch.driver import attributes
 from harness.host.hosts import Host
-from harness.records.cells import line_is_hardware
+from harness.records.index.cells import line_is_hardware
 from harness.run.hardware import is_stand_in, missing, of_provenance
 from tests.harness.by_a_gpu import FACTS
 

@@ -10,7 +10,7 @@ import pytest
 
 from harness import store
 from harness.comparison import golden
-from harness.host import connection
+from harness.host.connection import connection
 from harness.records import history
 from harness.run import result
 from tests.harness import mutants

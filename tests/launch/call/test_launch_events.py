@@ -1,6 +1,6 @@
 """Events that a launch records: the driver knows them as recorded when the launch is done.
 
-Modules tested here: dsl/launch/call/launch_keywords.py.
+Modules tested here: dsl/launch/call/limits/launch_keywords.py.
 """
 
 import pytest

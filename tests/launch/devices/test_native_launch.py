@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dsl import alias, emulator
-from dsl.launch.call import compiler
+from dsl.launch.call.compiling import compiler
 from dsl.launch.devices import native_launch
-from dsl.lower import signals
 from dsl.lower.host import native
+from dsl.lower.rewrites import signals
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from cuda.bindings import driver
 
 from dsl import emulator
-from dsl.launch.devices.torch_cuda import PROPERTIES
+from dsl.launch.devices.torch_mapping.torch_cuda import PROPERTIES
 from dsl.launch.driver.attributes import ATTRIBUTES, COUNT, RESERVED_SMEM_BYTES
 
 

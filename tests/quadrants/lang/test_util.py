@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from dsl.quadrants.dtypes import ALL, is_real, u1
 from dsl.quadrants.lang import util
+from dsl.quadrants.values.dtypes import ALL, is_real, u1
 
 
 def test_numpys_types_go_and_come_back():

@@ -6,8 +6,8 @@ import pytest
 import dsl.quadrants as qd
 from dsl.core.diagnosis.unsupported_names import UnsupportedName
 from dsl.launch import session
-from dsl.launch.call.launch_limits import DivergentCollective
-from dsl.quadrants.errors import QuadrantsCompilationError
+from dsl.launch.call.limits.launch_limits import DivergentCollective
+from dsl.quadrants.errors.errors import QuadrantsCompilationError
 
 
 @pytest.fixture(autouse=True)

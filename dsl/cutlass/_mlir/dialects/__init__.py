@@ -17,7 +17,7 @@ from dsl.core.number.dtypes import numeric as _numeric
 from dsl.core.number.ssa_number import with_operators as _with_operators
 from dsl.cutlass import stand_ins as _stand_ins
 from dsl.cutlass._mlir.dialects import upstream_only as _upstream_only
-from dsl.gpu import functions as _functions
+from dsl.gpu.arithmetic import functions as _functions
 
 _MLIRS = ("arith", "builtin", "cf", "func", "gpu", "llvm", "math", "nvgpu", "nvvm", "scf", "ub", "vector")
 _NVIDIAS = ("core", "cuda", "cute", "cute_nvgpu", "iket", "lir", "pyir")

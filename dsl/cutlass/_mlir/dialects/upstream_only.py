@@ -12,7 +12,8 @@ from dsl.core.errors import DSLUserCodeValueError, warn_not_portable
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import BFloat16, Float16, Float32, Float64, Int32, Int64, Numeric, Uint32, Uint64, numeric
 from dsl.core.number.pointer import AddressSpace, Pointer
-from dsl.gpu import atomic, math
+from dsl.gpu.arithmetic import math
+from dsl.gpu.memory import atomic
 from dsl.primitives import memory
 
 

@@ -10,7 +10,7 @@ from dsl.core.number.pointer import AddressSpace
 from dsl.cutlass.cute.decorators import ExperimentalKernel, compile, jit, kernel_of
 from dsl.cutlass.cute.experimental import iket
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.tile.bounded import (
+from dsl.tile.tensor.bounded import (
     allocate,
     copy,
     elementwise,

@@ -2,10 +2,9 @@
 
 from dsl.cutlass.cute.nvgpu import cpasync, warp, warpgroup
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.gpu.access import CacheEvictionPriority
-from dsl.tile.atom import CopyUniversalOp, LoadCacheMode
-from dsl.tile.major import OperandMajorMode
-from dsl.tile.memory_copy import (
+from dsl.gpu.memory.access import CacheEvictionPriority
+from dsl.tile.copy.atom import CopyUniversalOp, LoadCacheMode
+from dsl.tile.copy.memory_copy import (
     CopyG2ROp,
     CopyR2GOp,
     CopyR2SOp,
@@ -15,7 +14,8 @@ from dsl.tile.memory_copy import (
     MemoryScope,
     SharedSpace,
 )
-from dsl.tile.mma import MmaUniversalOp
+from dsl.tile.mma.mma import MmaUniversalOp
+from dsl.tile.tensor.major import OperandMajorMode
 
 __all__ = [
     "CacheEvictionPriority",

@@ -1,24 +1,30 @@
 """`cutlass.cute.nvgpu.cpasync`: asynchronous copies."""
 
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.tile.atom import CopyG2SOp, LoadCacheMode
-from dsl.tile.bulk import CopyBulkG2SMulticastOp, CopyBulkG2SOp, CopyBulkS2GOp, CopyBulkS2SOp, group_bulk_copy_modes
-from dsl.tile.constant import CopyOp
-from dsl.tile.dsmem_copy import CopyDsmemStoreOp
-from dsl.tile.im2col import (
+from dsl.tile.copy.atom import CopyG2SOp, LoadCacheMode
+from dsl.tile.copy.bulk import (
+    CopyBulkG2SMulticastOp,
+    CopyBulkG2SOp,
+    CopyBulkS2GOp,
+    CopyBulkS2SOp,
+    group_bulk_copy_modes,
+)
+from dsl.tile.copy.dsmem_copy import CopyDsmemStoreOp
+from dsl.tile.tensor.constant import CopyOp
+from dsl.tile.tma.im2col import (
     CopyBulkTensorIm2ColG2SMulticastOp,
     CopyBulkTensorIm2ColG2SOp,
     CopyBulkTensorIm2ColS2GOp,
     make_im2col_tma_atom,
 )
-from dsl.tile.tensor_map import (
+from dsl.tile.tma.tensor_map import (
     copy_tensormap,
     cp_fence_tma_desc_release,
     fence_tma_desc_acquire,
     fence_tma_desc_release,
     update_tma_descriptor,
 )
-from dsl.tile.tma import (
+from dsl.tile.tma.tma import (
     CopyBulkTensorTileG2SMulticastOp,
     CopyBulkTensorTileG2SOp,
     CopyBulkTensorTileS2GOp,
@@ -27,7 +33,7 @@ from dsl.tile.tma import (
     TmaInfo,
     make_tiled_tma_atom,
 )
-from dsl.tile.tma_copy import create_tma_multicast_mask, prefetch_descriptor, tma_partition
+from dsl.tile.tma.tma_copy import create_tma_multicast_mask, prefetch_descriptor, tma_partition
 
 ReductionOp = ReductionKind  # both names are upstream's
 

@@ -2,9 +2,8 @@
 
 from dsl.core.diagnosis.author_traceback import stripped as _stripped
 from dsl.cutlass.unsupported import module_getattr as _refuser
-from dsl.gpu.wgmma import commit_group, fence, wait_group
-from dsl.tile import major as _major
-from dsl.tile.warpgroup import (
+from dsl.gpu.matrix.wgmma import commit_group, fence, wait_group
+from dsl.tile.mma.warpgroup import (
     Field,
     MmaF8Op,
     MmaF16BF16Op,
@@ -13,6 +12,7 @@ from dsl.tile.warpgroup import (
     SmemLayoutAtomKind,
     make_smem_layout_atom,
 )
+from dsl.tile.tensor import major as _major
 
 __all__ = [
     "Field",

@@ -1,7 +1,7 @@
 """tvm.backend.cuda.lang.clc: cluster launch control, which this compiler does not have."""
 
 from dsl.core.diagnosis.unsupported_names import refuser
-from dsl.tirx.unsupported import LISTED
+from dsl.tirx.errors.unsupported import LISTED
 
 NAMES = (
     "query_cancel_first_ctaid_x",

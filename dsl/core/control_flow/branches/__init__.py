@@ -1,0 +1,1 @@
+"""The author's `if`, and the values that two paths give."""

@@ -1,0 +1,1 @@
+"""The author's `for` and `while`, and what they carry."""

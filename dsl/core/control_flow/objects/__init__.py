@@ -1,0 +1,1 @@
+"""The author's objects that run-time control flow reaches."""

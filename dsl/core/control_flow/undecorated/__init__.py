@@ -1,0 +1,1 @@
+"""Functions of the author without a decorator."""

@@ -1,0 +1,1 @@
+"""Which thread this is, and how threads meet."""

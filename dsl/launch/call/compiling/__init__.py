@@ -1,0 +1,1 @@
+"""Traced text to a callable, and what a compile keeps."""

@@ -1,0 +1,1 @@
+"""What a launch may ask for, and what no GPU runs."""

@@ -1,0 +1,1 @@
+"""torch's cuda device on the emulator."""

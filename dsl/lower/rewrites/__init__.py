@@ -1,0 +1,1 @@
+"""Rewrites of a module between two stages."""

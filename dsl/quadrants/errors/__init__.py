@@ -1,0 +1,1 @@
+"""Errors in the words of Quadrants' authors, and names that are refused."""

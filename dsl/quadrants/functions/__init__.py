@@ -1,0 +1,1 @@
+"""Kernels and funcs: their parameters, their calls, their tasks."""

@@ -1,0 +1,1 @@
+"""The statements and expressions of a Quadrants program."""

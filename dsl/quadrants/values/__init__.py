@@ -1,0 +1,1 @@
+"""Numbers, vectors and matrices, and functions of them."""

@@ -1,0 +1,1 @@
+"""Passes: the edits of a program that may make it smaller."""

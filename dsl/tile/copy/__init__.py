@@ -1,0 +1,1 @@
+"""Copy atoms, tiled copies, and copies of whole tensors."""

@@ -1,0 +1,1 @@
+"""Shared memory of a kernel, and structures in it."""

@@ -1,0 +1,1 @@
+"""Products: mma atoms, tiled mmas, products of fragments, and those of a warpgroup."""

@@ -1,0 +1,1 @@
+"""Which output tile a cluster of a persistent kernel takes next."""

@@ -1,0 +1,1 @@
+"""Tensors: an iterator and a layout, and what is asked of both."""

@@ -1,0 +1,1 @@
+"""TensorSSA: elements of a tensor as one value in registers."""

@@ -1,0 +1,1 @@
+"""Errors in TIRx's words, and names that are refused."""

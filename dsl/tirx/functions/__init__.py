@@ -1,0 +1,1 @@
+"""The functions of T, T.cuda and T.ptx."""

@@ -1,0 +1,185 @@
+"""T.ptx: PTX instructions by their names."""
+
+from __future__ import annotations
+
+from dsl.core.control_flow.statements import while_
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.number.dtypes import Boolean, Float32, Int32, Uint32, numeric
+from dsl.core.number.pointer import Pointer
+from dsl.core.phrase import shown
+from dsl.gpu.arithmetic import functions, math
+from dsl.gpu.inline import ptx as _text
+from dsl.gpu.threads import mbarrier as gpu_mbarrier, sync, warp
+from dsl.tirx.errors.error_wording import type_name
+from dsl.tirx.errors.unsupported import module_getattr as _refuser
+from dsl.tirx.errors.upstream_names import PTX as _UPSTREAM, PTX_GROUPS as _GROUPS
+from dsl.tirx.functions.cuda import check_barrier
+from dsl.tirx.memory.buffer import Buffer
+from dsl.tirx.syntax.choice import not_
+from dsl.tirx.values.effects import noted
+
+
+@noted
+def elect_sync() -> Boolean:
+    """True in one lane of the warp.  PTX ISA: elect.sync."""
+    return sync.elected()
+
+
+@noted
+def any_sync(mask: object, pred: object) -> Boolean:
+    """Whether `pred` holds in any lane of `mask`.  PTX ISA: vote.sync.any."""
+    return warp.vote_any_sync(Boolean(numeric(pred)), Uint32(numeric(mask)))
+
+
+def exp2(x: object) -> Float32:
+    """2**x.  PTX ISA: ex2.approx.ftz.f32."""
+    return functions.exp2(Float32(numeric(x)), approx=True, ftz=True)
+
+
+def rcp(x: object) -> Float32:
+    """1 / x.  PTX ISA: rcp.approx.ftz.f32."""
+    return functions.rcp(Float32(numeric(x)), approx=True, ftz=True)
+
+
+def max_f32(a: object, b: object, *, ftz: bool = False, nan: bool = False) -> Float32:
+    """The larger.  PTX ISA: max.f32."""
+    return math.fmax(a, b, ftz=ftz, nan=nan)
+
+
+class _Group(type):
+    """Instructions of one name; other forms of them are refused by name."""
+
+    def __getattr__(cls, name: str) -> object:
+        own = {each: value for each, value in vars(cls).items() if not each.startswith("_")}
+        return _refuser(f"T.ptx.{cls.__name__}", own, _GROUPS)(name)
+
+
+class bar(metaclass=_Group):
+    """Named barriers: `id` 0 to 15, a multiple of 32 threads."""
+
+    @staticmethod
+    @noted
+    def sync(name_bar_id: object, thread_count: object) -> None:
+        """Wait for `thread_count` threads.  PTX ISA: bar.sync."""
+        check_barrier(name_bar_id)
+        sync.barrier(name_bar_id, thread_count)
+
+    @staticmethod
+    @noted
+    def arrive(name_bar_id: object, thread_count: object) -> None:
+        """Arrive without waiting.  PTX ISA: bar.arrive."""
+        check_barrier(name_bar_id)
+        sync.barrier_arrive(name_bar_id, thread_count)
+
+
+class barrier(metaclass=_Group):
+    """PTX's newer name of the same."""
+
+    sync = bar.sync
+
+
+class griddepcontrol(metaclass=_Group):
+    """Kernels that overlap.  PTX ISA: griddepcontrol."""
+
+    @staticmethod
+    @noted
+    def wait() -> None:
+        _text("griddepcontrol.wait;", None, "")
+
+    @staticmethod
+    @noted
+    def launch_dependents() -> None:
+        _text("griddepcontrol.launch_dependents;", None, "")
+
+
+class _Fence:
+    """`T.ptx.fence("acq_rel", "gpu")`, and those of proxies and mbarriers.  PTX ISA: fence."""
+
+    @noted
+    def __call__(self, sem: str = "acq_rel", scope: str = "gpu") -> None:
+        if sem not in ("acq_rel", "sc", "acquire", "release") or scope not in ("cta", "cluster", "gpu", "sys"):
+            raise DSLUserCodeError(f"no fence is called {sem}.{scope}", fix='T.ptx.fence("acq_rel", "gpu")', id="FENCE")
+        _text(f"fence.{sem}.{scope};", None, "")
+
+    @staticmethod
+    @noted
+    def mbarrier_init() -> None:
+        """Let the cluster see mbarriers that were made."""
+        _text("fence.mbarrier_init.release.cluster;", None, "")
+
+    @staticmethod
+    @noted
+    def proxy_async(space: str = "") -> None:
+        """Order accesses of the generic and the async proxy."""
+        if space not in ("", "global", "shared::cta", "shared::cluster"):
+            raise DSLUserCodeError(f"no proxy fence is of {shown(space)}", fix='"shared::cta" or "global"', id="FENCE")
+        _text(f"fence.proxy.async{'.' if space else ''}{space};", None, "")
+
+
+fence = _Fence()
+
+
+@noted
+def setmaxnreg(inc: bool, reg_count: int) -> None:
+    """More or fewer registers a thread of the warpgroup.  PTX ISA: setmaxnreg."""
+    if not isinstance(reg_count, int) or reg_count % 8 or not 24 <= reg_count <= 256:
+        raise DSLUserCodeError(
+            f"a thread has 24 to 256 registers in steps of 8, got {shown(reg_count)}",
+            id="SETMAXNREG",
+            fix="a multiple of 8: 96, 104, ...",
+        )
+    _text(f"setmaxnreg.{'inc' if inc else 'dec'}.sync.aligned.u32 {reg_count};", None, "")
+
+
+# --- mbarrier --------------------------------------------------------------------------------------------------------
+
+
+def _barrier(place: object) -> Pointer:
+    if isinstance(place, Buffer):
+        place = place.data
+    if not isinstance(place, Pointer):
+        raise DSLUserCodeTypeError(
+            f"an mbarrier lies at an address, got {type_name(place)}", id="POINTER_TYPE", fix="bar.ptr_to([0])"
+        )
+    return place
+
+
+class _Arrive:
+    @noted
+    def __call__(self, bar: object) -> None:
+        """Arrive once.  PTX ISA: mbarrier.arrive."""
+        gpu_mbarrier.arrive(_barrier(bar))
+
+    @staticmethod
+    @noted
+    def expect_tx(bar: object, byte_count: object) -> None:
+        """Arrive once, and wait for so many bytes.  PTX ISA: mbarrier.arrive.expect_tx."""
+        gpu_mbarrier.arrive_expect_tx(_barrier(bar), byte_count)
+
+
+class mbarrier(metaclass=_Group):
+    """Barriers in shared memory.  PTX ISA: mbarrier."""
+
+    arrive = _Arrive()
+
+    @staticmethod
+    @noted
+    def init(bar: object, thread_count: object) -> None:
+        """Make a barrier whose phases end with so many arrivals; one thread does."""
+        gpu_mbarrier.init(_barrier(bar), thread_count)
+
+    @staticmethod
+    @noted
+    def try_wait(bar: object, phase: object) -> None:
+        """Wait until the phase of parity `phase` has ended."""
+        place, parity = _barrier(bar), Int32(numeric(phase))
+        while_(lambda: not_(gpu_mbarrier.try_wait(place, parity)), lambda: (), (), ())
+
+    @staticmethod
+    @noted
+    def try_wait_once(bar: object, phase: object, ticks: object = None) -> Boolean:
+        """Whether the phase of parity `phase` has ended, after waiting a while."""
+        return gpu_mbarrier.try_wait(_barrier(bar), Int32(numeric(phase)))
+
+
+__getattr__ = _refuser("T.ptx", globals(), _UPSTREAM)

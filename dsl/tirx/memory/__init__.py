@@ -1,0 +1,1 @@
+"""Buffers, and the memory that a kernel allocates."""

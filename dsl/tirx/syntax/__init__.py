@@ -1,0 +1,1 @@
+"""The statements of a T function, its parameters and its calls."""

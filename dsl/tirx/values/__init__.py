@@ -1,0 +1,1 @@
+"""Data types, and what is known of values while compiling."""

@@ -1,0 +1,1 @@
+"""One connection and one agent for each host."""

@@ -1,0 +1,1 @@
+"""Where a repro runs on a host: its Python, and what it can import."""

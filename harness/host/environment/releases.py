@@ -1,0 +1,188 @@
+"""Releases of NVIDIA's compiler by number, `--compiler nvidia==4.6.3`: each in an environment of its own.
+
+On this machine the environment is made by uv on first use, in the user's cache folder: the release, and beside it what
+this process has (torch, numpy, llvmlite), whose files uv links from its own cache. On a host over SSH the requirement
+joins those of the repro in the environment that is kept there.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.claim.repro_file import EMBEDDED, NVIDIA, Repro
+from harness.host.environment import own_wheel, remote_env
+from harness.run.transport import Job, LinkDown, Local, Start
+
+PACKAGE = "nvidia-cutlass-dsl"
+_FFI = "apache-tvm-ffi"  # for --enable-tvm-ffi; no release requires it
+_TOOLS = ("nvidia-cuda-nvdisasm",)  # for CHECK-SASS, where this process has it
+_LANGUAGES = {"quadrants": ("Quadrants", "quadrants"), "apache-tvm": ("TIRx", "tvm")}  # by package: name, module
+_NO_UV = (
+    "an environment for a release of NVIDIA's compiler is made by uv, but uv is not installed\nfix: "
+    "install uv as its page says (https://docs.astral.sh/uv)"
+)
+
+
+class BadCompiler(Exception):
+    """No compiler goes by this name; the text says which do."""
+
+
+def split(compiler: str) -> tuple[str, str]:
+    """`nvidia==4.6.3` as `nvidia` and `4.6.3`, `nvidia` as `nvidia` and ``. Raises BadCompiler."""
+    name, equals, release = compiler.partition("==")
+    if name not in (EMBEDDED, NVIDIA) or (equals and (name == EMBEDDED or not re.fullmatch(r"\d+(\.\w+)+", release))):
+        raise BadCompiler(f"--compiler {compiler}: there are embedded, nvidia and its releases, as in nvidia==4.6.3")
+    return name, release
+
+
+def requirement(compiler: str) -> tuple[str, ...]:
+    """What an environment needs for this compiler, besides what repros need: the release, where one is named."""
+    release = split(compiler)[1]
+    return (f"{PACKAGE}=={release}", _FFI) if release else ()
+
+
+def untaken(repro: Repro, compiler: str) -> str:
+    """Why a compiler does not take a repro, or ''. NVIDIA's has CuTe alone:
+    of another language the real package ran."""
+    if split(compiler)[0] != NVIDIA:
+        return ""
+    needs, modules = set(map(_language_of, repro.needs)), repro.imports
+    for name, (language, module) in _LANGUAGES.items():
+        if name in needs or module in modules:
+            return f"written in {language}: NVIDIA's compiler does not take it"
+    return ""
+
+
+def needs_of(repro: Repro, compiler: str) -> tuple[str, ...]:
+    """What an environment needs for a repro under this compiler. Under ours its language comes with our package."""
+    own = [need for need in repro.needs if split(compiler)[0] != EMBEDDED or not _language_of(need)]
+    return (*own, *requirement(compiler))
+
+
+def _language_of(need: str) -> str:
+    """The package of a language that a requirement names, or ''."""
+    name = re.sub(r"[-_.]+", "-", own_wheel.name_of(need))
+    return name if name in _LANGUAGES else ""
+
+
+class Released:
+    """A transport to this machine under one release. An environment that could not be made is not tried again.
+
+    `pins` are requirements that come before the versions of this process, as in `torch==2.8.0`.
+    """
+
+    def __init__(self, compiler: str, note: Callable[[str], None] | None = None, pins: Sequence[str] = ()) -> None:
+        self._compiler, self._note, self._pins = compiler, note, tuple(pins)
+        self._name = ", ".join([*([compiler] if split(compiler)[1] else []), *self._pins])
+        self._locals: dict[tuple[str, ...], Local] = {}  # by what the environment holds
+        self._refusals: dict[tuple[str, ...], str] = {}
+
+    def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
+        needs = self.needs(job.needs)
+        if needs in self._refusals:
+            raise LinkDown(self._refusals[needs])
+        if needs not in self._locals:
+            start = functools.partial(self.start, needs)
+            self._locals[needs] = Local(self._notify, start)
+        return self._locals[needs].run(job)
+
+    def close(self) -> None:
+        while self._locals:
+            self._locals.popitem()[1].close()
+
+    def needs(self, own: Sequence[str]) -> tuple[str, ...]:
+        """What the environment holds for a repro with these needs of its own."""
+        tools = [name for name in _TOOLS if _version(name)]
+        return tuple(_beside([*own_wheel.needs(), _FFI, *tools, *own], self._compiler, self._pins))
+
+    def start(self, needs: tuple[str, ...]) -> Start:
+        """The environment's Python, which imports our code from the cache. Raises LinkDown."""
+        cache, ours = str(cache_folder()), own_wheel.ours()
+        try:
+            if remote_env.find_uv(cache) is None:
+                raise remote_env.Refused(_NO_UV)
+            if ours.sha256 not in remote_env.packages(cache):
+                remote_env.keep_package(cache, ours.sha256, ours.wheel)
+            environment = environment_of(self._compiler, needs)
+            self._remove_broken(Path(cache, "envs", remote_env.environment_name(environment)))
+            command = remote_env.prepare(environment, cache, ours.sha256, self._notify)
+        except (remote_env.Refused, OSError) as error:
+            self._refusals[needs] = f"{self._name} has no environment here: {error}"
+            raise LinkDown(self._refusals[needs]) from None
+        variables = {**os.environ, **command.variables}
+        if os.environ.get("PYTHONPATH"):
+            variables["PYTHONPATH"] += os.pathsep + os.environ["PYTHONPATH"]
+        for name in ("PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV"):
+            variables.pop(name, None)
+        return Start(command.argv, variables)
+
+    def _remove_broken(self, path: Path) -> None:
+        """Take an environment away in which files of the compiler are missing; it is made again."""
+        lost = lost_files(path)
+        if lost:
+            self._notify(f"its environment lacks {lost[0].relative_to(path)} and is made again")
+            shutil.rmtree(path, ignore_errors=True)
+
+    def _notify(self, text: str) -> None:
+        if self._note and not text.startswith("uv:  "):  # a line for each package
+            self._note(f"{self._name}: {text}")
+
+
+def cache_folder() -> Path:
+    """Where environments are kept on this machine."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpu-repro"
+
+
+def environment_of(compiler: str, needs: Sequence[str]) -> dict[str, Any]:
+    """What `remote_env.prepare` makes for a release on this machine: this Python, and torch of the same build."""
+    local, release = _version("torch").partition("+")[2], split(compiler)[1]
+    return {
+        "kind": "managed",
+        "requires": sorted({*needs, *([f"{PACKAGE}=={release}"] if release else [])}),
+        "python": os.path.realpath(sys.executable),
+        "torch_index": local or None,
+        "variables": {},
+        "bytecode": False,  # written as modules are imported: what most repros never import stays shared
+    }
+
+
+def _beside(needs: Sequence[str], compiler: str = NVIDIA, pins: Sequence[str] = ()) -> list[str]:
+    """Requirements at the versions that this process has, but the compiler and what is pinned.
+
+    NVIDIA's compiler without a release is that of this process.
+    """
+    requirements, named = {}, {own_wheel.name_of(pin): pin for pin in pins}
+    for need in [*needs, *([PACKAGE] if compiler == NVIDIA and pins else [])]:
+        name = own_wheel.name_of(need)
+        version = _version(name).partition("+")[0]
+        if name != PACKAGE or (compiler == NVIDIA and pins):
+            requirements[name] = f"{name}=={version}" if version else need
+    return sorted({**requirements, **named}.values())
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def lost_files(path: Path) -> list[Path]:
+    """What is gone from an environment: its Python, files of the compiler that its own lists name."""
+    python = path / "bin" / "python"
+    lost = [python] if path.exists() and not os.access(python, os.X_OK) else []
+    for record in path.glob(f"lib/python*/site-packages/{PACKAGE.replace('-', '_')}*.dist-info/RECORD"):
+        top = record.parent.parent
+        for line in record.read_text().splitlines():
+            file = top / line.rsplit(",", 2)[0].strip('"')
+            if file.suffix != ".pyc" and not file.exists():
+                lost.append(file)
+    return lost

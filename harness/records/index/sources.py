@@ -1,0 +1,128 @@
+"""What lies on disk now of the claims that records name: their texts, goldens and cases, read where a file changed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import store
+from harness.claim.repro_file import ReproError, is_repro, read
+from harness.records.index.states import NO_ARCH, Event, Summary
+
+TABLE = "create table source (path text primary key, size int, mtime_ns int, said text);"
+REPRO_GONE, UNDECLARED = "the repro is gone", "not declared in params"
+NO_TABLE = "the file has no [tool.repro] block any more"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The hashes of a repro's text and of what its golden says, None where there is none; why a case is gone, or ''."""
+
+    repro: str | None
+    golden: str | None
+    gone: str
+
+
+class Sources:
+    """Answers from the index's table `source` where a file has the size and time that it had."""
+
+    def __init__(self, db: sqlite3.Connection, root: Path, kept: Iterable[tuple]) -> None:
+        self._db, self._root = db, root
+        self._kept = {row[0]: row[1:] for row in kept}
+        self._new: dict[str, tuple[int, int, str | None]] = {}
+        self._seen: dict[str, str | None] = {}
+
+    def of(self, places: Iterable[tuple[str, str, str]], own_names: Mapping[tuple, str]) -> dict[tuple, Source]:
+        """(claim, case, arch) -> what there is. `own_names`: the golden of those that have one of their own."""
+        sources = {}
+        for claim, case, arch in dict.fromkeys(places):
+            folder = golden_folder(claim)
+            own_name = own_names.get((claim, case, arch)) or f"{case or 'default'}@{arch}.json"
+            own = self._said(f"{folder}/{own_name}", _answer)
+            golden = own or self._said(f"{folder}/{case or 'default'}.json", _answer)
+            text = self._said(claim, _repro)
+            sha256, cases = json.loads(text) if text else (None, None)
+            is_undeclared = cases is not None and case not in cases
+            gone = REPRO_GONE if text is None else NO_TABLE if cases == [] else UNDECLARED if is_undeclared else ""
+            sources[claim, case, arch] = Source(sha256, golden, gone)
+        self._keep()
+        return sources
+
+    def _said(self, path: str, of: Callable[[Path], str | None]) -> str | None:
+        if path not in self._seen:
+            try:
+                about = os.stat(f"{self._root}/{path}")
+                if not stat.S_ISREG(about.st_mode):
+                    raise OSError(errno.EINVAL, "it is not a regular file")
+                stamp = (about.st_size, about.st_mtime_ns)
+                if path in self._kept and self._kept[path][:2] == stamp:
+                    self._seen[path] = self._kept[path][2]
+                else:
+                    self._seen[path] = of(self._root / path)
+                    self._new[path] = (*stamp, self._seen[path])
+            except OSError:
+                self._seen[path] = None
+        return self._seen[path]
+
+    def _keep(self) -> None:
+        if self._new:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("begin immediate")
+                values = [(path, *about) for path, about in self._new.items()]
+                self._db.executemany("insert or replace into source values (?, ?, ?, ?)", values)
+                self._db.execute("commit")
+
+
+def replaced(cells: Iterable[tuple[tuple, Summary]]) -> dict[tuple, str]:
+    """Cells that stand for a guess about a repro's kernels, and why. A cell is (claim, case, arch, compiler, host).
+
+    The arch of a program without kernels is `any`. A run that could not begin names no arch either, and a repro may
+    get its kernels later, or lose them.
+    """
+    groups: dict[tuple, list[tuple[tuple, Summary]]] = {}
+    for place, summary in cells:
+        groups.setdefault((*place[:2], *place[3:]), []).append((place, summary))
+    why = {}
+    for group in groups.values():
+        if len({place[2] == NO_ARCH for place, _ in group}) == 1:
+            continue
+        newest = max(((s.last.date, p[2], s.last) for p, s in group if s.last), key=lambda one: one[:2], default=None)
+        for place, summary in group:
+            is_other = newest is None or (place[2] == NO_ARCH) != (newest[1] == NO_ARCH)
+            if summary.last is None and place[2] == NO_ARCH:
+                why[place] = "could not be run, so its arch was not known"
+            elif is_other and newest and summary.last and _text(summary.last) != _text(newest[2]):
+                why[place] = f"an earlier text of the repro; now it runs on {newest[1]}"
+    return why
+
+
+def _text(event: Event) -> object:
+    return event.facts.get("repro_sha256")
+
+
+def golden_folder(claim: str) -> str:
+    """Where the goldens of a claim are, below the root."""
+    head, _, name = claim.rpartition("/")
+    return f"{head}/goldens/{name.removesuffix('.py')}".lstrip("/")
+
+
+def _answer(path: Path) -> str | None:
+    return store.answer_sha256(path.read_bytes())
+
+
+def _repro(path: Path) -> str:
+    """The hash of the text and the names of its cases: null where it cannot be read, none where it is no repro."""
+    data = path.read_bytes()
+    try:
+        cases = [case.name for case in read(path).cases()] if is_repro(data) else []
+    except ReproError:
+        cases = None
+    return json.dumps([hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest(), cases])

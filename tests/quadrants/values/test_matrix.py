@@ -1,0 +1,79 @@
+"""Vectors and matrices in plain Python: numpy's arithmetic, shapes and indexing; what is refused."""
+
+import operator
+
+import numpy as np
+import pytest
+
+import dsl.quadrants as qd
+from dsl.quadrants.errors.errors import QuadrantsIndexError, QuadrantsTypeError
+from dsl.quadrants.values.matrix import Matrix, Vector
+
+ROWS = [[1, -2, 3], [4, 5, -6]]
+A = np.array(ROWS)
+M = Matrix(ROWS)
+V = Vector([3, -4, 5])
+
+
+def test_shapes_and_elements():
+    assert (M.n, M.m, M.ndim, M.shape, len(M)) == (2, 3, 2, (2, 3), 2) and (V.n, V.m, V.ndim) == (3, 1, 1)
+    assert [[M[i, j] for j in range(3)] for i in range(2)] == ROWS and list(V) == [3, -4, 5]
+    assert M[1].entries == ROWS[1] and M.to_numpy().tolist() == ROWS
+    assert M[:, 1].entries == [-2, 5] and M[0, 0:2].entries == [1, -2] and M[:, 0:2].shape == (2, 2)
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv"])
+def test_operators_are_numpys_element_by_element(name):
+    function = getattr(operator, name)
+    other = Matrix([[2, 2, 2], [4, 4, 4]])
+    assert np.allclose(function(M, other).to_numpy(), function(A, other.to_numpy()))
+    assert np.allclose(function(M, 2).to_numpy(), function(A, 2)) and np.allclose(
+        function(2, M).to_numpy(), function(2, A)
+    )
+
+
+def test_products_transposes_and_sums():
+    assert (M @ M.transpose()).to_numpy().tolist() == (A @ A.T).tolist() and (M @ V).to_numpy().tolist() == (
+        A @ [3, -4, 5]
+    ).tolist()
+    assert M.transpose().shape == (3, 2) and (-M).to_numpy().tolist() == (-A).tolist()
+    assert (M.sum(), V.dot(V), V.norm()) == (A.sum(), 50, 50**0.5)
+    assert (M.max(), M.min()) == (5, -6)
+
+
+def test_makers():
+    assert Matrix.identity(int, 2).to_numpy().tolist() == np.eye(2).tolist()
+    assert Matrix.zero(int, 2, 3).shape == (2, 3) and Matrix.one(int, 2).entries == [1, 1]
+    assert Matrix.unit(3, 1).entries == [0, 1, 0] and Matrix.diag(2, 7).to_numpy().tolist() == [[7, 0], [0, 7]]
+    assert Matrix.rows([[1, 2], [3, 4]]).entries == [1, 2, 3, 4] and Matrix.cols([[1, 2], [3, 4]]).entries == [
+        1,
+        3,
+        2,
+        4,
+    ]
+
+
+@pytest.mark.parametrize(
+    "call, kind, text",
+    [
+        (lambda: M[0, 3], QuadrantsIndexError, "index 3 is out of bounds of an axis of 3"),
+        (lambda: V[0, 1], QuadrantsIndexError, "a vector takes 1 index, got 2"),
+        (lambda: Matrix([[1, 2], [3]]), QuadrantsTypeError, None),
+        (lambda: Matrix(3), QuadrantsTypeError, "a vector or matrix is made of a list of numbers or of lists, got 3"),
+    ],
+)
+def test_what_is_refused(call, kind, text):
+    with pytest.raises(kind) as error:
+        call()
+    assert text is None or text in str(error.value)
+
+
+def test_the_public_class_makes_these_and_knows_them():
+    made = qd.Matrix([[1, 2], [3, 4]])
+    assert (
+        type(made) is Matrix
+        and isinstance(made, qd.Matrix)
+        and isinstance(V, qd.Matrix)
+        and not isinstance(3, qd.Matrix)
+    )
+    assert qd.Matrix.identity(int, 2).entries == [1, 0, 0, 1] and qd.Matrix.transpose(made).entries == [1, 3, 2, 4]

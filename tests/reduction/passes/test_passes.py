@@ -1,0 +1,203 @@
+"""Whatever a pass proposes, alone or with others, is a Python program, and another one.
+
+The passes are those of dsl.reduction.passes.text_passes, dsl.reduction.passes.definition_passes, dsl.reduction.passes.statement_passes,
+dsl.reduction.passes.expression_passes, dsl.reduction.passes.startup_passes, dsl.reduction.passes.inlining_passes, dsl.reduction.passes.class_passes,
+dsl.reduction.passes.slicing_passes and dsl.reduction.passes.gpu_passes (those that need lines: test_executed_passes.py); they stand on dsl.reduction.edit, dsl.reduction.names and dsl.reduction.sequences.
+"""
+
+import functools
+import random
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from dsl.reduction.passes.passes import LANGUAGES, PYTHON, named
+from dsl.reduction.program import Program, Refused, is_no_program
+
+ROOT = Path(__file__).parents[3]
+SOURCES = [path.read_text() for path in sorted((ROOT / "repros").glob("*/*.py"))[::6]]
+SOURCES += [(ROOT / name).read_text() for name in ("dsl/__main__.py", "tests/test_house.py", "dsl/span.py")]
+
+
+@functools.cache
+def edits_of(source: str, name: str):
+    program = Program(source)
+    return program, [edit for edit in named(name)[1].edits(program) if edit.changes]
+
+
+@given(source=st.sampled_from(SOURCES), name=st.sampled_from([each.name for each in PYTHON]), seed=st.integers(0, 999))
+@settings(max_examples=12, deadline=None)
+def test_edits_of_real_programs_give_other_programs(source, name, seed):
+    program, edits = edits_of(source, name)
+    chosen = random.Random(seed)
+    for edit in chosen.sample(edits, min(len(edits), 5)):
+        assert_is_another(program, program.apply([edit]))
+    for some in (edits, [edit for edit in edits if chosen.random() < 0.5]):
+        assert_is_another_or_refused(program, some)
+
+
+def assert_is_another(program, text):
+    assert text != program.source
+    assert is_no_program(text) == ""
+
+
+def assert_is_another_or_refused(program, edits):
+    try:
+        assert_is_another(program, program.apply(edits))
+    except Refused as refusal:
+        assert str(refusal)
+
+
+NAMES = st.sampled_from("abcdef")
+
+
+@st.composite
+def expressions(draw, depth=1):
+    kinds = ("name", "number", "text") if not depth else ("name", "number", "call", "sum", "if", "tuple", "list", "f")
+    part = functools.partial(draw, expressions(depth=depth - 1)) if depth else None
+    match draw(st.sampled_from(kinds)):
+        case "name":
+            return draw(NAMES)
+        case "number":
+            return str(draw(st.integers(0, 300)))
+        case "text":
+            return draw(st.sampled_from(["'x'", '"""one\n  two"""', "'ü€'"]))
+        case "call":
+            return f"{draw(NAMES)}.{draw(NAMES)}({part()},\n {part()}, k={part()})"
+        case "sum":
+            return f"({part()} {draw(st.sampled_from(['+', '<', 'and', '**', 'in']))} {part()})"
+        case "if":
+            return f"({part()} if {part()} else{' ' * draw(st.integers(1, 2))}{part()})"
+        case "tuple":
+            return f"({part()}, {part()}, {part()},)"
+        case "list":
+            return f"[{part()} for {draw(NAMES)} in {part()}]"
+        case _:
+            return f"f'{{{draw(NAMES)}!r}} {{{draw(NAMES)}:>4}}'"
+
+
+@st.composite
+def blocks(draw, indent="", depth=2, in_function=False):
+    lines = []
+    step = draw(st.sampled_from(["    ", "  ", "\t"]))
+    for _ in range(draw(st.integers(1, 4))):
+        kinds = ["assign", "call", "augment", "comment", "two", "tuple"]
+        if depth:
+            kinds += ["if", "elif", "for", "while", "with", "try", "def", "class", "one-line"]
+        kind = draw(st.sampled_from(kinds + ["return"] * in_function))
+        inner = functools.partial(draw, blocks(indent=indent + step, depth=depth - 1, in_function=in_function))
+        value = draw(expressions())
+        name = draw(NAMES)
+        match kind:
+            case "assign":
+                lines.append(f"{indent}{name} = {value}  # why")
+            case "call":
+                lines.append(f"{indent}{name}({value})")
+            case "augment":
+                lines.append(f"{indent}{name}.x += {value}")
+            case "comment":
+                lines += ["", f"{indent}# {name}", f"{indent}{name}: int = {value}"]
+            case "two":
+                lines.append(f"{indent}{name} = {value}; {name}.call()")
+            case "tuple":
+                lines.append(f"{indent}{name}, ({draw(NAMES)}, *_) = {value}, {value}")
+            case "return":
+                lines.append(f"{indent}return {value}")
+            case "one-line":
+                lines.append(f"{indent}if {value}: {name} = {value}")
+            case "if":
+                lines += [f"{indent}if {value}:", inner(), f"{indent}else:", inner()]
+            case "elif":
+                lines += [f"{indent}if {value}:", inner(), f"{indent}elif {name}:", inner(), f"{indent}else:", inner()]
+            case "for":
+                lines += [f"{indent}for {name} in range({value}, 8):", inner()]
+            case "while":
+                lines += [
+                    f"{indent}while {value}:",
+                    inner(),
+                    f"{indent}{step}{draw(st.sampled_from(['break', 'pass']))}",
+                ]
+            case "with":
+                lines += [f"{indent}with {value} as {name}:", inner()]
+            case "try":
+                lines += [f"{indent}try:", inner(), f"{indent}except {name}:", inner(), f"{indent}finally:", inner()]
+            case "def":
+                body = draw(blocks(indent=indent + step, depth=depth - 1, in_function=True))
+                second = "b" if name != "b" else "c"
+                lines += [f"{indent}@{name}", f"{indent}def {name}({name}, {second}=3, *, k: int = 1) -> int:", body]
+            case "class":
+                lines += [f"{indent}class {name.upper()}(object):", inner()]
+    return "\n".join(lines)
+
+
+@given(source=blocks(), seed=st.integers(0, 999), end=st.sampled_from(["", "\n"]))
+@settings(max_examples=12, deadline=None)
+def test_edits_of_any_program_give_other_programs(source, seed, end):
+    source += end
+    if is_no_program(source):
+        return
+    chosen = random.Random(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for each in PYTHON:
+            program = Program(source)
+            edits = [edit for edit in each.edits(program) if edit.changes]
+            for edit in chosen.sample(edits, min(len(edits), 6)):
+                assert_is_another(program, program.apply([edit]))
+            assert_is_another_or_refused(program, edits)
+            assert_is_another_or_refused(program, [edit for edit in edits if chosen.random() < 0.5])
+
+
+def test_every_name_is_that_of_one_pass():
+    names = [each.name for passes in LANGUAGES.values() for each in passes]
+    assert len(names) == len({*names})
+
+
+def test_a_name_without_a_pass_is_an_error():
+    with pytest.raises(KeyError):
+        named("none")
+
+
+PTX_TEXT = '''PTX = """.version 8.0
+.target sm_80
+.address_size 64
+// note
+.visible .entry one()
+{
+    .reg .b32 %r<2>;
+    mov.b32 %r1, 7;
+    ret;
+}
+.visible .entry other()
+{
+    ret;
+}
+"""
+'''
+
+
+def test_ptx_in_a_string_loses_functions_and_lines():
+    program, edits = edits_of(PTX_TEXT, "ptx-texts")
+    entries = [edit for edit in edits if edit.about == "drop `one`"]
+    start, end = PTX_TEXT.index(".visible"), PTX_TEXT.rindex(".visible")
+    assert program.apply(entries) == PTX_TEXT[:start] + PTX_TEXT[end:]
+    _, lines = edits_of(PTX_TEXT, "ptx-text-lines")
+    assert PTX_TEXT.replace("    mov.b32 %r1, 7;\n", "") in [program.apply([edit]) for edit in lines]
+    assert edits_of(PTX_TEXT.replace("// note", "\\x2f/ note"), "ptx-texts")[1] == []  # written with an escape
+
+
+def test_the_comma_after_the_last_item_goes():
+    source = "f(a, b, )\nx = (4, )\ny = [1,\n]\n"
+    program, edits = edits_of(source, "commas")
+    assert program.apply(edits) == "f(a, b)\nx = (4,)\ny = [1]\n"
+
+
+def test_a_short_loop_becomes_any_one_of_its_trips():
+    source = "for i in range(3):\n    f(i)\n"
+    program, edits = edits_of(source, "loops")
+    assert [program.apply([edit]) for edit in edits] == [
+        *(f"i = {trip}\nf(i)\n" for trip in (0, 2, 1)),
+        "for i in range(1):\n    f(i)\n",
+    ]

@@ -1,0 +1,18 @@
+"""The names of T by namespace, and what stands for those of CUDA C++."""
+
+from __future__ import annotations
+
+from dsl.tirx.errors.public_names import CUDA_NAMES, NAMESPACES
+from dsl.tirx.script import tirx as T
+
+
+def test_the_namespaces_are_those_of_the_modules():
+    assert NAMESPACES == {"T": vars(T), "T.cuda": vars(T.cuda), "T.ptx": vars(T.ptx)}
+
+
+def test_what_stands_for_a_name_of_cuda_is_there():
+    for spelling in CUDA_NAMES.values():
+        if spelling.startswith("T."):
+            name = spelling.partition("(")[0].removeprefix("T.")
+            owner, _, function = name.rpartition(".")
+            assert hasattr(getattr(T, owner) if owner else T, function), spelling
