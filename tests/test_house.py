@@ -1,6 +1,7 @@
 """The floor table: which package may import what. Imports go down only; see ARCHITECTURE in docs/architecture.md."""
 
 import ast
+import collections
 import functools
 import graphlib
 import re
@@ -356,6 +357,16 @@ def test_every_folder_has_a_floor():
     for path in FILES:
         if path != "dsl/__init__.py":
             floor_of(path)
+
+
+# Modules of one folder that a reader can take in.
+MOST_MODULES = 16
+LARGER = {"dsl/forms": 19}
+
+
+def test_folders_are_small():
+    counts = collections.Counter(str(Path(path).parent) for path in FILES if not path.startswith("repros"))
+    assert {folder: count for folder, count in counts.items() if count > LARGER.get(folder, MOST_MODULES) + 1} == {}
 
 
 def test_no_compiler_left_its_output_at_the_top():
