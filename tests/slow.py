@@ -7,46 +7,16 @@ The hooks of a conftest.py, which imports them.
 """
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-# Files that take longest, first: one of them at the end leaves the other process without work.
-LONGEST = (
-    "harness/host/connection/test_connection.py",
-    "emulator/check/test_race.py",
-    "harness/capsules/test_capsule_file.py",
-    "harness/test_plugin.py",
-    "test_docs.py",
-    "harness/host/connection/test_ssh.py",
-    "quadrants/oracle/test_record.py",
-    "launch/nvidia/test_hook.py",
-    "repros/test_nvidia.py",
-    "launch/call/test_ffi_function.py",
-    "harness/comparison/test_observed.py",
-    "harness/test_store.py",
-    "tile/mma/test_mma.py",
-    "fuzz/test_fuzz.py",
-    "core/control_flow/objects/test_mutable_state.py",
-    "emulator/translate/test_region_code.py",
-    "upstream/test_run.py",
-    "test_own_programs.py",
-    "harness/test_folders.py",
-    "readable_cuda/test_printer.py",
-    "tirx/test_nvcc.py",
-    "tile/tma/test_tma.py",
-    "harness/run/test_supervisor.py",
-    "core/syntax/test_early_exits.py",
-    "harness/run/test_progress.py",
-    "test_main.py",
-    "harness/records/test_query.py",
-    "tirx/oracle/test_upstream.py",
-    "emulator/diagnosis/test_warp_positions.py",
-    "fuzz/test_mutate.py",
-    "tile/vector/test_ssa.py",
-    "core/number/test_operators.py",
-)
+# Seconds of each file of tests that takes long, the longest first: one of them at the end leaves the other processes
+# without work. `pytest -n 3 --dist loadfile --write-durations` writes it.
+DURATIONS = Path(__file__).with_name("durations.txt")
+LEAST_S = 3
 # Files that one process runs: those that mostly wait, so that the others keep the cores busy, and those that measure or
 # count what others of their group would change.
 GROUPS = {
@@ -74,11 +44,38 @@ def rest_slow(values: Iterable, count: int) -> list:
 def pytest_addoption(parser):
     group = parser.getgroup("slow tests")
     group.addoption("--slow", action="store_true", help="run the tests that are marked `slow` too")
+    group.addoption(
+        "--write-durations",
+        action="store_true",
+        help=f"write to tests/{DURATIONS.name} how long each file of tests took",
+    )
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: long, and seldom fails; runs with --slow")
     config.option.loadscopereorder = False  # xdist would put files with many tests first
+    if config.option.write_durations and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Durations())
+
+
+class _Durations:
+    """Adds up how long the tests of each file took, in whatever processes."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+
+    def pytest_runtest_logreport(self, report) -> None:
+        self.seconds[report.nodeid.partition("::")[0]] += report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        own = f"{DURATIONS.parent.name}/"
+        rows = [(round(s), file.removeprefix(own)) for file, s in self.seconds.most_common() if file.startswith(own)]
+        DURATIONS.write_text("".join(f"{seconds:5} {file}\n" for seconds, file in rows if seconds >= LEAST_S))
+
+
+def longest() -> list[str]:
+    """The files of DURATIONS, below tests/."""
+    return [line.split()[1] for line in DURATIONS.read_text().splitlines()] if DURATIONS.exists() else []
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -98,7 +95,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_collection_modifyitems(config, items):
     """Put the longest files first, and leave out slow tests unless `--slow` or their file is on the command line."""
-    order = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
+    order = {Path(__file__).parent / name: place for place, name in enumerate(longest())}
     items.sort(key=lambda item: order.get(item.path, len(order)))
     if config.option.slow:
         return

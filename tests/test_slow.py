@@ -56,6 +56,17 @@ def test_one_named_slow_test_runs(ran):
     assert ran("tests/test_one.py::test_long[7]") == {"test_long": 1}
 
 
+def test_durations_are_written_by_file(pytester, monkeypatch):
+    pytester.makeconftest(CONFTEST)
+    folder = pytester.mkdir("tests")
+    for name, seconds in {"quick": 0, "long": 1.0, "longest": 2.0}.items():
+        (folder / f"test_{name}.py").write_text(f"import time\ndef test_it(): time.sleep({seconds})\n")
+    monkeypatch.setattr(slow, "DURATIONS", folder / "durations.txt")
+    monkeypatch.setattr(slow, "LEAST_S", 1)
+    assert pytester.runpytest_inprocess("--write-durations", "tests").ret == 0
+    assert slow.longest() == ["test_longest.py", "test_long.py"]
+
+
 @pytest.mark.slow
 def test_files_of_a_group_run_in_one_process(pytester):
     pytester.makeconftest(CONFTEST + ", pytest_xdist_make_scheduler")
@@ -72,5 +83,5 @@ def test_files_of_a_group_run_in_one_process(pytester):
 
 
 def test_files_of_the_tables_are_there():
-    for file in (*slow.LONGEST, *(file for files in slow.GROUPS.values() for file in files)):
+    for file in (*slow.longest(), *(file for files in slow.GROUPS.values() for file in files)):
         assert (Path(slow.__file__).parent / file).is_file(), file
