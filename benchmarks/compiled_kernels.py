@@ -34,7 +34,7 @@ import torch
 import cutlass
 import cutlass.cute as cute
 from cutlass.cute.runtime import from_dlpack
-from dsl.launch.call import compiler
+from dsl.launch.call.compiling import compiler
 
 samples, before, path, *arguments = json.loads(sys.argv[1])
 compile_modules = compiler.compile_modules

@@ -213,7 +213,7 @@ def toolchain() -> str:
         [
             *(here / "lower").rglob("*.py"),
             here / "core" / "ir" / "mlir.py",
-            here / "launch" / "call" / "compiler.py",
+            here / "launch" / "call" / "compiling" / "compiler.py",
             Path(__file__),
         ]
     ):

@@ -14,6 +14,7 @@ def running():
     session.start("emulator")
     qd.init(arch=qd.cpu, default_fp=qd.f64)
     yield
+    qd.init(arch=qd.cpu)  # other files of this process have the defaults
     session.stop()
 
 

@@ -94,7 +94,7 @@ fix: give integers, tuples of them, layouts or tensors
 
 def test_a_fault_of_the_compilers_own_is_said_at_the_authors_expression(tmp_path):
     program = """\
-        from dsl.tile import tensor
+        from dsl.tile.tensor import tensor
         def broken(*arguments, **keywords):
             return None.nothing
         tensor.Tensor.fill = broken.__class__(broken.__code__.replace(co_filename=tensor.__file__), {})
@@ -113,8 +113,8 @@ author.py:29:5: INTERNAL
 fix: look at the types of its arguments; where they are right, report it with what DSL_FULL_TRACEBACK=1 shows
 """
     )
-    assert "tile/tensor.py" in run(tmp_path, program, DSL_FULL_TRACEBACK="1").stderr
-    assert "tile/tensor.py" in run(tmp_path, program, "--full-traceback").stderr
+    assert "tile/tensor/tensor.py" in run(tmp_path, program, DSL_FULL_TRACEBACK="1").stderr
+    assert "tile/tensor/tensor.py" in run(tmp_path, program, "--full-traceback").stderr
 
 
 def test_plain_python_sees_no_frame_of_ours_either(tmp_path):

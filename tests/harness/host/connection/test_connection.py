@@ -151,7 +151,7 @@ NO_UV = "places: list = [", "places: list = [lambda: cached_uv(cache)] or ["
 
 @pytest.mark.slow
 def test_a_host_without_uv(on_host, infra, sshd, there, write, works):
-    there("host.remote_env", *NO_UV)
+    there("host.environment.remote_env", *NO_UV)
     cache = sshd.folder / "no-uv"
     assert infra(on_host(python=None, cache=cache)) == remote_env.NO_UV
     assert not (cache / "envs").exists()
@@ -203,7 +203,7 @@ def test_a_link_cut_in_the_middle(on_host, write, sshd, tmp_path, works):
 
 CLIENT = """
 import sys
-from harness.host import link as remote
+from harness.host.connection import link as remote
 remote.PING_S, remote.LEASE_S = 0.2, 3.0
 from harness.cli import main
 settings = ["--set", "python=" + sys.executable, "--set", "cache=" + sys.argv[1]]

@@ -28,7 +28,7 @@ def test_a_link_that_is_dead_but_open(on_host, write, sshd, tmp_path, works, mon
 
 
 def test_an_agent_of_another_version(on_host, infra, there, works):
-    there("host.agent", "PROTOCOL = 3", "PROTOCOL = 4")
+    there("host.connection.agent", "PROTOCOL = 3", "PROTOCOL = 4")
     assert infra(on_host()) == "the agent there speaks protocol 4, but this machine speaks 3"
 
 
@@ -48,7 +48,7 @@ def test_garbage_instead_of_an_agent(on_host, infra, sshd):
 
 def test_garbage_instead_of_frames(on_host, infra, there, works):
     web = "    def send(self, header, buffers=()):\n        os.write(self.answers_fd, b'HTTP/1.1 400')\n\n"
-    there("host.agent", "    def send(", web + "    def unused(")
+    there("host.connection.agent", "    def send(", web + "    def unused(")
     assert infra(on_host()) == "the agent sent an invalid frame: expected a frame, got b'HTTP/1.1'"
 
 

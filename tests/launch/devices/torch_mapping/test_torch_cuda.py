@@ -171,7 +171,7 @@ def test_nothing_stays_behind():
 def test_torch_is_mapped_when_it_is_imported_later():
     program = """if True:
         import sys
-        from dsl.launch.devices import torch_cuda
+        from dsl.launch.devices.torch_mapping import torch_cuda
         class Device:
             def register(self, *allocation): pass
             def unregister(self, address): pass
