@@ -68,7 +68,9 @@ def test_a_broken_uv_there_is_found_and_mended(real, only, on_host, sshd, monkey
     sources = dict(agent_start.sources())
     old = "places: list = ["
     assert old in sources["host.environment.remote_env"]
-    sources["host.environment.remote_env"] = sources["host.environment.remote_env"].replace(old, f"{old}lambda: cached_uv(cache)] or [")
+    sources["host.environment.remote_env"] = sources["host.environment.remote_env"].replace(
+        old, f"{old}lambda: cached_uv(cache)] or ["
+    )
     monkeypatch.setattr(agent_start, "sources", lambda: list(sources.items()))
     cache = sshd.folder / "broken-uv"
     (cache / "bin").mkdir(parents=True)
