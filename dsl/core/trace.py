@@ -15,7 +15,7 @@ import re
 import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from dsl.core import kernel_parameter, pytree
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, at_author
@@ -28,9 +28,12 @@ from dsl.core.traced_program import Allocation, Kernel, Need, Traced
 from dsl.layout import LayoutError
 from dsl.span import Span, author_frame, begins_trace, here, is_ours, is_part
 
-if TYPE_CHECKING:
-    from dsl.core.control_flow.branches.merged_value import Copied
-    from dsl.core.control_flow.loops.loop_invariants import Loop
+
+class Simplified(Protocol):
+    """What is looked at once a function is traced whole: its loops, and objects that may only be read."""
+
+    def simplify(self) -> None: ...
+
 
 SLOT_TYPES = {
     "P": mlir.ptr(1),
@@ -63,7 +66,7 @@ class KernelTrace:
     smem_bytes: int = 0
     smem_gaps: list[tuple[int, int]] = field(default_factory=list)  # bytes that an alignment has left: start and end
     allocations: list[Allocation] = field(default_factory=list)
-    loops: list[Loop | Copied] = field(default_factory=list)
+    loops: list[Simplified] = field(default_factory=list)
     scratches: list[mlir.Operation] = field(default_factory=list)  # regions traced before their op exists
     ended: list[mlir.Block] = field(default_factory=list)  # blocks whose end is never reached
     needs: list[Need] = field(default_factory=list)
@@ -104,7 +107,7 @@ class HostTrace:
     failures: list = field(default_factory=list)  # assertions.Failure: the exceptions it may end with
     discarded: list[tuple[mlir.Block, mlir.Operation]] = field(default_factory=list)
     pending: list = field(default_factory=list)  # kernel calls that were made and not launched
-    loops: list[Loop | Copied] = field(default_factory=list)
+    loops: list[Simplified] = field(default_factory=list)
     scratches: list[mlir.Operation] = field(default_factory=list)  # regions traced before their op exists
     ended: list[mlir.Block] = field(default_factory=list)  # blocks whose end is never reached
     warned: set[tuple[str, str]] = field(default_factory=set)  # (file, variable) the author was warned of
@@ -140,7 +143,7 @@ def discard(entry: mlir.Block, scratches: Sequence[mlir.Operation]) -> None:
     this_thread.functions[0].discarded.extend((entry, scratch) for scratch in scratches)
 
 
-def loops() -> list[Loop | Copied]:
+def loops() -> list[Simplified]:
     """The loops of the function being traced, inner ones first."""
     return this_thread.functions[-1].loops
 

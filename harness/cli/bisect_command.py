@@ -117,12 +117,12 @@ def _cases(arguments: argparse.Namespace) -> list[Case]:
     """The cases that are asked for. Raises UsageError, ReproError, OSError."""
     from harness.bisection import runs
     from harness.claim import case_id
-    from harness.cli import main_command
+    from harness.cli import choice
 
     wanted = case_id.parse(arguments.file)
     params = [*arguments.params, *(wanted.case.split(",") if wanted.case else ())]
-    path = main_command._path_of(wanted.file).resolve()
-    return runs.all_cases(path, params, tuple(arguments.args), main_command.chosen)
+    path = choice.path_of(wanted.file).resolve()
+    return runs.all_cases(path, params, tuple(arguments.args), choice.chosen)
 
 
 def _alone(text: str | None, default: str) -> str:

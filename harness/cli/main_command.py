@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 
 from harness import perturb_options
 from harness.claim import case_id, findings
-from harness.claim.repro_file import Case, Repro, Value, is_repro, label, read, short
+from harness.claim.repro_file import Case, read, short
 from harness.cli import (
     adopt_command,
     bisect_command,
     capture_command,
+    choice,
     document,
     hosts_command,
     issue_command,
@@ -350,13 +351,15 @@ def _run(arguments: argparse.Namespace) -> int:
             "fix: -p NAME=VALUE chooses a value of its params"
         )
     wanted = case_id.parse(arguments.file)
-    path = _path_of(wanted.file).resolve()
+    path = choice.path_of(wanted.file).resolve()
     options = [*arguments.params, *(wanted.case.split(",") if wanted.case else ())]
     arguments.host = arguments.host or wanted.host or "embedded"
     arguments.compiler = arguments.compiler or ([wanted.compiler] if wanted.compiler else None)
     if arguments.watch:
-        return watching.watch(arguments, path, lambda: chosen(read(path), options), lambda: _session(path, arguments))
-    return _judge_all(chosen(read(path), options), arguments)
+        return watching.watch(
+            arguments, path, lambda: choice.chosen(read(path), options), lambda: _session(path, arguments)
+        )
+    return _judge_all(choice.chosen(read(path), options), arguments)
 
 
 def _is_file(name: str) -> bool:
@@ -370,20 +373,6 @@ def _session(file: Path, arguments: argparse.Namespace) -> Session:
     about = arguments.compiler or (), arguments.seed, arguments.sass, arguments.check, arguments.gpu_model
     more = {"busy": arguments.busy, "perturb": perturb_options.wanted(arguments.perturb, arguments.delays)}
     return Session(root, [arguments.host], arguments.update_goldens, settings, hosts_command.note, *about, **more)
-
-
-def _path_of(name: str) -> Path:
-    """The file of a repro: a path, or its name without `.py` where only one of the project is called so."""
-    if Path(name).exists() or "/" in name or name.endswith(".py"):
-        return Path(name)
-    from harness.records.index.moved import by_name
-    from harness.store import root_of
-
-    root = root_of(Path.cwd() / "repros")
-    files = [root / path for path in by_name(root).get(f"{name}.py", ()) if is_repro((root / path).read_bytes())]
-    if len(files) > 1:
-        raise UsageError(f"several repros are called {name}: {', '.join(short(path) for path in files)}")
-    return files[0] if files else Path(name)
 
 
 def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
@@ -428,36 +417,6 @@ def _print(case: Case, host: Host, verdict: Verdict, arguments: argparse.Namespa
     for text in text_report.code(outcome, arguments.ptx, arguments.sass):
         say(text)
     sys.stdout.flush()
-
-
-def chosen(repro: Repro, options: list[str]) -> list[Case]:
-    """The cases that `-p` leaves; a value that the file does not declare makes a case of its own."""
-    chosen: dict[str, list[Value]] = {}
-    for option in options:
-        name, equals, text = option.partition("=")
-        if not equals or name not in repro.params:
-            parameters = ", ".join(repro.params) or "none"
-            raise UsageError(
-                f"-p {option}: write -p NAME=VALUE; the parameters of {short(repro.path)} are: {parameters}"
-            )
-        chosen.setdefault(name, []).append(_value(repro, name, text))
-    params = {name: tuple(chosen.get(name, values)) for name, values in repro.params.items()}
-    return [Case(repro, values) for values in repro.combinations(params)]
-
-
-def _value(repro: Repro, name: str, text: str) -> Value:
-    """The declared value spelt so, or a value of the type of the declared ones. Raises UsageError."""
-    for value in repro.params[name]:
-        if label(value) == text:
-            return value
-    kind = type(repro.params[name][0])
-    try:
-        if kind is bool:
-            raise ValueError
-        return kind(text)
-    except ValueError:
-        declared = ", ".join(label(value) for value in repro.params[name])
-        raise UsageError(f"-p {name}={text}: {text!r} is no {kind.__name__}; declared are {declared}") from None
 
 
 def _new(arguments: argparse.Namespace) -> int:

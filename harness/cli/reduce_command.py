@@ -170,7 +170,7 @@ def _case(path: Path, arguments: argparse.Namespace) -> Case:
     """The one case that is reduced, of a script the script itself. Raises UsageError, ReproError."""
     from harness.claim import repro_file
     from harness.claim.repro_file import DEFAULT_TIMEOUT_S, Case
-    from harness.cli import main_command, script_command
+    from harness.cli import choice, script_command
 
     script = script_command.given(str(path), tuple(arguments.args))
     if script:
@@ -178,7 +178,7 @@ def _case(path: Path, arguments: argparse.Namespace) -> Case:
     if arguments.args:
         raise UsageError(f"{arguments.file} is a repro, which takes no arguments: {' '.join(arguments.args)}")
     repro = repro_file.read(path)
-    cases = main_command.chosen(repro, arguments.params)
+    cases = choice.chosen(repro, arguments.params)
     if len(cases) > 1:
         names = "\n".join(f"    {case.name}" for case in cases)
         raise UsageError(f"{arguments.file} has {len(cases)} cases:\n{names}\nfix: choose one by -p NAME=VALUE")

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from harness.fleet.engine import Events, Task
 from harness.fleet.slots import Slot
 
-if TYPE_CHECKING:
-    from harness.session import Session
+
+class Screen(Protocol):
+    """Where it is shown: the live lines of a run, where it has them, and what it tells a person."""
+
+    live: Any
+
+    def notify(self, text: str) -> None: ...
 
 
 class Shown(Events):
-    """Tells the live lines of a session, where it has them."""
+    """Tells them."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
 
     def start(self, task: Task, slot: Slot) -> None:
-        if self._session.live:
-            self._session.live.start(_line(task, slot), slot.name)
+        if self._screen.live:
+            self._screen.live.start(_line(task, slot), slot.name)
 
     def end(self, task: Task, slot: Slot) -> None:
-        if self._session.live:
-            self._session.live.end(_line(task, slot))
+        if self._screen.live:
+            self._screen.live.end(_line(task, slot))
 
     def note(self, text: str) -> None:
-        self._session.notify(text)
+        self._screen.notify(text)
 
 
 def _line(task: Task, slot: Slot) -> str:

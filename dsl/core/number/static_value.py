@@ -6,21 +6,18 @@ Rules are those measured of release 4.8.1 of NVIDIA's compiler (docs/types.md).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any
 
 from dsl.core.errors import DSLUserCodeOverflowError, DSLUserCodeTypeError, DSLUserCodeValueError, warn
 from dsl.core.number.float_formats import FORMATS, round_to
 from dsl.core.phrase import Phrase, conversion as conversion_to
-
-if TYPE_CHECKING:
-    from dsl.core.number.dtypes import Float, Integer
 
 
 class NoStaticValue(DSLUserCodeTypeError, AssertionError):
     """A Python number for a type that has dynamic values only."""
 
 
-def of_integer(dtype: type[Integer], value: int | float) -> int:
+def of_integer(dtype: Any, value: int | float) -> int:
     """`value` modulo 2**width, floats truncated.
 
     Raises ValueError for NaN and OverflowError past 64 bits, as numpy does.
@@ -58,7 +55,7 @@ def of_integer(dtype: type[Integer], value: int | float) -> int:
     return dtype.wrapped(value)
 
 
-def of_float(dtype: type[Float], value: int | float) -> float:
+def of_float(dtype: Any, value: int | float) -> float:
     """The Python float as it is. Raises NoStaticValue for groups and FloatNV8E5M3FNU."""
     if dtype.__name__ not in FORMATS:
         raise NoStaticValue(

@@ -7,20 +7,17 @@ before it, and control_flow.mutable_state looks through what an arm reaches: so 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import Any
 
 from dsl.core.syntax.assigned_names import assigned_in
 from dsl.core.syntax.liveness import Placed
 
 SIDE_BY_SIDE = 8
 
-if TYPE_CHECKING:
-    from dsl.core.syntax.rewrite_statement import Rewriter
-
 _Arm = tuple[ast.If, dict[str, Placed], list[str]]  # the statement, what it assigns, and what of that it carries
 
 
-def rewritten(rewriter: Rewriter, node: ast.If, around: str) -> list[ast.stmt]:
+def rewritten(rewriter: Any, node: ast.If, around: str) -> list[ast.stmt]:
     """`then_1, else_1 = closures; x, y = if_(test, then_1, else_1, (x, y), places)`, where `else_1` asks for the next
     arm: `x = if_(test_2, then_2, else_2, (x,), places)`. `around`: the kind of statement that an arm is."""
     chain = _chain(rewriter, node)
@@ -42,7 +39,7 @@ def rewritten(rewriter: Rewriter, node: ast.If, around: str) -> list[ast.stmt]:
     return [*result, *last]
 
 
-def _chain(rewriter: Rewriter, node: ast.If) -> list[_Arm]:
+def _chain(rewriter: Any, node: ast.If) -> list[_Arm]:
     """The `if` and the `elif`s whose arms can stand beside its own.
 
     An arm reads what the statements around it carry and it does not from the function: that must have a value there.
@@ -61,6 +58,6 @@ def _chain(rewriter: Rewriter, node: ast.If) -> list[_Arm]:
     return chain
 
 
-def _arm(rewriter: Rewriter, node: ast.If) -> _Arm:
+def _arm(rewriter: Any, node: ast.If) -> _Arm:
     assigned = assigned_in([*node.body, *node.orelse], rewriter.assignments)
     return node, assigned, rewriter._carried(node, assigned)

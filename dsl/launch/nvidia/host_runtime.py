@@ -12,14 +12,11 @@ import importlib
 import io
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dsl.launch.devices.protocol import DeviceError, Launch
 from dsl.launch.driver import calls, current, driver, runtime, shared_object
 from dsl.launch.nvidia import errors
-
-if TYPE_CHECKING:
-    from dsl.launch.nvidia.hook import NvidiaSession
 
 SONAME = "libcute_dsl_runtime_of_device.so"
 _INT, _POINTER = ctypes.c_int, ctypes.c_void_p
@@ -81,7 +78,7 @@ class Missing(Exception):
 
 
 class _Current:
-    run: NvidiaSession | None = None
+    run: Any = None
 
 
 @functools.cache
@@ -107,7 +104,7 @@ def path() -> str:
     return shared_object.path_of(SONAME, list(functions()))
 
 
-def use(run: NvidiaSession) -> None:
+def use(run: Any) -> None:
     """Answer host functions for this session, on the driver that is in use."""
     shared_object.load(path(), list(functions()), functions().__getitem__)
     own = current.current()
@@ -122,7 +119,7 @@ def use(run: NvidiaSession) -> None:
         sys.stdout.reconfigure(write_through=True)
 
 
-def _ptx(run: NvidiaSession, image: int) -> str | None:
+def _ptx(run: Any, image: int) -> str | None:
     """The PTX of a fat binary whose cubin this run compiled."""
     module = run.module_of(image)
     if module is None:
@@ -138,13 +135,13 @@ def _columns_from_1(ptx: str) -> str:
 _COLUMN = re.compile(r"((?:^[ \t]*\.loc|\binlined_at)[ \t]+\d+[ \t]+\d+[ \t]+)(\d+)", re.MULTILINE)
 
 
-def _failed(run: NvidiaSession, error: BaseException) -> None:
+def _failed(run: Any, error: BaseException) -> None:
     run.failure = error
     if isinstance(error, Missing) or not isinstance(error, Exception):
         run.broken = error
 
 
-def _launched(run: NvidiaSession, name: str, program: Any, launch: Launch) -> None:
+def _launched(run: Any, name: str, program: Any, launch: Launch) -> None:
     if run.broken is not None:
         raise run.broken
     for module in reversed(run.modules.values()):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dsl import layout as lay
 from dsl.core.errors import DSLUserCodeError
@@ -18,9 +18,6 @@ from dsl.layout.coord import crd2idx, idx2crd
 from dsl.layout.int_tuple import add, divisor_of, flatten_to_tuple, text
 from dsl.tile.memory.region import placement_bytes
 from dsl.tile.memory.swizzled import swizzled_layout
-
-if TYPE_CHECKING:
-    from dsl.tile.tensor.tensor import Tensor
 
 _INT32_MAX = (1 << 31) - 1
 _MAX_UNROLLED_ELEMENTS = 1 << 16
@@ -47,7 +44,7 @@ def needs_64_bits(layout: Layout) -> bool:
     return _needs_64_bits(layout.shape, layout.stride)
 
 
-def offset_of(tensor: Tensor, coord: Any) -> Any:
+def offset_of(tensor: Any, coord: Any) -> Any:
     """The index of a coordinate in the strided layout, wide enough for the memory it points into."""
     strided = strided_part(tensor.layout)
     if not isinstance(tensor.iterator, Pointer):
@@ -85,7 +82,7 @@ def moved(start: Pointer, offset: Any, divisor: int) -> Pointer:
     return Pointer(start.dtype, at.address, start.space, alignment_bytes, swizzle=start.swizzle)
 
 
-def in_memory(tensor: Tensor) -> Tensor:
+def in_memory(tensor: Any) -> Any:
     """The tensor over a plain pointer: a swizzle of the pointer becomes one of the layout.
 
     Where the pointer is not known to be aligned to the swizzle's period, the tensor starts at the period it lies in.
@@ -105,7 +102,7 @@ def in_memory(tensor: Tensor) -> Tensor:
     return type(tensor)(aligned, ComposedLayout(layout.inner, into, layout.outer))
 
 
-def element_iterator(tensor: Tensor, coord: Any) -> Any:
+def element_iterator(tensor: Any, coord: Any) -> Any:
     """The pointer to an element, or the coordinate it is; no check of the coordinate."""
     tensor = in_memory(tensor)
     offset = offset_of(tensor, coord)
@@ -163,7 +160,7 @@ def kept_together(layout: ComposedLayout) -> int:
     return math.gcd(1 << layout.inner.base, divisor)
 
 
-def static_size(tensor: Tensor, what: str) -> int:
+def static_size(tensor: Any, what: str) -> int:
     """The number of elements. Raises DSLUserCodeError where it is dynamic, or too many to unroll."""
     count = lay.size(tensor)
     if not isinstance(count, int):

@@ -7,7 +7,7 @@ are accessed element by element. Offsets are computed once, while compiling, whe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dsl import layout as lay
 from dsl.core.errors import DSLUserCodeTypeError, DSLUserCodeValueError
@@ -22,13 +22,10 @@ from dsl.tile.tensor.element_address import element_iterator, kept_together, sta
 from dsl.tile.vector.mlir_vector import extract, from_elements, shuffle, splat
 from dsl.tile.vector.ssa import TensorSSA, from_memory, in_memory
 
-if TYPE_CHECKING:
-    from dsl.tile.tensor.tensor import Tensor
-
 _MAX_ACCESS_BYTES = 16  # of one instruction; LLVM would make a loop of a longer copy
 
 
-def load(tensor: Tensor) -> TensorSSA:
+def load(tensor: Any) -> TensorSSA:
     """The elements of a tensor in memory. Raises DSLUserCodeError where its shape is dynamic."""
     count = static_size(tensor, "load")
     run = _run(tensor)
@@ -43,7 +40,7 @@ def load(tensor: Tensor) -> TensorSSA:
     return from_memory(_joined(parts), tensor.shape, tensor.element_type)
 
 
-def store(tensor: Tensor, data: TensorSSA) -> None:
+def store(tensor: Any, data: TensorSSA) -> None:
     """Write a value's elements in order. Raises DSLUserCodeError where size or element type do not fit."""
     tensor.pointer()
     if not isinstance(data, TensorSSA):
@@ -77,7 +74,7 @@ def store(tensor: Tensor, data: TensorSSA) -> None:
         mlir.store(part, start.address, alignment_of(start))
 
 
-def fill(tensor: Tensor, element: Numeric) -> None:
+def fill(tensor: Any, element: Numeric) -> None:
     """Store one number in every element, a run at a time."""
     count, run = static_size(tensor, "fill"), _run(tensor)
     vector, alignment_of = element.ir() if run == 1 else splat(element, run), _alignment_bytes(tensor, run)
@@ -85,7 +82,7 @@ def fill(tensor: Tensor, element: Numeric) -> None:
         mlir.store(vector, start.address, alignment_of(start))
 
 
-def _load_packed(tensor: Tensor, count: int, run: int) -> TensorSSA:
+def _load_packed(tensor: Any, count: int, run: int) -> TensorSSA:
     dtype = tensor.element_type
     packed.check_run(dtype, count, run, tensor.memspace, "load")
     type_, alignment_of = mlir.vector(mlir.i8, span_bytes(dtype, run)), _alignment_bytes(tensor, run)
@@ -104,11 +101,11 @@ def _as_stored(data: TensorSSA, dtype: Any) -> TensorSSA:
     raise DSLUserCodeValueError(f"a tensor of {dtype} does not store {data.dtype}", fix=f"x.to(cutlass.{dtype})")
 
 
-def _starts(tensor: Tensor, count: int, run: int) -> Iterator[Pointer]:
+def _starts(tensor: Any, count: int, run: int) -> Iterator[Pointer]:
     return (element_iterator(tensor, i) for i in range(0, count, run))
 
 
-def _alignment_bytes(tensor: Tensor, run: int) -> Callable[[Pointer], int]:
+def _alignment_bytes(tensor: Any, run: int) -> Callable[[Pointer], int]:
     """The alignment to tell LLVM of the address of a run, at most one that divides the bytes of the whole tensor.
 
     LLVM reads 8 bytes for 6 where it knows that both lie between multiples of 8:
@@ -121,7 +118,7 @@ def _alignment_bytes(tensor: Tensor, run: int) -> Callable[[Pointer], int]:
     return lambda start: min(start.alignment_bytes, most)
 
 
-def _run(tensor: Tensor) -> int:
+def _run(tensor: Any) -> int:
     """How many elements, counted colexicographically, lie one behind the other wherever a run of as many starts.
 
     A power of two, except in registers' memory.

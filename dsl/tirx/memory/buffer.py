@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn
 from dsl.core.ir import mlir
@@ -20,9 +20,6 @@ from dsl.tirx.values.dtypes import DType
 from dsl.tirx.values.promotion import check_literal, instead_of, literal_value, number_of
 from dsl.tirx.values.vector_lanes import NotLanes, Ramp, access, as_vector, note as note_load, refuse, unaligned
 
-if TYPE_CHECKING:
-    from dsl.tirx.memory.memory import StaticArray
-
 MOST_BYTES = 16  # of one access
 
 
@@ -35,7 +32,7 @@ class Buffer:
     __hash__ = None
     is_no_operand = "take an element: `A[i]`"
     handle: Handle | None = None  # the parameter it is, where it is one
-    array: StaticArray | None = None  # the `__shared__` array it is, where it is one
+    array: Any = None  # the `__shared__` array it is, where it is one
 
     def __init__(
         self,

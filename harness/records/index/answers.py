@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from harness.records.index.states import Event
-
-if TYPE_CHECKING:
-    from harness.records.index.cells import Record
 
 COLUMNS = ("gpu", "driver", "version", "commit_id", "text", "outcome", "diagnostic", "given", "ptx", "sass")
 TABLE = ", ".join(f"{name} text" for name in COLUMNS)
@@ -113,7 +110,7 @@ def _mark(hashes: Mapping[str, str] | None, with_names: bool = False) -> str | N
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:_MARK]
 
 
-def of_record(record: Record) -> Answer:
+def of_record(record: Any) -> Answer:
     """The answer of a whole record."""
     place = record.claim, record.case, record.arch, record.compiler, record.host
     said = record.id, record.date, record.verdict, record.verdict_reason

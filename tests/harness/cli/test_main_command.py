@@ -1,4 +1,7 @@
-"""The command `repro`: what it prints and how it ends."""
+"""The command `repro`: what it prints and how it ends.
+
+Modules tested here: harness/cli/choice.py.
+"""
 
 import json
 import subprocess

@@ -1,0 +1,52 @@
+"""Which cases a command is about: the file that was named, and what `-p` leaves of its cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.claim.repro_file import Case, Repro, Value, is_repro, label, short
+from harness.errors import UsageError
+
+
+def path_of(name: str) -> Path:
+    """The file of a repro: a path, or its name without `.py` where only one of the project is called so."""
+    if Path(name).exists() or "/" in name or name.endswith(".py"):
+        return Path(name)
+    from harness.records.index.moved import by_name
+    from harness.store import root_of
+
+    root = root_of(Path.cwd() / "repros")
+    files = [root / path for path in by_name(root).get(f"{name}.py", ()) if is_repro((root / path).read_bytes())]
+    if len(files) > 1:
+        raise UsageError(f"several repros are called {name}: {', '.join(short(path) for path in files)}")
+    return files[0] if files else Path(name)
+
+
+def chosen(repro: Repro, options: list[str]) -> list[Case]:
+    """The cases that `-p` leaves; a value that the file does not declare makes a case of its own."""
+    chosen: dict[str, list[Value]] = {}
+    for option in options:
+        name, equals, text = option.partition("=")
+        if not equals or name not in repro.params:
+            parameters = ", ".join(repro.params) or "none"
+            raise UsageError(
+                f"-p {option}: write -p NAME=VALUE; the parameters of {short(repro.path)} are: {parameters}"
+            )
+        chosen.setdefault(name, []).append(_value(repro, name, text))
+    params = {name: tuple(chosen.get(name, values)) for name, values in repro.params.items()}
+    return [Case(repro, values) for values in repro.combinations(params)]
+
+
+def _value(repro: Repro, name: str, text: str) -> Value:
+    """The declared value spelt so, or a value of the type of the declared ones. Raises UsageError."""
+    for value in repro.params[name]:
+        if label(value) == text:
+            return value
+    kind = type(repro.params[name][0])
+    try:
+        if kind is bool:
+            raise ValueError
+        return kind(text)
+    except ValueError:
+        declared = ", ".join(label(value) for value in repro.params[name])
+        raise UsageError(f"-p {name}={text}: {text!r} is no {kind.__name__}; declared are {declared}") from None
