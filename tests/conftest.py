@@ -21,6 +21,7 @@ from tests.slow import pytest_addoption, pytest_collection_modifyitems, pytest_x
 # A slow machine is no failure, and CI tries the same examples every day.
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=in_ci())
 settings.load_profile("tests")
+settings.register_profile("weekly", settings.get_profile("tests"), max_examples=1000, derandomize=False)
 
 
 def pytest_configure(config):
