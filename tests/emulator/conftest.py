@@ -10,7 +10,8 @@ import pytest
 
 from dsl import emulator
 
-HEADER = ".version 8.0\n.target sm_90a\n.address_size 64\n"
+HEADER = ".version 9.0\n.target sm_90a\n.address_size 64\n"
+HEADER_100 = HEADER.replace("sm_90a", "sm_100a")  # of instructions that Hopper does not have
 _PTX_TYPE = {1: "b8", 2: "b16", 4: "b32", 8: "b64"}
 
 
@@ -26,15 +27,15 @@ def pack(value) -> bytes:
 class Machine:
     """The emulator with every argument array registered under its keyword's name."""
 
-    def __init__(self, gpu_model: str = "h100"):
-        self.printed, self.gpu_model = "", gpu_model
+    def __init__(self, gpu_model: str = "h100", header: str = HEADER):
+        self.printed, self.gpu_model, self.header = "", gpu_model, header
 
     def run(
         self, ptx: str, grid=1, block=1, smem_bytes: int = 0, entry: str | None = None, cluster=(1, 1, 1), seed=0,
         checks=(), **arguments,
     ):  # fmt: skip
         """Launch the first entry (or `entry`) of a PTX text; `arguments` are its parameters in order."""
-        text = ptx if ".version" in ptx else HEADER + ptx
+        text = ptx if ".version" in ptx else self.header + ptx
         program = emulator.load(text, gpu_model=self.gpu_model)
         memory = emulator.Memory()
         for name, value in arguments.items():
@@ -94,6 +95,12 @@ def use(ptx: str, gpu_model: str = "h100") -> None:
 @pytest.fixture
 def machine() -> Machine:
     return Machine()
+
+
+@pytest.fixture
+def machine_100() -> Machine:
+    """A machine whose texts have .target sm_100a."""
+    return Machine(header=HEADER_100)
 
 
 @pytest.fixture

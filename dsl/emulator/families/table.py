@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from dsl.emulator import families
+from dsl.emulator.ir.needs import NOTHING, Need
 from dsl.emulator.ir.rows import Row
 from dsl.emulator.ptx.syntax import Instr, Module
 
@@ -29,6 +30,16 @@ def row_of(opcode: str, modifiers: tuple[str, ...]) -> Row | None:
     return _find(opcode, modifiers)[0]
 
 
+def need(instr) -> Need:
+    """The least .target and .version that an instruction needs; nothing if no row has it."""
+    return need_of(instr.opcode, instr.mods)
+
+
+def need_of(opcode: str, modifiers: tuple[str, ...]) -> Need:
+    """The same of an opcode and its modifiers."""
+    return _find(opcode, modifiers)[2]
+
+
 def problem(instr: Instr) -> str:
     """Why no row has an instruction, of whose opcode there are rows: what its modifiers are in their nearest form; ''
     where one of them is in no row."""
@@ -48,9 +59,9 @@ def order(module: Module) -> Module:
 
 
 @functools.cache
-def _find(opcode: str, modifiers: tuple[str, ...]) -> tuple[Row | None, tuple[str, ...]]:
+def _find(opcode: str, modifiers: tuple[str, ...]) -> tuple[Row | None, tuple[str, ...], Need]:
     for row in ROWS.get(opcode, ()):
         for form in row.forms:
             if (ordered := form.ordered(modifiers)) is not None:
-                return row, ordered
-    return None, modifiers
+                return row, ordered, form.need(modifiers)
+    return None, modifiers, NOTHING

@@ -6,6 +6,11 @@ Alternatives are separated by `|`, groups by blanks. Of a group one modifier mus
 groups with `^` come first, in their order; one with `>` comes after the group that is written before it. ptxas 13.0
 does not mind the order of the others, which is that of the PTX ISA here. Where two groups share a modifier, the first
 that an instruction has is of the first group.
+
+    "rn ?relu f16/bf16@90:7.8 @80"
+
+The word `@80` says that the alternative needs .target sm_80 or later, `@90:7.8` at a modifier that the modifier needs
+.target sm_90 or later and .version 7.8 or later (needs.py). sm_70 and version 6.5 are not written.
 """
 
 from __future__ import annotations
@@ -14,12 +19,14 @@ import functools
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from dsl.emulator.ir import needs
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Modifiers of which one is there. `follows`: after the group before it."""
+    """Modifiers of which one is there, and what each needs. `follows`: after the group before it."""
 
-    modifiers: frozenset[str]
+    modifiers: dict[str, needs.Need]
     is_optional: bool = False
     leads: bool = False
     follows: bool = False
@@ -27,9 +34,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One alternative."""
+    """One alternative. `least`: what it needs whatever its modifiers are."""
 
     groups: tuple[Group, ...]
+    least: needs.Need = needs.NOTHING
 
     def ordered(self, modifiers: Sequence[str]) -> tuple[str, ...] | None:
         """These modifiers in the order of the groups that they fill; None where they do not."""
@@ -37,6 +45,12 @@ class Form:
         if foreign or self._missing(filled) or not self._is_in_order(filled):
             return None
         return tuple(filled[number] for number in sorted(filled))
+
+    def need(self, modifiers: Sequence[str]) -> needs.Need:
+        """The least .target and .version of an instruction with these modifiers, which fill the form."""
+        filled, _ = self._filled(modifiers)
+        of_modifiers = (self.groups[number].modifiers[each] for number, each in filled.items())
+        return needs.strictest([self.least, *of_modifiers])
 
     def problem(self, modifiers: Sequence[str]) -> tuple[int, str]:
         """How many modifiers are wrong or missing, and what is wrong with the first."""
@@ -88,11 +102,19 @@ class Form:
 @functools.cache
 def read(text: str) -> tuple[Form, ...]:
     """The alternatives of a grammar."""
-    return tuple(Form(tuple(map(_group, each.split()))) for each in text.split("|"))
+    return tuple(map(_form, text.split("|")))
+
+
+def _form(text: str) -> Form:
+    words = text.split()
+    least = [needs.read(each[1:]) for each in words if each[0] == "@"]
+    return Form(tuple(_group(each) for each in words if each[0] != "@"), needs.strictest(least))
 
 
 @functools.cache
 def _group(text: str) -> Group:
     modifiers = text.lstrip("^>?")
     signs = text[: len(text) - len(modifiers)]
-    return Group(frozenset(modifiers.split("/")), "?" in signs, "^" in signs, ">" in signs)
+    each_with_need = (each.partition("@") for each in modifiers.split("/"))
+    rows = {name: needs.read(need) for name, _, need in each_with_need}
+    return Group(rows, "?" in signs, "^" in signs, ">" in signs)

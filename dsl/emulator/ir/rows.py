@@ -53,12 +53,19 @@ INT = "u16/s16/u32/s32/u64/s64"
 WORDS = "u32/s32/u64/s64"
 BITS = "b16/b32/b64"
 HALF = "f16/f16x2"
-BF = "bf16/bf16x2"
+BF = "bf16@80/bf16x2@80"  # add, sub and mul need more
 ROUND = "rn/rz/rm/rp"
-SCOPE = "cta/cluster/gpu/sys"
-SHARED = "shared/shared::cta/shared::cluster"
+SCOPE = "cta/cluster@90/gpu/sys"
+CTA = "shared/shared::cta@:7.8"
+SHARED = f"{CTA}/shared::cluster@90"
 LOGIC = "and/or/xor"
-FETCH = "L2::64B/L2::128B/L2::256B"
+HINT = "L2::cache_hint@80:7.4"
+FETCH = "L2::64B@75:7.4/L2::128B@75:7.4/L2::256B@80:7.4"
+
+
+def since(need: str, group: str) -> str:
+    """A group each of whose modifiers has a need."""
+    return "/".join(f"{each}@{need}" for each in group.split("/"))
 
 
 def with_start(first: str, *rest: str) -> list[str]:

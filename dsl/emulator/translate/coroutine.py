@@ -190,6 +190,9 @@ class Thread(Body):
                 fix = "correct the modifiers; if ptxas takes them, run this program with --device cuda"
                 raise self.refuse(instr, f"the emulator has no such form, {why}", fix)
             raise self.refuse(instr, "the emulator does not support this form")
+        why, fix = isa.need(instr).refusal(self.module.target, self.module.version)
+        if why:
+            raise self.refuse(instr, why, fix)
         counts = isa.OPERANDS.get(instr.opcode)
         if counts and len(instr.operands) not in counts:
             takes = f"{' or '.join(map(str, counts))} operand{'s' * (counts != (1,))}"

@@ -8,7 +8,9 @@ from dsl.emulator.ir.rows import BF, BITS, HALF, INT, ROUND, WORDS, Rows
 ROWS = Rows()
 _row = ROWS.add
 
-_row("add", "9.7.1.1", f"{INT}/u16x2/s16x2 | sat s32 | cc {WORDS}", integer.add_sub("add"))
+PAIRS = "u16x2@90:8.0/s16x2@90:8.0"
+
+_row("add", "9.7.1.1", f"{INT}/{PAIRS} | sat s32 | cc {WORDS}", integer.add_sub("add"))
 _row("sub", "9.7.1.2", f"{INT} | sat s32 | cc {WORDS}", integer.add_sub("sub"))
 _row("mul", "9.7.1.3", "^lo/hi/wide u16/s16/u32/s32 | ^lo/hi u64/s64", integer.mul)
 _row("mad", "9.7.1.4", f"^lo/hi/wide u16/s16/u32/s32 | ^lo/hi u64/s64 | ^hi sat s32 | ^lo/hi cc {WORDS}", integer.mad)
@@ -18,14 +20,14 @@ _row("sad", "9.7.1.7", INT, integer.sum_of_differences)
 _row("div rem", "9.7.1.8", INT, integer.divide)
 _row("abs", "9.7.1.10", "s16/s32/s64", integer.absolute)
 _row("neg", "9.7.1.11", "s16/s32/s64", integer.negate)
-_row("min max", "9.7.1.12", f"{INT}/u16x2/s16x2 | relu s16x2/s32", integer.minmax)
+_row("min max", "9.7.1.12", f"{INT}/{PAIRS} | relu s16x2/s32 @90:8.0", integer.minmax)
 _row("popc", "9.7.1.14", "b32/b64", integer.count("ctpop"))
 _row("clz", "9.7.1.15", "b32/b64", integer.count("ctlz", ", i1 false"))
 _row("bfind", "9.7.1.16", f"?shiftamt {WORDS}", integer.find_leading)
 _row("brev", "9.7.1.18", "b32/b64", integer.reverse)
 _row("bfe", "9.7.1.19", WORDS, integer.extract)
 _row("bfi", "9.7.1.20", "b32/b64", integer.insert)
-_row("bmsk", "9.7.1.22", "clamp/wrap b32", integer.bit_mask)
+_row("bmsk", "9.7.1.22", "clamp/wrap b32 @:7.6", integer.bit_mask)
 _row("dp4a", "9.7.1.23", "u32/s32 u32/s32", integer.dot)
 _row("dp2a", "9.7.1.24", "^lo/hi u32/s32 u32/s32", integer.dot)
 _row("addc", "9.7.2.2", f"?cc {WORDS}", integer.with_carry("add"))
@@ -37,23 +39,24 @@ for _opcode, _operation, _section in (("add", "fadd", 3), ("sub", "fsub", 4), ("
     _row(
         _opcode,
         f"9.7.3.{_section}",
-        f"?{ROUND} ?ftz ?sat f32 | ?{ROUND} f64 | ?{ROUND} ?ftz f32x2",
+        f"?{ROUND} ?ftz ?sat f32 | ?{ROUND} f64 | ?{ROUND} ?ftz f32x2 @100",
         floating.arithmetic(_operation),
     )
-    _row(_opcode, f"9.7.4.{_section - 2}", f"?rn ?ftz ?sat {HALF} | ?rn {BF}", floating.arithmetic(_operation))
-_row("fma", "9.7.3.6", f"{ROUND} ?ftz ?sat f32 | {ROUND} f64 | {ROUND} ?ftz f32x2", floating.arithmetic("fma"))
+    _row(_opcode, f"9.7.4.{_section - 2}", f"?rn ?ftz ?sat {HALF} | ?rn {BF} @90", floating.arithmetic(_operation))
+_row("fma", "9.7.3.6", f"{ROUND} ?ftz ?sat f32 | {ROUND} f64 | {ROUND} ?ftz f32x2 @100", floating.arithmetic("fma"))
 _row("mad", "9.7.3.7", f"{ROUND} ?ftz ?sat f32 | {ROUND} f64", floating.arithmetic("fma"))
-_row("fma", "9.7.4.4", f"rn ?ftz ?sat/relu {HALF} | rn ?relu {BF}", floating.arithmetic("fma"))
+_row("fma", "9.7.4.4", f"rn ?ftz ?sat/relu@80 {HALF} | rn ?relu {BF}", floating.arithmetic("fma"))
 for _opcode, _operation, _section in (("add", "fadd", 1), ("sub", "fsub", 2), ("fma", "fma", 3)):
     _rounds = ROUND if _opcode == "fma" else f"?{ROUND}"
-    _row(_opcode, f"9.7.5.{_section}", f"{_rounds} ?sat f32 >f16/bf16", floating.mixed(_operation))
+    _row(_opcode, f"9.7.5.{_section}", f"{_rounds} ?sat f32 >f16/bf16 @100", floating.mixed(_operation))
 _row("div", "9.7.3.8", f"{ROUND}/approx ?ftz f32 | ^full ?ftz f32 | {ROUND} f64", floating.divide)
 _row("abs", "9.7.3.9", f"?ftz f32/{HALF} | f64/{BF}", floating.sign("abs"))
 _row("neg", "9.7.3.10", f"?ftz f32/{HALF} | f64/{BF}", floating.sign("neg"))
 _row(
     "min max",
     "9.7.3.11",
-    [f"?NaN {_more} {BF} | ?ftz ?NaN {_more} f32/{HALF}" for _more in ("", "xorsign abs")] + ["f64"],
+    ["f32/f64 | ftz f32"]
+    + [f"?NaN {_more} {BF} | ?ftz ?NaN {_more} f32/{HALF} @80" for _more in ("", "xorsign@86:7.2 abs")],
     floating.minmax,
 )
 _row("rcp", "9.7.3.13", f"approx/{ROUND} ?ftz f32 | {ROUND} f64 | approx ftz f64", floating.reciprocal)
@@ -62,8 +65,8 @@ _row("rsqrt", "9.7.3.16", "approx ?ftz f32/f64", floating.reciprocal_root)
 for _opcode, _function, _section, _types in (
     ("sin", "sinf", 18, "approx ?ftz f32"), ("cos", "cosf", 19, "approx ?ftz f32"),
     ("lg2", "log2f", 20, "approx ?ftz f32"),
-    ("ex2", "exp2f", 21, f"approx ?ftz f32 | approx {HALF} | approx ftz {BF}"),
-    ("tanh", "tanhf", 22, f"approx f32/{HALF}/{BF}"),
+    ("ex2", "exp2f", 21, f"approx ?ftz f32 | approx {HALF} @75:7.0 | approx ftz {BF} @90"),
+    ("tanh", "tanhf", 22, f"approx f32/{HALF} @75:7.0 | approx {BF} @90"),
 ):  # fmt: skip
     _row(_opcode, f"9.7.3.{_section}", _types, floating.through_libm(_function))
 _row("selp", "9.7.6.3", f"{BITS}/{INT}/f32/f64", integer.select)
@@ -72,7 +75,7 @@ for _opcode in ("and", "or", "xor"):
     _row(_opcode, "9.7.8.1", f"pred/{BITS}", integer.simple(_opcode))
 _row("not", "9.7.8.4", f"pred/{BITS}", integer.invert)
 _row("cnot", "9.7.8.5", BITS, integer.logical_not)
-_row("lop3", "9.7.8.6", "?and/or b32", integer.logic3)
+_row("lop3", "9.7.8.6", "?and@:8.2/or@:8.2 b32", integer.logic3)
 _row("shf", "9.7.8.7", "^l/r clamp/wrap b32", integer.funnel)
 _row("shl", "9.7.8.8", BITS, integer.shift_left)
 _row("shr", "9.7.8.9", f"{BITS}/{INT}", integer.shift_right)

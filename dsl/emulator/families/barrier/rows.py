@@ -11,12 +11,16 @@ _row = ROWS.add
 _row(
     "barrier",
     "9.7.13.1",
-    "^?cta sync/arrive ?aligned | ^?cta ^red popc ?aligned u32 | ^?cta ^red and/or ?aligned pred",
+    "^?cta@:7.8 sync/arrive ?aligned | ^?cta@:7.8 ^red popc ?aligned u32 | ^?cta@:7.8 ^red and/or ?aligned pred",
     barrier.barrier,
     meets=True,
 )
 _row(
-    "bar", "9.7.13.1", "^?cta ^sync/arrive | ^?cta ^red popc u32 | ^?cta ^red and/or pred", barrier.barrier, meets=True
+    "bar",
+    "9.7.13.1",
+    "^?cta@:7.8 ^sync/arrive | ^?cta@:7.8 ^red popc u32 | ^?cta@:7.8 ^red and/or pred",
+    barrier.barrier,
+    meets=True,
 )
 _row("bar", "9.7.13.2", "^warp ^sync", barrier.barrier, meets=True)
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from dsl.emulator.families.bulk import async_stores, emit as bulk
-from dsl.emulator.ir.rows import LOGIC, Rows, with_start
+from dsl.emulator.ir.rows import HINT, LOGIC, Rows, with_start
 
 ROWS = Rows()
 _row = ROWS.add
 
-_row("cp", "9.7.9.25.6", "^async ^bulk commit_group | ^async ^bulk wait_group ?read", bulk.group, meets=True)
-_FILL = "mbarrier::complete_tx::bytes ?multicast::cluster ?L2::cache_hint"
-_TO_CLUSTER = "shared::cluster >shared::cta mbarrier::complete_tx::bytes"
-_DONE = "bulk_group ?L2::cache_hint"
+_row(
+    "cp",
+    "9.7.9.25.6",
+    "^async ^bulk commit_group @90:8.0 | ^async ^bulk wait_group ?read @90:8.0",
+    bulk.group,
+    meets=True,
+)
+_FILL = f"mbarrier::complete_tx::bytes ?multicast::cluster ?{HINT} @90:8.0"
+_TO_CLUSTER = "shared::cluster >shared::cta mbarrier::complete_tx::bytes @90:8.0"
+_DONE = f"bulk_group ?{HINT} @90:8.0"
 _row(
     "cp",
     "9.7.9.25.5.2",
     with_start(
-        "^async ^bulk", f"shared::cluster/shared::cta >global {_FILL}", _TO_CLUSTER, f"global >shared::cta {_DONE}"
+        "^async ^bulk", f"shared::cluster/shared::cta@:8.6 >global {_FILL}", _TO_CLUSTER, f"global >shared::cta {_DONE}"
     ),
     bulk.copy,
     meets=True,
@@ -28,7 +34,7 @@ _row(
     "9.7.9.27.1.2",
     with_start(
         f"^async ^bulk ^tensor {_RANK}",
-        f"shared::cluster/shared::cta >global ?tile {_FILL}",
+        f"shared::cluster/shared::cta@:8.6 >global ?tile {_FILL}",
         f"global >shared::cta ?tile {_DONE}",
     ),
     bulk.copy_box,
@@ -39,7 +45,7 @@ _row(
     "9.7.9.27.1.2",
     with_start(
         f"^async ^bulk ^tensor {_PIXELS}",
-        f"shared::cluster/shared::cta >global im2col {_FILL}",
+        f"shared::cluster/shared::cta@:8.6 >global im2col {_FILL}",
         f"global >shared::cta im2col_no_offs {_DONE}",
     ),
     bulk.copy_pixels,
@@ -79,9 +85,9 @@ _row(
     "cp",
     "9.7.9.25.5.4",
     (
-        "^async ^bulk ^prefetch L2 global ?L2::cache_hint",
-        f"^async ^bulk ^prefetch ^tensor {_RANK} L2 global ?tile ?L2::cache_hint",
-        f"^async ^bulk ^prefetch ^tensor {_PIXELS} L2 global im2col ?L2::cache_hint",
+        f"^async ^bulk ^prefetch L2 global ?{HINT} @90:8.0",
+        f"^async ^bulk ^prefetch ^tensor {_RANK} L2 global ?tile ?{HINT} @90:8.0",
+        f"^async ^bulk ^prefetch ^tensor {_PIXELS} L2 global im2col ?{HINT} @90:8.0",
     ),
     bulk.prefetch,
 )
@@ -89,7 +95,9 @@ _row(
     "st",
     "9.7.9.12",
     with_start(
-        "^async ?weak shared::cluster mbarrier::complete_tx::bytes", "?v2/v4 b32/u32/s32/f32", "?v2 b64/u64/s64/f64"
+        "@90:8.1 ^async ?weak shared::cluster mbarrier::complete_tx::bytes",
+        "?v2/v4 b32/u32/s32/f32",
+        "?v2 b64/u64/s64/f64",
     ),
     async_stores.store,
     meets=True,
@@ -98,7 +106,7 @@ _row(
     "red",
     "9.7.13.8",
     with_start(
-        "^async relaxed cluster shared::cluster mbarrier::complete_tx::bytes",
+        "@90:8.1 ^async relaxed cluster shared::cluster mbarrier::complete_tx::bytes",
         "add u32/s32/u64",
         "min/max u32/s32",
         "inc/dec u32",

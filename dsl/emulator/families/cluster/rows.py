@@ -8,12 +8,12 @@ from dsl.emulator.ir.rows import Rows
 ROWS = Rows()
 _row = ROWS.add
 
-_row("mapa", "9.7.9.23", "?shared::cluster u32/u64", cluster.map_address)
-_row("getctarank", "9.7.9.24", "?shared::cluster u32/u64", cluster.rank_of)
+_row("mapa", "9.7.9.23", "?shared::cluster u32/u64 @90", cluster.map_address)
+_row("getctarank", "9.7.9.24", "?shared::cluster u32/u64 @90", cluster.rank_of)
 _row(
     "barrier",
     "9.7.13.3",
-    "^cluster ^arrive ?release/relaxed ?aligned | ^cluster ^wait ?acquire ?aligned",
+    "^cluster@90 ^arrive ?release@:8.0/relaxed@:8.0 ?aligned | ^cluster@90 ^wait ?acquire@:8.0 ?aligned",
     cluster.barrier,
     meets=True,
 )

@@ -16,7 +16,7 @@ _row("exit", "9.7.12.7", "", control.leave_thread)
 _row("brkpt trap", "9.7.19.1", "", control.trap)
 _row("nanosleep", "9.7.19.2", "u32", control.nanosleep)
 _row("pmevent", "9.7.19.3", "?mask", nothing)
-_row("griddepcontrol", "9.7.13.13", "launch_dependents/wait", nothing)
-_row("setmaxnreg", "9.7.19.5", "inc/dec sync aligned u32", nothing)
+_row("griddepcontrol", "9.7.13.13", "launch_dependents/wait @90", nothing)
+_row("setmaxnreg", "9.7.19.5", "inc/dec sync aligned u32 @90a+", nothing)
 
 OPERANDS = {(0,): "ret exit trap brkpt griddepcontrol", (1,): "bra nanosleep pmevent setmaxnreg", (2,): "brx"}

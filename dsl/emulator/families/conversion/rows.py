@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator.families.conversion import emit as convert
-from dsl.emulator.ir.rows import BF, BITS, HALF, INT, LOGIC, ROUND, WORDS, Rows
+from dsl.emulator.ir.rows import BITS, HALF, INT, LOGIC, ROUND, WORDS, Rows
 
 ROWS = Rows()
 _row = ROWS.add
@@ -15,37 +15,39 @@ _INTEGERS = (
     f"lt/le/gt/ge ?{LOGIC} {{to}} >{INT}",
     f"lo/ls/hi/hs ?{LOGIC} {{to}} >u16/u32/u64",
 )
+_BF16 = "bf16@90"
 _FLOATS = f"{COMPARE_FLOAT} ?{LOGIC}"
-_row("set", "9.7.6.1", [each.format(to="u32/s32/f32/f16/bf16") for each in _INTEGERS], convert.set_value)
+_row("set", "9.7.6.1", [each.format(to=f"u32/s32/f32/f16/{_BF16}") for each in _INTEGERS], convert.set_value)
 _row(
     "set",
     "9.7.6.1",
     (
-        f"{_FLOATS} ?ftz u32/s32/f32/f16/bf16 >f32 | {_FLOATS} u32/s32/f32/f16/bf16 >f64",
-        f"{_FLOATS} ?ftz u32/s32/u16/s16/f16/bf16 >f16 | {_FLOATS} u32/s32/u16/s16/bf16 >bf16",
+        f"{_FLOATS} ?ftz u32/s32/f32/f16/{_BF16} >f32 | {_FLOATS} u32/s32/f32/f16/{_BF16} >f64",
+        f"{_FLOATS} ?ftz u32/s32/u16/s16/f16/{_BF16} >f16 | {_FLOATS} u32/s32/u16/s16/bf16 >bf16 @90",
     ),
     convert.set_value,
 )
 _row("setp", "9.7.6.2", [each.format(to="") for each in _INTEGERS], convert.set_predicate)
-_row("setp", "9.7.6.2", f"{_FLOATS} ?ftz f32/{HALF} | {_FLOATS} f64/{BF}", convert.set_predicate)
-_row("mov", "9.7.9.3", f"pred/{BITS}/{INT}/f32/f64/b128", convert.move)
+_row("setp", "9.7.6.2", f"{_FLOATS} ?ftz f32/{HALF} | {_FLOATS} f64/{_BF16}/bf16x2@90", convert.set_predicate)
+_row("mov", "9.7.9.3", f"pred/{BITS}/{INT}/f32/f64/b128@:8.3", convert.move)
 _WHOLE = f"u8/s8/{INT}"
 _BACK = "rni/rzi/rmi/rpi"
-_SMALL = "e4m3x2/e5m2x2/e2m1x2/e2m3x2/e3m2x2"
+_SMALL = "e4m3x2@89/e5m2x2@89/e2m1x2@100a+/e2m3x2@100a+/e3m2x2@100a+"
 _row(
     "cvt",
     "9.7.9.21",
     (
         f"{_WHOLE} >{_WHOLE} | sat u8 >s8/{INT} | sat s8 >u8/{INT} | sat u16 >s8/s16/{WORDS} | sat s16 >u16/{WORDS}",
         "sat u32 >s8/s16/s32/u64/s64 | sat s32 >u32/u64/s64 | sat u64 >s8/s16/s32/s64 | sat s64 >u64",
-        f"{_BACK} ?sat {_WHOLE} >f16/bf16/f64 | {_BACK} ?ftz ?sat {_WHOLE} >f32",
-        f"{ROUND} ?ftz ?sat f16/f32/f64 >{_WHOLE} | {ROUND} bf16 >{_WHOLE}",
-        f"?{_BACK} ?ftz ?sat f32 >f32 | ?{_BACK} ?sat f64 >f64 | ?{_BACK} ?sat f16 >f16 | ?{_BACK} bf16 >bf16",
-        "?ftz ?sat f64 >f32 | ?ftz ?sat f32 >f16 | ?ftz f32 >bf16 | ?sat f64 >f16 | f64 >bf16",
-        f"{ROUND} ?ftz ?sat f32 >f64 | {ROUND} ?ftz ?sat f16 >f32 | {ROUND} ?sat f16 >f64 | {ROUND} bf16 >f64/f32/f16",
-        "rn/rz ?relu ?satfinite f16/bf16/f16x2/bf16x2 >f32",
-        "rna/rn/rz ?satfinite tf32 >f32 | rn/rz relu ?satfinite tf32 >f32",
-        f"rn satfinite ?relu {_SMALL} >f32 | rn satfinite ?relu e4m3x2/e5m2x2 >f16x2 | rn ?relu f16x2 >{_SMALL}",
+        f"{_BACK} ?sat {_WHOLE} >f16/{_BF16}/f64 | {_BACK} ?ftz ?sat {_WHOLE} >f32",
+        f"{ROUND} ?ftz ?sat f16/f32/f64 >{_WHOLE} | {ROUND} bf16 >{_WHOLE} @90",
+        f"?{_BACK} ?ftz ?sat f32 >f32 | ?{_BACK} ?sat f64 >f64 | ?{_BACK} ?sat f16 >f16 | ?{_BACK} bf16 >bf16 @90",
+        "?ftz ?sat f64 >f32 | ?ftz ?sat f32 >f16 | ?sat f64 >f16 | ?ftz@90 f32 >bf16 @80:7.1 | f64 >bf16 @90",
+        f"{ROUND} ?ftz ?sat f32 >f64 | {ROUND} ?ftz ?sat f16 >f32 | {ROUND} ?sat f16 >f64",
+        f"{ROUND} bf16 >f64/f16 @90 | {ROUND} bf16 >f32 @80",
+        "rn/rz ?relu@80 ?satfinite@:8.1 f16/bf16@80/f16x2@80/bf16x2@80 >f32",
+        "rna ?satfinite@:8.1 tf32 >f32 @80 | rn/rz ?relu ?satfinite@100 tf32 >f32 @90",
+        f"rn satfinite ?relu {_SMALL} >f32 | rn satfinite ?relu e4m3x2/e5m2x2 >f16x2 @89 | rn ?relu f16x2 >{_SMALL}",
     ),
     convert.convert,
 )

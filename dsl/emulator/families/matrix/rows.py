@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator.families.matrix import emit as matrix
-from dsl.emulator.ir.rows import Rows, with_start
+from dsl.emulator.ir.rows import CTA, Rows, with_start
 
 ROWS = Rows()
 _row = ROWS.add
@@ -14,19 +14,19 @@ _row(
     with_start(
         "sync aligned",
         "m8n8k4 row/col row/col f16/f32 >f16 >f16 >f16/f32",
-        "m16n8k8/m16n8k16 row >col f16/f32 >f16 >f16 >f16/f32",
-        "m16n8k8/m16n8k16 row >col f32 >bf16 >bf16 >f32",
-        "m16n8k4/m16n8k8 row >col f32 >tf32 >tf32 >f32",
-        "m16n8k16/m16n8k32 row >col f16/f32 >e4m3/e5m2 >e4m3/e5m2 >f16/f32",
-        "m8n8k4/m16n8k4/m16n8k8/m16n8k16 row >col f64 f64 f64 f64",
-        "m8n8k16/m16n8k16/m16n8k32 row >col ?satfinite s32 >s8/u8 >s8/u8 >s32",
+        "m16n8k8@75/m16n8k16@80 row >col f16/f32 >f16 >f16 >f16/f32",
+        "m16n8k8/m16n8k16 row >col f32 >bf16 >bf16 >f32 @80",
+        "m16n8k4/m16n8k8 row >col f32 >tf32 >tf32 >f32 @80",
+        "m16n8k16@:8.7/m16n8k32 row >col f16@:8.7/f32 >e4m3/e5m2 >e4m3/e5m2 >f16@:8.7/f32 @89:8.4",
+        "m8n8k4@80/m16n8k4@90/m16n8k8@90/m16n8k16@90 row >col f64 f64 f64 f64",
+        "m8n8k16@75/m16n8k16@80/m16n8k32@80 row >col ?satfinite s32 >s8/u8 >s8/u8 >s32",
     ),
     matrix.mma,
     meets=True,
 )
-_TILES = "sync aligned m8n8 x1/x2/x4 ?trans ?shared/shared::cta b16"
-_row("ldmatrix", "9.7.14.5.15", _TILES, matrix.ldmatrix, meets=True)
-_row("stmatrix", "9.7.14.5.16", _TILES, matrix.stmatrix, meets=True)
-_row("movmatrix", "9.7.14.5.17", "sync aligned m8n8 trans b16", matrix.movmatrix, meets=True)
+_TILES = f"sync aligned m8n8 x1/x2/x4 ?trans ?{CTA} b16"
+_row("ldmatrix", "9.7.14.5.15", f"{_TILES} @75", matrix.ldmatrix, meets=True)
+_row("stmatrix", "9.7.14.5.16", f"{_TILES} @90", matrix.stmatrix, meets=True)
+_row("movmatrix", "9.7.14.5.17", "sync aligned m8n8 trans b16 @75:7.8", matrix.movmatrix, meets=True)
 
 OPERANDS = {(2,): "ldmatrix stmatrix movmatrix", (4,): "mma"}

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from dsl.emulator.families.mbarrier import emit as mbarrier
-from dsl.emulator.ir.rows import SHARED, Rows
+from dsl.emulator.ir.rows import CTA, SHARED, Rows
 
 ROWS = Rows()
 _row = ROWS.add
 
-_MBARRIER = "?shared/shared::cta b64"
+_MBARRIER = f"?{CTA} b64"
 
 
 def _ordered(start: str, order: str, rest: str) -> list[str]:
     """Without an order and a scope, and with both."""
-    return [f"{start} {rest}", f"{start} {order} cta/cluster {rest}"]
+    return [f"@80 {start} {rest}", f"@80:8.0 {start} {order} cta/cluster@90 {rest}"]
 
 
 _row(
     "mbarrier",
     "9.7.13.15",
     [
-        f"^init/inval {_MBARRIER} | ^pending_count b64",
-        *_ordered("^arrive/arrive_drop ?expect_tx", "release/relaxed", f"?{SHARED} b64"),
-        f"^arrive/arrive_drop noComplete {_MBARRIER} | ^arrive/arrive_drop noComplete release cta {_MBARRIER}",
-        *_ordered("^expect_tx/complete_tx", "relaxed", f"?{SHARED} b64"),
-        *_ordered("^test_wait/try_wait ?parity", "acquire/relaxed", _MBARRIER),
+        f"^init/inval {_MBARRIER} @80 | ^pending_count b64 @80",
+        *_ordered(
+            "^arrive/arrive_drop ?expect_tx@90:8.0", "release/relaxed@90:8.6", f"?{CTA}/shared::cluster@90:8.0 b64"
+        ),
+        f"^arrive/arrive_drop noComplete {_MBARRIER} @80",
+        f"^arrive/arrive_drop noComplete release cta {_MBARRIER} @80:8.0",
+        *_ordered("@90:8.0 ^expect_tx/complete_tx", "relaxed", f"?{SHARED} b64"),
+        *_ordered("^test_wait/try_wait@90 ?parity@:7.1", "acquire/relaxed@90:8.6", _MBARRIER),
     ],
     mbarrier.barrier,
 )

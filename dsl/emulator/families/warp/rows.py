@@ -12,7 +12,7 @@ _row("shfl", "9.7.9.6", "sync up/down/bfly/idx b32", warp.shuffle, meets=True)
 _row("vote", "9.7.13.9", "sync all/any/uni pred | sync ballot b32", warp.vote, meets=True)
 _row("match", "9.7.13.10", "any/all sync b32/b64", warp.match, meets=True)
 _row("activemask", "9.7.13.11", "b32", warp.active_mask, meets=True)
-_row("redux", "9.7.13.12", f"sync add/min/max u32/s32 | sync {LOGIC} b32", warp.reduce, meets=True)
-_row("elect", "9.7.13.15", "sync", warp.elect, meets=True)
+_row("redux", "9.7.13.12", f"sync add/min/max u32/s32 @80 | sync {LOGIC} b32 @80", warp.reduce, meets=True)
+_row("elect", "9.7.13.15", "sync @90:8.0", warp.elect, meets=True)
 
 OPERANDS = {(1,): "activemask", (2,): "elect", (3,): "match redux", (2, 3): "vote", (4, 5): "shfl"}

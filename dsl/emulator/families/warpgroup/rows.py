@@ -13,8 +13,8 @@ _row = ROWS.add
 
 def _warpgroup(k: int, types: str, sparse: int, widths: Iterable[int] = range(8, 257, 8)) -> list[str]:
     return [
-        f"^mma_async {more} sync aligned {'/'.join(f'm64n{n}k{depth}' for n in widths)} {types}"
-        for more, depth in (("", k), ("^sp", sparse))
+        f"@90a ^mma_async {more} sync aligned {'/'.join(f'm64n{n}k{depth}' for n in widths)} {types}"
+        for more, depth in (("", k), ("^sp@:8.2", sparse))
         if depth
     ]
 
@@ -26,11 +26,13 @@ _row(
     (
         *_warpgroup(16, "f16/f32 >f16 >f16", 32), *_warpgroup(16, "f32 >bf16 >bf16", 32),
         *_warpgroup(8, "f32 >tf32 >tf32", 16), *_warpgroup(32, "f16/f32 >e4m3/e5m2 >e4m3/e5m2", 64),
-        *_warpgroup(32, "?satfinite s32 >s8/u8 >s8/u8", 64, _WIDE), *_warpgroup(256, "s32 >b1 >b1 and >popc", 0, _WIDE),
+        *_warpgroup(32, "?satfinite s32 >s8 >s8", 64, _WIDE), *_warpgroup(32, "?satfinite s32 >u8 >u8", 64, _WIDE),
+        *_warpgroup(32, "?satfinite s32 >s8/u8 >s8/u8 @:8.4", 64, _WIDE),
+        *_warpgroup(256, "s32 >b1 >b1 and >popc", 0, _WIDE),
     ),
     warpgroup.multiply,
     meets=True,
 )  # fmt: skip
-_row("wgmma", "9.7.15.7", "fence/commit_group/wait_group sync aligned", nothing)
+_row("wgmma", "9.7.15.7", "fence/commit_group/wait_group sync aligned @90a", nothing)
 
 OPERANDS = {}

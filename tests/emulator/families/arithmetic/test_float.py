@@ -146,7 +146,7 @@ def test_ieee_operations(machine, name, operation, mode, kind):
 
 @pytest.mark.parametrize("name", ["add.f32", "sub.rz.f32", "fma.rn.f32", "fma.rm.f32"])
 @pytest.mark.parametrize("small", ["f16", "bf16"])
-def test_mixed_precision(machine, name, small):
+def test_mixed_precision(machine_100, name, small):
     """PTX ISA 9.7.5: the f16 or bf16 operands are exact in f32, and the last one is f32."""
     operation, mode = name.split(".")[0], name.split(".")[1] if name.count(".") == 2 else "rn"
     smalls = [patterns(small, seed) for seed in range(2 if operation == "fma" else 1)]
@@ -154,7 +154,7 @@ def test_mixed_precision(machine, name, small):
     last = patterns("f32", 7)
     last[::7] = wide[0][::7] ^ np.uint32(1 << 31)
     operands = ", ".join(f"%{c}" for c in "abc"[: len(smalls) + 1])
-    got = machine.each(f"{name}.{small} %d, {operands};", *smalls, last, out=np.uint32)
+    got = machine_100.each(f"{name}.{small} %d, {operands};", *smalls, last, out=np.uint32)
     rows = [[int(v) for v in row] for row in zip(*wide, last)]
     same(got, [exact(operation, [decode(p, "f32") for p in row], row, "f32", mode) for row in rows], "f32")
 

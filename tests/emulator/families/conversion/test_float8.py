@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from tests.emulator.conftest import HEADER_100
+
 TORCH = {"e4m3x2": torch.float8_e4m3fn, "e5m2x2": torch.float8_e5m2}
 GREATEST = {"e4m3x2": 448.0, "e5m2x2": 57344.0}
 PAIRS = ("e4m3x2", "e5m2x2")
@@ -106,7 +108,7 @@ def pair_of(high: np.ndarray, low: np.ndarray, kind: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", FINITE)
-def test_finite_formats_from_f32(machine, ptxas, kind):
+def test_finite_formats_from_f32(machine_100, ptxas, kind):
     values = finite_values(kind)
     exact = np.concatenate([values, (values[1:] + values[:-1]) / 2, [values[-1] * 1.01, 1e30, np.inf, 1e-30]]).astype(
         np.float32
@@ -118,20 +120,20 @@ def test_finite_formats_from_f32(machine, ptxas, kind):
     code = f"cvt.rn.satfinite.{kind}.f32 pair, %a, %b;"
     code = "{ .reg .b8 pair; " + code + " cvt.u16.u8 %d, pair; }" if kind == "e2m1x2" else code.replace("pair", "%d")
     operands = [numbers.view(np.uint32) for numbers in (high, low)]
-    got = machine.each(code, *operands, out=np.uint16)
+    got = machine_100.each(code, *operands, out=np.uint16)
     wanted = pair_of(nearest_code(high, kind), nearest_code(low, kind), kind)
     np.testing.assert_array_equal(got, wanted)
-    ptx = machine.each_ptx(code, [o.dtype for o in operands], np.dtype(np.uint16))
-    ptxas(".version 8.8\n.target sm_100a\n.address_size 64\n" + ptx, "sm_100a")
+    ptx = machine_100.each_ptx(code, [o.dtype for o in operands], np.dtype(np.uint16))
+    ptxas(HEADER_100 + ptx, "sm_100a")
 
 
 @pytest.mark.parametrize("kind", FINITE)
-def test_finite_formats_to_f16x2(machine, kind):
+def test_finite_formats_to_f16x2(machine_100, kind):
     values = finite_values(kind)
     both = np.concatenate([values, -values]).astype(np.float16).view(np.uint16).astype(np.uint32)
     low = np.arange(len(both)).repeat(len(both))
     high = np.tile(np.arange(len(both)), len(both))
     code = f"cvt.rn.f16x2.{kind} %d, pair;"
     code = "{ .reg .b8 pair; cvt.u8.u16 pair, %a; " + code + " }" if kind == "e2m1x2" else code.replace("pair", "%a")
-    got = machine.each(code, pair_of(high, low, kind).astype(np.uint16), out=np.uint32)
+    got = machine_100.each(code, pair_of(high, low, kind).astype(np.uint16), out=np.uint32)
     np.testing.assert_array_equal(got, both[high] << 16 | both[low])
