@@ -94,7 +94,8 @@ _row(
     "9.7.13.4",
     (
         f"?sc/acq_rel/acquire/release {SCOPE}",
-        "proxy alias@:7.5 | proxy async ?global/shared::cta/shared::cluster @90:8.0",
+        "proxy alias@:7.5 | proxy async/async::global/async::shared::cta @90:8.0",
+        "proxy async global/shared::cta/shared::cluster @90:8.0",
         "mbarrier_init release cluster @90:8.0",
         f"proxy tensormap::generic release/acquire {SCOPE} @90:8.3",
         "acquire sync_restrict::shared::cluster cluster @90:8.6 | release sync_restrict::shared::cta cluster @90:8.6",
