@@ -35,8 +35,8 @@ def atoms() -> Iterator[Form]:
                 yield _atom(space, opcode, kind)
     for order in _ORDERS:
         yield _atom("global", "add", "u32", f".{order}")
-    yield _atom("global", "add", "u32", ".relaxed.cluster", "sm_90")
-    yield _atom("shared::cta", "add", "u32", "", "sm_90")
+    yield _atom("global", "add", "u32", ".relaxed.cluster")
+    yield _atom("shared::cta", "add", "u32", least="90")
     yield _atom("", "max", "s32")
     for opcode in ("exch", "cas"):
         yield _wide(opcode)
@@ -47,12 +47,6 @@ def _named(opcode: str, order: str, space: str, operation: str, kind: str) -> st
     return f"{opcode}{order}{f'.{space}' if space else ''}.{operation}{half}.{kind}"
 
 
-def _least(kind: str, target: str, version: str = "") -> tuple[str, str]:
-    """The least target and PTX version of a type."""
-    newer = {"bf16": ("sm_90", "7.8"), "bf16x2": ("sm_90", "7.8"), "f16": ("sm_70", "6.5")}
-    return newer.get(kind, (target, version))
-
-
 def _arrays(operation: str, kind: str) -> list[np.ndarray]:
     arrays = [each[:COUNT] for each in of_types([kind] * (3 if operation == "cas" else 2))]
     if operation == "cas":
@@ -60,7 +54,7 @@ def _arrays(operation: str, kind: str) -> list[np.ndarray]:
     return arrays
 
 
-def _atom(space: str, operation: str, kind: str, order: str = "", target: str = "sm_70") -> Form:
+def _atom(space: str, operation: str, kind: str, order: str = "", least: str = "") -> Form:
     name = _named("atom", order, space, operation, kind)
     size, arrays = width(kind), _arrays(operation, kind)
     text, place, declarations = _SPACES["shared" if space.startswith("shared") else "global"]
@@ -73,15 +67,14 @@ def _atom(space: str, operation: str, kind: str, order: str = "", target: str = 
     if plain == "global":  # 8 bytes a thread of an array that the kernel stores itself
         text = text.replace("p_d1", "p_d2")
         results = (WORD[size], WORD[size], "u8")
-        return _scratch(name, text, arrays, results, *_least(kind, target))
-    return Form(name, text, tuple(arrays), (WORD[size],) * 2, *_least(kind, target), declarations=declarations)
+        return _scratch(name, text, arrays, results)
+    return Form(name, text, tuple(arrays), (WORD[size],) * 2, declarations=declarations, least=least)
 
 
-def _scratch(name: str, text: str, arrays: list[np.ndarray], results: tuple, target: str, version: str) -> Form:
+def _scratch(name: str, text: str, arrays: list[np.ndarray], results: tuple) -> Form:
     """The words lie in the array of the last result, whose register is what is left there."""
     size = np.dtype(results[-1]).itemsize
-    return Form(name, f"{text}\nld.global.b{8 * size} %d{len(results) - 1}, [%base];", tuple(arrays), results, target,
-                version)  # fmt: skip
+    return Form(name, f"{text}\nld.global.b{8 * size} %d{len(results) - 1}, [%base];", tuple(arrays), results)
 
 
 def _wide(opcode: str) -> Form:
@@ -93,8 +86,8 @@ def _wide(opcode: str) -> Form:
         f"mov.b128 %x, {{%a0, %a1}};\nmov.b128 %y, {{%a2, %a3}};\n{element('d2', 16)}\nst.global.b128 [%base], %x;\n"
         f"atom.global.{opcode}.b128 %z, [%base], {compared};\nmov.b128 {{%d0, %d1}}, %z;"
     )
-    return Form(f"atom.global.{opcode}.b128", text, tuple(arrays), ("u8", "u8", "V16"), "sm_90", "8.4",
-                declarations=".reg .b128 %x, %y, %z;")  # fmt: skip
+    return Form(f"atom.global.{opcode}.b128", text, tuple(arrays), ("u8", "u8", "V16"),
+                declarations=".reg .b128 %x, %y, %z;", least=":8.4")  # fmt: skip
 
 
 def reductions() -> Iterator[Form]:
@@ -107,7 +100,7 @@ def reductions() -> Iterator[Form]:
                 text += (
                     f"st.{space}.b{size} [{place}], %a0;\n{name} [{place}], %a1;\nld.{space}.b{size} %d0, [{place}];"
                 )
-                yield Form(name, text, tuple(_arrays(opcode, kind)), (WORD[size],), *_least(kind, "sm_70"),
+                yield Form(name, text, tuple(_arrays(opcode, kind)), (WORD[size],),
                            declarations=declarations)  # fmt: skip
     for order in (f"{word}.{scope}" for word in ("relaxed", "release") for scope in ("cta", "gpu", "sys")):
         name = f"red.{order}.global.add.u32"

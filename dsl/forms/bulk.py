@@ -47,17 +47,15 @@ _TAKE = (
 )
 
 
-def _loads(name: str, copy: str, nbytes: int, version: str = "8.0", maps: tuple = ()) -> Form:
+def _loads(name: str, copy: str, nbytes: int, maps: tuple = ()) -> Form:
     text = f"{_begin(nbytes)}{copy}{_TAKE}"
-    return Form(name, text, (wide(),), ("u4",) * 4, "sm_90", version, BLOCK, declarations=BOX, maps=maps)
+    return Form(name, text, (wide(),), ("u4",) * 4, BLOCK, declarations=BOX, maps=maps)
 
 
-def _stores(
-    name: str, copy: str, first: str = "", count: int = 4, version: str = "8.0", maps: tuple = (), arrays=()
-) -> Form:
+def _stores(name: str, copy: str, first: str = "", count: int = 4, maps: tuple = (), arrays=()) -> Form:
     text = f"{first}{_FILL}{copy}{_COMMIT}"
     arrays = tuple(arrays) or operands("b32", count)
-    return Form(name, text, arrays, ("V16",), "sm_90", version, BLOCK, declarations=BOX, maps=maps)
+    return Form(name, text, arrays, ("V16",), BLOCK, declarations=BOX, maps=maps)
 
 
 def runs() -> Iterator[Form]:
@@ -67,10 +65,10 @@ def runs() -> Iterator[Form]:
     for space in ("shared::cluster", "shared::cta"):
         name = f"cp.async.bulk.{space}.global.mbarrier::complete_tx::bytes"
         copy = f"{source}@%q {name} [%u], [%base+32], 1024, [%n];\n@%q {name} [%u+1024], [%base+1040], 512, [%n];"
-        yield _loads(name, copy, 1536, "8.6" if space == "shared::cta" else "8.0")
+        yield _loads(name, copy, 1536)
     name = "cp.async.bulk.prefetch.L2.global"
     yield Form(name, f"{element('a0', 4)}\nsetp.eq.u32 %q, %w, 0;\n@%q {name} [%base], 512;\nmov.b32 %d0, %a0;",
-               operands("b32", 1), ("u4",), "sm_90", "8.0", BLOCK)  # fmt: skip
+               operands("b32", 1), ("u4",), BLOCK)  # fmt: skip
     target = f"ld.param.u64 %base, [p_d0];\n{mine}"
     name = "cp.async.bulk.global.shared::cta.bulk_group"
     yield _stores(name, f"{target}@%q {name} [%base+16], [%u], 1024;\n@%q {name} [%base+1536], [%u+1536], 256;\n")
@@ -159,7 +157,7 @@ def boxes() -> Iterator[Form]:
         name = f"cp.async.bulk.prefetch.tensor.{rank}d.L2.global.tile"
         copy = _generic(f"{_one_dimension(rank)}@%q {name} [p_m0, {_place(rank)}];\n@%q prefetch.tensormap [p_m0];\n")
         text = f"mov.u32 %c, %ctaid.x;\nsetp.eq.u32 %q, %w, 0;\n{copy}mov.b32 %d0, %a1;"
-        yield Form(name, text, (wide(), operands("b32", 1)[0]), ("u4",), "sm_90", "8.0", BLOCK, declarations=BOX,
+        yield Form(name, text, (wide(), operands("b32", 1)[0]), ("u4",), BLOCK, declarations=BOX,
                    maps=(("a0", tensor_map(rank)),))  # fmt: skip
     first = f"{element('d0', 16)}\nst.global.v4.b32 [%base], {{%a4, %a5, %a6, %a7}};\n"
     for rank, operation, dtype in (

@@ -19,27 +19,27 @@ _OTHER = f"{_OWN}\nmapa.shared::cluster.u32 %t, %s, %r;"
 _WAIT = "again:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p, [%e], 0;\n@!%p bra again;"
 
 
-def _form(name: str, text: str, arrays, results: tuple[str, ...] = ("u4",), version: str = "", more: str = "") -> Form:
-    return Form(name, text, tuple(arrays), results, "sm_90", version, THREADS, declarations=f"{BOX}\n{more}",
+def _form(name: str, text: str, arrays, results: tuple[str, ...] = ("u4",), more: str = "") -> Form:
+    return Form(name, text, tuple(arrays), results, THREADS, declarations=f"{BOX}\n{more}",
                 cluster=BLOCKS)  # fmt: skip
 
 
 def meetings() -> Iterator[Form]:
     """9.7.13.3: a word of the thread of the other block."""
-    for arrive, wait, version in (
-        ("arrive", "wait", ""), ("arrive.aligned", "wait.aligned", ""), ("arrive.release", "wait.acquire", "8.0"),
-        ("arrive.release.aligned", "wait.acquire.aligned", "8.0"),
+    for arrive, wait in (
+        ("arrive", "wait"), ("arrive.aligned", "wait.aligned"), ("arrive.release", "wait.acquire"),
+        ("arrive.release.aligned", "wait.acquire.aligned"),
     ):  # fmt: skip
         text = (
             f"{_OTHER}\nst.shared.b32 [%s], %a0;\nbarrier.cluster.{arrive};\nbarrier.cluster.{wait};\n"
             f"ld.shared::cluster.b32 %d0, [%t];\n{MEET}"
         )
-        yield _form(f"barrier.cluster.{arrive}", text, operands("b32", 1), version=version)
+        yield _form(f"barrier.cluster.{arrive}", text, operands("b32", 1))
     text = (
         f"{_OTHER}\nst.shared.b32 [%s], %a0;\nfence.acq_rel.cluster;\nbarrier.cluster.arrive.relaxed.aligned;\n"
         f"barrier.cluster.wait.aligned;\nld.shared::cluster.b32 %d0, [%t];\n{MEET}"
     )
-    yield _form("barrier.cluster.arrive.relaxed.aligned", text, operands("b32", 1), version="8.0")
+    yield _form("barrier.cluster.arrive.relaxed.aligned", text, operands("b32", 1))
 
 
 def accesses() -> Iterator[Form]:
@@ -91,21 +91,19 @@ _BEGIN = (
 
 def arrivals() -> Iterator[Form]:
     """9.7.13.15: an mbarrier of the other block; st.async and red.async, whose bytes it counts. 9.7.9.12, 9.7.13.8."""
-    for name, version in (("mbarrier.arrive.release.cluster.shared::cluster.b64", "8.0"),
-                          ("mbarrier.arrive.shared::cluster.b64", "8.0")):  # fmt: skip
+    for name in ("mbarrier.arrive.release.cluster.shared::cluster.b64", "mbarrier.arrive.shared::cluster.b64"):
         text = (
             f"{_BEGIN}st.shared::cluster.b32 [%t], %a0;\nbar.sync 0;\n@%q fence.acq_rel.cluster;\n@%q {name} _, [%n];\n"
             f"{_WAIT}\nld.shared.b32 %d0, [%s];\n{MEET}"
         )
-        yield _form(name, text, operands("b32", 1), version=version, more=BAR)
+        yield _form(name, text, operands("b32", 1), more=BAR)
     text = (
         f"{_BEGIN}st.shared::cluster.b32 [%t], %a0;\nbar.sync 0;\n@%q fence.acq_rel.cluster;\n"
         "@%q mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [%n], 32;\n"
         "@%q mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%n], 32;\n"
         f"@%q mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%n];\n{_WAIT}\nld.shared.b32 %d0, [%s];\n{MEET}"
     )
-    yield _form("mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64", text, operands("b32", 1), version="8.0",
-                more=BAR)  # fmt: skip
+    yield _form("mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64", text, operands("b32", 1), more=BAR)
     for count, kinds in ((1, "b32 u32 s32 f32 b64 u64 s64 f64"), (2, "b32 b64"), (4, "b32 f32")):
         for kind in kinds.split():
             yield _stored(kind, count)
@@ -128,7 +126,7 @@ def _stored(kind: str, count: int) -> Form:
     text = (
         f"{_BEGIN}{_expect(count * size // 8)}{name} [%t], {braces.format(', '.join(values))}, [%n];\n{_WAIT}\n{load}"
     )
-    return _form(name, f"{text}\n{MEET}", operands(f"b{size}", count), (WORD[size],) * count, "8.1", BAR)
+    return _form(name, f"{text}\n{MEET}", operands(f"b{size}", count), (WORD[size],) * count, BAR)
 
 
 def _reduced(operation: str, kind: str) -> Form:
@@ -138,7 +136,7 @@ def _reduced(operation: str, kind: str) -> Form:
         f"{_BEGIN}st.shared.b{size} [%s], %a0;\n{MEET}\n{_expect(size // 8)}{name} [%t], %a1, [%n];\n{_WAIT}\n"
         f"ld.shared.b{size} %d0, [%s];\n{MEET}"
     )
-    return _form(name, text, operands(kind, 2), (WORD[size],), "8.1", BAR)
+    return _form(name, text, operands(kind, 2), (WORD[size],), BAR)
 
 
 def bulk() -> Iterator[Form]:
@@ -152,14 +150,14 @@ def bulk() -> Iterator[Form]:
     text = (
         f"{_BEGIN}{fill}{_expect(16)}{place}@%q {name} [%u], [%t], {16 * BLOCK}, [%n];\n{_WAIT}\n{read}{take}\n{MEET}"
     )
-    yield _form(name, text, operands("b32", 4), ("u4",) * 4, "8.0", second)
+    yield _form(name, text, operands("b32", 4), ("u4",) * 4, second)
     for operation, kinds in (("add", "u32 s32 u64"), ("min", "u32 s32"), ("max", "u32 s32"), ("and", "b32"),
                              ("or", "b32"), ("xor", "b32"), ("inc", "u32"), ("dec", "u32")):  # fmt: skip
         for kind in kinds.split():
             form = f"cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.{operation}.{kind}"
             begin = "mov.u32 %u, copy;\nmad.lo.u32 %t, %w, 16, %u;\nst.shared.v4.b32 [%t], {%a4, %a5, %a6, %a7};\n"
             text = f"{_BEGIN}{begin}{fill}{MEET}\n{_expect(16)}{place}@%q {form} [%u], [%t], {16 * BLOCK}, [%n];\n"
-            yield _form(form, f"{text}{_WAIT}\n{read}{take}\n{MEET}", operands("b32", 8), ("u4",) * 4, "8.0", second)
+            yield _form(form, f"{text}{_WAIT}\n{read}{take}\n{MEET}", operands("b32", 8), ("u4",) * 4, second)
     name = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
     source = "and.b32 %t, %i, 0xFFFFFF80;\nmul.wide.u32 %off, %t, 4;\nld.param.u64 %base, [p_a0];\n"
     source += "add.u64 %base, %base, %off;\nmov.b16 %h, 3;\nsetp.eq.and.u32 %p, %r, 0, %q;\n"
@@ -167,7 +165,7 @@ def bulk() -> Iterator[Form]:
         f"{_BEGIN}{_expect(4)}{source}mov.u32 %u, box;\n@%p {name} [%u], [%base], {4 * BLOCK}, [%e], %h;\n{_WAIT}\n"
         f"mad.lo.u32 %s, %w, 4, %u;\nld.shared.b32 %d0, [%s];\n{MEET}"
     )
-    yield _form(name, text, (np.arange(COUNT, dtype=np.uint32) * 7919,), version="8.0", more=BAR)
+    yield _form(name, text, (np.arange(COUNT, dtype=np.uint32) * 7919,), more=BAR)
 
 
 def forms() -> Iterator[Form]:

@@ -44,16 +44,16 @@ def floats() -> Iterator[Form]:
     for rounding in ROUNDINGS:
         yield _cvt(f"cvt.{rounding}.f16.f64", "f16", "f64")
     yield _cvt("cvt.f64.f16", "f64", "f16")
-    yield _cvt("cvt.f32.bf16", "f32", "bf16", "sm_80", "7.1")
+    yield _cvt("cvt.f32.bf16", "f32", "bf16")
     for each in options(("rn", "rz"), ("", "relu")):
-        yield _cvt(f"cvt{each}.bf16.f32", "bf16", "f32", "sm_80")
-        yield _cvt(f"cvt{each}.f16.f32", "f16", "f32", "sm_80") if "relu" in each else _pack(f"cvt{each}.f16x2.f32")
+        yield _cvt(f"cvt{each}.bf16.f32", "bf16", "f32")
+        yield _cvt(f"cvt{each}.f16.f32", "f16", "f32") if "relu" in each else _pack(f"cvt{each}.f16x2.f32")
         yield _pack(f"cvt{each}.bf16x2.f32")
         if "relu" in each:
             yield _pack(f"cvt{each}.f16x2.f32")
-        yield _cvt(f"cvt{each}.tf32.f32", "b32", "f32", "sm_90", "7.8")
-    yield _cvt("cvt.rna.tf32.f32", "b32", "f32", "sm_80")
-    yield _cvt("cvt.rna.satfinite.tf32.f32", "b32", "f32", "sm_80", "8.1")
+        yield _cvt(f"cvt{each}.tf32.f32", "b32", "f32")
+    yield _cvt("cvt.rna.tf32.f32", "b32", "f32")
+    yield _cvt("cvt.rna.satfinite.tf32.f32", "b32", "f32")
 
 
 def eight_bits() -> Iterator[Form]:
@@ -62,17 +62,17 @@ def eight_bits() -> Iterator[Form]:
         for each in options(("", "relu")):
             arrays = operands("f32", 2)
             name = f"cvt.rn.satfinite{each}.{kind}.f32"
-            yield Form(name, f"{name} %d0, %a0, %a1;", arrays, ("u2",), "sm_89", "8.1")
+            yield Form(name, f"{name} %d0, %a0, %a1;", arrays, ("u2",), least="89:8.1")
             name = f"cvt.rn.satfinite{each}.{kind}.f16x2"
-            yield Form(name, f"{name} %d0, %a0;", operands("f16x2", 1), ("u2",), "sm_89", "8.1")
+            yield Form(name, f"{name} %d0, %a0;", operands("f16x2", 1), ("u2",), least="89:8.1")
             name = f"cvt.rn{each}.f16x2.{kind}"
-            yield Form(name, f"{name} %d0, %a0;", operands("b16", 1), ("u4",), "sm_89", "8.1")
+            yield Form(name, f"{name} %d0, %a0;", operands("b16", 1), ("u4",), least="89:8.1")
 
 
-def _cvt(name: str, target: str, source: str, arch: str = "sm_70", version: str = "") -> Form:
+def _cvt(name: str, target: str, source: str) -> Form:
     if width(target) == 8:  # the register is wider: what lies above the result is extended
-        return Form(name, f"{name} %d0, %a0;", operands(source, 1), ("u2",), arch, version)
-    return simple(name, source, target, arch, version)
+        return Form(name, f"{name} %d0, %a0;", operands(source, 1), ("u2",))
+    return simple(name, source, target)
 
 
 def _holds(target: str, source: str) -> bool:
@@ -83,7 +83,7 @@ def _holds(target: str, source: str) -> bool:
 
 
 def _pack(name: str) -> Form:
-    return Form(name, f"{name} %d0, %a0, %a1;", operands("f32", 2), (WORD[32],), "sm_80")
+    return Form(name, f"{name} %d0, %a0, %a1;", operands("f32", 2), (WORD[32],))
 
 
 def forms() -> Iterator[Form]:

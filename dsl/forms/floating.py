@@ -36,31 +36,30 @@ def arithmetic() -> Iterator[Form]:
             for each in options(("", "ftz"), ("", "sat")):
                 yield simple(f"{opcode}.rn{each}.{kind}", f"{kind} " * count, kind)
         for kind in ("bf16", "bf16x2"):
-            target = ("sm_80", "") if opcode == "fma" else ("sm_90", "7.8")
-            yield simple(f"{opcode}.rn.{kind}", f"{kind} " * count, kind, *target)
+            yield simple(f"{opcode}.rn.{kind}", f"{kind} " * count, kind)
     for each in options(ROUNDINGS, ("", "ftz"), ("", "sat")):
         yield simple(f"mad{each}.f32", "f32 f32 f32", "f32")
     for each in ROUNDINGS:
         yield simple(f"mad.{each}.f64", "f64 f64 f64", "f64")
     for each in options(("", "ftz")):
         for kind in ("f16", "f16x2"):
-            yield simple(f"fma.rn{each}.relu.{kind}", f"{kind} {kind} {kind}", kind, "sm_80")
+            yield simple(f"fma.rn{each}.relu.{kind}", f"{kind} {kind} {kind}", kind)
     for kind in ("bf16", "bf16x2"):
-        yield simple(f"fma.rn.relu.{kind}", f"{kind} {kind} {kind}", kind, "sm_80")
+        yield simple(f"fma.rn.relu.{kind}", f"{kind} {kind} {kind}", kind)
     for opcode, count in (("add", 2), ("sub", 2), ("mul", 2), ("fma", 3)):
         for each in options(ROUNDINGS, ("", "ftz")):
             yield _pair(f"{opcode}{each}.f32x2", count)
     for opcode, count in (("add", 1), ("sub", 1), ("fma", 2)):
         for each in options(ROUNDINGS, ("", "sat")):
             for kind in ("f16", "bf16"):
-                yield simple(f"{opcode}{each}.f32.{kind}", f"{kind} " * count + "f32", "f32", "sm_100")
+                yield simple(f"{opcode}{each}.f32.{kind}", f"{kind} " * count + "f32", "f32")
 
 
 def _pair(name: str, count: int) -> Form:
     low = operands("f32", count)
     arrays = tuple(each.astype(np.uint64) | np.roll(each, 77).astype(np.uint64) << np.uint64(32) for each in low)
     text = f"{name} %d0, {', '.join(f'%a{index}' for index in range(count))};"
-    return Form(name, text, arrays, ("u8",), "sm_100")
+    return Form(name, text, arrays, ("u8",))
 
 
 def quotients() -> Iterator[Form]:
@@ -92,17 +91,16 @@ def signs() -> Iterator[Form]:
             for each in options(("", "ftz")):
                 yield simple(f"{opcode}{each}.{kind}", kind, kind)
         for kind in ("bf16", "bf16x2"):
-            yield simple(f"{opcode}.{kind}", kind, kind, "sm_80")
+            yield simple(f"{opcode}.{kind}", kind, kind)
     for opcode in ("min", "max"):
         for each in options(("", "ftz"), ("", "NaN"), ("", "xorsign.abs")):
-            target = ("sm_86", "7.2") if "xorsign" in each else ("sm_80", "")
             if each != "":
-                yield simple(f"{opcode}{each}.f32", "f32 f32", "f32", *target)
+                yield simple(f"{opcode}{each}.f32", "f32 f32", "f32", "80" * (each == ".ftz"))
             for kind in ("f16", "f16x2"):
-                yield simple(f"{opcode}{each}.{kind}", f"{kind} {kind}", kind, *target)
+                yield simple(f"{opcode}{each}.{kind}", f"{kind} {kind}", kind)
             for kind in ("bf16", "bf16x2"):
                 if "ftz" not in each:
-                    yield simple(f"{opcode}{each}.{kind}", f"{kind} {kind}", kind, *target)
+                    yield simple(f"{opcode}{each}.{kind}", f"{kind} {kind}", kind)
 
 
 def approximations() -> Iterator[Form]:
@@ -116,17 +114,14 @@ def approximations() -> Iterator[Form]:
     ):  # fmt: skip
         words = {"both": ("", "ftz"), "ftz": ("ftz",), "none": ("",)}[ftz]
         for each in options(("approx",), words):
-            newer = ("sm_75", "7.0") if opcode == "tanh" else ()
-            yield _approximate(f"{opcode}{each}.{kind}", opcode, kind, 1, *newer)
-    for opcode, kind, target in (
-        ("ex2", "f16", "sm_75"), ("ex2", "bf16", "sm_90"), ("tanh", "f16", "sm_75"), ("tanh", "bf16", "sm_90")
-    ):  # fmt: skip
+            yield _approximate(f"{opcode}{each}.{kind}", opcode, kind, 1)
+    for opcode, kind in itertools.product(("ex2", "tanh"), ("f16", "bf16")):
         ftz = ".ftz" if (opcode, kind) == ("ex2", "bf16") else ""
         for suffix in ("", "x2"):
-            yield _approximate(f"{opcode}.approx{ftz}.{kind}{suffix}", opcode, kind, 1, target, "7.0")
+            yield _approximate(f"{opcode}.approx{ftz}.{kind}{suffix}", opcode, kind, 1)
 
 
-def _approximate(name: str, opcode: str, kind: str, count: int, target: str = "sm_70", version: str = "") -> Form:
+def _approximate(name: str, opcode: str, kind: str, count: int) -> Form:
     leeway = APPROXIMATE[opcode, kind]
     rule: dict = {"dtype": kind, "bound": leeway.bound}
     if leeway.relative is None and leeway.absolute is None:
@@ -141,7 +136,7 @@ def _approximate(name: str, opcode: str, kind: str, count: int, target: str = "s
         is_open = (size > _TURN) & (size < 0x7F800000)
         arrays = (np.where(is_open, arrays[0] & np.uint32(0xBFFFFFFF), arrays[0]),)
     text = f"{name} %d0, {', '.join(f'%a{index}' for index in range(count))};"
-    return Form(name, text, arrays, (WORD[width(whole)],), target, version, rule=rule)
+    return Form(name, text, arrays, (WORD[width(whole)],), rule=rule)
 
 
 def comparisons() -> Iterator[Form]:
@@ -150,16 +145,14 @@ def comparisons() -> Iterator[Form]:
         words = {"b": ("eq", "ne"), "u": (*_INT_COMPARISONS, *_UNSIGNED), "s": _INT_COMPARISONS}[kind[0]]
         for word in words:
             yield _setp(f"setp.{word}.{kind}", kind)
-    for kind, ftz, target in (
-        ("f32", ("", "ftz"), "sm_70"), ("f64", ("",), "sm_70"), ("f16", ("", "ftz"), "sm_70"), ("bf16", ("",), "sm_90")
-    ):  # fmt: skip
+    for kind, ftz in (("f32", ("", "ftz")), ("f64", ("",)), ("f16", ("", "ftz")), ("bf16", ("",))):
         for word, each in itertools.product(_FLOAT_COMPARISONS, ftz):
-            yield _setp(f"setp.{word}{'.' + each if each else ''}.{kind}", kind, target)
+            yield _setp(f"setp.{word}{'.' + each if each else ''}.{kind}", kind)
     for word, combine in itertools.product(("lt", "ne"), ("and", "or", "xor")):
         for kind in ("s32", "f32"):
             yield _combined(word, combine, kind)
     for word, kind in itertools.product(("lt", "equ", "nan"), ("f16x2", "bf16x2")):
-        yield _setp(f"setp.{word}.{kind}", kind, "sm_90" if "b" in kind else "sm_70")
+        yield _setp(f"setp.{word}.{kind}", kind)
 
 
 def sets() -> Iterator[Form]:
@@ -171,7 +164,7 @@ def sets() -> Iterator[Form]:
     for word, result in itertools.product(("lt", "ne", "geu"), ("u16", "s16", "u32", "s32")):
         yield simple(f"set.{word}.{result}.f16", "f16 f16", result)
         yield simple(f"set.{word}.ftz.{result}.f16", "f16 f16", result)
-        yield simple(f"set.{word}.{result}.bf16", "bf16 bf16", result, "sm_90")
+        yield simple(f"set.{word}.{result}.bf16", "bf16 bf16", result)
     for word, result in itertools.product((*_INT_COMPARISONS, *_UNSIGNED), ("u32", "s32", "f32")):
         for kind in ("u16", "s16", "u32", "s32", "u64", "s64"):
             if kind[0] == "u" or word in _INT_COMPARISONS:
@@ -184,11 +177,11 @@ def sets() -> Iterator[Form]:
         yield Form(name, text, of_types([kind, kind, "b32"]), ("u4",))
 
 
-def _setp(name: str, kind: str, target: str = "sm_70") -> Form:
+def _setp(name: str, kind: str) -> Form:
     text = f"{name} %p|%q, %a0, %a1;\nselp.u32 %d0, 1, 0, %p;\nselp.u32 %t, 2, 0, %q;\nor.b32 %d0, %d0, %t;"
     if kind in ("f16", "bf16"):
         text = f"{name} %p, %a0, %a1;\nselp.u32 %d0, 1, 0, %p;"
-    return Form(name, text, operands(kind, 2), ("u4",), target)
+    return Form(name, text, operands(kind, 2), ("u4",))
 
 
 def _combined(word: str, combine: str, kind: str) -> Form:

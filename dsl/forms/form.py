@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from dsl.emulator.families import table as isa
 from dsl.emulator.families.tensor_map.tensor_map import BYTES, Im2col, Tiled
+from dsl.emulator.ir import needs
 
 BLOCK = 128
-VERSIONS = {  # the least PTX version that knows a target. PTX ISA, release notes
-    "sm_70": "6.5", "sm_75": "6.5", "sm_80": "7.0", "sm_86": "7.1", "sm_89": "7.8", "sm_90": "7.8", "sm_90a": "8.0",
-    "sm_100": "8.6", "sm_100a": "8.6",
-}  # fmt: skip
+_INSTRUCTION = re.compile(r"(?<![\w.%])([a-z]\w*)((?:\.[\w:]+)*)(?=[\s;])")
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,14 @@ class Form:
                 such as V16 are not loaded: `text` reads them in the parameter p_a0, p_a1, ...
     results     the numpy type of each register that is set; the register has its size, at least 16 bits. Elements of
                 a type such as V16 are not stored: `text` writes them in the parameter p_d0, p_d1, ...
-    target      the least target that has the form; `version` where the form needs a later PTX than the target
     threads     how many threads make one case: 1; 32 where a warp computes together; a block, or a cluster of them
     cluster     blocks of a cluster
     rule        how results compare: nothing is bits; `dtype` with `relative`, `absolute` are bounds of an
                 approximation, `open` says that none is stated
     by_model    whether the result depends on the GPU model
     module      text of the module in front of the kernel
+    least       a later .target and .version than its instructions need, as rows write them (80:7.1): results of GPUs
+                are filed by the kernel's text, so it stays
     maps        tensor maps in the parameters p_m0, p_m1, ...: the array they are of (a0, d1) and the arguments without
                 its address; the last extent counts cases
     """
@@ -39,14 +40,13 @@ class Form:
     text: str
     operands: tuple[np.ndarray, ...]
     results: tuple[str, ...]
-    target: str = "sm_70"
-    version: str = ""
     threads: int = 1
     rule: dict = field(default_factory=dict)
     by_model: bool = False
     declarations: str = ""
     module: str = ""
     cluster: int = 1
+    least: str = ""
     maps: tuple[tuple[str, Tiled | Im2col], ...] = ()
 
     @property
@@ -66,12 +66,25 @@ class Form:
         """The name of its kernel."""
         return "form_" + re.sub(r"\W", "_", self.name)
 
+    @functools.cached_property
+    def need(self) -> needs.Need:
+        """What its instructions need, by their rows."""
+        instructions = ((match[1], tuple(match[2].split(".")[1:])) for match in _INSTRUCTION.finditer(self.text))
+        return needs.strictest([needs.read(self.least), *(isa.need_of(*each) for each in instructions)])
+
+    @property
+    def target(self) -> str:
+        """The .target of its module."""
+        return self.need.target or "sm_70"
+
+    @property
+    def version(self) -> str:
+        """The .version of its module."""
+        return needs.least_version(self.target, self.need.version)
+
     @property
     def ptx(self) -> str:
         """The module."""
-        version = max(
-            VERSIONS[self.target], self.version or "1.0", key=lambda text: [int(part) for part in text.split(".")]
-        )
         outs = [f"d{index}" for index in range(len(self.results))]
         ins = [f"a{index}" for index in range(len(self.operands))]
         parameters = [f".param .u64 p_{name}" for name in self.arrays]
@@ -79,7 +92,7 @@ class Form:
         types = [np.dtype(each) for each in self.results] + [array.dtype for array in self.operands]
         sizes = {name: each.itemsize for name, each in zip(self.arrays, types, strict=True) if each.kind != "V"}
         lines = [
-            f".version {version}\n.target {self.target}\n.address_size 64",
+            f".version {self.version}\n.target {self.target}\n.address_size 64",
             self.module,
             f".visible .entry {self.entry}({', '.join(parameters)})\n{{",
             ".reg .pred %p, %q;\n.reg .b16 %h, %g;\n.reg .b32 %i, %n, %w, %t, %u;\n.reg .b64 %base, %off, %v;",

@@ -14,14 +14,12 @@ _WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 LUTS = (0x00, 0x01, 0x17, 0x1E, 0x2D, 0x3C, 0x56, 0x80, 0x96, 0xB8, 0xC0, 0xCA, 0xD8, 0xE8, 0xFE, 0xFF)
 
 
-def simple(
-    name: str, kinds: str, result: str, target: str = "sm_70", version: str = "", rule: dict | None = None
-) -> Form:
+def simple(name: str, kinds: str, result: str, least: str = "") -> Form:
     """`name` on operands of these types (in words) with a result of one type."""
     types = kinds.split()
     arrays = of_types(types)
     text = f"{name} %d0, {', '.join(f'%a{index}' for index in range(len(types)))};"
-    return Form(name, text, arrays, (WORD[width(result)],), target, version, rule=rule or {})
+    return Form(name, text, arrays, (WORD[width(result)],), least=least)
 
 
 def of_types(types: list[str]) -> tuple[np.ndarray, ...]:
@@ -30,9 +28,9 @@ def of_types(types: list[str]) -> tuple[np.ndarray, ...]:
     return tuple(operands(kind, count)[index] for index, kind in enumerate(types))
 
 
-def text_form(name: str, text: str, kinds: str, result: str, target: str = "sm_70", version: str = "") -> Form:
+def text_form(name: str, text: str, kinds: str, result: str) -> Form:
     """A form whose text is more than its name."""
-    return Form(name, text, of_types(kinds.split()), (WORD[width(result)],), target, version)
+    return Form(name, text, of_types(kinds.split()), (WORD[width(result)],))
 
 
 def arithmetic() -> Iterator[Form]:
@@ -63,10 +61,10 @@ def arithmetic() -> Iterator[Form]:
     yield simple("mad24.hi.sat.s32", "s32 s32 s32", "s32")
     for opcode in ("add", "min", "max"):
         for kind in ("u16x2", "s16x2"):
-            yield simple(f"{opcode}.{kind}", f"{kind} {kind}", kind, "sm_90", "8.0")
+            yield simple(f"{opcode}.{kind}", f"{kind} {kind}", kind)
     for opcode in ("min", "max"):
         for kind in ("s16x2", "s32"):
-            yield simple(f"{opcode}.relu.{kind}", f"{kind} {kind}", kind, "sm_90", "8.0")
+            yield simple(f"{opcode}.relu.{kind}", f"{kind} {kind}", kind)
 
 
 def bits() -> Iterator[Form]:
@@ -81,7 +79,7 @@ def bits() -> Iterator[Form]:
             yield simple(f"bfind.shiftamt.{sign}{size}", f"{sign}{size}", "u32")
             yield simple(f"bfe.{sign}{size}", f"{sign}{size} b32 b32", f"{sign}{size}")
     for mode in ("clamp", "wrap"):
-        yield simple(f"bmsk.{mode}.b32", "b32 b32", "b32", version="7.6")
+        yield simple(f"bmsk.{mode}.b32", "b32 b32", "b32")
     for a in ("u32", "s32"):
         for b in ("u32", "s32"):
             result = "s32" if "s32" in (a, b) else "u32"
@@ -131,7 +129,7 @@ def logic() -> Iterator[Form]:
             f"and.b32 %t, %a2, 3;\nsetp.ne.u32 %q, %t, 0;\nlop3.{word}.b32 %d0|%p, %a0, %a1, %a2, 0x80, %q;\n"
             "selp.u32 %d1, 1, 0, %p;"
         )
-        yield Form(f"lop3.{word}.b32", text, operands("b32", 3), ("u4", "u4"), version="8.2")
+        yield Form(f"lop3.{word}.b32", text, operands("b32", 3), ("u4", "u4"))
     for side in "lr":
         for mode in ("clamp", "wrap"):
             yield simple(f"shf.{side}.{mode}.b32", "b32 b32 b32", "b32")

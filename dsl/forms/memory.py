@@ -12,23 +12,16 @@ from dsl.forms.warp import ROW, TILE
 
 TYPES = ("u8", "s8", "b8", "u16", "s16", "b16", "u32", "s32", "b32", "u64", "s64", "b64", "f32", "f64")
 _PRIORITIES = ("L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate")
-# words before the space, words behind it, the least target and PTX version
-_ORDERS = [(f".{word}.{scope}", "", target, version) for word in ("relaxed", "acquire")
-           for scope, target, version in (("cta", "sm_70", ""), ("gpu", "sm_70", ""), ("sys", "sm_70", ""),
-                                          ("cluster", "sm_90", ""))]  # fmt: skip
+# words before the space, words after it
+_ORDERS = [(f".{word}.{scope}", "") for word in ("relaxed", "acquire") for scope in ("cta", "gpu", "sys", "cluster")]
+_FIRST = (("", ""), (".volatile", ""), (".weak", ""), (".mmio.relaxed.sys", ""))
 LOADS = (
-    ("", "", "sm_70", ""), (".volatile", "", "sm_70", ""), (".weak", "", "sm_70", ""),
-    (".mmio.relaxed.sys", "", "sm_70", "8.2"), *_ORDERS,
-    *(("", f".{each}", "sm_70", "") for each in ("ca", "cg", "cs", "lu", "cv", "nc")),
-    *(("", f".{each}", "sm_70", "7.4") for each in _PRIORITIES), ("", ".nc.L1::no_allocate", "sm_70", "7.4"),
-    ("", ".L2::64B", "sm_75", "7.4"), ("", ".L2::128B", "sm_75", "7.4"), ("", ".L2::256B", "sm_80", "7.4"),
+    *_FIRST, *_ORDERS, *(("", f".{each}") for each in ("ca", "cg", "cs", "lu", "cv", "nc", *_PRIORITIES)),
+    ("", ".nc.L1::no_allocate"), *(("", f".L2::{size}B") for size in (64, 128, 256)),
 )  # fmt: skip
 STORES = (
-    ("", "", "sm_70", ""), (".volatile", "", "sm_70", ""), (".weak", "", "sm_70", ""),
-    (".mmio.relaxed.sys", "", "sm_70", "8.2"),
-    *((before.replace("acquire", "release"), *rest) for before, *rest in _ORDERS),
-    *(("", f".{each}", "sm_70", "") for each in ("wb", "cg", "cs", "wt")),
-    *(("", f".{each}", "sm_70", "7.4") for each in _PRIORITIES),
+    *_FIRST, *((before.replace("acquire", "release"), after) for before, after in _ORDERS),
+    *(("", f".{each}") for each in ("wb", "cg", "cs", "wt", *_PRIORITIES)),
 )  # fmt: skip
 _SLOT = ".local .align 16 .b8 slot[16];"
 _SPACES = {  # a space -> text that makes %t (or, of 64 bits, %base) the address of 16 bytes that are the thread's own
@@ -48,55 +41,53 @@ def loads() -> Iterator[Form]:
     """9.7.9.8: every type, with the bytes above it that a register gets; vectors; cache operators and orders."""
     for kind in TYPES:
         yield _load(f"ld.global.{kind}", kind)
-    for before, after, target, version in LOADS[1:]:
-        yield _load(f"ld{before}.global{after}.u32", "u32", 1, target, version)
+    for before, after in LOADS[1:]:
+        yield _load(f"ld{before}.global{after}.u32", "u32")
     yield _load("ld.u32", "u32")
     yield _load("ldu.global.u32", "u32")
     for count, kinds in ((2, "u8 s16 b32 f32 b64 f64"), (4, "b8 u16 s32 f32")):
         for kind in kinds.split():
             yield _load(f"ld.global.v{count}.{kind}", kind, count)
-    yield _load("ld.global.v8.b32", "b32", 8, "sm_100", "8.8")
-    yield _load("ld.global.v4.b64", "b64", 4, "sm_100", "8.8")
+    yield _load("ld.global.v8.b32", "b32", 8)
+    yield _load("ld.global.v4.b64", "b64", 4)
     text = f"{element('a0', 16)}\nld.global.b128 %x, [%base];\nmov.b128 {{%d0, %d1}}, %x;"
-    yield Form("ld.global.b128", text, (wide(),), ("u8", "u8"), version="8.3", declarations=".reg .b128 %x;")
+    yield Form("ld.global.b128", text, (wide(),), ("u8", "u8"), declarations=".reg .b128 %x;")
     table = ".const .align 4 .b32 table[8] = {1, 20, 300, 4000, 50000, 600000, 7000000, 80000000};"
     text = "and.b32 %t, %a0, 7;\nmul.wide.u32 %off, %t, 4;\nmov.u64 %base, table;\nadd.u64 %base, %base, %off;\n"
     yield Form("ld.const.u32", f"{text}ld.const.u32 %d0, [%base];", operands("u32", 1), ("u4",), module=table)
     text = "ld.param::entry.u64 %v, [p_a0];\nld.param.u64 %off, [p_a0];\nsub.u64 %d0, %v, %off;\nor.b64 %d0, %d0, %a0;"
-    yield Form("ld.param::entry.u64", text, operands("u64", 1), ("u8",), version="8.3")
+    yield Form("ld.param::entry.u64", text, operands("u64", 1), ("u8",))
 
 
-def _load(name: str, kind: str, count: int = 1, target: str = "sm_70", version: str = "") -> Form:
+def _load(name: str, kind: str, count: int = 1) -> Form:
     size = 32 if count * width(kind) > 128 else 16
     registers = [f"%d{index}" for index in range(count)]
     names = registers[0] if count == 1 else "{" + ", ".join(registers) + "}"
     text = f"{element('a0', size)}\n{name} {names}, [%base];"
-    return Form(name, text, (wide(size),), (WORD[max(32, width(kind))],) * count, target, version)
+    return Form(name, text, (wide(size),), (WORD[max(32, width(kind))],) * count)
 
 
 def stores() -> Iterator[Form]:
     """9.7.9.11: what lies behind the value stays zero."""
     for kind in TYPES:
         yield _store(f"st.global.{kind}", kind)
-    for before, after, target, version in STORES[1:]:
-        yield _store(f"st{before}.global{after}.u32", "u32", 1, target, version)
+    for before, after in STORES[1:]:
+        yield _store(f"st{before}.global{after}.u32", "u32")
     yield _store("st.u32", "u32")
     for count, kinds in ((2, "u8 s16 b32 f32 b64 f64"), (4, "b8 u16 s32 f32")):
         for kind in kinds.split():
             yield _store(f"st.global.v{count}.{kind}", kind, count)
-    yield _store("st.global.v8.b32", "b32", 8, "sm_100", "8.8")
+    yield _store("st.global.v8.b32", "b32", 8)
     text = f"mov.b128 %x, {{%a0, %a1}};\n{element('d0', 16)}\nst.global.b128 [%base], %x;"
-    yield Form("st.global.b128", text, operands("u64", 2), ("V16",), version="8.3", declarations=".reg .b128 %x;")
+    yield Form("st.global.b128", text, operands("u64", 2), ("V16",), declarations=".reg .b128 %x;")
 
 
-def _store(name: str, kind: str, count: int = 1, target: str = "sm_70", version: str = "") -> Form:
+def _store(name: str, kind: str, count: int = 1) -> Form:
     size = 32 if count * width(kind) > 128 else 16
     registers = [f"%a{index}" for index in range(count)]
     names = registers[0] if count == 1 else "{" + ", ".join(registers) + "}"
     arrays = tuple(each.astype(WORD[max(16, width(kind))]) for each in operands(f"b{width(kind)}", count))
-    return Form(
-        name, f"{element('d0', size)}\n{name} [%base], {names};", _whole(arrays), (f"V{size}",), target, version
-    )
+    return Form(name, f"{element('d0', size)}\n{name} [%base], {names};", _whole(arrays), (f"V{size}",))
 
 
 def _whole(arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
@@ -107,18 +98,15 @@ def _whole(arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 def spaces() -> Iterator[Form]:
     """Stores and loads of other spaces: a value goes there and back."""
     for space, (text, place, declarations) in _SPACES.items():
-        version = "7.8" if "::" in space else ""
         for kind in ("u8", "s16", "b32", "f32", "b64"):
             arrays = _whole(tuple(e.astype(WORD[max(16, width(kind))]) for e in operands(f"b{width(kind)}", 1)))
             lines = f"{text}\nst.{space}.{kind} [{place}], %a0;\nld.{space}.{kind} %d0, [{place}];"
-            yield Form(f"ld.{space}.{kind}", lines, arrays, (WORD[max(32, width(kind))],), version=version,
-                       declarations=declarations)  # fmt: skip
+            yield Form(f"ld.{space}.{kind}", lines, arrays, (WORD[max(32, width(kind))],), declarations=declarations)
         lines = (
             f"{text}\nst.{space}.v4.b32 [{place}], {{%a0, %a1, %a2, %a3}};\n"
             f"ld.{space}.v4.b32 {{%d0, %d1, %d2, %d3}}, [{place}];"
         )
-        yield Form(f"st.{space}.v4.b32", lines, operands("b32", 4), ("u4",) * 4, version=version,
-                   declarations=declarations)  # fmt: skip
+        yield Form(f"st.{space}.v4.b32", lines, operands("b32", 4), ("u4",) * 4, declarations=declarations)
 
 
 def moves() -> Iterator[Form]:
@@ -149,13 +137,15 @@ def addresses() -> Iterator[Form]:
     """9.7.9.17, 9.7.9.18: of which space generic addresses are, and that an address comes back."""
     local = "mov.u64 %off, slot;\ncvta.local.u64 %off, %off;\nmov.u64 %v, tile;\ncvta.shared.u64 %v, %v;"
     for space in ("global", "shared", "local", "shared::cta", "shared::cluster"):
-        newer = ("sm_90", "") if "::" in space else ("sm_70", "7.7")
+        least = "90" if "::" in space else ":7.7"
         ask = [
             f"isspacep.{space} %p, %{name};\nselp.u32 %d{index}, 1, 0, %p;"
             for index, name in enumerate(("base", "off", "v"))
         ]
         text = "\n".join(["ld.param.u64 %base, [p_a0];", local, *ask])
-        yield Form(f"isspacep.{space}", text, operands("u32", 1), ("u4",) * 3, *newer, declarations=f"{_SLOT}\n{TILE}")
+        yield Form(
+            f"isspacep.{space}", text, operands("u32", 1), ("u4",) * 3, declarations=f"{_SLOT}\n{TILE}", least=least
+        )
     for space, place, declarations in (
         ("shared", "tile", TILE), ("local", "slot", _SLOT), ("const", "table", ""), ("global", "words", "")
     ):  # fmt: skip
@@ -174,35 +164,31 @@ def addresses() -> Iterator[Form]:
 
 
 _FENCES = (
-    *((f"fence.{order}.{scope}", "sm_70", "") for order in ("sc", "acq_rel") for scope in ("cta", "gpu", "sys")),
-    ("fence.sc.cluster", "sm_90", ""), ("fence.acq_rel.cluster", "sm_90", ""), ("membar.cta", "sm_70", ""),
-    ("membar.gl", "sm_70", ""), ("membar.sys", "sm_70", ""), ("fence.proxy.alias", "sm_70", "7.5"),
-    ("fence.proxy.async", "sm_90", "8.0"), ("fence.proxy.async.global", "sm_90", "8.0"),
-    ("fence.proxy.async.shared::cta", "sm_90", "8.0"), ("fence.mbarrier_init.release.cluster", "sm_90", "8.0"),
-    ("fence.proxy.tensormap::generic.release.gpu", "sm_90", "8.3"), ("fence.acquire.gpu", "sm_90", "8.6"),
-    ("fence.release.cta", "sm_90", "8.6"),
+    *(f"fence.{order}.{scope}" for order in ("sc", "acq_rel") for scope in ("cta", "gpu", "sys")), "fence.sc.cluster",
+    "fence.acq_rel.cluster", "membar.cta", "membar.gl", "membar.sys", "fence.proxy.alias", "fence.proxy.async",
+    "fence.proxy.async.global", "fence.proxy.async.shared::cta", "fence.mbarrier_init.release.cluster",
+    "fence.proxy.tensormap::generic.release.gpu", "fence.acquire.gpu", "fence.release.cta",
 )  # fmt: skip
 _HINTS = (
-    ("prefetch.global.L1 [%base]", "sm_70", ""), ("prefetch.global.L2 [%base]", "sm_70", ""),
-    ("prefetch.L1 [%base]", "sm_70", ""), ("prefetch.L2 [%base]", "sm_70", ""), ("prefetchu.L1 [%base]", "sm_70", ""),
-    ("prefetch.global.L2::evict_last [%base]", "sm_80", "7.4"), ("nanosleep.u32 100", "sm_70", "6.5"),
-    ("prefetch.global.L2::evict_normal [%base]", "sm_80", "7.4"), ("pmevent 3", "sm_70", ""),
-    ("pmevent.mask 8", "sm_70", ""), ("applypriority.global.L2::evict_normal [%base], 128", "sm_80", "7.4"),
-    ("griddepcontrol.launch_dependents", "sm_90", ""), ("griddepcontrol.wait", "sm_90", ""),
+    "prefetch.global.L1 [%base]", "prefetch.global.L2 [%base]", "prefetch.L1 [%base]", "prefetch.L2 [%base]",
+    "prefetchu.L1 [%base]", "prefetch.global.L2::evict_last [%base]", "nanosleep.u32 100",
+    "prefetch.global.L2::evict_normal [%base]", "pmevent 3", "pmevent.mask 8",
+    "applypriority.global.L2::evict_normal [%base], 128", "griddepcontrol.launch_dependents", "griddepcontrol.wait",
 )  # fmt: skip
 
 
 def hints() -> Iterator[Form]:
     """9.7.9.15, 9.7.9.16, 9.7.13.4, 9.7.13.13, 9.7.19: that they run, and that values stay as they are."""
-    for text, target, version in (*_FENCES, *_HINTS):
+    for text in (*_FENCES, *_HINTS):
         name = text.partition(" ")[0]
+        least = "90:8.6" if name in ("fence.acquire.gpu", "fence.release.cta") else ""
         yield Form(name, f"ld.param.u64 %base, [p_a0];\n{text};\nmov.b32 %d0, %a0;", operands("b32", 1), ("u4",),
-                   target, version)  # fmt: skip
+                   least=least)  # fmt: skip
     text = (
         f"and.b32 %t, %w, 31;\nsetp.eq.u32 %p, %t, 0;\n{element('d0', 4)}\n@%p discard.global.L2 [%base], 128;\n"
         "bar.warp.sync -1;\nmov.b32 %d0, %a0;"
     )
-    yield Form("discard.global.L2", text, operands("b32", 1), ("u4",), "sm_80", "7.4", threads=32)
+    yield Form("discard.global.L2", text, operands("b32", 1), ("u4",), threads=32)
 
 
 _POLICIES = (
@@ -216,12 +202,12 @@ def policies() -> Iterator[Form]:
     """9.7.9.19: a policy is the chip's own; a load by it gives what another load gives."""
     for text in _POLICIES:
         lines = f"{element('a0', 16)}\n{text};\nld.global.L2::cache_hint.u32 %d0, [%base], %v;"
-        yield Form(text.partition(" ")[0], lines, (wide(),), ("u4",), "sm_80", "7.4")
+        yield Form(text.partition(" ")[0], lines, (wide(),), ("u4",))
     for opcode, text in (("st", "st.global.L2::cache_hint.u32 [%base], %a0, %v;"),
                          ("red", "red.global.L2::cache_hint.add.u32 [%base], %a0, %v;"),
                          ("atom", "atom.global.L2::cache_hint.add.u32 %t, [%base], %a0, %v;")):  # fmt: skip
         lines = f"{element('d0', 16)}\n{_POLICIES[0]};\n{text}"
-        yield Form(f"{opcode}.global.L2::cache_hint.u32", lines, operands("u32", 1), ("V16",), "sm_80", "7.4")
+        yield Form(f"{opcode}.global.L2::cache_hint.u32", lines, operands("u32", 1), ("V16",))
 
 
 def forms() -> Iterator[Form]:

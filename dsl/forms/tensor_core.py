@@ -103,15 +103,7 @@ def probe(form: Mma) -> Form:
     name = f"mma.sync.aligned.m{m}n{n}k{k}.row.col{'.satfinite' * form.saturates}.{types}"
     text = f"{name} {{{', '.join(f'%d{index}' for index in range(counts[2]))}}}, {', '.join(lists)};"
     results = ("u8" if form.c == "f64" else "u4",) * counts[2]
-    target, version = _target(form)
-    return warp_form(name, text, operands, results, target, version=version, by_model=form.c in ("f16", "f32"))
-
-
-def _target(form: Mma) -> tuple[str, str]:
-    """The least target and the least PTX version of a form. PTX ISA 9.7.14.5.14, its notes on both."""
-    if form.a in ("e4m3", "e5m2"):
-        return "sm_89", "8.7" if form.k == 16 or form.c == "f16" else "8.4"
-    return ("sm_90", "7.8") if (form.a, form.m) == ("f64", 16) else ("sm_80", "")
+    return warp_form(name, text, operands, results, by_model=form.c in ("f16", "f32"), least="80")
 
 
 def _register(matrix: np.ndarray, kind: str, pack: int, first, step: tuple[int, int] = (0, 1)) -> np.ndarray:

@@ -18,8 +18,8 @@ ROW = (
 TILE = f".shared .align 128 .b8 tile[{BLOCK * 16}];"
 
 
-def warp_form(name: str, text: str, arrays, results: tuple[str, ...], target: str = "sm_70", **more) -> Form:
-    return Form(name, text, tuple(arrays), results, target, threads=LANES, **more)
+def warp_form(name: str, text: str, arrays, results: tuple[str, ...], **more) -> Form:
+    return Form(name, text, tuple(arrays), results, threads=LANES, **more)
 
 
 def shuffles() -> Iterator[Form]:
@@ -54,7 +54,7 @@ def votes() -> Iterator[Form]:
         *((o, "b32") for o in ("and", "or", "xor")),
     ]:
         name = f"redux.sync.{opcode}.{kind}"
-        yield warp_form(name, f"{name} %d0, %a0, -1;", (one,), ("u4",), "sm_80")
+        yield warp_form(name, f"{name} %d0, %a0, -1;", (one,), ("u4",))
 
 
 def matrices() -> Iterator[Form]:
@@ -64,14 +64,13 @@ def matrices() -> Iterator[Form]:
     for count, trans in itertools.product((1, 2, 4), ("", ".trans")):
         registers = ", ".join(f"%d{index}" for index in range(count))
         name = f"ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16"
-        yield warp_form(name, f"{fill}\n{name} {{{registers}}}, [%t];", words, ("u4",) * count, "sm_75",
-                        declarations=TILE)  # fmt: skip
+        yield warp_form(name, f"{fill}\n{name} {{{registers}}}, [%t];", words, ("u4",) * count, declarations=TILE)
         name = f"stmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16"
         sources = ", ".join(f"%a{index}" for index in range(count))
         text = f"{fill}\n{name} [%t], {{{sources}}};\nbar.warp.sync -1;\nld.shared.v4.b32 {{%d0, %d1, %d2, %d3}}, [%t];"
-        yield warp_form(name, text, words, ("u4",) * 4, "sm_90", declarations=TILE)
+        yield warp_form(name, text, words, ("u4",) * 4, declarations=TILE)
     name = "movmatrix.sync.aligned.m8n8.trans.b16"
-    yield warp_form(name, f"{name} %d0, %a0;", words[:1], ("u4",), "sm_75", version="7.8")
+    yield warp_form(name, f"{name} %d0, %a0;", words[:1], ("u4",))
 
 
 def copies() -> Iterator[Form]:
@@ -87,7 +86,7 @@ def copies() -> Iterator[Form]:
             )
             name = f"cp.async.{cache}.shared.global.{size}{'.zfill' * partial}"
             wide = np.ascontiguousarray(np.stack(operands("b32", 4), axis=1).reshape(-1)).view("V16")
-            yield Form(name, text, (wide, operands("b32", 2)[1]), ("u4",) * 4, "sm_80", declarations=TILE)
+            yield Form(name, text, (wide, operands("b32", 2)[1]), ("u4",) * 4, declarations=TILE)
 
 
 def forms() -> Iterator[Form]:

@@ -116,7 +116,7 @@ class Probe:
         )
         declarations = f"{tiles}\n.reg .b32 %x<4>, %c<{self.registers}>, %r<4>;\n.reg .b64 %y;"
         return Form(name, self.text([each.shape[1] for each in images]), tuple(arrays), (f"V{4 * self.registers}",),
-                    "sm_90a", "8.4", BLOCK, declarations=declarations)  # fmt: skip
+                    BLOCK, declarations=declarations, least=":8.4")  # fmt: skip
 
     def text(self, sizes: list[int]) -> str:
         """`sizes`: bytes of shared memory of B and, where it is there, of A."""

@@ -6,7 +6,7 @@ from dsl.forms.form import Form
 
 
 def test_a_form_is_a_kernel_that_loads_computes_and_stores():
-    form = Form("add.u32", "add.u32 %d0, %a0, %a1;", (np.zeros(128, "u4"), np.zeros(128, "u4")), ("u4",), "sm_80")
+    form = Form("add.u32", "add.u32 %d0, %a0, %a1;", (np.zeros(128, "u4"), np.zeros(128, "u4")), ("u4",), least="80")
     assert (
         form.ptx
         == """\
@@ -45,9 +45,24 @@ ret;
     )
 
 
+def heads(*forms: Form) -> list[list[str]]:
+    return [form.ptx.splitlines()[:2] for form in forms]
+
+
 def test_the_version_is_the_later_of_what_the_target_and_the_form_need():
     a = np.zeros(128, "u4")
-    texts = [
-        Form("x", "", (a,), (), *rest).ptx.splitlines()[0] for rest in (("sm_90", "7.0"), ("sm_75", "7.10"), ("sm_70",))
+    assert heads(*(Form("x", "", (a,), (), least=least) for least in ("90:7.0", "75:7.10", ""))) == [
+        [".version 7.8", ".target sm_90"],
+        [".version 7.10", ".target sm_75"],
+        [".version 6.5", ".target sm_70"],
     ]
-    assert texts == [".version 7.8", ".version 7.10", ".version 6.5"]
+
+
+def test_target_and_version_are_those_that_its_instructions_need():
+    """Numbers of the PTX ISA: mbarrier.init 9.7.13.15.9, redux 9.7.13.12, elect 9.7.13.15."""
+    a = np.zeros(128, "u4")
+    texts = ("redux.sync.add.u32 %d0, %a0, -1;", "@%q mbarrier.init.shared::cta.b64 [%u], 1;\nelect.sync %t|%p, -1;")
+    assert heads(*(Form("x", text, (a,), ("u4",)) for text in texts)) == [
+        [".version 7.0", ".target sm_80"],
+        [".version 8.0", ".target sm_90"],
+    ]
