@@ -41,8 +41,16 @@ class Change(NamedTuple):
 
     opcode: str
     modifiers: tuple[str, ...]
-    ptx: str
-    arch: str
+    form: Form
+
+    @property
+    def arch(self) -> str:
+        """A target that has the instruction, if one has it."""
+        return "sm_100a" if self.form.target.startswith("sm_1") else "sm_90a"
+
+    @property
+    def ptx(self) -> str:
+        return re.sub(r"\.version .*\n\.target \w+", f".version 9.0\n.target {self.arch}", self.form.ptx, count=1)
 
     @property
     def name(self) -> str:
@@ -88,18 +96,12 @@ def changes(most: int) -> list[Change]:
         kinds.add(kind)
         for each in changed(opcode, modifiers):
             text = f"{form.text[: match.start()]}{'.'.join((opcode, *each))}{form.text[match.end() :]}"
-            found.setdefault((opcode, *each), Change(opcode, tuple(each), *_module(form, text)))
+            found.setdefault((opcode, *each), Change(opcode, tuple(each), dataclasses.replace(form, text=text)))
     by_opcode: dict[str, list[Change]] = {}
     for each in found.values():
         by_opcode.setdefault(each.opcode, []).append(each)
     some = random.Random(0)
     return [each for row in by_opcode.values() for each in some.sample(row, min(most, len(row)))]
-
-
-def _module(form: Form, text: str) -> tuple[str, str]:
-    arch = "sm_100a" if form.target.startswith("sm_1") else "sm_90a"
-    ptx = dataclasses.replace(form, text=text).ptx
-    return re.sub(r"\.version .*\n\.target \w+", f".version 9.0\n.target {arch}", ptx, count=1), arch
 
 
 def refusal(change: Change, ptxas: str) -> str:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from dsl.forms.form import Form
 from tests.emulator import legality
 
 QUIRKS = re.compile(
@@ -19,14 +20,14 @@ def test_what_ptxas_refuses_does_not_run(ptxas_path, most):
 
 def test_forms_that_are_known_to_be_refused():
     names = "add.sat.u32 mul.u32 shf.wrap.l.b32 ld.relaxed.global.u32 st.nc.global.b32 cvt.u32.f32 set.lt.s16.f32"
-    assert [name for name in names.split() if legality.Change(*parts(name), "", "").runs] == []
+    assert [name for name in names.split() if legality.Change(*parts(name)).runs] == []
 
 
 def test_the_order_is_free_where_ptxas_does_not_mind():
     names = "add.f32.ftz.rn fma.rn.sat.ftz.f32 ldmatrix.aligned.sync.m8n8.trans.x4.shared.b16 min.NaN.ftz.f16"
-    assert [name for name in names.split() if not legality.Change(*parts(name), "", "").runs] == []
+    assert [name for name in names.split() if not legality.Change(*parts(name)).runs] == []
 
 
 def parts(name):
     opcode, *modifiers = name.split(".")
-    return opcode, tuple(modifiers)
+    return opcode, tuple(modifiers), Form(name, "", (), ())
