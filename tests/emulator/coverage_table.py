@@ -45,6 +45,9 @@ others or is missing. A register of another size than the type is refused too. `
 the modifiers of each form and asks ptxas: of 12 536 changed instructions none runs that ptxas 13.5 refuses for its modifiers. ptxas
 takes modifiers in almost any order, and so does the emulator.
 
+An instruction that needs a later `.target` or `.version` than its module has is refused too, with the `.target` and `.version`
+that cure it. Tests compare the needs of 2 439 forms and of 5 400 changed instructions with ptxas.
+
 How it is known:
 
 - **ISA**: the section says every bit.
