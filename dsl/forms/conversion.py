@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dsl.forms import integer
 from dsl.forms.floating import ROUNDINGS, options
 from dsl.forms.form import Form
 from dsl.forms.integer import simple
 from dsl.forms.operands import WORD, operands, width
 
-INT = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
+INT = ("u8", "s8", *integer.INT)
 FLOAT = ("f16", "f32", "f64")
-INTEGRAL = ("rni", "rzi", "rmi", "rpi")
+INTEGRAL = tuple(f"{each}i" for each in ROUNDINGS)
 
 
 def integers() -> Iterator[Form]:

@@ -8,15 +8,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from dsl.emulator.dependence.sources import APPROXIMATE
+from dsl.emulator.families.conversion.rows import COMPARE, COMPARE_FLOAT
+from dsl.emulator.ir.rows import ROUND
 from dsl.forms.form import Form
 from dsl.forms.integer import of_types, simple
 from dsl.forms.operands import WORD, operands, width
 
-ROUNDINGS = ("rn", "rz", "rm", "rp")
+ROUNDINGS = tuple(ROUND.split("/"))
 _TURN = 0x40C90FDA  # the largest f32 not above 2 pi: sin and cos have their bound up to it
-_INT_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+_INT_COMPARISONS = tuple(COMPARE.split("/"))
 _UNSIGNED = ("lo", "ls", "hi", "hs")
-_FLOAT_COMPARISONS = (*_INT_COMPARISONS, "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
+_FLOAT_COMPARISONS = tuple(COMPARE_FLOAT.split("/"))
 
 
 def options(*groups: tuple[str, ...]) -> Iterator[str]:

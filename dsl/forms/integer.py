@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dsl.emulator.ir import rows
 from dsl.forms.form import Form
 from dsl.forms.operands import WORD, operands, width
 
-INT = ("u16", "s16", "u32", "s32", "u64", "s64")
+INT = tuple(rows.INT.split("/"))
 _WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 LUTS = (0x00, 0x01, 0x17, 0x1E, 0x2D, 0x3C, 0x56, 0x80, 0x96, 0xB8, 0xC0, 0xCA, 0xD8, 0xE8, 0xFE, 0xFF)
 

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from dsl import emulator
 from dsl.emulator.families import table as isa
-from dsl.emulator.ir import grammar
+from dsl.emulator.ir import grammar, needs
 from tests.emulator.conftest import HEADER, use
 
 FORMS = [(opcode, form) for opcode, rows in isa.ROWS.items() for row in rows for form in row.forms]
@@ -49,6 +49,17 @@ def test_one_form(text, modifiers, ordered):
     (form,) = grammar.read(text)
     said = form.ordered(tuple(filter(None, modifiers.split("."))))
     assert said == (None if ordered is None else tuple(filter(None, ordered.split("."))))
+
+
+@pytest.mark.parametrize(
+    "modifiers, need",
+    [("rn.f16", "80"), ("rn.bf16", "90:7.8"), ("f16.relu.rn", "80:8.1"), ("rn.relu.bf16", "90:8.1"), ("rn.f32", "")],
+)
+def test_a_form_needs_what_the_alternative_and_its_modifiers_need(modifiers, need):
+    forms = grammar.read("rn ?relu@:8.1 f16/bf16@90:7.8 @80 | rn f32")
+    chosen = tuple(modifiers.split("."))
+    (form,) = (each for each in forms if each.ordered(chosen))
+    assert form.need(chosen) == needs.read(need)
 
 
 @pytest.mark.parametrize(
