@@ -69,8 +69,12 @@ class Form:
     @functools.cached_property
     def need(self) -> needs.Need:
         """What its instructions need, by their rows."""
-        instructions = ((match[1], tuple(match[2].split(".")[1:])) for match in _INSTRUCTION.finditer(self.text))
-        return needs.strictest([needs.read(self.least), *(isa.need_of(*each) for each in instructions)])
+        return needs.strictest([needs.read(self.least), *(isa.need_of(*each) for each in self.instructions)])
+
+    @property
+    def instructions(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Opcode and modifiers of each instruction of its text."""
+        return [(match[1], tuple(match[2].split(".")[1:])) for match in _INSTRUCTION.finditer(self.text)]
 
     @property
     def target(self) -> str:

@@ -4,7 +4,10 @@ import re
 
 import pytest
 
+from dsl.emulator.families import table as isa
+from dsl.emulator.ir import needs
 from dsl.emulator.ptx import parse as emulator
+from dsl.forms import table
 from dsl.lower import nvptx, sass
 from dsl.lower.guard import LoweringCrash
 from dsl.lower.llvm_ir import to_llvm_ir
@@ -92,6 +95,18 @@ def test_version_is_the_oldest_with_the_target(arch):
 )
 def test_version_is_the_oldest_with_the_instruction(text, arch, version):
     assert f".version {version}\n" in to_ptx(kernel(text), arch)
+
+
+@pytest.mark.slow
+def test_version_of_each_form_of_hopper_is_one_that_has_it():
+    later = {}
+    for form in table.forms():
+        if form.need.allows("sm_90a"):
+            calls = "".join(f'call void asm "{line}", ""()\n' for line in form.text.splitlines())
+            least = needs.strictest(isa.need_of(*each) for each in form.instructions).version
+            if nvptx.ptx_version(calls, "sm_90a") < 10 * least[0] + least[1]:
+                later[form.name] = least
+    assert later == {}
 
 
 @pytest.mark.parametrize("version", sorted({version for _, version in nvptx.FEATURE_PTX}))
