@@ -78,6 +78,8 @@ def _refusal(need: Need, target: str, version: str) -> tuple[str, str]:
         return "", ""
     later = max(version, least_version(head, need.version), key=_numbers)
     why = f"it needs {' and '.join(needed)}; the module has {' and '.join(found)}"
+    if head == target:
+        return why, f"begin the module with `.version {later}`"
     return why, f"begin the module with `.version {later}` and `.target {head}`, or compile it for {head}"
 
 

@@ -115,7 +115,8 @@ def test_too_low_a_target_or_version_is_refused_as_by_ptxas(
         "    copy(a, b)",
         "    ^",
         f"    PTX line 7: {instruction}",
-        f"fix: begin the module with `.version {later_version}` and `.target {later}`, or compile it for {later}",
+        f"fix: begin the module with `.version {later_version}`"
+        + f" and `.target {later}`, or compile it for {later}" * (later != target),
     ]
     cured = module(instruction, later, later_version)
     ptxas(cured, later)
