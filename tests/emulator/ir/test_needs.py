@@ -73,7 +73,7 @@ def test_which_targets_have_it(need, has, has_not):
 def module(instruction: str, target: str, version: str) -> str:
     registers = ".reg .b32 %r<3>; .reg .b64 %d<3>; .reg .pred %p<3>;"
     return (
-        f'.version {version}\n.target {target}\n.address_size 64\n.file 1 "k.py"\n'
+        f'.version {version}\n.target {target}\n.address_size 64\n.file 1 "copies.py"\n'
         f".visible .entry k() {{ {registers}\n.loc 1 3 5\n{instruction}\nret; }}"
     )
 
@@ -104,14 +104,14 @@ def test_too_low_a_target_or_version_is_refused_as_by_ptxas(
     ptxas, tmp_path, monkeypatch, instruction, target, version, why, later_version, later
 ):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "k.py").write_text("\n\n    copy(a, b)\n")
+    (tmp_path / "copies.py").write_text("\n\n    copy(a, b)\n")
     text = module(instruction, target, version)
     with pytest.raises(AssertionError, match="requires|not supported on|cannot be compiled"):
         ptxas(text, target)
     with pytest.raises(emulator.Unsupported) as caught:
         use(text)
     assert str(caught.value).splitlines() == [
-        f"k.py:3:5: UNSUPPORTED_PTX `{instruction.split()[0].rstrip(';')}`: {why}",
+        f"copies.py:3:5: UNSUPPORTED_PTX `{instruction.split()[0].rstrip(';')}`: {why}",
         "    copy(a, b)",
         "    ^",
         f"    PTX line 7: {instruction}",
