@@ -10,7 +10,7 @@ from dsl.core.diagnosis import index_guard
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError, DSLUserCodeTypeError, DSLUserCodeValueError
 from dsl.exceptions import KernelFault
 from dsl.launch.call.compiling import compiler as code
-from dsl.launch.devices.protocol import DeviceError
+from dsl.launch.call.limits import launch_refusal
 from dsl.tirx.errors.error_wording import type_name
 from dsl.tirx.runtime import Tensor
 from dsl.tirx.syntax.function import JitFunction, PrimFunc
@@ -104,10 +104,8 @@ class _Entry:
             self._check_devices(arguments)
         try:
             self.compiled.call(slots, binding.storages)
-        except DeviceError as error:
-            if error.name == "CUDA_ERROR_INVALID_VALUE" and (extents := _EXTENTS.search(str(error))):
-                raise LaunchRefused(error, extents, self.function) from error
-            raise
+        except launch_refusal.LaunchRefused as error:
+            raise LaunchRefused(error, self.function) from error
         except KernelFault as error:
             if error.kind == "out_of_bounds":
                 error.add_fix(index_guard.fix(error.place, str(error), _extent, _GUARDED_LOAD))
@@ -130,20 +128,17 @@ def _extent(base: str, axis: int, _rank: int, _is_element: bool) -> str:
     return f"{base}.shape[{axis}]"
 
 
-_EXTENTS = re.compile(r"(grid|block|cluster)=(\([^)]*\)) is outside (\([^)]*\)) to (\([^)]*\))")
-
-
 class LaunchRefused(DSLUserCodeRuntimeError):
-    """A launch whose extents exceed the limits of every GPU."""
+    """A launch that the device refuses, such as one whose extents exceed the limits of every GPU."""
 
-    def __init__(self, error: DeviceError, refused: re.Match, function: PrimFunc):
-        what, extents, least, most = refused.groups()
-        place = function.traced.kernels[0].place
+    def __init__(self, error: launch_refusal.LaunchRefused, function: PrimFunc):
+        is_of_extents = error.name == "CUDA_ERROR_INVALID_VALUE"
+        allowed = error.fix.partition(": ")[0]
         super().__init__(
-            f"the {what} of `{function.__name__}` must be {least} to {most}, got {extents}",
-            id="LAUNCH_EXTENT_OUT_OF_RANGE",
-            also=((place, "the kernel"),) if place is not None else (),
-            fix="pass numbers that give such extents, or do not call it",
+            re.sub(r"`\w+`", f"`{function.__name__}`", error.message, count=1),
+            id="LAUNCH_EXTENT_OUT_OF_RANGE" if is_of_extents else error.name,
+            also=((error.place, "the kernel"),),
+            fix=f"pass numbers that give {allowed}, or do not call it" if is_of_extents else error.fix,
         )
         self.refused = error
 

@@ -24,15 +24,16 @@ def griddepcontrol_launch_dependents() -> None:
 
 def setmaxregister_increase(reg_count: int) -> None:
     """Wait for, and take, registers until each thread of the warpgroup has `reg_count`.  PTX ISA: setmaxnreg.inc."""
-    _set_registers("inc", reg_count)
+    set_registers("inc", reg_count)
 
 
 def setmaxregister_decrease(reg_count: int) -> None:
     """Give back registers until each thread of the warpgroup has `reg_count`.  PTX ISA: setmaxnreg.dec."""
-    _set_registers("dec", reg_count)
+    set_registers("dec", reg_count)
 
 
-def _set_registers(how: str, reg_count: int) -> None:
+def set_registers(how: str, reg_count: int) -> None:
+    """`how`: inc or dec. Raises DSLUserCodeError for a count that is dynamic, or none.  PTX ISA: setmaxnreg."""
     if not isinstance(reg_count, int):
         raise DSLUserCodeError(
             "register count must be known while compiling, got a dynamic value",
@@ -42,6 +43,7 @@ def _set_registers(how: str, reg_count: int) -> None:
     if reg_count % 8 or not LEAST_REGISTERS <= reg_count <= MOST_REGISTERS:
         raise DSLUserCodeValueError(
             f"register count must be a multiple of 8 from {LEAST_REGISTERS} to {MOST_REGISTERS}, got {reg_count}",
-            fix="setmaxregister_increase(232), for example",
+            fix=Phrase("setmaxregister_increase(232), for example", "REGISTER_COUNT"),
+            id="SETMAXNREG",
         )
     ptx(f"setmaxnreg.{how}.sync.aligned.u32 {reg_count};", None, "")

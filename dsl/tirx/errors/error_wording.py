@@ -30,6 +30,7 @@ _TEMPLATES = {
     "MARK_TEST": "decide the test while compiling, or choose among numbers",
     "PASS_AS_STATIC": "pass it as T.constexpr",
     "PYTHON_TYPE": "Python's {type}",
+    "REGISTER_COUNT": "T.ptx.setmaxnreg(True, 232), for example",
     "START_AS": "start it as {dtype}: `{path} = T.{dtype}(...)`",
     "STATIC_PARAMETER": "take it as a T.constexpr of a T.jit function",
     "UNROLL": "write `for i in range(...)`, or `T.unroll` where Python must iterate",

@@ -9,7 +9,7 @@ from dsl.core.number.pointer import Pointer
 from dsl.core.phrase import shown
 from dsl.gpu.arithmetic import functions, math
 from dsl.gpu.inline import ptx as _text
-from dsl.gpu.threads import mbarrier as gpu_mbarrier, sync, warp
+from dsl.gpu.threads import launch_control, mbarrier as gpu_mbarrier, sync, warp
 from dsl.tirx.errors.error_wording import type_name
 from dsl.tirx.errors.unsupported import module_getattr as _refuser
 from dsl.tirx.errors.upstream_names import PTX as _UPSTREAM, PTX_GROUPS as _GROUPS
@@ -81,31 +81,20 @@ class barrier(metaclass=_Group):
 class griddepcontrol(metaclass=_Group):
     """Kernels that overlap.  PTX ISA: griddepcontrol."""
 
-    @staticmethod
-    @noted
-    def wait() -> None:
-        _text("griddepcontrol.wait;", None, "")
-
-    @staticmethod
-    @noted
-    def launch_dependents() -> None:
-        _text("griddepcontrol.launch_dependents;", None, "")
+    wait = staticmethod(noted(launch_control.griddepcontrol_wait))
+    launch_dependents = staticmethod(noted(launch_control.griddepcontrol_launch_dependents))
 
 
 class _Fence:
     """`T.ptx.fence("acq_rel", "gpu")`, and those of proxies and mbarriers.  PTX ISA: fence."""
+
+    mbarrier_init = staticmethod(noted(gpu_mbarrier.init_fence))
 
     @noted
     def __call__(self, sem: str = "acq_rel", scope: str = "gpu") -> None:
         if sem not in ("acq_rel", "sc", "acquire", "release") or scope not in ("cta", "cluster", "gpu", "sys"):
             raise DSLUserCodeError(f"no fence is called {sem}.{scope}", fix='T.ptx.fence("acq_rel", "gpu")', id="FENCE")
         _text(f"fence.{sem}.{scope};", None, "")
-
-    @staticmethod
-    @noted
-    def mbarrier_init() -> None:
-        """Let the cluster see mbarriers that were made."""
-        _text("fence.mbarrier_init.release.cluster;", None, "")
 
     @staticmethod
     @noted
@@ -122,13 +111,7 @@ fence = _Fence()
 @noted
 def setmaxnreg(inc: bool, reg_count: int) -> None:
     """More or fewer registers a thread of the warpgroup.  PTX ISA: setmaxnreg."""
-    if not isinstance(reg_count, int) or reg_count % 8 or not 24 <= reg_count <= 256:
-        raise DSLUserCodeError(
-            f"a thread has 24 to 256 registers in steps of 8, got {shown(reg_count)}",
-            id="SETMAXNREG",
-            fix="a multiple of 8: 96, 104, ...",
-        )
-    _text(f"setmaxnreg.{'inc' if inc else 'dec'}.sync.aligned.u32 {reg_count};", None, "")
+    launch_control.set_registers("inc" if inc else "dec", reg_count)
 
 
 # --- mbarrier --------------------------------------------------------------------------------------------------------

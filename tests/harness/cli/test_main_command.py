@@ -4,6 +4,7 @@ Modules tested here: harness/cli/choice.py.
 """
 
 import json
+import os
 import subprocess
 import sys
 
@@ -70,7 +71,8 @@ USAGE = {
 
 
 @pytest.mark.parametrize("argv", USAGE)
-def test_usage(write, project, capsys, argv):
+def test_usage(write, project, capsys, monkeypatch, argv):
+    monkeypatch.setenv("GPU_REPRO_SSH_CONFIG", os.devnull)  # hosts of whoever runs the tests
     write(TWICE, WIDTHS)
     assert main(["run", *argv]) == 2
     assert capsys.readouterr().err == USAGE[argv].format(folder=project) + "\n"
