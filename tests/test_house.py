@@ -357,12 +357,11 @@ def test_every_folder_has_a_floor():
 
 # Modules of one folder that a reader can take in.
 MOST_MODULES = 16
-LARGER = {"dsl/forms": 19}
 
 
 def test_folders_are_small():
     counts = collections.Counter(str(Path(path).parent) for path in FILES if not path.startswith("repros"))
-    assert {folder: count for folder, count in counts.items() if count > LARGER.get(folder, MOST_MODULES) + 1} == {}
+    assert {folder: count for folder, count in counts.items() if count > MOST_MODULES + 1} == {}
 
 
 def test_no_compiler_left_its_output_at_the_top():

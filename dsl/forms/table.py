@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dsl.forms import (
+from dsl.forms.form import Form
+from dsl.forms.kinds import (
     atomic,
     block,
     bulk,
@@ -18,7 +19,6 @@ from dsl.forms import (
     warp,
     warpgroup,
 )
-from dsl.forms.form import Form
 
 
 def forms() -> Iterator[Form]:

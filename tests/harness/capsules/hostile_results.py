@@ -17,7 +17,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from dsl.forms import floating, integer, predict, tensor_core
+from dsl.forms import predict
+from dsl.forms.kinds import floating, integer, tensor_core
 from harness.capsules import agreement, replay, results, validation
 from harness.errors import UsageError
 from tests.harness.by_a_gpu import FACTS

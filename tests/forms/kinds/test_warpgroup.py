@@ -5,7 +5,8 @@ import functools
 import numpy as np
 import pytest
 
-from dsl.forms import predict, warpgroup
+from dsl.forms import predict
+from dsl.forms.kinds import warpgroup
 
 
 @functools.cache

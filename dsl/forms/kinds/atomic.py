@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from dsl.forms.form import BLOCK, Form, element
-from dsl.forms.integer import of_types
+from dsl.forms.kinds.integer import of_types
+from dsl.forms.kinds.warp import ROW, TILE
 from dsl.forms.operands import COUNT, WORD, operands, width
-from dsl.forms.warp import ROW, TILE
 
 _ARITHMETIC = (
     ("add", "u32 s32 u64 f32 f64 f16 f16x2 bf16 bf16x2"), ("min", "u32 s32 u64 s64"), ("max", "u32 s32 u64 s64"),

@@ -5,8 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dsl.forms import bulk, predict
+from dsl.forms import predict
 from dsl.forms.form import BLOCK
+from dsl.forms.kinds import bulk
 
 FORMS = {form.name: form for form in bulk.forms()}
 LOAD = "cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"

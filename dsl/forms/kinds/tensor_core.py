@@ -13,7 +13,7 @@ import numpy as np
 
 from dsl.emulator.tensor_core.fragments import BITS, SHAPES, Mma, a_element, b_element, c_element
 from dsl.forms.form import Form
-from dsl.forms.warp import LANES, warp_form
+from dsl.forms.kinds.warp import LANES, warp_form
 
 KINDS = ("one product", "two products", "near one", "wide", "cancelling", "ties", "subnormal", "special values")
 PROBES = 64  # warps a form

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dsl.emulator.tensor_core.fragments import SHAPES
-from dsl.forms import tensor_core
+from dsl.forms.kinds import tensor_core
 
 
 def test_every_shape_and_type_is_probed():

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dsl.forms import memory, predict
+from dsl.forms import predict
+from dsl.forms.kinds import memory
 
 FORMS = {form.name: form for form in memory.forms()}
 

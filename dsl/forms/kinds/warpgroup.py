@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dsl.forms.form import BLOCK, Form, element
-from dsl.forms.tensor_core import KINDS, PROBES, elements, keep
+from dsl.forms.kinds.tensor_core import KINDS, PROBES, elements, keep
 
 ROWS = 64
 BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1, "e5m2": 1, "s8": 1, "u8": 1, "b1": 1}

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from dsl.forms.form import BLOCK, Form, element
-from dsl.forms.memory import wide
+from dsl.forms.kinds.memory import wide
+from dsl.forms.kinds.warp import LANES
 from dsl.forms.operands import COUNT, operands
-from dsl.forms.warp import LANES
 
 BOX = f".shared .align 16 .b32 box[{BLOCK}];"
 BAR = ".shared .align 8 .b64 bar;"

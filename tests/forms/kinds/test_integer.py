@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dsl.forms import integer, predict
+from dsl.forms import predict
+from dsl.forms.kinds import integer
 
 FORMS = {form.name: form for form in integer.forms()}
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from dsl.forms import cluster, predict
+from dsl.forms import predict
 from dsl.forms.form import BLOCK
+from dsl.forms.kinds import cluster
 
 FORMS = {form.name: form for form in cluster.forms()}
 

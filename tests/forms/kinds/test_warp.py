@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dsl.forms import predict, warp
+from dsl.forms import predict
+from dsl.forms.kinds import warp
 
 FORMS = {form.name: form for form in warp.forms()}
 

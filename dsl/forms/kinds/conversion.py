@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dsl.forms import integer
-from dsl.forms.floating import ROUNDINGS, options
 from dsl.forms.form import Form
-from dsl.forms.integer import simple
+from dsl.forms.kinds import integer
+from dsl.forms.kinds.floating import ROUNDINGS, options
+from dsl.forms.kinds.integer import simple
 from dsl.forms.operands import WORD, operands, width
 
 INT = ("u8", "s8", *integer.INT)

@@ -11,7 +11,7 @@ from dsl.emulator.dependence.sources import APPROXIMATE
 from dsl.emulator.families.conversion.rows import COMPARE, COMPARE_FLOAT
 from dsl.emulator.ir.rows import ROUND
 from dsl.forms.form import Form
-from dsl.forms.integer import of_types, simple
+from dsl.forms.kinds.integer import of_types, simple
 from dsl.forms.operands import WORD, operands, width
 
 ROUNDINGS = tuple(ROUND.split("/"))

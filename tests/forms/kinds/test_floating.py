@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dsl.forms import floating
+from dsl.forms.kinds import floating
 
 FORMS = {form.name: form for form in floating.forms()}
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dsl.forms import control, predict
+from dsl.forms import predict
+from dsl.forms.kinds import control
 
 FORMS = {form.name: form for form in control.forms()}
 

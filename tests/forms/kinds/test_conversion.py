@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dsl.forms import conversion, predict
+from dsl.forms import predict
+from dsl.forms.kinds import conversion
 
 FORMS = {form.name: form for form in conversion.forms()}
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from dsl.forms.form import Form, element
+from dsl.forms.kinds.warp import ROW, TILE
 from dsl.forms.operands import COUNT, WORD, operands, width
-from dsl.forms.warp import ROW, TILE
 
 TYPES = ("u8", "s8", "b8", "u16", "s16", "b16", "u32", "s32", "b32", "u64", "s64", "b64", "f32", "f64")
 _PRIORITIES = ("L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate")

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from dsl.forms import atomic, predict
+from dsl.forms import predict
 from dsl.forms.form import BLOCK
+from dsl.forms.kinds import atomic
 
 FORMS = {form.name: form for form in atomic.forms()}
 

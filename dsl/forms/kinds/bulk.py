@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from dsl.emulator.families.tensor_map.tensor_map import TYPES, Im2col, Tiled
-from dsl.forms.block import BAR
 from dsl.forms.form import BLOCK, Form, element
-from dsl.forms.memory import wide
+from dsl.forms.kinds.block import BAR
+from dsl.forms.kinds.memory import wide
 from dsl.forms.operands import COUNT, operands
 
 BLOCKS = COUNT // BLOCK

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dsl.forms.block import BAR
 from dsl.forms.form import BLOCK, Form
+from dsl.forms.kinds.block import BAR
 from dsl.forms.operands import COUNT, WORD, operands, width
 
 BLOCKS = 2

@@ -1,0 +1,1 @@
+"""The forms of each kind of instruction, in the order of the PTX ISA."""
