@@ -53,9 +53,18 @@ def markdown(text: str) -> str:
     return _MARKUP.sub(lambda match: f"\\{match[0]}", one_line(text))
 
 
+class OutputFailed(Exception):
+    """Standard output or error takes nothing more: a full disk, a quota. A closed pipe is a BrokenPipeError."""
+
+
 def say(text: object = "", file: TextIO | None = None) -> None:
-    """Print text from anywhere, whatever the encoding of the terminal."""
+    """Print text from anywhere, whatever the encoding of the terminal. Raises OutputFailed, BrokenPipeError."""
     file = file or sys.stdout
     line = printable(str(text))
     encoding = getattr(file, "encoding", None) or "utf-8"
-    print(line.encode(encoding, "backslashreplace").decode(encoding), file=file, flush=True)
+    try:
+        print(line.encode(encoding, "backslashreplace").decode(encoding), file=file, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputFailed(f"standard output: {error.strerror or error}") from error

@@ -525,6 +525,7 @@ LAZY = {
         "harness.reporting.case_table",
         "harness.reporting.page",
         "harness.reporting.page_records",
+        "harness.reporting.publish",
         "harness.reporting.text_report",
         "harness.store",
     ),

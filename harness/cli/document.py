@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from harness.claim.repro_file import ReproError
 from harness.errors import NoDevice, UsageError
-from harness.terminal import say
+from harness.terminal import OutputFailed, say
 
 NAME, VERSION = "gpu-repro", 1
 FAILS, USAGE, NOT_RUN, INTERRUPTED = 1, 2, 3, 130
@@ -105,6 +105,9 @@ def _outcome(arguments: argparse.Namespace) -> tuple[int, dict[str, str] | None]
         return FAILS, None
     except OSError as error:
         return USAGE, {"kind": "system", "message": f"repro: {error.filename or ''}: {error.strerror or error}"}
+    except OutputFailed as error:
+        _drop_output()
+        return NOT_RUN, {"kind": "system", "message": f"repro: {error}"}
     except KeyboardInterrupt:
         return INTERRUPTED, {
             "kind": "interrupted", "message": "interrupted: nothing is left running, no golden was written"
@@ -138,10 +141,14 @@ def _print(status: int, name: str | None, result: Any, error: dict[str, str] | N
     table = {"schema": NAME, "version": VERSION, "tool_version": version(), "command": name, "exit_status": status}
     text = json.dumps(plain(table | {"error": error, "result": result}), indent=1, allow_nan=False)
     try:
-        print(text, flush=True)
+        say(text)
     except BrokenPipeError:
         _drop_output()
         return FAILS
+    except OutputFailed as error:
+        _drop_output()
+        say(f"repro: {error}", file=sys.stderr)
+        return NOT_RUN
     return status
 
 

@@ -134,7 +134,11 @@ the docstring's first line is the claim, run() returns named arrays, expected() 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     parser, words = _parser(), list(sys.argv[1:] if argv is None else argv)
+    if not words:
+        parser.print_help(sys.stderr)
+        return document.USAGE
     try:
+        _check_name(parser, words[0])
         arguments = _parsed(parser, words)
     except document.WrongUsage as wrong:
         return document.answer_wrong_usage(wrong, words, _names(parser))
@@ -144,6 +148,29 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _names(parser: argparse.ArgumentParser) -> Sequence[str]:
     """The names of the commands."""
     return [name for action in parser._actions for name in action.choices or ()]
+
+
+def _check_name(parser: argparse.ArgumentParser, word: str) -> None:
+    """Raise WrongUsage for a command that is misspelt, or for a file in its place."""
+    names = _names(parser)
+    if word in names or word.startswith("-"):
+        return
+    import difflib
+
+    if Path(word).is_file():
+        parser.error(f"`{word}` is a file; `repro run {word}` runs it")
+    if alike := difflib.get_close_matches(word, names, 1):
+        parser.error(f"there is no command `{word}`; did you mean `repro {alike[0]}`?")
+
+
+class _Version(argparse.Action):
+    """Prints the version and ends; what it needs is imported then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from harness.reporting.publish import version
+
+        say(f"gpu-repro {version()}, Python {sys.version.split()[0]}")
+        parser.exit()
 
 
 def _parsed(parser: argparse.ArgumentParser, given: list[str]) -> argparse.Namespace:
@@ -162,6 +189,7 @@ def _parsed(parser: argparse.ArgumentParser, given: list[str]) -> argparse.Names
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
     parser = document.Parser("repro", description=_ABOUT, formatter_class=raw)
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version of gpu-repro and of Python")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="run one repro and read its verdict", description=_RUN, formatter_class=raw)
     run.add_argument(

@@ -5,6 +5,7 @@ Modules tested here: harness/cli/choice.py.
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -76,6 +77,39 @@ def test_usage(write, project, capsys, monkeypatch, argv):
     write(TWICE, WIDTHS)
     assert main(["run", *argv]) == 2
     assert capsys.readouterr().err == USAGE[argv].format(folder=project) + "\n"
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0 and re.fullmatch(
+        r"gpu-repro \d+\.\d+\.\d+, Python 3\.\d+\.\d+\n", capsys.readouterr().out
+    )
+
+
+def test_without_a_command_it_teaches(capsys):
+    assert main([]) == 2
+    assert "repro run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "word, said",
+    [("statsu", "there is no command `statsu`; did you mean `repro status`?"),
+     ("x.py", "`x.py` is a file; `repro run x.py` runs it")],
+)  # fmt: skip
+def test_what_was_meant(project, capsys, word, said):
+    (project / "x.py").write_text("print(1)\n")
+    with pytest.raises(SystemExit) as ended:
+        main([word])
+    assert ended.value.code == 2 and capsys.readouterr().err.endswith(f"repro: error: {said}\n")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_output_that_nobody_can_take(project, options):
+    command = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())", "matrix", *options]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, cwd=project, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (3, "repro: standard output: No space left on device\n")
 
 
 def test_a_file_that_is_no_repro(project, capsys):
