@@ -145,9 +145,9 @@ def _print(status: int, name: str | None, result: Any, error: dict[str, str] | N
     except BrokenPipeError:
         _drop_output()
         return FAILS
-    except OutputFailed as error:
+    except OutputFailed as failed:
         _drop_output()
-        say(f"repro: {error}", file=sys.stderr)
+        say(f"repro: {failed}", file=sys.stderr)
         return NOT_RUN
     return status
 

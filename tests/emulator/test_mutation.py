@@ -1,5 +1,6 @@
 """What mutants are made of a C++ file, and that a test that fails, crashes or hangs kills one."""
 
+import collections
 import json
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import sys
 import pytest
 
 from tests.emulator import mutation
-from tests.emulator.mutation import Mutant, Run, Stop, mutants, table
+from tests.emulator.mutation import Mutant, Run, Stop, mutants
 
 FILE = """#include <shared.h>
 #define AT_LEAST(a, b) if (a < b) return a && b ? a : b
@@ -128,18 +129,41 @@ def test_what_does_not_compile_is_not_tested(run):
     assert row["outcome"] == "not built" and tried == []
 
 
-def test_the_table_begins_with_what_survived():
-    row = dict(file="runtime/some.cc", line=3, kind="true", was="a ||\n  b", start=4)
-    text = table([
-        {**row, "outcome": "failed", "test": "tests/emulator/emit/test_a.py::test_b"},
-        {**row, "line": 9, "start": 90, "outcome": "survived", "test": ""},
-    ])  # fmt: skip
-    assert text.splitlines()[2:] == [
-        "| runtime/some.cc | 9 | true | `a \\|\\| b` | survived |  |",
-        "| runtime/some.cc | 3 | true | `a \\|\\| b` | failed | emit/test_a.py::test_b |",
-        "",
-        "2 mutants: 1 failed, 1 survived",
+ROWS = """# file | change | condition | why it changes nothing
+
+some.cc | true | a | b | it is
+some.cc | true | c | it is
+other.cc | false | c | it is
+"""
+
+
+def test_the_table_begins_with_what_survives_without_a_reason():
+    row = dict(file="some.cc", line=3, kind="true", was="a |\n  b", start=4, outcome="survived")
+    rows = [row, {**row, "line": 9, "start": 90}, {**row, "was": "c", "outcome": "hung"}]
+    rows += [
+        {**row, "kind": "false"},
+        {**row, "outcome": "not built"},
+        {**row, "file": "third.cc", "outcome": "failed"},
     ]
+    text, left = mutation.table(rows, mutation.equivalents(ROWS))
+    assert left == 2 and text.splitlines() == [
+        "some.cc:3 false `a | b`: survived",
+        "some.cc:9 true `a | b`: survived",
+        "| file | mutants | killed | not built | equivalent | survived |",
+        "|---|---|---|---|---|---|",
+        "| some.cc | 5 | 1 | 1 | 1 | 2 |",
+        "| third.cc | 1 | 1 | 0 | 0 | 0 |",
+        "in equivalent_mutants.txt, and did not survive: some.cc | true | c",
+    ]
+
+
+def test_each_equivalent_mutant_is_one_of_its_file():
+    rows = mutation.equivalents(mutation.EQUIVALENT.read_text())
+    found = collections.Counter()
+    for file in {file for file, *_ in rows}:
+        made = mutants(mutation.EMULATOR / file)
+        found.update((each.file, each.kind, " ".join(each.was.split())) for each in made)
+    assert +(rows - found) == collections.Counter()
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ bool begin(Context *ctx, u64 block) {
   ctx->block_index[1] = row % ctx->grid[1];
   ctx->block_index[2] = row / ctx->grid[1];
   // Memory of a block starts as garbage on hardware; here as 0xFF bytes: NaN as a float, -1 as an integer.
-  if (ctx->smem_bytes) __builtin_memset(ctx->smem, 0xFF, ctx->smem_bytes);
-  if (ctx->local_bytes) __builtin_memset(ctx->local, 0xFF, ctx->local_bytes * ctx->threads);
+  __builtin_memset(ctx->smem, 0xFF, ctx->smem_bytes);
+  __builtin_memset(ctx->local, 0xFF, ctx->local_bytes * ctx->threads);
   if (ctx->queues) reset_queues(ctx);
   if (ctx->bulk) reset_bulk(ctx);
   if (ctx->begin_checks) ctx->begin_checks(ctx);
@@ -94,9 +94,8 @@ void emu_run_grid(Context *ctx, RunBlock run) {
   for (Context *slot = ctx; slot;) {
     if (slot->state == IDLE) {
       i64 block = take(ctx);
-      bool well = block >= 0 && begin(slot, block);
-      if (block >= 0 && !well) slot->state = IDLE;
-      if (!well) {
+      if (block < 0 || !begin(slot, block)) {
+        slot->state = IDLE;
         slot = other(slot, ctx);
         continue;
       }

@@ -109,7 +109,6 @@ class Context(ctypes.Structure):
         ("order", _u32),  # state of the random numbers that choose who runs next; 0: in order
         ("decisions", _u64),  # which of them count: see execute/decisions.py; 0: all
         ("rounds", _u32),  # of the scheduler since mbarriers were looked at
-        ("mbarrier_waits", _u32),  # whether a wait at an mbarrier failed since then
         ("mbarrier_idle", _u32),  # how often in a row all that could run waited at mbarriers
         ("idle", _u32),  # rounds in a row, since the block began, in which its threads did nothing but poll
         ("gives_way", _u32),  # whether threads give way before they touch memory that others see

@@ -59,8 +59,6 @@ bool at_mbarriers(Context *ctx, bool moves) {
   if (moves) ctx->mbarrier_idle = 0;
   if (ctx->rounds < LOOK_ROUNDS) return false;
   ctx->rounds = 0;
-  if (!ctx->mbarrier_waits) return false;
-  ctx->mbarrier_waits = 0;
   u32 others = 0;
   for (u32 warp = 0; warp < ctx->warps; ++warp) others |= ctx->ready[warp] & ~ctx->in_mbarrier[warp];
   ctx->mbarrier_idle = others ? 0 : ctx->mbarrier_idle + 1;
@@ -77,7 +75,6 @@ bool all_idle(Context *ctx) {
   if (ctx->gives_way) return false;
   u32 limit = LEAST_IDLE;  // of checked code, which is slow
   if (!ctx->begin_checks) limit = max(min(IDLE_POLLS / ctx->threads, MOST_IDLE), LEAST_IDLE);
-  if (ctx->idle < limit) return false;
   Context *slot = __atomic_load_n(&ctx->shared_grid->slots, __ATOMIC_ACQUIRE);
   for (; slot; slot = slot->every) {
     u32 state = now(slot->state);

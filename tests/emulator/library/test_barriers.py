@@ -4,7 +4,7 @@ import ctypes
 
 import pytest
 
-from dsl.emulator.machine import context
+from dsl.emulator.machine import context, native
 from tests.emulator.library.own_block import ORDERED, Block, Grid, cluster
 
 
@@ -118,6 +118,15 @@ def test_a_warp_counts_when_all_its_threads_have_come():
     assert log == ["exits"] * 31 + ["passes"] * 33
 
 
+def test_a_warp_of_which_all_have_exited_does_not_count():
+    def body(thread):
+        if thread.tid >= 32:
+            yield from thread.sync(2, 64)
+
+    block = Block(threads=64).run(body)
+    assert block.ctx.status == context.DEADLOCK and list(block.ctx.in_barrier[:2]) == [0, 2**32 - 1]
+
+
 def test_a_warp_of_which_a_thread_is_elsewhere_does_not_count():
     def body(thread):
         yield from thread.sync(1 if thread.tid == 63 else 2, 64)
@@ -219,6 +228,17 @@ def test_threads_at_one_barrier_give_one_count():
     assert block.ctx.in_barrier[1] == 0
 
 
+def test_threads_that_wait_for_the_next_generation_keep_its_count():
+    """The third of three warps has come to the second generation of a barrier that counts two."""
+
+    def body(thread):
+        yield from thread.sync(1, 64, site=3)
+        yield from thread.sync(1, 96, site=4)
+
+    block = Block(threads=96).run(body)
+    assert block.record == (context.ILLEGAL, 4, 0, 96, 0, context.BARRIER_COUNTS)
+
+
 def test_the_next_generation_may_have_another_count():
     def body(thread):
         yield from thread.sync(1, 64)
@@ -284,12 +304,13 @@ def test_nobody_passes_the_barrier_of_a_cluster_before_all_blocks_have_come(coun
     assert all(block.ctx.status == 0 and block.ctx.state == context.IDLE for block in blocks)
 
 
-def test_threads_may_work_between_arriving_and_waiting_and_exited_blocks_are_not_waited_for():
+@pytest.mark.parametrize("leaves", [0, 1])
+def test_threads_may_work_between_arriving_and_waiting_and_exited_blocks_are_not_waited_for(leaves):
     grid, log = Grid(blocks=1), []
     blocks = cluster(2, grid=grid)
 
     def body(thread):
-        if thread.block is blocks[1]:
+        if thread.block is blocks[leaves]:
             return
         thread.block.arrive_cluster(thread.tid, 0)
         log.append("works")
@@ -330,6 +351,19 @@ def test_who_arrives_twice_or_waits_without_arriving_is_at_fault():
     assert block.record == (context.ILLEGAL, 6, 3, 0, 0, context.ARRIVED_TWICE)
 
 
+@pytest.mark.parametrize("leaves", [0, 1])
+def test_a_block_that_waits_for_ever_is_found_where_the_others_have_ended(leaves):
+    grid = Grid(blocks=1)
+    blocks = cluster(2, grid=grid)
+
+    def body(thread):
+        if thread.block is not blocks[leaves]:
+            yield from thread.sync(1, 64)
+
+    run_cluster(blocks, body, grid)
+    assert blocks[1 - leaves].ctx.status == context.DEADLOCK
+
+
 def test_blocks_that_wait_for_each_other_elsewhere_wait_for_ever():
     grid = Grid(blocks=1)
     blocks = cluster(2, grid=grid)
@@ -343,3 +377,86 @@ def test_blocks_that_wait_for_each_other_elsewhere_wait_for_ever():
     run_cluster(blocks, body, grid)
     assert context.DEADLOCK in [block.ctx.status for block in blocks]
     assert [block.ctx.state for block in blocks] == [context.DEAD] * 2
+
+
+def asked(threads: int, body, before: int = 0) -> tuple[list[int], bool]:
+    """The questions to a checker when barriers complete, and whether the last one began an epoch of the whole block.
+    Each thread runs `body`; `before`: the barriers where some met alone before, as bits."""
+    block, what = Block(threads=threads), []
+    callback = ORDERED(lambda _, kind, *rest: what.append(kind) or 0)
+    block.ctx.order_call = ctypes.cast(callback, ctypes.c_void_p).value
+    block.ctx.order_barrier, block.ctx.partial_barriers, block.ctx.now = native.address("emu_order_barrier"), before, 40
+    block.run(body)
+    assert (block.ctx.epoch, block.ctx.now) in ((0, 40), (41, 41))
+    return [kind for kind in what if kind != context.ORDER_ARRIVE], block.ctx.epoch == 41
+
+
+MEETING, BARRIER, GENERATION = context.ORDER_BLOCK_MEETING, context.ORDER_BARRIER, context.ORDER_GENERATION
+
+
+@pytest.mark.parametrize("count", [0, 96])
+def test_a_barrier_at_which_all_threads_wait_begins_an_epoch(count):
+    def body(thread):
+        yield from thread.sync(1, count, site=5)
+
+    assert asked(96, body) == ([], True)
+    assert asked(96, body, before=0b101) == ([], True)
+    assert asked(96, body, before=0b10) == ([GENERATION], True)
+
+
+def test_a_barrier_of_some_threads_orders_those_alone():
+    def body(thread):
+        if thread.tid < 32:
+            yield from thread.sync(1, 32, site=5)
+        else:
+            yield
+
+    assert asked(64, body) == ([BARRIER], False)
+
+
+def test_lanes_at_different_instructions_are_asked_for():
+    def body(thread):
+        yield from thread.sync(1, 0, site=5 + (thread.tid == 40))
+
+    def of_each_warp(thread):
+        yield from thread.sync(1, 0, site=5 + thread.tid // 32)
+
+    assert asked(64, body) == ([MEETING], True)
+    assert asked(64, of_each_warp) == ([], True)
+
+
+@pytest.mark.parametrize(
+    "count, leave, expected",
+    [
+        (0, {40}, ([MEETING], True)),
+        (64, {40}, ([MEETING], True)),
+        (0, {*range(32)}, ([MEETING], True)),
+        (32, {*range(32)}, ([MEETING, BARRIER], False)),  # the warp that has left cannot be the one it counts
+    ],
+)
+def test_who_has_left_is_asked_for(count, leave, expected):
+    def body(thread):
+        if thread.tid not in leave:
+            yield from thread.sync(1, count, site=5)
+
+    assert asked(64, body) == expected
+
+
+@pytest.mark.parametrize("count", [0, 64])
+def test_an_arrival_of_a_thread_that_has_left_may_belong_to_another_generation(count):
+    def body(thread):
+        if thread.tid == 40:
+            thread.arrive(1, count, site=5)
+        else:
+            yield from thread.sync(1, count, site=5)
+
+    assert asked(64, body) == ([MEETING, GENERATION], True)
+
+
+def test_more_arrivals_than_a_barrier_counts_may_belong_to_another_generation():
+    def body(thread):
+        if thread.tid < 32:
+            thread.arrive(1, 64, site=5)
+        yield from thread.sync(1, 64, site=5)
+
+    assert asked(64, body) == ([GENERATION], True)

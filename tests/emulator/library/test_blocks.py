@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dsl.emulator.machine import context
-from tests.emulator.library.own_block import Block, Grid, bytes_at, cluster
+from tests.emulator.library.own_block import CALLED, ORDERED, Block, Grid, bytes_at, cluster
 
 SHARED = context.SHARED
 
@@ -23,7 +23,9 @@ def taken(grid: Grid, block: Block | None = None, shape=None) -> list[tuple[int,
 def test_every_block_runs_once_in_order_with_its_index(chunk):
     shape = (3, 4, 2)
     expected = [(x + 3 * (y + 4 * z), (x, y, z)) for z in range(2) for y in range(4) for x in range(3)]
-    assert taken(Grid(24, chunk), shape=shape) == expected
+    grid = Grid(24, chunk)
+    block = Block(grid=grid)
+    assert taken(grid, block, shape) == expected and block.ctx.block == 23
 
 
 def test_workers_share_the_blocks_by_chunks():
@@ -81,6 +83,37 @@ def test_after_a_fault_no_higher_block_begins_and_lower_ones_do():
     assert grid.fields.first_fault == 3 and block.ctx.state == context.DEAD and ran == [3]
     grid.run(lower, run)
     assert ran == [3, 2, 1, 0] and lower.ctx.state == context.IDLE
+    assert lower.ctx.block == 0  # a report may want to know of it
+
+
+def test_after_a_fault_in_a_cluster_no_higher_one_begins_and_lower_ones_do():
+    grid, ran = Grid(blocks=6), []
+    grid.fields.block_step, grid.fields.block_start = 5, 3  # clusters 3, 2, 1, 0, 5, 4
+    workers = [cluster(2, grid=grid)[0] for _ in range(2)]
+
+    def run(ctx):
+        ran.append(ctx.block)
+        ctx.status = context.TRAP if ctx.block == 7 else 0
+
+    grid.run(workers[0], run, clusters=True)
+    assert grid.fields.first_fault == 7 and workers[0].ctx.state == context.DEAD and ran == [7]
+    grid.run(workers[1], run, clusters=True)
+    assert ran == [7, 5, 4, 3, 2, 1, 0] and workers[1].ctx.state == context.IDLE
+
+
+def test_a_block_that_begins_while_a_lower_one_ends_badly_does_not_run():
+    for clusters in (False, True):
+        grid, ran = Grid(blocks=2), []
+        slots = cluster(2, grid=grid) if clusters else [Block(grid=grid)]
+
+        def begins(address):
+            grid.fields.first_fault = 0
+
+        callback = CALLED(begins)
+        for slot in slots:
+            slot.ctx.begin_checks = ctypes.cast(callback, ctypes.c_void_p).value
+        grid.run(slots[0], lambda ctx: ran.append(ctx.block), clusters=clusters)
+        assert ran == [] and [slot.ctx.state for slot in slots] == [context.IDLE] * len(slots)
 
 
 def test_a_fault_stops_higher_blocks_that_run_and_no_lower_one():
@@ -119,9 +152,10 @@ def test_a_halt_ends_it():
     assert ran == [0, 1, 2]
 
 
-def test_a_block_that_polls_lets_another_one_begin():
-    """The first block waits for the second: it gets a slot of its own, and both end."""
-    grid, log = Grid(blocks=2), []
+@pytest.mark.parametrize("chunk", [1, 2])
+def test_a_block_that_polls_lets_another_one_begin(chunk):
+    """The first block waits for the second, which gets another slot: both end."""
+    grid, log = Grid(2, chunk), []
     first = Block(grid=grid)
     first.ctx.grid[0] = 2
     others = []
@@ -157,19 +191,21 @@ def test_a_block_that_polls_goes_on_where_no_slot_can_be_had():
     assert log == [0, 0, 0, 1]
 
 
-def test_blocks_that_wait_for_others_give_up_after_a_fault():
+@pytest.mark.parametrize("field, value", [("first_fault", 0), ("halt", 1)])
+def test_blocks_that_wait_for_others_give_up_after_a_fault_or_a_halt(field, value):
     grid = Grid(blocks=1)
     block, ran = Block(grid=grid), []
 
     def run(ctx):
         ran.append(ctx.block)
-        ctx.state, grid.fields.first_fault = context.WAITING, 0
+        setattr(grid.fields, field, value)
+        ctx.state = context.WAITING if len(ran) < 9 else context.RUNNING
 
     grid.run(block, run)
     assert ran == [0] and block.ctx.state == context.DEAD
 
 
-@pytest.mark.parametrize("shape, grid_shape", [((2, 1, 1), (6, 2, 1)), ((2, 2, 1), (4, 4, 2)), ((1, 1, 3), (2, 1, 3))])
+@pytest.mark.parametrize("shape, grid_shape", [((2, 1, 1), (6, 2, 1)), ((2, 2, 1), (6, 4, 2)), ((1, 1, 3), (2, 1, 3))])
 def test_a_cluster_has_the_blocks_of_its_place_in_the_grid(shape, grid_shape):
     count = int(np.prod(shape))
     grid = Grid(blocks=int(np.prod(grid_shape)) // count)
@@ -190,6 +226,15 @@ def test_a_cluster_has_the_blocks_of_its_place_in_the_grid(shape, grid_shape):
     for n in range(grid.fields.blocks):  # a cluster is complete before the next one begins
         cells = {tuple(a // b for a, b in zip(index, shape)) for _, index, _ in log[n * count : n * count + count]}
         assert len(cells) == 1
+
+
+def test_all_blocks_of_a_cluster_count_as_running_once_it_begins():
+    """So blocks elsewhere that poll do not wait for ever: one of these may still write for them."""
+    grid, states = Grid(blocks=2), []
+    blocks = cluster(2, grid=grid)
+    grid.run(blocks[0], lambda ctx: states.append([block.ctx.state for block in blocks]), clusters=True)
+    running = context.RUNNING
+    assert states == [[running, running], [running, context.GONE]] * 2
 
 
 def test_a_cluster_of_which_all_blocks_poll_lets_another_one_begin():
@@ -227,3 +272,98 @@ def test_shared_memory_of_a_block_that_has_ended_is_nobodys():
     grid.run(blocks[0], run, clusters=True)
     after = [fine for rank, fine in seen if rank == 0]
     assert seen[0][1] == [True, True] and after[-1] == [True, False]
+
+
+def waits_turns(count: int):
+    """A `run` whose blocks poll in so many turns and then end; and the turns that each has had."""
+    turns = {}
+
+    def run(ctx):
+        turns[ctx.block] = turns.get(ctx.block, 0) + 1
+        waits = turns[ctx.block] <= count
+        ctx.idle, ctx.state = 10 * waits, context.WAITING if waits else context.RUNNING
+
+    return run, turns
+
+
+@pytest.mark.parametrize("clusters", [False, True])
+def test_a_checker_hears_once_that_a_block_has_ended(clusters):
+    grid, heard = Grid(blocks=2), []
+    slots = cluster(2, grid=grid) if clusters else [Block(grid=grid)]
+    callback = ORDERED(lambda address, *rest: heard.append(rest) or 0)
+    for slot in slots:
+        slot.ctx.order_call = ctypes.cast(callback, ctypes.c_void_p).value
+    run, turns = waits_turns(3)
+    grid.run(slots[0], run, clusters)
+    blocks = 2 * len(slots)
+    assert turns == dict.fromkeys(range(blocks), 4) and heard == [(context.ORDER_EXIT, 0, 0, 0)] * blocks
+
+
+def test_a_cluster_goes_on_where_no_other_can_begin():
+    grid = Grid(blocks=2)
+    grid.fields.more = 0
+    run, turns = waits_turns(2000)
+    grid.run(cluster(2, grid=grid)[0], run, clusters=True)
+    assert turns == dict.fromkeys(range(4), 2001)
+
+
+def test_a_cluster_that_works_does_not_let_another_one_begin():
+    """A block that polled for fewer rounds than it may under a seed has done something else before."""
+    grid, asked = Grid(blocks=2), []
+    grid.more(lambda: asked.append(1))
+    run, _ = waits_turns(2000)
+
+    def works(ctx):
+        run(ctx)
+        ctx.idle = min(ctx.idle, 8)
+
+    grid.run(cluster(2, grid=grid)[0], works, clusters=True)
+    assert asked == []
+
+
+def test_a_cluster_that_waits_for_others_gives_up_after_a_fault():
+    grid = Grid(blocks=1)
+    blocks = cluster(2, grid=grid)
+    run, turns = waits_turns(10**9)
+
+    def faults_elsewhere(ctx):
+        run(ctx)
+        if turns.get(0) == 3:
+            grid.fields.first_fault = 0
+
+    grid.run(blocks[0], faults_elsewhere, clusters=True)
+    assert [block.ctx.state for block in blocks] == [context.DEAD] * 2
+
+
+@pytest.mark.parametrize("status, first_fault", [(context.TRAP, 1), (context.INTERRUPTED, context.NO_FAULT)])
+def test_a_fault_of_a_block_ends_its_cluster(status, first_fault):
+    grid, ran = Grid(blocks=3), []
+    blocks = cluster(2, grid=grid)
+
+    def run(ctx):
+        ran.append(ctx.block)
+        ctx.status = status
+
+    grid.run(blocks[0], run, clusters=True)
+    assert ran == [1] and [block.ctx.state for block in blocks] == [context.DEAD] * 2
+    assert grid.fields.first_fault == first_fault
+
+
+def test_a_seed_chooses_which_block_of_a_cluster_runs():
+    def order(seed):
+        grid, log = Grid(blocks=1), []
+        blocks = cluster(4, grid=grid)
+        blocks[0].ctx.order = seed
+        run, _ = waits_turns(20)
+
+        def logs(ctx):
+            log.append(ctx.block)
+            run(ctx)
+
+        grid.run(blocks[0], logs, clusters=True)
+        return log
+
+    assert order(0) == [1, 2, 3, 0] * 21
+    orders = [order(seed) for seed in (1, 2)]
+    assert orders == [order(1), order(2)] and orders[0] != orders[1]
+    assert all(sorted(each) == sorted([0, 1, 2, 3] * 21) != each for each in orders)

@@ -5,9 +5,11 @@ import ctypes
 import numpy as np
 import pytest
 
+from dsl.emulator.families.bulk.numbers import BulkQueue, async_store
 from dsl.emulator.families.mbarrier.emit import State
+from dsl.emulator.families.tensor_map.tensor_map import Tiled
 from dsl.emulator.machine import context
-from tests.emulator.library.own_block import LANDED, Block, Grid, Mbarriers, bytes_at, cluster
+from tests.emulator.library.own_block import LANDED, ORDERED, Block, Grid, Mbarriers, bytes_at, cluster
 
 GLOBAL, SHARED = context.GLOBAL, context.SHARED
 
@@ -222,3 +224,185 @@ def test_a_multicast_goes_to_the_blocks_of_its_mask():
     got = [bytes_at(block.ctx.smem + 64, 32) for block in blocks]
     assert got == [bytes(32), data.tobytes(), bytes(32), data.tobytes()]
     assert [Mbarriers(block).state().pending_bytes for block in blocks] == [0, -32, 0, -32]
+
+
+class Pair:
+    """Two blocks of a cluster; each has an mbarrier of one arrival at byte 8. The first one copies or stores."""
+
+    def __init__(self):
+        self.blocks = cluster(2, smem_bytes=256)
+        for block in self.blocks:
+            ctypes.memset(block.ctx.smem, 0xEE, 256)
+            assert Mbarriers(block).init(offset=8)
+        ctypes.memset(self.blocks[0].ctx.smem + 64, 0x11, 32)
+
+    def copy(self, smem=64, there=128, nbytes=32, barrier=8) -> int:
+        at = 2 << context.RANK_SHIFT
+        return self.blocks[0].bulk_peer(3, 4, BYTES_IN, smem, at | there, nbytes, at | barrier)
+
+    def store(self, kind=async_store.STORE, there=128, nbytes=8, barrier=8, low=5, high=6) -> int:
+        at = 2 << context.RANK_SHIFT
+        return self.blocks[0].async_store(3, 4, kind, at | there, at | barrier, nbytes, low, high)
+
+    def landed(self) -> tuple[bytes, int]:
+        """The bytes there, and those that its mbarrier still expects."""
+        self.blocks[1].bulk_arrive()
+        return bytes_at(self.blocks[1].ctx.smem + 128, 32), Mbarriers(self.blocks[1]).state().pending_bytes
+
+
+def test_a_copy_to_another_block_signals_the_mbarrier_there():
+    of = Pair()
+    assert of.copy() == 1
+    assert bytes_at(of.blocks[1].ctx.smem + 128, 32) == b"\xee" * 32
+    assert of.landed() == (b"\x11" * 32, -32) and Mbarriers(of.blocks[0]).state().pending_bytes == 0
+
+
+@pytest.mark.parametrize("nbytes, high", [(4, 0xEEEEEEEEEEEEEEEE), (8, 0xEEEEEEEEEEEEEEEE), (16, 6)])
+def test_a_store_to_another_block_signals_the_mbarrier_there(nbytes, high):
+    of = Pair()
+    assert of.store(nbytes=nbytes, low=5 | (0xEEEEEEEE << 32) * (nbytes == 4), high=high) == 1
+    expected = (5).to_bytes(min(nbytes, 8), "little") + ((6).to_bytes(8, "little") if nbytes == 16 else b"")
+    assert of.landed() == (expected.ljust(32, b"\xee"), -nbytes)
+
+
+@pytest.mark.parametrize(
+    "call, status, address, size, detail",
+    [
+        (dict(smem=72), context.MISALIGNED, 72, 16, context.CLUSTER),
+        (dict(smem=240), context.OUT_OF_BOUNDS, 240, 32, context.CLUSTER),
+        (dict(there=136), context.MISALIGNED, 136 | 2 << context.RANK_SHIFT, 16, context.CLUSTER),
+        (dict(there=240), context.OUT_OF_BOUNDS, 240 | 2 << context.RANK_SHIFT, 32, context.CLUSTER),
+        (dict(barrier=12), context.MISALIGNED, 12 | 2 << context.RANK_SHIFT, 8, context.CLUSTER),
+        (dict(barrier=16), context.NOT_INITIALIZED, None, 8, 0),
+        (dict(nbytes=24), context.ILLEGAL, 24, 0, context.BAD_BULK),
+    ],
+)
+def test_a_copy_to_another_block_that_may_not_be(call, status, address, size, detail):
+    of = Pair()
+    assert of.copy(**call) == 0
+    address = of.blocks[1].ctx.smem + 16 if address is None else address
+    assert of.blocks[0].record == (status, 4, 3, address, size, detail)
+    assert of.landed() == (b"\xee" * 32, 0) and bulk_count(of.blocks[0]) == 0
+
+
+@pytest.mark.parametrize(
+    "call, status, address, size, detail",
+    [
+        (dict(there=132), context.MISALIGNED, 132 | 2 << context.RANK_SHIFT, 8, context.CLUSTER),
+        (dict(there=256), context.OUT_OF_BOUNDS, 256 | 2 << context.RANK_SHIFT, 8, context.CLUSTER),
+        (dict(barrier=16), context.NOT_INITIALIZED, None, 8, 0),
+    ],
+)
+def test_a_store_to_another_block_that_may_not_be(call, status, address, size, detail):
+    of = Pair()
+    assert of.store(**call) == 0
+    address = of.blocks[1].ctx.smem + 16 if address is None else address
+    assert of.blocks[0].record == (status, 4, 3, address, size, detail)
+    assert of.landed() == (b"\xee" * 32, 0) and bulk_count(of.blocks[0]) == 0
+
+
+EDGES = (0, 1, 5, 6, 7, 2**31 - 1, 2**31, 2**32 - 1)
+
+
+def signed(word: int) -> int:
+    return word - (word >> 31 << 32)
+
+
+# As the ISA has them: 9.7.13.8 with 9.7.13.5 (red).
+REDUCTIONS = {
+    async_store.ADD_32: lambda old, given: old + given,
+    async_store.MIN_U32: min,
+    async_store.MAX_U32: max,
+    async_store.MIN_S32: lambda old, given: min(old, given, key=signed),
+    async_store.MAX_S32: lambda old, given: max(old, given, key=signed),
+    async_store.AND_32: lambda old, given: old & given,
+    async_store.OR_32: lambda old, given: old | given,
+    async_store.XOR_32: lambda old, given: old ^ given,
+    async_store.INC_32: lambda old, given: 0 if old >= given else old + 1,
+    async_store.DEC_32: lambda old, given: given if old == 0 or old > given else old - 1,
+}
+
+
+@pytest.mark.parametrize("kind", REDUCTIONS)
+def test_a_reduction_of_32_bits_in_another_block(kind):
+    of = Pair()
+    word = ctypes.c_uint32.from_address(of.blocks[1].ctx.smem + 128)
+    for old in EDGES:
+        for given in EDGES:
+            word.value = old
+            assert of.store(kind, nbytes=4, low=given) == 1
+            of.landed()
+            assert word.value == REDUCTIONS[kind](old, given) % 2**32, (old, given)
+
+
+def test_a_sum_of_64_bits_in_another_block():
+    of = Pair()
+    assert of.store(async_store.ADD_64, low=0x3333333333333333) == 1
+    assert of.landed() == (((0xEEEEEEEEEEEEEEEE + 0x3333333333333333) % 2**64).to_bytes(8, "little") + b"\xee" * 24, -8)
+
+
+class Box(Bulk):
+    """A box of 16 words of a tensor of 64; its map is at byte 512 of `data`."""
+
+    def __init__(self):
+        super().__init__()
+        self.init()
+        self.map = self.data.ctypes.data + 512
+        self.data[512:640] = np.frombuffer(Tiled(2, self.data.ctypes.data, (64,), (), (16,), (1,)).encode(), np.uint8)
+
+    def into(self, start=4, shift=0, rank=1, barrier=8, smem=128) -> int:
+        more = (0,) * 7
+        return self.block.bulk_box(5, 6, 2, smem, self.map + shift, barrier, 0, rank, start % 2**32, *more)
+
+
+def test_a_box_lands_as_bytes_do():
+    of = Box()
+    assert of.into() == 1 and of.shared(128, 64) == b"\xee" * 64
+    of.block.bulk_arrive()
+    assert of.shared(112, 96) == b"\xee" * 16 + of.data[16:80].tobytes() + b"\xee" * 16
+    assert of.state().pending_bytes == -64
+
+
+@pytest.mark.parametrize(
+    "call, status, detail",
+    [
+        (dict(shift=32), context.ILLEGAL, context.MAP_MISALIGNED),
+        (dict(shift=1024), context.OUT_OF_BOUNDS, 0),
+        (dict(rank=2), context.ILLEGAL, context.BAD_MAP),
+        (dict(start=3), context.ILLEGAL, context.BAD_START),
+        (dict(smem=160), context.MISALIGNED, context.CLUSTER),
+        (dict(barrier=16), context.NOT_INITIALIZED, 0),
+    ],
+)
+def test_a_box_that_may_not_be_copied(call, status, detail):
+    of = Box()
+    assert of.into(**call) == 0
+    assert of.record[:3] == (status, 6, 5) and of.record[5] == detail and bulk_count(of.block) == 0
+
+
+def test_a_box_of_memory_that_is_not_allocated():
+    of = Box()
+    far = Tiled(2, of.data.ctypes.data + 1024, (64,), (), (16,), (1,))
+    of.data[512:640] = np.frombuffer(far.encode(), np.uint8)
+    assert of.into() == 0 and of.record[:3] == (context.OUT_OF_BOUNDS, 6, 5) and bulk_count(of.block) == 0
+
+
+def bulk_count(block: Block) -> int:
+    return BulkQueue.from_address(block.ctx.bulk).count
+
+
+def test_a_checker_hears_of_copies_that_a_thread_has_not_waited_for():
+    of, heard = Bulk(), []
+    callback = ORDERED(lambda _, *rest: heard.append(rest) or 0)
+    of.block.ctx.order_call = ctypes.cast(callback, ctypes.c_void_p).value
+    of.init()
+    of.into(tid=7, smem=512)
+    of.out(tid=6)
+    of.out(tid=7)
+    of.out(tid=7, smem=256)
+    heard.clear()
+    of.block.bulk_exit(7)
+    assert heard == [(context.ORDER_BULK_LEFT, 7, 0, 0)] * 2
+    heard.clear()
+    of.block.bulk_arrive()
+    assert heard == [(context.ORDER_MB_LANDED, 7, of.at(8), 0)]

@@ -49,6 +49,14 @@ def test_the_lanes_of_a_warp_make_it_together_by_one_instruction():
     assert of.record[0] == context.IN_USE and Life.of(of.record[5]) == Life(site=5, warp=1, is_own=True)
 
 
+@pytest.mark.parametrize("tid", [32, 40, 72])
+def test_a_fault_tells_whether_the_same_thread_made_it(tid):
+    of = Mbarriers()
+    assert of.init(tid=40, site=5) == 1
+    assert of.init(tid=tid, site=6) == 0
+    assert Life.of(of.record[5]) == Life(site=5, warp=1, is_own=tid == 40)
+
+
 @pytest.mark.parametrize(
     "again", [dict(count=5, tid=1, site=5), dict(count=4, tid=1, site=6), dict(count=4, tid=33, site=5)]
 )
@@ -82,6 +90,15 @@ def test_the_lanes_of_a_warp_may_invalidate_it_together():
     assert all(of.note(INVAL, 8, tid=tid, site=9) for tid in range(32))
     assert of.note(INVAL, 8, tid=31, site=9) == 0
     assert of.record[0] == context.NOT_INITIALIZED and Life.of(of.record[5]) == Life(site=9, warp=0, is_own=True)
+
+
+def test_the_lanes_of_an_earlier_block_do_not_invalidate_it():
+    of = Mbarriers()
+    of.init()
+    assert of.note(INVAL, 8, tid=0, site=9) == 1
+    of.block.ctx.block = 1
+    assert of.note(INVAL, 8, tid=1, site=9) == 0
+    assert of.record == (context.NOT_INITIALIZED, 9, 1, of.at(8), 8, 0)
 
 
 def test_an_mbarrier_of_an_earlier_block_is_none():
@@ -165,7 +182,9 @@ def test_blocks_of_a_cluster_are_noted_by_their_rank():
     assert own.init(tid=33) == 1
     assert blocks[2].note_2(40, 8, own.at(8), 0) == 1
     assert own.note(ARRIVE, 8, tid=32) == 1
+    assert blocks[2].note_8(40, 9, own.at(8), 0) == 1
     noted = entries(blocks[0].ctx)[8]
+    assert (noted["waiters"], noted["wait_site"]) == (0, 10)
     assert (noted["peers"], noted["peers_now"], noted["arrivers"]) == (0b100, 0b100, 0b10)
     assert blocks[2].no_mbarrier(0, 0, own.at(8), 8) == 0 and blocks[2].record[0] == context.IN_USE
     blocks[2].ctx.status = 0

@@ -3,8 +3,10 @@
 import ctypes
 
 import numpy as np
+import pytest
 
 from dsl.emulator.machine import context
+from dsl.emulator.machine.numbers import meeting
 from tests.emulator.library.own_block import CALLED, Block, Grid
 
 
@@ -66,7 +68,6 @@ def test_threads_at_mbarriers_that_go_on_now_and_then_do_not_wait_for_ever():
         for _ in range(1000):
             for _ in range(50):
                 block.ctx.in_mbarrier[0] |= 1 << thread.tid
-                block.ctx.mbarrier_waits = 1
                 rounds.append(thread.tid)
                 yield
             yield from thread.sync()
@@ -134,6 +135,135 @@ def test_another_block_that_moves_keeps_those_that_poll():
     assert block.ctx.status == 0 and len(looks) == 70_000
 
 
+def polls(block: Block, looks: int) -> Block:
+    """A thread that polls, so often in all that the block ends well if nobody stops it."""
+    seen = []
+
+    def body(thread):
+        while len(seen) < looks:
+            seen.append(0)
+            yield
+
+    block.run(body)
+    while block.ctx.state == context.WAITING and not block.ctx.status:
+        block.run()
+    return block
+
+
+@pytest.mark.parametrize("gives_way, checked", [(1, True), (0, False)])
+def test_threads_may_poll_longer_that_give_way_before_each_access_or_that_nobody_checks(gives_way, checked):
+    block, callback = Block(threads=1), CALLED(lambda address: None)
+    block.ctx.gives_way = gives_way
+    block.ctx.begin_checks = ctypes.cast(callback, ctypes.c_void_p).value if checked else 0
+    assert polls(block, 40_000).ctx.status == 0
+
+
+@pytest.mark.parametrize(
+    "state, idle, ends",
+    [
+        (context.RUNNING, 0, False),
+        (context.WAITING, 0, False),
+        (context.RUNNING, 1 << 20, True),
+        (context.WAITING, 1 << 20, True),
+        (context.IDLE, 0, True),
+        (context.DEAD, 0, True),
+    ],
+)
+def test_who_polls_waits_for_ever_where_no_other_block_does_more(state, idle, ends):
+    grid, callback = Grid(), CALLED(lambda address: None)
+    other, block = Block(threads=1, grid=grid), Block(threads=1, grid=grid)
+    other.ctx.state, other.ctx.idle = state, idle
+    block.ctx.begin_checks = ctypes.cast(callback, ctypes.c_void_p).value
+    assert polls(block, 40_000).ctx.status == (context.DEADLOCK if ends else 0)
+
+
+def test_a_block_that_works_neither_gives_way_nor_waits_for_ever():
+    def body(thread):
+        for _ in range(40_000):
+            yield from thread.sync()
+
+    block, callback = Block(threads=1), CALLED(lambda address: None)
+    block.ctx.patience = 4
+    block.ctx.begin_checks = ctypes.cast(callback, ctypes.c_void_p).value
+    block.run(body)
+    assert block.ctx.status == 0 and block.ctx.state == context.RUNNING and len(block.generators) == 1
+
+
+def test_a_seed_chooses_how_long_a_block_polls_before_it_gives_way():
+    rounds = []
+
+    def body(thread):
+        while len(rounds) < 50:
+            turn[0] += 1
+            yield
+
+    block = Block(threads=1)
+    block.ctx.order, block.ctx.state, turn = 7, context.IDLE, [0]
+    block.run(body)
+    while block.ctx.state == context.WAITING:
+        rounds.append(turn[0])
+        turn[0] = 0
+        block.run()
+    assert len(rounds) == 50 and 2 < len(set(rounds)) and max(rounds) < 40
+
+
+def test_lanes_that_have_met_go_on_after_other_warps_where_one_of_their_warp_polls():
+    log = []
+
+    def body(thread):
+        if thread.tid == 0:
+            yield
+        elif thread.tid < 32:
+            yield from thread.meet(meeting.WARP_SYNC, 2**32 - 2)
+        log.append(thread.tid)
+
+    assert Block(threads=64).run(body).ctx.status == 0
+    assert log == [*range(32, 64), *range(32)]
+
+
+def test_no_thread_runs_after_a_fault():
+    """A thread has it, a meeting of a warp, or a checker that hears of a barrier."""
+    log = []
+
+    def faults(thread):
+        log.append(thread.tid)
+        thread.block.ctx.status = context.TRAP
+        yield
+
+    assert Block(threads=64).run(faults).ctx.status == context.TRAP and log == [0]
+
+    def meets(thread):
+        yield from thread.meet(meeting.COLLECTIVE, 3)
+        log.append(thread.tid)
+
+    log.clear()
+    block = Block(threads=2).run(meets)
+    assert (block.ctx.status, block.ctx.detail, log) == (context.ILLEGAL, context.PARTIAL_WARP, [])
+
+    def comes(thread):
+        yield from thread.sync()
+        log.append(thread.tid)
+
+    block = Block(threads=64)
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32)(
+        lambda address, number: setattr(block.ctx, "status", context.RACE)
+    )
+    block.ctx.order_barrier = ctypes.cast(callback, ctypes.c_void_p).value
+    assert block.run(comes).ctx.status == context.RACE and log == []
+
+
+def test_a_block_goes_on_where_only_signals_are_to_be_heard():
+    log = []
+
+    def body(thread):
+        thread.block.ctx.stop = context.ASKED
+        yield
+        log.append(thread.tid)
+
+    block = Block(threads=2).run(body)
+    assert (block.ctx.status, block.ctx.stop, log) == (0, 0, [0, 1])
+
+
 def test_a_stop_ends_the_block():
     def body(thread):
         thread.block.ctx.stop = 1
@@ -156,13 +286,34 @@ def test_threads_that_wait_at_barriers_for_ever_are_found_at_once():
     assert block.ctx.in_barrier[0] == 0b110
 
 
+def test_lanes_of_a_warp_that_wait_for_a_lane_elsewhere_are_found_at_once():
+    def body(thread):
+        yield from thread.sync(1) if thread.tid else thread.meet(meeting.WARP_SYNC, 3)
+
+    block = Block(threads=2).run(body)
+    assert block.ctx.status == context.DEADLOCK
+    assert (block.ctx.in_warp[0], block.ctx.in_barrier[0]) == (1, 2)
+
+
+def test_a_warp_goes_on_after_its_meeting_before_the_next_warp_begins():
+    log = []
+
+    def body(thread):
+        yield from thread.meet(meeting.WARP_SYNC, 2**32 - 1)
+        log.append(thread.tid)
+        yield from thread.meet(meeting.WARP_SYNC, 2**32 - 1)
+        log.append(thread.tid)
+
+    Block(threads=64).run(body)
+    assert log == [*range(32), *range(32), *range(32, 64), *range(32, 64)]
+
+
 def test_threads_that_wait_at_mbarriers_for_ever_are_found():
     block = Block(threads=2)
 
     def body(thread):
         while True:  # as families/mbarrier/emit.py does where the phase has not ended
             block.ctx.in_mbarrier[0] |= 1 << thread.tid
-            block.ctx.mbarrier_waits = 1
             yield
 
     block.run(body)
@@ -170,7 +321,7 @@ def test_threads_that_wait_at_mbarriers_for_ever_are_found():
     while block.ctx.state == context.WAITING and not block.ctx.status:
         turns += 1
         block.run()
-    assert block.ctx.status == context.DEADLOCK and turns > 100
+    assert block.ctx.status == context.DEADLOCK and 100 < turns < 12_000  # of three rounds; polls get 2**20 rounds
 
 
 def test_a_thread_that_polls_memory_keeps_those_at_mbarriers_waiting():
@@ -181,7 +332,6 @@ def test_a_thread_that_polls_memory_keeps_those_at_mbarriers_waiting():
             looks.append(thread.tid)
             if thread.tid == 0:
                 block.ctx.in_mbarrier[0] |= 1
-                block.ctx.mbarrier_waits = 1
             yield
 
     block.run(body)

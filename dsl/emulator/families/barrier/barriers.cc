@@ -86,7 +86,7 @@ void release(Context &ctx, u32 id) {
 // Release the barrier of the cluster in all its blocks, if their threads have arrived or exited.
 bool resolve_cluster(Context *ctx) {
   for (Context &slot : Mates{ctx})
-    if (!is_complete(slot, CLUSTER_BARRIER) && !is_absent(slot)) return false;
+    if (!is_complete(slot, CLUSTER_BARRIER)) return false;
   tell_order(ctx, ORDER_CLUSTER_DONE, 0, 0);
   for (Context &slot : Mates{ctx}) {
     release(slot, CLUSTER_BARRIER);
@@ -103,7 +103,7 @@ bool resolve_barriers(Context *ctx) {
   u32 used = ctx->barriers_used;
   bool moved = used >> CLUSTER_BARRIER && resolve_cluster(ctx);
   for (u32 id : Bits{used & ((1u << CLUSTER_BARRIER) - 1)})
-    while (ctx->barriers_used >> id & 1 && is_complete(*ctx, id)) {
+    while (is_complete(*ctx, id)) {
       if (ctx->order_barrier) ctx->order_barrier(ctx, id);
       release(*ctx, id);
       moved = true;

@@ -20,13 +20,12 @@ extern "C" {
 //
 // Who has exited has come to a barrier of all threads, and to one of so many threads with the rest of its warp.
 void emu_order_barrier(Context *ctx, u32 id) {
-  u32 needed = ctx->barrier_count[id], came = ctx->arrived_extra[id], absent = 0, arrived = 0;
+  u32 needed = ctx->barrier_count[id], absent = 0, arrived = 0;
   bool asks = false;
   for (u32 warp = 0; warp < ctx->warps; ++warp) {
     u32 waits = ctx->at_barrier[id][warp], live = ctx->live[warp], exited = ctx->exited[warp];
     arrived |= ctx->arrived[id][warp] & ~waits;
     absent |= needed && !waits ? live : live & ~exited & ~waits;
-    came += waits ? 32 : 0;
     asks |= exited || !wait_at_one_site(ctx, warp, waits);
   }
   if (asks) emu_order(ctx, ORDER_BLOCK_MEETING, 0, id, 0);
@@ -34,8 +33,8 @@ void emu_order_barrier(Context *ctx, u32 id) {
     emu_order(ctx, ORDER_BARRIER, 0, id, 0);
     return;
   }
-  bool over = needed && came > needed, before = arrived || ctx->partial_barriers >> id & 1;
-  if (over || before) emu_order(ctx, ORDER_GENERATION, 0, id, 0);
+  bool over = needed && 32 * ctx->warps + ctx->arrived_extra[id] > needed;
+  if (over || arrived || ctx->partial_barriers >> id & 1) emu_order(ctx, ORDER_GENERATION, 0, id, 0);
   ctx->epoch = ctx->now = ctx->now + 1;
 }
 }

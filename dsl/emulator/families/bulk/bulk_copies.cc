@@ -118,7 +118,7 @@ struct Starter {
   u64 signalled(u64 address) const {
     static_assert(mbarrier::COPIES == 16);
     u64 barrier = place(address, 8, 8);
-    return barrier && emu_note_16(ctx, tid, site, barrier, 0) ? barrier : 0;
+    return emu_note_16(ctx, tid, site, barrier, 0) ? barrier : 0;
   }
 
   // `start(smem, barrier)` with host addresses, for each block that a copy is for: of a multicast those in `mask`, at
@@ -209,14 +209,13 @@ void emu_bulk_wait(Context *ctx, u32 tid, u32 keep) { land_out(ctx, tid, bulk_of
 // A thread ends: what it copied out of shared memory lands. A checker hears of it.
 void emu_bulk_exit(Context *ctx, u32 tid) {
   const BulkQueue &queue = bulk_of(ctx);
-  for (u32 i = 0; i < queue.count && ctx->order_call; ++i)
+  for (u32 i = 0; i < queue.count; ++i)
     if (leaves(queue.bulk_copies[i], tid)) tell_order(ctx, ORDER_BULK_LEFT, tid, 0);
   land_out(ctx, tid, EVERY);
 }
 
 // A thread looks at an mbarrier: what blocks of the cluster copy into shared memory lands.
 void emu_bulk_arrive(Context *ctx) {
-  for (Context &slot : Mates{ctx})
-    if (bulk_of(&slot).count) land_all(&slot, [](const BulkEntry &one) { return one.enters(); });
+  for (Context &slot : Mates{ctx}) land_all(&slot, [](const BulkEntry &one) { return one.enters(); });
 }
 }

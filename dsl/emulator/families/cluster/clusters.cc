@@ -12,7 +12,6 @@
 
 namespace {
 
-enum Outcome { FINISHED, BAD, QUIET };  // how a cluster's turn ended
 constexpr u32 MOST_QUIET = 256;  // turns of each block in which it did nothing but poll, before another cluster begins
 
 // Let a block reach what is at `smem`, the shared memory of another one, as `kind`; 0: no more.
@@ -70,14 +69,14 @@ void end_cluster(Context *ctx, u32 state) {
 
 // The next block of the ring; a seed skips some.
 Context *next_of(Context *ctx, Context *slot) {
-  u32 steps = ctx->order ? random(ctx) % ctx->cluster_blocks : 0;
+  u32 steps = random(ctx) % ctx->cluster_blocks;
   for (u32 i = 0; i <= steps; ++i) slot = slot->mate;
   return slot;
 }
 
-// Blocks of the cluster of `ctx` in turn: until all have ended (FINISHED), one ends badly (BAD), or all have for long
-// done nothing but poll, and others may run (QUIET).
-Outcome run_cluster(Context *ctx, RunBlock run) {
+// Blocks of the cluster of `ctx` in turn: until all have ended (true), one ends badly, or all have for long done
+// nothing but poll, and others may run.
+bool run_cluster(Context *ctx, RunBlock run) {
   u32 quiet = 0, limit = ctx->cluster_blocks * MOST_QUIET;
   bool others = ctx->shared_grid->more;
   Context *slot = ctx;
@@ -90,18 +89,18 @@ Outcome run_cluster(Context *ctx, RunBlock run) {
     if (slot->status) {
       end_cluster(ctx, DEAD);
       if (slot->status != INTERRUPTED) blame(slot);
-      return BAD;
+      return false;
     }
-    quiet = waits && slot->idle > SEEDED_PATIENCE + 1 ? quiet + 1 : 0;
+    quiet = slot->idle > SEEDED_PATIENCE + 1 ? quiet + 1 : 0;
     if (waits) continue;
     depart(slot);
     if ((ctx->absent | 1) == ~0ull) {
       end_cluster(ctx, IDLE);
-      return FINISHED;
+      return true;
     }
   } while (quiet <= limit || !others);
   ctx->state = WAITING;
-  return QUIET;
+  return false;
 }
 
 }  // namespace
@@ -141,12 +140,11 @@ extern "C" void emu_run_clusters(Context *ctx, RunBlock run) {
     if (first->state == IDLE) {
       i64 number = take(ctx);
       runs = number >= 0 && begin_cluster(first, number);
-      if (number >= 0 && !runs) end_cluster(first, IDLE);
+      if (!runs) end_cluster(first, IDLE);
     }
     if (runs) {
-      Outcome outcome = run_cluster(first, run);
-      if (outcome == FINISHED) continue;
-      if (outcome == QUIET && is_halted(first)) end_cluster(first, DEAD);
+      if (run_cluster(first, run)) continue;
+      if (is_halted(first)) end_cluster(first, DEAD);
     }
     first = other(first, ctx);
   }

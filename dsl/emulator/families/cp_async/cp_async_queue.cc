@@ -20,7 +20,7 @@ void emu_queue_wait(Context *ctx, u32 tid, u32 keep) {
     const CopyEntry &one = queue.copies[queue.head];
     if ((u64)one.group + keep >= queue.committed) return;
     u8 *target = (u8 *)one.destination;
-    if (one.source_size) __builtin_memmove(target, (u8 *)one.source, one.source_size);
+    __builtin_memmove(target, (u8 *)one.source, one.source_size);
     __builtin_memset(target + one.source_size, 0, one.size - one.source_size);
     if (ctx->landed) ctx->landed(ctx, tid, one.destination, one.size);
   }

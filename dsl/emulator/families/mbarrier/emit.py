@@ -161,7 +161,6 @@ def _wait(body, instr) -> None:
     ended = body.cmp("ne", now, asked, "i64")
     linear, failed = body.threads["linear"], body.cast("zext", body.xor(ended, "true", "i1"), "i1", "i32")
     body.set_bits("in_mbarrier", body.lshr(linear, 5), body.shl(failed, body.and_(linear, 31)))
-    body.store("mbarrier_waits", body.or_(body.load("mbarrier_waits"), failed))
     body.store("wait_site", str(body.site(instr)), linear)
     body.store("a", body.cast("ptrtoint", word_at, "ptr", "i64"), linear)  # for the report of a deadlock
     body.store("b", body.cast("trunc", asked, "i64", "i32"), linear)

@@ -99,7 +99,7 @@ template <u32 what> u32 use(const Operation &by, u32 amount) {
   bool own = &by.slot == by.ctx;
   u32 warp = 1u << (by.tid >> 5), parity = by.word() >> 63;
   entry.ended |= parity;  // a new mbarrier has parity 0
-  if (what & (ARRIVES | EXPECTS) && parity != entry.parity) {
+  if (parity != entry.parity) {
     entry.parity = parity;
     entry.now = entry.peers_now = entry.expected = 0;
   }
@@ -116,7 +116,7 @@ template <u32 what> u32 use(const Operation &by, u32 amount) {
   if (what & WAITS) {
     if (own) entry.waiters |= warp;
     entry.wait_site = by.site + 1;
-    entry.passed_new |= !entry.ended && !parity && amount;
+    entry.passed_new |= !entry.ended && amount;
   }
   if (what & COPIES) entry.copy_site = by.site + 1;
   return 1;

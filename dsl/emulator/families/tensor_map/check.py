@@ -22,6 +22,7 @@ class Maps:
             self.changed[address][3].add(slot.block)
         key = slot.block, address
         self.fences[key] = joined(self.fences.get(key, {}), slot.clock(thread))
+        slot.step(thread)
 
     def store(self, slot, thread: int, where: int, what: int) -> int:
         """Whether no thread of this block has fenced the map at `ctx.address` since it saw what lanes of a warp stored

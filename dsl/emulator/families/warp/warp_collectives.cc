@@ -139,13 +139,13 @@ bool resolve_active(Context *ctx, u32 warp) {
   return true;
 }
 
-// Complete a meeting of four warps where the others wait at it too, and call the function that their areas name;
-// whether they go on. Fewer than 128 threads are a fault.
-bool resolve_warpgroup(Context *ctx, u32 warp, u32 key) {
-  u32 first_warp = warp & -4u, base = 32 * first_warp, here = 0;
+// Thread `first` waits at a meeting of four warps: complete it where the others wait at it too, and call the function
+// that their areas name; whether they go on. Fewer than 128 threads are a fault.
+bool resolve_warpgroup(Context *ctx, u32 first, u32 key) {
+  u32 warp = first >> 5, first_warp = warp & -4u, base = 32 * first_warp, here = 0;
   for (u32 i = first_warp; i < min(first_warp + 4, ctx->warps); ++i) here += count(ctx->live[i] & ~ctx->exited[i]);
   if (here != 128) {
-    illegal(ctx, 32 * warp, ctx->wait_site[32 * warp], PARTIAL_WARPGROUP, here);
+    illegal(ctx, first, ctx->wait_site[first], PARTIAL_WARPGROUP, here);
     ctx->in_warp[warp] = 0;
     ctx->ready[warp] |= ctx->live[warp];
     return true;
@@ -182,7 +182,7 @@ bool resolve_warp(Context *ctx, u32 warp) {
     if (mask & running & ~group) continue;
     if (u32 gone = mask & ctx->exited[warp]) tell_order(ctx, ORDER_WARP_MEETING, first, group, gone);
     if ((key & 255) == WARPGROUP) {
-      moved |= resolve_warpgroup(ctx, warp, key);
+      moved |= resolve_warpgroup(ctx, first, key);
       continue;
     }
     // elect.sync too: pipelines let the leader give back a slot that all lanes have read

@@ -58,6 +58,9 @@ STORES = f"{LOAD} {FULL}\n{STORE.replace('%lead', '%warp0')} {COMMIT}\n{GIVE} {w
 STORES += " @%lead mbarrier.arrive.shared.b64 %q2, [full];"  # its lane's label is then the latest
 CHANGE = ("@%lead tensormap.replace.tile.global_address.global.b1024.b64 [%mp], %g;"
           " fence.proxy.tensormap::generic.release.gpu;")  # fmt: skip
+COPY_MAP = (
+    "@%lead ld.global.b64 %q3, [%mp]; @%lead st.global.b64 [%mp], %q3; fence.proxy.tensormap::generic.release.gpu;"
+)
 ACQUIRE = "fence.proxy.tensormap::generic.acquire.gpu [%mp], 128;"
 # name: (kernel with {fix}, wrong | right, what is said of the wrong one)
 PAIRS = {
@@ -125,6 +128,11 @@ PAIRS = {
         f"{CHANGE}\n{{fix}}\n{BOX.replace('MAP', '%mp')}\n{FULL}", f"|{ACQUIRE}", "no fence.proxy.tensormap between"),
     "a map is fenced before it is changed": (
         f"{{fix}}\n{BOX.replace('MAP', '%mp')}\n{FULL}", f"{ACQUIRE} {CHANGE}|{CHANGE} {ACQUIRE}",
+        "no fence.proxy.tensormap between"),
+    "a map is stored without its fence": (
+        f"{COPY_MAP}\n{{fix}}\n{BOX.replace('MAP', '%mp')}\n{FULL}", f"|{ACQUIRE}", "no fence.proxy.tensormap between"),
+    "a map is fenced before it is stored": (
+        f"{{fix}}\n{BOX.replace('MAP', '%mp')}\n{FULL}", f"{ACQUIRE} {COPY_MAP}|{COPY_MAP} {ACQUIRE}",
         "no fence.proxy.tensormap between"),
 }  # fmt: skip
 
