@@ -1,4 +1,4 @@
-"""Bulk stores that a thread has not waited for. What bulk copies into shared memory signal is in mbarrier/check.py."""
+"""Bulk stores that a thread has not waited for. Bulk copies into shared memory are in mbarrier/check.py."""
 
 from __future__ import annotations
 
