@@ -1,4 +1,7 @@
-"""What an exception says of a program: the same to the compiler, by its class, and to the harness, by its protocol."""
+"""What an exception says of a program: the same to the compiler, by its class, and to the harness, by its protocol.
+
+Modules tested here: harness/run/exception_protocol.py.
+"""
 
 import pickle
 import re

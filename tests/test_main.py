@@ -1,4 +1,7 @@
-"""`python -m dsl`: programs from files and standard input, stages shown, mistakes answered, nothing left hanging."""
+"""`python -m dsl`: programs from files and standard input, stages shown, mistakes answered, nothing left hanging.
+
+Modules tested here: dsl/alias.py.
+"""
 
 import os
 import re

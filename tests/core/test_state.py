@@ -1,4 +1,7 @@
-"""Where tracing is belongs to a thread: threads and forks of all three languages at once."""
+"""Where tracing is belongs to a thread: threads and forks of all three languages at once.
+
+Modules tested here: dsl/core/trace.py.
+"""
 
 import itertools
 import os

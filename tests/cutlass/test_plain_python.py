@@ -1,5 +1,8 @@
 """Layouts, shapes and coordinate tensors in plain Python: the same as inside a jit function,
-and every name is tried."""
+and every name is tried.
+
+Modules tested here: dsl/cutlass/cute/pointers.py.
+"""
 
 import re
 from pathlib import Path

@@ -1,6 +1,8 @@
 """The surface has upstream's names only, and docs/cute.md lists them all.
 
-Modules tested here: dsl/cutlass/cute/runtime.py, dsl/cutlass/unsupported.py, dsl/cutlass/utils/tensor_helpers.py.
+Modules tested here: dsl/cutlass/cuda.py, dsl/cutlass/cute/runtime.py, dsl/cutlass/memory.py,
+dsl/cutlass/tensor_utils.py, dsl/cutlass/testing.py, dsl/cutlass/torch.py, dsl/cutlass/unsupported.py,
+dsl/cutlass/utils/tensor_helpers.py.
 """
 
 import inspect

@@ -1,4 +1,7 @@
-"""Two archs that answer a claim differently: the difference is told, and each keeps the answer that is its own."""
+"""Two archs that answer a claim differently: the difference is told, and each keeps the answer that is its own.
+
+Modules tested here: harness/session.py.
+"""
 
 import json
 

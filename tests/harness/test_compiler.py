@@ -1,4 +1,7 @@
-"""`--compiler nvidia`: who compiles is asked for, said and never mistaken for us."""
+"""`--compiler nvidia`: who compiles is asked for, said and never mistaken for us.
+
+Modules tested here: harness/records/history.py.
+"""
 
 import dataclasses
 import importlib.metadata

@@ -1,4 +1,7 @@
-"""The rows of the policy about goldens: what a first answer, the same answer and another one come to."""
+"""The rows of the policy about goldens: what a first answer, the same answer and another one come to.
+
+Modules tested here: harness/verdict.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""The plugin as its users meet it: real pytest runs over small projects."""
+"""The plugin as its users meet it: real pytest runs over small projects.
+
+Modules tested here: harness/judge.py.
+"""
 
 import json
 import os

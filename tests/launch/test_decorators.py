@@ -1,4 +1,7 @@
-"""What a decorator takes, and what a launch does without being told: errors with their whole text."""
+"""What a decorator takes, and what a launch does without being told: errors with their whole text.
+
+Modules tested here: dsl/launch/call/jit.py.
+"""
 
 import dataclasses
 import functools

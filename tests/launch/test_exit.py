@@ -1,4 +1,7 @@
-"""A process ends in silence, whatever of this package still lives when the interpreter takes its modules apart."""
+"""A process ends in silence, whatever of this package still lives when the interpreter takes its modules apart.
+
+Modules tested here: dsl/launch/session.py.
+"""
 
 import os
 import subprocess

@@ -1,4 +1,7 @@
-"""Pictures of layouts: what their cells say, and NVIDIA's text of the same."""
+"""Pictures of layouts: what their cells say, and NVIDIA's text of the same.
+
+Modules tested here: dsl/cutlass/cute/viz.py.
+"""
 
 import re
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""The layout functions under upstream's names: what a recorded run of NVIDIA's compiler gives, in jit and in Python."""
+"""The layout functions under upstream's names: what a recorded run of NVIDIA's compiler gives, in jit and in Python.
+
+Modules tested here: dsl/cutlass/cute/annotations.py, dsl/cutlass/cute/typing.py.
+"""
 
 import json
 import random

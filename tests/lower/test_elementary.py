@@ -1,7 +1,9 @@
 """Functions of single precision: their bound over the floats, their special values, and one result everywhere.
 
-Modules tested here: dsl/lower/device_functions.py, dsl/lower/elementary/error_function.py,
-dsl/lower/elementary/quotient.py.
+Modules tested here: dsl/core/number/elementary_functions.py, dsl/lower/device_functions.py,
+dsl/lower/elementary/error_function.py, dsl/lower/elementary/exponential.py, dsl/lower/elementary/expression.py,
+dsl/lower/elementary/logarithm.py, dsl/lower/elementary/power.py, dsl/lower/elementary/quotient.py,
+dsl/lower/elementary/trigonometric.py.
 """
 
 import numpy as np

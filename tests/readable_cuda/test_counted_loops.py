@@ -1,4 +1,7 @@
-"""Which loops become C's `for`: each condition has a loop that breaks it alone."""
+"""Which loops become C's `for`: each condition has a loop that breaks it alone.
+
+Modules tested here: dsl/readable_cuda/statements.py.
+"""
 
 from __future__ import annotations
 

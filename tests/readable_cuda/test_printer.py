@@ -3,7 +3,7 @@
 Modules tested here: dsl/readable_cuda/author_names.py, dsl/readable_cuda/calls.py, dsl/readable_cuda/conditional.py,
 dsl/readable_cuda/control_flow.py, dsl/readable_cuda/expressions.py, dsl/readable_cuda/kernel_body.py,
 dsl/readable_cuda/matrices.py, dsl/readable_cuda/memory.py, dsl/readable_cuda/parallel_copies.py,
-dsl/readable_cuda/ranges.py, dsl/readable_cuda/variables.py.
+dsl/readable_cuda/ranges.py, dsl/readable_cuda/variables.py, dsl/readable_cuda/vectors.py.
 """
 
 import json

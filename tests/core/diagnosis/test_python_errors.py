@@ -1,4 +1,7 @@
-"""Names, attributes and parameters that are not there: what may have been meant, for every name of the surface."""
+"""Names, attributes and parameters that are not there: what may have been meant, for every name of the surface.
+
+Modules tested here: dsl/core/diagnosis/argument_errors.py.
+"""
 
 import enum
 import random

@@ -1,4 +1,7 @@
-"""core.ir.builders: the bindings' builders append where tracing is."""
+"""core.ir.builders: the bindings' builders append where tracing is.
+
+Modules tested here: dsl/core/ir/mlir.py.
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,7 @@
-"""Statements as calls of hooks: which stay Python's, where their code stands, and which are refused."""
+"""Statements as calls of hooks: which stay Python's, where their code stands, and which are refused.
+
+Modules tested here: dsl/cutlass/grammar.py.
+"""
 
 import dis
 

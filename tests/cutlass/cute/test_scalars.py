@@ -1,6 +1,6 @@
 """Atomics, accesses, packed and long numbers, PTX text: what NVIDIA's compiler prints, and what is refused.
 
-Modules tested here: dsl/gpu/arithmetic/convert.py.
+Modules tested here: dsl/gpu/arithmetic/convert.py, dsl/gpu/inline.py, dsl/gpu/memory/access.py.
 """
 
 import os

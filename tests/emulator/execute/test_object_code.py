@@ -1,4 +1,7 @@
-"""A compiled program as bytes: another process runs them without parsing or compiling; bad bytes are told."""
+"""A compiled program as bytes: another process runs them without parsing or compiling; bad bytes are told.
+
+Modules tested here: dsl/emulator/machine/native.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Launches made again: a shape that came before finds its slot ready, and does what the first launch did."""
+"""Launches made again: a shape that came before finds its slot ready, and does what the first launch did.
+
+Modules tested here: dsl/emulator/execute/repeats.py.
+"""
 
 import ctypes
 import os

@@ -1,4 +1,7 @@
-"""PTX text -> syntax: what compilers write and people get wrong."""
+"""PTX text -> syntax: what compilers write and people get wrong.
+
+Modules tested here: dsl/emulator/ptx/syntax.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""cute.math: the instruction each option asks for, as NVIDIA's compiler spells it for sm_90a, and what is refused."""
+"""cute.math: the instruction each option asks for, as NVIDIA's compiler spells it for sm_90a, and what is refused.
+
+Modules tested here: dsl/cutlass/cute/math.py, dsl/gpu/arithmetic/math.py.
+"""
 
 import re
 from math import erf

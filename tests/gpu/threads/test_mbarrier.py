@@ -1,5 +1,8 @@
 """cute.arch's mbarriers, fences, clusters and registers: the instructions NVIDIA's compiler makes for sm_90a, what they
-do on the emulator, and what is refused. The spellings were read off its PTX (release 4.8.1)."""
+do on the emulator, and what is refused. The spellings were read off its PTX (release 4.8.1).
+
+Modules tested here: dsl/gpu/threads/index.py, dsl/gpu/threads/launch_control.py, dsl/gpu/threads/sync.py.
+"""
 
 import re
 import tempfile

@@ -1,4 +1,7 @@
-"""Scripts as people write them, adopted, and scripts that are refused."""
+"""Scripts as people write them, adopted, and scripts that are refused.
+
+Modules tested here: harness/adopt/refusal.py.
+"""
 
 import pytest
 

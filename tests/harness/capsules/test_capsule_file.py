@@ -1,4 +1,7 @@
-"""Capsules from end to end: recorded on the emulator, replayed below a stand-in for the driver, judged, accepted."""
+"""Capsules from end to end: recorded on the emulator, replayed below a stand-in for the driver, judged, accepted.
+
+Modules tested here: harness/capsules/replay.py.
+"""
 
 import hashlib
 import json

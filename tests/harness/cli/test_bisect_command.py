@@ -1,6 +1,8 @@
 """`repro bisect` from the command line to the record, along the commits of a small repository.
 
 With harness/bisection/runs.py and harness/bisection/difference.py.
+
+Modules tested here: harness/bisection/difference.py, harness/bisection/runs.py.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""repro capture, from the program to a file that does what the program did. With harness/capture/startup/sitecustomize.py."""
+"""repro capture, from the program to a file that does what the program did. With harness/capture/startup/sitecustomize.py.
+
+Modules tested here: harness/capture/startup/sitecustomize.py.
+"""
 
 import re
 import subprocess

@@ -1,4 +1,7 @@
-"""Runs that a comparison lacks: made, recorded and then part of the answer; what cannot be run is said. With harness/cli/compare_command.py."""
+"""Runs that a comparison lacks: made, recorded and then part of the answer; what cannot be run is said. With harness/cli/compare_command.py.
+
+Modules tested here: harness/cli/compare_command.py.
+"""
 
 from harness.cli import main, missing_runs
 from tests.harness.documents import result_of

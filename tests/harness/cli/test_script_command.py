@@ -1,7 +1,7 @@
 """Programs that make no claim, run as `python FILE ARGS` runs them: streams, status, Ctrl-C; here and over SSH.
 
-Modules tested here: harness/cli/script_command.py, harness/run/script.py, harness/run/console.py,
-harness/records/observations.py, harness/records/observed_scripts.py.
+Modules tested here: harness/records/observations.py, harness/records/observed_scripts.py, harness/run/console.py,
+harness/run/script.py.
 """
 
 import io

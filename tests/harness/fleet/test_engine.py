@@ -1,4 +1,7 @@
-"""Who runs what: order, slots that are lost, recalled or busy, places that cannot, and the end of a run."""
+"""Who runs what: order, slots that are lost, recalled or busy, places that cannot, and the end of a run.
+
+Modules tested here: harness/fleet/slots.py.
+"""
 
 import threading
 import time

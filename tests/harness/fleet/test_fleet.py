@@ -1,4 +1,7 @@
-"""Suites spread over two real hosts of four GPUs each: pytest alone, with workers, a lost host, Ctrl-C; and the record."""
+"""Suites spread over two real hosts of four GPUs each: pytest alone, with workers, a lost host, Ctrl-C; and the record.
+
+Modules tested here: harness/cli/hosts_command.py.
+"""
 
 import json
 import os

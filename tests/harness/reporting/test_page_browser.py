@@ -1,4 +1,7 @@
-"""The report page in Chromium, from a file and without a network: what a reader sees, hears and can reach by keys."""
+"""The report page in Chromium, from a file and without a network: what a reader sees, hears and can reach by keys.
+
+Modules tested here: harness/reporting/page_model.py.
+"""
 
 import base64
 import fcntl

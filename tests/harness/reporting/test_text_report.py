@@ -1,4 +1,7 @@
-"""CHECK lines, lanes, and what a person reads of them."""
+"""CHECK lines, lanes, and what a person reads of them.
+
+Modules tested here: harness/run/result.py.
+"""
 
 from pathlib import Path
 

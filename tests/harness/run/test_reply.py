@@ -1,4 +1,7 @@
-"""What a host answers: hashed here, typed and bounded; whatever else comes is one sentence and no verdict."""
+"""What a host answers: hashed here, typed and bounded; whatever else comes is one sentence and no verdict.
+
+Modules tested here: dsl/lower/ptx_identity.py.
+"""
 
 import os
 import resource

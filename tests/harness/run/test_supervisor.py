@@ -1,4 +1,7 @@
-"""Real processes: how a repro ends, and that nothing of it stays."""
+"""Real processes: how a repro ends, and that nothing of it stays.
+
+Modules tested here: harness/run/transport.py.
+"""
 
 import signal
 import subprocess

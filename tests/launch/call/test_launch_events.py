@@ -1,7 +1,4 @@
-"""Events that a launch records: the driver knows them as recorded when the launch is done.
-
-Modules tested here: dsl/launch/call/limits/launch_keywords.py.
-"""
+"""Events that a launch records: the driver knows them as recorded when the launch is done."""
 
 import pytest
 import torch

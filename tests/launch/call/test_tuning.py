@@ -1,4 +1,7 @@
-"""autotune_jit and tune: the fastest configuration is found once for each kind of call."""
+"""autotune_jit and tune: the fastest configuration is found once for each kind of call.
+
+Modules tested here: dsl/launch/call/timing.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Recording and playback: rows lead from one content to another, pointers are found, a run is repeated."""
+"""Recording and playback: rows lead from one content to another, pointers are found, a run is repeated.
+
+Modules tested here: dsl/launch/devices/playback.py.
+"""
 
 import hashlib
 import json

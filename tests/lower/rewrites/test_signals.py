@@ -1,4 +1,7 @@
-"""A host function's loops hear signals: a handler runs while they run, and what it raises ends them."""
+"""A host function's loops hear signals: a handler runs while they run, and what it raises ends them.
+
+Modules tested here: dsl/lower/llvm.py, dsl/lower/rewrites/after_launch.py.
+"""
 
 import signal
 import threading

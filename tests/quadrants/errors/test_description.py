@@ -1,4 +1,7 @@
-"""Values in the words of an author."""
+"""Values in the words of an author.
+
+Modules tested here: dsl/quadrants/values/printing.py.
+"""
 
 import math
 import types

@@ -1,6 +1,7 @@
 """Calls of public functions: names of arguments are upstream's, and a wrong call or shape is said at its line.
 
-Modules tested here: dsl/quadrants/functions/decorated_function.py.
+Modules tested here: dsl/quadrants/functions/annotations.py, dsl/quadrants/functions/decorated_function.py,
+dsl/quadrants/functions/inlined_function.py, dsl/quadrants/functions/kernel.py, dsl/quadrants/memory/ndarray.py.
 """
 
 import json

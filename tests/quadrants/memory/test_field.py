@@ -1,6 +1,6 @@
 """Fields that a FieldsBuilder places; copies between fields, arrays, numpy and torch; bit functions of qd.math.
 
-Modules tested here: dsl/quadrants/memory/dense.py.
+Modules tested here: dsl/quadrants/memory/dense.py, dsl/quadrants/memory/fields_builder.py, dsl/quadrants/runtime.py.
 """
 
 import functools

@@ -3,9 +3,9 @@
 A value is compared with its type and every bit, text that is printed character by character. An error is of the class
 that it has there, or a subclass: its words are our own.
 
-Modules tested here: dsl/quadrants/values/assignable.py, dsl/quadrants/values/atomic.py, dsl/quadrants/syntax/expression.py,
-dsl/quadrants/syntax/grammar.py, dsl/quadrants/syntax/hooks.py, dsl/quadrants/syntax/rewrite_expression.py,
-dsl/quadrants/syntax/rewrite_statement.py.
+Modules tested here: dsl/quadrants/syntax/expression.py, dsl/quadrants/syntax/grammar.py,
+dsl/quadrants/syntax/hooks.py, dsl/quadrants/syntax/rewrite_expression.py, dsl/quadrants/syntax/rewrite_statement.py,
+dsl/quadrants/values/assignable.py, dsl/quadrants/values/atomic.py.
 """
 
 import json

@@ -1,7 +1,9 @@
 """Every public name of quadrants 1.3.3 may be imported here; those that are not there are refused where they are used.
 
-Modules tested here: dsl/quadrants/experimental.py, dsl/quadrants/lang/_ndrange.py, dsl/quadrants/lang/exception.py,
-dsl/quadrants/lang/impl.py, dsl/quadrants/types/enums.py.
+Modules tested here: dsl/quadrants/errors/refused_names.py, dsl/quadrants/experimental.py, dsl/quadrants/extension.py,
+dsl/quadrants/hints.py, dsl/quadrants/lang/_ndrange.py, dsl/quadrants/lang/exception.py, dsl/quadrants/lang/impl.py,
+dsl/quadrants/lang/misc.py, dsl/quadrants/types/annotations.py, dsl/quadrants/types/compound_types.py,
+dsl/quadrants/types/enums.py, dsl/quadrants/types/ndarray_type.py.
 """
 
 import importlib

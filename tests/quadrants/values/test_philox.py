@@ -1,4 +1,7 @@
-"""qd.random and qd.randn: ranges, evenness, independence of threads, tasks, calls and launches; the seed decides."""
+"""qd.random and qd.randn: ranges, evenness, independence of threads, tasks, calls and launches; the seed decides.
+
+Modules tested here: dsl/quadrants/types/utils.py.
+"""
 
 import math
 

@@ -3,6 +3,11 @@
 The passes are those of dsl.reduction.passes.text_passes, dsl.reduction.passes.definition_passes, dsl.reduction.passes.statement_passes,
 dsl.reduction.passes.expression_passes, dsl.reduction.passes.startup_passes, dsl.reduction.passes.inlining_passes, dsl.reduction.passes.class_passes,
 dsl.reduction.passes.slicing_passes and dsl.reduction.passes.gpu_passes (those that need lines: test_executed_passes.py); they stand on dsl.reduction.edit, dsl.reduction.names and dsl.reduction.sequences.
+
+Modules tested here: dsl/reduction/edit.py, dsl/reduction/names.py, dsl/reduction/passes/class_passes.py,
+dsl/reduction/passes/definition_passes.py, dsl/reduction/passes/expression_passes.py,
+dsl/reduction/passes/gpu_passes.py, dsl/reduction/passes/inlining_passes.py, dsl/reduction/passes/startup_passes.py,
+dsl/reduction/passes/statement_passes.py, dsl/reduction/passes/text_passes.py, dsl/reduction/sequences.py.
 """
 
 import functools

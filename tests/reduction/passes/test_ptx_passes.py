@@ -1,4 +1,7 @@
-"""Whatever a pass over PTX (dsl.reduction.ptx_program) proposes, alone or with others, is PTX, and another text."""
+"""Whatever a pass over PTX (dsl.reduction.ptx_program) proposes, alone or with others, is PTX, and another text.
+
+Modules tested here: dsl/reduction/ptx_program.py.
+"""
 
 import random
 

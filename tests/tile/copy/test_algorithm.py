@@ -1,6 +1,6 @@
 """Copies: vectors, predicates in every shape, what is refused.
 
-Modules tested here: dsl/tile/vector/vector.py.
+Modules tested here: dsl/tile/copy/atom.py, dsl/tile/vector/vector.py.
 """
 
 import numpy as np

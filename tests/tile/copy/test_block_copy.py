@@ -1,4 +1,7 @@
-"""block_copy: boxes there and back against numpy, with and without a cluster that shares them; what is refused."""
+"""block_copy: boxes there and back against numpy, with and without a cluster that shares them; what is refused.
+
+Modules tested here: dsl/cutlass/block.py.
+"""
 
 import numpy as np
 import pytest

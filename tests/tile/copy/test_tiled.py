@@ -1,4 +1,7 @@
-"""Tiled copies: partitions as upstream makes them, and every element copied once."""
+"""Tiled copies: partitions as upstream makes them, and every element copied once.
+
+Modules tested here: dsl/gpu/memory/copy.py.
+"""
 
 import os
 from pathlib import Path

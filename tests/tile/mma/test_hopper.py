@@ -1,4 +1,7 @@
-"""Choices for products of a warpgroup: as upstream's; what is refused."""
+"""Choices for products of a warpgroup: as upstream's; what is refused.
+
+Modules tested here: dsl/cutlass/utils/hopper_helpers.py.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""Products of a warpgroup: layouts, descriptors' layouts and values as upstream's; what is refused."""
+"""Products of a warpgroup: layouts, descriptors' layouts and values as upstream's; what is refused.
+
+Modules tested here: dsl/cutlass/cute/nvgpu/warpgroup.py.
+"""
 
 from pathlib import Path
 

@@ -1,5 +1,8 @@
 """cutlass.pipeline: NVIDIA's values, the law of pipeline states, its PTX operation by operation,
-deadlocks and refusals."""
+deadlocks and refusals.
+
+Modules tested here: dsl/cutlass/pipeline.py, dsl/tile/pipeline/multi_consumer_pipeline.py, dsl/tile/pipeline/sync.py.
+"""
 
 import dataclasses
 import re

@@ -1,7 +1,8 @@
 """TMA through cute.nvgpu.cpasync: NVIDIA's values and layouts, boxes against numpy, what is refused,
 deadlocks of wrong counts.
 
-Modules tested here: dsl/gpu/memory/tma.py.
+Modules tested here: dsl/cutlass/cute/arch.py, dsl/cutlass/cute/nvgpu/cpasync.py,
+dsl/cutlass/utils/blackwell_helpers.py, dsl/gpu/memory/tma.py, dsl/tile/tma/staged.py.
 """
 
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""TensorSSA: NVIDIA's values on the host, numpy's in kernels, and the errors of its operators."""
+"""TensorSSA: NVIDIA's values on the host, numpy's in kernels, and the errors of its operators.
+
+Modules tested here: dsl/tile/vector/transfer.py.
+"""
 
 import operator
 import os

@@ -1,4 +1,7 @@
-"""The names of T by namespace, and what stands for those of CUDA C++."""
+"""The names of T by namespace, and what stands for those of CUDA C++.
+
+Modules tested here: dsl/tirx/script/tirx.py.
+"""
 
 from __future__ import annotations
 

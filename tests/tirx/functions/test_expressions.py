@@ -1,4 +1,7 @@
-"""Scalars of their own memory, operators by TVM's names, statements as calls."""
+"""Scalars of their own memory, operators by TVM's names, statements as calls.
+
+Modules tested here: dsl/tirx/memory/memory.py.
+"""
 
 from __future__ import annotations
 

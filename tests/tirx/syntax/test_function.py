@@ -1,6 +1,6 @@
 """Functions of T: parameters, symbols, T.jit, T.inline, meta values, and calls with tensors of several libraries.
 
-Modules tested here: dsl/tirx/syntax/signature.py.
+Modules tested here: dsl/tirx/build.py, dsl/tirx/syntax/device_part.py, dsl/tirx/syntax/signature.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Branches and loops of T against plain Python, also where TVM 0.26 goes wrong (continue in unroll, break in grid).
 
-Modules tested here: dsl/tirx/syntax/grammar.py.
+Modules tested here: dsl/tirx/syntax/grammar.py, dsl/tirx/syntax/statement_names.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""T.vectorized: vector accesses where the trips are lanes, else the trips one after another; vector types."""
+"""T.vectorized: vector accesses where the trips are lanes, else the trips one after another; vector types.
+
+Modules tested here: dsl/tirx/memory/buffer.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Control flow becomes scf: what is carried, what stays static, what is refused and how it reads."""
+"""Control flow becomes scf: what is carried, what stays static, what is refused and how it reads.
+
+Modules tested here: dsl/core/control_flow/statements.py.
+"""
 
 import queue
 

@@ -1,6 +1,6 @@
 """Floating-point instructions against exact rationals rounded by a 20-line oracle. PTX ISA 9.7.3 to 9.7.5.
 
-Modules tested here: dsl/emulator/families/arithmetic/rounding.py, dsl/emulator/families/arithmetic/rounding.cc.
+Modules tested here: dsl/emulator/families/arithmetic/rounding.cc, dsl/emulator/families/arithmetic/rounding.py.
 """
 
 from __future__ import annotations

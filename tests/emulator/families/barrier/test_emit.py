@@ -1,6 +1,6 @@
 """Threads of a block meeting at barriers, and what is reported when they cannot. PTX ISA 9.7.13.1.
 
-Modules tested here: dsl/emulator/families/barrier/barriers.cc, dsl/emulator/translate/coroutine.py.
+Modules tested here: dsl/emulator/families/barrier/barriers.cc.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """vprintf and __assertfail: what the host prints for a packed argument buffer. CUDA C++ guide, formatted output.
 
-Modules tested here: dsl/emulator/ir/body.py, dsl/emulator/execute/printing.py.
+Modules tested here: dsl/emulator/execute/printing.py, dsl/emulator/ir/body.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """cp.async: zero fill, groups, waits, and the checks of both addresses. PTX ISA 9.7.9.25.3.
 
-Modules tested here: dsl/emulator/families/cp_async/words.py, dsl/emulator/families/cp_async/cp_async_queue.cc,
-dsl/emulator/families/cp_async/kept.py.
+Modules tested here: dsl/emulator/families/cp_async/cp_async_queue.cc, dsl/emulator/families/cp_async/kept.py,
+dsl/emulator/families/cp_async/words.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """wgmma as the asynchronous proxy it is, in pairs: a kernel with a mistake, and the same kernel put right.
 
-Modules tested here: dsl/emulator/families/warpgroup/register_flight.py, dsl/emulator/families/warpgroup/async_registers.py.
+Modules tested here: dsl/emulator/families/warpgroup/async_registers.py,
+dsl/emulator/families/warpgroup/register_flight.py, dsl/emulator/families/warpgroup/words.py.
 """
 
 import re

@@ -1,4 +1,7 @@
-"""What goes wrong on the way to a host and there: one clear message, no verdict, nothing left, the next run works."""
+"""What goes wrong on the way to a host and there: one clear message, no verdict, nothing left, the next run works.
+
+Modules tested here: harness/host/connection/agent.py.
+"""
 
 import contextlib
 import json

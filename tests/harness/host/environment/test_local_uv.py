@@ -1,4 +1,7 @@
-"""What is brought to a host without uv is uv itself, and one that does not run there is found and mended."""
+"""What is brought to a host without uv is uv itself, and one that does not run there is found and mended.
+
+Modules tested here: harness/host/doctor.py.
+"""
 
 import os
 import shutil

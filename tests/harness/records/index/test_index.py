@@ -1,4 +1,7 @@
-"""The index says what the record files say, whatever became of the files or of the index itself."""
+"""The index says what the record files say, whatever became of the files or of the index itself.
+
+Modules tested here: harness/records/index/index_file.py.
+"""
 
 import hashlib
 import json

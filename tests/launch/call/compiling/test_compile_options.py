@@ -1,6 +1,6 @@
 """Options of `cute.compile` as objects, names of kernels, and `cute.testing`.
 
-Modules tested here: dsl/launch/call/compiling/artifacts.py.
+Modules tested here: dsl/cutlass/cute/decorators.py, dsl/launch/call/compiling/artifacts.py.
 """
 
 import subprocess

@@ -1,6 +1,6 @@
 """Programs that say device="cuda" run on host memory, and nothing of it stays behind.
 
-Modules tested here: dsl/launch/devices/torch_mapping/torch_memory.py, dsl/launch/devices/torch_mapping/torch_modes.py.
+Modules tested here: dsl/launch/devices/torch_mapping/torch_modes.py, dsl/launch/devices/torch_mapping/torch_ops.py.
 """
 
 import gc

@@ -1,6 +1,7 @@
 """torch's graphs and torch.compile around kernels, against torch itself uncaptured and uncompiled.
 
-Modules tested here: dsl/launch/devices/torch_mapping/torch_compiler.py, dsl/launch/devices/torch_mapping/torch_streams.py.
+Modules tested here: dsl/launch/devices/torch_mapping/torch_compiler.py,
+dsl/launch/devices/torch_mapping/torch_streams.py.
 """
 
 import copy
