@@ -683,7 +683,7 @@ def test_imports_inside_functions_are_listed():
     assert found == {path: {*modules} for path, modules in LAZY.items()}
 
 
-def tested_elsewhere() -> dict[str, str]:
+def listed_in_docstrings() -> dict[str, str]:
     """The modules without a test file of their name, and the test file whose docstring lists each: only tables,
     re-exports and code that has no meaning alone."""
     found: dict[str, str] = {}
@@ -712,7 +712,7 @@ def test_tests_have_the_names_of_the_modules_that_they_test():
     names = [name for path in modules if not is_table(name := path.relative_to(ROOT))]
     places = {name: Path(*name.parts[name.parts[0] == "dsl" : -1], f"test_{name.name}") for name in names}
     without = {name.as_posix() for name in names if not (ROOT / "tests" / places[name]).exists()}
-    listed = tested_elsewhere().keys()
+    listed = listed_in_docstrings().keys()
     assert sorted(without - listed) == [], "give each a test file of its name"
     assert sorted(listed - without) == [], "take these off the docstring: they have a test file, or are gone"
 
