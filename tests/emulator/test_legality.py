@@ -8,7 +8,7 @@ from dsl.forms.form import Form
 from tests.emulator import legality
 
 QUIRKS = re.compile(
-    r"(st|red)\..*\bv[24]\b|testp\.f32"
+    r"(st|red)\..*\bv[24]\b|atom\.v4\.global\.inc|testp\.f32"
 )  # ptxas takes a vector of a type that it does not say, and more
 
 

@@ -19,12 +19,14 @@ _EVICT_L1 = since(":7.4", "L1::evict_normal/L1::evict_unchanged/L1::evict_first/
 _EVICT_L2 = "L2::evict_last/L2::evict_normal/L2::evict_first"
 _WIDE_EVICT = f"?{_EVICT_L1} {_EVICT_L2} ?{HINT}"  # of 32 bytes
 _WIDE_ELEMENT = (f"v8@100:8.8 {_MIDDLE}", f"v4@100:8.8 {_LONG}")
-_ELEMENT = (f"?v2/v4/v8 {_NARROW}", f"?v2/v4/v8@100:8.8 {_MIDDLE}", f"?v2/v4@100:8.8 {_LONG}", "b128@:8.3")
+_ELEMENT = (f"?v2/v4/v8 {_NARROW}", f"?v2/v4 {_MIDDLE}", f"?v2 {_LONG}", "b128@:8.3")
 
 
 def _elements(*starts: str) -> Iterator[str]:
-    """Accesses of one element, or of several."""
-    return (f"{start} {each}" for start in starts for each in _ELEMENT)
+    """Accesses of one element, or of several; of 32 bytes where the space can only be global, or none is written."""
+    wide = (start for start in starts if "global" in start.replace("?", "").split())
+    yield from (f"{start} {each}" for start in starts for each in _ELEMENT)
+    yield from (f"{start} {each}" for start in wide for each in _WIDE_ELEMENT)
 
 
 _row(
@@ -57,7 +59,8 @@ _row(
         *_elements(
             f"?weak ?{SHARED}/local/param/param::func@:8.3 ?wb/cg/cs/wt",
             f"?weak ?global ?wb/cg/cs/wt/{_EVICT_L1} ?{HINT}",
-            f"volatile ?global/{SHARED}",
+            f"volatile ?{SHARED}",
+            "volatile ?global",
             f"relaxed/release {SCOPE} ?{SHARED}",
             f"relaxed/release {SCOPE} ?global ?{_EVICT_L1} ?{HINT}",
         ),
