@@ -30,13 +30,14 @@ import functools
 import hashlib
 import importlib.metadata
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from harness.claim.repro_file import EMBEDDED, Case
+from harness.claim.repro_file import EMBEDDED, Case, short
 from harness.comparison import arithmetic, observed, perturbed
 from harness.comparison.compare import Difference
 from harness.host.hosts import Host
@@ -130,7 +131,7 @@ def record(
         "verdict": verdict,
         "outcome": outcome.kind,
         "detail": detail(outcome),
-        "text": None if outcome.kind == "outputs" else outcome.text.replace(f"{root}/", "")[:KEPT_TEXT],
+        "text": None if outcome.kind == "outputs" else _text(outcome, case, root)[:KEPT_TEXT],
         "outputs": {name: hashlib.sha256(array.raw.tobytes()).hexdigest() for name, array in outcome.outputs.items()},
         "shapes": {name: [array.dtype.name, list(array.shape)] for name, array in outcome.outputs.items()},
         "arithmetic": arithmetic.table(outcome),
@@ -144,6 +145,13 @@ def record(
         "durations": outcome.durations,
         "date": outcome.facts.get("date") or moment(),
     }
+
+
+def _text(outcome: Outcome, case: Case, root: Path) -> str:
+    """How it ended, with the repro's path from the project's folder, wherever the run was started."""
+    text = outcome.text.replace(f"{root}/", "")
+    near, far = short(case.repro.path), relative(case.repro.path, root)
+    return text if near == far else re.sub(rf"(?<![\w./-]){re.escape(near)}(?=[:\"`, ])", lambda _: far, text)
 
 
 def detail(outcome: Outcome) -> dict[str, Any]:

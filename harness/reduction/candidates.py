@@ -118,6 +118,7 @@ def python_problem(text: str, is_script: bool) -> str:
         if not (ast.get_docstring(tree) or "").strip():
             return "without a claim"
         runs = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "run"]
-        if not any(isinstance(node, ast.Return) and node.value for run in runs for node in ast.walk(run)):
-            return "run() returns nothing"
+        values = [node.value for run in runs for node in ast.walk(run) if isinstance(node, ast.Return)]
+        if not any(value and not (isinstance(value, ast.Dict) and not value.keys) for value in values):
+            return "run() returns nothing"  # a race ends it before; once cured it must be a program that is judged
     return ""

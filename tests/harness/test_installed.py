@@ -18,6 +18,7 @@ import os
 import cutlass
 import cutlass.cute as cute
 import numpy as np
+import torch
 
 @cute.kernel
 def kernel(out: cute.Tensor, n: cutlass.Int32):
@@ -29,7 +30,7 @@ def host(out: cute.Tensor, n: cutlass.Int32):
     kernel(out, n).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 def run(dies):
-    out = np.zeros(32, np.int32)
+    out = torch.zeros(32, dtype=torch.int32, device="cuda")
     host(out, 5)
     if dies:
         os.abort()

@@ -9,10 +9,10 @@ import pytest
 
 FOLDER = Path(__file__).parent
 CHOSEN = {
-    "test_statements.py": ["the_page_if", "the_page_grid_and_while", "what_is_not_chosen_is_not_loaded"],
-    "test_cuda.py": ["shared_memory_and_barriers", "lanes", "an_mbarrier_joins_a_producer_and_consumers"],
-    "test_float_functions.py": ["functions_of_floats"],
-    "test_operations.py": ["bits_and_limits"],
+    "syntax/test_statements.py": ["the_page_if", "the_page_grid_and_while", "what_is_not_chosen_is_not_loaded"],
+    "functions/test_cuda.py": ["shared_memory_and_barriers", "lanes", "an_mbarrier_joins_a_producer_and_consumers"],
+    "functions/test_float_functions.py": ["functions_of_floats"],
+    "functions/test_operations.py": ["bits_and_limits"],
 }
 
 

@@ -52,7 +52,7 @@ def test_what_is_no_program_is_not_run():
     assert python_problem("def run(n=1): pass\nrun()", is_script=True) == ""
     assert python_problem("x = 1", is_script=False) == "without a claim"
     assert python_problem('"""It is so."""\ndef run(): return', is_script=False) == "run() returns nothing"
-    assert python_problem('"""It is so."""\ndef run(): return {}', is_script=False) == ""
+    assert python_problem('"""It is so."""\ndef run(): return {"a": a}', is_script=False) == ""
 
 
 def test_programs_that_differ_in_comments_and_line_breaks_are_run_once():
