@@ -5,11 +5,10 @@ A group is a key, (kind, site, ...) as fault_report.py makes it, and its threads
 
 from __future__ import annotations
 
-from dsl.emulator.diagnosis import frames
+from dsl.emulator.diagnosis.places import line_of
 from dsl.emulator.diagnosis.ranges import ranges
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
-from dsl.span import short
 
 _WITHOUT_MASK = frozenset({"elect"})  # authors write no mask
 
@@ -18,7 +17,7 @@ def of_warps(launch, groups: dict[tuple, list[int]]) -> str | None:
     """An operation of a warp, or of a warpgroup, that not all of its threads come to."""
     for key, threads in groups.items():
         instr: Instr = launch.code.sites[key[1]]
-        at = place_of(launch, instr)
+        at = line_of(launch, instr)
         if key[0] == "warpgroup":
             return (
                 f"let all 128 threads of warpgroup {key[2]} come to {at}: `{_name(instr)}` is an operation of the "
@@ -65,10 +64,10 @@ def of_barriers(launch, groups: dict[tuple, list[int]], exited: list[int]) -> st
                 "let all threads of all blocks of the cluster arrive at its barrier (barrier.cluster.arrive, "
                 "cute.arch.cluster_arrive), also those that have nothing to do or end early"
             )
-        at, number = place_of(launch, launch.code.sites[key[1]]), key[2]
+        at, number = line_of(launch, launch.code.sites[key[1]]), key[2]
         others = [other for other in barriers if other[2] != number]
         if others:
-            there = place_of(launch, launch.code.sites[others[0][1]])
+            there = line_of(launch, launch.code.sites[others[0][1]])
             return (
                 f"let both meet at one barrier: {ranges(threads)} wait at barrier {number} ({at}), "
                 f"{ranges(barriers[others[0]])} at barrier {others[0][2]} ({there})"
@@ -86,11 +85,6 @@ def of_barriers(launch, groups: dict[tuple, list[int]], exited: list[int]) -> st
             text += f"; or let {count - come} threads more come to it"
         return text
     return None
-
-
-def place_of(launch, instr: Instr) -> str:
-    there = frames.place_of(launch, instr)
-    return f"{short(there.file)}:{there.line}" if there else f"PTX line {instr.line}"
 
 
 def _name(instr: Instr) -> str:

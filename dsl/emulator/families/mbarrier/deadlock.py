@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from dsl.emulator.diagnosis.deadlock_fixes import place_of
+from dsl.emulator.diagnosis.places import line_of
 from dsl.emulator.diagnosis.ranges import of_bytes
 from dsl.emulator.families.mbarrier import rings
 from dsl.emulator.families.mbarrier.check import Mbarriers
@@ -78,7 +78,7 @@ class Waits:
             one = self.words.of.get(key[2] - launch.ctx.smem) if key[0] == self.OPCODE else None
             if one is None or one.state.pending != one.state.count or one.state.pending_bytes:
                 continue
-            at = place_of(launch, launch.code.sites[key[1]])
+            at = line_of(launch, launch.code.sites[key[1]])
             if self._is_overrun(key[2], threads):
                 return (
                     f"let who fills what {at} waits for wait until all have seen the phase before, at an empty "

@@ -10,11 +10,9 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 
-from dsl.emulator.diagnosis import frames
+from dsl.emulator.diagnosis.places import line_of
 from dsl.emulator.families.mbarrier import log as mbarrier_log
 from dsl.emulator.families.mbarrier.emit import State
-from dsl.emulator.ptx.syntax import Instr
-from dsl.span import short
 
 MOST_STAGES = 8
 
@@ -124,9 +122,7 @@ class Words:
 
     def line(self, number: int) -> str:
         """The author's line of a site + 1."""
-        instr: Instr = self.launch.code.sites[number - 1]
-        there = frames.place_of(self.launch, instr)
-        return f"{short(there.file)}:{there.line}" if there is not None else f"PTX line {instr.line}"
+        return line_of(self.launch, self.launch.code.sites[number - 1])
 
     def lacks(self, offset: int) -> list[str]:
         """Who has arrived and who has not, and whose bytes are missing, where that is known."""
