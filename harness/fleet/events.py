@@ -9,7 +9,7 @@ from harness.fleet.slots import Slot
 
 
 class Screen(Protocol):
-    """Where it is shown: the live lines of a run, where it has them, and what it tells a person."""
+    """Shows it: the live lines of a run, if it has them, and sentences for a person."""
 
     live: Any
 
@@ -17,7 +17,7 @@ class Screen(Protocol):
 
 
 class Shown(Events):
-    """Tells them."""
+    """Tells a screen what the engines of a run do."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
