@@ -98,8 +98,8 @@ template <u32 what> u32 use(const Operation &by, u32 amount) {
   if (!by.lives()) return without_life(by);
   bool own = &by.slot == by.ctx;
   u32 warp = 1u << (by.tid >> 5), parity = by.word() >> 63;
-  entry.ended |= parity;  // a new mbarrier has parity 0
   if (parity != entry.parity) {
+    entry.ended |= parity;  // a new mbarrier has parity 0
     entry.parity = parity;
     entry.now = entry.peers_now = entry.expected = 0;
   }
