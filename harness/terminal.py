@@ -53,7 +53,7 @@ def markdown(text: str) -> str:
     return _MARKUP.sub(lambda match: f"\\{match[0]}", one_line(text))
 
 
-class OutputFailed(Exception):
+class OutputFailed(OSError):
     """Standard output or error takes nothing more: a full disk, a quota. A closed pipe is a BrokenPipeError."""
 
 

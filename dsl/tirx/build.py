@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterator
 
 from dsl.core.diagnosis import index_guard
@@ -132,13 +131,11 @@ class LaunchRefused(DSLUserCodeRuntimeError):
     """A launch that the device refuses, such as one whose extents exceed the limits of every GPU."""
 
     def __init__(self, error: launch_refusal.LaunchRefused, function: PrimFunc):
-        is_of_extents = error.name == "CUDA_ERROR_INVALID_VALUE"
-        allowed = error.fix.partition(": ")[0]
         super().__init__(
-            re.sub(r"`\w+`", f"`{function.__name__}`", error.message, count=1),
-            id="LAUNCH_EXTENT_OUT_OF_RANGE" if is_of_extents else error.name,
+            error.message.replace(f"`{error.kernel}`", f"`{function.__name__}`"),
+            id="LAUNCH_EXTENT_OUT_OF_RANGE" if error.allowed else error.name,
             also=((error.place, "the kernel"),),
-            fix=f"pass numbers that give {allowed}, or do not call it" if is_of_extents else error.fix,
+            fix=f"pass numbers that give {error.allowed}, or do not call it" if error.allowed else error.fix,
         )
         self.refused = error
 

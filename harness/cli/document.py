@@ -103,11 +103,11 @@ def _outcome(arguments: argparse.Namespace) -> tuple[int, dict[str, str] | None]
     except BrokenPipeError:  # whoever read the output has read enough
         _drop_output()
         return FAILS, None
-    except OSError as error:
-        return USAGE, {"kind": "system", "message": f"repro: {error.filename or ''}: {error.strerror or error}"}
     except OutputFailed as error:
         _drop_output()
         return NOT_RUN, {"kind": "system", "message": f"repro: {error}"}
+    except OSError as error:
+        return USAGE, {"kind": "system", "message": f"repro: {error.filename or ''}: {error.strerror or error}"}
     except KeyboardInterrupt:
         return INTERRUPTED, {
             "kind": "interrupted", "message": "interrupted: nothing is left running, no golden was written"

@@ -108,7 +108,10 @@ def refusal(change: Change, ptxas: str) -> str:
     """What ptxas says against it, or ''."""
     argv = [ptxas, f"-arch={change.arch}", "-o", "/dev/null", "-"]
     done = subprocess.run(argv, input=change.ptx, text=True, capture_output=True)
-    return "" if done.returncode == 0 else (done.stderr + done.stdout).split("\n")[0].partition("error")[2].strip(" :")
+    if done.returncode == 0:
+        return ""
+    errors = [line.partition("error")[2].strip(" :") for line in done.stderr.splitlines() if "error" in line]
+    return errors[0] if errors else f"it ended with {done.returncode}: {done.stderr.strip()}"  # warnings come first
 
 
 def disagreements(asked: list[Change], ptxas: str) -> list[tuple[str, str]]:

@@ -20,11 +20,12 @@ _FIXES = {
 
 
 class LaunchRefused(DeviceError):
-    """A refused launch, at the author's line."""
+    """A refused launch, at the author's line. `kernel`: its name in the message; `allowed`: the extents that GPUs have,
+    if they are what is wrong."""
 
-    def __init__(self, name: str, place: Span, message: str, fix: str):
+    def __init__(self, name: str, place: Span, message: str, fix: str, kernel: str, allowed: str = ""):
         super().__init__(name, message)
-        self.place, self.message, self.fix = place, message, fix
+        self.place, self.message, self.fix, self.kernel, self.allowed = place, message, fix, kernel, allowed
         about = finding(name, message, fix, place)
         self.repro_outcome = INVALID_LAUNCH | {
             "file": place.file, "line": place.line, "text": str(self), "finding": about,
@@ -40,13 +41,16 @@ def located(error: BaseException, kernel: Kernel, launch: Launch | None) -> Base
         return error
     name = re.sub(r"^kernel_(.*)_\d+$", r"\1", kernel.name)
     said, fix = str(error).removeprefix(f"{error.name}: ").replace(f"`{kernel.name}`", f"`{name}`"), _FIXES[error.name]
+    allowed = ""
     if "shared memory" in said:
         fix = "leave `smem` out: the launch takes what the kernel allocates; or allocate less"
     if launch is not None:
         if launch.smem_bytes < 0:
             said, fix = f"`smem` of `{name}` is {launch.smem_bytes} bytes", "leave `smem` out"
         extents = {"grid": launch.grid, "block": launch.block, "cluster": launch.cluster}
-        said, fix = wrong_extents(name, extents) or (said, fix)
+        if wrong := wrong_extents(name, extents):
+            said, allowed = wrong
+            fix = allowed
         if 0 in launch.grid:
             fix += ": round up, `cute.ceil_div(n, tile)`, or launch under `if n > 0`"
-    return LaunchRefused(error.name, kernel.place, said, fix)
+    return LaunchRefused(error.name, kernel.place, said, fix, name, allowed)
