@@ -182,7 +182,7 @@ def _wrong(
     if settings.device == "cuda" and not facts:
         wrong.append(f'its settings say device = "cuda", but there is no such device: {why}')
     managed = not (settings.python or settings.workdir)
-    has_environment = any(set(own_wheel.needs()) <= set(one.requires) for one in answer.environments)
+    has_environment = any({*own_wheel.needs(), own_wheel.torch()} <= set(one.requires) for one in answer.environments)
     if managed and not has_environment and answer.free_bytes < LITTLE_BYTES:
         free = answer.free_bytes / 1e9
         wrong.append(

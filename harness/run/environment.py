@@ -10,11 +10,14 @@ import dis
 import errno
 import importlib.metadata
 import importlib.util
+import json
 import os
 import re
 import shlex
 import sys
+import urllib.parse
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 
 from harness.run.exception_protocol import device_error, is_missing, signal_of
@@ -150,22 +153,57 @@ def _absent(error: ModuleNotFoundError, path: str, needs: Sequence[str]) -> str:
         return ""
     text = f"the module {top} is not installed where the repro runs"
     missing = [need for need in needs if not _is_installed(need)]
+    if top == "torch" and "torch" not in map(_name_of, missing):
+        missing = ["torch", *missing]  # its module and its package have one name: no block needs to say it
     if not missing:
         return (
             f"{text}; its block does not declare it\nfix: name its package under `dependencies` in the block, "
             f"or correct `import {top}`"
         )
-    text += f"; of what its block declares this is not: {', '.join(missing)}"
+    if list(map(_name_of, missing)) != [top]:
+        text += f"; of what its block declares this is not: {', '.join(missing)}"
     if os.environ.get(RUN_MARK):
         return f"{text}\nfix: install it in the environment that the settings of this host name (`workdir` or `python`)"
-    options = " ".join(f"--with {shlex.quote(need)}" for need in missing)
-    return f"{text}\nfix: uv run {options} repro run {shlex.quote(os.path.relpath(path))}"
+    return f"{text}\nfix: {install_command(missing, f'repro run {shlex.quote(os.path.relpath(path))}')}"
+
+
+def install_command(needs: Sequence[str], program: str) -> str:
+    """The command that brings packages into this process's environment, or runs `program` with them if it is uv's."""
+    words = [shlex.quote(need) for need in needs]
+    options, prefix = " ".join(f"--with {word}" for word in words), Path(sys.prefix)
+    if (prefix / "pipx_metadata.json").exists():
+        return f"pipx inject gpu-repro {' '.join(words)}"
+    if (prefix / "uv-receipt.toml").exists():
+        return f"uv tool install {options} {_own_source()}"
+    settings = prefix / "pyvenv.cfg"
+    is_of_uv = settings.exists() and re.search(r"(?m)^uv\s*=", settings.read_text()) is not None
+    if "archive-v0" in prefix.parts and "UV_RUN_RECURSION_DEPTH" not in os.environ:
+        return f"uvx {options} --from {_own_source()} {program}"
+    if "UV_RUN_RECURSION_DEPTH" in os.environ or (is_of_uv and (prefix.parent / "pyproject.toml").exists()):
+        return f"uv run {options} {program}"
+    if importlib.util.find_spec("pip") is not None:
+        return f"{shlex.quote(sys.executable)} -m pip install {' '.join(words)}"
+    return f"uv pip install --python {shlex.quote(sys.prefix)} {' '.join(words)}"
+
+
+def _own_source() -> str:
+    """What this package was installed from: its name, or the address of a file or a folder."""
+    try:
+        told = importlib.metadata.distribution("gpu-repro").read_text("direct_url.json")
+    except importlib.metadata.PackageNotFoundError:
+        told = None
+    url = json.loads(told)["url"] if told else "gpu-repro"
+    return shlex.quote(urllib.parse.unquote(url.removeprefix("file://")))
+
+
+def _name_of(requirement: str) -> str:
+    match = re.match(r"[A-Za-z0-9._-]+", requirement.strip())
+    return re.sub(r"[-_.]+", "-", match[0]).lower() if match else ""
 
 
 def _is_installed(requirement: str) -> bool:
     """Whether some version of the package is, or our compiler stands for it."""
-    match = re.match(r"[A-Za-z0-9._-]+", requirement.strip())
-    name = re.sub(r"[-_.]+", "-", match[0]).lower() if match else ""
+    name = _name_of(requirement)
     if name in OUR_LANGUAGES:
         return True
     try:

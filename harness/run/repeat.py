@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -144,7 +145,7 @@ def _key(described: list[dict[str, Any]], arrays: list[np.ndarray], left_out: li
 def fill_new_memory(byte: int) -> None:
     """Let torch.empty and numpy.empty, and their like, give memory whose every byte is `byte`, in this process.
 
-    torch's only where torch has been imported.
+    torch's from its import on.
     """
 
     def numpys(function: Callable) -> Callable:
@@ -169,10 +170,46 @@ def fill_new_memory(byte: int) -> None:
 
     for name in ("empty", "empty_like"):
         setattr(np, name, numpys(getattr(np, name)))
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return
-    for name in ("empty", "empty_like", "empty_strided", "empty_permuted"):
-        setattr(torch, name, torchs(getattr(torch, name)))
-    for name in ("new_empty", "new_empty_strided"):
-        setattr(torch.Tensor, name, torchs(getattr(torch.Tensor, name)))
+
+    def fill(torch: Any) -> None:
+        for name in ("empty", "empty_like", "empty_strided", "empty_permuted"):
+            setattr(torch, name, torchs(getattr(torch, name)))
+        for name in ("new_empty", "new_empty_strided"):
+            setattr(torch.Tensor, name, torchs(getattr(torch.Tensor, name)))
+
+    once_imported("torch", fill)
+
+
+def once_imported(name: str, then: Callable[[Any], Any]) -> None:
+    """Call `then(module)` now, or after the first import of `name` that comes to its end."""
+    if name in sys.modules:
+        then(sys.modules[name])
+    else:
+        sys.meta_path.insert(0, _Awaited(name, then))
+
+
+class _Awaited:
+    def __init__(self, name: str, then: Callable[[Any], Any]) -> None:
+        self._name, self._then = name, then
+        self._asks_others = False
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
+        if fullname != self._name or self._asks_others:
+            return None
+        self._asks_others = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._asks_others = False
+        if spec is not None and (loader := spec.loader) is not None:
+            execute = loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                vars(loader).pop("exec_module", None)  # gone where another waits for the same import
+                execute(module)
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
+                    self._then(module)
+
+            loader.exec_module = exec_module
+        return spec

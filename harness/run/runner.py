@@ -85,7 +85,7 @@ def warm(modules: list[str], compiler: str, device: str) -> None:
 
 
 def _warm_up(modules: list[str], compiler: str, device: str) -> None:
-    if "torch" in modules or _compilers(modules):
+    if "torch" in modules:
         _import("torch")
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(1)  # an OpenMP pool does not survive a fork
@@ -219,8 +219,6 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
             else:
                 session.refuse_host_memory()
         if job["fill"] is not None:
-            if job["warm"]:
-                _import("torch")
             repeat.fill_new_memory(job["fill"])
         if job["script"]:
             header |= _run_script(job, session)
@@ -325,8 +323,7 @@ def _facts(session: Any, sass: bool) -> dict[str, Any]:
 def _seed(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)
-    if "torch" in sys.modules:
-        sys.modules["torch"].default_generator.manual_seed(seed)
+    repeat.once_imported("torch", lambda torch: torch.default_generator.manual_seed(seed))
 
 
 def _load(path: str, source: str) -> ModuleType:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sysconfig
 import xml.etree.ElementTree as xml
@@ -96,7 +97,7 @@ def test_a_repository_of_somebody_else(theirs):
     status, said = theirs.run("pytest", "claims", "--junitxml=.repro/j.xml", "--json-report",
                               "--json-report-file=.repro/j.json", "-p", "no:cacheprovider")  # fmt: skip
     assert status == 1 and "2 results wait for you" in said and "fail: crash: SIGABRT" in said, said
-    assert "accept it with `repro accept claims/gpu/numbers.py::n=2`" in said
+    assert "accept it with `repro golden accept claims/gpu/numbers.py::n=2`" in said
     assert theirs.files() == before and not (theirs.root / "claims/.repro").exists()
 
     tests = {one["nodeid"]: one for one in json.loads((theirs.root / ".repro/j.json").read_text())["tests"]}
@@ -109,26 +110,26 @@ def test_a_repository_of_somebody_else(theirs):
     assert junit["platform"] == "emulator sm_90a" and len(junit["ptx_sha256.kernel_kernel_0"]) == 64
     assert {"digest", "bundle_sha256", "seed", "version.numpy", "duration.run_s", "toolchain"} <= junit.keys()
 
-    status, said = theirs.run("repro", "status", cwd="claims/gpu")
+    status, said = theirs.run("repro", "record", "status", cwd="claims/gpu")
     assert status == 1 and "2 claims in 4 cells" in said and "1 failing, 3 unknown" in said, said
-    table = result_of(theirs.run("repro", "history", "kernel", "--json")[1])
+    table = result_of(theirs.run("repro", "record", "history", "kernel", "--json")[1])
     assert {(c["case"], c["arch"]) for c in table["cells"]} == {("dies=False", "sm_90"), ("dies=True", "sm_90")}
-    status, said = theirs.run("repro", "review", "kernel")
+    status, said = theirs.run("repro", "golden", "review", "kernel")
     assert status == 1 and "out: int32 (32) 50 50 50" in said
-    assert theirs.run("repro", "accept", "--all", CI="true")[0] == 2
-    status, said = theirs.run("repro", "accept", "--all", cwd="claims")
+    assert theirs.run("repro", "golden", "accept", "--all", CI="true")[0] == 2
+    status, said = theirs.run("repro", "golden", "accept", "--all", cwd="claims")
     assert status == 0 and said.count("accepted gpu/goldens/") == 3
     goldens = {f"claims/gpu/goldens/{name}.json" for name in ("numbers/n=2", "numbers/n=3", "kernel/dies=False")}
     assert theirs.files() == before | goldens
 
     status, said = theirs.run("pytest", "-n2", "-q", "claims/gpu/numbers.py", "-p", "no:cacheprovider")
     assert status == 0 and "2 passed" in said, said
-    status, said = theirs.run("repro", "report", "-o", ".repro/report.html")
+    status, said = theirs.run("repro", "record", "report", "-o", ".repro/report.html")
     page = (theirs.root / ".repro/report.html").read_text()
     assert status == 0 and "4 claims x 2 columns" in said and "<title>kestrel" in page.replace("\n", "")
     (theirs.root / "claims/gpu/goldens/numbers/n=4.json").write_text("{}")
-    assert theirs.run("repro", "unused") == (1, "claims/gpu/goldens/numbers/n=4.json\n")
-    assert theirs.run("repro", "unused", "--delete")[0] == 0
+    assert theirs.run("repro", "golden", "unused") == (1, "claims/gpu/goldens/numbers/n=4.json\n")
+    assert theirs.run("repro", "golden", "unused", "--delete")[0] == 0
 
 
 @pytest.mark.slow
@@ -147,3 +148,25 @@ def test_the_wheel_holds_what_the_program_opens(theirs):
     code = "import harness, dsl; print(harness.__file__, dsl.__file__)"
     found = subprocess.run([theirs.bin / "python", "-c", code], capture_output=True, text=True, check=True, cwd="/")
     assert str(theirs.bin.parent) in found.stdout and str(ROOT) not in found.stdout
+
+
+@pytest.mark.slow
+def test_torch_is_an_extra(tmp_path, uv):
+    """The wheel with what it requires: without torch a repro of numpy arrays passes, one that imports torch names the
+    command that brings it; that command, run as it is printed, makes it pass."""
+    uv("build", "--quiet", "--wheel", "--out-dir", tmp_path / "dist", ROOT)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    uv("venv", "--quiet", "--no-project", "--python", Path(sysconfig.get_path("scripts"), "python"), tmp_path / "venv")
+    uv("pip", "install", "--quiet", "--python", tmp_path / "venv/bin/python", wheel)
+    mine = Theirs(tmp_path / "mine", tmp_path / "venv/bin")
+    mine.write("pyproject.toml", '[project]\nname = "mine"\n')
+    status, said = mine.run("repro", "new", "first")
+    assert status == 0 and "with numpy arrays: torch is not installed here" in said and "pass: predicted" in said, said
+    mine.repro("kernel", KERNEL, "params = { dies = [false] }")
+    status, said = mine.run("repro", "run", "claims/gpu/kernel.py")
+    assert status == 3 and "the module torch is not installed where the repro runs" in said, said
+    (command,) = (line.removeprefix("fix: ") for line in said.splitlines() if line.startswith("fix: "))
+    assert command == f"uv pip install --python {tmp_path / 'venv'} 'torch>=2.8'"
+    uv(*shlex.split(command)[1:])
+    status, said = mine.run("repro", "run", "claims/gpu/kernel.py")
+    assert status == 0 and "pass: agrees with expected()" in said, said

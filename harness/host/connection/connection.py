@@ -105,7 +105,7 @@ class Remote:
 
         Raises LinkDown.
         """
-        needs = own_wheel.needs() + (SASS_TOOLS if has_gpu else [])
+        needs = [*own_wheel.needs(), own_wheel.torch(), *(SASS_TOOLS if has_gpu else [])]
         environment = self.settings.environment(needs, ">=3.11")
         if environment["kind"] == "python":
             return None

@@ -83,6 +83,12 @@ def needs() -> list[str]:
     return [need for need in requirements if name_of(need) not in HERE_ONLY and "extra ==" not in need]
 
 
+def torch() -> str:
+    """The requirement of the extra `torch`."""
+    (need,) = (one for one in importlib.metadata.requires(DISTRIBUTION) or [] if name_of(one) == "torch")
+    return need.partition(";")[0]
+
+
 def name_of(requirement: str) -> str:
     """The distribution that a requirement names."""
     for position, character in enumerate(requirement):

@@ -62,9 +62,18 @@ def untaken(repro: Repro, compiler: str) -> str:
 
 
 def needs_of(repro: Repro, compiler: str) -> tuple[str, ...]:
-    """What an environment needs for a repro under this compiler. Under ours its language comes with our package."""
+    """What an environment needs for a repro under this compiler. Under ours its language comes with our package.
+
+    torch is needed by a repro that imports it, whether or not its block declares it.
+    """
     own = [need for need in repro.needs if split(compiler)[0] != EMBEDDED or not _language_of(need)]
+    if _imports_torch(repro) and "torch" not in map(own_wheel.name_of, own):
+        own.append(own_wheel.torch())
     return (*own, *requirement(compiler))
+
+
+def _imports_torch(repro: Repro) -> bool:
+    return "torch" in repro.imports or re.search(r"\bcutlass(?:\.| import )torch\b", repro.text) is not None
 
 
 def _language_of(need: str) -> str:

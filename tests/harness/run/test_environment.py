@@ -1,7 +1,9 @@
 """What is wrong with the machine is never a verdict: a table of failures, in a fork, a new interpreter and over SSH."""
 
+import importlib.util
 import os
 import subprocess
+import sys
 import textwrap
 
 import pytest
@@ -142,6 +144,47 @@ def test_a_declared_package_is_one_command_away(tmp_path, embedded, monkeypatch)
         "\nfix: install it in the environment that the settings of this host name (`workdir` or `python`)"
     )
     transport.close()
+
+
+def test_the_command_fits_the_installation(tmp_path, monkeypatch):
+    """For each way to install this package, the command that brings a package into it."""
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / ".venv"))
+    monkeypatch.setattr(environment, "_own_source", lambda: "dist/ours.whl")
+    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
+    (tmp_path / ".venv").mkdir()
+
+    def said() -> str:
+        return environment.install_command(["torch", "einops>=1"], "repro run one.py")
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert said() == f"uv pip install --python {sys.prefix} torch 'einops>=1'"
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    assert said() == f"{sys.executable} -m pip install torch 'einops>=1'"
+    (tmp_path / ".venv/pyvenv.cfg").write_text("home = /usr/bin\nuv = 0.9\n")
+    assert said() == f"{sys.executable} -m pip install torch 'einops>=1'"
+    (tmp_path / "pyproject.toml").touch()
+    assert said() == "uv run --with torch --with 'einops>=1' repro run one.py"
+    (tmp_path / ".venv/uv-receipt.toml").touch()
+    assert said() == "uv tool install --with torch --with 'einops>=1' dist/ours.whl"
+    (tmp_path / ".venv/pipx_metadata.json").touch()
+    assert said() == "pipx inject gpu-repro torch 'einops>=1'"
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "archive-v0/x"))
+    assert said() == "uvx --with torch --with 'einops>=1' --from dist/ours.whl repro run one.py"
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
+    assert said() == "uv run --with torch --with 'einops>=1' repro run one.py"
+
+
+def test_torch_is_named_whether_or_not_it_is_declared(monkeypatch):
+    """The package is called as its module is, so no block needs to tell."""
+    monkeypatch.setattr(environment, "_is_there", lambda name: False)
+    monkeypatch.setattr(environment, "_is_installed", lambda need: need == "numpy")
+    monkeypatch.setattr(environment, "install_command", lambda needs, program: " ".join(needs))
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    error = ModuleNotFoundError("No module named 'torch'", name="torch")
+    for needs, wanted in (((), "torch"), (("numpy",), "torch"), (("torch>=2.8", "einops"), "torch>=2.8 einops")):
+        text = environment.trouble(error, "one.py", needs)
+        assert text.startswith("the module torch is not installed where the repro runs")
+        assert text.endswith(f"\nfix: {wanted}"), text
 
 
 def _device_error(name: str) -> Exception:

@@ -1,5 +1,6 @@
 """run() called often: what came how often, and predicates asked about what came."""
 
+import importlib
 import sys
 import types
 
@@ -64,10 +65,30 @@ def test_new_memory_holds_the_byte(monkeypatch):
     for name in ("empty", "empty_like"):
         monkeypatch.setattr(np, name, getattr(np, name))  # put back after the test
     monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.setattr(sys, "meta_path", sys.meta_path[:])  # it waits for torch's import
     repeat.fill_new_memory(0xCD)
     assert np.empty(3, np.uint8).tolist() == [0xCD] * 3 and np.empty(2, np.int32).tolist() == [-842150451] * 2
     assert np.empty_like(np.zeros(1, np.uint16)).tolist() == [0xCDCD] and np.zeros(2, np.uint8).tolist() == [0, 0]
     assert np.empty(2, object).tolist() == [None, None]
+
+
+def test_a_module_is_met_at_its_first_import(tmp_path, monkeypatch):
+    """Two that wait for one module are both told, once, after its whole body ran; a broken one tells nobody."""
+    (tmp_path / "comes_late.py").write_text("value = 1\nvalue += 1\n")
+    (tmp_path / "comes_broken.py").write_text("value = 1\n1 / 0\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "meta_path", sys.meta_path[:])
+    before, told = len(sys.meta_path), []
+    for name in ("comes_late", "comes_late", "comes_broken"):
+        repeat.once_imported(name, lambda module: told.append(module.value))
+    with pytest.raises(ZeroDivisionError):
+        importlib.import_module("comes_broken")
+    module = importlib.import_module("comes_late")
+    assert told == [2, 2] and len(sys.meta_path) == before + 1
+    importlib.reload(module)
+    repeat.once_imported("comes_late", lambda module: told.append("at once"))
+    assert told == [2, 2, "at once"]
+    del sys.modules["comes_late"]
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int8, np.uint8, np.int64])

@@ -1,5 +1,7 @@
 """Repros whose kernels CUDA's own functions launch: they run on the embedded device, and faults are their outcomes."""
 
+from importlib.resources import files
+
 import pytest
 
 from harness import judge
@@ -123,3 +125,18 @@ def test_a_kernel_that_never_ends_says_where_its_warps_are(outcome_of):
     outcome = outcome_of(endless, body.replace("\n    ", "\n"))
     assert "`k` was stopped: 1 block of 64 threads\n    block (0, 0, 0):" in outcome.text, outcome.text
     assert "in the loop at PTX line " in outcome.text
+
+
+def test_the_compiler_needs_no_torch(write, embedded):
+    """A repro of numpy arrays compiles, launches and is judged in a process that never imports torch."""
+    text = (files("harness") / "first_repro_numpy.txt").read_text()
+    body = text[text.index("import ctypes") :] + (
+        "\n\nimport sys\ntheirs = run\n\ndef run(n):\n"
+        "    return theirs(n) | {'torch': np.int32(['to' + 'rch' in sys.modules])}\ndel expected\n"
+    ).replace("'torch'", "'to' 'rch'")
+    host, transport = embedded
+    for case in write(body, "params = { n = [40] }").cases():
+        outcome = judge.run(transport, case, host, fresh=True)
+        assert outcome.kind == "outputs", outcome.text
+        assert outcome.outputs["torch"].values().tolist() == [0]
+        assert outcome.outputs["out"].values()[39:41].tolist() == [117, -1]

@@ -94,7 +94,7 @@ class AfterImport:
             execute = loader.exec_module
 
             def exec_module(module: ModuleType) -> None:
-                del loader.exec_module
+                vars(loader).pop("exec_module", None)  # gone where another waits for the same import
                 execute(module)
                 undisturbed(self._end, module)
 

@@ -40,7 +40,8 @@ def test_uv_takes_the_wheel(tmp_path, uv):
 
 def test_what_the_host_needs():
     names = [own_wheel.name_of(need) for need in own_wheel.needs()]
-    assert {"numpy", "torch", "llvmlite"} <= set(names) and not {"pytest", "fabric", "filecheck"} & set(names)
+    assert {"numpy", "llvmlite"} <= set(names) and not {"torch", "pytest", "fabric", "filecheck"} & set(names)
+    assert own_wheel.torch().startswith("torch>=")
 
 
 @pytest.mark.parametrize("name", agent_start.SENT)

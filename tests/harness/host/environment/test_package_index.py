@@ -187,7 +187,8 @@ def test_certificates_that_cannot_be_read(tmp_path, authority):
 def test_the_doctor_names_the_certificate_and_its_cure(uv, on_host, sshd, tmp_path, authority, monkeypatch):
     """The host can be used all the same: packages are copied."""
     monkeypatch.setattr(doctor, "LITTLE_BYTES", 0)
-    monkeypatch.setattr(doctor.own_wheel, "needs", lambda: ["of-this-test"])
+    monkeypatch.setattr(doctor.own_wheel, "needs", list)
+    monkeypatch.setattr(doctor.own_wheel, "torch", lambda: "of-this-test")
     with index(tmp_path, certificate=authority[1]) as port, index(tmp_path) as port_here:
         monkeypatch.setenv("UV_DEFAULT_INDEX", f"http://127.0.0.1:{port_here}/simple")
         there = {
