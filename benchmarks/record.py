@@ -122,7 +122,7 @@ def measure(root: Path, runs: int) -> None:
     compare = "compare host=p1 host=p2 --no-run"
     for name in ("status", "matrix", "regressions", "history claim_0001", compare):
         show(f"repro {name}", runs, lambda name=name: command(root, [*repro, *name.split()]))
-    show("repro status after one more record", runs, lambda: after_one_more(root, repro))
+    show("repro record status after one more record", runs, lambda: after_one_more(root, repro))
     none = root / "none"
     none.mkdir()
     show("pytest --collect-only of nothing", runs, lambda: command(root, [*collect[:3], "none", *collect[4:]]))

@@ -1,9 +1,9 @@
-"""`repro report` for 300 claims x 12 columns: CPU seconds to make the page and its size, against 3 s and 5 MB.
+"""`repro record report` for 300 claims x 12 columns: CPU seconds to make the page and its size, against 3 s and 5 MB.
 
     uv run python benchmarks/report.py                         the whole matrix, seven runs
     uv run python benchmarks/report.py --claims 1000
     uv run python benchmarks/report.py -o page.html            and keep the page, to look at it
-    uv run python benchmarks/report.py --records               `repro report` of record files: 30 runs of every cell
+    uv run python benchmarks/report.py --records               the same of record files: 30 runs of every cell
 
 The report is made up: every cell has a history of 30 runs; a quarter differ from their last good run, each with its
 own PTX and SASS of 200 lines, differing lanes and provenance. Without --records nothing is read from files.

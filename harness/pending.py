@@ -197,7 +197,7 @@ def refuse_in_ci(command: str) -> None:
     from harness.verdict import in_ci
 
     if in_ci():
-        raise UsageError(f"`repro {command}` is refused where CI is set: decide by hand, and commit the goldens")
+        raise UsageError(f"`repro golden {command}` is refused where CI is set: decide by hand, and commit the goldens")
 
 
 def accept(root: Path, one: Waiting, run: store.Run, for_arch: bool = False) -> Path:

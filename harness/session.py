@@ -75,7 +75,7 @@ class Session:
         self._shelf = Shelf()
         self._accepted: list[Kept] = []  # goldens to be written at the end
         self.ordinary = 0  # tests that are no cases of repros
-        self.waiting = 0  # results for `repro review`
+        self.waiting = 0  # results for `repro golden review`
         self.not_accepted: set[Path] = set()  # repros that agree with expected() and have no golden
         self.outside: set[Path] = set()  # repros of no project, whose results nothing keeps
         self.live: Any = None  # progress.Live, where there is one to tell
@@ -352,7 +352,7 @@ class Session:
             self.errors.append(f"a record could not be written: {error}")
 
     def wait(self, data: dict[str, Any], record: str) -> None:
-        """Keep what nobody judged yet for `repro review`; what passed waits no longer. Raises OSError."""
+        """Keep what nobody judged yet for `repro golden review`; what passed waits no longer. Raises OSError."""
         from harness.verdict import in_ci
 
         if in_ci():
@@ -410,9 +410,12 @@ class Session:
     def advice(self) -> list[str]:
         """What to do about results that nobody accepted: of repros that agree with expected(), or lie in no project."""
         names = [short(path) for path in sorted(self.not_accepted)]
-        lines = [f"{one} agrees with expected(), not accepted yet: `repro accept {shlex.quote(one)}`" for one in names]
+        fixes = [f"`repro golden accept {shlex.quote(one)}`" for one in names]
+        lines = [
+            f"{one} agrees with expected(), not accepted yet: {fix}" for one, fix in zip(names, fixes, strict=True)
+        ]
         return lines + [
-            f"{short(path)} lies in no project, so its result is not kept for `repro accept`\n"
+            f"{short(path)} lies in no project, so its result is not kept for `repro golden accept`\n"
             "fix: put a pyproject.toml into its folder or above it, or accept it with --update-goldens"
             for path in sorted(self.outside)
         ]
@@ -453,7 +456,8 @@ class Session:
             lines.append(f"{predicted} {claims} on emulator only: predicted, not validated")
         if self.waiting:
             waits = "result waits" if self.waiting == 1 else "results wait"
-            lines.append(f"{self.waiting} {waits} for you: `repro review`, then `repro accept` or `repro reject`")
+            then = "then `repro golden accept` or `repro golden reject`"
+            lines.append(f"{self.waiting} {waits} for you: `repro golden review`, {then}")
         if lines:
             sections.append(("gpu-repro", lines, False))
         return sections

@@ -216,7 +216,9 @@ def test_a_night_fails_on_regressions_only(nightly, tmp_path):
     assert status == 0 and "1 failed, 1 passed" in text and text.endswith("no regression\n"), text
     claim.write_text(CLAIM.replace("VALUE", "43"))
     status, text = nightly("embedded")
-    assert status == 1 and "regressed: answer on any embedded embedded\n" in text and "look: repro diff " in text, text
+    assert (
+        status == 1 and "regressed: answer on any embedded embedded\n" in text and "look: repro record diff " in text
+    ), text
 
 
 @pytest.mark.slow
@@ -232,7 +234,7 @@ def test_scripts_of_the_nightly_recipe_can_be_read(tmp_path):
     for name in ("nightly.sh", "nightly.sbatch"):
         text = file_of("continuous.md", name)
         assert subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True).stderr == ""
-        assert "./nightly.sh local" in text or "repro regressions" in text
+        assert "./nightly.sh local" in text or "repro record regressions" in text
     workflow = file_of("continuous.md", ".github/workflows/nightly.yml")
     yaml = pytest.importorskip("yaml")
     steps = yaml.safe_load(workflow)["jobs"]["repros"]["steps"]

@@ -1,4 +1,4 @@
-"""A form on which a GPU and the emulator disagreed, run here again: the file that `repro accept` wrote of it."""
+"""A form on which a GPU and the emulator disagreed, run here again: the file that `repro golden accept` wrote of it."""
 
 from __future__ import annotations
 

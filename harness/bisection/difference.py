@@ -67,7 +67,7 @@ def _code(a: Answer, b: Answer, root: Path) -> Iterator[str]:
         yield f"{one['kind'].upper()} of {one['kernel']}:"
         shown = one["diff"].replace("--- A\n+++ B\n", "--- good\n+++ bad\n", 1) or one["note"]
         yield from (f"    {line.rstrip()}" for line in _some(shown.splitlines()))
-    yield f"more: repro diff {a.record} {b.record}"
+    yield f"more: repro record diff {a.record} {b.record}"
 
 
 def _commit(result: Result, axis: Axis) -> list[str]:

@@ -120,7 +120,7 @@ def table(folder: Path) -> str:
     lines = [
         "# Agreement by instruction form",
         "",
-        "How many results of a GPU have the bits that the emulator predicts. `repro accept --from-replay` writes it.",
+        "How many results of a GPU have the bits that the emulator predicts. `repro replay accept` writes it.",
         "",
         f"| form | {' | '.join(heads)} |",
         "|---" * (1 + len(heads)) + "|",

@@ -1,6 +1,6 @@
 """Capsules: record cases on the emulator into one file, and judge what came back from a GPU that replayed it.
 
-`repro capsule` writes it, replay.py replays it (that page says what is in it), `repro accept --from-replay`
+`repro replay capsule` writes it, replay.py replays it (that page says what is in it), `repro replay accept`
 runs each repro here once more, its kernels giving what they gave on that GPU, and judges it as a run on hardware.
 """
 

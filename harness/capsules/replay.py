@@ -7,8 +7,8 @@
 A capsule is a zip file: `capsule.json`, and in `blobs/` PTX and bytes named by their sha256. Cases run in a child
 process, which is given up after a failure or a hang, so that no case sees another's. The folder gets, for each case,
 `NAME.json` (the GPU, the outcome, what each launch changed) and `NAME.bin` (those bytes), and a copy of the capsule.
-Run again with the same folder, it goes on where it was stopped. What `repro validate` wrote also packs the folder into
-one file, FOLDER.zip.
+Run again with the same folder, it goes on where it was stopped. The file of `repro replay validate` also packs the
+folder into one file, FOLDER.zip.
 Exit status: 0 every case was replayed (a fault is a result), 1 some were not, 2 no such capsule, or a folder of another
 one or one that takes no files, 3 no GPU.
 """
@@ -773,7 +773,7 @@ def main(argv: list[str] | None = None) -> int:
 def parser(own: str | None) -> argparse.ArgumentParser:
     about = argparse.RawDescriptionHelpFormatter
     options = argparse.ArgumentParser(description=__doc__, formatter_class=about)
-    options.add_argument("capsule", nargs="?" if own else None, default=own, help="what `repro capsule` wrote")
+    options.add_argument("capsule", nargs="?" if own else None, default=own, help="what `repro replay capsule` wrote")
     options.add_argument("-o", "--out", default="out", metavar="FOLDER", help="where results go (default out)")
     options.add_argument("-k", default="", metavar="TEXT", help="only cases whose name contains it")
     options.add_argument("--timeout", type=float, metavar="SECONDS", help=f"for one case (default {TIMEOUT_S:g})")

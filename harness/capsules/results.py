@@ -216,7 +216,7 @@ class _Folder:
 
 
 class _File(_Folder):
-    """The same in the one file of `repro validate`, of which only the capsule is unpacked, into `unpacked`.
+    """The same in the one file of `repro replay validate`, of which only the capsule is unpacked, into `unpacked`.
 
     Raises Refused.
     """

@@ -22,7 +22,8 @@ from harness.errors import NoDevice, UsageError
 from harness.terminal import OutputFailed, say
 
 NAME, VERSION = "gpu-repro", 1
-FAILS, USAGE, NOT_RUN, INTERRUPTED = 1, 2, 3, 130
+USAGE, NOT_RUN, INTERRUPTED = 2, 3, 130
+CLOSED = 141  # the reader of the output is gone: what a shell reports of a program that SIGPIPE ended
 HELP = "print one JSON document (docs/json.md) instead of text; the rest goes to standard error"
 
 
@@ -44,6 +45,20 @@ class Parser(argparse.ArgumentParser):
 def add(parser: argparse.ArgumentParser) -> None:
     """Add `--json` to a command."""
     parser.add_argument("--json", action="store_true", help=HELP)
+
+
+def command(commands: Any, name: str, about: str, text: str, run: Callable[[argparse.Namespace], int]) -> Parser:
+    """Add a command with `--json`."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = commands.add_parser(name, help=about, description=text, formatter_class=raw)
+    parser.set_defaults(command=run)
+    add(parser)
+    return parser
+
+
+def add_claims(parser: argparse.ArgumentParser) -> None:
+    """Add the claims that a command is about."""
+    parser.add_argument("names", nargs="*", metavar="CLAIM", help="a path, a name without .py, a folder, or FILE::CASE")
 
 
 def give(arguments: argparse.Namespace, result: Mapping[str, Any], text: str | Callable[[], str] = "") -> None:
@@ -87,8 +102,7 @@ def answer_wrong_usage(wrong: WrongUsage, words: list[str], commands: Sequence[s
     print(wrong.usage + str(wrong), file=sys.stderr)
     if not is_asked(words):
         raise SystemExit(USAGE)
-    name = words[0] if words and words[0] in commands else None
-    return _print(USAGE, name, None, {"kind": "usage", "message": str(wrong)})
+    return _print(USAGE, commands[-1] if commands else None, None, {"kind": "usage", "message": str(wrong)})
 
 
 def _outcome(arguments: argparse.Namespace) -> tuple[int, dict[str, str] | None]:
@@ -102,7 +116,7 @@ def _outcome(arguments: argparse.Namespace) -> tuple[int, dict[str, str] | None]
         return status, {"kind": kind, "message": str(error)}
     except BrokenPipeError:  # whoever read the output has read enough
         _drop_output()
-        return FAILS, None
+        return CLOSED, None
     except OutputFailed as error:
         _drop_output()
         return NOT_RUN, {"kind": "system", "message": f"repro: {error}"}
@@ -144,7 +158,7 @@ def _print(status: int, name: str | None, result: Any, error: dict[str, str] | N
         say(text)
     except BrokenPipeError:
         _drop_output()
-        return FAILS
+        return CLOSED
     except OutputFailed as failed:
         _drop_output()
         say(f"repro: {failed}", file=sys.stderr)

@@ -19,7 +19,7 @@ before you post it all the same.
   repro issue shuffle_width                     the newest record that failed; a path, a name, FILE::CASE
   repro issue shuffle_width::width=8 -o issue.md
   repro issue shuffle_width --compiler nvidia==4.8.1 --host p1
-  repro issue 1f2e3d4c-0017                     a record (`repro history` lists them)
+  repro issue 1f2e3d4c-0017                     a record (`repro record history` lists them)
   repro issue script.py                         the last run of a script
 
 Exit status: 0 written, 2 wrong usage, or nothing of it is recorded.

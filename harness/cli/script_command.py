@@ -36,7 +36,7 @@ def given(name: str, args: tuple[str, ...]) -> Repro | None:
 
 
 def again(arguments: argparse.Namespace) -> Repro | None:
-    """The script of a run that `repro history` lists, by the run's id, or None for another name.
+    """The script of a run that `repro record history` lists, by the run's id, or None for another name.
 
     What the arguments leave open becomes as it was then: host, compiler, seed, checks and the script's own arguments.
     Raises UsageError, ReproError.

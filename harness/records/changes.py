@@ -1,6 +1,6 @@
 """What is other on two sides of the record, claim by claim, and since when. Answered from the index; nothing runs here.
 
-    changes.compare(records, *sides.pair("nvidia==4.6.3", "nvidia==4.8.1", root))     what `repro compare --json` prints
+    changes.compare(records, *sides.pair("nvidia==4.6.3", "nvidia==4.8.1", root))     what `compare --json` prints
 
 Two answers belong together if they are of one case on one arch, by one compiler, on one host, but for what the sides
 say is other (sides.FREE), and if the repro had the same text (between commits it may have another).

@@ -1,4 +1,4 @@
-"""What changed between two records, field by field, and which runs would tell what the cause is: `repro diff A B`.
+"""The fields that differ between two records, and the runs that would tell the cause: `repro record diff A B`.
 
 Fields that can be a cause fall into groups, from the cheapest to change to the dearest. A group is not a cause if
 what it acts through is the same in both records: with equal PTX the compiler is not the cause.

@@ -1,4 +1,4 @@
-"""What scripts printed: an observation a run, under the hash of the script's text. `repro history` finds them again.
+"""Runs of scripts, which claim nothing: records of their own, kept by the script, that `repro record history` finds.
 
 They are in `.repro/observations` of the working folder's project. Outside of any project they are in
 $XDG_STATE_HOME/gpu-repro. An observation is a line as a record is (store.Run); the script and its output are texts by

@@ -1,4 +1,4 @@
-"""`repro history` of scripts: the runs of some observations as data, and as text for a person."""
+"""`repro record history` of scripts: the runs of some observations as data, and as text for a person."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def text(data: dict[str, Any]) -> str:
         shown = one["lines"] or one["output"].splitlines()
         lines += [_head(one), *(f"    {line}" for line in shown[:SHOWN_LINES])]
         if len(shown) > SHOWN_LINES:
-            lines.append(f"    ... {len(shown) - SHOWN_LINES} lines more: repro history {one['id']}")
+            lines.append(f"    ... {len(shown) - SHOWN_LINES} lines more: repro record history {one['id']}")
     if data["total"] > len(runs):
         lines.append(f"... and {data['total'] - len(runs)} older ones: -n")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Questions to the record, and their answers as plain data: `repro status | history | regressions | matrix`.
+"""Questions to the record, and their answers as plain data: `repro record status | history | regressions | matrix`.
 
 Each function takes an open index and returns what `--json` prints; tables.py makes text of it.
 """
@@ -59,7 +59,7 @@ def _unknown(name: str, cells: Iterable[Cell]) -> str:
 
     stems = sorted({Path(cell.claim).stem for cell in cells})
     near = difflib.get_close_matches(Path(case_id.parse(name).file).stem, stems, 5)
-    hint = f"did you mean {', '.join(near)}?" if near else "`repro status` counts those that have one"
+    hint = f"did you mean {', '.join(near)}?" if near else "`repro record status` counts those that have one"
     return f"no record is of a claim {name!r}: {hint}"
 
 
@@ -185,9 +185,10 @@ def good_and_bad(
     wanted = [c for c in cells if host in (None, c.host) and compiler in (None, c.compiler) and arch in (None, c.arch)]
     fits = [cell for cell in wanted if cell.last_good and cell.first_bad]
     if not fits:
-        raise UsageError(f"{name} did not pass and then fail; give two records: `repro history {name}`")
+        raise UsageError(f"{name} did not pass and then fail; give two records: `repro record history {name}`")
     if len(fits) > 1:
-        rows = "".join(f"\n    repro diff {c.last_good} {c.first_bad}    {c.case} {c.compiler} {c.host}" for c in fits)
+        ends = [(f"{c.last_good} {c.first_bad}", f"{c.case} {c.compiler} {c.host}") for c in fits]
+        rows = "".join(f"\n    repro record diff {ids}    {where}" for ids, where in ends)
         raise UsageError(f"{name} did so more than once:{rows}")
     return index.record(fits[0].last_good or ""), index.record(fits[0].first_bad or "")
 

@@ -60,13 +60,13 @@ def parse(text: str, root: Path) -> Side:
         return Side(text, COMPILER, text)
     fact = _FACT.fullmatch(text)
     if not fact:
-        raise UsageError(f"repro compare {text}: {_FORMS}")
+        raise UsageError(f"repro record compare {text}: {_FORMS}")
     kind, value = fact[1], fact[2].strip()
     if kind == "commit":
         name, is_dirty = value.removesuffix(checkout.DIRTY), value.endswith(checkout.DIRTY)
         whole = checkout.resolve(root, name)
         if whole is None:
-            raise UsageError(f"repro compare {text}: git knows no commit {name!r} in {root}")
+            raise UsageError(f"repro record compare {text}: git knows no commit {name!r} in {root}")
         value = whole + (checkout.DIRTY if is_dirty else "")
     return Side(text, kind, value)
 
@@ -76,7 +76,7 @@ def pair(a: str, b: str, root: Path) -> tuple[Side, Side]:
     sides = parse(a, root), parse(b, root)
     if sides[0].kind != sides[1].kind:
         kinds = f"a {sides[0].kind} and a {sides[1].kind}"
-        raise UsageError(f"repro compare {a} {b}: {kinds} cannot be held against each other; {_FORMS}")
+        raise UsageError(f"repro record compare {a} {b}: {kinds} cannot be held against each other; {_FORMS}")
     if sides[0].value == sides[1].value:
-        raise UsageError(f"repro compare {a} {b}: both sides are the same")
+        raise UsageError(f"repro record compare {a} {b}: both sides are the same")
     return sides

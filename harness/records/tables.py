@@ -71,7 +71,8 @@ def status(data: dict[str, Any], limit: int) -> str:
     if rows:
         lines += ["", *table([("state", "claim", "arch", "compiler", "host", "why"), *rows[:limit]])]
     if data["gone"]:
-        lines += ["", "no repro claims these any more, so they are no verdict (`repro forget --gone` puts them aside)"]
+        aside = "`repro record forget --gone` puts them aside"
+        lines += ["", f"no repro claims these any more, so they are no verdict ({aside})"]
         gone = [(name(c["claim"], c["case"]), c["arch"], c["compiler"], c["host"], _why_gone(c)) for c in data["gone"]]
         lines += table([("claim", "arch", "compiler", "host", "why"), *gone[:limit]])
         lines += [f"    ... and {len(gone) - limit} more: --all"] if len(gone) > limit else []
@@ -86,7 +87,7 @@ def status(data: dict[str, Any], limit: int) -> str:
     if data["evidence"]:
         lines += ["", "evidence: " + ", ".join(f"{count} {kind}" for kind, count in data["evidence"].items())]
         lines += table([(one["key"], _count(one["cells"], "cells"), one["work"]) for one in data["published"]])
-    other = [f"    repro diff {c['last']} {c['other_code']}" for c in data["attention"] if c["other_code"]]
+    other = [f"    repro record diff {c['last']} {c['other_code']}" for c in data["attention"] if c["other_code"]]
     lines += ["", "what is other in the PTX", *other[:SHOWN_DIFFS]] if other else []
     if len(rows) > limit:
         lines.append(f"    ... and {len(rows) - limit} more: --all")
@@ -144,12 +145,12 @@ def regressions(rows: list[dict[str, Any]]) -> str:
         lines.append(f"    {one['reason']}")
         lines += [f"    {one['says']}"] if one["says"] else []
         if one["last_good"] and one["first_bad"]:
-            lines.append(f"    look: repro diff {one['last_good']} {one['first_bad']}")
+            lines.append(f"    look: repro record diff {one['last_good']} {one['first_bad']}")
     return "\n".join(lines)
 
 
 def comparison(data: dict[str, Any], every: bool) -> str:
-    """What `repro compare` prints; with `every`, changes of machine code alone are listed too."""
+    """What `repro record compare` prints; with `every`, changes of machine code alone are listed too."""
     lines = []
     for letter in ("a", "b"):
         side = data[letter]
@@ -181,7 +182,7 @@ def _change(row: dict[str, Any]) -> list[str]:
     since = f"since {row['since'][:10]}" + (f", first by {row['since_release']}" if row["since_release"] else "")
     lines = [f"{row['kinds'][0]}: {name(row['claim'], row['case'])} on {_where(a, b)}"]
     lines += [f"    {row['says']}", f"    {since}; A last seen {a['date'][:10]}"]
-    return [*lines, f"    look: repro diff {a['id']} {b['id']}"]
+    return [*lines, f"    look: repro record diff {a['id']} {b['id']}"]
 
 
 def _where(a: dict[str, Any], b: dict[str, Any]) -> str:

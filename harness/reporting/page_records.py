@@ -23,7 +23,7 @@ SHOWN_ROWS = 16  # of the elements of an output that differ
 
 
 def collect(index: Index, names: Sequence[str] = (), machine_code: bool = True) -> Report:
-    """The report of these claims (all: none named), as `repro status` takes their names. Raises UsageError.
+    """The report of these claims (all: none named), as `repro record status` takes their names. Raises UsageError.
 
     `machine_code`: whether kernels that both compilers made are given to ptxas, and their SASS is shown.
     """

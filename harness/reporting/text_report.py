@@ -168,9 +168,9 @@ def brief(outcome: Outcome) -> str:
 def accept_advice(case: Case) -> str:
     path = case.repro.path.resolve()
     if not path.is_relative_to(root_of(path).resolve()):
-        return "run again with --update-goldens (it lies in no project: nothing is kept for `repro accept`)"
+        return "run again with --update-goldens (it lies in no project: nothing is kept for `repro golden accept`)"
     name = case_id.name(short(case.repro.path), case.name)
-    return f"accept it with `repro accept {shlex.quote(name)}`, or run again with --update-goldens"
+    return f"accept it with `repro golden accept {shlex.quote(name)}`, or run again with --update-goldens"
 
 
 def missing_golden(case: Case, path: Path, outcome: Outcome) -> str:
@@ -233,7 +233,7 @@ def other_arch(case: Case, made_on: str, arch: str) -> str:
     name = case_id.name(short(case.repro.path), case.name)
     return (
         f"the golden was made on {made_on}, but this is {arch}: if they differ here, that is the "
-        f"finding, and `repro accept --for-arch {shlex.quote(name)}` keeps an answer of {arch}'s own "
+        f"finding, and `repro golden accept --for-arch {shlex.quote(name)}` keeps an answer of {arch}'s own "
         "beside it"
     )
 

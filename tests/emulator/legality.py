@@ -3,7 +3,7 @@
     python tests/emulator/legality.py             at most 100 changes of an opcode, in about half a minute
     python tests/emulator/legality.py 1000000     all
 
-Each form of `repro validate` is changed in its modifiers: two of them swapped, one left out, written twice, in place of
+Each form of `repro replay validate` is changed in its modifiers: two of them swapped, one left out, written twice, in place of
 another or added, of those that the opcode has. ptxas says which of these are PTX. What it refuses for the operands
 (vectors, sizes of registers, address spaces) or the target is left out: the emulator looks at operands elsewhere.
 """

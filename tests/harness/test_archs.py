@@ -61,8 +61,8 @@ def test_an_answer_of_its_own(run, capsys):
     other = run("old", 2)
     assert (other.status, other.reason) == ("fail", "differs from the golden of sm_90")
     assert "the golden was made on sm_90, but this is sm_80: if they differ here, that is the finding" in other.text
-    assert "`repro accept --for-arch repros/one.py`" in other.text
-    assert main(["accept", "--for-arch", "one"]) == 0
+    assert "`repro golden accept --for-arch repros/one.py`" in other.text
+    assert main(["golden", "accept", "--for-arch", "one"]) == 0
     assert capsys.readouterr().out == "accepted repros/goldens/one/default@sm_80.json\n"
     assert sorted(path.name for path in run.folder.iterdir()) == ["default.json", "default@sm_80.json"]
     held = [golden.read(golden.path_of(run.case, arch)) for arch in ("sm_80", "sm_90", "sm_100", None)]
@@ -72,10 +72,10 @@ def test_an_answer_of_its_own(run, capsys):
     assert kept.notes == ["sm_80 has an answer of its own: repros/goldens/one/default@sm_80.json"]
     assert run("p1", 1).status == "pass" and run("embedded", 1).status == "pass"
     assert {state for state, _ in states(run.root).values()} == {"validated", "predicted"}
-    assert main(["unused"]) == 0
+    assert main(["golden", "unused"]) == 0
     run.case.repro.path.unlink()
     run.case.repro.path.with_name("two.py").write_text(run.case.repro.text)
-    assert main(["unused"]) == 1 and "default@sm_80.json" in capsys.readouterr().out
+    assert main(["golden", "unused"]) == 1 and "default@sm_80.json" in capsys.readouterr().out
 
 
 def test_hardware_validates_the_answer_of_its_own_that_an_emulator_gave(run):
@@ -98,7 +98,7 @@ def test_hardware_validates_the_answer_of_its_own_that_an_emulator_gave(run):
 def test_another_answer_makes_only_its_own_arch_stale(run):
     run("p1", 1, update=True)
     run("old", 2)
-    main(["accept", "--for-arch", "one"])
+    main(["golden", "accept", "--for-arch", "one"])
     run("old", 2)
     run("p1", 1)
     path = golden.path_of(run.case, "sm_80")
@@ -113,9 +113,9 @@ def test_an_emulator_of_another_arch_neither_contradicts_nor_replaces(run, capsy
     verdict = run("embedded", 1)
     assert (verdict.status, verdict.reason) == ("fail", "differs from the golden of sm_80")
     assert run("embedded", 1, update=True).status == "fail"
-    assert main(["accept", "one"]) == 1
+    assert main(["golden", "accept", "one"]) == 1
     assert "hardware gave the golden, and the emulator never replaces it" in capsys.readouterr().err
-    assert main(["accept", "--for-arch", "one"]) == 0
+    assert main(["golden", "accept", "--for-arch", "one"]) == 0
     assert not golden.read(golden.path_of(run.case, "sm_90")).validated
     assert golden.read(golden.path_of(run.case, "sm_80")).validated
     assert run("embedded", 1).status == "pass" and run("old", 2).status == "pass"
@@ -124,9 +124,9 @@ def test_an_emulator_of_another_arch_neither_contradicts_nor_replaces(run, capsy
 
 def test_no_answer_of_its_own_where_nothing_differs(run, capsys):
     run("p1", 1)
-    assert main(["accept", "--for-arch", "one"]) == 1
+    assert main(["golden", "accept", "--for-arch", "one"]) == 1
     assert "--for-arch is for a result that differs from the golden of another arch" in capsys.readouterr().err
-    assert main(["accept", "one"]) == 0
+    assert main(["golden", "accept", "one"]) == 0
     run("p1", 2)
-    assert main(["accept", "--for-arch", "one"]) == 1
+    assert main(["golden", "accept", "--for-arch", "one"]) == 1
     assert sorted(path.name for path in run.folder.iterdir()) == ["default.json"]

@@ -80,7 +80,7 @@ def test_an_answer_of_nvidias_compiler_waits_for_nobody(write, tmp_path):
     for compiler, waits in ((NVIDIA, False), (EMBEDDED, True)):
         verdict = judge.judge(case, HOST, outputs(1, compiler), tmp_path)
         assert (verdict.reason, verdict.proposal is not None) == ("no golden", waits)
-        assert ("accept it with `repro accept " in verdict.text, "`--compiler embedded`" in verdict.text) == (
+        assert ("accept it with `repro golden accept " in verdict.text, "`--compiler embedded`" in verdict.text) == (
             waits,
             not waits,
         )

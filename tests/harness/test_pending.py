@@ -1,6 +1,6 @@
 """Results nobody judged yet: what leaves one, what it shows, and how it becomes a golden or goes.
 
-Modules tested here: harness/cli/record_commands.py.
+Modules tested here: harness/cli/golden/golden_commands.py.
 """
 
 import json
@@ -25,7 +25,7 @@ def project(tmp_path, monkeypatch):
 
 @pytest.fixture
 def said(capsys):
-    """`said("review", ...)`: the exit status and what it printed."""
+    """`said("golden", "review", ...)`: the exit status and what it printed."""
 
     def said(*argv: str) -> tuple[int, str]:
         status = main(argv)
@@ -41,19 +41,21 @@ def golden_of(project, name: str = "one"):
 
 def test_from_a_new_result_to_a_golden(write, project, said):
     write(VALUE % 2)
-    assert said("review") == (0, "nothing waits\n")
+    assert said("golden", "review") == (0, "nothing waits\n")
     assert said("run", "repros/one.py")[0] == 1
-    status, text = said("review")
+    status, text = said("golden", "review")
     assert status == 1
-    assert text.startswith("repros/one.py\n    record ") and text.endswith("\n\n1 wait: repro accept, repro reject\n")
+    assert text.startswith("repros/one.py\n    record ") and text.endswith(
+        "\n\n1 wait: repro golden accept, repro golden reject\n"
+    )
     assert "    claim: It is so.\n    new:    made by embedded (emulator) on 20" in text
     assert "    out: float32 (3) 1.0 2.0 3.0\n    (there was no golden)" in text
     assert not (project / "repros/goldens").exists()
-    assert said("accept", "one") == (0, "accepted repros/goldens/one/default.json\n")
+    assert said("golden", "accept", "one") == (0, "accepted repros/goldens/one/default.json\n")
     assert golden_of(project)["outputs"]["out"]["values"] == [1.0, 2.0, 3.0]
-    assert said("review")[0] == 0 and not any((project / ".repro/pending").iterdir())
+    assert said("golden", "review")[0] == 0 and not any((project / ".repro/pending").iterdir())
     assert said("run", "repros/one.py")[0] == 0
-    assert said("status")[1].startswith("1 claim in 1 cell (case x arch x compiler x host): 1 predicted\n")
+    assert said("record", "status")[1].startswith("1 claim in 1 cell (case x arch x compiler x host): 1 predicted\n")
     assert (project / ".repro/.gitignore").read_text() == "*\n"
 
 
@@ -63,12 +65,15 @@ def test_a_difference_is_shown_and_rejected(write, project, said):
     before = golden_of(project)
     write(VALUE % 5)
     assert said("run", "repros/one.py")[0] == 1
-    status, text = said("review", "repros/one.py")
+    status, text = said("golden", "review", "repros/one.py")
     assert "`out` differs from the golden in 1 of 3 elements (bits)" in text
     assert "    [1]    0x40000000 2.0  0x40a00000 5.0" in text
-    assert said("reject") == (2, "name what you mean, or write --all; `repro review` shows what waits\n")
-    assert said("reject", "one")[1] == "rejected repros/one.py\n"
-    assert said("review")[0] == 0 and golden_of(project) == before
+    assert said("golden", "reject") == (
+        2,
+        "name what you mean, or write --all; `repro golden review` shows what waits\n",
+    )
+    assert said("golden", "reject", "one")[1] == "rejected repros/one.py\n"
+    assert said("golden", "review")[0] == 0 and golden_of(project) == before
 
 
 def test_what_waits_goes_when_the_case_passes_again(write, project, said):
@@ -78,7 +83,7 @@ def test_what_waits_goes_when_the_case_passes_again(write, project, said):
     said("run", "repros/one.py")
     write(VALUE % 2)
     assert said("run", "repros/one.py")[0] == 0
-    assert said("review")[0] == 0
+    assert said("golden", "review")[0] == 0
 
 
 STALE = {
@@ -106,10 +111,10 @@ def test_stale_results_are_told_and_not_accepted(write, project, said, why):
     write(VALUE % 5)
     said("run", "repros/one.py")
     STALE[why](project)
-    assert f"    stale: {why}" in said("review")[1]
-    status, text = said("accept", "--all")
+    assert f"    stale: {why}" in said("golden", "review")[1]
+    status, text = said("golden", "accept", "--all")
     assert status == 1 and "not accepted: " in text and why in text
-    assert said("reject", "--all")[0] == 0 and said("review")[0] == 0
+    assert said("golden", "reject", "--all")[0] == 0 and said("golden", "review")[0] == 0
 
 
 def test_only_what_could_be_accepted_waits(write, project, said):
@@ -119,7 +124,7 @@ def test_only_what_could_be_accepted_waits(write, project, said):
     write("import os\ndef run(): os.kill(os.getppid(), 9)", name="infra")
     for name in ("wrong", "error", "infra"):
         assert said("run", f"repros/{name}.py")[0] in (1, 3)
-    assert said("review")[0] == 0
+    assert said("golden", "review")[0] == 0
 
 
 def test_ci_decides_nothing(write, project, said, monkeypatch):
@@ -128,11 +133,11 @@ def test_ci_decides_nothing(write, project, said, monkeypatch):
     monkeypatch.setenv("CI", "true")
     write(VALUE % 2, name="two")
     said("run", "repros/two.py")
-    text = said("review")[1]
+    text = said("golden", "review")[1]
     assert "repros/one.py" in text and "repros/two.py" not in text
     refusal = "is refused where CI is set: decide by hand, and commit the goldens\n"
-    assert said("accept", "--all") == (2, f"`repro accept` {refusal}")
-    assert said("unused", "--delete") == (2, f"`repro unused --delete` {refusal}")
+    assert said("golden", "accept", "--all") == (2, f"`repro golden accept` {refusal}")
+    assert said("golden", "unused", "--delete") == (2, f"`repro golden unused --delete` {refusal}")
     assert not (project / "repros/goldens").exists()
 
 
@@ -143,21 +148,23 @@ def test_names(write, said):
     said("run", "repros/one.py"), said("run", "repros/two.py")
     for names, count in ((["one"], 2), (["one::n=2"], 1), (["repros/two.py"], 1), (["repros"], 3), (["one", "two"], 3),
                          (["repros/goldens/one/n=1.json"], 1)):  # fmt: skip
-        assert said("review", *names)[1].endswith(f"{count} wait: repro accept, repro reject\n"), names
-    status, text = said("accept", "three")
+        assert said("golden", "review", *names)[1].endswith(
+            f"{count} wait: repro golden accept, repro golden reject\n"
+        ), names
+    status, text = said("golden", "accept", "three")
     assert status == 2 and text.startswith("nothing that waits is called 'three'; waiting:\n    repros/one.py::n=1\n")
-    assert said("accept", "one::n=2")[1] == "accepted repros/goldens/one/n=2.json\n"
-    assert said("accept", "--all", "one")[0] == 2
+    assert said("golden", "accept", "one::n=2")[1] == "accepted repros/goldens/one/n=2.json\n"
+    assert said("golden", "accept", "--all", "one")[0] == 2
 
 
 def test_large_arrays(write, project, said):
     write(BIG % 1)
     said("run", "repros/one.py")
-    assert said("accept", "--all")[0] == 0
+    assert said("golden", "accept", "--all")[0] == 0
     write(BIG % 2)
     said("run", "repros/one.py")
-    assert "5000 of 5000 elements" in said("review")[1]
-    assert said("accept", "--all")[0] == 0
+    assert "5000 of 5000 elements" in said("golden", "review")[1]
+    assert said("golden", "accept", "--all")[0] == 0
     assert sorted(path.suffix for path in (project / "repros/goldens/one").iterdir()) == [".json", ".npy"]
     assert said("run", "repros/one.py")[0] == 0
 
@@ -167,16 +174,16 @@ def test_unused(write, project, said):
     write(VALUE % 2, name="two")
     for name in ("one", "two"):
         said("run", f"repros/{name}.py", "--update-goldens")
-    assert said("unused") == (0, "")
+    assert said("golden", "unused") == (0, "")
     (project / "repros/two.py").rename(project / "repros/three.py")
     (project / "repros/goldens/one/n=9.json").write_text("{}")
     left = ["repros/goldens/one/n=9.json", "repros/goldens/two/default.json"]
-    assert said("unused") == (1, "\n".join(left) + "\n")
-    assert said("unused", "repros/one.py") == (1, left[0] + "\n")
+    assert said("golden", "unused") == (1, "\n".join(left) + "\n")
+    assert said("golden", "unused", "repros/one.py") == (1, left[0] + "\n")
     (project / "repros/two.py").write_text("# /// script\n# [tool.repro]\n# broken = 1\n# ///\n")
-    assert said("unused", "repros") == (1, left[0] + "\n")
-    assert said("unused", "--delete")[1] == f"deleted {left[0]}\n"
-    assert said("unused") == (0, "") and (project / left[1]).exists()
+    assert said("golden", "unused", "repros") == (1, left[0] + "\n")
+    assert said("golden", "unused", "--delete")[1] == f"deleted {left[0]}\n"
+    assert said("golden", "unused") == (0, "") and (project / left[1]).exists()
 
 
 def test_what_was_accepted_before_a_crash_is_accepted_again(write, project, said, monkeypatch):
@@ -184,7 +191,7 @@ def test_what_was_accepted_before_a_crash_is_accepted_again(write, project, said
     said("run", "repros/one.py")
     with monkeypatch.context() as patch:
         patch.setattr(pending, "discard", lambda *_: None)
-        assert said("accept", "--all")[0] == 0
+        assert said("golden", "accept", "--all")[0] == 0
     (one,) = pending.waiting(project)
     assert one.stale == ""
     pending.accept(project, one, store.Run())
@@ -196,10 +203,10 @@ def test_a_repro_of_no_project_is_told_that_nothing_waits(write, project, said, 
     path = tmp_path_factory.mktemp("elsewhere") / "one.py"
     (project / "repros/one.py").rename(path)
     status, text = said("run", str(path))
-    assert status == 0 and "not accepted yet: `repro accept" not in text
+    assert status == 0 and "not accepted yet: `repro golden accept" not in text
     assert text.endswith(
-        f"{path} lies in no project, so its result is not kept for `repro accept`\n"
+        f"{path} lies in no project, so its result is not kept for `repro golden accept`\n"
         "fix: put a pyproject.toml into its folder or above it, or accept it with --update-goldens\n"
     )
-    assert said("review") == (0, "nothing waits\n")
+    assert said("golden", "review") == (0, "nothing waits\n")
     assert said("run", str(path), "--update-goldens")[0] == 0 and (path.parent / "goldens/one/default.json").exists()

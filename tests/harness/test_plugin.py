@@ -57,7 +57,7 @@ def test_a_missing_golden_fails_and_says_how_to_accept_it(pytester, repros):
             "",
             "there is no golden repros/goldens/one/width=8.json; this run gave",
             "    out: float32 (8) 0.0 2.0 4.0 6.0 8.0 10.0 12.0 14.0",
-            "fix: if that is what the claim says, accept it with `repro accept repros/one.py::width=8`, or run *",
+            "fix: if that is what the claim says, accept it with `repro golden accept repros/one.py::width=8`, or run *",
             "",
             "again: uv run repro run repros/one.py -p width=8",
             "FAILED repros/one.py::embedded::width=8 - fail: no golden",
@@ -133,7 +133,7 @@ def test_a_difference_fails(pytester, accepted, repros):
     result.assert_outcomes(failed=len(DIFFERING))
     for name in sorted(names, key=names.get):
         golden = f"golden: repros/goldens/{names[name]}/default.json, made by embedded (emulator) on 20??-??-??, *"
-        fix = f"fix: if the new result is right, accept it with `repro accept repros/{names[name]}.py`, or run again *"
+        fix = f"fix: if the new result is right, accept it with `repro golden accept repros/{names[name]}.py`, or run again *"
         result.stdout.fnmatch_lines(["fail: differs from the golden", *DIFFERING[name][2], golden, fix])
 
 
@@ -344,7 +344,9 @@ def test_xdist_writes_in_the_controller_alone(pytester, repros):
     assert not (pytester.path / ".repro/pending").exists()
     (goldens / "big/default.json").unlink()
     result = pytester.runpytest_subprocess("repros", "-n2", "-q")
-    result.stdout.fnmatch_lines(["1 result waits for you: `repro review`, then `repro accept` or `repro reject`"])
+    result.stdout.fnmatch_lines(
+        ["1 result waits for you: `repro golden review`, then `repro golden accept` or `repro golden reject`"]
+    )
     assert [path.name for path in (pytester.path / ".repro/pending").rglob("*.json")] == ["default.json"]
     assert pytester.runpytest_subprocess("repros", "-n2", "--update-goldens", "-q", "-k", "big").ret == 0
     assert not list((pytester.path / ".repro/pending").rglob("*.json"))
@@ -462,7 +464,7 @@ def test_a_new_repro_that_agrees_with_expected_is_one_line(pytester, repros, cap
     )
     result = pytester.runpytest_inprocess("repros")
     result.assert_outcomes(passed=2, failed=2)  # one output of the other is in no expected()
-    advice = "repros/one.py agrees with expected(), not accepted yet: `repro accept repros/one.py`"
+    advice = "repros/one.py agrees with expected(), not accepted yet: `repro golden accept repros/one.py`"
     assert result.stdout.lines.count(advice) == 1 and "predicted, not validated" not in result.stdout.str()
     assert "2 results wait for you" in result.stdout.str() and not (folder / "goldens").exists()
     pytester.runpytest_inprocess("repros/one.py", "--gpu-strict").assert_outcomes(failed=2)
@@ -474,11 +476,11 @@ def test_a_new_repro_that_agrees_with_expected_is_one_line(pytester, repros, cap
     assert main(["run", "repros/one.py"]) == 0
     said = capsys.readouterr().out
     assert said.count("pass: agrees with expected(), not accepted yet\n") == 2 and said.endswith(f"\n{advice}\n")
-    assert main(["status", "one"]) == 0
+    assert main(["record", "status", "one"]) == 0
     assert (
         "unknown  one::width=8   any   embedded  embedded  never judged: not accepted yet\n" in capsys.readouterr().out
     )
-    assert main(["accept", "repros/one.py"]) == 0
+    assert main(["golden", "accept", "repros/one.py"]) == 0
     result = pytester.runpytest_inprocess("repros/one.py")
     result.assert_outcomes(passed=2)
     assert "2 claims on emulator only: predicted, not validated" in result.stdout.str()

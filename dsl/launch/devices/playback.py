@@ -172,5 +172,6 @@ class Playback(Emulated):
 def _diverged(why: str) -> DeviceError:
     return DeviceError(
         "REPLAY_DIVERGED",
-        f"the program does not do what was recorded: {why}\nfix: record it anew with `repro capsule`, and replay that",
+        f"the program does not do what was recorded: {why}\n"
+        "fix: record it again with `repro replay capsule`, and replay that",
     )

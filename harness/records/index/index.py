@@ -132,7 +132,7 @@ class Index(IndexFile):
         like = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
         rows = self._read(sql, [name, like, name]) if name else []
         if not rows:
-            raise NoRecord(f"there is no record {name!r}; `repro history CLAIM` lists those of a claim")
+            raise NoRecord(f"there is no record {name!r}; `repro record history CLAIM` lists those of a claim")
         if len(rows) > 1 and rows[0][3] != name:
             raise NoRecord(f"{name!r} begins several records: {', '.join(row[3] for row in rows)}")
         return self._load(*rows[0])

@@ -112,7 +112,7 @@ class Honest:
 
 
 def accept(path: Path, root: Path, unpacked: Path) -> str:
-    """What `repro accept --from-replay` does up to the repros: 'refused', or what it says of the forms."""
+    """What `repro replay accept` does up to the repros: 'refused', or what it says of the forms."""
     said: list[str] = []
     try:
         capsule, replayed = results.read(path, unpacked)

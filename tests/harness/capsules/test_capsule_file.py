@@ -1,6 +1,6 @@
 """Capsules from end to end: recorded on the emulator, replayed below a stand-in for the driver, judged, accepted.
 
-Modules tested here: harness/capsules/replay.py.
+Modules tested here: harness/capsules/replay.py, harness/cli/capsule_commands.py.
 """
 
 import hashlib
@@ -347,11 +347,11 @@ def test_a_replay_that_is_accepted_after_its_claim_was_forgotten_counts(project,
     """Whatever the clock of the GPU's machine said."""
     out = only(results[0], tmp_path / "out", "adds", date="2026-01-01T00:00:00Z")
     assert accepted(project, out)[0] == {"validated": ["adds"]}
-    assert cli.main(["forget", "adds", "--host", "replay"]) == 0
+    assert cli.main(["record", "forget", "adds", "--host", "replay"]) == 0
     capsys.readouterr()
     assert accepted(project, out)[0] == {"validated": ["adds"]}
     assert accepted(project, out)[0] == {"accepted before": ["adds"]}
-    cli.main(["status"])
+    cli.main(["record", "status"])
     assert ": 1 validated\n" in capsys.readouterr().out
     records = [json.loads(line) for file in (project / "repros/records").glob("*.jsonl") for line in open(file)]
     passes = [record for record in records if record["verdict"] == "pass"]
@@ -411,7 +411,7 @@ def test_two_repros_of_one_name_are_told_apart_by_their_folders(tmp_path):
 
 def test_goldens_are_not_accepted_in_ci(project, results, monkeypatch, capsys):
     monkeypatch.setenv("CI", "true")
-    assert cli.main(["accept", "--from-replay", str(results[0])]) == 2
+    assert cli.main(["replay", "accept", str(results[0])]) == 2
     assert capsys.readouterr().err.startswith("goldens are not accepted where CI is set: ")
 
 

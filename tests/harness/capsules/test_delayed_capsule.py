@@ -108,6 +108,6 @@ def test_a_gpu_that_gives_two_answers_proves_the_race(project):
 
 def test_the_command_records_seeds(recorded, tmp_path, capsys):
     out = tmp_path / "one.capsule"
-    assert main(["capsule", str(recorded[0] / "repros/fixed.py"), "-o", str(out), "--perturb", "1"]) == 0
+    assert main(["replay", "capsule", str(recorded[0] / "repros/fixed.py"), "-o", str(out), "--perturb", "1"]) == 0
     assert capsys.readouterr().out.startswith("[1/1] fixed: recorded, 2 launches\n")
-    assert main(["capsule", str(recorded[0] / "repros/fixed.py"), "-o", str(out), "--perturb", "0"]) == 2
+    assert main(["replay", "capsule", str(recorded[0] / "repros/fixed.py"), "-o", str(out), "--perturb", "0"]) == 2

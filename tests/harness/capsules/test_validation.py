@@ -1,4 +1,4 @@
-"""`repro validate` from end to end below a stand-in for the driver: disagreements at every level, stops, and going on."""
+"""`repro replay validate` from end to end below a stand-in for the driver: disagreements at every level, stops, and going on."""
 
 import json
 import os
@@ -89,12 +89,12 @@ def start(project, stand_in, tmp_path):
 
 
 def accepted(project: Path, out: Path, folder: Path, monkeypatch, capsys) -> tuple[int, list[str], Path]:
-    """Exit status and lines of `repro accept --from-replay`, in a copy of the project."""
+    """Exit status and lines of `repro replay accept`, in a copy of the project."""
     root = folder / "copy"
     shutil.copytree(project, root)
     monkeypatch.chdir(root)
     monkeypatch.delenv("CI", raising=False)
-    status = cli.main(["accept", "--from-replay", str(out)])
+    status = cli.main(["replay", "accept", str(out)])
     return status, capsys.readouterr().out.splitlines(), root
 
 

@@ -78,7 +78,7 @@ def test_evidence_is_in_golden_record_and_status(project, capsys):
     golden = (path.parent / "goldens/one/default.json").read_text()
     assert '\n  "evidence": "published:fasi2021",\n' in golden
     capsys.readouterr()
-    assert main(["status"]) == 0
+    assert main(["record", "status"]) == 0
     assert capsys.readouterr().out.splitlines()[3:] == [
         "evidence: 1 published",
         "    fasi2021  1 cell  M. Fasi and others 2021: Tensor cores (doi:10.7717/peerj-cs.330)",

@@ -55,11 +55,11 @@ def test_what_changed_there_is_shown_and_recorded(author, capsys, tmp_path):
     assert found.out.endswith(f"\nfound: {label} is the first that changes the answer\n4 runs\n")
     assert found.err.splitlines()[0].endswith(": at most 4 runs") and found.err.endswith("; done\n")
     # Every run is a record of its commit, in a column of its own, and nothing waits for a review.
-    main(["history", "claim.py", "--json"])
+    main(["record", "history", "claim.py", "--json"])
     records = result_of(capsys.readouterr().out)["records"]
     assert {one["compiler"] for one in records} == {f"embedded, commit {sha[:10]}" for sha in hashes}
     assert {one["provenance"]["commit"] for one in records} == set(hashes)
-    assert main(["review"]) == 0 and "nothing waits" in capsys.readouterr().out
+    assert main(["golden", "review"]) == 0 and "nothing waits" in capsys.readouterr().out
     # The worktrees are gone; the result is kept.
     assert len(git(tmp_path / "author", "worktree", "list").splitlines()) == 1
     (kept,) = (tmp_path / "author/.repro/bisections").glob("*/result.json")
@@ -83,7 +83,7 @@ def test_a_script_by_what_it_prints(author, capsys):
     assert out.startswith(
         "--- what changed\nanother text was printed\n    --- good\n    +++ bad\n    @@ -1 +1 @@\n    -doubled 14\n    +doubled 21\n"
     )
-    assert "found: " in out and main(["history", "script.py"]) == 0
+    assert "found: " in out and main(["record", "history", "script.py"]) == 0
 
 
 def test_equal_ends_and_ends_that_cannot_run(author, capsys):

@@ -55,8 +55,9 @@ def commands() -> dict[str, argparse.ArgumentParser]:
 
 
 def test_every_command_has_the_option_or_a_reason():
-    has = {name for name, parser in commands().items() if "--json" in parser._option_string_actions}
-    assert commands().keys() - has == WITHOUT.keys()
+    with_option = {name for name, parser in commands().items() if "--json" in parser._option_string_actions}
+    assert commands().keys() - with_option == WITHOUT.keys()
+    has = {name.split()[-1] for name in with_option}
     described = {name.removesuffix("_result") for name in document.schema()["$defs"] if name.endswith("_result")}
     assert described == has
     assert {name for name in document.schema()["properties"]["command"]["enum"] if name} == has
@@ -72,7 +73,7 @@ def test_a_run(write, said):
     assert cases[0]["stdout"] == "from the repro\n" and cases[0]["findings"] == []
     assert cases[0]["outputs"] == {"out": "float32 (8) 0.0 2.0 4.0 6.0 8.0 10.0 12.0 14.0"}
     assert one["result"]["advice"] == [
-        "repros/one.py agrees with expected(), not accepted yet: `repro accept repros/one.py`"
+        "repros/one.py agrees with expected(), not accepted yet: `repro golden accept repros/one.py`"
     ]
 
 
@@ -94,7 +95,7 @@ def test_a_script(project, said):
     (run,) = result_of(done.stdout, done.returncode)["scripts"]
     assert (done.returncode, run["exit"], run["stdout"], run["ended_with"]) == (3, 3, "out", 3)
     assert done.stderr == "outerr\n"
-    (again,) = said("history", "script.py", status=0)["result"]["runs"]
+    (again,) = said("record", "history", "script.py", status=0)["result"]["runs"]
     assert again["id"] == run["id"] and again["output"] == "out\n--- stderr\nerr\n"
 
 
@@ -115,39 +116,42 @@ def test_nothing_but_the_document_is_on_standard_output(project):
 def test_goldens(write, said):
     write(DOUBLE.replace("FACTOR", "2"), WIDTHS)
     said("run", "repros/one.py")
-    waiting = said("review", status=1)["result"]["waiting"]
+    waiting = said("golden", "review", status=1)["result"]["waiting"]
     assert [(one["name"], one["is_new"], one["stale"]) for one in waiting] == [
         ("repros/one.py::width=16", True, None), ("repros/one.py::width=8", True, None)]  # fmt: skip
-    assert said("accept", "one::width=8", status=0)["result"] == {
+    assert said("golden", "accept", "one::width=8", status=0)["result"] == {
         "accepted": ["repros/goldens/one/width=8.json"], "refused": [], "replayed": None}  # fmt: skip
-    assert said("reject", "--all", status=0)["result"] == {"rejected": ["repros/one.py::width=16"]}
+    assert said("golden", "reject", "--all", status=0)["result"] == {"rejected": ["repros/one.py::width=16"]}
     write(DOUBLE.replace("FACTOR", "2"), "params = { width = [16] }")
-    assert said("unused", status=1)["result"] == {"unused": ["repros/goldens/one/width=8.json"], "deleted": False}
+    assert said("golden", "unused", status=1)["result"] == {
+        "unused": ["repros/goldens/one/width=8.json"],
+        "deleted": False,
+    }
 
 
 def test_the_record(write, said):
     write(DOUBLE.replace("FACTOR", "2"), WIDTHS)
     said("run", "repros/one.py", "--update-goldens")
-    status = said("status", status=0)["result"]
+    status = said("record", "status", status=0)["result"]
     assert (status["claims"], status["cells"], status["states"]) == (1, 2, {"predicted": 2})
-    records = said("history", "one")["result"]["records"]
+    records = said("record", "history", "one")["result"]["records"]
     assert [one["verdict"] for one in records] == ["pass", "pass"]
-    assert said("diff", records[0]["id"], records[1]["id"])["result"]["unrelated"].startswith(
+    assert said("record", "diff", records[0]["id"], records[1]["id"])["result"]["unrelated"].startswith(
         "A is a record of width=16"
     )
-    assert said("regressions", status=0)["result"] == {"regressions": []}
-    assert said("matrix")["result"]["rows"][0]["cells"] == ["predicted"]
-    compared = said("compare", "embedded", "nvidia==0.0.1", "--no-run")["result"]
+    assert said("record", "regressions", status=0)["result"] == {"regressions": []}
+    assert said("record", "matrix")["result"]["rows"][0]["cells"] == ["predicted"]
+    compared = said("record", "compare", "embedded", "nvidia==0.0.1", "--no-run")["result"]
     assert [one["case"] for one in compared["missing"]] == ["width=8", "width=16"] and compared["not_run"] == []
-    assert said("report", "--no-sass")["result"]["columns"] == 1
-    assert [one["case"] for one in said("forget", "one::width=8")["result"]["forgotten"]] == ["width=8"]
+    assert said("record", "report", "--no-sass")["result"]["columns"] == 1
+    assert [one["case"] for one in said("record", "forget", "one::width=8")["result"]["forgotten"]] == ["width=8"]
 
 
 @pytest.mark.slow
 def test_a_new_repro_and_files_for_elsewhere(said, project):
     one = said("new", "question", status=0)["result"]
     assert one["written"] == "repros/question.py" and {case["verdict"] for case in one["cases"]} == {"pass"}
-    capsule = said("capsule", "repros", "-o", "all.capsule", status=0)["result"]
+    capsule = said("replay", "capsule", "repros", "-o", "all.capsule", status=0)["result"]
     assert capsule["written"] == "all.capsule" and capsule["bytes"] == (project / "all.capsule").stat().st_size
     (project / "script.py").write_text('"""It is so."""\nimport numpy as np\nx = np.arange(4)\nprint(x)\n')
     adopted = said("adopt", "script.py", "-o", "repros/adopted.py", status=0)["result"]
@@ -166,7 +170,7 @@ def test_reduce(project, said):
 @pytest.mark.slow
 def test_validate(said, project):
     (project / "repros").mkdir()
-    one = said("validate", "repros", "-o", "v.pyz", "-k", "vote", status=0)["result"]
+    one = said("replay", "validate", "repros", "-o", "v.pyz", "-k", "vote", status=0)["result"]
     assert one["written"] == "v.pyz" and one["forms"] > 0
 
 
@@ -174,7 +178,7 @@ ERRORS = {
     ("run", "none.py"): (2, "run", "system", "none.py: No such file or directory"),
     ("run", "--what"): (2, "run", "usage", "repro run: error: the following arguments are required: FILE"),
     ("frobnicate",): (2, None, "usage", "argument COMMAND: invalid choice: 'frobnicate'"),
-    ("history",): (2, "history", "usage", "repro history: name a claim or a script"),
+    ("history",): (2, "history", "usage", "repro record history: name a claim or a script"),
     ("doctor", "p9"): (2, "doctor", "usage", "unknown host 'p9'"),
 }
 
@@ -204,8 +208,8 @@ def test_ctrl_c(monkeypatch, said):
 
 
 def _ended(run, monkeypatch, said, status):
-    monkeypatch.setattr("harness.cli.record_commands._status", run)
-    one = said("status", status=status)
+    monkeypatch.setattr("harness.cli.record.record_commands._status", run)
+    one = said("record", "status", status=status)
     assert one["result"] is None
     return one["error"]
 

@@ -1,8 +1,9 @@
 """The command `repro`: what it prints and how it ends.
 
-Modules tested here: harness/cli/choice.py.
+Modules tested here: harness/cli/choice.py, harness/cli/run_command.py, harness/cli/new_command.py.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -12,7 +13,7 @@ import sys
 import pytest
 
 from harness.claim.repro_file import read
-from harness.cli import main
+from harness.cli import main, new_command
 from harness.host import hosts
 
 TWICE = """
@@ -94,7 +95,7 @@ def test_without_a_command_it_teaches(capsys):
 
 @pytest.mark.parametrize(
     "word, said",
-    [("statsu", "there is no command `statsu`; did you mean `repro status`?"),
+    [("statsu", "there is no command `statsu`; did you mean `repro record status`?"),
      ("x.py", "`x.py` is a file; `repro run x.py` runs it")],
 )  # fmt: skip
 def test_what_was_meant(project, capsys, word, said):
@@ -106,7 +107,14 @@ def test_what_was_meant(project, capsys, word, said):
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_output_that_nobody_can_take(project, options):
-    command = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())", "matrix", *options]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from harness.cli import main; sys.exit(main())",
+        "record",
+        "matrix",
+        *options,
+    ]
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, cwd=project, stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (3, "repro: standard output: No space left on device\n")
@@ -159,7 +167,7 @@ def test_accepting_a_replay_says_each_line(project, capsys, monkeypatch):
     monkeypatch.setattr(
         "harness.capsules.capsule_file.accept", lambda *about: about[3]("adds: it holds") or {"validated": [1]}
     )
-    assert main(["accept", "--from-replay", "out"]) == 0
+    assert main(["replay", "accept", "out"]) == 0
     assert capsys.readouterr().out == "adds: it holds\n1 validated\n"
 
 
@@ -187,6 +195,48 @@ def test_help_teaches(capsys):
         assert "repros/" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("old, new", [("matrix", "record"), ("review", "golden"), ("capsule", "replay")])
+def test_the_spellings_of_the_last_release_go_on_with_a_note(project, capsys, old, new):
+    words = [old, "--json"] if old != "capsule" else [old]
+    with contextlib.suppress(SystemExit):
+        main(words)
+    note = f"note: `repro {old}` is now `repro {new} {old}`; the old spelling ends with 0.3\n"
+    before = capsys.readouterr()
+    assert before.err.startswith(note)
+    with contextlib.suppress(SystemExit):
+        main([new, *words])
+    after = capsys.readouterr()
+    assert (after.out, note + after.err) == (before.out, before.err)
+
+
+def test_a_group_alone_lists_its_commands(capsys):
+    assert main(["golden"]) == 2
+    listed = capsys.readouterr().err
+    assert "    accept    take results as goldens" in listed and "Results that wait for you" in listed
+    for words, said in (
+        (
+            ["golden", "acept"],
+            "repro golden: error: there is no command `acept`; did you mean `repro golden accept`?\n",
+        ),
+        (["acept"], "repro: error: there is no command `acept`; did you mean `repro golden accept`?\n"),
+        (["record", "status", "--bogus"], "repro record status: error: unrecognized arguments: --bogus\n"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code == 2 and capsys.readouterr().err.endswith(said)
+
+
+@pytest.mark.parametrize("has_torch", [True, False])
+def test_new_chooses_the_tensors(project, capsys, monkeypatch, has_torch):
+    monkeypatch.setattr(new_command, "_has_torch", lambda: has_torch)
+    monkeypatch.setattr(new_command, "_judge", lambda path, arguments: (0, {}))
+    assert main(["new", "mine"]) == main(["new", "numbers", "--numpy"]) == 0
+    out = capsys.readouterr().out
+    assert ("import torch" in (project / "repros/mine.py").read_text()) is has_torch
+    assert ("wrote repros/mine.py with numpy arrays: torch is not installed here\n" in out) is not has_torch
+    assert "torch" not in (project / "repros/numbers.py").read_text() and "wrote repros/numbers.py\n" in out
+
+
 def test_new_refuses_what_it_cannot_write(project, capsys):
     for name in ("Not-a-name", "../up", "/top", "a//b", "a/"):
         assert main(["new", name]) == 2
@@ -210,13 +260,13 @@ def test_new_writes_a_repro_that_passes(project, capfd):
     assert list(golden["provenance"]["ptx_sha256"].values())[0]
     assert main(["run", "repros/my_question.py", "-p", "n=40", "--ptx"]) == 0
     assert ".visible .entry" in capfd.readouterr().out
-    assert main(["new", "warp/my_other_question"]) == 0
+    assert main(["new", "warp/my_other_question", "--numpy"]) == 0
     assert "accepted repros/warp/goldens/my_other_question/n=40.json" in capfd.readouterr().out
 
 
 def test_a_reader_who_has_read_enough():
-    """As in `repro review | true`: no traceback, no complaint."""
+    """As in `repro golden review | true`: no traceback, no complaint."""
     code = "import os, sys; from harness.cli import main; r, w = os.pipe(); os.close(r); os.dup2(w, 1); "
-    argv = [sys.executable, "-c", code + "sys.exit(main(['review']))"]
+    argv = [sys.executable, "-c", code + "sys.exit(main(['golden', 'review']))"]
     done = subprocess.run(argv, stderr=subprocess.PIPE, text=True)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (141, "")

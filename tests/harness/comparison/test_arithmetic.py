@@ -141,7 +141,7 @@ def test_from_a_kernel_to_status(write, tmp_path, monkeypatch, capsys):
         assert f'repros/one.py: `{name}` depends on ex2.approx.ftz.f32 (line 11): silicon may differ; compare with' \
             ' `ulp:4` (a proposal: twice the documented 2 ulp) or say `silicon = "h100"`\n' in told  # fmt: skip
     assert "`twice`" not in told
-    assert main(["status"]) == 0
+    assert main(["record", "status"]) == 0
     assert capsys.readouterr().out.splitlines()[3:] == [
         "arithmetic: 1 bounded",
         "    which    claim  arch   outputs and the instructions they came through",

@@ -261,7 +261,7 @@ def test_the_seed_reaches_random_numbers_and_the_record(write, capsys, project):
     assert len(drawn[7]) == 1 and drawn[0] != drawn[7]
     texts = [path.read_text() for path in (project / ".repro/records").glob("*.jsonl")]
     assert sorted(json.loads(line)["seed"] for text in texts for line in text.splitlines()) == [0, 7, 7]
-    assert main(["history", "one", "--json"]) == 0
+    assert main(["record", "history", "one", "--json"]) == 0
     assert "--seed" not in capsys.readouterr().err
 
 

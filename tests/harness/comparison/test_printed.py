@@ -136,7 +136,7 @@ def test_from_the_first_run_to_a_difference(project, capsys):
         "there is no golden repros/goldens/one/default.json; this run gave\n"
         "    stdout: 2 lines of text\n        args ['-n'] job N\n        sum 1.0\n"
     ) in capsys.readouterr().out
-    assert main(["accept", "one"]) == 0
+    assert main(["golden", "accept", "one"]) == 0
     golden = json.loads((project / "repros/goldens/one/default.json").read_text())
     assert golden["outputs"]["stdout"]["lines"] == ["args ['-n'] job N", "sum 1.0", ""]
     assert main(["run", "repros/one.py"]) == 0
@@ -160,7 +160,7 @@ def test_pytest_collects_it(project):
 
 def test_a_capsule_refuses_it_by_name(project, capsys):
     write(project, "print('so')", "timeout = 30")
-    assert main(["capsule", "repros/one.py", "-o", "x.capsule"]) == 2
+    assert main(["replay", "capsule", "repros/one.py", "-o", "x.capsule"]) == 2
     assert "repros/one.py: a capsule holds what kernels did, and this claims what the program prints" in (
         capsys.readouterr().err
     )

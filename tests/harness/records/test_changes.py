@@ -1,4 +1,4 @@
-"""`repro compare`: what is other on two sides of the record, how, where and since when; what is missing."""
+"""`repro record compare`: what is other on two sides of the record, how, where and since when; what is missing."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def repros(root):
 
 
 def compared(said, *argv):
-    status, text = said("compare", *argv, "--no-run", "--json")
+    status, text = said("record", "compare", *argv, "--no-run", "--json")
     return result_of(text, status)
 
 
@@ -35,7 +35,7 @@ def test_a_change_says_how_where_and_since_when(said, put):
     b = put("zfill", "pass", 6, asked=NEW, version="4.8.1", hardware=True)
     put("vote", "pass", 1, asked=OLD)
     put("vote", "pass", 2, asked=NEW)
-    assert said("compare", OLD, NEW, "--no-run") == (
+    assert said("record", "compare", OLD, NEW, "--no-run") == (
         1,
         f"""\
 A  nvidia==4.6.3: 2 records of 2 cases, 2026-11-01 to 2026-11-01
@@ -45,7 +45,7 @@ B  nvidia==4.8.1: 3 records of 2 cases, 2026-11-02 to 2026-11-06
 verdict: zfill on sm_90 p1 (NVIDIA H100, driver 570) by nvidia==4.6.3 -> nvidia==4.8.1
     fail: no (rejected DSLError E_WIDTH) -> pass
     since 2026-11-04, first by nvidia==4.7.0; A last seen 2026-11-01
-    look: repro diff {a} {b}
+    look: repro record diff {a} {b}
 """,
     )
 
@@ -67,9 +67,9 @@ def test_kinds_of_changes_are_told_apart(said, put):
     assert [(row["claim"], row["kinds"]) for row in found["changes"]] == [
         ("repros/zfill.py", ["diagnostic"]), ("repros/vote.py", ["SASS", "PTX"])]  # fmt: skip
     assert found["counts"] == {"diagnostic": 1, "SASS": 1}
-    status, text = said("compare", OLD, NEW, "--no-run", "vote")
+    status, text = said("record", "compare", OLD, NEW, "--no-run", "vote")
     assert status == 0 and text.endswith("\n\n1 claim changed in machine code alone: --all lists them\n")
-    assert "other SASS, PTX\n" in said("compare", OLD, NEW, "--no-run", "vote", "--all")[1]
+    assert "other SASS, PTX\n" in said("record", "compare", OLD, NEW, "--no-run", "vote", "--all")[1]
 
 
 def test_since_is_the_day_of_the_answer_and_not_of_the_newest_run(said, put):
@@ -104,7 +104,7 @@ def test_two_drivers_two_gpus_and_two_hosts(said, put):
         assert row["kinds"] == ["verdict", "values"], pair
     (row,) = compared(said, "driver=570", "driver=580")["changes"]
     assert (row["a"]["host"], row["a"]["driver"], row["b"]["driver"]) == ("p1", "570.86", "580.1")  # not p2's
-    text = said("compare", "gpu=a100", "gpu=h100", "--no-run")[1]
+    text = said("record", "compare", "gpu=a100", "gpu=h100", "--no-run")[1]
     assert (
         "on sm_80 -> sm_90 p2 -> p1 (NVIDIA A100-SXM4-80GB -> NVIDIA H100, driver 570.1 -> 580.1) by embedded" in text
     )
@@ -135,23 +135,29 @@ def test_what_no_repro_declares_any_more_is_left_out(said, put, root):
 @pytest.mark.parametrize(
     "argv, text",
     [
-        ((OLD, "driver=570"), "repro compare nvidia==4.6.3 driver=570: a compiler and a driver cannot be held against"),
-        ((OLD, OLD), "repro compare nvidia==4.6.3 nvidia==4.6.3: both sides are the same\n"),
-        (("4.6.3", NEW), "repro compare 4.6.3: write one of\n    embedded, nvidia, nvidia==4.6.3      a compiler\n"),
-        (("commit=nope", "commit=HEAD"), "repro compare commit=nope: git knows no commit 'nope' in "),
+        (
+            (OLD, "driver=570"),
+            "repro record compare nvidia==4.6.3 driver=570: a compiler and a driver cannot be held against",
+        ),
+        ((OLD, OLD), "repro record compare nvidia==4.6.3 nvidia==4.6.3: both sides are the same\n"),
+        (
+            ("4.6.3", NEW),
+            "repro record compare 4.6.3: write one of\n    embedded, nvidia, nvidia==4.6.3      a compiler\n",
+        ),
+        (("commit=nope", "commit=HEAD"), "repro record compare commit=nope: git knows no commit 'nope' in "),
         ((OLD, NEW, "nope"), "no record is of a claim 'nope'"),
     ],
 )
 def test_sides_that_cannot_be_compared_are_refused(said, put, argv, text):
     put("zfill", "pass", 1)
-    status, found = said("compare", *argv)
+    status, found = said("record", "compare", *argv)
     assert status == 2 and found.startswith(text), found
 
 
 def test_a_side_without_records_says_what_there_is(said, put):
-    assert said("compare", "host=p1", "host=p2", "--no-run")[1].endswith(
+    assert said("record", "compare", "host=p1", "host=p2", "--no-run")[1].endswith(
         "0 compared: 0 the same\nname what is to be run on both sides: a file or a folder, such as `repros`\n"
     )
     put("zfill", "pass", 1, hardware=True, driver="570.86")
-    text = said("compare", "driver=56", "driver=57", "--no-run")[1]
+    text = said("record", "compare", "driver=56", "driver=57", "--no-run")[1]
     assert text.startswith("A  driver=56: no records; the record has 570.86\nB  driver=57: no records; ")

@@ -46,7 +46,7 @@ def test_regressions_name_the_two_records_to_compare():
     row = {"arch": "sm_90", "compiler": "embedded", "host": "p1", "state": "regressed", "claim": "r/one.py", "case": "w=8",
            "reason": "differs from the golden", "last_good": "a", "first_bad": "b", "says": "pass -> fail: no"}  # fmt: skip
     assert tables.regressions([row]) == (
-        "regressed: one::w=8 on sm_90 embedded p1\n    differs from the golden\n    pass -> fail: no\n    look: repro diff a b"
+        "regressed: one::w=8 on sm_90 embedded p1\n    differs from the golden\n    pass -> fail: no\n    look: repro record diff a b"
     )
     assert tables.regressions([row | {"last_good": None, "says": ""}]).count("\n") == 1
     assert tables.regressions([]) == "no regression"

@@ -1,4 +1,7 @@
-"""The report page: what of a record it shows, that nothing in a text becomes markup, and differences of code."""
+"""The report page: what of a record it shows, that nothing in a text becomes markup, and differences of code.
+
+Modules tested here: harness/cli/record/report_command.py.
+"""
 
 import base64
 import json

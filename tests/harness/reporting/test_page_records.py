@@ -139,15 +139,15 @@ def test_the_text_of_a_kernel_that_was_not_kept(root, put):
 def test_the_command_writes_the_same_page_twice_and_names_what_it_could_not_read(root, put, capsys):
     put(1)
     put(2, "fail", ptx="bad")
-    assert cli.main(["report"]) == 0
+    assert cli.main(["record", "report"]) == 0
     first = (root / "report.html").read_bytes()
     assert capsys.readouterr().out == f"wrote report.html: 1 claims x 1 columns, {len(first)} bytes\n"
     (root / ".repro/index.sqlite").unlink()
-    assert cli.main(["report", "-o", "again.html", "repros"]) == 0
+    assert cli.main(["record", "report", "-o", "again.html", "repros"]) == 0
     assert (root / "again.html").read_bytes() == first
     with open(next(root.glob("repros/records/*.jsonl")), "a") as file:
         file.write("{nonsense\n")
-    assert cli.main(["report"]) == 0
+    assert cli.main(["record", "report"]) == 0
     assert "not read: repros/records/" in capsys.readouterr().err
 
 
@@ -155,13 +155,13 @@ def test_where_it_cannot_write(root, put, capsys):
     put(1)
     (root / "folder").mkdir()
     for out in ("nowhere/x.html", "folder"):
-        assert cli.main(["report", "-o", out]) == 2
+        assert cli.main(["record", "report", "-o", out]) == 2
         assert f"repro: {out}: " in capsys.readouterr().err
     assert list((root / "folder").iterdir()) == [] and not list(root.glob(".*tmp"))
 
 
 def test_without_records(root, capsys):
-    assert cli.main(["report"]) == 0
+    assert cli.main(["record", "report"]) == 0
     assert "Nothing was run yet." in (root / "report.html").read_text()
 
 

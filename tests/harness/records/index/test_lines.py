@@ -117,7 +117,7 @@ def test_a_line_is_read_as_json_reads_it(tmp_path):
 
 
 def test_hostile_lines_are_damaged_and_harm_nothing(tmp_path, monkeypatch, capsys):
-    """Each command answers from the sound line, and `repro status` names the others."""
+    """Each command answers from the sound line, and `repro record status` names the others."""
     monkeypatch.setattr(os, "fsync", lambda fd: None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyproject.toml").write_text("")
@@ -126,7 +126,12 @@ def test_hostile_lines_are_damaged_and_harm_nothing(tmp_path, monkeypatch, capsy
     bad = [LINE | {"id": f"bbbbbbbb-{n:04}", key: value} for key in HOSTILE for n, value in enumerate(HOSTILE[key])]
     text = "".join(json.dumps(one) + "\n" for one in [*bad, LINE | {"title": "\u202e\x1b[2J", "host": "\u202ep1"}])
     (tmp_path / "repros/records/2026-11-21-aaaaaaaa.jsonl").write_text(text)
-    for command in (["status", "--all"], ["history", "one"], ["diff", "aaaaaaaa-0001", "aaaaaaaa-0001"], ["matrix"]):
+    for command in (
+        ["record", "status", "--all"],
+        ["record", "history", "one"],
+        ["record", "diff", "aaaaaaaa-0001", "aaaaaaaa-0001"],
+        ["matrix"],
+    ):
         main(command)
     said = capsys.readouterr()
     assert said.out.count("is damaged") == len(bad) and "1 record" in said.out and r"\u202ep1" in said.out

@@ -54,7 +54,7 @@ class Project:
         return status, self.capsys.readouterr().out
 
 
-GONE = "no repro claims these any more, so they are no verdict (`repro forget --gone` puts them aside)"
+GONE = "no repro claims these any more, so they are no verdict (`repro record forget --gone` puts them aside)"
 
 
 def test_a_value_that_was_tried_once_or_removed_is_no_failing_claim(project):
@@ -66,7 +66,7 @@ def test_a_value_that_was_tried_once_or_removed_is_no_failing_claim(project):
     project.write(values="[8]")
     states = project.states()
     assert states["width=32", "sm_90"] == states["width=9", "sm_90"] == ("gone", "not declared in params")
-    status, text = project.said("status")
+    status, text = project.said("record", "status")
     assert status == 0 and "1 claim in 1 cell (case x arch x compiler x host): 1 stale\n" in text
     assert text.split(GONE)[1].splitlines()[1:4] == [
         "    claim          arch   compiler  host      why",
@@ -103,7 +103,7 @@ def test_a_renamed_file_is_named(project):
     project.put("width=8")
     project.path.rename(project.path.with_name("other.py"))
     assert project.states()["width=8", "sm_90"] == ("gone", "the repro is gone")
-    status, text = project.said("status", "one")
+    status, text = project.said("record", "status", "one")
     assert status == 0 and text.splitlines()[0] == "0 claims in 0 cells (case x arch x compiler x host)"
     assert "one::width=8  sm_90  embedded  embedded  the repro is gone; repros/other.py has the same text\n" in text
 
@@ -113,25 +113,31 @@ def test_forget_appends_a_line_and_what_comes_later_counts(project):
     project.put("width=8")
     project.put("width=9", hardware=True, host="p1")
     files = {path: path.read_bytes() for path in project.root.rglob("*.jsonl")}
-    assert project.said("forget", "--gone") == (0, "forgot one::width=9 on sm_90 embedded p1: not declared in params\n")
+    assert project.said("record", "forget", "--gone") == (
+        0,
+        "forgot one::width=9 on sm_90 embedded p1: not declared in params\n",
+    )
     assert {path: path.read_bytes() for path in files} == files  # nothing is deleted, and nothing changed
     assert len(list((project.root / "repros/records").glob("*.jsonl"))) == 2  # hardware's is for git, too
-    assert project.states()["width=9", "sm_90"][0] == "gone" and GONE not in project.said("status")[1]
-    assert project.said("forget", "--gone") == (0, "there is nothing to forget\n")
-    assert project.said("forget", "one::width=8", "--host", "p1") == (0, "there is nothing to forget\n")
-    assert project.said("forget", "one::width=8") == (0, "forgot one::width=8 on sm_90 embedded embedded: it differs\n")
-    assert project.said("status")[0] == 0
-    history = project.said("history", "one::width=8")[1]
+    assert project.states()["width=9", "sm_90"][0] == "gone" and GONE not in project.said("record", "status")[1]
+    assert project.said("record", "forget", "--gone") == (0, "there is nothing to forget\n")
+    assert project.said("record", "forget", "one::width=8", "--host", "p1") == (0, "there is nothing to forget\n")
+    assert project.said("record", "forget", "one::width=8") == (
+        0,
+        "forgot one::width=8 on sm_90 embedded embedded: it differs\n",
+    )
+    assert project.said("record", "status")[0] == 0
+    history = project.said("record", "history", "one::width=8")[1]
     assert "gone: forgotten on " in history and "forgotten  width=8" in history and "fail       width=8" in history
     project.put("width=8", date=store.moment())
     assert project.states()["width=8", "sm_90"] == ("failing", "it differs")
-    assert project.said("forget")[0] == 2
+    assert project.said("record", "forget")[0] == 2
 
 
 def test_forget_where_the_folder_is_gone_too(project):
     project.write()
     project.put("width=8", name="deep/lost", hardware=True)
-    assert project.said("forget", "--gone")[0] == 0
+    assert project.said("record", "forget", "--gone")[0] == 0
     assert project.states() == {("width=8", "sm_90"): ("gone", f"forgotten on {store.now()[:10]}")}
 
 
@@ -156,8 +162,11 @@ def test_a_file_that_is_no_repro_any_more(project):
     project.path.write_text('"""It is so."""\ndef run(width): ...\n')
     gone = "the file has no [tool.repro] block any more"
     assert project.states() == {("width=8", "sm_90"): ("gone", gone)}
-    assert project.said("status")[0] == 0
-    assert project.said("forget", "--gone") == (0, f"forgot one::width=8 on sm_90 embedded embedded: {gone}\n")
+    assert project.said("record", "status")[0] == 0
+    assert project.said("record", "forget", "--gone") == (
+        0,
+        f"forgot one::width=8 on sm_90 embedded embedded: {gone}\n",
+    )
 
 
 def test_a_program_that_never_was_a_repro_is_judged_as_it_ran(project):

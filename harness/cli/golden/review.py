@@ -1,4 +1,4 @@
-"""`repro review` at a terminal: each result that waits is shown, and one key decides."""
+"""`repro golden review` at a terminal: each result that waits is shown, and one key decides."""
 
 from __future__ import annotations
 

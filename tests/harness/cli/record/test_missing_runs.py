@@ -1,9 +1,10 @@
-"""Runs that a comparison lacks: made, recorded and then part of the answer; what cannot be run is said. With harness/cli/compare_command.py.
+"""Runs that a comparison lacks: made, recorded and then part of the answer; what cannot be run is said. With harness/cli/record/compare_command.py.
 
-Modules tested here: harness/cli/compare_command.py.
+Modules tested here: harness/cli/record/compare_command.py.
 """
 
-from harness.cli import main, missing_runs
+from harness.cli import main
+from harness.cli.record import missing_runs
 from tests.harness.documents import result_of
 
 REPRO = '''# /// script
@@ -29,20 +30,20 @@ def test_what_is_missing_is_counted_run_and_compared(tmp_path, monkeypatch, caps
     assert main(["run", "repros/count.py", "-p", "width=8"]) == 0
     capsys.readouterr()
     # The other side is not to be had here: its runs are counted, tried and said; those of ours are made.
-    status = main(["compare", "embedded", "nvidia==0.0.1", "count::width=8", "--no-run"])
+    status = main(["record", "compare", "embedded", "nvidia==0.0.1", "count::width=8", "--no-run"])
     found = capsys.readouterr()
     assert status == 0 and found.out.endswith(
         "\n0 compared: 0 the same\n\nnot compared: 1 run missing\n"
         "    claim           side           host      compiler       why\n"
         "    count::width=8  nvidia==0.0.1  embedded  nvidia==0.0.1  only embedded has a record\n"
     )
-    assert main(["compare", "host=embedded", "host=nowhere", "repros/count.py"]) == 3
+    assert main(["record", "compare", "host=embedded", "host=nowhere", "repros/count.py"]) == 3
     found = capsys.readouterr()
     assert found.err.startswith("3 runs are missing (--no-run leaves them out):\n    2 by embedded on nowhere\n")
     assert "    1 by embedded on embedded\n" in found.err
     assert "pass: not accepted yet  repros/count.py::width=16  embedded embedded\n" in found.err
     assert "not run: 2 runs on nowhere by embedded: unknown host 'nowhere': the hosts are " in found.err
-    assert main(["history", "count", "--json"]) == 0
+    assert main(["record", "history", "count", "--json"]) == 0
     assert len(result_of(capsys.readouterr().out, 0)["records"]) == 2
 
 

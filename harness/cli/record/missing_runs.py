@@ -1,4 +1,4 @@
-"""Runs that complete a comparison of the record: `repro compare` makes them where a side has no answer yet."""
+"""Runs that complete a comparison of the record: `repro record compare` makes them where a side has no answer yet."""
 
 from __future__ import annotations
 

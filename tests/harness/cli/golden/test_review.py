@@ -1,4 +1,4 @@
-"""`repro review` at a terminal: what each key does, lane by lane too, and that nothing is asked without a terminal."""
+"""`repro golden review` at a terminal: what each key does, lane by lane too, and that nothing is asked without a terminal."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 
 from harness import pending
 from harness.claim.repro_file import read
-from harness.cli import review
+from harness.cli.golden import review
 
 REPRO = (
     '# /// script\n# [tool.repro]\n# params = { n = [1, 2, 3] }\n# ///\n"""It is so."""\ndef run(n):\n    return {}\n'
@@ -89,7 +89,7 @@ def test_what_cannot_be_accepted_is_asked_again_and_other_keys_are_explained(roo
 
 @pytest.mark.slow
 def test_at_a_terminal_keys_need_no_enter(root):
-    code = "import sys; from harness.cli import main; sys.exit(main(['review']))"
+    code = "import sys; from harness.cli import main; sys.exit(main(['golden', 'review']))"
     here, there = pty.openpty()
     process = subprocess.Popen([sys.executable, "-c", code], stdin=there, stdout=there, stderr=there, cwd=root)
     os.close(there)
@@ -110,5 +110,5 @@ def test_at_a_terminal_keys_need_no_enter(root):
 def test_without_a_terminal_nothing_is_asked(root, capsys):
     from harness.cli import main
 
-    assert main(["review"]) == 1
-    assert capsys.readouterr().out.endswith("\n\n3 wait: repro accept, repro reject\n")
+    assert main(["golden", "review"]) == 1
+    assert capsys.readouterr().out.endswith("\n\n3 wait: repro golden accept, repro golden reject\n")

@@ -1,4 +1,4 @@
-"""The command `repro compare`: what changed between two compilers, drivers, GPUs, hosts or commits."""
+"""The command `repro record compare`: what changed between two compilers, drivers, GPUs, hosts or commits."""
 
 from __future__ import annotations
 
@@ -25,25 +25,26 @@ Which claims changed between two compilers, drivers, GPUs, hosts or commits: how
 SASS, PTX), where, and since when. The answer comes from the record. Cases that one side lacks are run, and recorded;
 their number is printed first.
 
-  repro compare nvidia==4.6.3 nvidia==4.8.1              two releases of a compiler
-  repro compare nvidia==4.6.3 nvidia==4.8.1 --no-run     the same from the record alone
-  repro compare embedded nvidia==4.8.1 repros/shuffle    two compilers; of the claims in a folder
-  repro compare driver=570 driver=580 --host p1          two drivers
-  repro compare gpu=a100 gpu=h100; repro compare host=p1 host=p2
-  repro compare commit=v1.2 commit=HEAD --since 30d      two commits; what changed in the last 30 days
+  repro record compare nvidia==4.6.3 nvidia==4.8.1              two releases of a compiler
+  repro record compare nvidia==4.6.3 nvidia==4.8.1 --no-run     the same from the record alone
+  repro record compare embedded nvidia==4.8.1 repros/shuffle    two compilers; of the claims in a folder
+  repro record compare driver=570 driver=580 --host p1          two drivers
+  repro record compare gpu=a100 gpu=h100; repro record compare host=p1 host=p2
+  repro record compare commit=v1.2 commit=HEAD --since 30d      two commits; what changed in the last 30 days
 
-`since` is the day from which on B has given its answer. `repro diff ID ID` shows the rest of what two records say.
+`since` is the day from which on B has given its answer. `repro record diff ID ID` shows all that two records say.
 
 Exit status: 0 no behaviour changed (PTX and SASS may have), 1 some did, 2 wrong usage, 3 a run could not be made.
 """
 
 
-def add(add_parser: Callable[..., argparse.ArgumentParser], places: Callable[[argparse.ArgumentParser], None]) -> None:
+def add(commands: Any, places: Callable[[argparse.ArgumentParser], None]) -> None:
     """Add the command. `places` adds --host, --compiler and --arch."""
-    parser = add_parser("compare", "what changed between two compilers, drivers, GPUs or commits", ABOUT, _compare)
+    about = "what changed between two compilers, drivers, GPUs or commits"
+    parser = document.command(commands, "compare", about, ABOUT, _compare)
     parser.add_argument("a", metavar="A", help="one side: nvidia==4.6.3, driver=570, gpu=h100, host=p1, commit=v1.2")
     parser.add_argument("b", metavar="B", help="the other side, of the same kind")
-    parser.add_argument("names", nargs="*", metavar="CLAIM", help="a path, a name without .py, a folder, or FILE::CASE")
+    document.add_claims(parser)
     places(parser)
     parser.add_argument("--since", metavar="WHEN", help="list what changed then or later: 7d, 12h, 2026-11-20")
     parser.add_argument("--no-run", action="store_true", help="run nothing: say what the record says")
@@ -51,7 +52,7 @@ def add(add_parser: Callable[..., argparse.ArgumentParser], places: Callable[[ar
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from harness.cli import missing_runs
+    from harness.cli.record import missing_runs
     from harness.records import query, sides, tables
 
     root = store.root_of(Path.cwd() / "repros")

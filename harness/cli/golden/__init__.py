@@ -1,0 +1,1 @@
+"""The commands `repro golden ...`: results that wait, and the goldens they become."""

@@ -1,0 +1,71 @@
+"""The command `repro new`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.resources
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+from harness.cli import document, run_command
+from harness.errors import UsageError
+from harness.terminal import say
+
+_NEW = """\
+Write repros/NAME.py, a first repro that passes, run it and accept its golden. Then change it into your question:
+the docstring's first line is the claim, run() returns named arrays, expected() says in numpy what must come out.
+
+  repro new shuffle_width               its tensors are torch's, or numpy's if torch is not installed
+  repro new shuffle_width --numpy       its tensors are numpy arrays in managed memory: it needs no torch
+  repro new shuffle/width               in repros/shuffle/
+
+Exit status: 0 written, and it passes; 1 it does not; 2 wrong usage; 3 it could not be run.
+"""
+TEMPLATES = {"torch": "first_repro.txt", "numpy": "first_repro_numpy.txt"}
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    new = document.command(commands, "new", "write a first repro that passes", _NEW, _new)
+    new.add_argument(
+        "name", metavar="NAME", help="of the file, without .py: what it asks, as in shuffle_width or shuffle/width"
+    )
+    new.add_argument(
+        "--folder", type=Path, default=Path("repros"), metavar="DIR", help="where to put it (default repros)"
+    )
+    new.add_argument("--numpy", action="store_true", help="numpy arrays in managed memory, not torch tensors")
+
+
+def _new(arguments: argparse.Namespace) -> int:
+    name = arguments.name.removesuffix(".py")
+    if not re.fullmatch(r"([a-z][a-z0-9_]*/)*[a-z][a-z0-9_]*", name):
+        raise UsageError(
+            f"repro new {arguments.name}: write a name of small letters, digits and _, as in shuffle_width "
+            "or shuffle/width"
+        )
+    path = arguments.folder / f"{name}.py"
+    if path.exists():
+        raise UsageError(f"{path} exists already; `repro run {path}` runs it")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    has_torch = _has_torch()
+    template = TEMPLATES["torch" if has_torch and not arguments.numpy else "numpy"]
+    path.write_text(importlib.resources.files("harness").joinpath(template).read_text())
+    say(f"wrote {path}{'' if has_torch or arguments.numpy else ' with numpy arrays: torch is not installed here'}\n")
+    status, result = _judge(path, arguments)
+    document.give(arguments, {"written": path, **result})
+    say(f"\nnext: change {path} into your question, then `uv run repro run {path}`")
+    return status
+
+
+def _has_torch() -> bool:
+    return importlib.util.find_spec("torch") is not None
+
+
+def _judge(path: Path, arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
+    """Run the new repro and accept its goldens; the exit status, and the result of --json."""
+    parser = argparse.ArgumentParser()
+    run_command.add(parser.add_subparsers())
+    run = parser.parse_args(["run", str(path), "--update-goldens", *(["--json"] if arguments.json else [])])
+    return run.command(run), getattr(run, "result", {})

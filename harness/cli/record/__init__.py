@@ -1,0 +1,1 @@
+"""The commands `repro record ...`: questions to the record."""
