@@ -237,6 +237,9 @@ EXCEPTIONS = {
     "dsl/launch/driver/tensor_maps.py": (("dsl.emulator.families.tensor_map.tensor_map",), ()),
     "dsl/launch/devices/recording.py": (("dsl.emulator.families.tensor_map.tensor_map",), ()),
     "harness/host/hosts.py": (("dsl.native_library",), ()),
+    "harness/host/this_machine.py": (("dsl.native_library", "dsl.lower.sass"), ("packaging",)),
+    "harness/cli/cache_command.py": (("dsl.launch.disk_cache",), ()),
+    "harness/cli/completion_command.py": ((), ("shtab",)),
     "harness/host/environment/own_wheel.py": (("dsl.native_library",), ()),
     "dsl/launch/devices/cuda.py": ((), ("cuda",)),
     "dsl/launch/devices/protocol.py": ((), ("cuda",)),  # numbers of errors
@@ -386,6 +389,7 @@ LAZY_OUTSIDE = {
     "numpy",
     "paramiko",
     "readline",
+    "shtab",
     "tomllib",
     "torch",
     "traceback",
@@ -551,6 +555,13 @@ LAZY = {
         "harness.capsules.capsule_file",
         "harness.cli.golden.review",
         "harness.pending",
+    ),
+    "harness/cli/cache_command.py": (
+        "dsl.launch.disk_cache",
+        "harness.host.environment.releases",
+        "harness.host.environment.remote_env",
+        "harness.host.this_machine",
+        "harness.records.observations",
     ),
     "harness/cli/script_command.py": (
         "harness.claim.repro_file",

@@ -39,10 +39,10 @@ def current() -> Cache | None:
     """The cache that the environment names now, or None where it is off."""
     if not wanted():
         return None
-    return _at(_folder(), _size_bytes())
+    return _at(folder(), _size_bytes())
 
 
-def _folder() -> str:
+def folder() -> str:
     """DSL_CACHE_DIR, else `gpu-repro` in the user's cache folder (XDG Base Directory Specification)."""
     chosen = os.environ.get("DSL_CACHE_DIR")
     if chosen:

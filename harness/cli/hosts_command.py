@@ -25,9 +25,13 @@ Exit status: 0 every host answered, 2 wrong usage, 3 some did not.
 """
 
 _DOCTOR = """\
-Connect to a host, say what is there and what is missing, and what to do about it. Changes nothing without --fix and
---prune. `embedded` is this machine, with the environments of compiler releases. The host's uv is asked for the packages
-of a first run, so a proxy, certificate, disk or quota that is in the way is named, with what cures it.
+What is there, what is missing and what needs it, and the command that brings it. Changes nothing without --fix and
+--prune. Without HOST it is about this machine, with the environments of compiler releases. On a host over SSH its uv is
+asked for the packages of a first run, so a proxy, certificate, disk or quota in the way is named, with its cure.
+
+  repro doctor                             this machine
+  repro doctor p1                          a host of ssh_config
+  repro doctor p1 --fix                    and remove what earlier runs left there
 
 Exit status: 0 repros can run there, 3 they cannot.
 """
@@ -43,7 +47,13 @@ def add(commands: Any) -> None:
     document.add(parser)
     parser.set_defaults(command=_hosts)
     doctor = commands.add_parser("doctor", help="what a host has and lacks", description=_DOCTOR, formatter_class=raw)
-    doctor.add_argument("host", metavar="HOST", help="embedded, local, a host of ssh_config, or a pool")
+    doctor.add_argument(
+        "host",
+        nargs="?",
+        default="embedded",
+        metavar="HOST",
+        help="local, a host of ssh_config, or a pool (default: this machine)",
+    )
     doctor.add_argument("--fix", action="store_true", help="remove what earlier runs left there")
     doctor.add_argument(
         "--prune", type=float, metavar="DAYS", help="remove environments that nobody used for so many days"

@@ -13,8 +13,10 @@ from pathlib import Path
 from harness.cli import (
     adopt_command,
     bisect_command,
+    cache_command,
     capsule_commands,
     capture_command,
+    completion_command,
     document,
     hosts_command,
     issue_command,
@@ -40,13 +42,14 @@ What does this GPU language feature really do? Write the question as one small f
   repro record status                      what the record says of every claim
   repro replay capsule repros -o all.capsule      all of them as one file for a GPU without a connection
 
-`repro COMMAND --help` teaches each command, `repro golden`, `repro record` and `repro replay` list theirs.
+`repro COMMAND --help` teaches each command; `repro golden`, `record`, `replay` and `cache` list theirs.
 """
 
 _GROUPS = {  # name: (in the list of commands, its own help)
     "golden": ("review results and take them as goldens", "Results that wait for you, and the goldens they become."),
     "record": ("what ran and what changed", "Questions to the record of everything that was judged."),
     "replay": ("GPUs without a connection", "Files that run elsewhere, and the results that come back."),
+    "cache": ("what is kept on this machine", "What is kept on this machine and can be made again."),
 }
 _MOVED = {
     **dict.fromkeys(("review", "accept", "reject", "unused"), "golden"),
@@ -146,6 +149,8 @@ def _parser() -> argparse.ArgumentParser:
     record_commands.add(groups["record"])
     capsule_commands.add(groups["replay"])
     golden_commands.add_replay(groups["replay"])
+    cache_command.add(groups["cache"])
     for one in (capture_command, reduce_command, bisect_command, issue_command):
         one.add(commands)
+    completion_command.add(commands, _parser)
     return parser

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from harness.host import hosts
+from harness.host import hosts, this_machine
 from harness.host.environment import offline, own_wheel, releases, remote_env
 from harness.host.hosts import Host
 from harness.host.settings import Settings
@@ -26,8 +26,9 @@ def examine(
     about = {} if about is None else about
     if not hasattr(transport, "doctor"):
         transport.close()
-        about["device"] = host.describe()
-        return [f"{host.describe()}: on this machine; nothing to connect to", *_here(prune_s, about)], []
+        found = this_machine.parts()
+        about |= {"device": host.describe(), "parts": this_machine.as_data(found)}
+        return [f"{host.describe()}: on this machine", *(one.line() for one in found), *_here(prune_s, about)], []
     try:
         started = time.monotonic()
         transport.open()

@@ -70,6 +70,11 @@ def folder() -> Path:
     """Where observations of this working folder are."""
     if any((root() / name).exists() for name in ("pyproject.toml", ".git")):
         return root() / store.LOCAL / "observations"
+    return outside()
+
+
+def outside() -> Path:
+    """Where observations made outside of any project are."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "gpu-repro" / "observations"
 

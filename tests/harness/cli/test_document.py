@@ -19,7 +19,7 @@ from tests.harness.documents import document_of, result_of
 pytestmark = pytest.mark.usefixtures("project")
 
 PAGE = (Path(__file__).parents[3] / "docs/json.md").read_text()
-WITHOUT: dict[str, str] = {}  # command -> why it has no --json
+WITHOUT = {"completion": "it prints a script for a shell"}  # command -> why it has no --json
 DOUBLE = """
 import numpy as np
 def run(width):
