@@ -280,15 +280,50 @@ def test_links_between_pages_hold():
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_the_readme_leads_to_every_page():
-    shown = set(re.findall(r"\]\(docs/([\w-]+\.md)\)", (DOCS.parent / "README.md").read_text()))
-    assert shown == {page.name for page in DOCS.glob("*.md")}
+def test_the_readme_the_index_and_the_site_begin_with_one_path():
+    """The same pages in the same order, under the same names."""
+    start = re.findall(r"^\d\. \[(.*)\]\((?:docs/)?([\w-]+\.md)\)", (DOCS / "index.md").read_text(), re.M)
+    assert len(start) >= 5
+    assert start == re.findall(r"^\d\. \[(.*)\]\(docs/([\w-]+\.md)\)", (DOCS.parent / "README.md").read_text(), re.M)
+    site = (DOCS.parent / "mkdocs.yml").read_text().partition("- Start here:\n")[2].partition("\n  - ")[0]
+    assert start == re.findall(r"- (.*): ([\w-]+\.md)", site)
 
 
 def test_the_index_and_the_site_lead_to_every_page():
     pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
     assert set(re.findall(r"\]\(([\w/-]+\.md)\)", (DOCS / "index.md").read_text())) == pages - {"index.md"}
     assert set(re.findall(r"- (?:[\w ]+: )?([\w/-]+\.md)$", (DOCS.parent / "mkdocs.yml").read_text(), re.M)) == pages
+
+
+# --- pages that a reader types along: files, diffs that change them, and command lines with what they print ---
+
+TYPED = ["five-minutes.md", "when-it-fails.md"]
+
+
+@pytest.mark.parametrize("page", TYPED)
+def test_a_page_that_is_typed_along_prints_what_is_shown(page, tmp_path, monkeypatch):
+    """A line that is left out of a page is left out between two that are shown; `…` is the rest of a line."""
+    monkeypatch.setenv("PYTHONPATH", str(DOCS.parent))
+    monkeypatch.delenv("CI", raising=False)
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'mine'\n")
+    code, commands = "import sys; from harness.cli import main; sys.exit(main())", 0
+    for kind, text in BLOCK.findall((DOCS / page).read_text()):
+        if kind == "python":
+            path = tmp_path / re.match(r"# file: (\S+)\n", text)[1]
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text.split("\n", 1)[1])
+        elif kind == "diff":
+            (path,) = (tmp_path / "repros").glob("*.py")
+            path.write_text(patched(path.read_text(), text))
+        elif kind == "text":
+            command, shown = text.split("\n", 1)
+            argv = [sys.executable, "-c", code, *command.removeprefix("$ uv run repro ").split()]
+            done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+            output, commands = iter(done.stdout.splitlines()), commands + 1
+            for line in shown.splitlines():
+                pattern = ".*".join(map(re.escape, line.split("…")))
+                assert any(re.fullmatch(pattern, found) for found in output), (line, done.stdout + done.stderr)
+    assert commands >= 3
 
 
 # --- the page of scripts: command lines, and what they print ---
