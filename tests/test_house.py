@@ -165,7 +165,10 @@ FLOORS = {
     "harness/terminal.py": ((), ()),
     "harness/schema.py": (("harness.terminal",), ()),
     "harness/store.py": ((), ()),
-    "harness/claim": (("harness.claim", "harness.schema", "harness.store"), ("filecheck", "packaging")),
+    "harness/claim": (
+        ("harness.claim", "harness.errors", "harness.schema", "harness.store"),
+        ("filecheck", "packaging"),
+    ),
     "harness/run": (_RUN, ("numpy",)),
     "harness/run/runner.py": (("harness.run", "dsl.alias"), ("numpy", "torch")),
     "harness/run/frames.py": ((), ()),
@@ -249,7 +252,7 @@ EXCEPTIONS = {
     "dsl/launch/nvidia/host_runtime.py": ((), ("cuda", "tvm_ffi")),
     "dsl/launch/nvidia/tensors.py": ((), ("cutlass",)),
     "dsl/core/ir/mlir.py": ((), tuple(BINDINGS)),
-    "harness/capsules/capsule_file.py": ((), ("_pytest",)),
+    "harness/claim/selection.py": ((), ("_pytest",)),
     "harness/reporting/text_report.py": (("harness.verdict.Verdict",), ()),  # a type only
     "harness/reporting/case_table.py": (("harness.verdict.Verdict",), ()),  # a type only
 }

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from harness import judge, store
 from harness.capsules import agreement, replay
 from harness.capsules.results import Refused, Result, outside, read as read_results, unpack
-from harness.claim import case_id, findings
-from harness.claim.repro_file import Case, Repro, ReproError, is_repro, read, short
+from harness.claim import case_id, findings, selection
+from harness.claim.repro_file import Case, Repro, ReproError, read, short
 from harness.comparison import golden, observed
 from harness.host import hosts
 from harness.perturb_options import Wanted
@@ -45,13 +45,12 @@ def find(paths: Iterable[Path], keyword: str = "") -> list[Case]:
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            python_files = (file for file in sorted(path.rglob("*.py")) if "goldens" not in file.parts)
-            files += [file for file in python_files if is_repro(file.read_bytes())]
+            files += selection.repros_in(path)
         elif path.exists():
             files.append(path)
         else:
             raise Refused(f"{short(path)} does not exist")
-    fits = matcher(keyword)
+    fits = selection.matcher(keyword)
     repros: list[Repro] = [read(file.resolve()) for file in dict.fromkeys(files)]
     named = {path.resolve() for path in paths}
     for repro in repros:
@@ -65,19 +64,6 @@ def find(paths: Iterable[Path], keyword: str = "") -> list[Case]:
         for case in repro.cases()
         if fits(f"{name_of(case)} {case_id.name(short(case.repro.path), case.name)}")
     ]
-
-
-def matcher(keyword: str) -> Callable[[str], bool]:
-    """Whether a name fits a `-k` expression of pytest. Raises Refused."""
-    if not keyword:
-        return lambda name: True
-    from _pytest.mark.expression import Expression
-
-    try:
-        expression = Expression.compile(case_id.keyword(keyword))
-    except SyntaxError as error:
-        raise Refused(f"-k {keyword}: {error}") from None
-    return lambda name: expression.evaluate(lambda word, **_: word.lower() in case_id.keyword(name).lower())
 
 
 def name_of(case: Case) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.capsules import capsule_file
+from harness.claim import selection
 from harness.claim.repro_file import Case
 
 LIMIT_BYTES = 50_000_000
@@ -49,7 +50,7 @@ def write(cases: list[Case], out: Path, keyword: str, say: Callable[[str], None]
 def _forms(folder: Path, keyword: str, say: Callable[[str], None]) -> dict[str, Any]:
     names: list[str] = []
     _run(["--list"], names.append)
-    fits = capsule_file.matcher(keyword)
+    fits = selection.matcher(keyword)
     chosen = [name for name in names if fits(name)]
     if not chosen:
         return {"cases": [], "model_of": {}, "default": ""}

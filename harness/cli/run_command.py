@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import perturb_options
-from harness.claim import case_id, findings
-from harness.claim.repro_file import Case, read, short
+from harness.claim import case_id, findings, selection
+from harness.claim.repro_file import Case, is_repro, read, short
 from harness.cli import choice, document, hosts_command, script_command, watching
 from harness.errors import UsageError
 from harness.fleet import BUSY_HELP, BUSY_WAYS
@@ -24,12 +25,13 @@ if TYPE_CHECKING:
 HOLDS, FAILS, NOT_RUN = 0, 1, 3
 
 _RUN = """\
-Run one repro and judge it: did it end as it claims, does it agree with its expected(), its CHECK lines and its golden.
+Run repros and judge them: did each end as it claims, does it agree with its expected(), its CHECK lines and its golden.
 Any other Python program is run as `python FILE ARGS` runs it: what it prints comes live, this command has its exit
 status, and `repro record history FILE` has what it printed.
 
   repro run repros/shuffle_width.py                       every combination of its params
   repro run repros/shuffle_width.py -p width=8            one value of one parameter
+  repro run repros -k "shuffle and width=8"               all repros of a folder, or several files; -k as in pytest
   repro run repros/shuffle_width.py --watch               again at every save, with what changed
   repro run repros/shuffle_width.py::p1::width=8          a case by the id that pytest prints: here on the host p1
   repro run repros/shuffle_width.py --update-goldens      accept what it gives now as its golden
@@ -55,9 +57,10 @@ def add(commands: Any) -> None:
     run.add_argument(
         "file",
         metavar="FILE",
-        help="a path, a name without .py, the id of a case or of a script's run, or - for a program on standard input",
+        help="a path, a name without .py, a folder, the id of a case or of a script's run, or - for standard input",
     )
-    run.add_argument("args", nargs="*", metavar="ARGS", help="arguments of a script; put its options after --")
+    run.add_argument("args", nargs="*", metavar="ARG", help="more repros; or arguments of a script, options after --")
+    run.add_argument("-k", dest="keyword", default="", metavar="EXPRESSION", help="only cases that fit, as in pytest")
     run.add_argument(
         "-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="run only this value; repeatable"
     )
@@ -108,21 +111,47 @@ def _run(arguments: argparse.Namespace) -> int:
         if arguments.watch:
             return watching.watch_script(script, arguments, lambda: _session(script.path, arguments))
         return script_command.run(script, _session(script.path, arguments), arguments)
-    if arguments.args:
-        raise UsageError(
-            f"{arguments.file} is a repro, which takes no arguments: {' '.join(arguments.args)}\n"
-            "fix: -p NAME=VALUE chooses a value of its params"
-        )
-    wanted = case_id.parse(arguments.file)
-    path = choice.path_of(wanted.file).resolve()
-    options = [*arguments.params, *(wanted.case.split(",") if wanted.case else ())]
-    arguments.host = arguments.host or wanted.host or "embedded"
-    arguments.compiler = arguments.compiler or ([wanted.compiler] if wanted.compiler else None)
+    names = [arguments.file, *arguments.args]
+    wanted = [case_id.parse(name) for name in names]
+    arguments.host = arguments.host or _one_of("hosts", [one.host for one in wanted]) or "embedded"
+    compiler = _one_of("compilers", [one.compiler for one in wanted])
+    arguments.compiler = arguments.compiler or ([compiler] if compiler else None)
     if arguments.watch:
-        return watching.watch(
-            arguments, path, lambda: choice.chosen(read(path), options), lambda: _session(path, arguments)
-        )
-    return _judge_all(choice.chosen(read(path), options), arguments)
+        if len(names) > 1 or Path(names[0]).is_dir():
+            raise UsageError("--watch runs one file again at every save: name one repro")
+        path = choice.path_of(wanted[0].file).resolve()
+        return watching.watch(arguments, path, lambda: _cases(wanted, arguments), lambda: _session(path, arguments))
+    cases = _cases(wanted, arguments)
+    if not cases:
+        why = f"no case fits -k {arguments.keyword}" if arguments.keyword else f"there are no repros in {names[0]}"
+        raise UsageError(why)
+    return _judge_all(cases, arguments)
+
+
+def _one_of(what: str, names: Sequence[str | None]) -> str | None:
+    """The host or compiler that ids of cases name. Raises UsageError for two."""
+    named = list(dict.fromkeys(filter(None, names)))
+    if len(named) > 1:
+        raise UsageError(f"the ids name several {what}, {', '.join(named)}: run them one after another")
+    return named[0] if named else None
+
+
+def _cases(wanted: Sequence[case_id.CaseId], arguments: argparse.Namespace) -> list[Case]:
+    """The cases of the files, folders and ids. Raises UsageError, ReproError."""
+    fits, cases = selection.matcher(arguments.keyword), []
+    for one in wanted:
+        if Path(one.file).is_dir():
+            paths = selection.repros_in(Path(one.file))
+        else:
+            paths = [choice.path_of(one.file)]
+        for path in paths:
+            if len(wanted) > 1 and not path.is_file():
+                raise UsageError(f"there is no file {path}; a repro takes no arguments: -p NAME=VALUE chooses a value")
+            if len(wanted) > 1 and not is_repro(path.read_bytes()):
+                raise UsageError(f"{short(path)} is a script: run it alone, as `repro run {short(path)}`")
+            options = list(dict.fromkeys([*arguments.params, *(one.case.split(",") if one.case else ())]))
+            cases += choice.chosen(read(path.resolve()), options)
+    return [case for case in cases if fits(case_id.name(short(case.repro.path), case.name))]
 
 
 def _is_file(name: str) -> bool:

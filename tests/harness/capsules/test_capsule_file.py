@@ -21,6 +21,7 @@ from harness import cli
 from harness.capsules import capsule_file, replay
 from harness.claim.repro_file import read
 from harness.comparison import golden
+from harness.errors import UsageError
 from tests.harness.by_a_gpu import DRIVER, UUID
 
 STAND_IN = Path(__file__).parents[2] / "launch" / "stand_in" / "stand_in_driver.py"
@@ -484,7 +485,7 @@ def test_k_takes_pytests_expressions(recorded):
     folder = recorded[0] / "repros"
     names = [capsule_file.name_of(case) for case in capsule_file.find([folder], "two and by=3 or adds")]
     assert names == ["adds", "two_launches--by=3"]
-    with pytest.raises(capsule_file.Refused, match="-k and: "):
+    with pytest.raises(UsageError, match="-k and: "):
         capsule_file.find([folder], "and")
 
 

@@ -1,6 +1,6 @@
 """The command `repro`: what it prints and how it ends.
 
-Modules tested here: harness/cli/choice.py, harness/cli/run_command.py, harness/cli/new_command.py.
+Modules tested here: harness/cli/choice.py, harness/cli/run_command.py, harness/cli/new_command.py, harness/claim/selection.py.
 """
 
 import contextlib
@@ -193,6 +193,32 @@ def test_help_teaches(capsys):
             main(argv)
         assert left.value.code == 0
         assert "repros/" in capsys.readouterr().out
+
+
+def test_several_files_a_folder_and_an_expression(write, project, capsys):
+    write(TWICE, WIDTHS)
+    write(TWICE, WIDTHS, name="two")
+    (project / "repros/script.py").write_text("print('x')\n")
+
+    def ran(*words: str) -> list[str]:
+        assert main(["run", *words, "--update-goldens"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        return [line.removeprefix("repros/").replace(".py::width=", " ") for line in lines if "::width=" in line]
+
+    assert ran("repros") == ran("repros/one.py", "repros/two.py") == ["one 8", "one 16", "two 8", "two 16"]
+    assert ran("repros", "-k", "two and not width=16") == ["two 8"]
+    assert ran("repros/two.py::width=16", "one", "-p", "width=16") == ["two 16", "one 16"]
+    for words, said in (
+        (["repros", "-k", "three"], "no case fits -k three\n"),
+        (["repros", "-k", "and"], "-k and: expected not OR left parenthesis OR identifier; got and, at column 1\n"),
+        (["repros/one.py", "8"], "there is no file 8; a repro takes no arguments: -p NAME=VALUE chooses a value\n"),
+        (["repros/one.py", "repros/script.py"],
+         "repros/script.py is a script: run it alone, as `repro run repros/script.py`\n"),
+        (["repros", "--watch"], "--watch runs one file again at every save: name one repro\n"),
+        (["one::p1::width=8", "two::p2::width=8"], "the ids name several hosts, p1, p2: run them one after another\n"),
+    ):  # fmt: skip
+        assert main(["run", *words]) == 2
+        assert capsys.readouterr().err == said
 
 
 @pytest.mark.parametrize("old, new", [("matrix", "record"), ("review", "golden"), ("capsule", "replay")])
