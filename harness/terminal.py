@@ -6,6 +6,7 @@ escape sequences, directions of writing, characters without width. Standard libr
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from typing import TextIO
@@ -57,10 +58,32 @@ class OutputFailed(OSError):
     """Standard output or error takes nothing more: a full disk, a quota. A closed pipe is a BrokenPipeError."""
 
 
-def say(text: object = "", file: TextIO | None = None) -> None:
-    """Print text from anywhere, whatever the encoding of the terminal. Raises OutputFailed, BrokenPipeError."""
+COLOUR_WHEN = "auto", "always", "never"
+_VERDICT = re.compile(r"^(?:(pass)|(fail)|(infra|skip)|(fix|again))(?=:)", re.MULTILINE)
+_SGR = 32, 31, 33, 36  # green, red, yellow, cyan: ECMA-48, SGR
+
+
+def wants_colour(file: TextIO, when: str = "auto") -> bool:
+    """Whether to colour what goes there: `--color`, then NO_COLOR and FORCE_COLOR (no-color.org), then a terminal."""
+    if when != "auto":
+        return when == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (file.isatty() and os.environ.get("TERM") != "dumb")
+
+
+def coloured(text: str) -> str:
+    """Words that begin a line of a verdict, in their colours; the text is printable."""
+    return _VERDICT.sub(lambda match: f"\x1b[{_SGR[(match.lastindex or 1) - 1]}m{match[0]}\x1b[0m", text)
+
+
+def say(text: object = "", file: TextIO | None = None, colour: bool = False) -> None:
+    """Print text from anywhere, whatever the encoding of the terminal. Raises OutputFailed, BrokenPipeError.
+
+    `colour`: that of a verdict's words.
+    """
     file = file or sys.stdout
-    line = printable(str(text))
+    line = coloured(printable(str(text))) if colour else printable(str(text))
     encoding = getattr(file, "encoding", None) or "utf-8"
     try:
         print(line.encode(encoding, "backslashreplace").decode(encoding), file=file, flush=True)

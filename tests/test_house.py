@@ -391,6 +391,7 @@ LAZY_OUTSIDE = {
     "logging",
     "numpy",
     "paramiko",
+    "pydoc",
     "readline",
     "shtab",
     "tomllib",

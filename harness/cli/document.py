@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import importlib.resources
 import json
 import math
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,10 +21,11 @@ from typing import Any, NoReturn
 
 from harness.claim.repro_file import ReproError
 from harness.errors import NoDevice, UsageError
-from harness.terminal import OutputFailed, say
+from harness.terminal import OutputFailed, printable, say
 
 NAME, VERSION = "gpu-repro", 1
 USAGE, NOT_RUN, INTERRUPTED = 2, 3, 130
+_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 CLOSED = 141  # the reader of the output is gone: what a shell reports of a program that SIGPIPE ended
 HELP = "print one JSON document (docs/json.md) instead of text; the rest goes to standard error"
 
@@ -69,7 +72,19 @@ def give(arguments: argparse.Namespace, result: Mapping[str, Any], text: str | C
     if arguments.json:
         arguments.result = result
     elif text:
-        say(text if isinstance(text, str) else text())
+        _show(text if isinstance(text, str) else text())
+
+
+def _show(text: str) -> None:
+    """Print it; on a terminal that is shorter, through the user's pager (PAGER, else less), as git does."""
+    is_long = text.count("\n") + 2 > shutil.get_terminal_size().lines
+    if is_long and sys.stdin and sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("PAGER") != "cat":
+        import pydoc
+
+        os.environ.setdefault("LESS", "FRX")
+        pydoc.pager(printable(text) + "\n")
+    else:
+        say(text)
 
 
 def schema() -> dict[str, Any]:
@@ -121,7 +136,8 @@ def _outcome(arguments: argparse.Namespace) -> tuple[int, dict[str, str] | None]
         _drop_output()
         return NOT_RUN, {"kind": "system", "message": f"repro: {error}"}
     except OSError as error:
-        return USAGE, {"kind": "system", "message": f"repro: {error.filename or ''}: {error.strerror or error}"}
+        status = NOT_RUN if error.errno in _MACHINE else USAGE
+        return status, {"kind": "system", "message": f"repro: {error.filename or ''}: {error.strerror or error}"}
     except KeyboardInterrupt:
         return INTERRUPTED, {
             "kind": "interrupted", "message": "interrupted: nothing is left running, no golden was written"

@@ -16,7 +16,7 @@ from harness.cli import choice, document, hosts_command, script_command, watchin
 from harness.errors import UsageError
 from harness.fleet import BUSY_HELP, BUSY_WAYS
 from harness.session import Session, as_data
-from harness.terminal import say
+from harness.terminal import COLOUR_WHEN, say, wants_colour
 
 if TYPE_CHECKING:
     from harness.host.hosts import Host
@@ -59,7 +59,9 @@ def add(commands: Any) -> None:
         metavar="FILE",
         help="a path, a name without .py, a folder, the id of a case or of a script's run, or - for standard input",
     )
-    run.add_argument("args", nargs="*", metavar="ARG", help="more repros; or arguments of a script, options after --")
+    run.add_argument(
+        "args", nargs="*", default=[], metavar="ARG", help="more repros; or arguments of a script, options after --"
+    )
     run.add_argument("-k", dest="keyword", default="", metavar="EXPRESSION", help="only cases that fit, as in pytest")
     run.add_argument(
         "-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="run only this value; repeatable"
@@ -96,6 +98,9 @@ def add(commands: Any) -> None:
     run.add_argument("--update-goldens", action="store_true", help="accept what this run gives as its goldens")
     run.add_argument(
         "--watch", action="store_true", help="run again when the file is saved and show what changed; records nothing"
+    )
+    run.add_argument(
+        "--color", choices=COLOUR_WHEN, default="auto", help="colour the verdicts (default: on a terminal)"
     )
     run.add_argument("--full-trace", action="store_true", help="show frames inside the compiler in tracebacks")
     run.add_argument("--sarif", type=Path, metavar="FILE", help="write what was found as SARIF 2.1.0")
@@ -200,7 +205,7 @@ def _print(case: Case, host: Host, verdict: Verdict, arguments: argparse.Namespa
     from harness.reporting import text_report
 
     outcome = verdict.outcome
-    say(text_report.verdict(case, host, verdict))
+    say(text_report.verdict(case, host, verdict), colour=wants_colour(sys.stdout, arguments.color))
     for title, text in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
         if text:
             say(f"--- {title} of the repro\n{text_report.capped(text).rstrip()}")

@@ -220,7 +220,7 @@ def test_without_the_option_a_wrong_command_line_ends_as_ever(capsys):
     assert left.value.code == 2
     printed = capsys.readouterr()
     assert printed.out == "" and printed.err.startswith("usage: repro run ")
-    assert printed.err.endswith("repro run: error: the following arguments are required: FILE, ARGS\n")
+    assert printed.err.endswith("repro run: error: the following arguments are required: FILE\n")
 
 
 @pytest.mark.parametrize("words, is_asked", [(["run", "x", "--json"], True), (["run", "x", "--", "--json"], False)])

@@ -6,12 +6,15 @@ Modules tested here: harness/cli/choice.py, harness/cli/run_command.py, harness/
 import contextlib
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
+import termios
 
 import pytest
 
+import harness
 from harness.claim.repro_file import read
 from harness.cli import main, new_command
 from harness.host import hosts
@@ -219,6 +222,55 @@ def test_several_files_a_folder_and_an_expression(write, project, capsys):
     ):  # fmt: skip
         assert main(["run", *words]) == 2
         assert capsys.readouterr().err == said
+
+
+def test_words_of_a_verdict_are_coloured_where_that_is_wanted(write, capsys, monkeypatch):
+    write(TWICE, WIDTHS)
+    command = ["run", "repros/one.py", "-p", "width=8"]
+    for variable, options, wanted in (
+        ("", [], False), ("FORCE_COLOR", [], True), ("FORCE_COLOR", ["--color", "never"], False),
+        ("", ["--color", "always"], True), ("NO_COLOR", ["--color", "always"], True),
+    ):  # fmt: skip
+        with monkeypatch.context() as one:
+            for name in ("FORCE_COLOR", "NO_COLOR"):
+                one.delenv(name, raising=False)
+            if variable:
+                one.setenv(variable, "1")
+            main([*command, *options])
+        assert ("\x1b[31mfail\x1b[0m: no golden" in capsys.readouterr().out) is wanted, (variable, options)
+
+
+def on_a_terminal(project, code: str, **variables: str) -> str:
+    """What a Python program prints whose input and output are a terminal of 10 lines."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (10, 80))
+    command = [sys.executable, "-c", code]
+    known = {
+        name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "PAGER", "LESS")
+    }
+    process = subprocess.Popen(command, cwd=project, stdin=theirs, stdout=theirs, stderr=theirs, env=known | variables)
+    os.close(theirs)
+    parts = []
+    with contextlib.suppress(OSError):  # the terminal is gone when the process is
+        while part := os.read(ours, 4096):
+            parts.append(part)
+    os.close(ours)
+    assert process.wait() == 0
+    return b"".join(parts).decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize(
+    "lines, pager, wanted", [(30, "sed s/^/paged:/", "paged:"), (5, "sed s/^/paged:/", ""), (30, "cat", "")]
+)
+def test_a_long_answer_goes_through_the_pager(project, lines, pager, wanted):
+    code = (
+        "import argparse; from harness.cli import document\n"
+        f"document.give(argparse.Namespace(json=False), {{}}, '\\n'.join(map(str, range({lines}))))"
+    )
+    shown = on_a_terminal(
+        project, code, PAGER=pager, TERM="xterm", PYTHONPATH=os.path.dirname(os.path.dirname(harness.__file__))
+    )
+    assert shown.splitlines()[:2] == [f"{wanted}0", f"{wanted}1"] and len(shown.splitlines()) >= lines
 
 
 @pytest.mark.parametrize("old, new", [("matrix", "record"), ("review", "golden"), ("capsule", "replay")])
