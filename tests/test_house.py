@@ -209,6 +209,7 @@ FLOORS = {
     "harness/reporting": ((*_RECORDS, "harness.reporting"), ("numpy",)),
     "harness/adopt": (("harness.adopt", "harness.claim", "harness.errors", "harness.run"), ("libcst",)),
     "harness/adopt/recorder.py": ((), ("numpy",)),
+    "harness/entry": (("harness.plugin", "harness.cli"), ("pytest",)),
     "harness/watch": (
         (*_RECORDS, "harness.watch", "harness.judge", "harness.reporting", "harness.verdict"),
         ("watchfiles",),
@@ -560,6 +561,7 @@ LAZY = {
         "harness.cli.golden.review",
         "harness.pending",
     ),
+    "harness/entry/gpu_repro_start.py": ("pytest",),
     "harness/cli/cache_command.py": (
         "dsl.launch.disk_cache",
         "harness.host.environment.releases",

@@ -1,0 +1,72 @@
+"""The door of the command and of the pytest plugin: a top module, whose name no other package has.
+
+Our import packages are called `dsl` and `harness`, and a repository may have packages of these names. Then the plugin
+stays off, so that the tests there run as they do without it, and it says why. The command ends with a sentence.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+_NAMES = {"harness": "plugin.py", "dsl": "native_library.py"}  # a package of ours, and a file that another has not
+_FIX = "fix: install the command apart from it, by `uv tool install`, or rename that package"
+
+
+def foreign() -> str:
+    """What is in the way of our packages: a sentence, or ''."""
+    for name, mark in _NAMES.items():
+        spec = importlib.util.find_spec(name)
+        found = [Path(folder) for folder in (spec and spec.submodule_search_locations) or ()]
+        for folder in [*found, *_beside(name)]:
+            if not (folder / mark).exists():
+                return f"{folder} has the name of the package `{name}` of gpu-repro"
+    return ""
+
+
+def _beside(name: str) -> Iterator[Path]:
+    """Packages of this name in the project of the working folder, which its tests may import."""
+    here = Path.cwd()
+    project = next((one for one in (here, *here.parents) if (one / "pyproject.toml").exists()), here)
+    for folder in (here / name, project / name, project / "src" / name):
+        if any(folder.glob("*.py")):
+            yield folder
+
+
+class Off:
+    """The plugin where it must not be on: a line in pytest's head, and an error for options of its own."""
+
+    def __init__(self, why: str) -> None:
+        self.why = f"{why}, so its plugin is off\n{_FIX}"
+
+    def pytest_report_header(self) -> list[str]:
+        """Tell why."""
+        return f"gpu-repro: {self.why}".splitlines()
+
+    def pytest_addoption(self) -> None:
+        """Raises pytest.UsageError if the command line has an option of the plugin."""
+        if any(word.startswith("--gpu-") for word in sys.argv[1:]):
+            import pytest
+
+            raise pytest.UsageError(self.why)
+
+
+def __getattr__(name: str):
+    if name != "plugin":
+        raise AttributeError(name)
+    why = foreign()
+    return Off(why) if why else importlib.import_module("harness.plugin")
+
+
+def main() -> int:
+    """The command `repro`; its exit status."""
+    spec = importlib.util.find_spec("harness")
+    folders = (spec and spec.submodule_search_locations) or ()
+    if not any((Path(folder) / _NAMES["harness"]).exists() for folder in folders):
+        where = next(iter(folders), "no folder")
+        print(f"repro: `harness` is the package in {where}, not the one of gpu-repro\n{_FIX}", file=sys.stderr)
+        return 3
+    return importlib.import_module("harness.cli").main()
