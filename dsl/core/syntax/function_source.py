@@ -48,7 +48,7 @@ def copy_of(node: _Tree) -> _Tree:
     """A copy of an AST: new nodes and lists, the same constants and words."""
     if not node._fields:  # `Load()`, `Add()`
         return node
-    copied = type(node)()
+    copied = type(node).__new__(type(node))  # its __init__ would ask for the fields
     for name, value in vars(node).items():
         if isinstance(value, ast.AST):
             value = copy_of(value)
