@@ -43,6 +43,11 @@ def words(place: Span) -> set[str]:
     return set(re.findall(r"\w+", place.source_line()))
 
 
+def _comprehended(line: str) -> set[str]:
+    """The variables of the comprehensions in a line. From Python 3.12 on they are gone when an exception is caught."""
+    return {name for targets in re.findall(r"\bfor\s+(.+?)\s+in\b", line) for name in re.findall(r"\w+", targets)}
+
+
 def names_at(error: BaseException) -> tuple[dict[str, Any], dict[str, Any], set[str]]:
     """The local and the global variables that the author's innermost function sees, and the names of the functions
     that it stands in.
@@ -61,5 +66,6 @@ def names_at(error: BaseException) -> tuple[dict[str, Any], dict[str, Any], set[
             local.clear()
         elif frame.f_locals is not frame.f_globals:
             local.update(frame.f_locals)
+    local.update(dict.fromkeys(_comprehended(place_of(error).source_line()) & {*last.f_code.co_varnames} - {*local}))
     functions |= {frame.f_code.co_name for frame in frames if not is_part(frame.f_code)}
     return {name: value for name, value in local.items() if not name.startswith("__")}, last.f_globals, functions

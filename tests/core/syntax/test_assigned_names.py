@@ -29,7 +29,24 @@ STATEMENTS = (
 
 def assigned_by_python(source: str) -> set[str]:
     function = symtable.symtable(f"def f():\n{indented(source)}", "text", "exec").get_children()[0]
-    return {symbol.get_name() for symbol in function.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    names = {symbol.get_name() for symbol in function.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    return names - only_comprehended(source)
+
+
+def only_comprehended(source: str) -> set[str]:
+    """Names that only comprehensions bind, which Python lists from 3.12 on: PEP 709."""
+    targets = [
+        name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.comprehension)
+        for name in ast.walk(node.target)
+        if isinstance(name, ast.Name)
+    ]
+    stored = [
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    counts = {name.id: sum(one.id == name.id for one in stored) for name in targets}
+    return {name for name, count in counts.items() if count == sum(one.id == name for one in targets)}
 
 
 def indented(source: str) -> str:
