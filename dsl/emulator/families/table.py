@@ -10,14 +10,14 @@ from dsl.emulator.ir.rows import Row
 from dsl.emulator.ptx.syntax import Instr, Module
 
 ROWS: dict[str, list[Row]] = {}
-# How many operands an opcode takes. Emitters read those of the opcodes that are not here, which depend on the form.
-OPERANDS: dict[str, tuple[int, ...]] = {}
+# The operands of an opcode, as operands.read takes them, in rows without their own. Emitters check the rest.
+OPERANDS: dict[str, str] = {}
 for _family in families.parts("rows"):
     for _row in _family.ROWS:
         for _opcode in _row.opcodes:
             ROWS.setdefault(_opcode, []).append(_row)
-    for _counts, _opcodes in _family.OPERANDS.items():
-        OPERANDS |= dict.fromkeys(_opcodes.split(), _counts)
+    for _text, _opcodes in _family.OPERANDS.items():
+        OPERANDS |= dict.fromkeys(_opcodes.split(), _text)
 
 
 def find(instr) -> Row | None:

@@ -15,13 +15,15 @@ from dsl.emulator.ir import grammar
 @dataclass(frozen=True, slots=True)
 class Row:
     """`opcodes`: those that the row is of. `section`: of the PTX ISA. `text`: its forms, as grammar.read takes them.
-    `meets`: the thread may have to wait for others, so it must be able to suspend."""
+    `meets`: the thread may have to wait for others, so it must be able to suspend. `operands`: as
+    operands.read takes them; '' where its opcode's are the same in all rows, or the emitter looks at them."""
 
     opcodes: tuple[str, ...]
     section: str
     text: str
     emit: Callable
     meets: bool = False
+    operands: str = ""
 
     @property
     def forms(self) -> tuple[grammar.Form, ...]:
@@ -37,15 +39,25 @@ class Row:
 class Rows(list[Row]):
     """The rows of a family."""
 
-    def add(self, opcodes: str, section: str, forms: str | Iterable[str], emit: Callable, meets: bool = False) -> None:
+    def add(
+        self,
+        opcodes: str,
+        section: str,
+        forms: str | Iterable[str],
+        emit: Callable,
+        meets: bool = False,
+        operands: str = "",
+    ) -> None:
         """`opcodes`: with spaces between; `forms`: as grammar.read takes them, or several such texts."""
         text = forms if isinstance(forms, str) else " | ".join(forms)
-        self.append(Row(tuple(opcodes.split()), section, text, emit, meets))
+        self.append(Row(tuple(opcodes.split()), section, text, emit, meets, operands))
 
 
 def nothing(body, instr) -> None:
     """An instruction that changes nothing here."""
 
+
+NONE = " "  # of an instruction without operands
 
 # ** groups of modifiers that several families have
 

@@ -270,7 +270,7 @@ class _Parser(Tokens):
         for each in names:
             parts = [each] if elements == 1 else [f"{each}.{letter}" for letter in "xyzw"[:elements]]
             for part in parts:
-                scope[part] = Reg(part + suffix, bits)
+                scope[part] = Reg(part + suffix, bits, kind)
                 registers[part + suffix] = bits
             if elements > 1:
                 scope[each] = Vec(tuple(scope[part] for part in parts))

@@ -62,10 +62,11 @@ class PtxError(Exception):
 
 @dataclass(slots=True, frozen=True)
 class Reg:
-    """A declared register; `bits` is its width (1 for predicates)."""
+    """A declared register; `bits` is its width (1 for predicates), `type` as it was declared."""
 
     name: str
     bits: int
+    type: str = field(default="", compare=False)
 
 
 @dataclass(slots=True, frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator.families import table as isa
+from dsl.emulator.ir import operands
 from dsl.emulator.ir.body import Body, Frame
 from dsl.emulator.ir.builder import Builder
 from dsl.emulator.ir.places import Places
@@ -193,10 +194,9 @@ class Thread(Body):
         why, fix = isa.need(instr).refusal(self.module.target, self.module.version)
         if why:
             raise self.refuse(instr, why, fix)
-        counts = isa.OPERANDS.get(instr.opcode)
-        if counts and len(instr.operands) not in counts:
-            takes = f"{' or '.join(map(str, counts))} operand{'s' * (counts != (1,))}"
-            raise self.malformed(instr, f"`{instr.opcode}` takes {takes}, got {len(instr.operands)}")
+        wanted = row.operands or isa.OPERANDS.get(instr.opcode)
+        if wanted and (why := operands.problem(wanted, instr)):
+            raise self.malformed(instr, why)
         if self.gives_way and instr.opcode in SEEN and PRIVATE.isdisjoint(instr.mods):
             self.suspend()
         self.set_widths(instr)

@@ -88,9 +88,12 @@ def test_modifiers_in_another_order_mean_the_same(machine):
 @pytest.mark.parametrize(
     "instruction, why",
     [
-        ("xor.b64 %r, %r, %r;", "`%r` has 32 bits, and 64 are read or written here: xor.b64"),
-        ("add.u16 %r, %r, %r;", "`%r` has 32 bits, and 16 are read or written here: add.u16"),
-        ("ld.global.b64 %r, [%d];", "`%r` has 32 bits, and 64 are read or written here: ld.global.b64"),
+        ("xor.b64 %r, %r, %r;", "operand 1 must be a register of .b64, got `%r`, a register of .b32: xor.b64"),
+        ("add.u16 %r, %r, %r;", "operand 1 must be a register of .u16, got `%r`, a register of .b32: add.u16"),
+        (
+            "ld.global.b64 %r, [%d];",
+            "operand 1 must be a register of .b64, got `%r`, a register of .b32: ld.global.b64",
+        ),
         ("cvt.u64.u16 %d, %r;", ""),  # PTX ISA 9.4.1: registers of ld, st and cvt may be wider
         ("ld.global.u8 %r, [%d];", ""),
         ("st.global.u8 [%d], %r;", ""),

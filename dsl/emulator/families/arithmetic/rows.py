@@ -48,7 +48,14 @@ _row("mad", "9.7.3.7", f"{ROUND} ?ftz ?sat f32 | {ROUND} f64", floating.arithmet
 _row("fma", "9.7.4.4", f"rn ?ftz ?sat/relu@80 {HALF} | rn ?relu {BF}", floating.arithmetic("fma"))
 for _opcode, _operation, _section in (("add", "fadd", 1), ("sub", "fsub", 2), ("fma", "fma", 3)):
     _rounds = ROUND if _opcode == "fma" else f"?{ROUND}"
-    _row(_opcode, f"9.7.5.{_section}", f"{_rounds} ?sat f32 >f16/bf16 @100", floating.mixed(_operation))
+    _operands = "=1 2 2 1" if _opcode == "fma" else "=1 2 1"
+    _row(
+        _opcode,
+        f"9.7.5.{_section}",
+        f"{_rounds} ?sat f32 >f16/bf16 @100",
+        floating.mixed(_operation),
+        operands=_operands,
+    )
 _row("div", "9.7.3.8", f"{ROUND}/approx ?ftz f32 | ^full ?ftz f32 | {ROUND} f64", floating.divide)
 _row("abs", "9.7.3.9", f"?ftz f32/{HALF} | f64/{BF}", floating.sign("abs"))
 _row("neg", "9.7.3.10", f"?ftz f32/{HALF} | f64/{BF}", floating.sign("neg"))
@@ -82,9 +89,20 @@ _row("shr", "9.7.8.9", f"{BITS}/{INT}", integer.shift_right)
 _row("prmt", "9.7.9.7", "b32 ?f4e/b4e/rc8/ecl/ecr/rc16", integer.permute)
 
 OPERANDS = {
-    (2,): "abs neg popc clz bfind brev testp rcp sqrt rsqrt sin cos lg2 ex2 tanh not cnot",
-    (3,): "add sub mul mul24 div rem min max addc subc copysign bmsk and or xor shl shr",
-    (4,): "mad mad24 sad fma bfe dp4a dp2a madc selp slct shf prmt",
-    (5,): "bfi",
-    (5, 6): "lop3",
+    "=1 1": "abs neg brev rcp sqrt rsqrt sin cos lg2 ex2 tanh not cnot",
+    "=u32 1": "popc clz bfind",
+    "=pred 1": "testp",
+    "=1 1 1": "add sub div rem min max addc subc mul24 copysign and or xor",
+    "=w1 1 1": "mul",
+    "=w1 1 1 w1": "mad madc",
+    "=1 1 1 1": "mad24 sad fma prmt",
+    "=1 1 u32": "shl shr",
+    "=1 1 u32 u32": "bfe",
+    "=1 1 1 u32 u32": "bfi",
+    "=1 u32 u32": "bmsk",
+    "=u32 1 2 u32": "dp4a dp2a",
+    "=1 1 1 pred": "selp",
+    "=1 1 1 2": "slct",
+    "=1 1 1 u32": "shf",
+    "=1_ 1 1 1 n pred?": "lop3",
 }

@@ -8,20 +8,15 @@ from dsl.emulator.ir.rows import Rows
 ROWS = Rows()
 _row = ROWS.add
 
-_row(
-    "barrier",
-    "9.7.13.1",
-    "^?cta@:7.8 sync/arrive ?aligned | ^?cta@:7.8 ^red popc ?aligned u32 | ^?cta@:7.8 ^red and/or ?aligned pred",
-    barrier.barrier,
-    meets=True,
-)
-_row(
-    "bar",
-    "9.7.13.1",
-    "^?cta@:7.8 ^sync/arrive | ^?cta@:7.8 ^red popc u32 | ^?cta@:7.8 ^red and/or pred",
-    barrier.barrier,
-    meets=True,
-)
-_row("bar", "9.7.13.2", "^warp ^sync", barrier.barrier, meets=True)
+for _opcode, _aligned in (("barrier", "?aligned"), ("bar", "")):
+    for _form, _operands in (
+        ("^sync", "u32 u32?"),
+        ("^arrive", "u32 u32"),
+        (f"^red popc {_aligned} u32", "=u32 u32 * *?"),
+        (f"^red and/or {_aligned} pred", "=pred u32 * *?"),
+    ):
+        _text = f"^?cta@:7.8 {_form}" if "red" in _form else f"^?cta@:7.8 {_form} {_aligned}"
+        _row(_opcode, "9.7.13.1", _text, barrier.barrier, meets=True, operands=_operands)
+_row("bar", "9.7.13.2", "^warp ^sync", barrier.barrier, meets=True, operands="u32")
 
-OPERANDS = {(0, 1, 2, 3, 4): "bar barrier"}
+OPERANDS = {}

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dsl.emulator.families.bulk import async_stores, emit as bulk
-from dsl.emulator.ir.rows import HINT, LOGIC, Rows, with_start
+from dsl.emulator.ir.rows import HINT, LOGIC, NONE, Rows, with_start
 
 ROWS = Rows()
 _row = ROWS.add
 
-_row(
-    "cp",
-    "9.7.9.25.6",
-    "^async ^bulk commit_group @90:8.0 | ^async ^bulk wait_group ?read @90:8.0",
-    bulk.group,
-    meets=True,
-)
+_row("cp", "9.7.9.25.6", "^async ^bulk commit_group @90:8.0", bulk.group, meets=True, operands=NONE)
+_row("cp", "9.7.9.25.6", "^async ^bulk wait_group ?read @90:8.0", bulk.group, meets=True, operands="n")
 _FILL = f"mbarrier::complete_tx::bytes ?multicast::cluster ?{HINT} @90:8.0"
 _TO_CLUSTER = "shared::cluster >shared::cta mbarrier::complete_tx::bytes @90:8.0"
 _DONE = f"bulk_group ?{HINT} @90:8.0"
@@ -85,12 +80,13 @@ _row(
     "cp",
     "9.7.9.25.5.4",
     (
-        f"^async ^bulk ^prefetch L2 global ?{HINT} @90:8.0",
         f"^async ^bulk ^prefetch ^tensor {_RANK} L2 global ?tile ?{HINT} @90:8.0",
         f"^async ^bulk ^prefetch ^tensor {_PIXELS} L2 global im2col ?{HINT} @90:8.0",
     ),
     bulk.prefetch,
+    operands="[] *? *?",
 )
+_row("cp", "9.7.9.25.5.4", f"^async ^bulk ^prefetch L2 global ?{HINT} @90:8.0", bulk.prefetch, operands="[] u32 u64?")
 _row(
     "st",
     "9.7.9.12",
@@ -101,6 +97,7 @@ _row(
     ),
     async_stores.store,
     meets=True,
+    operands="[] ~1 []",
 )
 _row(
     "red",
@@ -114,6 +111,7 @@ _row(
     ),
     async_stores.reduce,
     meets=True,
+    operands="[] 1 []",
 )
 
 OPERANDS = {}

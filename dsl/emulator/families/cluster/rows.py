@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator.families.cluster import emit as cluster
-from dsl.emulator.ir.rows import Rows
+from dsl.emulator.ir.rows import NONE, Rows
 
 ROWS = Rows()
 _row = ROWS.add
@@ -16,6 +16,7 @@ _row(
     "^cluster@90 ^arrive ?release@:8.0/relaxed@:8.0 ?aligned | ^cluster@90 ^wait ?acquire@:8.0 ?aligned",
     cluster.barrier,
     meets=True,
+    operands=NONE,
 )
 
-OPERANDS = {(2,): "getctarank", (3,): "mapa"}
+OPERANDS = {"=u32 1": "getctarank", "=1 1 u32": "mapa"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator.families.control import call, emit as control
-from dsl.emulator.ir.rows import Rows, nothing
+from dsl.emulator.ir.rows import NONE, Rows, nothing
 
 ROWS = Rows()
 _row = ROWS.add
@@ -19,4 +19,10 @@ _row("pmevent", "9.7.19.3", "?mask", nothing)
 _row("griddepcontrol", "9.7.13.13", "launch_dependents/wait @90", nothing)
 _row("setmaxnreg", "9.7.19.5", "inc/dec sync aligned u32 @90a+", nothing)
 
-OPERANDS = {(0,): "ret exit trap brkpt griddepcontrol", (1,): "bra nanosleep pmevent setmaxnreg", (2,): "brx"}
+OPERANDS = {
+    NONE: "ret exit trap brkpt griddepcontrol",
+    "*": "bra",
+    "u32": "nanosleep",
+    "n": "pmevent setmaxnreg",
+    "* *": "brx",
+}

@@ -52,4 +52,4 @@ _row(
     convert.convert,
 )
 
-OPERANDS = {(2,): "mov", (2, 3): "cvt", (3, 4): "set setp"}
+OPERANDS = {"* *": "mov", "=~1 ~%2 ~2?": "cvt", "=1 2 2 pred?": "set", "=pred_ 1 1 pred?": "setp"}

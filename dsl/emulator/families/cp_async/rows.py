@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator.families.cp_async import emit as cp_async
-from dsl.emulator.ir.rows import CTA, FETCH, HINT, Rows
+from dsl.emulator.ir.rows import CTA, FETCH, HINT, NONE, Rows
 
 ROWS = Rows()
 _row = ROWS.add
@@ -11,9 +11,12 @@ _row = ROWS.add
 _row(
     "cp",
     "9.7.9.25",
-    (f"^async ca/cg shared/shared::cta >global ?{HINT} ?{FETCH} @80", "^async ^commit_group/wait_group/wait_all @80"),
+    f"^async ca/cg shared/shared::cta >global ?{HINT} ?{FETCH} @80",
     cp_async.copy,
+    operands="[] [] n *? u64?",
 )
-_row("cp", "9.7.13.15.17", f"^async ^mbarrier ^arrive ?noinc ?{CTA} b64 @80", cp_async.arrive_on)
+_row("cp", "9.7.9.25", "^async ^commit_group/wait_all @80", cp_async.copy, operands=NONE)
+_row("cp", "9.7.9.25", "^async ^wait_group @80", cp_async.copy, operands="n")
+_row("cp", "9.7.13.15.17", f"^async ^mbarrier ^arrive ?noinc ?{CTA} b64 @80", cp_async.arrive_on, operands="[]")
 
 OPERANDS = {}

@@ -29,4 +29,4 @@ _row("ldmatrix", "9.7.14.5.15", f"{_TILES} @75", matrix.ldmatrix, meets=True)
 _row("stmatrix", "9.7.14.5.16", f"{_TILES} @90", matrix.stmatrix, meets=True)
 _row("movmatrix", "9.7.14.5.17", "sync aligned m8n8 trans b16 @75:7.8", matrix.movmatrix, meets=True)
 
-OPERANDS = {(2,): "ldmatrix stmatrix movmatrix", (4,): "mma"}
+OPERANDS = {"* []": "ldmatrix", "[] *": "stmatrix", "=b32 b32": "movmatrix", "* * * *": "mma"}

@@ -32,4 +32,4 @@ _row(
     mbarrier.barrier,
 )
 
-OPERANDS = {(1, 2, 3, 4): "mbarrier"}
+OPERANDS = {"* *? *? *?": "mbarrier"}

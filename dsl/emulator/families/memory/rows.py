@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dsl.emulator.families.memory import addresses, atomics, emit as memory
-from dsl.emulator.ir.rows import FETCH, HALF, HINT, LOGIC, SCOPE, SHARED, WORDS, Rows, nothing, since, with_start
+from dsl.emulator.ir.rows import FETCH, HALF, HINT, LOGIC, NONE, SCOPE, SHARED, WORDS, Rows, nothing, since, with_start
 
 ROWS = Rows()
 _row = ROWS.add
@@ -100,13 +100,14 @@ _row(
         "proxy alias@:7.5 | proxy async/async::global/async::shared::cta @90:8.0",
         "proxy async global/shared::cta/shared::cluster @90:8.0",
         "mbarrier_init release cluster @90:8.0",
-        f"proxy tensormap::generic release/acquire {SCOPE} @90:8.3",
+        f"proxy tensormap::generic release {SCOPE} @90:8.3",
         "acquire sync_restrict::shared::cluster cluster @90:8.6 | release sync_restrict::shared::cta cluster @90:8.6",
         "proxy async::generic acquire sync_restrict::shared::cluster cluster @90:8.6 | "
         "proxy async::generic release sync_restrict::shared::cta cluster @90:8.6",
     ),
     memory.fence,
 )
+_row("fence", "9.7.13.4", f"proxy tensormap::generic acquire {SCOPE} @90:8.3", memory.fence, operands="[] n")
 _BF = "bf16@90/bf16x2@90"
 _SUMS = (
     "add {hint} u32/s32/u64/f32/f64",
@@ -135,11 +136,14 @@ _row("discard", "9.7.9.16", "?global L2 @80:7.4", nothing)
 _row("applypriority", "9.7.9.16", "?global L2::evict_normal @80:7.4", nothing)
 
 OPERANDS = {
-    (0,): "membar",
-    (1,): "prefetch prefetchu",
-    (2,): "isspacep cvta discard applypriority ldu",
-    (2, 3): "ld st red",
-    (0, 2): "fence",
-    (3, 4, 5): "atom",
-    (1, 2, 3, 4): "createpolicy",
+    NONE: "membar fence",
+    "[]": "prefetch prefetchu",
+    "[] n": "discard applypriority",
+    "=pred *": "isspacep",
+    "=1 *": "cvta",
+    "=~1 []": "ldu",
+    "=~1 [] b64?": "ld",
+    "[] ~1 b64?": "st red",
+    "=~1_ [] ~1 *? b64?": "atom",
+    "* *? *? *?": "createpolicy",
 }

@@ -15,4 +15,11 @@ _row("activemask", "9.7.13.11", "b32", warp.active_mask, meets=True)
 _row("redux", "9.7.13.12", f"sync add/min/max u32/s32 @80 | sync {LOGIC} b32 @80", warp.reduce, meets=True)
 _row("elect", "9.7.13.15", "sync @90:8.0", warp.elect, meets=True)
 
-OPERANDS = {(1,): "activemask", (2,): "elect", (3,): "match redux", (2, 3): "vote", (4, 5): "shfl"}
+OPERANDS = {
+    "=b32": "activemask",
+    "* u32": "elect",
+    "=b32 1 b32": "match",
+    "=1 1 b32": "redux",
+    "* pred b32?": "vote",
+    "=1 1 b32 b32 b32?": "shfl",
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dsl.emulator.families.warpgroup import emit as warpgroup
-from dsl.emulator.ir.rows import Rows, nothing
+from dsl.emulator.ir.rows import NONE, Rows, nothing
 
 ROWS = Rows()
 _row = ROWS.add
@@ -33,6 +33,7 @@ _row(
     warpgroup.multiply,
     meets=True,
 )  # fmt: skip
-_row("wgmma", "9.7.15.7", "fence/commit_group/wait_group sync aligned @90a", nothing)
+_row("wgmma", "9.7.15.7", "fence/commit_group sync aligned @90a", nothing, operands=NONE)
+_row("wgmma", "9.7.15.7", "wait_group sync aligned @90a", nothing, operands="n")
 
 OPERANDS = {}
