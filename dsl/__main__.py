@@ -44,7 +44,7 @@ LANGUAGES = {"quadrants": "Quadrants", "tvm": "TIRx"}  # what NVIDIA's compiler 
 
 def main(arguments: list[str] | None = None) -> int:
     if (sys.argv[1:] if arguments is None else arguments) == ["reductions"]:
-        from dsl.reduction import answers
+        from dsl.reduction import answers  # noqa: PLC0415
 
         return answers.main()
     options, rest = _parser().parse_known_args(arguments)
@@ -232,10 +232,10 @@ def _gpu_model(name: str) -> str:
 
 def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Namespace) -> int:
     """Run the program; 0, or 1 where it failed, 2 for wrong usage, 124 after --timeout, 130 after Ctrl-C."""
-    from dsl import alias
-    from dsl.core.errors import PortabilityWarning
-    from dsl.core.syntax.function_source import executed_texts_kept
-    from dsl.launch.devices.protocol import DeviceMissing
+    from dsl import alias  # noqa: PLC0415
+    from dsl.core.errors import PortabilityWarning  # noqa: PLC0415
+    from dsl.core.syntax.function_source import executed_texts_kept  # noqa: PLC0415
+    from dsl.launch.devices.protocol import DeviceMissing  # noqa: PLC0415
 
     if options.portable or not sys.warnoptions:  # python -W decides where it is given
         warnings.simplefilter("error" if options.portable else "default", PortabilityWarning)
@@ -285,7 +285,7 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
 
 def _run_in(session: Session, file: str, source: str, spec: ModuleSpec | None, options: argparse.Namespace) -> int:
     """Run the program, then what is typed at the prompt, and show what was asked for; the exit status."""
-    from dsl.core.errors import DSLUserCodeError
+    from dsl.core.errors import DSLUserCodeError  # noqa: PLC0415
 
     status = 0
     try:
@@ -310,7 +310,7 @@ def _run_in(session: Session, file: str, source: str, spec: ModuleSpec | None, o
             )
         status = 1
     if options.prompt:
-        from dsl import prompt
+        from dsl import prompt  # noqa: PLC0415
 
         try:
             prompt.ask(sys.modules["__main__"].__dict__, lambda error: _failure(error, options.full_traceback))
@@ -406,7 +406,7 @@ def _declared_params(source: str) -> dict[str, list]:
     block = re.search(r"^# /// script$(.*?)^# ///$", source, re.MULTILINE | re.DOTALL)
     if not block:
         return {}
-    import tomllib
+    import tomllib  # noqa: PLC0415
 
     lines = [line[2:] if line.startswith("# ") else line[1:] for line in block.group(1).splitlines()]
     return tomllib.loads("\n".join(lines)).get("tool", {}).get("repro", {}).get("params", {})
@@ -440,10 +440,10 @@ def _failure(error: BaseException, full: bool) -> str:
     """The author's error: our own text where it has one, else a traceback without our frames; all of them if `full`."""
     if full:
         return "".join(traceback.format_exception(error)).rstrip()
-    from dsl.core.diagnosis import python_errors
-    from dsl.core.errors import at_author
-    from dsl.exceptions import OutcomeError, outcome_of
-    from dsl.layout import LayoutError
+    from dsl.core.diagnosis import python_errors  # noqa: PLC0415
+    from dsl.core.errors import at_author  # noqa: PLC0415
+    from dsl.exceptions import OutcomeError, outcome_of  # noqa: PLC0415
+    from dsl.layout import LayoutError  # noqa: PLC0415
 
     if isinstance(error, LayoutError):
         error = at_author(error)
@@ -461,8 +461,8 @@ def _failure(error: BaseException, full: bool) -> str:
 
 def _authors_frames(frames: list[traceback.FrameSummary]) -> Iterator[traceback.FrameSummary]:
     """`frames` without the compiler's own, and without those of the libraries it calls."""
-    from dsl.core.syntax.function_source import is_authors
-    from dsl.span import is_our_file
+    from dsl.core.syntax.function_source import is_authors  # noqa: PLC0415
+    from dsl.span import is_our_file  # noqa: PLC0415
 
     inside = False
     for frame in frames:

@@ -43,7 +43,7 @@ class _Finder:
         except ModuleNotFoundError:
             spec = None
         if spec is None:
-            from dsl.core.diagnosis.unsupported_names import missing_module
+            from dsl.core.diagnosis.unsupported_names import missing_module  # noqa: PLC0415
 
             missing_module(fullname)
             spec = sys.modules[real].__spec__
@@ -64,7 +64,7 @@ def install(device: str | None = None, compiler: str = "embedded"):
     imported before, and launch.nvidia.hook.CompilerMissing.
     """
     if compiler == "nvidia":
-        from dsl.launch.nvidia import hook
+        from dsl.launch.nvidia import hook  # noqa: PLC0415
 
         return hook.start(device)
     if compiler != "embedded":
@@ -77,7 +77,7 @@ def install(device: str | None = None, compiler: str = "embedded"):
             )
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
-    from dsl.launch import session
+    from dsl.launch import session  # noqa: PLC0415
 
     return session.start(device)
 
@@ -106,13 +106,13 @@ def warm(compiler: str = "embedded") -> None:
 
     native.address("emu_run_block")  # the library
     if compiler == "nvidia":
-        from dsl.launch.nvidia import hook
+        from dsl.launch.nvidia import hook  # noqa: PLC0415
 
         hook.prepare("emulator")
     else:
-        from dsl.core.ir import mlir
-        from dsl.launch import session
-        from dsl.lower import llvm
+        from dsl.core.ir import mlir  # noqa: PLC0415
+        from dsl.launch import session  # noqa: PLC0415
+        from dsl.lower import llvm  # noqa: PLC0415
 
         session.compiler_facts()
         llvm.all_targets()
@@ -126,6 +126,6 @@ def uninstall() -> None:
         sys.meta_path.remove(_finder)
         for name in [name for name in sys.modules if name.partition(".")[0] in ALIASES]:
             del sys.modules[name]
-    from dsl.launch import session
+    from dsl.launch import session  # noqa: PLC0415
 
     session.stop()

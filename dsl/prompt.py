@@ -40,7 +40,7 @@ def ask(names: dict, failure: Callable[[BaseException], str]) -> None:
     """Read and run statements until the input ends."""
     if sys.stdin.isatty():
         try:
-            import readline  # noqa: F401  lines can be edited and recalled
+            import readline  # noqa: F401
         except ImportError:
             pass
     Prompt(names, failure).interact(banner="", exitmsg="")

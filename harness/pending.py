@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import schema, store
 from harness.claim import case_id
-from harness.claim.repro_file import Repro, ReproError, read, short
+from harness.claim.repro_file import Repro, ReproError, is_repro, read, short
 from harness.errors import UsageError
 from harness.run import reply
 
@@ -330,7 +330,6 @@ def _differing(one: Waiting, old: Golden, new: Golden) -> list[Difference]:
 
 def unused(root: Path, paths: Iterable[Path]) -> list[Path]:
     """Goldens below these folders (or of these repro files) that belong to no case of a repro. Raises UsageError."""
-    from harness.claim.repro_file import is_repro
     from harness.comparison import golden, unused_goldens
 
     repros, broken, folders = [], [], []

@@ -14,6 +14,7 @@ import pytest
 
 from harness.claim import case_id
 from harness.claim.case_id import CaseId
+from harness.errors import NoDevice, UsageError
 from harness.fleet import BUSY_HELP, BUSY_WAYS
 from harness.perturb_options import PERTURB_HELP, wanted
 from harness.terminal import printable, say
@@ -83,7 +84,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="start random numbers and the emulator's order of threads here (default 0: the fastest order)",
     )
-    from harness.claim.findings import CHECKS_HELP, GPU_MODEL_HELP
+    from harness.claim.findings import CHECKS_HELP, GPU_MODEL_HELP  # noqa: PLC0415
 
     group.addoption("--gpu-check", metavar="NAMES", help=CHECKS_HELP)
     group.addoption("--gpu-model", metavar="NAME", help=GPU_MODEL_HELP)
@@ -105,9 +106,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    from harness.errors import UsageError
-    from harness.session import Session
-    from harness.store import root_of
+    from harness.session import Session  # noqa: PLC0415
+    from harness.store import root_of  # noqa: PLC0415
 
     option = config.option
     option.keyword = case_id.keyword(option.keyword or "")
@@ -233,7 +233,7 @@ def _holds_repro(path: Path) -> bool:
         return False
     if b"tool.repro" not in data:
         return False
-    from harness.claim.repro_file import is_repro
+    from harness.claim.repro_file import is_repro  # noqa: PLC0415
 
     return is_repro(data)
 
@@ -244,8 +244,7 @@ class ReproFile(pytest.File):
     repro: Repro | None = None
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
-        from harness.claim.repro_file import read
-        from harness.errors import NoDevice
+        from harness.claim.repro_file import read  # noqa: PLC0415
 
         session = self.config.stash[_SESSION]
         session.repros[self.path] = None
@@ -267,7 +266,7 @@ class ReproFile(pytest.File):
                 yield ReproItem.from_parent(self, name=name, host=host, case=next(self.repro.cases()))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo) -> Any:
-        from harness.claim.repro_file import ReproError
+        from harness.claim.repro_file import ReproError  # noqa: PLC0415
 
         if isinstance(excinfo.value, ReproError):
             self.session.stash[_NOT_READ] = self.session.stash.get(_NOT_READ, 0) + 1
@@ -311,7 +310,7 @@ class ReproItem(pytest.Item):
         self.extra_keyword_matches |= {case_id.keyword(self.nodeid), case_id.keyword(short_id)}
 
     def runtest(self) -> None:
-        from harness import judge, store
+        from harness import judge, store  # noqa: PLC0415
         from harness.reporting import text_report as report
 
         option, session = self.config.option, self.config.stash[_SESSION]
@@ -350,7 +349,7 @@ def _begin(session: pytest.Session) -> None:
         return
     cases = [(item.case, item.host) for item in items if isinstance(item, ReproItem)]
     if option.gpu_all:
-        from harness import shipped_tests
+        from harness import shipped_tests  # noqa: PLC0415
 
         ordinary = [item for item in items if not isinstance(item, ReproItem)]
         shipped = session.stash[_SHIPPED] = shipped_tests.cases(ordinary, run.root)
@@ -364,7 +363,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
     option = item.config.option
     if not option.gpu_all or isinstance(item, ReproItem):
         return None
-    from harness import shipped_tests
+    from harness import shipped_tests  # noqa: PLC0415
 
     run = item.config.stash[_SESSION]
     _begin(item.session)
@@ -384,7 +383,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Gener
     verdict = item.verdict if isinstance(item, ReproItem) and call.when == "call" else None
     if verdict is not None:
         from harness.reporting import case_table
-        from harness.session import as_data
+        from harness.session import as_data  # noqa: PLC0415
 
         host, case = cast(Any, item).host, cast(Any, item).case
         table = case_table.of(case, host, verdict, item.config.stash[_SESSION].root)

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import pending
+from harness.claim import findings
 from harness.claim.repro_file import EMBEDDED, NVIDIA, Repro, short
 from harness.errors import NoDevice, UsageError
 from harness.fleet.shelf import Kept, Shelf
-from harness.run.transport import Progress
+from harness.run.transport import LinkDown, Progress
 from harness.said_once import SaidOnce
 from harness.store import Run, root_of
 
@@ -98,8 +99,6 @@ class Session:
             self.hosts()
 
     def _refuse_unknown_checks(self) -> None:
-        from harness.claim import findings
-
         try:
             findings.checks(str(self.checks))
         except findings.BadChecks as error:
@@ -262,7 +261,6 @@ class Session:
 
     def _run_far(self, case: Case, host: Host, timeout_s: float | None, fresh: bool) -> tuple[Host, Outcome]:
         from harness.run import result
-        from harness.run.transport import LinkDown
 
         self._awaited = self._request(case, host, timeout_s, fresh)
         try:

@@ -12,9 +12,11 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.phrase import shown
 from dsl.exceptions import KernelFault
+from dsl.launch import machine_code
 from dsl.launch.devices import host_memory
 from dsl.launch.devices.choice import choose
 from dsl.launch.devices.protocol import Device, DeviceError
+from dsl.lower import sass
 from dsl.lower.ptx_identity import ptx_sha256
 from dsl.undisturbed import undisturbed
 
@@ -40,8 +42,6 @@ class KernelRecord:
 
     @property
     def sass(self) -> str:
-        from dsl.launch import machine_code
-
         return machine_code.disassembly(machine_code.cubin(self.ptx, self.arch))
 
     @property
@@ -82,8 +82,6 @@ class Session:
 
     def ptxas(self) -> str:
         """The version of what makes machine code of our PTX. Raises ToolMissing."""
-        from dsl.lower import sass
-
         return sass.version("ptxas")
 
     def cause(self, error: BaseException) -> BaseException:

@@ -13,6 +13,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from harness.bisection import commits
+from harness.host.environment import releases
+
 ENDS_S = 10.0  # for a process to remove what it has half made
 _MODULE = "harness.bisection.preparation"
 
@@ -77,12 +80,8 @@ def _signal(process: subprocess.Popen[str], number: int) -> None:
 def make(job: dict[str, Any]) -> None:
     """Make the environment or the worktree. Raises LinkDown, OSError."""
     if "tree" in job:
-        from harness.bisection import commits
-
         commits.Tree(**job["tree"]).start()
         return
-    from harness.host.environment import releases
-
     released = releases.Released(job["compiler"], None, job["pins"])
     released.start(released.needs(job["needs"]))
 

@@ -219,7 +219,7 @@ class Gpu:
     """The first GPU, through cuda-bindings."""
 
     def __init__(self):
-        from cuda.bindings import driver  # pyright: ignore[reportAttributeAccessIssue]
+        from cuda.bindings import driver  # pyright: ignore[reportAttributeAccessIssue]  # noqa: PLC0415
 
         self.driver = driver
         self.call("cuInit", 0)

@@ -36,8 +36,8 @@ def capture(
     is not run here: `repro run` does. Import this before the compiler, so that arguments made earlier are understood.
     Raises NothingCaptured where the block makes no such call.
     """
-    from harness.capture import program
-    from harness.capture.recorder import Wanted
+    from harness.capture import program  # noqa: PLC0415
+    from harness.capture.recorder import Wanted  # noqa: PLC0415
 
     chosen = {"nan": nan, "finding": first_finding, "differs": differs is not None}
     kind = next((name for name, value in chosen.items() if value), "call")

@@ -345,7 +345,7 @@ def package() -> dict[str, str]:
         return {}
     if module.__name__.startswith("dsl."):
         return {"nvidia-cutlass-dsl": ""}
-    import importlib.metadata
+    import importlib.metadata  # noqa: PLC0415
 
     try:
         return {"nvidia-cutlass-dsl": importlib.metadata.version("nvidia-cutlass-dsl")}

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.capture.arguments import draws
+from harness.capture.arguments import constructions, draws, spelling
 from harness.capture.importing import when_imported
 from harness.capture.recorder import Recorder, Taken, Wanted
 from harness.capture.refusal import CannotBeCaptured
@@ -46,9 +46,8 @@ def begin(folder: str) -> None:
 
 def watch(wanted: Wanted, finish: Callable[[Taken], None]) -> Recorder:
     """Report every call of this process from now on."""
-    from harness.capture import cute_hooks, quadrants_hooks, tirx_hooks
-    from harness.capture.arguments import constructions, spelling
-    from harness.capture.launches import core_hooks, driver_hooks
+    from harness.capture import cute_hooks, quadrants_hooks, tirx_hooks  # noqa: PLC0415
+    from harness.capture.launches import core_hooks, driver_hooks  # noqa: PLC0415
 
     recorder = Recorder(wanted, finish, _prepare)
     constructions.watch(cute_hooks.is_decorated, spelling.frozen)
@@ -62,7 +61,7 @@ def watch(wanted: Wanted, finish: Callable[[Taken], None]) -> Recorder:
 
 
 def _prepare(taken: Taken) -> None:
-    from harness.capture import written_file
+    from harness.capture import written_file  # noqa: PLC0415
 
     written_file.prepare(taken)
 
@@ -94,7 +93,7 @@ def _finish(place: Path, asked: dict[str, Any], taken: Taken, recorder: Recorder
     except CannotBeCaptured as error:
         report = {"problem": str(error)}
     except Exception as error:
-        import traceback
+        import traceback  # noqa: PLC0415
 
         report = {"problem": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
     _report(place, report, recorder)
@@ -106,10 +105,10 @@ def _finish(place: Path, asked: dict[str, Any], taken: Taken, recorder: Recorder
 
 def write(place: Path, program: str, taken: Taken) -> dict[str, Any]:
     """Write the captured file, its data and its outputs into a folder; what the command reports."""
-    import numpy as np
+    import numpy as np  # noqa: PLC0415
 
-    from harness.capture import cute_hooks, private, written_file
-    from harness.capture.author import patches
+    from harness.capture import cute_hooks, private, written_file  # noqa: PLC0415
+    from harness.capture.author import patches  # noqa: PLC0415
 
     written = written_file.write(taken, program, cute_hooks.package())
     (place / "data").mkdir(exist_ok=True)
@@ -135,8 +134,8 @@ def write(place: Path, program: str, taken: Taken) -> dict[str, Any]:
 
 def write_beside(file: Path, taken: Taken) -> None:
     """Write the captured file and its data where they belong."""
-    import shutil
-    import tempfile
+    import shutil  # noqa: PLC0415
+    import tempfile  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -50,7 +50,7 @@ class Sliced:
 
 def prepare(taken: Taken) -> None:
     """Slice the program as it is now: before the call, module variables have the values that the call finds."""
-    from harness.capture.author import slicer
+    from harness.capture.author import slicer  # noqa: PLC0415
 
     speller = taken.spelling
     called = set(re.findall(r"\.(\w+)\(", "\n".join([taken.text, *(text for _, text in speller.statements)])))

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from harness import store
 from harness.cli import document
 from harness.errors import UsageError
+from harness.session import Session
 from harness.terminal import say
 
 ADOPTED, REFUSED, NOT_RUN = 0, 1, 3
@@ -47,11 +49,9 @@ def add(commands: Any) -> None:
 
 
 def _adopt(arguments: argparse.Namespace) -> int:
-    from harness import store
     from harness.adopt import adoption
     from harness.adopt.refusal import NotAdopted
     from harness.reporting.text_report import preview
-    from harness.session import Session
 
     if not arguments.script.is_file():
         raise UsageError(f"{arguments.script}: there is no such file")

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.cli import document
+from harness import store
+from harness.claim import case_id, findings
+from harness.cli import choice, document
 from harness.terminal import say
 
 if TYPE_CHECKING:
@@ -39,8 +41,6 @@ FOUND, NOT_FOUND, NOT_RUN = 0, 1, 3
 
 def add(commands: argparse._SubParsersAction) -> None:
     """Add the command."""
-    from harness.claim import findings
-
     raw = argparse.RawDescriptionHelpFormatter
     parser = commands.add_parser(
         "bisect", help="the first version that changes an answer", description=ABOUT, formatter_class=raw
@@ -69,7 +69,6 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def _bisect(arguments: argparse.Namespace) -> int:
-    from harness import store
     from harness.bisection import axes, bisection, difference
     from harness.bisection.journal import Journal
     from harness.bisection.preparation import Preparations
@@ -116,8 +115,6 @@ def _bisect(arguments: argparse.Namespace) -> int:
 def _cases(arguments: argparse.Namespace) -> list[Case]:
     """The cases that are asked for. Raises UsageError, ReproError, OSError."""
     from harness.bisection import runs
-    from harness.claim import case_id
-    from harness.cli import choice
 
     wanted = case_id.parse(arguments.file)
     params = [*arguments.params, *(wanted.case.split(",") if wanted.case else ())]
@@ -131,8 +128,6 @@ def _alone(text: str | None, default: str) -> str:
 
 
 def _kept(result: Result, axis: Axis, about: dict[str, Any], changes: str) -> dict[str, Any]:
-    from harness import store
-
     return {
         "claim": about["claim"], "cases": about["cases"], "axis": axis.option, "range": axis.text,
         "versions": [version.label for version in axis.versions], **result.as_data(), "summary": result.why,

@@ -71,7 +71,7 @@ def kept() -> list[dict[str, Any]]:
 
 
 def _caches() -> list[Path]:
-    from dsl.launch import disk_cache
+    from dsl.launch import disk_cache  # noqa: PLC0415
     from harness.host.environment import releases
 
     return list(dict.fromkeys((releases.cache_folder(), Path(disk_cache.folder()))))

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness import store
 from harness.cli import document
 from harness.errors import UsageError
 from harness.terminal import say
@@ -167,7 +168,6 @@ def _nothing(ran: Ran, arguments: argparse.Namespace) -> int:
 
 def _keep(arguments: argparse.Namespace, folder: Path, report: dict[str, Any]) -> int:
     """Check the file, write it and its data where they belong, and say so."""
-    from harness import store
     from harness.capture import checked, private
 
     data = sorted((folder / "data").glob("*.npz"))

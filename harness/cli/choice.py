@@ -6,6 +6,7 @@ from pathlib import Path
 
 from harness.claim.repro_file import Case, Repro, Value, is_repro, label, short
 from harness.errors import UsageError
+from harness.store import root_of
 
 
 def path_of(name: str) -> Path:
@@ -13,7 +14,6 @@ def path_of(name: str) -> Path:
     if Path(name).exists() or "/" in name or name.endswith(".py"):
         return Path(name)
     from harness.records.index.moved import by_name
-    from harness.store import root_of
 
     root = root_of(Path.cwd() / "repros")
     files = [root / path for path in by_name(root).get(f"{name}.py", ()) if is_repro((root / path).read_bytes())]

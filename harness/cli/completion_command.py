@@ -33,7 +33,7 @@ def add(commands: Any, whole: Callable[[], argparse.ArgumentParser]) -> None:
 
 
 def _print(shell: str, parser: argparse.ArgumentParser) -> int:
-    import shtab
+    import shtab  # noqa: PLC0415
 
     _name_files(parser, shtab.FILE)
     say(shtab.complete(parser, shell))

@@ -79,7 +79,7 @@ def _show(text: str) -> None:
     """Print it; on a terminal that is shorter, through the user's pager (PAGER, else less), as git does."""
     is_long = text.count("\n") + 2 > shutil.get_terminal_size().lines
     if is_long and sys.stdin and sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("PAGER") != "cat":
-        import pydoc
+        import pydoc  # noqa: PLC0415
 
         os.environ.setdefault("LESS", "FRX")
         pydoc.pager(printable(text) + "\n")

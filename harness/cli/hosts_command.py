@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.cli import document
 from harness.errors import UsageError
+from harness.session import Session
 from harness.store import root_of
 from harness.terminal import say
 
@@ -109,7 +110,6 @@ def _hosts(arguments: argparse.Namespace) -> int:
 
 def _doctor(arguments: argparse.Namespace) -> int:
     from harness.host import doctor
-    from harness.session import Session
 
     root = root_of(Path.cwd() / "pyproject.toml")
     session = Session(root, [arguments.host], False, settings_of(arguments), note)

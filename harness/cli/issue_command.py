@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from harness import store
 from harness.cli import document
 from harness.terminal import say
 
@@ -42,7 +43,6 @@ def add(commands: Any) -> None:
 
 
 def _issue(arguments: argparse.Namespace) -> int:
-    from harness import store
     from harness.host import settings
     from harness.issue import anonymous, facts, issue
 

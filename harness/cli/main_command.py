@@ -6,6 +6,7 @@ Exit status of every command: 0 good, 1 findings or failures, 2 wrong usage, 3 i
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -99,8 +100,6 @@ def _check_name(parser: argparse.ArgumentParser, word: str, names: Iterable[str]
     """Raise WrongUsage for a command that is misspelt, or for a file in its place."""
     if word in names or word.startswith("-"):
         return
-    import difflib
-
     if parser.prog == "repro" and Path(word).is_file():
         parser.error(f"`{word}` is a file; `repro run {word}` runs it")
     known = {

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.cli import document
+from harness import perturb_options, store
+from harness.claim import findings, repro_file
+from harness.claim.repro_file import DEFAULT_TIMEOUT_S, Case
+from harness.cli import choice, document, script_command
 from harness.errors import UsageError
 from harness.terminal import say
 
@@ -48,8 +51,6 @@ Exit status: 0 reduced, 2 wrong usage or the program does nothing to keep, 130 a
 
 def add(commands: argparse._SubParsersAction) -> None:
     """Add the command."""
-    from harness.claim import findings
-
     raw = argparse.RawDescriptionHelpFormatter
     parser = commands.add_parser(
         "reduce", help="a smaller program that does the same", description=ABOUT, formatter_class=raw
@@ -88,7 +89,6 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def _reduce(arguments: argparse.Namespace) -> int:
-    from harness import store
     from harness.reduction import properties
     from harness.reduction.candidates import python_problem, python_shape
     from harness.reduction.cure import Cured
@@ -149,7 +149,6 @@ def _reduce(arguments: argparse.Namespace) -> int:
 
 def _of_delays(arguments: argparse.Namespace, case: Case | None, place: Callable[[], Place]) -> tuple[UnderDelays, str]:
     """The property of a list of delays, and the list. Raises UsageError."""
-    from harness import perturb_options
     from harness.reduction.properties import UnderDelays
 
     other = "--keep" if arguments.keep else "--cured-by" if arguments.cured_by else ""
@@ -168,10 +167,6 @@ def _of_delays(arguments: argparse.Namespace, case: Case | None, place: Callable
 
 def _case(path: Path, arguments: argparse.Namespace) -> Case:
     """The one case that is reduced, of a script the script itself. Raises UsageError, ReproError."""
-    from harness.claim import repro_file
-    from harness.claim.repro_file import DEFAULT_TIMEOUT_S, Case
-    from harness.cli import choice, script_command
-
     script = script_command.given(str(path), tuple(arguments.args))
     if script:
         return Case(dataclasses.replace(script, timeout_s=DEFAULT_TIMEOUT_S), {})
@@ -186,7 +181,6 @@ def _case(path: Path, arguments: argparse.Namespace) -> Case:
 
 
 def _tell(report: Report, start: str, out: Path, arguments: argparse.Namespace) -> None:
-    from harness.claim import repro_file
     from harness.reduction.progress import reasons_of
     from harness.reduction.reduction import lines
 

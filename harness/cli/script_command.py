@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.claim import repro_file
 from harness.claim.repro_file import Case, Repro, short
 from harness.cli import document
 from harness.errors import UsageError
@@ -24,7 +25,7 @@ NOT_RUN, TIME_IS_OVER, INTERRUPTED, BY_SIGNAL = 3, 124, 130, 128
 
 def given(name: str, args: tuple[str, ...]) -> Repro | None:
     """The script that a name means, or None for a claim. `-` is standard input. Raises ReproError, OSError."""
-    from harness.claim import repro_file, script_file
+    from harness.claim import script_file
 
     if name == "-":
         return script_file.read(script_file.STDIN, sys.stdin.buffer.read(), args)

@@ -49,7 +49,7 @@ class Off:
     def pytest_addoption(self) -> None:
         """Raises pytest.UsageError if the command line has an option of the plugin."""
         if any(word.startswith("--gpu-") for word in sys.argv[1:]):
-            import pytest
+            import pytest  # noqa: PLC0415
 
             raise pytest.UsageError(self.why)
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from dsl import native_library
 from harness.claim.repro_file import DEFAULT_GPU_MODEL, EMBEDDED
 from harness.host.settings import Settings
 from harness.run import hardware
@@ -100,8 +101,8 @@ def resolve(
     """The host called `name`; `note` takes what is worth telling while it works. Raises HostError (NoDevice)."""
     if name in _HOSTS:
         return _HOSTS[name](note)
-    from harness.host import slurm
-    from harness.host.connection import ssh
+    from harness.host import slurm  # noqa: PLC0415
+    from harness.host.connection import ssh  # noqa: PLC0415
 
     settings = settings or {}
     if slurm.is_target(name):
@@ -122,7 +123,7 @@ def resolve(
 
 def under(host: Host, compiler: str, note: Callable[[str], None] | None = None) -> Host:
     """The host with this compiler. Raises HostError where a release cannot be brought there, BadCompiler."""
-    from harness.host.environment import releases
+    from harness.host.environment import releases  # noqa: PLC0415
 
     connect = host.connect
     if releases.split(compiler)[1]:
@@ -142,14 +143,12 @@ def under(host: Host, compiler: str, note: Callable[[str], None] | None = None) 
 
 
 def _over_ssh(address: Any, settings: Settings, note: Callable[[str], None] | None) -> Host:
-    from harness.host.connection.connection import Remote
+    from harness.host.connection.connection import Remote  # noqa: PLC0415
 
     return Host(address.alias, "unknown", lambda: Remote(address, settings, note), settings)
 
 
 def _embedded(note: Callable[[str], None] | None = None) -> Host:
-    from dsl import native_library
-
     try:
         native_library.here()
     except native_library.BuildError as error:

@@ -40,6 +40,7 @@ import numpy as np
 from harness.claim.repro_file import EMBEDDED, Case, short
 from harness.comparison import arithmetic, observed, perturbed
 from harness.comparison.compare import Difference
+from harness.host.environment import own_wheel
 from harness.host.hosts import Host
 from harness.records import checkout
 from harness.run.result import Outcome
@@ -214,8 +215,6 @@ def _element(array: Any, flat: int) -> str:
 def bundle_sha256() -> str | None:
     """A hash of the compiler and the harness that run here; None where they are not installed as a package."""
     try:
-        from harness.host.environment import own_wheel
-
         return sha256(json.dumps({n: hashlib.sha256(d).hexdigest() for n, d in sorted(own_wheel.ours().files.items())}))
     except importlib.metadata.PackageNotFoundError:
         return None

@@ -6,6 +6,7 @@ Each function takes an open index and returns what `--json` prints; tables.py ma
 from __future__ import annotations
 
 import datetime
+import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -55,8 +56,6 @@ def _fits(cell: Cell, name: str, root: Path, before: Iterable[str]) -> bool:
 
 
 def _unknown(name: str, cells: Iterable[Cell]) -> str:
-    import difflib
-
     stems = sorted({Path(cell.claim).stem for cell in cells})
     near = difflib.get_close_matches(Path(case_id.parse(name).file).stem, stems, 5)
     hint = f"did you mean {', '.join(near)}?" if near else "`repro record status` counts those that have one"

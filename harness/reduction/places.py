@@ -9,8 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness import judge
 from harness.claim.repro_file import EMBEDDED
 from harness.errors import UsageError
+from harness.host.environment import releases
+from harness.perturb_options import Wanted
+from harness.run import result
+from harness.run.transport import LinkDown
 from harness.session import Session
 
 if TYPE_CHECKING:
@@ -73,11 +78,6 @@ class Place:
         return outcome
 
     def _run(self, case: Case, timeout_s: float, checks: str | None, delays: str, lines: bool = False) -> Outcome:
-        from harness import judge
-        from harness.perturb_options import Wanted
-        from harness.run import result
-        from harness.run.transport import LinkDown
-
         perturb = Wanted(delays=delays) if delays else None
         if not self._is_here and perturb is not None:
             raise UsageError(f"delays are reduced on this machine only, not on {self.name}\nfix: leave --host out")
@@ -106,8 +106,6 @@ class Place:
 def of_word(word: str) -> dict[str, str]:
     """`nvidia==4.6.3` as a compiler, `p1` as a host: the arguments of a Place. Raises UsageError."""
     if word.partition("==")[0] in (EMBEDDED, "nvidia"):
-        from harness.host.environment import releases
-
         try:
             releases.split(word)
         except releases.BadCompiler as error:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from harness import judge
 from harness.claim import findings
 from harness.comparison import compare, golden, observed, perturbed
 from harness.errors import UsageError
@@ -293,8 +294,6 @@ class SameVerdict(InPlace):
         self.about = "the verdict on its claim"
 
     def see(self, text: str) -> Seen:
-        from harness import judge
-
         case = case_of(self.case, text)
         outcome = self.place.run(case, self.timeout_s)
         seconds = outcome.durations.get("run_s", 0.0)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness import store
 from harness.terminal import markdown as as_markdown, one_line
 
 BEGIN, END = "<!-- release table -->", "<!-- end of the release table -->"
@@ -23,8 +24,6 @@ _ENDINGS = {name: name for name in ("CHECK-PTX", "CHECK-SASS")} | {"not rejected
 
 def write(path: Path, compilers: Sequence[str], reports: Iterable[dict[str, Any]]) -> None:
     """Write the table to the file, or between the marks BEGIN and END where it has them. Raises OSError."""
-    from harness import store
-
     text = markdown(compilers, reports)
     old = path.read_text() if path.exists() else ""
     before, begin, rest = old.partition(BEGIN)

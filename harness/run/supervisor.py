@@ -174,7 +174,7 @@ class Supervisor:
 
     def serve(self) -> None:
         """Answer jobs until stdin ends."""
-        from harness.run import gpu_lock, runner  # beside this file; needs numpy
+        from harness.run import gpu_lock, runner  # beside this file; needs numpy  # noqa: PLC0415
 
         ready = {"kind": "ready", "protocol": PROTOCOL, "pid": os.getpid(), "python": sys.version.split()[0]}
         write_frame(self.replies_fd, ready)
@@ -209,7 +209,7 @@ class Supervisor:
 
     def _take_gpu(self, uuid: str, patience_s: float) -> int:
         """Wait for the GPU's lock, telling so; leave when the client is gone. -1 where there is no GPU to lock."""
-        from harness.run import gpu_lock
+        from harness.run import gpu_lock  # noqa: PLC0415
 
         def waiting(text: str) -> None:
             if patience_s >= gpu_lock.PATIENCE_S:  # who asks for less tells it
@@ -279,7 +279,7 @@ class Supervisor:
                 self._exec_fresh(job, writes[2], writes[3])
             body(job, writes[2], writes[3])
         except BaseException:
-            import traceback
+            import traceback  # noqa: PLC0415
 
             os.write(2, traceback.format_exc().encode())
             os._exit(FAILED)

@@ -64,7 +64,7 @@ class Watcher:
         folders = {folder for folder in folders if folder.is_dir()}
         if folders == self._folders:
             return
-        from watchfiles import watch
+        from watchfiles import watch  # noqa: PLC0415
 
         self._folders = folders
         self._changes = watch(

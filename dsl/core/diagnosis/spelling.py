@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 import difflib
 import sys
 import types
 from collections.abc import Callable, Iterable
+from typing import Any
+
+from dsl.span import is_between
 
 _upstream: list[tuple[Callable, Callable]] = []  # what the surfaces know of the packages they stand for
 _surfaces: list[str] = []
@@ -132,6 +136,17 @@ def in_modules(name: str, space: dict[str, object]) -> str | None:
             ]
         todo = deeper
     return None
+
+
+def visible_names(error: BaseException) -> dict[str, Any]:
+    """The names and values that the author's code sees where `error` was raised."""
+    names: dict[str, Any] = dict(vars(builtins))
+    traceback = error.__traceback__
+    while traceback is not None:
+        if not is_between(traceback.tb_frame.f_code):
+            names |= traceback.tb_frame.f_globals | traceback.tb_frame.f_locals
+        traceback = traceback.tb_next
+    return names
 
 
 def _is_surface(value: object) -> bool:

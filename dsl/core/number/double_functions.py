@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 
+from dsl.core import trace
 from dsl.core.ir import arithmetic, mlir
 from dsl.core.number.double_coefficients import (
     ASIN,
@@ -317,8 +318,6 @@ def _extended(value) -> mlir.Value:
 
 
 def _word_of_two_over_pi(index: Int64) -> Uint64:
-    from dsl.core import trace
-
     module = trace.kernel().module
     # past the table's end only for infinities and NaNs, whose result is replaced
     last = len(TWO_OVER_PI) - 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dsl.core import number_rules, trace
 from dsl.core.ir import arithmetic, mlir
 from dsl.core.ir.mlir import Value
 from dsl.core.number.dtypes import Float64
@@ -20,7 +21,6 @@ SINGLE = frozenset(
 
 def call(name: str, *operands: Value) -> Value:
     """`name(*operands)` of C's math.h, for operands of one float type."""
-    from dsl.core import number_rules, trace  # late: most programs need none
     from dsl.core.number import double_functions
 
     kept = operands[0].type
@@ -40,8 +40,6 @@ def call(name: str, *operands: Value) -> Value:
 
 def _single(name: str, operands: Sequence[Value]) -> Value:
     """A call of the kernel's function `name` of Float32."""
-    from dsl.core import trace
-
     symbol = f"dsl_{name}f"
     parameters = ", ".join(["f32"] * len(operands))
     trace.kernel().module.declare(symbol, f"llvm.func @{symbol}({parameters}) -> f32")

@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from dsl.cutlass import base_dsl as _base_dsl, stand_ins as _stand_ins
+from dsl.cutlass.cute import math
 from dsl.primitives import vector as _vector
 
 
@@ -15,8 +16,6 @@ def _dialect_proxy(dialect: ModuleType) -> ModuleType:
 
 
 def _of_math(name: str) -> Any:
-    from dsl.cutlass.cute import math  # which imports the surface
-
     return getattr(math, name)
 
 

@@ -295,19 +295,19 @@ class _Launch:
     # What few launches need is imported by those: texts of reports, and checks.
 
     def _attached_checks(self) -> Checks:
-        from dsl.emulator.execute.attached_checks import Checks
+        from dsl.emulator.execute.attached_checks import Checks  # noqa: PLC0415
 
         return Checks(self, self.memory)
 
     def _note_positions(self, error: BaseException) -> None:
-        from dsl.emulator.diagnosis import warp_positions
+        from dsl.emulator.diagnosis import warp_positions  # noqa: PLC0415
 
         if where := warp_positions.text(self):
             error.add_note(where)
 
     def _fault(self) -> Fault:
         """The report about `slot`."""
-        from dsl.emulator.diagnosis import fault_report, findings
+        from dsl.emulator.diagnosis import fault_report, findings  # noqa: PLC0415
 
         is_finding = self.slot.ctx.status in context.FINDINGS or self.slot.ctx.detail in (
             context.EARLY,
@@ -316,7 +316,7 @@ class _Launch:
         return findings.fault_of(self) if is_finding else fault_report.fault_of(self)
 
     def _warn(self, what: str) -> None:
-        from dsl.emulator.diagnosis import findings
+        from dsl.emulator.diagnosis import findings  # noqa: PLC0415
 
         findings.warn_of(self, what)
 

@@ -50,7 +50,7 @@ class Program:
     refused: frozenset[str]
 
     def __init__(self, ptx: str, gpu_model: str = DEFAULT_GPU_MODEL):
-        from dsl.emulator.execute import compilation
+        from dsl.emulator.execute import compilation  # noqa: PLC0415
 
         self._begin(ptx, gpu_model)
 
@@ -73,14 +73,14 @@ class Program:
     @functools.cached_property
     def module(self) -> Module:
         """The parsed text."""
-        from dsl.emulator.families import table as isa
-        from dsl.emulator.ptx.parse import parse
+        from dsl.emulator.families import table as isa  # noqa: PLC0415
+        from dsl.emulator.ptx.parse import parse  # noqa: PLC0415
 
         return isa.order(parse(self.ptx))
 
     @functools.cached_property
     def _compiler(self) -> Compiler:
-        from dsl.emulator.execute.compilation import Compiler
+        from dsl.emulator.execute.compilation import Compiler  # noqa: PLC0415
 
         return Compiler(self.module, self._variables.offsets, self.tensor_core, self.place_of)
 

@@ -98,7 +98,7 @@ def _is_value(given: Any, wanted: str, bits: int, is_loose: bool) -> bool:
     if kind is Imm:
         return wanted[0] in "usb" or wanted == "pred"
     if kind is FloatImm:
-        return wanted[0] == "f" or (is_loose and _is_bits(wanted))
+        return wanted[0] == "f" or (_is_bits(wanted) and given.width == bits)  # 0f3F800000 as 32 bits
     if kind is Not:
         return wanted == "pred" and _agrees(given.item, "pred", 1)
     return kind in (Special, Sym)
@@ -130,8 +130,8 @@ def read(text: str) -> tuple[Operand, ...]:
             raise ValueError(f"{word!r} is no operand")
         written, loose, special, wide, place, *others, kind, sink, optional = match.groups()
         bare = "".join(filter(None, others))
-        flags = map(bool, (written, loose, special))
-        found.append(Operand(bare, *flags, int(place or 0), bool(wide), kind or "", bool(sink), bool(optional)))
+        before = bool(written), bool(loose), bool(special)
+        found.append(Operand(bare, *before, int(place or 0), bool(wide), kind or "", bool(sink), bool(optional)))
     return tuple(found)
 
 

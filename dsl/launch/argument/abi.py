@@ -19,6 +19,7 @@ from dsl.core.phrase import Phrase, shown
 from dsl.launch.argument import dlpack
 from dsl.launch.argument.symbolic_int import SymInt
 from dsl.layout import Layout
+from dsl.tile.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from dsl.tile.tensor.tensor import Tensor
@@ -117,8 +118,6 @@ class TensorType:
         return f"Tensor([{', '.join(map(str, self.shape))}], {self.dtype.__name__.lower()})"
 
     def rebuild(self, values: Sequence[mlir.Value]) -> Tensor:
-        from dsl.tile.tensor.tensor import Tensor
-
         remaining = iter(values)
         pointer = PointerType(self.dtype, self.space, self.alignment_bytes).rebuild([next(remaining)])
         pointer.on_host = self.on_host

@@ -20,6 +20,7 @@ from dsl.launch.argument.signature import Signature
 from dsl.launch.call import packed_call
 from dsl.launch.call.compiling import compiler
 from dsl.launch.call.packed_call import CUDA, FAILED, State
+from dsl.launch.export import object_file
 from dsl.lower.host import native
 
 _CAREFUL = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32)
@@ -252,8 +253,6 @@ def function_class(base: type) -> type:
         @author_traceback.guarded
         def export_to_c(self, object_file_path: str, function_name: str = "main") -> None:
             """Write an object for `load_module(..., enable_tvm_ffi=True)`: docs/export.md. Raises NotExported."""
-            from dsl.launch.export import object_file
-
             traced, code = self.compiled.traced, self.compiled.code
             object_file.export_packed(self.arguments, traced, code.arch, code.ptx, object_file_path, function_name)
 

@@ -26,6 +26,7 @@ from dsl.launch.call.compiling import compiler
 from dsl.launch.call.compiling.call_cache import CallCache
 from dsl.launch.call.decorated_function import BoundMethod, DecoratedFunction
 from dsl.launch.call.kernel_call import KernelFunction
+from dsl.launch.export import object_file
 
 
 class JitFunction(DecoratedFunction):
@@ -178,8 +179,6 @@ class CompiledFunction:
     @author_traceback.guarded
     def export_to_c(self, file_path: str, file_name: str, function_prefix: str | None = None) -> None:
         """Write `file_path`/`file_name`.o and .h: docs/export.md. Raises NotExported for what C cannot call."""
-        from dsl.launch.export import object_file
-
         code = self.compiled.code
         object_file.export(
             self.arguments, self.compiled.traced, code.arch, code.ptx, file_path, file_name, function_prefix

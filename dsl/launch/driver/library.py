@@ -59,7 +59,7 @@ def install(device: Any) -> Callable[[], None]:
 
 
 def _driver_of(device: Any) -> Any:
-    from dsl.launch.driver import driver, runtime
+    from dsl.launch.driver import driver, runtime  # noqa: PLC0415
 
     own = driver.Driver(device)
     own.runtime = runtime.Runtime(own)
@@ -67,14 +67,14 @@ def _driver_of(device: Any) -> Any:
 
 
 def _driver_function(name: str) -> Any:
-    from dsl.launch.driver import driver
+    from dsl.launch.driver import driver  # noqa: PLC0415
 
     return driver.functions()[name]
 
 
 def _runtime_function(name: str) -> Any:
     """The device's function of this name in cuda.bindings; one that it lacks says so."""
-    from dsl.launch.driver import runtime
+    from dsl.launch.driver import runtime  # noqa: PLC0415
 
     return runtime.functions().get(name.removeprefix("_")) or _refusing(name.removeprefix("_"))
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dsl.exceptions import KernelFault
-from dsl.launch import session
+from dsl.launch import machine_code, session
 from dsl.launch.devices.choice import choose
 from dsl.launch.devices.protocol import DeviceMissing
 from dsl.launch.driver import library, shared_object
@@ -158,8 +158,6 @@ class NvidiaKernel(session.KernelRecord):
 
     @property
     def sass(self) -> str:
-        from dsl.launch import machine_code
-
         return machine_code.disassembly(self.cubin)
 
 

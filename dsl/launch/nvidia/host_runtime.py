@@ -212,7 +212,7 @@ def _cuda_dialect_print_on_error(code: int) -> int:
 
 
 def _name_of(code: int) -> str:
-    from cuda.bindings.driver import CUresult
+    from cuda.bindings.driver import CUresult  # noqa: PLC0415
 
     try:
         return CUresult(code).name

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
 import sys
 import types as python_types
 from typing import Any
 
-from dsl import span
 from dsl.core.diagnosis import python_sentences
-from dsl.core.diagnosis.spelling import alike
+from dsl.core.diagnosis.spelling import alike, visible_names
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.number.dtypes import Numeric
 from dsl.core.phrase import kinds, reworded
@@ -162,24 +160,11 @@ def of_attribute(owner: Any, name: str) -> tuple[str, str]:
 
 
 def _of_name(name: str, error: NameError) -> tuple[str, str]:
-    visible, modules = _visible_names(error)
-    fix = ""
-    for alias, module in modules.items():
-        if not fix and not name.startswith("_") and hasattr(module, name):
-            fix = f"write `{alias}.{name}`"
+    visible, package, fix = visible_names(error), sys.modules["dsl.quadrants"], ""
+    for alias, value in visible.items():
+        if value is package or value is vars(package).get("math"):
+            if not fix and not name.startswith("_") and hasattr(value, name):
+                fix = f"write `{alias}.{name}`"
     meant = alike(name, visible)
     fix = fix or (f"did you mean `{meant}`?" if meant else f"assign or import `{name}` before the kernel is called")
     return f'Name "{name}" is not defined', fix
-
-
-def _visible_names(error: BaseException) -> tuple[list[str], dict[str, Any]]:
-    """The names that the author's code sees where `error` was raised, and which of them are the package's modules."""
-    names: dict[str, Any] = dict.fromkeys(vars(builtins))
-    traceback = error.__traceback__
-    while traceback is not None:
-        if not span.is_between(traceback.tb_frame.f_code):
-            names |= traceback.tb_frame.f_globals | traceback.tb_frame.f_locals
-        traceback = traceback.tb_next
-    package = sys.modules["dsl.quadrants"]
-    own = {alias: value for alias, value in names.items() if value is package or value is vars(package).get("math")}
-    return [each for each in names if not each.startswith("__")], own

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import inspect
 import re
@@ -11,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dsl.core.diagnosis import python_sentences
-from dsl.core.diagnosis.spelling import alike
+from dsl.core.diagnosis.spelling import alike, visible_names
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.number.dtypes import Numeric
 from dsl.core.phrase import with_article
@@ -138,12 +137,7 @@ def _of_name(error: NameError) -> tuple[str, str]:
     name = error.name or _quoted(error)
     if name in CUDA_NAMES:
         return f"`{name}` is not defined", f"in T it is {CUDA_NAMES[name]}"
-    visible: dict[str, Any] = dict(vars(builtins))
-    traceback = error.__traceback__
-    while traceback is not None:
-        if not is_between(traceback.tb_frame.f_code):
-            visible |= traceback.tb_frame.f_globals | traceback.tb_frame.f_locals
-        traceback = traceback.tb_next
+    visible = visible_names(error)
     names = NAMESPACES["T"]
     own = next((alias for alias, value in visible.items() if getattr(value, "__dict__", None) is names), "T")
     if name in names and not name.startswith("_"):

@@ -5,6 +5,7 @@ A storage is known by its address. Two tensors of one storage stay two views of 
 
 from __future__ import annotations
 
+import gc
 import sys
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,8 +101,6 @@ class Memory:
         torch = sys.modules.get("torch")
         if torch is None:
             return None
-        import gc
-
         found = None
         for value in gc.get_objects():
             if type(value) in (torch.Tensor, torch.nn.Parameter) and value.device.type in ("cpu", "cuda"):

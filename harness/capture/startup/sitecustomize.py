@@ -21,7 +21,7 @@ def _begin():
         module = importlib.util.module_from_spec(spec)
         sys.modules["harness"] = module
         spec.loader.exec_module(module)
-    from harness.capture import program
+    from harness.capture import program  # noqa: PLC0415
 
     program.begin(os.environ["GPU_REPRO_CAPTURE"])
 

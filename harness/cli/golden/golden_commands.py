@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness import store
+from harness import pending, store
 from harness.claim.repro_file import short
 from harness.cli import document
 from harness.errors import UsageError
@@ -114,7 +114,6 @@ def _root() -> Path:
 
 
 def _review(arguments: argparse.Namespace) -> int:
-    from harness import pending
     from harness.cli.golden import review
 
     waiting = pending.waiting(_root(), arguments.names)
@@ -140,8 +139,6 @@ def _accept(arguments: argparse.Namespace) -> int:
         if arguments.names or arguments.all:
             raise UsageError("repro golden accept: give --from-replay, or what to accept of that which waits; not both")
         return _accept_replay(arguments)
-    from harness import pending
-
     pending.refuse_in_ci("accept")
     root, run = _root(), store.Run()
     accepted: list[str] = []
@@ -167,16 +164,12 @@ def _accept_replay(arguments: argparse.Namespace) -> int:
 
 
 def _selected(root: Path, arguments: argparse.Namespace) -> list[Any]:
-    from harness import pending
-
     if bool(arguments.names) == arguments.all:
         raise UsageError("name what you mean, or write --all; `repro golden review` shows what waits")
     return pending.waiting(root, arguments.names)
 
 
 def _reject(arguments: argparse.Namespace) -> int:
-    from harness import pending
-
     root = _root()
     chosen = _selected(root, arguments)
     for one in chosen:
@@ -187,8 +180,6 @@ def _reject(arguments: argparse.Namespace) -> int:
 
 
 def _unused(arguments: argparse.Namespace) -> int:
-    from harness import pending
-
     if arguments.delete:
         pending.refuse_in_ci("unused --delete")
     unused = pending.unused(_root(), arguments.paths or [Path.cwd()])

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from harness import store
 from harness.cli import document
 from harness.terminal import say
 
@@ -34,7 +35,6 @@ def add(commands: Any) -> None:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from harness import store
     from harness.records.index import index
     from harness.reporting import page, page_records
 

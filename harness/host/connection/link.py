@@ -65,7 +65,7 @@ class Link:
     """
 
     def __init__(self, address: Address, settings: Settings, way: Way | None = None) -> None:
-        from harness.host.connection import ssh
+        from harness.host.connection import ssh  # noqa: PLC0415
 
         try:
             self.connection, self.gateway = way.connect() if way else ssh.connect(address)
@@ -87,7 +87,7 @@ class Link:
             raise
 
     def _start(self, settings: Settings) -> None:
-        import paramiko
+        import paramiko  # noqa: PLC0415
 
         try:
             transport: Any = self.connection.transport

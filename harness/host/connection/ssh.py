@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import logging
 import os
 import pwd
 import random
@@ -125,7 +126,7 @@ def _unreachable(address: Address, why: str) -> str:
 
 
 def _connect(address: Address) -> tuple[Connection, Gateway | None]:
-    import fabric
+    import fabric  # noqa: PLC0415
 
     _silence()
     agent = os.path.expanduser(address.one("identityagent"))
@@ -192,7 +193,7 @@ class Gateway:
 
 def _open(connection: Connection, address: Address, keys: list[str]) -> None:
     """Connect and log in. Raises CannotConnect, and _HungUp where trying again may help."""
-    import paramiko
+    import paramiko  # noqa: PLC0415
 
     try:
         connection.open()
@@ -226,8 +227,6 @@ def _reason(error: Exception) -> str:
 
 def _silence() -> None:
     """paramiko writes tracebacks of its threads to the log; what matters of them is raised too."""
-    import logging
-
     logger = logging.getLogger("paramiko")
     logger.propagate = False
     if not logger.handlers:
@@ -259,7 +258,7 @@ def _trust(address: Address) -> tuple[Any, list[str]]:
 
     OpenSSH's own program reads the files, with their patterns, hashes and markers.
     """
-    import paramiko
+    import paramiko  # noqa: PLC0415
 
     name, keys, revoked = _known_as(address), {}, set()
     holders: list[Path] = []  # files that have a key of the host

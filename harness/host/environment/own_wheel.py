@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
+from dsl import native_library
+
 DISTRIBUTION = "gpu-repro"
 PACKAGES = ("dsl", "harness")
 HERE_ONLY = (
@@ -52,8 +54,6 @@ class Package:
 @cache
 def ours() -> Package:
     """The package this process runs. Raises importlib.metadata.PackageNotFoundError."""
-    from dsl import native_library
-
     native_library.library(*native_library.LEVELS)  # the host's CPU may have another level
     files = {}
     for package in PACKAGES:

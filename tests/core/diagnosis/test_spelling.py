@@ -63,3 +63,17 @@ def test_a_name_of_this_package_is_spelt_by_the_globals(monkeypatch):
     assert spelling.in_modules("leaf", {"m": outer, "n": 3}) == "m.inner.leaf"
     assert spelling.in_modules("inner", {"m": outer}) == "m.inner"
     assert spelling.in_modules("absent", {"m": outer}) is None and spelling.in_modules("leaf", {"t": types}) is None
+
+
+def test_visible_names_are_those_of_the_frames_of_an_error():
+    def inner():
+        near = 1
+        return near + missing
+
+    far = 2
+    try:
+        inner()
+    except NameError as error:
+        names = spelling.visible_names(error)
+    assert (names["near"], names["far"], names["len"]) == (1, far, len)
+    assert names["spelling"] is spelling and "missing" not in names
