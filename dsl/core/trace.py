@@ -26,7 +26,7 @@ from dsl.core.state import in_kernel, this_thread
 from dsl.core.syntax.recursion_limit import deep, endless
 from dsl.core.traced_program import Allocation, Kernel, Need, Traced
 from dsl.layout import LayoutError
-from dsl.span import Span, author_frame, begins_trace, here, is_ours, is_part
+from dsl.span import author_frame, begins_trace, here, is_ours, is_part
 
 
 class Simplified(Protocol):
@@ -340,15 +340,9 @@ def finish(operation: mlir.Operation, state: HostTrace | KernelTrace) -> None:
                 "a value is used outside the loop or branch that computed it: it was kept in an object or a closure",
                 id="VALUE_OF_ANOTHER_REGION",
                 fix="assign it to a variable of this function",
-                place=_place_in(text),
+                place=mlir.place_of(error.error_diagnostics[0].location),
             ) from None
         raise
-
-
-def _place_in(diagnostic: str) -> Span | None:
-    """The place an MLIR diagnostic names."""
-    match = re.search(r'"([^"\n]+)":(\d+):(\d+)', diagnostic)
-    return Span(match[1], int(match[2]), int(match[3])) if match else None
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dsl.core.errors import DSLWarning
-from dsl.core.ir import mlir
+from dsl.core.ir import bindings
 
 MAGIC = b"DSLCACH1"
 DIGEST_BYTES = 32
@@ -218,7 +218,7 @@ def toolchain() -> str:
         ]
     ):
         digest.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
-    for package in (*mlir.PACKAGES, "llvmlite"):
+    for package in (*bindings.PACKAGES, "llvmlite"):
         digest.update(f"{package}\0{_installed(package)}\0".encode())
     digest.update(f"{sys.version}\0{sys.platform}\0{os.uname().machine}".encode())
     return digest.hexdigest()

@@ -12,13 +12,13 @@ from typing import Any
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.phrase import shown
 from dsl.exceptions import KernelFault
+from dsl.interrupts import undisturbed
 from dsl.launch import machine_code
 from dsl.launch.devices import host_memory
 from dsl.launch.devices.choice import choose
 from dsl.launch.devices.protocol import Device, DeviceError
 from dsl.lower import sass
 from dsl.lower.ptx_identity import ptx_sha256
-from dsl.undisturbed import undisturbed
 
 _CUDA_ERROR = re.compile(r"CUDA_ERROR_|cudaError")
 

@@ -13,7 +13,7 @@ from dsl.lower import host
 from dsl.lower.guard import guarded
 from dsl.lower.llvm_ir import to_llvm_ir
 from dsl.lower.passes import convert_to_llvm
-from dsl.lower.rewrites.after_launch import return_after_failed_launch
+from dsl.lower.rewrites.failed_calls import return_after_failed_call
 
 _DECLARED = re.compile(r"^declare i32 @dsl_launch\(.*$", re.MULTILINE)
 _HOST = re.compile(r"@host\b(?!_)")
@@ -37,7 +37,7 @@ def object_file(
 
 
 def _host_llvm(host_mlir: str, jump_slot: int | None) -> str:
-    text = to_llvm_ir(return_after_failed_launch(convert_to_llvm(host_mlir, debug_lines=False)))
+    text = to_llvm_ir(convert_to_llvm(host_mlir, debug_lines=False, after=(return_after_failed_call,)))
     return text if jump_slot is None else host.may_fail(text, jump_slot)
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from dsl import interrupts
 from dsl.core.ir import mlir
 from dsl.lower import host, llvm, nvptx
 from dsl.lower.guard import LoweringCrash, guarded
 from dsl.lower.llvm_ir import to_llvm_ir
 from dsl.lower.passes import LoweringError, convert_to_llvm
 from dsl.lower.rewrites import signals
-from dsl.lower.rewrites.after_launch import return_after_failed_launch
+from dsl.lower.rewrites.failed_calls import return_after_failed_call
 
+# A search in the text: it names a module that ends MLIR's process, maybe as soon as MLIR reads it.
 _KERNEL = re.compile(r"llvm\.func @(\S+?)\(.*\bnvvm\.kernel\b")
 
 
@@ -42,7 +44,7 @@ def compile_modules(
     except (LoweringError, LoweringCrash) as error:
         error.place = mlir.place_in(str(error))
         raise
-    host.refuse_unknown_names(names, ("dsl_launch", *signals.symbols()))
+    host.refuse_unknown_names(names, ("dsl_launch", *interrupts.FUNCTIONS))
     return llvm_ir, ptx, code
 
 
@@ -55,8 +57,8 @@ def _compile(
     to_ptx: Callable[[str, str, int], str],
 ) -> tuple[str, str, bytes, list[str]]:
     """`compile_modules` in this process, and the names that the host function calls."""
-    heard = signals.heard_in_loops(convert_to_llvm(host_mlir, debug_lines=False))
-    host_llvm = signals.with_turn(to_llvm_ir(return_after_failed_launch(heard)))
+    rewrites = (signals.hear_in_loops,), (return_after_failed_call,)
+    host_llvm = to_llvm_ir(convert_to_llvm(host_mlir, False, *rewrites))
     if jump_slot is not None:
         host_llvm = host.may_fail(host_llvm, jump_slot)
     code = host.object_code(host_llvm)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 
 from dsl.core.ir import mlir
 from dsl.exceptions import ToolFailure
@@ -19,16 +19,10 @@ _CONVERSIONS = (
     "reconcile-unrealized-casts",
 )
 _DEBUG_LINES = "ensure-debug-info-scope-on-llvm-func{emission-kind=LineTablesOnly}"
-_LEFT_OVER = re.compile(r'^\s*(?:%[\w:]+(?:, %[\w:]+)* = )?"?((?:scf|arith|math|cf|vector|ub)\.\w+)', re.MULTILINE)
+_CONVERTED = "scf.", "arith.", "math.", "cf.", "vector.", "ub."  # dialects of which nothing may remain
 
-# scf calls it llvm.loop_annotation and cf hands it on under that name; the llvm dialect's branch reads its own.
-_LOOP_ANNOTATION = re.compile(r"^(\s*llvm\.br .*[{ ])llvm\.loop_annotation(?= = )", re.MULTILINE)
-
-
-# A register of the author's before anything is stored in it. Read from local memory that nobody writes, it stays what
-# it is: LLVM would give `undef` a value that fits, and no checker would see it.
-_UNSET = re.compile(r"^(\s*)(%[\w$.-]+) = llvm\.mlir\.undef : (i\d+|bf16|f\d+)(?!\w)(.*)$", re.MULTILINE)
-_READ_UNSET = "{ .local .align 8 .b64 %dsl_unset; ld.local.bBITS $0, [%dsl_unset]; }"
+_LOOP_ANNOTATION = "llvm.loop_annotation"
+_READ_UNSET = "{{ .local .align 8 .b64 %dsl_unset; ld.local.b{bits} $0, [%dsl_unset]; }}"
 
 
 class LoweringError(ToolFailure):
@@ -49,40 +43,60 @@ def _concerns(conversion: str, mlir_text: str) -> bool:
     return dialect in ("arith", "unrealized") or f"{dialect}." in mlir_text  # `scf.` has `cf.` in it
 
 
-def convert_to_llvm(mlir_text: str, debug_lines: bool = True) -> str:
+def convert_to_llvm(
+    mlir_text: str, debug_lines: bool = True, before: Sequence[mlir.Rewrite] = (), after: Sequence[mlir.Rewrite] = ()
+) -> str:
     """A module of llvm.func with llvm, arith, scf, cf, math, vector, ub and nvvm ops, in the llvm dialect only.
 
-    `debug_lines` keeps each op's location so that PTX gets `.loc` lines. Raises LoweringError naming what remains.
+    `debug_lines` keeps each op's location so that PTX gets `.loc` lines. `before` and `after` the conversion the module
+    is rewritten. Raises LoweringError naming what remains.
     """
-    mlir_text = (
-        into_file_names(_UNSET.sub(_read_unset, mlir_text)) if debug_lines else _UNSET.sub(_read_unset, mlir_text)
-    )
     pipeline = *(name for name in _CONVERSIONS if _concerns(name, mlir_text)), *((_DEBUG_LINES,) if debug_lines else ())
+    before = (_read_unset_registers, *before) if "llvm.mlir.undef" in mlir_text else before
+    after = (_rename_loop_annotations, *after) if _LOOP_ANNOTATION in mlir_text else after
     try:
-        text = mlir.run_passes(mlir_text, f"builtin.module({','.join(pipeline)})", places=debug_lines)
+        text = mlir.run_passes(
+            into_file_names(mlir_text) if debug_lines else mlir_text,
+            f"builtin.module({','.join(pipeline)})",
+            debug_lines,
+            before,
+            after,
+        )
     except mlir.ir.MLIRError as error:
         raise LoweringError("MLIR passes", str(error)) from None
-    left_over = sorted(set(_LEFT_OVER.findall(text)))
-    if left_over:
-        raise LoweringError("MLIR passes", f"no conversion to the llvm dialect for {', '.join(left_over)}")
-    return _LOOP_ANNOTATION.sub(r"\1loop_annotation", text)
+    if any(dialect in text for dialect in _CONVERTED):
+        left_over = [name for name in mlir.operation_names(text) if name.startswith(_CONVERTED)]
+        if left_over:
+            raise LoweringError("MLIR passes", f"no conversion to the llvm dialect for {', '.join(left_over)}")
+    return text
 
 
-def _read_unset(match: re.Match) -> str:
-    """The ops that stand for an unset register of a scalar type."""
-    indent, name, type_, place = match.groups()
-    width = int(re.sub(r"\D", "", type_))
-    bits = max(width, 32)
-    stem = re.sub(r"\W", "", name)
-    asm = _READ_UNSET.replace("BITS", str(bits))
-    steps = [(f'llvm.inline_asm "{asm}", "={"l" if bits == 64 else "r"}" : () -> i{bits}', f"i{bits}")]
-    if width < 32:
-        steps.append((f"llvm.trunc {{}} : i{bits} to i{width}", f"i{width}"))
-    if steps[-1][1] != type_:
-        steps.append((f"llvm.bitcast {{}} : {steps[-1][1]} to {type_}", type_))
-    lines, before = [], ""
-    for number, (step, _) in enumerate(steps):
-        step_name = name if number == len(steps) - 1 else f"%unset_{stem}_{number}"
-        lines.append(f"{indent}{step_name} = {step.replace('{}', before)}{place}")
-        before = step_name
-    return "\n".join(lines)
+def _rename_loop_annotations(module: mlir.Operation) -> None:
+    """Rename the attribute of scf's loops to the one that a branch of the llvm dialect reads: cf keeps scf's name."""
+    for branch in mlir.operations_named(module, "llvm.br"):
+        if _LOOP_ANNOTATION in branch.attributes:
+            branch.attributes["loop_annotation"] = branch.attributes[_LOOP_ANNOTATION]
+            del branch.attributes[_LOOP_ANNOTATION]
+
+
+def _read_unset_registers(module: mlir.Operation) -> None:
+    """Read registers of the author's that nothing is stored in from local memory that nobody writes.
+
+    LLVM would give `undef` a value that fits, and no checker would see it.
+    """
+    for unset in mlir.operations_named(module, "llvm.mlir.undef"):
+        type_ = unset.results[0].type
+        if not isinstance(type_, (mlir.ir.IntegerType, mlir.ir.FloatType)):
+            continue
+        read_bits = max(type_.width, 32)
+        types = [mlir.integer(read_bits), mlir.integer(type_.width), type_]
+        with mlir.building(unset, unset.location) as build:
+            asm = {"asm_string": _READ_UNSET.format(bits=read_bits), "constraints": "=l" if read_bits == 64 else "=r"}
+            value = build(
+                "llvm.inline_asm", [types[0]], [], {name: mlir.string_attr(text) for name, text in asm.items()}
+            ).results[0]
+            for name, to in zip(("llvm.trunc", "llvm.bitcast"), types[1:]):
+                if value.type != to:
+                    value = build(name, [to], [value]).results[0]
+        unset.results[0].replace_all_uses_with(value)
+        unset.erase()

@@ -10,12 +10,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from dsl.core.ir import mlir
+from dsl.core.ir import bindings, mlir
 
 
 def names(dialect: str) -> list[str]:
     """The public names of the bindings' module of a dialect."""
-    return [name for name in dir(mlir.generated(f"dialects.{dialect}")) if not name.startswith("_")]
+    return [name for name in dir(bindings.generated(f"dialects.{dialect}")) if not name.startswith("_")]
 
 
 def attribute(dialect: str, name: str) -> Any:
@@ -23,7 +23,7 @@ def attribute(dialect: str, name: str) -> Any:
 
     Raises AttributeError where the bindings have no such name.
     """
-    value = getattr(mlir.generated(f"dialects.{dialect}"), name)
+    value = getattr(bindings.generated(f"dialects.{dialect}"), name)
     is_op = isinstance(value, type) and issubclass(value, mlir.ir.OpView)
     return builder(value) if is_op or isinstance(value, type(builder)) else value
 

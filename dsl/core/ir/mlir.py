@@ -1,82 +1,24 @@
-"""The only import of the MLIR bindings, the one MLIR context, and how an op is made.
+"""The one MLIR context, and how an op is made.
 
-Ops are made with `ir.Operation.create`, never with the generated dialect classes: importing those costs tens of
-milliseconds a dialect, and one that a signal's handler breaks off is of no use to the process: a second import fails
-with "already registered". The bindings import a dialect's as soon as they see one of its types or ops: empty modules
-stand in for them.
+Ops are made with `ir.Operation.create`, never with the generated dialect classes, which are slow to import
+(dsl/core/ir/bindings.py).
 GPU instructions are LLVM intrinsics (`intrinsic`): unlike inline assembly they stay convergent all the way down.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-import threading
-import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dsl import span
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeRuntimeError
+from dsl.core.ir import bindings
 from dsl.core.phrase import Phrase
 from dsl.core.state import this_thread
-from dsl.undisturbed import undisturbed, whole_import
 
-PACKAGES = ("mlir", "torch_mlir")
-
-
-def _bindings(name: str):
-    for package in PACKAGES:
-        try:
-            return whole_import(f"{package}.{name}")
-        except ImportError:
-            continue
-    raise ImportError("the MLIR Python bindings are missing: install them with `uv pip install torch-mlir==20261001`")
-
-
-def _bindings_without_numpy():
-    """The bindings' `ir`, which imports numpy where it can, a quarter of the time, for attributes not used here."""
-    alone = "numpy" not in sys.modules and threading.active_count() == 1
-    if alone:
-        modules: dict[str, Any] = sys.modules
-        modules["numpy"] = None
-    try:
-        return _bindings("ir")
-    finally:
-        if alone:
-            del sys.modules["numpy"]
-
-
-class _Dialect(types.ModuleType):
-    """A module of generated op classes, imported where one is asked for: the bindings only want it to be there."""
-
-    def __getattr__(self, name: str):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(undisturbed(_replace, self), name)
-
-
-def _replace(module: types.ModuleType) -> types.ModuleType:
-    """The module that `module` stands in for, imported if it is not yet."""
-    if sys.modules.get(module.__name__) is module:
-        del sys.modules[module.__name__]
-    return whole_import(module.__name__)
-
-
-ir: Any = undisturbed(_bindings_without_numpy)
-_llvm = _bindings("_mlir_libs._mlirDialectsLLVM")
-for _dialect in ("arith", "builtin", "llvm", "nvvm", "scf", "vector"):  # those that tracing makes ops of
-    _dialect = f"{_llvm.__name__.partition('.')[0]}.dialects.{_dialect}"
-    sys.modules.setdefault(_dialect, _Dialect(_dialect))
-
-
-def generated(name: str) -> types.ModuleType:
-    """A module of the bindings by its name in them: `dialects.nvvm`, `extras.types`."""
-    module = _bindings(name)
-    return undisturbed(_replace, module) if isinstance(module, _Dialect) else module
-
-
+ir, llvm = bindings.ir, bindings.llvm
 context = ir.Context()
 if TYPE_CHECKING:  # the bindings have no stubs: what a value is called, with members that are not checked
 
@@ -95,7 +37,7 @@ else:
 with context:
     i1, i4, i8, i16, i32, i64, i128 = (ir.IntegerType.get_signless(width) for width in (1, 4, 8, 16, 32, 64, 128))
     f16, bf16, f32, f64 = ir.F16Type.get(), ir.BF16Type.get(), ir.F32Type.get(), ir.F64Type.get()
-    _pointers = {space: _llvm.PointerType.get(space) for space in (0, 1, 3, 4, 5, 7)}
+    _pointers = {space: llvm.PointerType.get(space) for space in (0, 1, 3, 4, 5, 7)}
     unknown = ir.Location.unknown()
 
 
@@ -104,14 +46,19 @@ def ptr(space: int = 0) -> Type:
     return _pointers[space]
 
 
+def integer(width: int) -> Type:
+    with context:
+        return ir.IntegerType.get_signless(width)
+
+
 def array(element: Type, count: int) -> Type:
     with context:
-        return _llvm.ArrayType.get(element, count)
+        return llvm.ArrayType.get(element, count)
 
 
 def struct(*members: Type) -> Type:
     with unknown:
-        return _llvm.StructType.get_literal(list(members))
+        return llvm.StructType.get_literal(list(members))
 
 
 def vector(element: Type, count: int) -> Type:
@@ -365,7 +312,7 @@ def call(symbol: str, result_type: Type | None, *operands: Value) -> Value | Non
 
 def call_variadic(symbol: str, result_type: Type, fixed: Sequence[Type], *operands: Value) -> Value:
     """Call a declared C function that takes `fixed` and then any arguments."""
-    type_ = _llvm.FunctionType.get(result_type, list(fixed), is_var_arg=True)
+    type_ = llvm.FunctionType.get(result_type, list(fixed), is_var_arg=True)
     call_op = op(
         "llvm.call",
         [result_type],
@@ -410,7 +357,7 @@ def store(value: Value, address: Value, alignment_bytes: int) -> None:
 def set_inputs(function: Operation, inputs: Sequence[Type]) -> None:
     """Let an `llvm.func` without a result take `inputs`, as its entry block does."""
     with context, unknown:
-        function.attributes["function_type"] = type_attr(_llvm.FunctionType.get(Type.parse("!llvm.void"), list(inputs)))
+        function.attributes["function_type"] = type_attr(llvm.FunctionType.get(Type.parse("!llvm.void"), list(inputs)))
 
 
 class Before:
@@ -459,7 +406,7 @@ class Module:
         One that is not `attached` comes into the module when the caller appends it to `body`.
         """
         with context, unknown:
-            type_ = _llvm.FunctionType.get(result or Type.parse("!llvm.void"), list(inputs))
+            type_ = llvm.FunctionType.get(result or Type.parse("!llvm.void"), list(inputs))
             operation = Operation.create(
                 "llvm.func",
                 regions=1,
@@ -475,12 +422,63 @@ class Module:
         return self.operation.get_asm(enable_debug_info=True)
 
 
-def run_passes(mlir_text: str, pipeline: str, places: bool = True) -> str:
-    """Parse `mlir_text`, run `pipeline` over it and print it, with locations or not. Raises the bindings' MLIRError."""
-    manager = _bindings("passmanager").PassManager
+def operations_named(root: Operation, *names: str) -> list[Operation]:
+    """The operations in `root` with one of these names. MLIR finds them: a walk in Python takes 20 times as long."""
+    rewrite = bindings.load("rewrite")
+    found: list[Operation] = []
+
+    def note(operation: Any, _rewriter: Any) -> bool:
+        found.append(operation.operation)
+        return True  # no match: MLIR goes on
+
+    with context:
+        patterns = rewrite.RewritePatternSet()
+        for name in names:
+            patterns.add(name, note)
+        rewrite.walk_and_apply_patterns(root, patterns.freeze())
+    return found
+
+
+Builder = Callable[..., Operation]
+
+
+@contextmanager
+def building(point: Operation | Block, at: Location | None = None) -> Iterator[Builder]:
+    """In this `with` the function it gives makes ops before an operation, or at the end of a block."""
+    with context, at or unknown, ir.InsertionPoint(point):
+        yield Operation.create
+
+
+def operation_names(mlir_text: str) -> list[str]:
+    """The names of all operations in a module, sorted."""
+    names: set[str] = set()
+
+    def note(operation: Any) -> Any:
+        names.add(operation.name)
+        return ir.WalkResult.ADVANCE
+
     with context:
         module = ir.Module.parse(mlir_text)
+        module.operation.walk(note)
+    return sorted(names)
+
+
+Rewrite = Callable[[Operation], None]
+
+
+def run_passes(
+    mlir_text: str, pipeline: str, places: bool = True, before: Sequence[Rewrite] = (), after: Sequence[Rewrite] = ()
+) -> str:
+    """Parse `mlir_text`, rewrite the module, run `pipeline` over it, rewrite it again, and print it with locations or
+    without. Raises the bindings' MLIRError."""
+    manager = bindings.load("passmanager").PassManager
+    with context:
+        module = ir.Module.parse(mlir_text)
+        for rewrite in before:
+            rewrite(module.operation)
         manager.parse(pipeline).run(module.operation)
+        for rewrite in after:
+            rewrite(module.operation)
     return module.operation.get_asm(enable_debug_info=places)
 
 
@@ -488,5 +486,5 @@ def translate_to_llvm_ir(llvm_dialect_text: str) -> str:
     """The LLVM IR text, as the bindings' LLVM prints it, of a module in the llvm dialect. Raises MLIRError."""
     with context:
         module = ir.Module.parse(llvm_dialect_text)
-        text = _llvm.translate_module_to_llvmir(module.operation)
+        text = llvm.translate_module_to_llvmir(module.operation)
     return text

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dsl import interrupts
 from dsl.emulator.execute import print_format, repeats, slots, workers
 from dsl.emulator.execute.code import Code
 from dsl.emulator.execute.printing import DeviceMemory, PrintOrder
@@ -369,8 +370,8 @@ class _Launch:
                 self._others.wait()
             else:
                 self._run_units(first)
-                if self.shared.raised_value:
-                    self._raise_of_handler()
+                if self.shared.raised:
+                    raise interrupts.raised()
             workers.unwatch(self)
             with self._gate:
                 self._over = True
@@ -384,13 +385,6 @@ class _Launch:
         """What one worker does: blocks, or clusters of blocks that meet, until none is left."""
         run = _native("emu_run_clusters" if self.cluster_blocks > 1 else "emu_run_grid")
         run(first.address, self.code.block)
-
-    def _raise_of_handler(self) -> None:
-        """Raise what the handler of a signal raised in native code."""
-        error = ctypes.cast(self.shared.raised_value, ctypes.py_object).value
-        for name in ("type", "value", "trace"):
-            ctypes.pythonapi.Py_DecRef(ctypes.c_void_p(getattr(self.shared, f"raised_{name}")))
-        raise error
 
     def _call_others(self) -> None:
         """Let the other workers begin, if they have not."""

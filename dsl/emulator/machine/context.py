@@ -90,10 +90,8 @@ class Grid(ctypes.Structure):
         ("block_start", _u64),
         ("slots", _u64),  # every Context of the launch, linked by `every`
         ("more", _u64),  # callback(a worker's first Context) -> another one for it, or 0
-        ("raised_type", _u64),  # what the handler of a signal raised, in the thread that launches
-        ("raised_value", _u64),
-        ("raised_trace", _u64),
         ("halt", _u32),
+        ("raised", _u32),  # the handler of a signal raised, in the thread that launches
     ]
 
 

@@ -12,8 +12,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from dsl.interrupts import functions
 from dsl.lower.host import Native, native
-from dsl.lower.rewrites import signals
 
 LOG_LAUNCHES = 64  # then Python empties it
 ELSEWHERE = -1  # the answer of a device whose machine code does not make this launch: Python does
@@ -100,8 +100,7 @@ class Table:
 
 
 # CUlaunchConfig (cuda.h): gridDim, blockDim, sharedMemBytes at 24, hStream at 32, attrs at 40, numAttrs at 48.
-_LAUNCH = (
-    f"""
+_LAUNCH = f"""
 declare i32 @launch_kernel(ptr, ptr, ptr, ptr)
 
 define i32 @dsl_launch(ptr %run, i32 %index, ptr %record, ptr %params) {{
@@ -145,7 +144,7 @@ look:
   br i1 %slow, label %through, label %native
 through:
   %python = load ptr, ptr %run
-  %reported = call i32 @dsl_call_python(ptr %python, ptr %run, i32 %index, ptr %record, ptr %params)
+  %reported = call i32 @emu_call_python(ptr %python, ptr %run, i32 %index, ptr %record, ptr %params)
   ret i32 %reported
 native:
   call void @llvm.memcpy.p0.p0.i64(ptr %config, ptr %record, i64 24, i1 false)
@@ -203,10 +202,9 @@ bad:
   ret i32 1
 }}
 
+declare i32 @emu_call_python(ptr, ptr, i32, ptr, ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
-    + signals.CALL_PYTHON
-)
 
 
 _DECLARED = "declare i32 @launch_kernel(ptr, ptr, ptr, ptr)"
@@ -217,31 +215,32 @@ _BY_HANDLE = """define internal i32 @launch_kernel(ptr %config, ptr %function, p
 }"""
 
 
-_BY_PYTHON = f"""
-define i32 @dsl_launch(ptr %run, i32 %index, ptr %record, ptr %params) {{
+_BY_PYTHON = """
+define i32 @dsl_launch(ptr %run, i32 %index, ptr %record, ptr %params) {
   %python = load ptr, ptr %run
-  %reported = call i32 @dsl_call_python(ptr %python, ptr %run, i32 %index, ptr %record, ptr %params)
+  %reported = call i32 @emu_call_python(ptr %python, ptr %run, i32 %index, ptr %record, ptr %params)
   ret i32 %reported
-}}
-{signals.CALL_PYTHON}"""
+}
+declare i32 @emu_call_python(ptr, ptr, i32, ptr, ptr)
+"""
 
 
 @functools.cache
 def entry_by_python() -> tuple[int, Native]:
     """`entry` for a device all of whose launches go through Python."""
-    machine = native(_BY_PYTHON, signals.symbols(), ("dsl_launch",), quickly=True)
+    machine = native(_BY_PYTHON, functions(), ("dsl_launch",), quickly=True)
     return machine.addresses["dsl_launch"], machine
 
 
 @functools.cache
 def entry_by_handle() -> tuple[int, Native]:
     """`entry` for a device whose handles begin with the address of a function that is called as cuLaunchKernelEx."""
-    machine = native(_LAUNCH.replace(_DECLARED, _BY_HANDLE), signals.symbols(), ("dsl_launch",), quickly=True)
+    machine = native(_LAUNCH.replace(_DECLARED, _BY_HANDLE), functions(), ("dsl_launch",), quickly=True)
     return machine.addresses["dsl_launch"], machine
 
 
 @functools.cache
 def entry(launch_kernel: int) -> tuple[int, Native]:
     """The address of `dsl_launch` for a driver whose cuLaunchKernelEx is at this one, and what keeps it alive."""
-    machine = native(_LAUNCH, {"launch_kernel": launch_kernel, **signals.symbols()}, ("dsl_launch",), quickly=True)
+    machine = native(_LAUNCH, {"launch_kernel": launch_kernel, **functions()}, ("dsl_launch",), quickly=True)
     return machine.addresses["dsl_launch"], machine

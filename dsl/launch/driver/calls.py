@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from dsl.exceptions import outcome_of
+from dsl.interrupts import called_by_machine_code, heard_in_caller
 from dsl.launch.devices.protocol import DeviceError
-from dsl.undisturbed import called_by_machine_code, heard_in_caller
 
 # Annotations of the arguments of a method that C calls.
 Pointer = Annotated[int | None, ctypes.c_void_p]

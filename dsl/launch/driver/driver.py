@@ -7,13 +7,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from dsl.interrupts import Rang, raise_in_caller
 from dsl.launch.driver import calls, shared_object
 from dsl.launch.driver.calls import Int, Long, Pointer, Refused, Text, Unsigned, put, put_if, refuse_if
 from dsl.launch.driver.current import current
 from dsl.launch.driver.kernels import KernelCalls
 from dsl.launch.driver.memory import MemoryCalls
 from dsl.launch.driver.tensor_maps import TensorMapCalls
-from dsl.undisturbed import Rang, raise_in_caller
 
 _SYMBOL_NOT_FOUND = 1  # CUdriverProcAddressQueryResult
 # A name's later forms, with the CUDA release that each came with, as cuGetProcAddress counts.

@@ -10,6 +10,7 @@ import ctypes
 import functools
 from typing import Annotated, Any
 
+from dsl.interrupts import called_by_machine_code
 from dsl.launch.driver import attributes, calls
 from dsl.launch.driver.calls import Int, Long, Pointer, Unsigned, put, refuse_if
 from dsl.launch.driver.current import current
@@ -17,7 +18,6 @@ from dsl.launch.driver.device_properties import DeviceProperties, properties
 from dsl.launch.driver.driver import Driver, guarded
 from dsl.launch.driver.kernels import Kernel
 from dsl.launch.driver.launch_config import LaunchConfig, launch_of
-from dsl.undisturbed import called_by_machine_code
 
 _INT, _POINTER = ctypes.c_int, ctypes.c_void_p
 _RUNTIME_VERSION = attributes.DRIVER_VERSION

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from dsl.undisturbed import called_by_machine_code
+from dsl.interrupts import called_by_machine_code
 
 TABLE = "function_table"  # the symbol of the table: the binder, then the functions in the order of their names
 _PAGE = 0x1000

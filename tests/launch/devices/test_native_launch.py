@@ -7,11 +7,10 @@ import threading
 import numpy as np
 import pytest
 
-from dsl import alias, emulator
+from dsl import alias, emulator, interrupts
 from dsl.launch.call.compiling import compiler
 from dsl.launch.devices import native_launch
 from dsl.lower.host import native
-from dsl.lower.rewrites import signals
 
 
 @pytest.fixture
@@ -232,7 +231,7 @@ def test_what_a_handler_raises_as_a_launch_reaches_python_is_not_lost(running, a
     finally:
         signal.signal(signal.SIGALRM, before)
         compiler.leave(frame)
-    assert failed == signals.RAISED and frame.error is None and by_python == []
+    assert failed == interrupts.RAISED and frame.error is None and by_python == []
     error = compiler.why(host.compiled, failed, 0)
     assert repr(error) == "TimeoutError('enough')" and error.__traceback__.tb_next.tb_frame.f_code is late.__code__
     assert capfd.readouterr() == ("", "")

@@ -1,6 +1,6 @@
 """A host function's loops hear signals: a handler runs while they run, and what it raises ends them.
 
-Modules tested here: dsl/lower/llvm.py, dsl/lower/rewrites/after_launch.py.
+Modules tested here: dsl/lower/llvm.py.
 """
 
 import signal
@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 import dsl.cutlass as cutlass
+from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Int32, Int64
 from dsl.cutlass import cute
 from dsl.cutlass.cute.runtime import from_dlpack
 from dsl.lower import llvm
 from dsl.lower.llvm_ir import to_llvm_ir
 from dsl.lower.passes import convert_to_llvm
-from dsl.lower.rewrites.after_launch import return_after_failed_launch
-from dsl.lower.rewrites.signals import TURNS, heard_in_loops, with_turn
+from dsl.lower.rewrites.failed_calls import return_after_failed_call
+from dsl.lower.rewrites.signals import TURNS, hear_in_loops
 
 
 class Rung(Exception):
@@ -119,11 +120,8 @@ def test_another_thread_does_not_answer_for_the_main_one(alarm):
 
 
 def test_a_host_function_without_loops_is_left_as_it_is():
-    text = (
-        "module {\n  llvm.func @host(%arg0: !llvm.ptr) -> i32 {\n    llvm.br ^bb1\n  ^bb1:  // pred: ^bb0\n"
-        "    %0 = llvm.mlir.constant(0 : i32) : i32\n    llvm.return %0 : i32\n  }\n}\n"
-    )
-    assert heard_in_loops(text) == text
+    text = "llvm.func @host(%p: !llvm.ptr) -> i32 {\n  %0 = arith.constant 0 : i32\n  llvm.return %0 : i32\n}"
+    assert convert_to_llvm(text, False, (hear_in_loops,)) == convert_to_llvm(text, False)
 
 
 def test_a_loop_with_hints_compiles_without_a_word(capfd):
@@ -245,9 +243,9 @@ def test_stretches_take_the_trips_of_the_whole_loop(function):
 def optimised(function, *arguments) -> str:
     """The host function after LLVM's passes."""
     text = cute.compile(function, *arguments).compiled.traced.host_mlir
-    module = to_llvm_ir(return_after_failed_launch(heard_in_loops(convert_to_llvm(text, debug_lines=False))))
+    module = to_llvm_ir(convert_to_llvm(text, False, (hear_in_loops,), (return_after_failed_call,)))
     machine = llvm.Machine(llvm.native_target(), reloc="pic", model="small", jit=True, level=1)
-    made = llvm.Module(with_turn(module), machine)
+    made = llvm.Module(module, machine)
     made.optimize(machine, 1)
     return str(made)
 
@@ -265,10 +263,9 @@ def test_llvm_vectorises_what_is_heard():
 
     a, b = (from_dlpack(np.zeros(8, np.int32)) for _ in range(2))
     heard = optimised(scaled, a, b, 8)
-    assert "vector.body" in heard and "dsl_look" in heard
-    assert "dsl_stretch" not in heard_in_loops(
-        convert_to_llvm(cute.compile(of_calls, a, b, 8).compiled.traced.host_mlir, debug_lines=False)
-    )
+    assert "vector.body" in heard and "emu_look" in heard
+    calls = cute.compile(of_calls, a, b, 8).compiled.traced.host_mlir
+    assert "while" not in mlir.run_passes(calls, "builtin.module()", before=(hear_in_loops,))
 
 
 def test_a_vectorised_loop_hears_a_handler(alarm):

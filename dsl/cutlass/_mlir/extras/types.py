@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from dsl.core.ir import mlir as _mlir
+from dsl.core.ir import bindings as _bindings, mlir as _mlir
 
 
 def __getattr__(name: str) -> Any:
-    value = getattr(_mlir.generated("extras.types"), name)
+    value = getattr(_bindings.generated("extras.types"), name)
     return value if isinstance(value, type) or not callable(value) else _in_context(value)
 
 

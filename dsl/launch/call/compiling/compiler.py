@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from dsl import interrupts
 from dsl.core.state import Stack
 from dsl.core.trace import EVENTS, SLOT_BYTES, Traced, jump_slot, out_slot
 from dsl.launch import disk_cache, session
@@ -24,7 +25,6 @@ from dsl.launch.devices.native_launch import NOTED_BYTES, Noted, Record, Run, Ta
 from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, Launch
 from dsl.lower.host import link
 from dsl.lower.machine_code import compile_modules
-from dsl.lower.rewrites import signals
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _code(traced: Traced, arch: str, opt_level: int, cached: bool = True) -> Cod
     key = (*source, entry)
     if key not in _codes:
         llvm, ptx, host_object = _stored(traced.host_mlir, source) if cached else _compile(traced.host_mlir, source)
-        host = link(host_object, {"dsl_launch": entry, **signals.symbols()} if entry else signals.symbols())
+        host = link(host_object, {"dsl_launch": entry, **interrupts.functions()} if entry else interrupts.functions())
         function = host.function("host", ctypes.c_int32, ctypes.c_void_p)
         _codes[key] = Code(arch, llvm, ptx, function, host.addresses["host"], launch_limits.Collectives(device_mlir))
     return _codes[key]
@@ -361,12 +361,12 @@ def why(compiled: Compiled, failed: int, number: int) -> BaseException:
 
     `number`: what it left in the first slot of its block.
     """
-    return signals.raised() if failed == signals.RAISED else compiled.traced.failures[failed - 1].error(number)
+    return interrupts.raised() if failed == interrupts.RAISED else compiled.traced.failures[failed - 1].error(number)
 
 
 def _entry(handle: int, index: int, record: int, params: int) -> int:
     """`dsl_launch`: 0, or 1 once a launch of this run has failed. What a signal's handler raises before the first
-    statement is kept by machine code: signals.CALL_PYTHON."""
+    statement is kept by machine code: see emu_call_python."""
     run = _runs[handle]
     if run.error is None:
         try:

@@ -18,10 +18,10 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, Protocol
 
 from dsl import span
+from dsl.interrupts import undisturbed
 from dsl.launch.devices.torch_mapping import torch_compiler, torch_graphs, torch_ops, torch_streams
 from dsl.launch.devices.torch_mapping.torch_devices import names_cuda, of_device, of_known_device
 from dsl.launch.devices.torch_mapping.torch_memory import Places, storage_key, tensors_in
-from dsl.undisturbed import undisturbed
 
 span.stands_for_python(__file__)
 

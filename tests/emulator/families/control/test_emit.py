@@ -1,6 +1,6 @@
 """Branches, tables, calls, exits, traps and the stop flag. PTX ISA 9.7.12.
 
-Modules tested here: dsl/emulator/families/control/words.py, dsl/emulator/machine/stop_flag.cc.
+Modules tested here: dsl/emulator/families/control/words.py, dsl/emulator/machine/interrupts.cc.
 """
 
 from __future__ import annotations

@@ -1,12 +1,28 @@
-"""Work that no signal's handler breaks off: imports of native modules, which cannot be begun twice in a process.
+"""Signals: how Ctrl-C and time-outs end work, and what they must not break off.
 
-Holding signals back with a mask is not enough: the kernel then gives them to another thread, and Python runs their
-handlers in the main thread all the same. So the handlers are replaced for that time.
+Python's own C function notes a signal. Python runs its handler in the main thread when Python code goes on there, so
+code that is not Python has to be told. There are three kinds of such code:
+
+1. *Machine code of ours that runs long* asks Python every 2 to 20 ms. A loop of a host function counts its trips and
+   then reads a clock (dsl/lower/rewrites/signals.py). Code of a kernel reads the stop flag of its block, because other
+   threads stop it too; a thread that keeps time sets the flag (dsl/emulator/execute/workers.py). Both call the same C++
+   (dsl/emulator/machine/interrupts.cc). It keeps what a handler raises, because no exception passes through machine
+   code. The code ends, and Python raises the exception: `raised`.
+2. *A Python function that machine code calls*, such as a function of the driver that cuda.bindings call: ctypes prints
+   and loses what a handler raises there. `heard_in_caller` ends the function, and the handler runs in the Python code
+   that called the machine code.
+3. *Work that cannot be done by halves*, such as the import of a native module, which cannot begin twice in a process:
+   `undisturbed` runs the handlers after it. A mask of signals is not enough, because the kernel then gives them to
+   another thread, and Python runs their handlers all the same.
+
+Machine code in another thread, for which the caller waits, would not have to ask. But a hand-over to a thread and back
+adds 6.6 us to an empty launch of 15.8 us (benchmarks/interrupts.py).
 """
 
 from __future__ import annotations
 
 import _thread
+import ctypes
 import functools
 import importlib
 import signal
@@ -21,6 +37,46 @@ _signal: Any = importlib.import_module("_signal")  # signal without its enumerat
 _NUMBERS = tuple(map(int, signal.valid_signals()))
 
 
+# --- machine code of ours ---------------------------------------------------------------------------------------------
+
+RAISED = -1  # what machine code returns that a signal's handler has ended
+FUNCTIONS = "emu_look", "emu_call_python"
+
+
+class _Raised(ctypes.Structure):
+    """An exception as C knows it, with a reference to each part."""
+
+    _fields_ = [("type", ctypes.c_void_p), ("value", ctypes.c_void_p), ("traceback", ctypes.c_void_p)]
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    from dsl import native_library  # noqa: PLC0415 - it reads files
+
+    return ctypes.CDLL(str(native_library.here()))
+
+
+@functools.cache
+def functions() -> dict[str, int]:
+    """The addresses of the C++ that machine code calls, by name."""
+    return {name: ctypes.cast(_library()[name], ctypes.c_void_p).value or 0 for name in FUNCTIONS}
+
+
+def raised() -> BaseException:
+    """The exception that has ended machine code of the main thread."""
+    kept = _Raised.in_dll(_library(), "emu_raised")
+    error = ctypes.cast(kept.value, ctypes.py_object).value
+    if kept.traceback:
+        error = error.with_traceback(ctypes.cast(kept.traceback, ctypes.py_object).value)
+    for reference in (kept.type, kept.value, kept.traceback):
+        ctypes.pythonapi.Py_DecRef(ctypes.c_void_p(reference))
+    kept.type = kept.value = kept.traceback = None
+    return error
+
+
+# --- work that comes to its end ---------------------------------------------------------------------------------------
+
+
 def undisturbed(work: Callable[..., R], *arguments) -> R:
     """What `work` returns. Handlers of signals that come meanwhile run after it, and may raise then."""
     if threading.current_thread() is not threading.main_thread():  # which handlers never run in
@@ -33,6 +89,9 @@ def undisturbed(work: Callable[..., R], *arguments) -> R:
     finally:
         _restore(replaced)
         _deliver(held)
+
+
+# --- Python functions that machine code calls -------------------------------------------------------------------------
 
 
 class Rang(BaseException):

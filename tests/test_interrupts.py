@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from dsl.undisturbed import Rang, called_by_machine_code, heard_in_caller, raise_in_caller, undisturbed, whole_import
+from dsl.interrupts import Rang, called_by_machine_code, heard_in_caller, raise_in_caller, undisturbed, whole_import
 
 
 class Raised(Exception):
