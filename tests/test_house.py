@@ -8,10 +8,13 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import grimp
 import pytest
+
+from dsl.emulator.families.table import ROWS
 
 ROOT = Path(__file__).parents[1]
 OURS = ("dsl", "harness")
@@ -101,6 +104,38 @@ def test_layers_of_the_emulator_name_no_family():
     sources = [each for each in (ROOT / "dsl/emulator").rglob("*") if each.suffix in (".cc", ".h")]
     layers = [each for each in sources if {"families", "built"}.isdisjoint(each.relative_to(ROOT).parts)]
     assert layers and [str(each) for each in layers if '#include "families' in each.read_text()] == []
+
+
+# Opcodes that layers may name, as any reader of PTX must know them: the operands of bra and brx are labels, those of call
+# are lists of parameters, and the others end a thread's way. ir/affine.py writes LLVM's instructions of the same names.
+CONTROL = frozenset({"bra", "brx", "call", "ret", "exit", "trap"})
+LLVM = {"dsl/emulator/ir/affine.py": frozenset({"add", "sub", "mul"})}
+
+
+def test_layers_of_the_emulator_name_no_opcode():
+    """Rows give instructions traits, and families give rules by opcode: analysis.py, check.py, leeway.py, words.py."""
+    wrong = [
+        f"{path}:{line}: names `{word}`"
+        for path in FILES
+        if path.startswith("dsl/emulator/") and not path.startswith("dsl/emulator/families/")
+        for word, line in opcodes_in((ROOT / path).read_text())
+        if word not in LLVM.get(path, ())
+    ]
+    assert wrong == []
+
+
+def opcodes_in(source: str) -> Iterator[tuple[str, int]]:
+    """Strings that are an opcode or a list of opcodes, but for CONTROL, with their lines."""
+    names = ROWS.keys() - CONTROL
+    for node in ast.walk(ast.parse(source)):
+        words = node.value.split() if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+        if words and " ".join(words) == node.value and set(words) & names and set(words) <= ROWS.keys():
+            yield node.value, node.lineno
+
+
+def test_an_opcode_in_a_layer_is_seen():
+    source = 'if instr.opcode in ("ld", *LEAVES):\n    _KNOWN = "st bra".split()\nraise Error("bra", "the st here")'
+    assert [*opcodes_in(source)] == [("ld", 1), ("st bra", 2)]
 
 
 def test_no_modules_import_each_other_in_a_circle():

@@ -40,19 +40,34 @@ ARCH_PTX = {
 }
 
 # Instructions that need a newer PTX than their target does; matched in LLVM IR (an intrinsic with dots for
-# separators, or the text of inline assembly). PTX ISA, "PTX ISA Notes" of each instruction.
+# separators, or the text of inline assembly). PTX ISA, "PTX ISA Notes" of each instruction. A test compares them with
+# what the emulator's rows need, which ptxas has confirmed.
 FEATURE_PTX = (
-    (r"createpolicy|cache.hint|L2::(64|128|256)B", 74),
+    (r"tanh\.approx|ex2\.approx\.(ftz\.)?b?f16", 70),
+    (r"cvt\.f32\.bf16|test.wait\.parity", 71),
+    (r"xorsign", 72),
+    (
+        r"createpolicy|cache.hint|L2::(64|128|256)B|L[12](::|\.)(evict|no_alloc)|discard\.(global\.)?L2|applypriority",
+        74,
+    ),
+    (r"fence\.proxy\.alias", 75),
+    (r"bmsk\.(clamp|wrap)", 76),
+    (r"(cvta(\.to)?|isspacep)\.param", 77),
     (r"stmatrix|griddepcontrol|mbarrier\.try.wait|barrier\.cluster|mapa|getctarank", 78),
-    (r"elect\.sync|expect_tx|cp\.async\.bulk|wgmma|setmaxnreg|fence\.proxy\.async|fence\.mbarrier.init", 80),
+    (r"shared::cta|movmatrix|(?<!nvvm\.)\bbar(rier)?\.cta\.", 78),
+    (r"elect\.sync|expect_tx|(cp|reduce)\.async\.bulk|wgmma|setmaxnreg|fence\.proxy\.async|fence\.mbarrier.init", 80),
+    (r"barrier\.cluster\.(arrive|wait)\.(relaxed|release|acquire)|mbarrier[\w.]*\.(release|relaxed|acquire)", 80),
+    (r"mbarrier\.(complete_tx|[\w.]*shared::cluster)", 80),
+    (r"[us]16x2|(min|max)\.relu\.s32|prefetch\.(param\.|const\.)?tensormap", 80),
     (r"satfinite\.(tf32|b?f16)|e4m3x2|e5m2x2|multimem|st\.async|red\.async|(atom|red)[\w.:]*\.(vec|v2|v4|v8)", 81),
     (r"\.mmio\.|lop3\.(and|or)\.|mma_async\.sp\.", 82),
     (r"fence\.proxy\.tensormap|tensormap\.(replace|cp)|\.b128|param::(entry|func)", 83),
     (r"mma\.(sync\.aligned\.)?m16n8k32[\w.]*\.(e4m3|e5m2)|wgmma[\w.]*\.(s8\.u8|u8\.s8)", 84),
     (r"mbarrier\.(arrive|(try|test).wait)[\w.]*\.relaxed|sync_restrict", 86),
     (r"mma\.(sync\.aligned\.)?(m16n8k16[\w.]*\.(e4m3|e5m2)|m16n8k32\.row\.col\.f16\.e)", 87),
-    (r"tcgen05|redux\.sync\.f(min|max)|clusterlaunchcontrol|shared::cta\.global|e2m1x2|e2m3x2|e3m2x2|ue8m0x2", 86),
-    (r"(ld|st)\.global[\w.:]*\.(v8\.\w32|v4\.\w64)", 88),
+    (r"tcgen05|redux\.sync\.f(min|max)|clusterlaunchcontrol|e2m1x2|e2m3x2|e3m2x2|ue8m0x2", 86),
+    (r"bulk\.(tensor\.\dd\.)?shared::cta\.global", 86),
+    (r"(ld|st)\b[\w.:]*\.(v8\.\w32|v4\.\w64)", 88),
 )
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from dsl.emulator.dependence.sources import APPROXIMATE, UNMEASURED
+from dsl.emulator.families.arithmetic.leeway import APPROXIMATE
+from dsl.emulator.families.matrix.leeway import UNMEASURED
 from dsl.emulator.families.table import ROWS, Row
 from dsl.forms import coverage
 from harness.terminal import markdown
@@ -98,7 +99,7 @@ def _rule(opcode: str, row: Row) -> str:
     if bounds:
         exact = "ISA; " if row.modifiers & {"rn", "rz"} else ""
         return f"{exact}bound (.approx): " + ", ".join(f"{kind} {text}" for kind, text in bounds.items())
-    if opcode in ("atom", "red") and "f32" in row.modifiers:
+    if opcode in ("atom", "red") and "async" not in row.modifiers:
         return "ISA; the order of threads is open"
     return {"elect": "open: any lane of the mask", "activemask": "open: how the warp diverged"}.get(opcode, "ISA")
 

@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from dsl.emulator.dependence.sources import APPROXIMATE
+from dsl.emulator.families.arithmetic.leeway import APPROXIMATE
 from dsl.emulator.families.table import ROWS
 from dsl.forms import failing
 from harness.terminal import markdown

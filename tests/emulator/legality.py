@@ -69,8 +69,10 @@ class Change(NamedTuple):
 
 def changed(opcode: str, modifiers: list[str]) -> Iterator[list[str]]:
     """The modifiers of a form, each with one change."""
-    rows = (row for row in isa.ROWS[opcode] if row.modifiers.issuperset(modifiers))
-    others = sorted({each for row in rows for each in row.modifiers if not SHAPES.fullmatch(each)})
+    rows = isa.ROWS[opcode]
+    sections = {row.section for row in rows if row.modifiers.issuperset(modifiers)}
+    alike = (row.modifiers for row in rows if row.section in sections)
+    others = sorted({each for row in alike for each in row if not SHAPES.fullmatch(each)})
     places = range(len(modifiers))
     for i in places[1:]:
         yield [*modifiers[: i - 1], modifiers[i], modifiers[i - 1], *modifiers[i + 1 :]]

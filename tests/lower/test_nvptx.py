@@ -1,19 +1,21 @@
 """LLVM IR to PTX: versions, places, contraction, refusals; ptxas accepts what comes out."""
 
+import itertools
 import re
+from collections.abc import Iterator
 
 import pytest
 
 from dsl.emulator.families import table as isa
-from dsl.emulator.ir import needs
 from dsl.emulator.ptx import parse as emulator
-from dsl.forms import table
+from dsl.forms import coverage, table
 from dsl.lower import nvptx, sass
 from dsl.lower.guard import LoweringCrash
 from dsl.lower.llvm_ir import to_llvm_ir
 from dsl.lower.nvptx import to_ptx
 from dsl.lower.passes import LoweringError, convert_to_llvm
 
+ARCHS = "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"
 SAXPY = """
 #outer = loc("/home/author/saxpy.py":3:1)
 #first = loc("/home/author/saxpy.py":5:9)
@@ -97,16 +99,61 @@ def test_version_is_the_oldest_with_the_instruction(text, arch, version):
     assert f".version {version}\n" in to_ptx(kernel(text), arch)
 
 
-@pytest.mark.slow
-def test_version_of_each_form_of_hopper_is_one_that_has_it():
+def samples(form) -> Iterator[tuple[str, ...]]:
+    """Modifiers that fill a form of a row, with each modifier of each group once."""
+    groups = form.groups
+    first = [() if group.is_optional else (next(iter(group.modifiers)),) for group in groups]
+    yield tuple(itertools.chain(*first))
+    for number, group in enumerate(groups):
+        for modifier in group.modifiers:
+            yield tuple(itertools.chain(*first[:number], (modifier,), *first[number + 1 :]))
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_the_version_has_every_form_of_the_table(arch):
+    """The rows' needs are those of ptxas."""
     later = {}
-    for form in table.forms():
-        if form.need.allows("sm_90a"):
-            calls = "".join(f'call void asm "{line}", ""()\n' for line in form.text.splitlines())
-            least = needs.strictest(isa.need_of(*each) for each in form.instructions).version
-            if nvptx.ptx_version(calls, "sm_90a") < 10 * least[0] + least[1]:
-                later[form.name] = least
+    for opcode, row in ((opcode, row) for opcode, rows in isa.ROWS.items() for row in rows):
+        for modifiers in {each for form in row.forms for each in samples(form)}:
+            need, name = isa.need_of(opcode, modifiers), ".".join((opcode, *modifiers))
+            version = nvptx.ptx_version(f'call void asm "{name} $0;", "r"()', arch)
+            if need.allows(arch) and version < 10 * need.version[0] + need.version[1]:
+                later[name] = version, need.version
     assert later == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", ARCHS)
+def test_ptxas_takes_each_form_with_the_version(arch):
+    ran, refused, forms = 0, {}, {form.name: form for form in table.forms()}
+    for names in coverage.every_form_by_row().values():
+        form = next((forms[name] for name in names if forms[name].need.allows(arch)), None)
+        if form is None:
+            continue
+        version = nvptx.ptx_version("".join(f'call void asm "{line}"()\n' for line in form.ptx.splitlines()), arch)
+        head = f".version {version // 10}.{version % 10}\n.target {arch}"
+        try:
+            sass.assemble(re.sub(r"\.version .*\n\.target \w+", head, form.ptx, count=1), arch)
+            ran += 1
+        except sass.ToolRejected as error:
+            refused[form.name] = str(error)
+    assert ran > 80 and refused == {}
+
+
+@pytest.mark.parametrize(
+    "text, arch",
+    [
+        ("discard.global.L2 [$0], 128;", "sm_80"),
+        ("prefetch.global.L2::evict_last [$0];", "sm_86"),
+        ("st.global.L1::no_allocate.b32 [$0], 1;", "sm_80"),
+        ("{ .reg .b32 t; bmsk.clamp.b32 t, 1, 2; st.global.b32 [$0], t; }", "sm_87"),
+        ("{ .reg .f32 f; max.xorsign.abs.f32 f, f, f; }", "sm_86"),
+        ("bar.cta.sync 0;", "sm_75"),
+    ],
+)
+def test_ptxas_takes_inline_assembly(text, arch):
+    call = f'  call void asm sideeffect "{text}", "l"(ptr addrspace(1) %p)'
+    assert sass.assemble(to_ptx(kernel(call), arch), arch)
 
 
 @pytest.mark.parametrize("version", sorted({version for _, version in nvptx.FEATURE_PTX}))

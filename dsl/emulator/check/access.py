@@ -1,29 +1,29 @@
 """What an instruction does to the bytes at its address, as the checkers see it.
 
-An emitter that lets `memory.host_address` check an address has said enough: `kind_of` knows the opcode. One that
+An emitter that lets `memory.host_address` check an address has said enough: `kind_of` knows it by its traits. One that
 touches memory in another way calls `body.accessed` (now) or `body.copied` (until it is waited for) itself.
 """
 
 from __future__ import annotations
 
 from dsl.emulator.check.numbers import access, orders
+from dsl.emulator.ptx import traits
+from dsl.emulator.ptx.operands import result
 from dsl.emulator.ptx.syntax import TYPE_BITS, Function, Instr
 
-READS = frozenset({"ld", "ldu", "ldmatrix"})
-WRITES = frozenset({"st", "stmatrix"})
-ATOMICS = frozenset({"atom", "red"})
+DATA = traits.READS | traits.WRITES | traits.UPDATES
 _STRONG = frozenset({"volatile", "relaxed", "acquire", "release", "mmio"})
 SHARED_SPACES = frozenset({"global", "shared", "generic"})
 
 
 def kind_of(instr: Instr) -> int | None:
     """The kind of the access; None for a prefetch and for operations on mbarriers, which access no data."""
-    if instr.opcode == "mbarrier" and ("init" in instr.mods or "inval" in instr.mods):
+    if instr.traits & traits.INIT:
         return access.WRITE | access.STRONG | access.OBJECT
-    if instr.opcode in ATOMICS:
+    if instr.traits & traits.UPDATES:
         return access.WRITE | access.STRONG | (access.CTA if "cta" in instr.mods else 0)
-    write = access.WRITE if instr.opcode in WRITES else 0
-    if not write and instr.opcode not in READS:
+    write = access.WRITE if instr.traits & traits.WRITES else 0
+    if not write and not instr.traits & traits.READS:
         return None
     if _STRONG.isdisjoint(instr.mods):
         return write
@@ -32,7 +32,8 @@ def kind_of(instr: Instr) -> int | None:
 
 def is_volatile_shared(instr: Instr) -> bool:
     """Whether it is what old code makes lanes of a warp exchange values with."""
-    return instr.opcode in ("ld", "st") and "volatile" in instr.mods and any(m.startswith("shared") for m in instr.mods)
+    moves = instr.traits & (traits.LOAD | traits.STORE)
+    return bool(moves) and "volatile" in instr.mods and any(m.startswith("shared") for m in instr.mods)
 
 
 def unit_shift(functions: list[Function]) -> int:
@@ -40,14 +41,11 @@ def unit_shift(functions: list[Function]) -> int:
     least = 4
     for function in functions:
         for item in function.items:
-            if isinstance(item, Instr) and kind_of(item) is not None and item.opcode in (*READS, *WRITES, *ATOMICS):
+            if isinstance(item, Instr) and item.traits & DATA:
                 bits = next((TYPE_BITS[m] for m in reversed(item.mods) if m in TYPE_BITS), 32)
                 if not {"param", "const", "local"} & {m.split("::")[0] for m in item.mods}:
                     least = min(least, max(bits // 8, 1))
     return least.bit_length() - 1
-
-
-_MEETS = frozenset({"bar", "barrier", "shfl", "vote", "match", "redux", "elect"})
 
 
 def order_kinds(functions: list[Function]) -> int:
@@ -58,31 +56,36 @@ def order_kinds(functions: list[Function]) -> int:
     for function in functions:
         for item in function.items:
             if isinstance(item, Instr):
-                kinds |= _orders(item) | orders.MEETS * (item.opcode in _MEETS or "aligned" in item.mods)
+                kinds |= _orders(item) | orders.MEETS * is_meeting(item)
     return kinds
+
+
+def is_meeting(instr: Instr) -> bool:
+    """Whether threads meet at it."""
+    return bool(instr.traits & (traits.BARRIER | traits.EXCHANGE)) or "aligned" in instr.mods
 
 
 def _orders(instr: Instr) -> int:
     mods = instr.mods
-    if instr.opcode == "mapa" or mods[:1] == ("cluster",):
+    if instr.traits & traits.CLUSTER:
         return orders.THREADS | orders.BLOCKS
-    if instr.opcode in ("bar", "barrier"):
-        partial = "warp" in mods or "arrive" in mods or len(instr.operands) > 1 + ("red" in mods)
+    if instr.traits & traits.BARRIER:
+        partial = "warp" in mods or "arrive" in mods or len(instr.operands) > 1 + (result(instr) is not None)
         return orders.THREADS if partial else 0
-    if instr.opcode == "mbarrier" or "mbarrier" in mods:
+    if instr.traits & traits.MBARRIER:
         return orders.THREADS
-    if instr.opcode == "wgmma":
+    if instr.traits & traits.PRODUCT:
         return orders.THREADS | orders.MATRICES
-    if "async" in mods and instr.opcode in ("st", "red"):
+    if instr.traits & traits.REMOTE:
         return orders.THREADS | orders.BLOCKS | orders.BULK
-    if instr.opcode == "tensormap" or (instr.opcode == "cp" and "bulk" in mods and "prefetch" not in mods):
+    if instr.traits & traits.BULK:
         peers = "multicast::cluster" in mods or ("shared::cta" in mods and "shared::cluster" in mods)
         return orders.THREADS | orders.BULK | orders.BLOCKS * peers
-    if instr.opcode in ("fence", "membar"):
+    if instr.traits & traits.FENCE:
         if "proxy" in mods or "mbarrier_init" in mods:
             return 0
         return orders.MEMORY | orders.THREADS if "cta" in mods else orders.MEMORY | orders.THREADS | orders.BLOCKS
-    if instr.opcode in ("ld", "st", "atom", "red") and not {"acquire", "release", "acq_rel"}.isdisjoint(mods):
+    if instr.traits & DATA and not {"acquire", "release", "acq_rel"}.isdisjoint(mods):
         shared = "cta" in mods or any(m.split("::")[0] == "shared" for m in mods)
         return orders.MEMORY | orders.THREADS if shared else orders.MEMORY | orders.THREADS | orders.BLOCKS
     return 0

@@ -14,13 +14,14 @@ from dsl.emulator.check import trail
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.basic_blocks import BasicBlocks
 from dsl.emulator.ptx.syntax import Function, Instr
+from dsl.emulator.ptx.traits import ALIGNED
 
 APART, SKIPPED = 1, 2  # `detail` of a report
 
 
 def is_aligned(instr: Instr) -> bool:
     """Whether all threads of a warp must execute this very instruction."""
-    return instr.opcode == "bar" or "aligned" in instr.mods
+    return bool(instr.traits & ALIGNED) or "aligned" in instr.mods
 
 
 class Divergence:

@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from dsl.emulator.check.numbers import Trail, TrailRow
 from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.ptx.traits import BARRIER, COPY, EXCHANGE, FENCE, MBARRIER, PRODUCT
 
 _MOST_ROWS = Trail.rows.size // ctypes.sizeof(TrailRow)
 PARITY = 62  # the bit of a wait at an mbarrier that has the parity; below it the address
 ADDRESS_MASK = (1 << PARITY) - 1
-_ORDERS = frozenset({"bar", "barrier", "fence", "membar", "mbarrier", "shfl", "vote", "match", "redux", "elect"})
-_GROUPS = frozenset({"commit_group", "wait_group", "wait_all", "mbarrier"})
+_ORDERS = BARRIER | FENCE | MBARRIER | EXCHANGE | PRODUCT
+_GROUPS = frozenset({"commit_group", "wait_group", "wait_all"})
 
 
 class Row(NamedTuple):
@@ -35,9 +36,7 @@ class Row(NamedTuple):
 
 def is_kept(instr: Instr) -> bool:
     """Whether it orders threads or memory, or looks as if it did."""
-    return instr.opcode in _ORDERS or instr.opcode == "wgmma" or (
-        instr.opcode == "cp" and not _GROUPS.isdisjoint(instr.mods)
-    )  # fmt: skip
+    return bool(instr.traits & _ORDERS or (instr.traits & COPY and not _GROUPS.isdisjoint(instr.mods)))
 
 
 def _of(ctx, thread: int) -> Trail:

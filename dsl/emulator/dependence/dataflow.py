@@ -9,20 +9,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dsl.emulator.dependence.sources import Leeway, leaves_open, leeway_of, leeway_of_register
+from dsl.emulator.dependence.sources import Leeway, leeway_of, leeway_of_register
 from dsl.emulator.ptx.analysis import names, reachable
 from dsl.emulator.ptx.control import Regions
+from dsl.emulator.ptx.operands import result
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Not, Pair, Special, Sym, Vec
+from dsl.emulator.ptx.traits import (
+    BARRIER,
+    COPY,
+    FENCE,
+    LOAD,
+    MBARRIER,
+    NO_EFFECT,
+    NO_RESULT,
+    PRODUCT,
+    TILE_LOAD,
+    TILE_STORE,
+    UPDATES,
+)
 from dsl.emulator.tensor_core.tensor_core import TensorCore
 
 # ("param", index, offset): where a word of a parameter points; ("variable", space, name); ("any", space)
 Place = tuple
 Pointers = Mapping[int, Sequence[int]]  # parameter -> offsets of the words in it that point into device memory
 MEMORY = None  # the first part of the key of what a place holds; of a register it is the function
-_NO_VALUE = frozenset(
-    "bra brx ret exit bar barrier membar fence mbarrier prefetch prefetchu discard applypriority trap nanosleep "
-    "pmevent griddepcontrol setmaxnreg brkpt".split()
-)
+_NO_VALUE = BARRIER | FENCE | MBARRIER | NO_EFFECT | NO_RESULT
 _SPACES = ("global", "shared", "local", "param", "const")
 
 
@@ -58,7 +69,7 @@ class _Value:
 
 class Flow:
     def __init__(self, module: Module, entry: Function, core: TensorCore, pointers: Pointers):
-        self.module, self.entry, self.pointers = module, entry, pointers
+        self.module, self.entry, self.core, self.pointers = module, entry, core, pointers
         self.functions = reachable(module, entry)
         self.values: dict[tuple, _Value] = {}
         self.memory: set[Place] = set()  # that something was stored to or read from
@@ -205,7 +216,7 @@ class Flow:
             self.branch(function, block, by_control | self.asked(index))
         elif instr.opcode == "call":
             self.call(function, instr, by_control)
-        elif instr.opcode not in _NO_VALUE and instr.operands:
+        elif instr.operands and not instr.traits & _NO_VALUE:
             self.compute(function, instr, by_control)
 
     def branch(self, function: Function, block: int, bits: int) -> None:
@@ -221,23 +232,24 @@ class Flow:
                 self.changed = True
 
     def compute(self, function: Function, instr: Instr, by_control: int) -> None:
-        if instr.opcode in ("ld", "ldu") and self._loads_parameter(function, instr):
+        if instr.traits & LOAD and self._loads_parameter(function, instr):
             return
         own = self.of_instruction.get(id(instr), 0)
         bits, bases = by_control, frozenset()
         first, *others = instr.operands
         spaces = _spaces(instr)
-        for operand in others[:1] if instr.opcode == "cp" else others:
+        for operand in others[:1] if instr.traits & COPY else others:
             where = (
                 self.load(function, operand, spaces[-1]) if isinstance(operand, Addr) else self.read(function, operand)
             )
             bits, bases = bits | where[0], bases | where[1]
-        if instr.opcode.startswith("wgmma"):
+        if instr.traits & PRODUCT:
             bits |= self.load(function, Addr(None), "shared")[0] | self.read(function, first)[0]
-        if instr.opcode in ("atom", "red"):
+        if instr.traits & UPDATES:
             address = next(each for each in instr.operands if isinstance(each, Addr))
             bits |= self.load(function, address, spaces[0])[0]
-            self.store(function, address, spaces[0], bits | (own if leaves_open(instr) else 0), bases)
+            left = own if leeway_of(instr, self.core, is_read=False) else 0
+            self.store(function, address, spaces[0], bits | left, bases)
         elif isinstance(first, Addr):
             self.store(function, first, spaces[0], bits | own, bases)
         for name in () if isinstance(first, Addr) else registers_written(first):
@@ -306,8 +318,7 @@ def _name(operand) -> str | None:
 def registers_read(instr: Instr) -> Iterator[str]:
     """Names of the registers that an instruction may read."""
     yield from names(instr.guard)
-    writes = instr.opcode not in _NO_VALUE and instr.operands and not isinstance(instr.operands[0], Addr)
-    for operand in instr.operands[1 if writes else 0 :]:
+    for operand in instr.operands[0 if result(instr) is None else 1 :]:
         yield from names(operand)
 
 
@@ -321,7 +332,7 @@ def registers_written(operand) -> Iterator[str]:
 
 def _spaces(instr: Instr) -> list[str]:
     """The spaces of an instruction's addresses: where it writes, then where it reads; the same where it says one."""
-    if instr.opcode in ("ldmatrix", "stmatrix"):
+    if instr.traits & (TILE_LOAD | TILE_STORE):
         return ["shared"]
     return [mod.partition("::")[0] for mod in instr.mods if mod.partition("::")[0] in _SPACES] or ["generic"]
 

@@ -6,10 +6,11 @@ for any code that happens to come late. In every run it holds if the code asked,
 
 from __future__ import annotations
 
-from dsl.emulator.check.access import ATOMICS, kind_of
+from dsl.emulator.check.access import kind_of
 from dsl.emulator.check.numbers import access
 from dsl.emulator.dependence.dataflow import Flow, Place, registers_read, registers_written
 from dsl.emulator.ptx.syntax import Addr, Function, Instr, Module
+from dsl.emulator.ptx.traits import LOAD, UPDATES
 from dsl.emulator.tensor_core.tensor_core import TensorCore
 
 MOST = 20  # observers are told apart up to so many; the rest share a bit
@@ -97,4 +98,4 @@ def is_observer(instr: Instr) -> bool:
     """Whether an instruction reads, strongly, what others may have written. A `red` gives nothing to ask by."""
     kind = kind_of(instr)
     return bool(kind is not None and kind & access.STRONG and instr.operands and not isinstance(instr.operands[0], Addr)
-                and instr.opcode in (*ATOMICS, "ld"))  # fmt: skip
+                and instr.traits & (UPDATES | LOAD))  # fmt: skip

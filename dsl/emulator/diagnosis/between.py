@@ -15,6 +15,7 @@ from dsl.emulator.check.numbers import access
 from dsl.emulator.check.trail import Row
 from dsl.emulator.diagnosis import cluster_report, flags, frames, group_waits
 from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.ptx.traits import ARRIVE, BARRIER, CLUSTER, COPY, EXCHANGE, FENCE, WAIT
 from dsl.span import Span, short
 
 _FARTHEST = 64  # bytes from the address of an access to one that it touches
@@ -134,7 +135,7 @@ class Between:
     def why_not_met(self) -> str:
         """What stands between two blocks of a cluster and does not order them; what would do too."""
         for row in self.other.passed or self.other.after:
-            if self.sites[row.site].opcode in ("bar", "barrier") and "cluster" not in self.mods(row):
+            if self.sites[row.site].traits & (BARRIER | CLUSTER) == BARRIER:
                 return f"; the barrier at {self.place(row)} is one of a block"
         if (self.mine.kind ^ self.other.kind) & access.STRONG:
             return "; or use atomics in all threads that change it"
@@ -238,7 +239,7 @@ class Between:
 
     def _end_of_first(self, line: str) -> str:
         """From where on a barrier helps: once a copy was waited for; once the last one has written, or read."""
-        if self.first.instr.opcode == "cp":
+        if self.first.instr.traits & COPY:
             done = self.waits(group_waits.CP_ASYNC, self.way).done
             return f"the wait at {self.place(done)}" if done else line
         alike = [row for row in (*self.first.passed, *self.second.passed) if self._is_like_first(row)]
@@ -280,9 +281,9 @@ class Between:
         """A sentence about what stands there and orders no threads."""
         for row in (*self.first.passed, *self.second.passed):
             instr = self.sites[row.site]
-            if instr.opcode in ("fence", "membar"):
+            if instr.traits & FENCE:
                 return f"the fence at {self.place(row)} orders the accesses of its own thread, and waits for nobody"
-            if instr.opcode in ("shfl", "vote", "match", "redux", "elect") and self.one_warp:
+            if instr.traits & EXCHANGE and self.one_warp:
                 return f"`{instr.name}` at {self.place(row)} moves registers, and orders no memory"
         return None
 
@@ -291,9 +292,7 @@ class Between:
         return [
             row
             for row in side.passed
-            if self.sites[row.site].opcode in ("bar", "barrier")
-            and ("warp" in self.mods(row)) == is_warp
-            and "cluster" not in self.mods(row)
+            if self.sites[row.site].traits & (BARRIER | CLUSTER) == BARRIER and ("warp" in self.mods(row)) == is_warp
         ]
 
     def _barrier(self) -> str | None:
@@ -356,13 +355,13 @@ class Between:
 
     def _mbarrier(self) -> str | None:
         """An mbarrier that the first arrives at and the second waits at, for another phase or too early."""
-        waits = [row for row in self.second.passed if _waits(self.sites[row.site])]
+        waits = [row for row in self.second.passed if self.sites[row.site].traits & WAIT]
         if not waits:
             return None
         wait = waits[-1]
         address = wait.value & trail.ADDRESS_MASK
         for row in self.first.passed:
-            if _arrives(self.sites[row.site]) and row.value == address:
+            if self.sites[row.site].traits & ARRIVE and row.value == address:
                 if not self._orders(row):
                     return f"make the arrival at {self.place(row)} a release: .relaxed orders no memory"
                 parity = 1 - (wait.value >> trail.PARITY & 1)
@@ -370,7 +369,7 @@ class Between:
                     f"wait for parity {parity} at {self.place(wait)}: the phase that it waited for had ended before "
                     f"the arrival at {self.place(row)}"
                 )
-        early = [row for row in self.first.before if _arrives(self.sites[row.site])]
+        early = [row for row in self.first.before if self.sites[row.site].traits & ARRIVE]
         early = [row for row in early if row.value == address and row.rounds == self.first.row.rounds]
         if early and self.first is not self.mine:
             a, _ = self.lines()
@@ -398,11 +397,3 @@ def _number(line: str) -> int:
 
 def _line(place: Span) -> tuple[str, int]:
     return place.file, place.line
-
-
-def _waits(instr: Instr) -> bool:
-    return instr.opcode == "mbarrier" and not {"test_wait", "try_wait"}.isdisjoint(instr.mods)
-
-
-def _arrives(instr: Instr) -> bool:
-    return instr.opcode == "mbarrier" and not {"arrive", "arrive_drop"}.isdisjoint(instr.mods)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.ptx.traits import ARRIVE, BARRIER
 
 KEEP_ALIVE = (
     "let no block end before the others have made their last access to its shared memory: barrier.cluster.arrive "
@@ -51,9 +52,9 @@ def is_mate(launch, block: int) -> bool:
 def instead_of_relaxed(instr: Instr) -> str | None:
     """What to write in the place of an arrival that orders no memory; None of another instruction."""
     mods = instr.mods
-    if "relaxed" in mods and instr.opcode == "barrier":
+    if "relaxed" in mods and instr.traits & BARRIER:
         return f"write barrier.cluster.arrive (cute.arch.cluster_arrive) for `{instr.text}`, or fence before it"
-    if "relaxed" in mods and instr.opcode == "mbarrier" and ("arrive" in mods or "arrive_drop" in mods):
+    if "relaxed" in mods and instr.traits & ARRIVE:
         return f"make the arrival `{instr.text}` a release"
     return None
 

@@ -5,12 +5,13 @@ A group is a key, (kind, site, ...) as fault_report.py makes it, and its threads
 
 from __future__ import annotations
 
+import functools
+
+from dsl.emulator import families
 from dsl.emulator.diagnosis.places import line_of
 from dsl.emulator.diagnosis.ranges import ranges
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
-
-_WITHOUT_MASK = frozenset({"elect"})  # authors write no mask
 
 
 def of_warps(launch, groups: dict[tuple, list[int]]) -> str | None:
@@ -39,8 +40,16 @@ def of_warps(launch, groups: dict[tuple, list[int]]) -> str | None:
             f"{who} {'get' if len(lanes) > 1 else 'gets'} there; ask for the warp in the condition around it "
             f"(`if warp == {key[2]}`), not for some of its lanes"
         )
-        return text if instr.opcode in _WITHOUT_MASK else f"{text}; or name the lanes that come in its mask, 0x{come:x}"
+        if instr.opcode in _without_mask():
+            return text
+        return f"{text}; or name the lanes that come in its mask, 0x{come:x}"
     return None
+
+
+@functools.cache
+def _without_mask() -> frozenset[str]:
+    """The operations of a warp whose mask authors do not write."""
+    return frozenset().union(*families.named("words", "WITHOUT_MASK"))
 
 
 def of_grid(launch) -> tuple[str, str] | None:
@@ -57,7 +66,7 @@ def of_grid(launch) -> tuple[str, str] | None:
 def of_barriers(launch, groups: dict[tuple, list[int]], exited: list[int]) -> str | None:
     """Barriers of a block that threads wait at, and others do not come to."""
     ctx = launch.ctx
-    barriers = {key: threads for key, threads in groups.items() if key[0] == "barrier"}
+    barriers = {key: threads for key, threads in groups.items() if key[0] == "block"}
     for key, threads in barriers.items():
         if key[2] == context.CLUSTER_BARRIER:
             return (

@@ -6,6 +6,7 @@ import functools
 from collections import defaultdict
 
 from dsl.emulator import families
+from dsl.emulator.check.access import is_meeting
 from dsl.emulator.dependence.grid_groups import asks_for_workspace
 from dsl.emulator.diagnosis import cluster_report, deadlock_fixes, frames, report
 from dsl.emulator.diagnosis.ranges import of_bytes, ranges
@@ -13,6 +14,7 @@ from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context, memory
 from dsl.emulator.machine.numbers import meeting, schedule
 from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.ptx.traits import COPY, LOAD, STORE, UPDATES
 from dsl.span import short
 
 
@@ -70,11 +72,12 @@ def _trap(launch, instr: Instr) -> tuple[str, str]:
     return "the kernel executed a trap", ""
 
 
+_ACCESSES = (STORE, "write"), (LOAD, "read"), (COPY, "copy"), (UPDATES, "atomic")
+
+
 def _access(launch, instr: Instr) -> str:
     ctx = launch.ctx
-    verb = {"st": "write", "ld": "read", "ldu": "read", "cp": "copy", "atom": "atomic", "red": "atomic"}.get(
-        instr.opcode, "access"
-    )
+    verb = next((verb for traits, verb in _ACCESSES if instr.traits & traits), "access")
     return f"{verb} of {ctx.access_bytes} bytes at {_address(launch)}"
 
 
@@ -201,7 +204,7 @@ def _wait_key(launch, thread: int) -> tuple:
             return ("poll", poll, site)
         kind = _polled().get(sites[site].opcode)
         return ("poll", site, site) if kind is None else (kind.OPCODE, site, *kind.key(ctx, thread))
-    return ("barrier", site, ctx.b[thread])
+    return ("block", site, ctx.b[thread])
 
 
 def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[int]) -> list[str]:
@@ -212,7 +215,7 @@ def _waiters(launch, key: tuple, threads: list[int], groups: dict, exited: list[
     if key[0] == "poll":
         lines.append("        for memory to change, but every thread that runs only waits")
         meets = launch.code.sites[key[2]]
-        return [*lines, f"        and meets others at {_at(launch, meets)}"] if _meets(meets) else lines
+        return [*lines, f"        and meets others at {_at(launch, meets)}"] if is_meeting(meets) else lines
     lines.append(f"        for {_missing(launch, key, threads, groups, exited)}")
     return lines
 
@@ -231,10 +234,6 @@ def _at(launch, instr: Instr) -> str:
     return f"`{instr.text}`{at}, PTX line {instr.line}"
 
 
-def _meets(instr: Instr) -> bool:
-    return instr.opcode in ("bar", "barrier", "shfl", "vote", "match", "redux")
-
-
 def _missing(launch, key, threads, groups, exited) -> str:
     """The threads a group waits for, and where each of them is."""
     ctx = launch.ctx
@@ -249,7 +248,7 @@ def _missing(launch, key, threads, groups, exited) -> str:
         count = ctx.barrier_count[key[2]]
         if key[2] == context.CLUSTER_BARRIER:
             return f"{_absent_from_cluster(launch)} to arrive at the cluster's barrier"
-        present = {t for k, ts in groups.items() if k[0] == "barrier" and k[2] == key[2] for t in ts}
+        present = {t for k, ts in groups.items() if k[0] == "block" and k[2] == key[2] for t in ts}
         if count:
             more = count - 32 * len({t // 32 for t in present})
             return f"{more} more threads of the {count} that barrier {key[2]} counts"

@@ -14,6 +14,7 @@ from dsl.emulator.faults import Fault, SameValueRace
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.polling import polls
 from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.ptx.traits import COPY, MBARRIER, STORE
 
 _DID = {"reads": "read", "writes": "wrote", "updates": "updated", "copies to": "copied to", "changes": "changed",
         "initializes": "initialized", "invalidates": "invalidated"}  # fmt: skip
@@ -75,7 +76,7 @@ def _of_any(race: Race, between: Between, who: str) -> tuple[str, str]:
         if ctx.other_block != ctx.block and cluster_report.is_mate(launch, ctx.other_block):
             ordered = "no barrier of the cluster between"
         message = f"{race.does}, which {who} {race.did} at {race.at}: {ordered}"
-    if "mbarrier" in (race.mine.opcode, race.other.opcode) and not race.its_kind & access.ASYNC:
+    if (race.mine.traits | race.other.traits) & MBARRIER and not race.its_kind & access.ASYNC:
         return message, cluster_report.BARRIER_BETWEEN.format(race.at, race.here)
     return message, _race_fix(launch, between)
 
@@ -164,14 +165,9 @@ def _undefined(launch) -> Fault:
         "every thread that shares it must have written its part before" if inside else "it holds what was there before"
     )
     fix = f"write it first: {wrote}"
-    if read.opcode == "shfl":
-        message = (
-            f"reads lane {address & 31}, which takes no part in the shuffle: it is not in the mask, or has exited. "
-        )
-        message += f"The value {how} {where}"
-        fix = (
-            "read a lane that the mask names and that comes to the shuffle, or do not use the value (ask the predicate)"
-        )
+    for words in families.named("words", "UNDEFINED"):
+        if read.opcode in words:
+            message, fix = words[read.opcode](address, f"The value {how} {where}")
     return report.error(launch, "UNDEFINED_READ", read, message, lines, fix, tuple(ctx.block_index), ctx.thread)
 
 
@@ -180,8 +176,8 @@ def _use(instr: Instr, at_once: bool) -> str:
         return "decides what runs"
     if at_once:
         return "is an address"
-    if instr.opcode == "st":
+    if instr.traits & STORE:
         return "is stored for others to read"
-    if instr.opcode in ("cp",):
+    if instr.traits & COPY:
         return "is copied"
     return f"goes into `{instr.opcode}`"

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dsl.emulator.check.access import ATOMICS, READS
 from dsl.emulator.check.trail import Row
 from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.ptx.traits import FENCE, READS, STORE, UPDATES
 
 _STRONG = frozenset({"volatile", "relaxed", "acquire", "release"})
 
@@ -22,7 +22,7 @@ def fix(
     written = {row.value: row for row in reversed(after) if is_strong(sites[row.site]) and _writes(sites[row.site])}
     for read in reversed(before):
         instr = sites[read.site]
-        if is_strong(instr) and (instr.opcode in READS or instr.opcode in ATOMICS) and read.value in written:
+        if is_strong(instr) and instr.traits & (READS | UPDATES) and read.value in written:
             return _lacks(sites, after, before, written[read.value], read, place, is_one_block)
     return None
 
@@ -46,14 +46,14 @@ def _lacks(sites, after, before, write: Row, read: Row, place, is_one_block: boo
 
 
 def _is_fence(instr: Instr) -> bool:
-    return instr.opcode in ("fence", "membar") and "proxy" not in instr.mods
+    return bool(instr.traits & FENCE) and "proxy" not in instr.mods
 
 
 def is_strong(instr: Instr) -> bool:
     """Whether threads may synchronise by it."""
-    is_access = instr.opcode in READS or instr.opcode == "st"
-    return instr.opcode in ATOMICS or (is_access and not _STRONG.isdisjoint(instr.mods))
+    is_access = instr.traits & (READS | STORE)
+    return bool(instr.traits & UPDATES or (is_access and not _STRONG.isdisjoint(instr.mods)))
 
 
 def _writes(instr: Instr) -> bool:
-    return instr.opcode in ATOMICS or instr.opcode == "st"
+    return bool(instr.traits & (UPDATES | STORE))

@@ -7,21 +7,22 @@ from typing import NamedTuple
 
 from dsl.emulator.check.trail import Row
 from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.ptx.traits import COPY
 
 
 class Family(NamedTuple):
     """What commits and waits for groups of one kind of instruction."""
 
-    opcode: str
+    trait: int  # of the instruction, its commits and its waits
     is_bulk: bool
     commit: str
     wait: str
 
     def has(self, instr: Instr, what: str) -> bool:
-        return instr.opcode == self.opcode and ("bulk" in instr.mods) == self.is_bulk and what in instr.mods
+        return bool(instr.traits & self.trait) and ("bulk" in instr.mods) == self.is_bulk and what in instr.mods
 
 
-CP_ASYNC = Family("cp", False, "cp.async.commit_group", "cp.async.wait_group")
+CP_ASYNC = Family(COPY, False, "cp.async.commit_group", "cp.async.wait_group")
 
 
 class Waits:
@@ -29,7 +30,7 @@ class Waits:
 
     def __init__(self, family: Family, sites: list[Instr], rows: list[Row], place: Callable[[Row], str]):
         self.family, self.place = family, place
-        self.rows = [row for row in rows if sites[row.site].opcode == family.opcode]
+        self.rows = [row for row in rows if sites[row.site].traits & family.trait]
         self.commits = [row for row in self.rows if family.has(sites[row.site], "commit_group")]
         alls = [row for row in self.rows if family.has(sites[row.site], "wait_all")]
         self.waits = [row for row in self.rows if family.has(sites[row.site], "wait_group")] + alls

@@ -8,20 +8,20 @@ from dsl.emulator.diagnosis import cluster_report, frames, report
 from dsl.emulator.faults import Fault
 from dsl.emulator.machine import memory
 from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
+from dsl.emulator.ptx.traits import COPY, UPDATES
 from dsl.span import short
-
-_DOES = {"ld": "reads", "ldu": "reads", "ldmatrix": "reads", "st": "writes", "stmatrix": "writes",
-         "atom": "updates", "red": "updates", "wgmma": "reads", "tensormap": "changes"}  # fmt: skip
 
 
 def verb(instr: Instr, kind: int) -> str:
     """What an instruction does in an access of a kind."""
-    if instr.opcode == "cp":
-        return "copies to" if kind & access.WRITE else "reads"
     for verbs in families.named("words", "VERBS"):
         if instr.opcode in verbs:
             return verbs[instr.opcode](instr)
-    return _DOES.get(instr.opcode, "writes" if kind & access.WRITE else "reads")
+    if instr.traits & UPDATES:
+        return "updates"
+    if not kind & access.WRITE:
+        return "reads"
+    return "copies to" if instr.traits & COPY else "writes"
 
 
 def element_bytes(instr: Instr) -> int:

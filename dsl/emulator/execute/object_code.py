@@ -93,13 +93,14 @@ def variable_of(row: list) -> Variable:
 
 
 def site_row(site: Instr) -> list:
-    return [site.opcode, site.mods, site.line, site.loc, site.text, site.callers]
+    return [site.opcode, site.mods, site.line, site.loc, site.text, site.callers, site.traits]
 
 
 def site_of(row: list) -> Instr:
     """Enough of the instruction for a report: it has no operands."""
-    opcode, mods, line, loc, text, callers = row
-    return Instr(opcode, tuple(mods), [], None, line, tuple(loc) if loc else None, text, tuple(map(tuple, callers)))
+    opcode, mods, line, loc, text, callers, traits = row
+    loc, callers = tuple(loc) if loc else None, tuple(map(tuple, callers))
+    return Instr(opcode, tuple(mods), [], None, line, loc, text, callers, traits)
 
 
 PLACES = ("smem_static", "local_bytes", "param_offsets", "param_bytes")

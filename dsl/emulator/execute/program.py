@@ -76,7 +76,7 @@ class Program:
         from dsl.emulator.families import table as isa  # noqa: PLC0415
         from dsl.emulator.ptx.parse import parse  # noqa: PLC0415
 
-        return isa.order(parse(self.ptx))
+        return isa.prepare(parse(self.ptx))
 
     @functools.cached_property
     def _compiler(self) -> Compiler:

@@ -7,6 +7,8 @@ functions.py    the C++ functions that generated code calls
 check.py        what checkers keep of it, and are told
 kept.py         what native code keeps of a block in its slot
 words.py        its faults and findings in words
+analysis.py     what is known of its results before it runs
+leeway.py       its results that the ISA leaves open
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from dsl.emulator import families
 from dsl.emulator.ir.needs import NOTHING, Need
 from dsl.emulator.ir.rows import Row
 from dsl.emulator.ptx.syntax import Instr, Module
+from dsl.emulator.ptx.unread_elements import without_unread_elements
 
 ROWS: dict[str, list[Row]] = {}
 # The operands of an opcode, as operands.read takes them, in rows without their own. Emitters check the rest.
@@ -49,12 +50,15 @@ def problem(instr: Instr) -> str:
     return min(form.problem(instr.mods) for row in rows for form in row.forms)[1]
 
 
-def order(module: Module) -> Module:
-    """Give the modifiers of each instruction that has a row the order of the ISA, by which emitters read them."""
+def prepare(module: Module) -> Module:
+    """Give each instruction that has a row its traits, and its modifiers the order that emitters expect; leave out of
+    vector loads what nobody reads."""
     for function in module.functions.values():
         for item in function.items:
             if isinstance(item, Instr):
-                item.mods = _find(item.opcode, item.mods)[1]
+                row, item.mods, _ = _find(item.opcode, item.mods)
+                item.traits = row.traits if row is not None else 0
+        function.items = without_unread_elements(function)
     return module
 
 

@@ -29,6 +29,7 @@ from dsl.emulator.ptx.syntax import (
     Unsupported,
     Variable,
 )
+from dsl.emulator.ptx.traits import WIDER
 
 LLVM_FLOAT = {"f16": "half", "f32": "float", "f64": "double"}
 MAX_PARAM_BYTES = 32 * 1024  # of one .param; PTX ISA: 32764 bytes of kernel parameters at most
@@ -48,9 +49,6 @@ class Frame:
     carry: str = ""
     leave: str = ""
     callers: tuple = ()  # where it is called, as Instr.callers
-
-
-_TAKES_WIDER = frozenset({"ld", "ldu", "st", "cvt"})  # registers wider than their type. PTX ISA 9.4.1
 
 
 class Body(Builder):
@@ -172,7 +170,7 @@ class Body(Builder):
 
     def set_widths(self, instr: Instr) -> None:
         """What is read and written next is of this instruction."""
-        self.takes_wider = instr.opcode in _TAKES_WIDER
+        self.takes_wider = bool(instr.traits & WIDER)
 
     def fits(self, register: Reg, bits: int) -> None:
         """Raise PtxError where a register has not the size of what an instruction reads or writes. PTX ISA 9.4.1"""

@@ -16,7 +16,8 @@ from dsl.emulator.ir import grammar
 class Row:
     """`opcodes`: those that the row is of. `section`: of the PTX ISA. `text`: its forms, as grammar.read takes them.
     `meets`: the thread may have to wait for others, so it must be able to suspend. `operands`: as
-    operands.read takes them; '' where its opcode's are the same in all rows, or the emitter looks at them."""
+    operands.read takes them; '' where its opcode's are the same in all rows, or the emitter looks at them.
+    `traits`: bits of ptx/traits.py."""
 
     opcodes: tuple[str, ...]
     section: str
@@ -24,6 +25,7 @@ class Row:
     emit: Callable
     meets: bool = False
     operands: str = ""
+    traits: int = 0
 
     @property
     def forms(self) -> tuple[grammar.Form, ...]:
@@ -47,10 +49,11 @@ class Rows(list[Row]):
         emit: Callable,
         meets: bool = False,
         operands: str = "",
+        traits: int = 0,
     ) -> None:
         """`opcodes`: with spaces between; `forms`: as grammar.read takes them, or several such texts."""
         text = forms if isinstance(forms, str) else " | ".join(forms)
-        self.append(Row(tuple(opcodes.split()), section, text, emit, meets, operands))
+        self.append(Row(tuple(opcodes.split()), section, text, emit, meets, operands, traits))
 
 
 def nothing(body, instr) -> None:

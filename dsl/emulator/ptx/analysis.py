@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsl.emulator.ptx.operands import result
 from dsl.emulator.ptx.syntax import (
     FLOATS,
     SINK,
@@ -17,6 +18,7 @@ from dsl.emulator.ptx.syntax import (
     Sym,
     Vec,
 )
+from dsl.emulator.ptx.traits import ARITHMETIC, ATOMIC, CLUSTER, COPY, FENCE, MOVES, UPDATES
 
 _FLOATS = FLOATS | {"f16x2", "bf16x2"}
 
@@ -44,12 +46,11 @@ def is_clustered(functions: list[Function]) -> bool:
 
 
 def _is_of_cluster(item: Instr) -> bool:
-    mods = item.mods
-    if item.opcode in ("mapa", "getctarank") or (item.opcode == "barrier" and mods[:1] == ("cluster",)):
+    if item.traits & CLUSTER:
         return True
-    if item.opcode == "cp":
-        return "multicast::cluster" in mods or {"shared::cta", "shared::cluster"}.issubset(mods)
-    return "shared::cluster" in mods and item.opcode not in ("fence", "membar")
+    if item.traits & COPY:
+        return "multicast::cluster" in item.mods or {"shared::cta", "shared::cluster"}.issubset(item.mods)
+    return "shared::cluster" in item.mods and not item.traits & FENCE
 
 
 def back_edges(function: Function):
@@ -83,13 +84,13 @@ def order_matters(function: Function) -> bool:
     """
     read = None
     for item in function.items:
-        if not isinstance(item, Instr) or item.opcode not in ("atom", "red"):
+        if not isinstance(item, Instr) or not item.traits & UPDATES:
             continue
         if any(each.split("::")[0] == "shared" for each in item.mods):
             continue
         if not _FLOATS.isdisjoint(item.mods) or "exch" in item.mods or "cas" in item.mods:
             return True
-        if item.opcode == "atom" and item.operands and item.operands[0] != SINK:
+        if item.traits & ATOMIC and item.operands and item.operands[0] != SINK:
             read = _registers_read(function) if read is None else read
             if getattr(item.operands[0], "name", None) in read:
                 return True
@@ -97,12 +98,11 @@ def order_matters(function: Function) -> bool:
 
 
 _ZERO = FloatImm(0, 32)
-CHAINED = frozenset({"add", "sub", "mul", "fma", "mad"})
 
 
 def is_chained(instr: Instr) -> bool:
     """Whether it is f32 arithmetic for which one NaN is as good as another."""
-    return instr.opcode in CHAINED and "f32" in instr.mods
+    return bool(instr.traits & ARITHMETIC) and "f32" in instr.mods
 
 
 def any_nan_registers(entry: Function) -> frozenset[str]:
@@ -117,7 +117,7 @@ def any_nan_registers(entry: Function) -> frozenset[str]:
         first = item.operands[0]
         if is_chained(item) and isinstance(first, Reg) and first.bits == 32:
             names.add(first.name)
-        elif not (item.opcode == "mov" and item.operands[1:] == [_ZERO]):
+        elif not (item.traits & MOVES and item.operands[1:] == [_ZERO]):
             others.update(_set_by(item))
     return frozenset(names - others)
 
@@ -136,20 +136,8 @@ def _registers_read(function: Function) -> set[str]:
     registers: set[str] = set()
     for item in function.items:
         if isinstance(item, Instr):
-            writes = item.opcode not in (
-                "st",
-                "red",
-                "bra",
-                "brx",
-                "call",
-                "bar",
-                "barrier",
-                "cp",
-                "nanosleep",
-                "stmatrix",
-            )
             registers.update(names(item.guard))
-            for operand in item.operands[1 if writes else 0 :]:
+            for operand in item.operands[0 if result(item) is None or item.opcode == "call" else 1 :]:
                 registers.update(names(operand))
     return registers
 

@@ -7,7 +7,9 @@ no rule may have any bit.
 
 from __future__ import annotations
 
-from dsl.emulator.ptx.syntax import FLOATS, SIGNED, TYPE_BITS, Function, Imm, Instr, Reg, Special
+from collections.abc import Callable, Mapping
+
+from dsl.emulator.ptx.syntax import FLOATS, TYPE_BITS, Function, Imm, Instr, Reg, Special
 
 DEEPEST = 12  # instructions that one answer looks through
 MAX_BLOCK = (1024, 1024, 64)  # threads along x, y and z; CUDA guide, compute capabilities
@@ -19,14 +21,15 @@ def up_to(value: int) -> int:
 
 
 class SetBits:
-    """The masks of a function's registers. `writers` has every instruction that writes a register, by its name.
+    """The masks of a function's registers. `writers` has every instruction that writes a register, by its name;
+    `rules` gives, by opcode, the mask of what an instruction of a type writes, perhaps with bits beyond its width.
 
     Registers must be written before they are read. A launch has the shape that `.reqntid` demands, or any: `.maxntid`
     bounds nothing, for a launch is not held to it.
     """
 
-    def __init__(self, function: Function, writers: dict[str, list[Instr]]):
-        self.block, self.writers = function.reqntid or MAX_BLOCK, writers
+    def __init__(self, function: Function, writers: dict[str, list[Instr]], rules: Mapping[str, Callable]):
+        self.block, self.writers, self.rules = function.reqntid or MAX_BLOCK, writers, rules
         self.known: dict[str, int] = {}
         self.open: set[str] = set()  # registers whose answer is being looked for
 
@@ -61,7 +64,7 @@ class SetBits:
 
     def _written(self, instr: Instr, reg: Reg) -> int:
         """The mask of what `instr` gives `reg`."""
-        every, rule = (1 << reg.bits) - 1, _RULES.get(instr.opcode)
+        every, rule = (1 << reg.bits) - 1, self.rules.get(instr.opcode)
         if rule is None or instr.operands[0] != reg or not {"sat", "cc", "hi"}.isdisjoint(instr.mods):
             return every
         kind = next((m for m in instr.mods if m in TYPE_BITS), "pred")  # of a cvt, what it writes
@@ -70,68 +73,3 @@ class SetBits:
         if reg.bits != TYPE_BITS[kind] * (2 if "wide" in instr.mods else 1):
             return every
         return rule(self, instr, kind, TYPE_BITS[kind]) & every
-
-
-# ** rules: the mask of what an instruction of a type writes, perhaps with bits beyond its width
-
-
-def _move(f, instr, kind, bits):
-    return f.of(instr.operands[1], bits)
-
-
-def _and(f, instr, kind, bits):
-    return f.of(instr.operands[1], bits) & f.of(instr.operands[2], bits)
-
-
-def _either(f, instr, kind, bits):
-    return f.of(instr.operands[1], bits) | f.of(instr.operands[2], bits)
-
-
-def _total(a: int, b: int) -> int:
-    """The mask of a sum: it ends in the zeros that both end in, and is no more than both masks added."""
-    both = a | b
-    return up_to(a + b) & -(both & -both)
-
-
-def _add(f, instr, kind, bits):
-    return _total(f.of(instr.operands[1], bits), f.of(instr.operands[2], bits))
-
-
-def _times(f, instr, kind, bits):
-    a, b = (f.of(operand, bits) for operand in instr.operands[1:3])
-    low = (a & -a) * (b & -b)
-    if "wide" in instr.mods and kind in SIGNED and (a | b) >> (bits - 1):
-        return -low
-    return up_to(a * b) & -low
-
-
-def _times_add(f, instr, kind, bits):
-    wide = 2 * bits if "wide" in instr.mods else bits
-    product = _times(f, instr, kind, bits) & ((1 << wide) - 1)
-    return _total(product, f.of(instr.operands[3], wide))
-
-
-def _shift_left(f, instr, kind, bits):
-    by = instr.operands[2]
-    return f.of(instr.operands[1], bits) << min(by.value & 0xFFFFFFFF, bits) if isinstance(by, Imm) else -1
-
-
-def _shift_right(f, instr, kind, bits):
-    by, mask = instr.operands[2], f.of(instr.operands[1], bits)
-    if not isinstance(by, Imm) or (kind in SIGNED and mask >> (bits - 1)):
-        return -1
-    return mask >> min(by.value & 0xFFFFFFFF, bits)
-
-
-def _convert(f, instr, kind, bits):
-    source = instr.mods[-1]
-    if len(instr.mods) != 2 or source not in TYPE_BITS or source[0] not in "us" or source.endswith("x2"):
-        return -1
-    mask = f.of(instr.operands[1], TYPE_BITS[source])
-    return -1 if source in SIGNED and mask >> (TYPE_BITS[source] - 1) else mask
-
-
-_RULES = {
-    "mov": _move, "and": _and, "or": _either, "xor": _either, "selp": _either, "add": _add, "mul": _times,
-    "mad": _times_add, "shl": _shift_left, "shr": _shift_right, "cvt": _convert,
-}  # fmt: skip

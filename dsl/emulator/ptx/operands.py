@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dsl.emulator.ptx.syntax import Addr, Instr, Not, Pair, Reg, Vec
+from dsl.emulator.ptx.syntax import SINK, Addr, Imm, Instr, Not, Pair, Reg, Sym, Vec
+from dsl.emulator.ptx.traits import NO_RESULT
 
-HINTS = frozenset("prefetch prefetchu pmevent discard applypriority griddepcontrol setmaxnreg".split())
 LEAVES = ("ret", "exit")
 _SPACES = ("global", "shared", "local", "const", "param")
 
@@ -25,20 +25,22 @@ def registers(operand):
             yield from registers(each)
 
 
+def result(instr: Instr):
+    """The operand that an instruction sets: the first, which may be a vector or a pair; None if it sets none."""
+    first = instr.operands[0] if instr.operands else None
+    return None if isinstance(first, (Addr, Imm, Sym)) or first is SINK or instr.traits & NO_RESULT else first
+
+
 def writes(instr: Instr) -> list[Reg]:
-    """The registers that an instruction sets: the first operand, which may be a vector or a pair."""
-    if instr.opcode in ("st", "bra", "bar", "barrier", *LEAVES) or instr.opcode in HINTS or not instr.operands:
-        return []
-    return list(registers(instr.operands[0]))
+    """The registers that an instruction sets."""
+    return list(registers(result(instr)))
 
 
 def reads(instr: Instr) -> list[Reg]:
     """The registers whose value it needs."""
     regs = list(registers(instr.guard))
-    for operand in instr.operands[1 if writes(instr) else 0 :]:
+    for operand in instr.operands[0 if result(instr) is None else 1 :]:
         regs += registers(operand)
-    if isinstance(instr.operands[0] if instr.operands else None, Addr):
-        regs += registers(instr.operands[0])
     return regs
 
 

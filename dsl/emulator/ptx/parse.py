@@ -25,7 +25,6 @@ from dsl.emulator.ptx.syntax import (
     one_line,
 )
 from dsl.emulator.ptx.tokens import Tokens
-from dsl.emulator.ptx.unread_elements import without_unread_elements
 
 MAX_REGISTERS = 1 << 20
 MOST_CALLERS = 64  # kept of an inlined function
@@ -163,7 +162,6 @@ class _Parser(Tokens):
             return
         self.take("{")
         self.body()
-        function.items = without_unread_elements(function)
         self.result.functions[function.name] = function
 
     def parameters(self) -> list[Variable]:

@@ -18,32 +18,14 @@ from dataclasses import dataclass
 
 from dsl.emulator.ptx.analysis import back_edges, names
 from dsl.emulator.ptx.basic_blocks import BasicBlocks
-from dsl.emulator.ptx.syntax import SINK, Addr, Function, Imm, Instr, Pair, Special, Sym, Vec
+from dsl.emulator.ptx.operands import result
+from dsl.emulator.ptx.syntax import Addr, Function, Imm, Instr, Pair, Special, Sym, Vec
+from dsl.emulator.ptx.traits import ATOMIC, IDLE, IDLE_WITH_ZERO, LOAD, POLLS, REPEATS, STORE
 
 PATIENCE = 256
-_MADE_FOR_IT = frozenset({"volatile", "relaxed", "acquire", "cas", "exch"})
+_MADE_FOR_IT = frozenset({"volatile", "relaxed", "acquire"})
 _PRIVATE = frozenset({"param", "const", "local"})
-_NEUTRAL = (
-    frozenset({"add"}),
-    frozenset({"or"}),
-    frozenset({"xor"}),
-    frozenset({"max", "u32"}),
-    frozenset({"max", "u64"}),
-)  # what leaves memory as it was, of an operand 0
-# What an idle loop may consist of, besides what only computes: what looks, meets, waits, or may store what is there.
-_HARMLESS = frozenset(
-    "ld ldu st atom bra brx ret exit bar barrier shfl vote match redux elect activemask nanosleep fence membar "
-    "mbarrier cvta isspacep mapa prefetch prefetchu call "
-    "add sub mul mad mul24 mad24 sad div rem abs neg min max popc clz bfind brev bfe bfi bmsk dp4a dp2a testp "
-    "copysign fma rcp sqrt rsqrt sin cos lg2 ex2 tanh set setp selp slct and or xor not cnot lop3 shf shl shr mov "
-    "prmt cvt".split()
-)
-# What does not count where it reads its own result of the round before: its values repeat after a few rounds.
-_REPEATS = frozenset(
-    "mov selp shfl vote match bar barrier or and xor not lop3 min max cvt setp set popc elect activemask".split()
-)
 _CLOCKS = ("%clock", "%globaltimer")
-_LOOKS = frozenset({"ld", "ldu", "atom"})
 
 
 @dataclass(frozen=True)
@@ -76,7 +58,7 @@ def polls(function: Function, functions: Mapping[str, Function] | None = None) -
 def _poll(loop: _Loop) -> Poll | None:
     wait = next(filter(_is_made_for_it, loop.everything), None)
     instr, idle = wait or loop.decided_by_memory(), False
-    if instr is None and any(item.opcode == "atom" for item in loop.items):
+    if instr is None and any(item.traits & ATOMIC for item in loop.items):
         instr = loop.decided_by_an_atomic()
     elif instr is not None:
         idle = loop.looks and loop.ends_by_others()
@@ -85,32 +67,22 @@ def _poll(loop: _Loop) -> Poll | None:
 
 
 def _is_made_for_it(item: Instr) -> bool:
-    if item.opcode == "mbarrier":
-        return "test_wait" in item.mods or "try_wait" in item.mods
-    return item.opcode == "nanosleep" or (item.opcode in ("ld", "atom") and not _MADE_FOR_IT.isdisjoint(item.mods))
+    looks = item.traits & (LOAD | ATOMIC) and not _MADE_FOR_IT.isdisjoint(item.mods)
+    return bool(item.traits & POLLS or looks)
 
 
 def _is_harmless(item: Instr) -> bool:
     """Whether it only computes, looks, meets or waits; cas and exch are what locks poll with."""
-    if item.opcode not in _HARMLESS:
-        return False
-    if item.opcode == "mbarrier":
-        return _is_made_for_it(item)
-    if item.opcode in ("bar", "barrier"):
-        return "arrive" not in item.mods or "cluster" in item.mods
-    if item.opcode == "atom":
-        neutral = any(each.issubset(item.mods) for each in _NEUTRAL) and item.operands[-1] == Imm(0)
-        return neutral or not {"cas", "exch"}.isdisjoint(item.mods)
-    return True
+    return bool(item.traits & IDLE or (item.traits & IDLE_WITH_ZERO and item.operands[-1] == Imm(0)))
 
 
 def _reads_shared(item: Instr) -> bool:
     roots = {each.split("::")[0] for each in item.mods}
-    return item.opcode == "atom" or (item.opcode in ("ld", "ldu") and _PRIVATE.isdisjoint(roots))
+    return bool(item.traits & ATOMIC or (item.traits & LOAD and _PRIVATE.isdisjoint(roots)))
 
 
 def _stores(item: Instr) -> bool:
-    return item.opcode == "atom" or (item.opcode == "st" and _PRIVATE.isdisjoint(item.mods))
+    return bool(item.traits & ATOMIC or (item.traits & STORE and _PRIVATE.isdisjoint(item.mods)))
 
 
 class _Loop:
@@ -152,7 +124,8 @@ class _Loop:
                 stores = [
                     each
                     for each in self.items
-                    if each.opcode == "st" and isinstance(each.operands[0], Addr)
+                    if each.traits & STORE
+                    and isinstance(each.operands[0], Addr)
                     and getattr(each.operands[0].base, "name", None) in arguments
                 ]  # fmt: skip
                 for result in lists[0]:
@@ -195,7 +168,7 @@ class _Loop:
             for each in sources:
                 after[each].add(key)
         cycles = _trimmed(_trimmed(set(inside), before, after), after, before)
-        return any(inside[key].opcode not in _REPEATS for key in cycles)
+        return not all(inside[key].traits & REPEATS for key in cycles)
 
     def _reads(self, items: list[Instr]) -> list[Instr]:
         """The reads of memory that other threads write among instructions."""
@@ -218,7 +191,7 @@ class _Loop:
         if any(len(self.writers.get(name, ())) > 1 for item in deciding for name in _written(item)):
             guards += [item.guard for item in self.items if item.opcode == "bra" and item.guard is not None]
             deciding = self._behind(guards)
-        return next((item for item in deciding if item.opcode == "atom"), None)
+        return next((item for item in deciding if item.traits & ATOMIC), None)
 
     @property
     def looks(self) -> bool:
@@ -257,7 +230,7 @@ class _Loop:
         """Of a read of shared memory which the loop itself fills from elsewhere: the read from there."""
         if not any(each.split("::")[0] == "shared" for each in read.mods):
             return read
-        stored = [each.operands[1] for each in self.items if each.opcode == "st" and "shared" in each.mods]
+        stored = [each.operands[1] for each in self.items if each.traits & STORE and "shared" in each.mods]
         others = (each for each in self._reads(self._behind(stored)) if "shared" not in each.mods)
         return next(others, read)
 
@@ -279,7 +252,7 @@ def _trimmed(nodes: set[int], before: dict[int, set[int]], after: dict[int, set[
 
 def _parameter(item: Instr) -> str:
     """The .param variable that a load reads; ""."""
-    address = item.operands[1] if item.opcode == "ld" and "param" in item.mods else None
+    address = item.operands[1] if item.traits & LOAD and "param" in item.mods else None
     return getattr(getattr(address, "base", None), "name", "")
 
 
@@ -293,12 +266,8 @@ def _writers(items: list[Instr]) -> dict[str, list[Instr]]:
 
 
 def _written(item: Instr):
-    if not item.operands or item.opcode in ("st", "red", "bra", "brx", "cp", "nanosleep", "call"):
-        return
-    if item.opcode in ("bar", "barrier") and "red" not in item.mods:
-        return
-    first = item.operands[0]
-    if first is SINK or isinstance(first, Addr):
+    first = result(item)
+    if item.opcode == "call":
         return
     for each in (
         (first.first, first.second) if isinstance(first, Pair) else first.items if isinstance(first, Vec) else (first,)

@@ -138,6 +138,7 @@ class Instr:
     """One instruction: `opcode` is the root, `mods` what follows its dots, `loc` (file, line, column) or None.
 
     `callers`: where the function that it was inlined from was called, and where that one's caller was, ...: as `loc`.
+    `traits`: bits of ptx/traits.py, 0 until the table of rows has given them.
     """
 
     opcode: str
@@ -148,6 +149,7 @@ class Instr:
     loc: tuple | None
     text: str
     callers: tuple = ()
+    traits: int = 0
 
     @property
     def name(self) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from dsl.emulator.ptx.analysis import names
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Pair, Reg, Vec
+from dsl.emulator.ptx.traits import LOAD
 
 _OBSERVED = frozenset({"volatile", "relaxed", "acquire", "mmio"})
 
@@ -25,7 +26,7 @@ def without_unread_elements(function: Function) -> list:
 
 
 def _is_load_of_four(item) -> bool:
-    return isinstance(item, Instr) and item.opcode == "ld" and "v4" in item.mods
+    return isinstance(item, Instr) and bool(item.traits & LOAD) and "v4" in item.mods
 
 
 def _registers(function: Function) -> Iterator[str]:

@@ -10,22 +10,21 @@ import functools
 
 from dsl.emulator import families
 from dsl.emulator.check import observed_writes, order, trail
-from dsl.emulator.check.access import ATOMICS, kind_of, order_kinds, unit_shift
+from dsl.emulator.check.access import kind_of, order_kinds, unit_shift
 from dsl.emulator.check.numbers import access, orders, undefined
 from dsl.emulator.dependence.observed import Observations
 from dsl.emulator.ir.body import constant
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.analysis import reachable
 from dsl.emulator.ptx.control import program_order
-from dsl.emulator.ptx.operands import reads, registers, space_of
+from dsl.emulator.ptx.operands import LEAVES, reads, registers, result, space_of
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
-from dsl.emulator.translate import uniform_branches
+from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, CONVERTS, LOAD, STORE, UPDATES
 from dsl.emulator.translate.coroutine import MARK, Thread
 
 RACE, UNDEFINED = "race", "undefined"
 CHECKS = (RACE, UNDEFINED)
 _PRIVATE = frozenset({"param", "const", "local"})
-_SPREADS = uniform_branches.PURE | {"cvta"}  # what only computes: a mark goes from what it reads to what it sets
 
 
 class Checked(Thread):
@@ -40,7 +39,7 @@ class Checked(Thread):
         self.observations = Observations(module, entry, places.tensor_core) if RACE in self.checks else None
         if self.observations and self.observations.accesses:
             self.order_kinds |= orders.OBSERVED
-        # by identity of an instruction: what its access is besides what its opcode says
+        # by identity of an instruction: what its access is besides what its row says
         self.more_kinds: dict[int, int] = {}
         for kinds in families.named("check", "kinds"):
             self.more_kinds |= kinds(functions)
@@ -95,7 +94,7 @@ class Checked(Thread):
         self.do(f"call void @emu_trail(ptr %ctx, {where})")
 
     def accessed(self, instr: Instr, pointer: str, space: str, size_bytes: int, kind: int | None = None) -> None:
-        """`instr` touches `size_bytes` at a host pointer, now. `kind` where its opcode does not say it."""
+        """`instr` touches `size_bytes` at a host pointer, now. `kind` where its row does not say it."""
         kind = kind_of(instr) if kind is None else kind
         if kind is None or space in ("param", "const"):
             return
@@ -108,11 +107,11 @@ class Checked(Thread):
             if self.order_kinds & orders.OBSERVED:
                 kind = self._observing(instr, address, kind, size_bytes)
             plain = kind & access.WRITE and not kind & access.STRONG
-            said = self._silent_or(kind, instr, pointer) if instr.opcode == "st" and plain else kind
+            said = self._silent_or(kind, instr, pointer) if instr.traits & STORE and plain else kind
             where = f"i32 {self.threads['linear']}, i32 {site}, i64 {address}, i32 {size_bytes}, i32 {said}"
             self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where})"))
         if UNDEFINED in self.checks and not kind & access.OBJECT:
-            if not kind & access.WRITE or instr.opcode == "atom":
+            if not kind & access.WRITE or instr.traits & ATOMIC:
                 self._reads(instr, address, size_bytes, site)
             if kind & access.WRITE:
                 self._writes(instr, address, size_bytes, site)
@@ -128,7 +127,7 @@ class Checked(Thread):
             return kind | asked << access.ASKED_SHIFT
         writes = kind & access.WRITE
         what = observed_writes.STORES if writes else 0
-        what |= observed_writes.UPDATES if instr.opcode in ATOMICS else 0
+        what |= observed_writes.UPDATES if instr.traits & UPDATES else 0
         if source or writes:
             what |= source << observed_writes.SOURCE_SHIFT | size_bytes << observed_writes.SIZE_SHIFT
             self.ordered(context.ORDER_OBSERVES, address, str(what))
@@ -160,7 +159,7 @@ class Checked(Thread):
     def _synchronise(self, instr: Instr, address: str, kind: int, pointer: str) -> None:
         mods = set(instr.mods)
         how = order.WRITES if kind & access.WRITE else order.READS
-        if instr.opcode in ATOMICS:
+        if instr.traits & UPDATES:
             how |= order.READS | order.MODIFIES
         how |= order.ACQUIRES if mods & {"acquire", "acq_rel"} and how & order.READS else 0
         how |= order.RELEASES if mods & {"release", "acq_rel"} and how & order.WRITES else 0
@@ -178,12 +177,12 @@ class Checked(Thread):
     def _reads(self, instr: Instr, address: str, size_bytes: int, site: int) -> None:
         self.loaded = self.op(f"call i32 @emu_unwritten(ptr %ctx, i64 {address}, i32 {size_bytes})")
         self.loaded_site, self.loaded_address = site, address
-        if instr.opcode not in ("ld", "ldu", "atom"):  # other lanes get it: cp.async, ldmatrix
+        if not instr.traits & (LOAD | ATOMIC):  # other lanes get it: cp.async, ldmatrix
             self.undefined_finding(instr, self._mark_of_load(0, size_bytes), ends=False)
 
     def _writes(self, instr: Instr, address: str, size_bytes: int, site: int) -> None:
         linear, values = self.threads["linear"], []
-        if instr.opcode == "st":
+        if instr.traits & STORE:
             source = instr.operands[1]
             values = list(source.items) if isinstance(source, Vec) else [source]
         if not any(self.is_marked(each) for each in values):
@@ -263,46 +262,29 @@ class Checked(Thread):
         if instr.opcode in _marks():
             return _marks()[instr.opcode](self, row, instr)
         operands = instr.operands
-        pure = instr.opcode in _SPREADS
+        pure = instr.traits & (COMPUTES | CONVERTS)  # a mark goes from what it reads to what it sets
         mark = self._computed(instr) if pure else "0"
         if not pure:
             self._decides(instr, *(each for each in operands if isinstance(each, Addr)))
-            if instr.opcode not in ("ld", "ldu", "st", "call", "ret", "exit"):
+            if not (instr.traits & (LOAD | STORE) or instr.opcode in ("call", *LEAVES)):
                 self._decides(instr, *reads(instr), ends=instr.opcode in ("bra", "brx"))
         self.loaded = "0"
         super().emit(row, instr)
         if pure:
             self.put_mark(operands[0], mark)
-        elif instr.opcode in ("ld", "ldu", "atom"):
+        elif instr.traits & (LOAD | ATOMIC):
             self._put_loaded(instr)
-        elif operands and instr.opcode not in ("st", "red", "bra", "bar", "barrier", "call"):
-            self.put_mark(operands[0], "0")
+        elif instr.opcode != "call" and (destination := result(instr)) is not None:
+            self.put_mark(destination, "0")
 
     def _computed(self, instr: Instr) -> str:
         """The mark of what a pure instruction sets."""
         sources = instr.operands[1:]
         if not any(map(self.is_marked, sources)):
             return "0"
-        if instr.opcode == "selp":
-            a, b, which = sources
-            chosen = self.select(self.read(which, 1), self.mark(a), self.mark(b), "i64")
-            return self.op(f"call i64 @llvm.umax.i64(i64 {chosen}, i64 {self.mark(which)})")
-        if instr.opcode in ("and", "or"):
-            return self._masked(instr, *sources)
+        if (rule := _mark_rules().get(instr.opcode)) is not None:
+            return rule(self, instr, *sources)
         return self.mark(*sources)
-
-    def _masked(self, instr: Instr, a, b) -> str:
-        """and, or: a side counts unless the other one settles every bit, and is itself defined."""
-        bits = next(TYPE_BITS[m] for m in instr.mods if m in TYPE_BITS)
-        settled = 0 if instr.opcode == "and" else -1 if bits > 1 else 1
-        marks = [self.mark(a), self.mark(b)]
-        result = "0"
-        for mine, other, operand in ((marks[0], marks[1], b), (marks[1], marks[0], a)):
-            value = self.read(operand, bits)
-            same = self.cmp("eq", value, settled, f"i{bits}")
-            out = self.and_(same, self.cmp("eq", other, 0, "i64"), "i1")
-            result = self.op(f"call i64 @llvm.umax.i64(i64 {result}, i64 {self.select(out, 0, mine, 'i64')})")
-        return result
 
     def _put_loaded(self, instr: Instr) -> None:
         destination = instr.operands[0]
@@ -343,6 +325,12 @@ def _marks() -> dict:
     return {opcode: emit for each in families.named("check", "MARKS") for opcode, emit in each.items()}
 
 
+@functools.cache
+def _mark_rules() -> dict:
+    """By opcode of an instruction that only computes: which of its operands' marks its result has."""
+    return {opcode: rule for each in families.named("check", "COMPUTED") for opcode, rule in each.items()}
+
+
 def _may_be_marked(function: Function) -> frozenset[str]:
     """Registers that a load, or what is computed of one, sets."""
     names: set[str] = set()
@@ -352,12 +340,12 @@ def _may_be_marked(function: Function) -> frozenset[str]:
         for item in function.items:
             if not isinstance(item, Instr) or not item.operands:
                 continue
-            if item.opcode in ("ld", "ldu", "atom"):
+            if item.traits & (LOAD | ATOMIC):
                 if space_of(item) not in ("param", "const"):
                     names.update(reg.name for reg in registers(item.operands[0]))
             elif item.opcode in _marks():
                 names.update(reg.name for reg in registers(item.operands[0]))
-            elif item.opcode in _SPREADS:
+            elif item.traits & (COMPUTES | CONVERTS):
                 sources = (reg.name for each in item.operands[1:] for reg in registers(each))
                 if any(name in names for name in sources):
                     names.update(reg.name for reg in registers(item.operands[0]))

@@ -11,13 +11,13 @@ from dsl.emulator.machine import context, native
 from dsl.emulator.ptx.analysis import any_nan_registers, is_clustered, reachable
 from dsl.emulator.ptx.polling import PATIENCE, Poll, polls
 from dsl.emulator.ptx.syntax import Function, Instr, Label, Module, PtxError, Reg
+from dsl.emulator.ptx.traits import LOAD, STORE, UPDATES, WAIT
 
 _METADATA = """
 !0 = !{}
 !1 = !{!"branch_weights", i32 2000, i32 1}
 !2 = !{!"branch_weights", i32 1, i32 2000}
 """
-SEEN = frozenset({"ld", "ldu", "st", "atom", "red"})  # what other threads may see
 MOST_SUSPENSIONS = 24  # of a coroutine whose registers LLVM may hold over them
 MARK = ".mark"  # what checked code keeps beside a register's slot
 PRIVATE = frozenset({"param", "const", "local"})
@@ -152,7 +152,7 @@ class Thread(Body):
             self.start(stays)
             self.put(slot, PATIENCE)
         linear = self.threads["linear"]
-        if wait.instr.opcode != "mbarrier":
+        if not wait.instr.traits & WAIT:
             self.store("wait_site", str(self.site(wait.instr)), linear)
         if self.idle_poll is None:
             self.store("idle", "0")
@@ -197,7 +197,7 @@ class Thread(Body):
         wanted = row.operands or isa.OPERANDS.get(instr.opcode)
         if wanted and (why := operands.problem(wanted, instr)):
             raise self.malformed(instr, why)
-        if self.gives_way and instr.opcode in SEEN and PRIVATE.isdisjoint(instr.mods):
+        if self.gives_way and instr.traits & (LOAD | STORE | UPDATES) and PRIVATE.isdisjoint(instr.mods):
             self.suspend()
         self.set_widths(instr)
         try:

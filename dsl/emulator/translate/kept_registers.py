@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dsl.emulator.ir.affine import FLAT, Linear
 from dsl.emulator.ir.body import Body
 from dsl.emulator.machine import context
-from dsl.emulator.translate.affine import FLAT, Linear
 from dsl.emulator.translate.uniform_branches import Plan
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dsl.emulator.ir.affine import Linear
 from dsl.emulator.ptx.syntax import Instr
-from dsl.emulator.translate.affine import Linear
 from dsl.emulator.translate.span_checks import Span
 
 

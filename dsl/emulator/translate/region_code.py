@@ -11,14 +11,16 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from dsl.emulator.families import table as isa
+from dsl.emulator.ir import affine
+from dsl.emulator.ir.affine import FLAT, Linear
 from dsl.emulator.ir.body import Frame
 from dsl.emulator.ir.builder import Builder
 from dsl.emulator.ir.places import Places
 from dsl.emulator.machine import native
 from dsl.emulator.ptx.operands import LEAVES, writes
 from dsl.emulator.ptx.syntax import Function, Imm, Instr, Module, Reg, Special, Sym
-from dsl.emulator.translate import affine, leaving_threads, span_checks, uniform_branches, vector_loop
-from dsl.emulator.translate.affine import FLAT, Linear
+from dsl.emulator.ptx.traits import LOAD, STORE
+from dsl.emulator.translate import leaving_threads, span_checks, uniform_branches, vector_loop
 from dsl.emulator.translate.coroutine import Thread
 from dsl.emulator.translate.kept_registers import KeptRegisters
 from dsl.emulator.translate.region import Region
@@ -219,7 +221,7 @@ class RegionCode(Forms, Thread):
 
     def _each(self, instr: Instr, destinations: list[Reg]) -> None:
         region = self.region
-        region.effects |= instr.opcode == "st" or instr.opcode in uniform_branches.LOADS
+        region.effects |= bool(instr.traits & (LOAD | STORE))
         if instr.guard is not None:
             for reg in destinations:  # what stays where the guard does not hold
                 form = self.form(reg)

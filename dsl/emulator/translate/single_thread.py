@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
+from dsl.emulator.ir.affine import FLAT
 from dsl.emulator.ir.builder import Builder
 from dsl.emulator.ptx.operands import reads, writes
 from dsl.emulator.ptx.syntax import Reg
-from dsl.emulator.translate.affine import FLAT
 from dsl.emulator.translate.kept_registers import Captured
 from dsl.emulator.translate.vector_loop import ONE_BY_ONE
 

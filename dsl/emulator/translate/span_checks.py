@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dsl.emulator.ir.affine import Linear
 from dsl.emulator.ir.body import kinds_of
 from dsl.emulator.ir.builder import Builder
-from dsl.emulator.translate.affine import Linear
 
 
 @dataclass(slots=True)

@@ -7,15 +7,19 @@ only part regions of straight code, and a region is a loop over the threads that
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from dsl.emulator.families import table as isa
+from dsl.emulator import families
+from dsl.emulator.ir import affine
+from dsl.emulator.ir.affine import FLAT, Linear
 from dsl.emulator.ir.body import constant
 from dsl.emulator.ptx.known_bits import SetBits
 from dsl.emulator.ptx.literals import float_bits
-from dsl.emulator.ptx.operands import HINTS, LEAVES, reads, space_of, writes
+from dsl.emulator.ptx.operands import LEAVES, reads, space_of, writes
 from dsl.emulator.ptx.syntax import (
+    FLOATS,
     TYPE_BITS,
     Addr,
     FloatImm,
@@ -30,25 +34,35 @@ from dsl.emulator.ptx.syntax import (
     Vec,
     type_of,
 )
-from dsl.emulator.translate import affine
-from dsl.emulator.translate.affine import FLAT, Linear
+from dsl.emulator.ptx.traits import BARRIER, COMPUTES, CONVERTS, LOAD, MOVES, NO_EFFECT, STORE
 
 LARGEST = 5000  # instructions: beyond this two shapes of every region take too long to compile
 MOST_ARRAY_BITS = 8192  # of one thread's registers that live between regions: 1 MiB of stack for 1024 threads
 
-PURE = frozenset(
-    "add sub mul mad mul24 mad24 sad div rem abs neg min max popc clz bfind brev bfe bfi bmsk dp4a dp2a testp "
-    "copysign fma rcp sqrt rsqrt sin cos lg2 ex2 tanh set setp selp slct and or xor not cnot lop3 shf shl shr mov "
-    "prmt cvt".split()
-)
-_KNOWN = PURE | HINTS | frozenset("ld ldu st isspacep cvta bra ret exit bar barrier".split())
+_KNOWN = COMPUTES | CONVERTS | NO_EFFECT | LOAD | STORE | BARRIER
 _STRONG = frozenset("volatile relaxed acquire release mmio".split())
 _OWN = ("laneid", "warpid", "lanemask")  # predefined registers that differ between threads, besides tid
 _UNKNOWN = ("clock", "globaltimer")
-LOADS = ("ld", "ldu")
 
 # How an instruction runs: once for the block, as a load once for the block, or once a thread.
 ONCE, FETCH, EACH = "once", "fetch", "each"
+
+
+@functools.cache
+def rules(name: str) -> dict[str, Callable]:
+    """The rules of this name in the families' analysis.py, by opcode."""
+    return {opcode: rule for each in families.named("analysis", name) for opcode, rule in each.items()}
+
+
+def _transfer(f, instr) -> Linear | None:
+    """The form of what `instr` writes to its only destination, where that follows from the forms of what it reads."""
+    rule = rules("FORMS").get(instr.opcode)
+    if rule is None or not isinstance(instr.operands[0], Reg) or any(isinstance(o, Vec) for o in instr.operands):
+        return None
+    kind = type_of(instr)
+    if kind not in TYPE_BITS or (kind in FLOATS and not instr.traits & MOVES) or kind.endswith("x2"):
+        return None
+    return rule(f, instr, kind)
 
 
 class Forms:
@@ -122,22 +136,22 @@ class Forms:
             guard = self.of(instr.guard, 1)
             if guard is None or not guard.uniform:
                 return EACH
-        if instr.opcode in LOADS and self.is_parameter(instr):
+        if instr.traits & LOAD and self.is_parameter(instr):
             return ONCE if guard is None or self._replaces(instr) else EACH
-        if instr.opcode in (*LOADS, "st"):
-            if instr.opcode == "st" or guard is not None:
+        if instr.traits & (LOAD | STORE):
+            if instr.traits & STORE or guard is not None:
                 return EACH
             place = self.place(instr.operands[1], space_of(instr))
             return FETCH if place is not None and place[0].uniform else EACH
         if guard is not None and not self._replaces(instr):
             return EACH
-        form = affine.transfer(self, instr)
+        form = _transfer(self, instr)
         if form is not None:
             if guard is not None:
                 destination = instr.operands[0]
                 form = affine.choose(self, guard.base, form, self.form(destination), destination.bits)
             return form
-        if instr.opcode in PURE and all(map(self._uniform, instr.operands[1:])):
+        if instr.traits & COMPUTES and all(map(self._uniform, instr.operands[1:])):
             return ONCE
         return EACH
 
@@ -233,8 +247,8 @@ class _Analysis(Forms):
     def step(self, instr: Instr, how) -> None:
         for reg in writes(instr):
             self.forms[reg.name] = how if isinstance(how, Linear) else None if how is EACH else Linear("?")
-        if how is EACH and instr.opcode in (*LOADS, "st"):
-            at = instr.operands[0 if instr.opcode == "st" else 1]
+        if how is EACH and instr.traits & (LOAD | STORE):
+            at = instr.operands[0 if instr.traits & STORE else 1]
             if self.place(at, space_of(instr)) is None:
                 self.loose.append(self.position)
 
@@ -264,7 +278,7 @@ def _joined(a, b):
 
 def is_barrier(item) -> bool:
     """Whether all threads of a block, or of each warp, meet at it."""
-    if not isinstance(item, Instr) or item.opcode not in ("bar", "barrier") or item.guard is not None:
+    if not isinstance(item, Instr) or not item.traits & BARRIER or item.guard is not None:
         return False
     if len(item.operands) != 1 or not isinstance(item.operands[0], Imm) or "sync" not in item.mods:
         return False
@@ -296,14 +310,14 @@ def walk(function: Function, visitor) -> None:
             visitor.begin(position + 1)
             stored = False
             continue
-        if item.opcode in HINTS:
+        if item.traits & NO_EFFECT:
             continue
         how = visitor.judge(item)
         if how is FETCH and stored:
             visitor.finish(position, None)
             visitor.begin(position)
             how, stored = visitor.judge(item), False
-        stored = stored or item.opcode == "st"
+        stored = stored or bool(item.traits & STORE)
         visitor.step(item, how)
     visitor.position = len(items)
     visitor.finish(len(items), None)
@@ -368,15 +382,15 @@ def _knows(function: Function) -> bool:
     for item in function.items:
         if not isinstance(item, Instr):
             continue
-        if item.opcode not in _KNOWN or isa.find(item) is None or "shared::cluster" in item.mods:
+        if not (item.traits & _KNOWN or item.opcode in ("bra", *LEAVES)) or "shared::cluster" in item.mods:
             return False
         if not _STRONG.isdisjoint(item.mods) or "cc" in item.mods:
             return False
-        if item.opcode in ("bar", "barrier") and not is_barrier(item):
+        if item.traits & BARRIER and not is_barrier(item):
             return False
         if item.opcode == "bra" and getattr(item.operands[0], "name", None) not in labels:
             return False
-        if item.opcode in ("st", *LOADS) and not _well_formed(item):
+        if item.traits & (LOAD | STORE) and not _well_formed(item):
             return False
         for operand in item.operands:
             if isinstance(operand, Special) and operand.name[1:].startswith(_UNKNOWN):
@@ -404,7 +418,7 @@ def plan_of(function: Function, loops: list[tuple[int, int]], meets: bool) -> Pl
     _live(function, plan)
     if plan.live[0]:
         return None  # a register is read before it is set
-    plan.set_bits = SetBits(function, writers(function))
+    plan.set_bits = SetBits(function, writers(function), rules("SET_BITS"))
     analysis = _Analysis(function, plan)
     analysis.run()
     if analysis.divergent or _array_bits(plan) > MOST_ARRAY_BITS:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dsl.emulator.dependence.sources import APPROXIMATE
+from dsl.emulator.families.arithmetic.leeway import APPROXIMATE
 from dsl.emulator.families.conversion.rows import COMPARE, COMPARE_FLOAT
 from dsl.emulator.ir.rows import ROUND
 from dsl.forms.form import Form

@@ -1,7 +1,7 @@
 """Reads of memory that nobody wrote: found where the value matters, and nowhere else.
 
 Modules tested here: dsl/emulator/check/shadow.py, dsl/emulator/execute/attached_checks.py,
-dsl/emulator/families/warp/check.py, dsl/emulator/translate/checked.py.
+dsl/emulator/families/arithmetic/check.py, dsl/emulator/families/warp/check.py, dsl/emulator/translate/checked.py.
 """
 
 import numpy as np

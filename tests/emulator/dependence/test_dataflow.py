@@ -3,6 +3,7 @@
 import pytest
 
 from dsl.emulator.dependence.dataflow import summary_of
+from dsl.emulator.families.table import prepare
 from dsl.emulator.ptx.parse import parse
 from dsl.emulator.tensor_core.tensor_core import TENSOR_CORES
 from tests.emulator.conftest import HEADER
@@ -26,7 +27,7 @@ EX2, LOAD = "ex2.approx.f32 %y, %x;", "ld.global.f32 %x, [%a];"
 def flows(body: str) -> dict[str, set[str]]:
     """For each parameter that is written: the sources, the parameters whose memory it depends on, and `?x` for those
     that only a branch asked for."""
-    module = parse(f"{BEFORE} {body} ret; }}")
+    module = prepare(parse(f"{BEFORE} {body} ret; }}"))
     summary = summary_of(module, "k", TENSOR_CORES["hopper"], {n: (0,) for n in range(5)})
     table: dict[str, set[str]] = {}
     for place, bits in summary.writes.items():
@@ -135,7 +136,7 @@ def test_atomics(body, table):
 
 
 def test_instructions_of_one_line_are_one_source():
-    module = parse(f'{BEFORE} .loc 1 7 3\n {LOAD} {EX2}\n .loc 1 7 9\n ex2.approx.f32 %z, %y;\n .loc 1 8 1\n '
-                   'ex2.approx.f32 %z, %z; ret; }\n.file 1 "k.py"\n')  # fmt: skip
+    module = prepare(parse(f'{BEFORE} .loc 1 7 3\n {LOAD} {EX2}\n .loc 1 7 9\n ex2.approx.f32 %z, %y;\n .loc 1 8 1\n '
+                   'ex2.approx.f32 %z, %z; ret; }\n.file 1 "k.py"\n'))  # fmt: skip
     summary = summary_of(module, "k", TENSOR_CORES["hopper"], {})
     assert [source.loc[:2] for source in summary.sources] == [(1, 7), (1, 8)]

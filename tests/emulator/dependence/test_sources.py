@@ -1,10 +1,14 @@
-"""Every instruction that the ISA leaves open has its bound; those whose bits it says have none."""
+"""Every instruction that the ISA leaves open has its bound; those whose bits it says have none.
+
+Modules tested here: dsl/emulator/families/arithmetic/leeway.py, dsl/emulator/families/bulk/leeway.py,
+dsl/emulator/families/matrix/leeway.py, dsl/emulator/families/memory/leeway.py, dsl/emulator/families/warp/leeway.py.
+"""
 
 import math
 
 import pytest
 
-from dsl.emulator.dependence.sources import leaves_open, leeway_of, leeway_of_register
+from dsl.emulator.dependence.sources import leeway_of, leeway_of_register
 from dsl.emulator.ptx.syntax import SINK, Instr, Reg, Special
 from dsl.emulator.tensor_core.tensor_core import TENSOR_CORES
 
@@ -71,8 +75,8 @@ def test_an_atomic_without_a_result_takes_no_ticket():
 
 
 def test_a_whole_sum_in_memory_has_no_order():
-    assert not leaves_open(instruction("atom.global.add.u32"))
-    assert all(leaves_open(instruction(f"atom.global.{name}")) for name in ("add.f32", "cas.b32", "exch.b64"))
+    assert bound("atom.global.add.u32", is_read=False) is None
+    assert all(bound(f"atom.global.{name}", is_read=False) for name in ("add.f32", "cas.b32", "exch.b64"))
 
 
 def test_mma_is_open_where_nobody_measured_it():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dsl.emulator.families.table import prepare
 from dsl.emulator.ptx import analysis
 from dsl.emulator.ptx.parse import parse
 
@@ -10,7 +11,7 @@ REGISTERS = ".reg .pred %p<4>; .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<9
 
 
 def entry(body: str, more: str = ""):
-    module = parse(f"{HEAD}{more}.visible .entry k(.param .u64 p)\n{{\n{REGISTERS}{body}\nret;\n}}\n")
+    module = prepare(parse(f"{HEAD}{more}.visible .entry k(.param .u64 p)\n{{\n{REGISTERS}{body}\nret;\n}}\n"))
     return module, module.functions["k"]
 
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from dsl import emulator
+from dsl.emulator.families.table import prepare
 from dsl.emulator.ptx.known_bits import SetBits
 from dsl.emulator.ptx.parse import parse
 from dsl.emulator.ptx.syntax import Reg
 from dsl.emulator.translate.region_code import RegionCode
-from dsl.emulator.translate.uniform_branches import writers
+from dsl.emulator.translate.uniform_branches import rules, writers
 from tests.emulator.conftest import HEADER, pack
 
 GRID, LARGE = 5, 1 << 40
@@ -132,8 +133,8 @@ def test_what_an_instruction_writes_is_in_its_mask():
     ]
     ptx = f"""{HEADER}.visible .entry k() {{ .reg .b32 %r<{len(rows)}>; .reg .b64 %w<{len(rows)}>, %z<{len(rows)}>;
     .reg .b16 %h<{len(rows)}>; .reg .pred %p, %q; {" ".join(lines)} ret; }}"""
-    function = parse(ptx).functions["k"]
-    found = SetBits(function, writers(function))
+    function = prepare(parse(ptx)).functions["k"]
+    found = SetBits(function, writers(function), rules("SET_BITS"))
     for i, (how, a, b) in enumerate(rows):
         value, mask = OPERATIONS[how](a, b, 12) & M32, found.of(Reg(f"%r{i}", 32), 32)
         assert not value & ~mask, (how, a, b, hex(value), hex(mask))
@@ -157,8 +158,8 @@ def test_no_value_has_a_bit_outside_its_mask(steps, block, n, firsts):
     registers = f".reg .b32 %t, %n, {', '.join(NAMES)}; .reg .b64 %w, %z; .reg .b16 %h; .reg .pred %p, %q;"
     start = f"mov.u32 %t, %tid.x; ld.param.u32 %n, [n]; {first}"
     ptx = f"{HEADER}.visible .entry k(.param .u32 n) .reqntid {block} {{ {registers} {start} {text} ret; }}"
-    function = parse(ptx).functions["k"]
-    found = SetBits(function, writers(function))
+    function = prepare(parse(ptx)).functions["k"]
+    found = SetBits(function, writers(function), rules("SET_BITS"))
     masks = {name: found.of(Reg(name, 32), 32) for name in [*NAMES, "%t", "%n"]}
     for thread in {0, block // 2, block - 1}:
         values = dict(zip(NAMES, firsts)) | {"%t": thread, "%n": n}
@@ -176,8 +177,8 @@ def test_masks_are_as_narrow_as_they_can_be():
     mov.u32 %a0, %tid.x; mov.u32 %a1, %ctaid.x; shl.b32 %a2, %a1, 7; or.b32 %a3, %a2, %a0; add.u32 %a4, %a0, %a0;
     mul.lo.u32 %a5, %a0, 12; shr.u32 %a6, %a1, 30; mul.wide.u32 %w, %a0, 4; cvt.u16.u32 %h, %a1; cvt.u32.u16 %a7, %h;
     mad.lo.s32 %a8, %a0, 8, 16; cvt.u16.u32 %g, %a0; add.bf16 %f, %g, %g; ret; }}"""
-    function = parse(ptx).functions["k"]
-    found = SetBits(function, writers(function))
+    function = prepare(parse(ptx)).functions["k"]
+    found = SetBits(function, writers(function), rules("SET_BITS"))
     masks = [found.of(Reg(f"%a{i}", 32), 32) for i in range(9)]
     assert masks == [0x7F, M32, M32 & -128, M32, 0xFF, 0x7FC, 3, 0xFFFF, 0x7F8]
     assert found.of(Reg("%w", 64), 64) == 0x1FC and found.of(Reg("%w", 64), 8) == 0xFC

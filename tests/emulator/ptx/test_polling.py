@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
+from dsl.emulator.families.table import prepare
 from dsl.emulator.ptx.parse import parse
 from dsl.emulator.ptx.polling import polls
 
@@ -127,7 +128,7 @@ def test_an_atomic_that_decides_nothing_is_no_wait():
 
 
 def _polls(body: str) -> dict:
-    return polls(parse(HEAD + body + "\nE: ret;\n}\n").functions["k"])
+    return polls(prepare(parse(HEAD + body + "\nE: ret;\n}\n")).functions["k"])
 
 
 def test_tickets_are_no_deadlock_however_many():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
+from dsl.emulator.families.table import prepare
 from dsl.emulator.ptx.parse import parse
 
 HEAD = """.version 8.0
@@ -49,7 +50,7 @@ def test_what_is_read_or_volatile_may_not(body):
 
 def items(body: str) -> list[tuple[str, int]]:
     """The loads of a function, as their names and operands' offsets."""
-    entry = parse(f"{HEAD}{body} ret; }}").functions["k"]
+    entry = prepare(parse(f"{HEAD}{body} ret; }}")).functions["k"]
     return [(item.name, item.operands[1].offset) for item in entry.items if getattr(item, "opcode", "") == "ld"][1:]
 
 

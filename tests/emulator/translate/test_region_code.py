@@ -1,6 +1,7 @@
 """Kernels that run as regions against the same kernels run thread by thread: equal bits, equal reports.
 
-Modules tested here: dsl/emulator/ptx/operands.py, dsl/emulator/translate/uniform_branches.py.
+Modules tested here: dsl/emulator/families/arithmetic/analysis.py, dsl/emulator/families/conversion/analysis.py,
+dsl/emulator/families/memory/analysis.py, dsl/emulator/ptx/operands.py, dsl/emulator/translate/uniform_branches.py.
 """
 
 from __future__ import annotations

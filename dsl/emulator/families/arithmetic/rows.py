@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+
 from dsl.emulator.families.arithmetic import float as floating, integer
 from dsl.emulator.ir.rows import BF, BITS, HALF, INT, ROUND, WORDS, Rows
+from dsl.emulator.ptx.traits import ARITHMETIC, COMPUTES, IDLE, MOVES, REPEATS
 
 ROWS = Rows()
-_row = ROWS.add
+_row = functools.partial(ROWS.add, traits=COMPUTES | IDLE)
+_steady = functools.partial(ROWS.add, traits=COMPUTES | IDLE | REPEATS)
+_sum = functools.partial(ROWS.add, traits=ARITHMETIC | COMPUTES | IDLE)
 
 PAIRS = "u16x2@90:8.0/s16x2@90:8.0"
 
@@ -20,8 +25,8 @@ _row("sad", "9.7.1.7", INT, integer.sum_of_differences)
 _row("div rem", "9.7.1.8", INT, integer.divide)
 _row("abs", "9.7.1.10", "s16/s32/s64", integer.absolute)
 _row("neg", "9.7.1.11", "s16/s32/s64", integer.negate)
-_row("min max", "9.7.1.12", f"{INT}/{PAIRS} | relu s16x2/s32 @90:8.0", integer.minmax)
-_row("popc", "9.7.1.14", "b32/b64", integer.count("ctpop"))
+_steady("min max", "9.7.1.12", f"{INT}/{PAIRS} | relu s16x2/s32 @90:8.0", integer.minmax)
+_steady("popc", "9.7.1.14", "b32/b64", integer.count("ctpop"))
 _row("clz", "9.7.1.15", "b32/b64", integer.count("ctlz", ", i1 false"))
 _row("bfind", "9.7.1.16", f"?shiftamt {WORDS}", integer.find_leading)
 _row("brev", "9.7.1.18", "b32/b64", integer.reverse)
@@ -30,26 +35,26 @@ _row("bfi", "9.7.1.20", "b32/b64", integer.insert)
 _row("bmsk", "9.7.1.22", "clamp/wrap b32 @:7.6", integer.bit_mask)
 _row("dp4a", "9.7.1.23", "u32/s32 u32/s32", integer.dot)
 _row("dp2a", "9.7.1.24", "^lo/hi u32/s32 u32/s32", integer.dot)
-_row("addc", "9.7.2.2", f"?cc {WORDS}", integer.with_carry("add"))
-_row("subc", "9.7.2.4", f"?cc {WORDS}", integer.with_carry("sub"))
-_row("madc", "9.7.2.6", f"^lo/hi ?cc {WORDS}", integer.madc)
+ROWS.add("addc", "9.7.2.2", f"?cc {WORDS}", integer.with_carry("add"))
+ROWS.add("subc", "9.7.2.4", f"?cc {WORDS}", integer.with_carry("sub"))
+ROWS.add("madc", "9.7.2.6", f"^lo/hi ?cc {WORDS}", integer.madc)
 _row("testp", "9.7.3.1", "finite/infinite/number/notanumber/normal/subnormal f32/f64", floating.test_class)
 _row("copysign", "9.7.3.2", "f32/f64", floating.copy_sign)
 for _opcode, _operation, _section in (("add", "fadd", 3), ("sub", "fsub", 4), ("mul", "fmul", 5)):
-    _row(
+    _sum(
         _opcode,
         f"9.7.3.{_section}",
         f"?{ROUND} ?ftz ?sat f32 | ?{ROUND} f64 | ?{ROUND} ?ftz f32x2 @100",
         floating.arithmetic(_operation),
     )
-    _row(_opcode, f"9.7.4.{_section - 2}", f"?rn ?ftz ?sat {HALF} | ?rn {BF} @90", floating.arithmetic(_operation))
-_row("fma", "9.7.3.6", f"{ROUND} ?ftz ?sat f32 | {ROUND} f64 | {ROUND} ?ftz f32x2 @100", floating.arithmetic("fma"))
-_row("mad", "9.7.3.7", f"{ROUND} ?ftz ?sat f32 | {ROUND} f64", floating.arithmetic("fma"))
-_row("fma", "9.7.4.4", f"rn ?ftz ?sat/relu@80 {HALF} | rn ?relu {BF}", floating.arithmetic("fma"))
+    _sum(_opcode, f"9.7.4.{_section - 2}", f"?rn ?ftz ?sat {HALF} | ?rn {BF} @90", floating.arithmetic(_operation))
+_sum("fma", "9.7.3.6", f"{ROUND} ?ftz ?sat f32 | {ROUND} f64 | {ROUND} ?ftz f32x2 @100", floating.arithmetic("fma"))
+_sum("mad", "9.7.3.7", f"{ROUND} ?ftz ?sat f32 | {ROUND} f64", floating.arithmetic("fma"))
+_sum("fma", "9.7.4.4", f"rn ?ftz ?sat/relu@80 {HALF} | rn ?relu {BF}", floating.arithmetic("fma"))
 for _opcode, _operation, _section in (("add", "fadd", 1), ("sub", "fsub", 2), ("fma", "fma", 3)):
     _rounds = ROUND if _opcode == "fma" else f"?{ROUND}"
     _operands = "=1 2 2 1" if _opcode == "fma" else "=1 2 1"
-    _row(
+    _sum(
         _opcode,
         f"9.7.5.{_section}",
         f"{_rounds} ?sat f32 >f16/bf16 @100",
@@ -59,7 +64,7 @@ for _opcode, _operation, _section in (("add", "fadd", 1), ("sub", "fsub", 2), ("
 _row("div", "9.7.3.8", f"{ROUND}/approx ?ftz f32 | ^full ?ftz f32 | {ROUND} f64", floating.divide)
 _row("abs", "9.7.3.9", f"?ftz f32/{HALF} | f64/{BF}", floating.sign("abs"))
 _row("neg", "9.7.3.10", f"?ftz f32/{HALF} | f64/{BF}", floating.sign("neg"))
-_row(
+_steady(
     "min max",
     "9.7.3.11",
     ["f32/f64 | ftz f32"]
@@ -76,13 +81,13 @@ for _opcode, _function, _section, _types in (
     ("tanh", "tanhf", 22, f"approx f32/{HALF} @75:7.0 | approx {BF} @90"),
 ):  # fmt: skip
     _row(_opcode, f"9.7.3.{_section}", _types, floating.through_libm(_function))
-_row("selp", "9.7.6.3", f"{BITS}/{INT}/f32/f64", integer.select)
+_row("selp", "9.7.6.3", f"{BITS}/{INT}/f32/f64", integer.select, traits=COMPUTES | IDLE | MOVES | REPEATS)
 _row("slct", "9.7.6.4", f"{BITS}/{INT}/f32/f64 >s32 | ?ftz {BITS}/{INT}/f32/f64 >f32", integer.select_by_sign)
 for _opcode in ("and", "or", "xor"):
-    _row(_opcode, "9.7.8.1", f"pred/{BITS}", integer.simple(_opcode))
-_row("not", "9.7.8.4", f"pred/{BITS}", integer.invert)
+    _steady(_opcode, "9.7.8.1", f"pred/{BITS}", integer.simple(_opcode))
+_steady("not", "9.7.8.4", f"pred/{BITS}", integer.invert)
 _row("cnot", "9.7.8.5", BITS, integer.logical_not)
-_row("lop3", "9.7.8.6", "?and@:8.2/or@:8.2 b32", integer.logic3)
+_steady("lop3", "9.7.8.6", "?and@:8.2/or@:8.2 b32", integer.logic3)
 _row("shf", "9.7.8.7", "^l/r clamp/wrap b32", integer.funnel)
 _row("shl", "9.7.8.8", BITS, integer.shift_left)
 _row("shr", "9.7.8.9", f"{BITS}/{INT}", integer.shift_right)

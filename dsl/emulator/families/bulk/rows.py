@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from dsl.emulator.families.bulk import async_stores, emit as bulk
 from dsl.emulator.ir.rows import HINT, LOGIC, NONE, Rows, with_start
+from dsl.emulator.ptx.traits import BULK, COPY, REDUCTION, REMOTE, STORE, WIDER
 
 ROWS = Rows()
 _row = ROWS.add
 
-_row("cp", "9.7.9.25.6", "^async ^bulk commit_group @90:8.0", bulk.group, meets=True, operands=NONE)
-_row("cp", "9.7.9.25.6", "^async ^bulk wait_group ?read @90:8.0", bulk.group, meets=True, operands="n")
+_row("cp", "9.7.9.25.6", "^async ^bulk commit_group @90:8.0", bulk.group, meets=True, operands=NONE, traits=COPY | BULK)
+_row(
+    "cp",
+    "9.7.9.25.6",
+    "^async ^bulk wait_group ?read @90:8.0",
+    bulk.group,
+    meets=True,
+    operands="n",
+    traits=COPY | BULK,
+)
 _FILL = f"mbarrier::complete_tx::bytes ?multicast::cluster ?{HINT} @90:8.0"
 _TO_CLUSTER = "shared::cluster >shared::cta mbarrier::complete_tx::bytes @90:8.0"
 _DONE = f"bulk_group ?{HINT} @90:8.0"
@@ -21,6 +30,7 @@ _row(
     ),
     bulk.copy,
     meets=True,
+    traits=COPY | BULK,
 )
 _RANK = "1d/2d/3d/4d/5d"
 _PIXELS = "3d/4d/5d"
@@ -34,6 +44,7 @@ _row(
     ),
     bulk.copy_box,
     meets=True,
+    traits=COPY | BULK,
 )
 _row(
     "cp",
@@ -45,6 +56,7 @@ _row(
     ),
     bulk.copy_pixels,
     meets=True,
+    traits=COPY | BULK,
 )
 _row(
     "cp",
@@ -64,6 +76,7 @@ _row(
     ],
     bulk.reduce,
     meets=True,
+    traits=COPY | BULK,
 )
 _OPERATION = f"add/min/max/inc/dec/{LOGIC}"
 _row(
@@ -75,6 +88,7 @@ _row(
     ),
     bulk.reduce_box,
     meets=True,
+    traits=COPY | BULK,
 )
 _row(
     "cp",
@@ -85,8 +99,16 @@ _row(
     ),
     bulk.prefetch,
     operands="[] *? *?",
+    traits=COPY,
 )
-_row("cp", "9.7.9.25.5.4", f"^async ^bulk ^prefetch L2 global ?{HINT} @90:8.0", bulk.prefetch, operands="[] u32 u64?")
+_row(
+    "cp",
+    "9.7.9.25.5.4",
+    f"^async ^bulk ^prefetch L2 global ?{HINT} @90:8.0",
+    bulk.prefetch,
+    operands="[] u32 u64?",
+    traits=COPY,
+)
 _row(
     "st",
     "9.7.9.12",
@@ -98,6 +120,7 @@ _row(
     async_stores.store,
     meets=True,
     operands="[] ~1 []",
+    traits=STORE | REMOTE | WIDER,
 )
 _row(
     "red",
@@ -112,6 +135,7 @@ _row(
     async_stores.reduce,
     meets=True,
     operands="[] 1 []",
+    traits=REDUCTION | REMOTE,
 )
 
 OPERANDS = {}

@@ -13,9 +13,10 @@ from dsl.emulator.families.bulk.phases import Order
 from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.ptx.traits import COPY
 
 READ_WAIT = "cp.async.bulk.wait_group.read (`cute.arch.cp_async_bulk_wait_group(0, read=True)`)"
-_GROUPS = Family("cp", True, "cp.async.bulk.commit_group", "cp.async.bulk.wait_group.read")
+_GROUPS = Family(COPY, True, "cp.async.bulk.commit_group", "cp.async.bulk.wait_group.read")
 _PROXY = "fence.proxy.async (`cute.arch.fence_proxy`)"
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dsl.emulator.families.control import call, emit as control
 from dsl.emulator.ir.rows import NONE, Rows, nothing
+from dsl.emulator.ptx.traits import IDLE, NO_EFFECT, NO_RESULT, POLLS
 
 ROWS = Rows()
 _row = ROWS.add
 
-_row("bra", "9.7.12.3", "?uni", control.branch)
-_row("brx", "9.7.12.4", "^idx ?uni", control.branch_indexed)
-_row("call", "9.7.12.5", "?uni", call.call)
-_row("ret", "9.7.12.6", "?uni", control.leave)
-_row("exit", "9.7.12.7", "", control.leave_thread)
+_row("bra", "9.7.12.3", "?uni", control.branch, traits=IDLE)
+_row("brx", "9.7.12.4", "^idx ?uni", control.branch_indexed, traits=IDLE | NO_RESULT)
+_row("call", "9.7.12.5", "?uni", call.call, traits=IDLE)
+_row("ret", "9.7.12.6", "?uni", control.leave, traits=IDLE)
+_row("exit", "9.7.12.7", "", control.leave_thread, traits=IDLE)
 _row("brkpt trap", "9.7.19.1", "", control.trap)
-_row("nanosleep", "9.7.19.2", "u32", control.nanosleep)
-_row("pmevent", "9.7.19.3", "?mask", nothing)
-_row("griddepcontrol", "9.7.13.13", "launch_dependents/wait @90", nothing)
-_row("setmaxnreg", "9.7.19.5", "inc/dec sync aligned u32 @90a+", nothing)
+_row("nanosleep", "9.7.19.2", "u32", control.nanosleep, traits=IDLE | NO_RESULT | POLLS)
+_row("pmevent", "9.7.19.3", "?mask", nothing, traits=NO_EFFECT)
+_row("griddepcontrol", "9.7.13.13", "launch_dependents/wait @90", nothing, traits=NO_EFFECT)
+_row("setmaxnreg", "9.7.19.5", "inc/dec sync aligned u32 @90a+", nothing, traits=NO_EFFECT)
 
 OPERANDS = {
     NONE: "ret exit trap brkpt griddepcontrol",

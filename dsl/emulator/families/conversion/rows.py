@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+
 from dsl.emulator.families.conversion import emit as convert
 from dsl.emulator.ir.rows import BITS, HALF, INT, LOGIC, ROUND, WORDS, Rows
+from dsl.emulator.ptx.traits import COMPUTES, IDLE, MOVES, REPEATS, WIDER
 
 ROWS = Rows()
-_row = ROWS.add
+_row = functools.partial(ROWS.add, traits=COMPUTES | IDLE | REPEATS)
 
 COMPARE = "eq/ne/lt/le/gt/ge"
 COMPARE_FLOAT = f"{COMPARE}/equ/neu/ltu/leu/gtu/geu/num/nan"
@@ -29,7 +32,7 @@ _row(
 )
 _row("setp", "9.7.6.2", [each.format(to="") for each in _INTEGERS], convert.set_predicate)
 _row("setp", "9.7.6.2", f"{_FLOATS} ?ftz f32/{HALF} | {_FLOATS} f64/{_BF16}/bf16x2@90", convert.set_predicate)
-_row("mov", "9.7.9.3", f"pred/{BITS}/{INT}/f32/f64/b128@:8.3", convert.move)
+_row("mov", "9.7.9.3", f"pred/{BITS}/{INT}/f32/f64/b128@:8.3", convert.move, traits=COMPUTES | IDLE | MOVES | REPEATS)
 _WHOLE = f"u8/s8/{INT}"
 _BACK = "rni/rzi/rmi/rpi"
 _SMALL = "e4m3x2@89/e5m2x2@89/e2m1x2@100a+/e2m3x2@100a+/e3m2x2@100a+"
@@ -50,6 +53,7 @@ _row(
         f"rn satfinite ?relu {_SMALL} >f32 | rn satfinite ?relu e4m3x2/e5m2x2 >f16x2 @89 | rn ?relu f16x2 >{_SMALL}",
     ),
     convert.convert,
+    traits=COMPUTES | IDLE | REPEATS | WIDER,
 )
 
 OPERANDS = {"* *": "mov", "=~1 ~%2 ~2?": "cvt", "=1 2 2 pred?": "set", "=pred_ 1 1 pred?": "setp"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.families.matrix import emit as matrix
 from dsl.emulator.ir.rows import CTA, Rows, with_start
+from dsl.emulator.ptx.traits import TILE_LOAD, TILE_STORE
 
 ROWS = Rows()
 _row = ROWS.add
@@ -25,8 +26,8 @@ _row(
     meets=True,
 )
 _TILES = f"sync aligned m8n8 x1/x2/x4 ?trans ?{CTA} b16"
-_row("ldmatrix", "9.7.14.5.15", f"{_TILES} @75", matrix.ldmatrix, meets=True)
-_row("stmatrix", "9.7.14.5.16", f"{_TILES} @90", matrix.stmatrix, meets=True)
+_row("ldmatrix", "9.7.14.5.15", f"{_TILES} @75", matrix.ldmatrix, meets=True, traits=TILE_LOAD)
+_row("stmatrix", "9.7.14.5.16", f"{_TILES} @90", matrix.stmatrix, meets=True, traits=TILE_STORE)
 _row("movmatrix", "9.7.14.5.17", "sync aligned m8n8 trans b16 @75:7.8", matrix.movmatrix, meets=True)
 
 OPERANDS = {"* []": "ldmatrix", "[] *": "stmatrix", "=b32 b32": "movmatrix", "* * * *": "mma"}

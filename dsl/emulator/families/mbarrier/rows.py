@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.families.mbarrier import emit as mbarrier
 from dsl.emulator.ir.rows import CTA, SHARED, Rows
+from dsl.emulator.ptx.traits import ARRIVE, IDLE, INIT, MBARRIER, POLLS, WAIT
 
 ROWS = Rows()
 _row = ROWS.add
@@ -16,20 +17,35 @@ def _ordered(start: str, order: str, rest: str) -> list[str]:
     return [f"@80 {start} {rest}", f"@80:8.0 {start} {order} cta/cluster@90 {rest}"]
 
 
+_SECTION = "9.7.13.15"
+_row("mbarrier", _SECTION, f"^init/inval {_MBARRIER} @80", mbarrier.barrier, traits=MBARRIER | INIT)
+_row("mbarrier", _SECTION, "^pending_count b64 @80", mbarrier.barrier, traits=MBARRIER)
 _row(
     "mbarrier",
-    "9.7.13.15",
+    _SECTION,
     [
-        f"^init/inval {_MBARRIER} @80 | ^pending_count b64 @80",
         *_ordered(
             "^arrive/arrive_drop ?expect_tx@90:8.0", "release/relaxed@90:8.6", f"?{CTA}/shared::cluster@90:8.0 b64"
         ),
         f"^arrive/arrive_drop noComplete {_MBARRIER} @80",
         f"^arrive/arrive_drop noComplete release cta {_MBARRIER} @80:8.0",
-        *_ordered("@90:8.0 ^expect_tx/complete_tx", "relaxed", f"?{SHARED} b64"),
-        *_ordered("^test_wait/try_wait@90 ?parity@:7.1", "acquire/relaxed@90:8.6", _MBARRIER),
     ],
     mbarrier.barrier,
+    traits=MBARRIER | ARRIVE,
+)
+_row(
+    "mbarrier",
+    _SECTION,
+    _ordered("@90:8.0 ^expect_tx/complete_tx", "relaxed", f"?{SHARED} b64"),
+    mbarrier.barrier,
+    traits=MBARRIER,
+)
+_row(
+    "mbarrier",
+    _SECTION,
+    _ordered("^test_wait/try_wait@90 ?parity@:7.1", "acquire/relaxed@90:8.6", _MBARRIER),
+    mbarrier.barrier,
+    traits=MBARRIER | WAIT | IDLE | POLLS,
 )
 
 OPERANDS = {"* *? *? *?": "mbarrier"}

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dsl.emulator.families.memory import addresses, atomics, emit as memory
-from dsl.emulator.ir.rows import FETCH, HALF, HINT, LOGIC, NONE, SCOPE, SHARED, WORDS, Rows, nothing, since, with_start
+from dsl.emulator.ir.rows import FETCH, HALF, HINT, NONE, SCOPE, SHARED, WORDS, Rows, nothing, since, with_start
+from dsl.emulator.ptx.traits import (
+    ATOMIC,
+    CONVERTS,
+    FENCE,
+    IDLE,
+    IDLE_WITH_ZERO,
+    LOAD,
+    NO_EFFECT,
+    POLLS,
+    REDUCTION,
+    STORE,
+    WIDER,
+)
 
 ROWS = Rows()
 _row = ROWS.add
@@ -50,8 +63,9 @@ _row(
         f"mmio@:8.2 relaxed sys ?global {FLAT}",
     ),
     memory.load,
+    traits=LOAD | IDLE | WIDER,
 )
-_row("ldu", "9.7.9.10", f"?global ?v2/v4 {FLAT}", memory.load)
+_row("ldu", "9.7.9.10", f"?global ?v2/v4 {FLAT}", memory.load, traits=LOAD | IDLE | WIDER)
 _row(
     "st",
     "9.7.9.11",
@@ -72,17 +86,19 @@ _row(
         f"mmio@:8.2 relaxed sys ?global {FLAT}",
     ),
     memory.store,
+    traits=STORE | IDLE | WIDER,
 )
 _row(
     "prefetch",
     "9.7.9.15",
     "?global/local L1/L2 | ?global L2::evict_last@80:7.4/L2::evict_normal@80:7.4 | ?const/param tensormap@90:8.0",
     nothing,
+    traits=NO_EFFECT | IDLE,
 )
-_row("prefetchu", "9.7.9.15", "L1", nothing)
+_row("prefetchu", "9.7.9.15", "L1", nothing, traits=NO_EFFECT | IDLE)
 _WINDOWS = f"global/{SHARED}/local/const/param@:7.7/param::entry@:8.3"
-_row("isspacep", "9.7.9.17", _WINDOWS, addresses.is_space)
-_row("cvta", "9.7.9.18", f"^?to {_WINDOWS} u64", addresses.address_space)
+_row("isspacep", "9.7.9.17", _WINDOWS, addresses.is_space, traits=CONVERTS | IDLE)
+_row("cvta", "9.7.9.18", f"^?to {_WINDOWS} u64", addresses.address_space, traits=CONVERTS | IDLE)
 _PRIMARY = "L2::evict_last/L2::evict_normal/L2::evict_first/L2::evict_unchanged"
 _row(
     "createpolicy",
@@ -91,7 +107,7 @@ _row(
     f"^range ?global {_PRIMARY} ?L2::evict_first/L2::evict_unchanged b64 @80:7.4 | ^cvt L2 b64 @80:7.4",
     memory.policy,
 )
-_row("membar", "9.7.13.4", "cta/gl/sys", memory.fence)
+_row("membar", "9.7.13.4", "cta/gl/sys", memory.fence, traits=FENCE | IDLE)
 _row(
     "fence",
     "9.7.13.4",
@@ -106,16 +122,24 @@ _row(
         "proxy async::generic release sync_restrict::shared::cta cluster @90:8.6",
     ),
     memory.fence,
+    traits=FENCE | IDLE,
 )
-_row("fence", "9.7.13.4", f"proxy tensormap::generic acquire {SCOPE} @90:8.3", memory.fence, operands="[] n")
+_row(
+    "fence",
+    "9.7.13.4",
+    f"proxy tensormap::generic acquire {SCOPE} @90:8.3",
+    memory.fence,
+    operands="[] n",
+    traits=FENCE | IDLE,
+)
 _BF = "bf16@90/bf16x2@90"
-_SUMS = (
+_WITH_ZERO = (  # they leave memory as it was if their operand is 0
     "add {hint} u32/s32/u64/f32/f64",
     f"add noftz {{hint}} {HALF}/{_BF}",
-    f"min/max {{hint}} {WORDS}",
-    "inc/dec {hint} u32",
-    f"{LOGIC} {{hint}} b32/b64",
+    "max {hint} u32/u64",
+    "or/xor {hint} b32/b64",
 )
+_OTHERS = f"min {{hint}} {WORDS}", "max {hint} s32/s64", "inc/dec {hint} u32", "and {hint} b32/b64"
 _SWAPS = "exch {hint} b32/b64/b128@90:8.3", "cas {hint} b16/b32/b64/b128@90:8.3"
 _VECTORS = (
     "add {hint} v2/v4 f32 @90:8.1",
@@ -124,16 +148,25 @@ _VECTORS = (
 )
 
 
-def _atomics(order: str, *operations: str) -> list[str]:
+def _atomics(order: str, *operations: str, vectors: Sequence[str] = ()) -> list[str]:
     here = (each.format(hint="") for each in operations)
-    anywhere = (each.format(hint=f"?{HINT}") for each in (*operations, *_VECTORS))
+    anywhere = (each.format(hint=f"?{HINT}") for each in (*operations, *vectors))
     return [*with_start(f"{order} {SHARED}", *here), *with_start(f"{order} ?global", *anywhere)]
 
 
-_row("atom", "9.7.13.5", _atomics(f"?relaxed/acquire/release/acq_rel ?{SCOPE}", *_SUMS, *_SWAPS), atomics.atomic)
-_row("red", "9.7.13.6", _atomics(f"?relaxed/release ?{SCOPE}", *_SUMS), atomics.atomic)
-_row("discard", "9.7.9.16", "?global L2 @80:7.4", nothing)
-_row("applypriority", "9.7.9.16", "?global L2::evict_normal @80:7.4", nothing)
+_ORDER = f"?relaxed/acquire/release/acq_rel ?{SCOPE}"
+_row("atom", "9.7.13.5", _atomics(_ORDER, *_WITH_ZERO), atomics.atomic, traits=ATOMIC | IDLE_WITH_ZERO)
+_row("atom", "9.7.13.5", _atomics(_ORDER, *_OTHERS, vectors=_VECTORS), atomics.atomic, traits=ATOMIC)
+_row("atom", "9.7.13.5", _atomics(_ORDER, *_SWAPS), atomics.atomic, traits=ATOMIC | IDLE | POLLS)
+_row(
+    "red",
+    "9.7.13.6",
+    _atomics(f"?relaxed/release ?{SCOPE}", *_WITH_ZERO, *_OTHERS, vectors=_VECTORS),
+    atomics.atomic,
+    traits=REDUCTION,
+)
+_row("discard", "9.7.9.16", "?global L2 @80:7.4", nothing, traits=NO_EFFECT)
+_row("applypriority", "9.7.9.16", "?global L2::evict_normal @80:7.4", nothing, traits=NO_EFFECT)
 
 OPERANDS = {
     NONE: "membar fence",

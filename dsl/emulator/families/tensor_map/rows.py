@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.families.tensor_map import emit as tensormap
 from dsl.emulator.ir.rows import SCOPE, Rows
+from dsl.emulator.ptx.traits import BULK
 
 ROWS = Rows()
 _row = ROWS.add
@@ -18,6 +19,7 @@ _row(
     f"@90a+:8.3 replace tile global_address/global_stride ?{_MAP} b64 | @90a+:8.3 replace tile {_FIELDS} ?{_MAP} b32",
     tensormap.replace,
     meets=True,
+    traits=BULK,
 )
 _row(
     "tensormap",
@@ -25,6 +27,7 @@ _row(
     f"cp_fenceproxy global shared/shared::cta tensormap::generic release {SCOPE} sync aligned @90:8.3",
     tensormap.copy,
     meets=True,
+    traits=BULK,
 )
 
 OPERANDS = {}

@@ -50,6 +50,7 @@ def _bad_interleave(launch, instr):
     )
 
 
+VERBS = {"tensormap": lambda instr: "changes"}
 # By `detail` of the fault: the message and the fix.
 ILLEGAL = {
     context.BAD_MAP: _bad_map,

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from dsl.emulator.families.warp import emit as warp
 from dsl.emulator.ir.rows import LOGIC, Rows
+from dsl.emulator.ptx.traits import EXCHANGE, IDLE, REPEATS
 
 ROWS = Rows()
 _row = ROWS.add
 
-_row("shfl", "9.7.9.6", "sync up/down/bfly/idx b32", warp.shuffle, meets=True)
-_row("vote", "9.7.13.9", "sync all/any/uni pred | sync ballot b32", warp.vote, meets=True)
-_row("match", "9.7.13.10", "any/all sync b32/b64", warp.match, meets=True)
-_row("activemask", "9.7.13.11", "b32", warp.active_mask, meets=True)
-_row("redux", "9.7.13.12", f"sync add/min/max u32/s32 @80 | sync {LOGIC} b32 @80", warp.reduce, meets=True)
-_row("elect", "9.7.13.15", "sync @90:8.0", warp.elect, meets=True)
+_STEADY = EXCHANGE | IDLE | REPEATS
+_row("shfl", "9.7.9.6", "sync up/down/bfly/idx b32", warp.shuffle, meets=True, traits=_STEADY)
+_row("vote", "9.7.13.9", "sync all/any/uni pred | sync ballot b32", warp.vote, meets=True, traits=_STEADY)
+_row("match", "9.7.13.10", "any/all sync b32/b64", warp.match, meets=True, traits=_STEADY)
+_row("activemask", "9.7.13.11", "b32", warp.active_mask, meets=True, traits=IDLE | REPEATS)
+_row(
+    "redux",
+    "9.7.13.12",
+    f"sync add/min/max u32/s32 @80 | sync {LOGIC} b32 @80",
+    warp.reduce,
+    meets=True,
+    traits=EXCHANGE | IDLE,
+)
+_row("elect", "9.7.13.15", "sync @90:8.0", warp.elect, meets=True, traits=_STEADY)
 
 OPERANDS = {
     "=b32": "activemask",

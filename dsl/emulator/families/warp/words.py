@@ -25,5 +25,14 @@ def _partial_warp(launch, instr):
     )
 
 
+def _absent_lane(address: int, use: str) -> tuple[str, str]:
+    return (
+        f"reads lane {address & 31}, which takes no part in the shuffle: it is not in the mask, or has exited. {use}",
+        "read a lane that the mask names and that comes to the shuffle, or do not use the value (ask the predicate)",
+    )
+
+
+UNDEFINED = {"shfl": _absent_lane}
+WITHOUT_MASK = frozenset({"elect"})  # authors write no mask
 # By `detail` of the fault: the message and the fix.
 ILLEGAL = {context.PARTIAL_WARP: _partial_warp, context.NOT_IN_MASK: _not_in_mask}

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from dsl.emulator.families.warpgroup import emit as warpgroup
 from dsl.emulator.ir.rows import NONE, Rows, nothing
+from dsl.emulator.ptx.traits import PRODUCT
 
 ROWS = Rows()
 _row = ROWS.add
@@ -32,8 +33,9 @@ _row(
     ),
     warpgroup.multiply,
     meets=True,
+    traits=PRODUCT,
 )  # fmt: skip
-_row("wgmma", "9.7.15.7", "fence/commit_group sync aligned @90a", nothing, operands=NONE)
-_row("wgmma", "9.7.15.7", "wait_group sync aligned @90a", nothing, operands="n")
+_row("wgmma", "9.7.15.7", "fence/commit_group sync aligned @90a", nothing, operands=NONE, traits=PRODUCT)
+_row("wgmma", "9.7.15.7", "wait_group sync aligned @90a", nothing, operands="n", traits=PRODUCT)
 
 OPERANDS = {}

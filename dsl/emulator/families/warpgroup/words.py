@@ -23,8 +23,9 @@ from dsl.emulator.families.warpgroup.register_flight import (
 )
 from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context
+from dsl.emulator.ptx.traits import PRODUCT
 
-_GROUPS = Family("wgmma", False, "wgmma.commit_group", "wgmma.wait_group")
+_GROUPS = Family(PRODUCT, False, "wgmma.commit_group", "wgmma.wait_group")
 _WAIT = "wgmma.wait_group (`cute.nvgpu.warpgroup.wait_group`)"
 _FENCE = "wgmma.fence (`cute.nvgpu.warpgroup.fence`)"
 _PROXY = "fence.proxy.async (`cute.arch.fence_proxy`)"

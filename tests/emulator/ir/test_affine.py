@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from dsl.emulator.translate import affine
-from dsl.emulator.translate.affine import Linear
+from dsl.emulator.ir import affine
+from dsl.emulator.ir.affine import Linear
 
 THREADS = list(itertools.product(range(4), range(3), range(2)))
 
