@@ -125,8 +125,8 @@ def parts(text: str) -> tuple[str, list[str]]:
 
 @pytest.mark.slow
 def test_changed_operands_are_judged_as_by_ptxas(tmp_path):
-    """An instruction of each row, with each operand in turn replaced by each of other kinds. What the notation refuses ptxas
-    refuses too, but for three oddities; of what ptxas refuses for its operands (3 758 changes), few run (264)."""
+    """Each operand of an instruction of each row is replaced by operands of other kinds. ptxas refuses all that the notation
+    refuses, but for three oddities. Few of the changes run that ptxas refuses for their operands: 264 of 3 758."""
     seen, refused, run, wrong = set(), 0, 0, []
     for form in forms():
         for instr in own_instructions(form):
