@@ -41,6 +41,11 @@ def moment() -> str:
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def working_root() -> Path:
+    """The root of the project of the working folder."""
+    return root_of(Path.cwd() / "repros")
+
+
 def root_of(path: Path) -> Path:
     """The project of a file: the nearest folder above it with pyproject.toml or .git, else the working folder."""
     for folder in path.resolve().parents:

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import importlib.util
 import os
+import re
 import sys
 import time
 import warnings
@@ -27,6 +28,7 @@ DEFAULT_MB = 512
 ABANDONED_S = 3600  # after which a file half written has no writer any more
 LOOK_S = 30  # in which processes that begin add to a folder that another has looked at
 _TEMPORARY, _LOOKED_AT = ".new", "looked_at"
+_PART, _ENTRY = re.compile("[0-9a-f]{2}"), re.compile(r"[0-9a-f]{62}(\..*)?")  # of a key's hash
 
 
 def wanted() -> bool:
@@ -158,12 +160,11 @@ class Cache:
 
     def _files(self):
         """(path, status) of each file; other processes may take it away at any moment."""
-        for folder in _scan(self.folder):
-            for file in _scan(folder.path):
-                try:
-                    yield file.path, file.stat()
-                except FileNotFoundError:
-                    continue
+        for file in entries(self.folder):
+            try:
+                yield file.path, file.stat()
+            except FileNotFoundError:
+                continue
 
     def _remove(self, path: str | os.PathLike) -> None:
         try:
@@ -185,6 +186,12 @@ _said: dict = {}
 
 def _checksum(key: bytes, body: bytes) -> bytes:
     return hashlib.sha256(len(key).to_bytes(8, "little") + key + body).digest()
+
+
+def entries(folder: str | os.PathLike) -> list[os.DirEntry]:
+    """The files of a cache in its folder, which may have files of others too."""
+    parts = (each for each in _scan(folder) if _PART.fullmatch(each.name))
+    return [file for part in parts for file in _scan(part.path) if _ENTRY.fullmatch(file.name)]
 
 
 def _scan(folder: str | os.PathLike) -> list:

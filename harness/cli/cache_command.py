@@ -29,7 +29,7 @@ the rest of an installation is removed.
 
 Exit status: 0 removed, 3 something could not be removed.
 """
-_NAMES = {  # of the folders in a cache; all others are of compiled programs
+_OURS = {  # folders in the cache of this project
     "envs": "environments",
     "packages": "packages of this project",
     "files": "wheels and archives",
@@ -39,6 +39,7 @@ _NAMES = {  # of the folders in a cache; all others are of compiled programs
     "runs": "runs of now",
 }
 _IN_USE = ("envs", "pythons", "runs")  # only those that nobody uses are removed
+_PROGRAMS = "compiled programs"
 
 
 def add(commands: Any) -> None:
@@ -52,29 +53,29 @@ def kept() -> list[dict[str, Any]]:
     from harness.host import this_machine
     from harness.records import observations
 
-    sizes: dict[tuple[str, Path, bool], int] = {}
-    for top in _caches():
-        for path in top.iterdir() if top.is_dir() else ():
-            name = _NAMES.get(path.name, "compiled programs")
-            place = name, top / path.name if path.name in _NAMES else top, True
-            sizes[place] = sizes.get(place, 0) + this_machine.folder_bytes(path)
-    sizes["runs of the emulator, results that wait", observations.root() / store.LOCAL, False] = 0
-    sizes["runs of scripts outside of projects", observations.outside(), False] = 0
-    for place in sizes:
-        if not place[2]:
-            sizes[place] = this_machine.folder_bytes(place[1])
-    rows = [
-        {"name": name, "path": path, "bytes": size, "can_be_made_again": again}
-        for (name, path, again), size in sizes.items()
+    lasting = [
+        ("runs of the emulator, results that wait", store.working_root() / store.LOCAL, False),
+        ("runs of scripts outside of projects", observations.outside(), False),
     ]
-    return [one for one in rows if one["bytes"]]
+    sizes = {one: this_machine.folder_bytes(one[1]) for one in lasting}
+    for name, folder, path in _made():
+        one = name, folder, True
+        sizes[one] = sizes.get(one, 0) + this_machine.folder_bytes(path)
+    names = "name", "path", "can_be_made_again"
+    return [dict(zip(names, one, strict=True)) | {"bytes": size} for one, size in sizes.items() if size]
 
 
-def _caches() -> list[Path]:
+def _made() -> list[tuple[str, Path, Path]]:
+    """What can be made again: a name, the folder to show, a path. Of a folder that the user chose only our files."""
     from dsl.launch import disk_cache  # noqa: PLC0415
     from harness.host.environment import releases
 
-    return list(dict.fromkeys((releases.cache_folder(), Path(disk_cache.folder()))))
+    own, chosen = releases.cache_folder(), Path(disk_cache.folder())
+    inside = sorted(own.iterdir()) if own.is_dir() else []
+    found = [(_OURS[path.name], path, path) if path.name in _OURS else (_PROGRAMS, own, path) for path in inside]
+    if chosen != own:
+        found += [(_PROGRAMS, chosen, Path(entry.path)) for entry in disk_cache.entries(chosen)]
+    return found
 
 
 def _size(arguments: argparse.Namespace) -> int:
@@ -89,18 +90,15 @@ def _size(arguments: argparse.Namespace) -> int:
 
 def _clean(arguments: argparse.Namespace) -> int:
     from harness.host import this_machine
-    from harness.host.environment import remote_env
+    from harness.host.environment import releases, remote_env
 
     before = sum(one["bytes"] for one in kept() if one["can_be_made_again"])
-    for top in _caches():
-        remote_env.prune(str(top), 0)
-        for path in top.iterdir() if top.is_dir() else ():
-            if path.name in _IN_USE:
-                continue
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+    remote_env.prune(str(releases.cache_folder()), 0)
+    for _, _, path in _made():
+        if path.is_dir() and path.name not in _IN_USE:
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.is_file():
+            path.unlink(missing_ok=True)
     rows = kept()
     left = [one for one in rows if one["can_be_made_again"]]
     always = [one for one in rows if not one["can_be_made_again"]]

@@ -238,10 +238,25 @@ def test_its_size_is_bounded_and_the_unused_go_first(tmp_path):
     assert store.get(b"large") is None and store.get(b"199") is not None
 
 
+def test_files_of_others_in_its_folder_stay(tmp_path):
+    """Also if they are old and large: DSL_CACHE_DIR may be any folder."""
+    store = disk_cache.Cache(tmp_path, 1 << 16)
+    theirs = [tmp_path / name for name in ("thesis/one.tex", "ab/notes.txt", "ab/" + "c" * 61, "list.new", "cd/x.new")]
+    for path in theirs:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"." * (1 << 16))
+        os.utime(path, (0, 0))
+    for number in range(64):
+        store.put(str(number).encode(), bytes(1 << 12))
+    assert all(path.exists() for path in theirs)
+    assert store.get(b"63") is not None and store.get(b"0") is None
+
+
 def test_what_a_killed_writer_left_goes(tmp_path):
     store = disk_cache.Cache(tmp_path)
     store.put(b"a", b"1")
-    left = store.path(b"a").with_name("abc.1.2.new")
+    left = store.path(b"c").with_name(store.path(b"c").name + ".1.2.new")
+    left.parent.mkdir(parents=True)
     left.write_bytes(b"half")
     os.utime(left, (0, 0))
     disk_cache.Cache(tmp_path).put(b"b", b"2")  # another process looked a moment ago

@@ -53,6 +53,20 @@ def test_only_what_can_be_made_again_is_removed(kept, project, tmp_path, capsys)
     ).exists()
 
 
+def test_files_of_others_in_a_folder_that_the_user_chose_stay(kept, tmp_path, monkeypatch, capsys):
+    chosen = tmp_path / "mine"
+    monkeypatch.setenv("DSL_CACHE_DIR", str(chosen))
+    entry, theirs = chosen / "ab" / ("c" * 62), [chosen / "ab/notes.txt", chosen / "thesis/one.tex", chosen / "list"]
+    for path in (entry, *theirs):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"." * 500)
+    assert main(["cache", "size", "--json"]) == 0
+    rows = result_of(capsys.readouterr().out)["kept"]
+    assert [one["bytes"] for one in rows if one["path"] == str(chosen)] == [500]
+    main(["cache", "clean"])
+    assert not entry.exists() and all(path.exists() for path in theirs)
+
+
 def test_a_machine_without_anything(project, tmp_path, monkeypatch, capsys):
     for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "empty"))
