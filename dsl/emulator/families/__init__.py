@@ -15,18 +15,15 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
-import pkgutil
+from pathlib import Path
 from types import ModuleType
 
 
 @functools.cache
 def parts(name: str) -> tuple[ModuleType, ...]:
     """The module of this name of each family that has one."""
-    found = (f"{__name__}.{each.name}" for each in pkgutil.iter_modules(__path__) if each.ispkg)
-    return tuple(
-        importlib.import_module(f"{each}.{name}") for each in found if importlib.util.find_spec(f"{each}.{name}")
-    )
+    files = sorted(Path(__file__).parent.glob(f"*/{name}.py"))
+    return tuple(importlib.import_module(f"{__name__}.{file.parent.name}.{name}") for file in files)
 
 
 def named(part: str, name: str) -> list:

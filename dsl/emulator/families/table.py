@@ -11,7 +11,7 @@ from dsl.emulator.ptx.syntax import Instr, Module
 from dsl.emulator.ptx.unread_elements import without_unread_elements
 
 ROWS: dict[str, list[Row]] = {}
-# The operands of an opcode, as operands.read takes them, in rows without their own. Emitters check the rest.
+# The operands of an opcode, as operand_grammar.read takes them, in rows without their own. Emitters check the rest.
 OPERANDS: dict[str, str] = {}
 for _family in families.parts("rows"):
     for _row in _family.ROWS:

@@ -16,7 +16,7 @@ from dsl.emulator.ir import grammar
 class Row:
     """`opcodes`: those that the row is of. `section`: of the PTX ISA. `text`: its forms, as grammar.read takes them.
     `meets`: the thread may have to wait for others, so it must be able to suspend. `operands`: as
-    operands.read takes them; '' where its opcode's are the same in all rows, or the emitter looks at them.
+    operand_grammar.read takes them; '' where its opcode's are the same in all rows, or the emitter looks at them.
     `traits`: bits of ptx/traits.py."""
 
     opcodes: tuple[str, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator.families import table as isa
-from dsl.emulator.ir import operands
+from dsl.emulator.ir import operand_grammar
 from dsl.emulator.ir.body import Body, Frame
 from dsl.emulator.ir.builder import Builder
 from dsl.emulator.ir.places import Places
@@ -195,7 +195,7 @@ class Thread(Body):
         if why:
             raise self.refuse(instr, why, fix)
         wanted = row.operands or isa.OPERANDS.get(instr.opcode)
-        if wanted and (why := operands.problem(wanted, instr)):
+        if wanted and (why := operand_grammar.problem(wanted, instr)):
             raise self.malformed(instr, why)
         if self.gives_way and instr.traits & (LOAD | STORE | UPDATES) and PRIVATE.isdisjoint(instr.mods):
             self.suspend()

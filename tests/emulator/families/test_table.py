@@ -6,7 +6,7 @@ import pytest
 
 from dsl import emulator
 from dsl.emulator.families import table as isa
-from dsl.emulator.ir import operands
+from dsl.emulator.ir import operand_grammar
 from dsl.forms.coverage import own_instructions
 from dsl.forms.table import forms
 from tests.emulator.conftest import use
@@ -71,7 +71,7 @@ def test_every_form_has_operands_that_its_row_takes():
     for form in forms():
         for instr in own_instructions(form):
             wanted = isa.find(instr).operands or isa.OPERANDS.get(instr.opcode, "")
-            assert not wanted or operands.problem(wanted, instr) == "", instr.text
+            assert not wanted or operand_grammar.problem(wanted, instr) == "", instr.text
 
 
 @pytest.mark.slow

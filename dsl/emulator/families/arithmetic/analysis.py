@@ -91,7 +91,7 @@ def _either_bits(f, instr, kind, bits):
 
 
 def _total(a: int, b: int) -> int:
-    """The mask of a sum: it ends in the zeros that both end in, and is no more than both masks added."""
+    """The mask of a sum: it ends in the zeros that both end in, and is at most both masks added."""
     both = a | b
     return known_bits.up_to(a + b) & -(both & -both)
 

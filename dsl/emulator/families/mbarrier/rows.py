@@ -18,34 +18,19 @@ def _ordered(start: str, order: str, rest: str) -> list[str]:
 
 
 _SECTION = "9.7.13.15"
-_row("mbarrier", _SECTION, f"^init/inval {_MBARRIER} @80", mbarrier.barrier, traits=MBARRIER | INIT)
-_row("mbarrier", _SECTION, "^pending_count b64 @80", mbarrier.barrier, traits=MBARRIER)
-_row(
-    "mbarrier",
-    _SECTION,
-    [
-        *_ordered(
-            "^arrive/arrive_drop ?expect_tx@90:8.0", "release/relaxed@90:8.6", f"?{CTA}/shared::cluster@90:8.0 b64"
-        ),
-        f"^arrive/arrive_drop noComplete {_MBARRIER} @80",
-        f"^arrive/arrive_drop noComplete release cta {_MBARRIER} @80:8.0",
-    ],
-    mbarrier.barrier,
-    traits=MBARRIER | ARRIVE,
-)
-_row(
-    "mbarrier",
-    _SECTION,
-    _ordered("@90:8.0 ^expect_tx/complete_tx", "relaxed", f"?{SHARED} b64"),
-    mbarrier.barrier,
-    traits=MBARRIER,
-)
-_row(
-    "mbarrier",
-    _SECTION,
-    _ordered("^test_wait/try_wait@90 ?parity@:7.1", "acquire/relaxed@90:8.6", _MBARRIER),
-    mbarrier.barrier,
-    traits=MBARRIER | WAIT | IDLE | POLLS,
-)
+_WAITS = WAIT | IDLE | POLLS
+_PLACES = f"?{CTA}/shared::cluster@90:8.0 b64"
+for _forms, _operands, _traits in (
+    (f"^init {_MBARRIER} @80", "[] u32", INIT),
+    (f"^inval {_MBARRIER} @80", "[]", INIT),
+    ("^pending_count b64 @80", "=u32 u64", 0),
+    (_ordered("^arrive/arrive_drop ?expect_tx@90:8.0", "release/relaxed@90:8.6", _PLACES), "=u64_ [] u32?", ARRIVE),
+    (f"^arrive/arrive_drop noComplete {_MBARRIER} @80", "=u64_ [] u32", ARRIVE),
+    (f"^arrive/arrive_drop noComplete release cta {_MBARRIER} @80:8.0", "=u64_ [] u32", ARRIVE),
+    (_ordered("@90:8.0 ^expect_tx/complete_tx", "relaxed", f"?{SHARED} b64"), "[] u32", 0),
+    (_ordered("^test_wait/try_wait@90", "acquire/relaxed@90:8.6", _MBARRIER), "=pred [] u64 u32?", _WAITS),
+    (_ordered("^test_wait/try_wait@90 parity@:7.1", "acquire/relaxed@90:8.6", _MBARRIER), "=pred [] u32 u32?", _WAITS),
+):
+    _row("mbarrier", _SECTION, _forms, mbarrier.barrier, operands=_operands, traits=MBARRIER | _traits)
 
-OPERANDS = {"* *? *? *?": "mbarrier"}
+OPERANDS = {}

@@ -103,10 +103,18 @@ _PRIMARY = "L2::evict_last/L2::evict_normal/L2::evict_first/L2::evict_unchanged"
 _row(
     "createpolicy",
     "9.7.9.19",
-    f"^fractional {_PRIMARY} ?L2::evict_first/L2::evict_unchanged b64 @80:7.4 | "
-    f"^range ?global {_PRIMARY} ?L2::evict_first/L2::evict_unchanged b64 @80:7.4 | ^cvt L2 b64 @80:7.4",
+    f"^fractional {_PRIMARY} ?L2::evict_first/L2::evict_unchanged b64 @80:7.4",
     memory.policy,
+    operands="=u64 f32?",
 )
+_row(
+    "createpolicy",
+    "9.7.9.19",
+    f"^range ?global {_PRIMARY} ?L2::evict_first/L2::evict_unchanged b64 @80:7.4",
+    memory.policy,
+    operands="=u64 [] u32 u32",
+)
+_row("createpolicy", "9.7.9.19", "^cvt L2 b64 @80:7.4", memory.policy, operands="=u64 u64")
 _row("membar", "9.7.13.4", "cta/gl/sys", memory.fence, traits=FENCE | IDLE)
 _row(
     "fence",
@@ -140,7 +148,7 @@ _WITH_ZERO = (  # they leave memory as it was if their operand is 0
     "or/xor {hint} b32/b64",
 )
 _OTHERS = f"min {{hint}} {WORDS}", "max {hint} s32/s64", "inc/dec {hint} u32", "and {hint} b32/b64"
-_SWAPS = "exch {hint} b32/b64/b128@90:8.3", "cas {hint} b16/b32/b64/b128@90:8.3"
+_EXCHANGE, _COMPARE = "exch {hint} b32/b64/b128@90:8.3", "cas {hint} b16/b32/b64/b128@90:8.3"
 _VECTORS = (
     "add {hint} v2/v4 f32 @90:8.1",
     "add/min/max noftz {hint} v2/v4/v8 f16/bf16 @90:8.1",
@@ -157,7 +165,9 @@ def _atomics(order: str, *operations: str, vectors: Sequence[str] = ()) -> list[
 _ORDER = f"?relaxed/acquire/release/acq_rel ?{SCOPE}"
 _row("atom", "9.7.13.5", _atomics(_ORDER, *_WITH_ZERO), atomics.atomic, traits=ATOMIC | IDLE_WITH_ZERO)
 _row("atom", "9.7.13.5", _atomics(_ORDER, *_OTHERS, vectors=_VECTORS), atomics.atomic, traits=ATOMIC)
-_row("atom", "9.7.13.5", _atomics(_ORDER, *_SWAPS), atomics.atomic, traits=ATOMIC | IDLE | POLLS)
+_SWAPS = ATOMIC | IDLE | POLLS
+_row("atom", "9.7.13.5", _atomics(_ORDER, _EXCHANGE), atomics.atomic, traits=_SWAPS)
+_row("atom", "9.7.13.5", _atomics(_ORDER, _COMPARE), atomics.atomic, operands="=~1_ [] ~1 ~1 u64?", traits=_SWAPS)
 _row(
     "red",
     "9.7.13.6",
@@ -175,8 +185,7 @@ OPERANDS = {
     "=pred *": "isspacep",
     "=1 *": "cvta",
     "=~1 []": "ldu",
-    "=~1 [] b64?": "ld",
-    "[] ~1 b64?": "st red",
-    "=~1_ [] ~1 *? b64?": "atom",
-    "* *? *? *?": "createpolicy",
+    "=~1 [] u64?": "ld",
+    "[] ~1 u64?": "st red",
+    "=~1_ [] ~1 u64?": "atom",
 }

@@ -25,10 +25,10 @@ _row(
 _row("elect", "9.7.13.15", "sync @90:8.0", warp.elect, meets=True, traits=_STEADY)
 
 OPERANDS = {
-    "=b32": "activemask",
+    "=u32": "activemask",
     "* u32": "elect",
-    "=b32 1 b32": "match",
-    "=1 1 b32": "redux",
-    "* pred b32?": "vote",
-    "=1 1 b32 b32 b32?": "shfl",
+    "=u32 1 u32": "match",
+    "=1 1 u32": "redux",
+    "* pred u32?": "vote",
+    "=1 1 b32 b32 u32?": "shfl",
 }

@@ -15,7 +15,7 @@ A row's text has a word for each operand:
     x?         may be left out, with all that follow
 
 A register agrees with a type of its size that is of the same kind: integers with integers, floats with the same float,
-.b types with all.
+.b types with all. `u32` in a row also is for what the ISA calls .b32 and takes no floats, such as masks of lanes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from typing import Any
 from dsl.emulator.ptx.syntax import SINK, TYPE_BITS, Addr, FloatImm, Imm, Instr, Not, Pair, Reg, Special, Sym, Vec
 
 _WORD = re.compile(r"(=)?(~)?(%)?(?:(w?)([123])|(\[\])|(\*)|(n)|([a-z]+\d*))(_)?(\?)?")
-_INTEGER, _BITS = re.compile(r"[us]\d+"), re.compile(r"b\d+|\w+x2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +56,55 @@ class Operand:
         wanted = types[self.place - 1] if self.place and self.place <= len(types) else self.type
         if not wanted or (self.is_loose and type(given) is Vec):
             return ""
-        bits = TYPE_BITS[wanted]
         if self.may_be_wide and "wide" in modifiers:
-            wanted, bits = f"{wanted[0]}{2 * bits}", 2 * bits
+            wanted = f"{wanted[0]}{2 * TYPE_BITS[wanted]}"
         if self.is_written:
-            return self._unwritable(given, wanted, bits)
+            return self._unwritable(given, wanted)
         if type(given) is Special and not self.takes_special:
-            return f"a value of .{wanted} that is no special register (`mov` it into one)"
-        return "" if _is_value(given, wanted, bits, self.is_loose) else f"a value of .{wanted}"
+            return f"a value of .{wanted} other than a special register (`mov` it into another)"
+        return "" if self._is_value(given, wanted) else f"a value of .{wanted}"
 
-    def _unwritable(self, given: Any, wanted: str, bits: int) -> str:
+    def _unwritable(self, given: Any, wanted: str) -> str:
         if type(given) is Pair:  # d|p, of which either may be the sink
-            fits = given.first is SINK or _agrees(given.first, wanted, bits, self.is_loose)
-            fits &= given.second is SINK or _agrees(given.second, "pred", 1)
+            fits = given.first == SINK or self._agrees(given.first, wanted)
+            fits &= given.second == SINK or self._agrees(given.second, "pred")
             return "" if fits else f"a register of .{wanted} and one of .pred"
-        if given is SINK or given == SINK:
+        if given == SINK:
             return "" if self.takes_sink else f"a register of .{wanted}, as this form has no `_`"
-        return "" if _agrees(given, wanted, bits, self.is_loose) else f"a register of .{wanted}"
+        return "" if self._agrees(given, wanted) else f"a register of .{wanted}"
+
+    def _is_value(self, given: Any, wanted: str) -> bool:
+        match given:
+            case Reg():
+                return self._agrees(given, wanted)
+            case Imm():
+                return wanted[0] in "usb" or wanted == "pred"
+            case FloatImm():  # 0f3F800000 is also 32 bits
+                return wanted in ("f32", "f64") or (_is_bits(wanted) and given.width == TYPE_BITS[wanted])
+            case Not():
+                return wanted == "pred" and self._agrees(given.item, wanted)
+        return type(given) in (Special, Sym)
+
+    def _agrees(self, given: Any, wanted: str) -> bool:
+        """Whether a register's declared type agrees with the type of the operand.
+
+        ptxas also takes registers of packed types as integers, but not for an operand whose type no modifier gives.
+        """
+        bits = TYPE_BITS[wanted]
+        if type(given) is not Reg or not (given.bits == bits or (self.is_loose and given.bits > bits)):
+            return False
+        declared = given.type
+        if not declared or declared == wanted or _is_bits(declared) or _is_bits(wanted):
+            return True
+        return _is_integer(wanted) and (_is_integer(declared) or (self.place > 0 and declared.endswith("x2")))
+
+
+def _is_bits(kind: str) -> bool:
+    return kind[0] == "b" and kind[1:].isdigit()
+
+
+def _is_integer(kind: str) -> bool:
+    return kind[0] in "us" and kind[1:].isdigit()
 
 
 def _shown(given: Any) -> str:
@@ -91,35 +122,6 @@ def _shown(given: Any) -> str:
     return f"`{given.name}`" if hasattr(given, "name") else "something else"
 
 
-def _is_value(given: Any, wanted: str, bits: int, is_loose: bool) -> bool:
-    kind = type(given)
-    if kind is Reg:
-        return _agrees(given, wanted, bits, is_loose)
-    if kind is Imm:
-        return wanted[0] in "usb" or wanted == "pred"
-    if kind is FloatImm:
-        return wanted[0] == "f" or (_is_bits(wanted) and given.width == bits)  # 0f3F800000 as 32 bits
-    if kind is Not:
-        return wanted == "pred" and _agrees(given.item, "pred", 1)
-    return kind in (Special, Sym)
-
-
-def _agrees(given: Any, wanted: str, bits: int, is_loose: bool = False) -> bool:
-    if type(given) is not Reg:
-        return False
-    if given.bits != bits and not (is_loose and given.bits > bits):
-        return False
-    declared = given.type
-    if not declared or declared == wanted or _is_bits(declared) or _is_bits(wanted):
-        return True
-    return _INTEGER.fullmatch(declared) is not None and _INTEGER.fullmatch(wanted) is not None
-
-
-def _is_bits(kind: str) -> bool:
-    """Whether a type agrees with all of its size: .b16, and packed ones such as .f16x2 (ptxas takes these so)."""
-    return _BITS.fullmatch(kind) is not None
-
-
 @functools.cache
 def read(text: str) -> tuple[Operand, ...]:
     """The operands of a row's text. Raises ValueError for a word that is none of the notation."""
@@ -127,7 +129,7 @@ def read(text: str) -> tuple[Operand, ...]:
     for word in text.split():
         match = _WORD.fullmatch(word)
         if match is None or (match[9] and match[9] not in TYPE_BITS):
-            raise ValueError(f"{word!r} is no operand")
+            raise ValueError(f"{word!r} is not an operand")
         written, loose, special, wide, place, *others, kind, sink, optional = match.groups()
         bare = "".join(filter(None, others))
         before = bool(written), bool(loose), bool(special)
