@@ -407,11 +407,8 @@ class Session:
 
     def advice(self) -> list[str]:
         """What to do about results that nobody accepted: of repros that agree with expected(), or lie in no project."""
-        names = [short(path) for path in sorted(self.not_accepted)]
-        fixes = [f"`repro golden accept {shlex.quote(one)}`" for one in names]
-        lines = [
-            f"{one} agrees with expected(), not accepted yet: {fix}" for one, fix in zip(names, fixes, strict=True)
-        ]
+        accept = "agrees with expected(), not accepted yet: `repro golden accept"
+        lines = [f"{one} {accept} {shlex.quote(one)}`" for one in map(short, sorted(self.not_accepted))]
         return lines + [
             f"{short(path)} lies in no project, so its result is not kept for `repro golden accept`\n"
             "fix: put a pyproject.toml into its folder or above it, or accept it with --update-goldens"

@@ -33,8 +33,7 @@ Exit status: 0 written, 1 refused with the reason, 2 wrong usage, 3 could not be
 
 def add(commands: Any) -> None:
     """Add the command."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = commands.add_parser("adopt", help="make a repro of a script", description=_ADOPT, formatter_class=raw)
+    parser = document.command(commands, "adopt", "make a repro of a script", _ADOPT, _adopt)
     parser.add_argument("script", type=Path, metavar="SCRIPT", help="a Python file that prints tensors")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the repro to write")
     parser.add_argument("--claim", default="", help="the claim, instead of the docstring or first comment")
@@ -44,8 +43,6 @@ def add(commands: Any) -> None:
     parser.add_argument("--host", default="embedded", help="where both are run (default embedded)")
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds for each run (default 60)")
     parser.add_argument("arguments", nargs="*", metavar="ARG", help="arguments of the script, after --")
-    document.add(parser)
-    parser.set_defaults(command=_adopt)
 
 
 def _adopt(arguments: argparse.Namespace) -> int:

@@ -41,12 +41,11 @@ FOUND, NOT_FOUND, NOT_RUN = 0, 1, 3
 
 def add(commands: argparse._SubParsersAction) -> None:
     """Add the command."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = commands.add_parser(
-        "bisect", help="the first version that changes an answer", description=ABOUT, formatter_class=raw
-    )
+    parser = document.command(commands, "bisect", "the first version that changes an answer", ABOUT, _bisect)
     parser.add_argument("file", metavar="CLAIM", help="a path, a name without .py, or FILE::CASE; or a script")
-    parser.add_argument("args", nargs="*", metavar="ARGS", help="arguments of a script; put its options after --")
+    parser.add_argument(
+        "args", nargs="*", default=[], metavar="ARGS", help="arguments of a script; put its options after --"
+    )
     parser.add_argument("--compiler", metavar="RANGE", help="nvidia==GOOD..BAD or a list; or one compiler to run with")
     parser.add_argument("--package", metavar="RANGE", help="NAME==GOOD..BAD, releases of a package of the index")
     parser.add_argument("--ptxas", metavar="RANGE", help="GOOD..BAD, releases of NVIDIA's assembler on the index")
@@ -64,8 +63,6 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="change a setting of the host"
     )
     parser.add_argument("--anew", action="store_true", help="forget what an interrupted run of this command found")
-    document.add(parser)
-    parser.set_defaults(command=_bisect)
 
 
 def _bisect(arguments: argparse.Namespace) -> int:

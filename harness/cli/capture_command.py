@@ -42,12 +42,7 @@ could not be run.
 
 
 def add(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser(
-        "capture",
-        help="one call of a program as a file that runs alone",
-        description=ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = document.command(commands, "capture", "one call of a program as a file that runs alone", ABOUT, _capture)
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the file to write")
     parser.add_argument("--kernel", metavar="NAME", help="only calls of this function, class or kernel")
     which = parser.add_mutually_exclusive_group()
@@ -73,8 +68,6 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--whole", action="store_true", help="keep code that did not run, and every comment")
     parser.add_argument("--force", action="store_true", help="replace FILE")
     parser.add_argument("program", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the program's command")
-    document.add(parser)
-    parser.set_defaults(command=_capture)
 
 
 def _capture(arguments: argparse.Namespace) -> int:

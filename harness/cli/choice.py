@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness.claim.repro_file import Case, Repro, Value, is_repro, label, short
 from harness.errors import UsageError
-from harness.store import root_of
+from harness.store import working_root
 
 
 def path_of(name: str) -> Path:
@@ -15,8 +15,8 @@ def path_of(name: str) -> Path:
         return Path(name)
     from harness.records.index.moved import by_name
 
-    root = root_of(Path.cwd() / "repros")
-    files = [root / path for path in by_name(root).get(f"{name}.py", ()) if is_repro((root / path).read_bytes())]
+    top = working_root()
+    files = [top / path for path in by_name(top).get(f"{name}.py", ()) if is_repro((top / path).read_bytes())]
     if len(files) > 1:
         raise UsageError(f"several repros are called {name}: {', '.join(short(path) for path in files)}")
     return files[0] if files else Path(name)

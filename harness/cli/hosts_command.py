@@ -40,14 +40,9 @@ Exit status: 0 repros can run there, 3 they cannot.
 
 def add(commands: Any) -> None:
     """Add the commands."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = commands.add_parser(
-        "hosts", help="pools, GPUs, and who holds what", description=_HOSTS, formatter_class=raw
-    )
+    parser = document.command(commands, "hosts", "pools, GPUs, and who holds what", _HOSTS, _hosts)
     parser.add_argument("names", nargs="*", metavar="HOST", help="a host of ssh_config, GPUs of one, or a pool")
-    document.add(parser)
-    parser.set_defaults(command=_hosts)
-    doctor = commands.add_parser("doctor", help="what a host has and lacks", description=_DOCTOR, formatter_class=raw)
+    doctor = document.command(commands, "doctor", "what a host has and lacks", _DOCTOR, _doctor)
     doctor.add_argument(
         "host",
         nargs="?",
@@ -59,9 +54,7 @@ def add(commands: Any) -> None:
     doctor.add_argument(
         "--prune", type=float, metavar="DAYS", help="remove environments that nobody used for so many days"
     )
-    document.add(doctor)
     add_settings(doctor)
-    doctor.set_defaults(command=_doctor)
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:

@@ -29,24 +29,19 @@ Exit status: 0 written, 2 wrong usage, or nothing of it is recorded.
 
 def add(commands: Any) -> None:
     """Add the command."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = commands.add_parser(
-        "issue", help="Markdown for another project's tracker", description=ABOUT, formatter_class=raw
-    )
+    parser = document.command(commands, "issue", "Markdown for another project's tracker", ABOUT, _issue)
     parser.add_argument("name", metavar="CLAIM", help="a claim, FILE::CASE, a script, or the id of a record or a run")
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="write it there (default: standard output)")
     parser.add_argument("--host", metavar="HOST", help="choose what ran there")
     parser.add_argument("--compiler", metavar="NAME", help="choose this compiler's")
     parser.add_argument("--arch", metavar="SM", help="choose this arch, as in sm_90")
-    document.add(parser)
-    parser.set_defaults(command=_issue)
 
 
 def _issue(arguments: argparse.Namespace) -> int:
     from harness.host import settings
     from harness.issue import anonymous, facts, issue
 
-    root = store.root_of(Path.cwd() / "repros")
+    root = store.working_root()
     about = facts.of(root, arguments.name, (arguments.host, arguments.compiler, arguments.arch))
     try:
         named = [*settings.load(root)]

@@ -102,10 +102,8 @@ def _check_name(parser: argparse.ArgumentParser, word: str, names: Iterable[str]
         return
     if parser.prog == "repro" and Path(word).is_file():
         parser.error(f"`{word}` is a file; `repro run {word}` runs it")
-    known = {
-        **{name: name for name in names},
-        **({name: f"{group} {name}" for name, group in _MOVED.items()} if parser.prog == "repro" else {}),
-    }
+    moved = _MOVED if parser.prog == "repro" else {}
+    known = {name: name for name in names} | {name: f"{group} {name}" for name, group in moved.items()}
     if alike := difflib.get_close_matches(word, known, 1):
         parser.error(f"there is no command `{word}`; did you mean `{parser.prog} {known[alike[0]]}`?")
 

@@ -51,14 +51,13 @@ Exit status: 0 reduced, 2 wrong usage or the program does nothing to keep, 130 a
 
 def add(commands: argparse._SubParsersAction) -> None:
     """Add the command."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = commands.add_parser(
-        "reduce", help="a smaller program that does the same", description=ABOUT, formatter_class=raw
-    )
+    parser = document.command(commands, "reduce", "a smaller program that does the same", ABOUT, _reduce)
     parser.add_argument(
         "file", metavar="FILE", help='a repro or a script; or x.ptx or x.schedule with --keep "command: ..."'
     )
-    parser.add_argument("args", nargs="*", metavar="ARGS", help="arguments of a script; put its options after --")
+    parser.add_argument(
+        "args", nargs="*", default=[], metavar="ARGS", help="arguments of a script; put its options after --"
+    )
     parser.add_argument("--keep", default="", metavar="PROPERTY", help="what must stay true (see above; default: all)")
     parser.add_argument(
         "--cured-by",
@@ -84,8 +83,6 @@ def add(commands: argparse._SubParsersAction) -> None:
         "-j", dest="width", type=int, default=0, metavar="N", help="candidates at once (default: cores)"
     )
     parser.add_argument("--anew", action="store_true", help="forget what an earlier run of this command found")
-    document.add(parser)
-    parser.set_defaults(command=_reduce)
 
 
 def _reduce(arguments: argparse.Namespace) -> int:

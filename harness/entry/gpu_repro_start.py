@@ -21,13 +21,13 @@ def foreign() -> str:
     for name, mark in _NAMES.items():
         spec = importlib.util.find_spec(name)
         found = [Path(folder) for folder in (spec and spec.submodule_search_locations) or ()]
-        for folder in [*found, *_beside(name)]:
+        for folder in [*found, *_in_project(name)]:
             if not (folder / mark).exists():
                 return f"{folder} has the name of the package `{name}` of gpu-repro"
     return ""
 
 
-def _beside(name: str) -> Iterator[Path]:
+def _in_project(name: str) -> Iterator[Path]:
     """Packages of this name in the project of the working folder, which its tests may import."""
     here = Path.cwd()
     project = next((one for one in (here, *here.parents) if (one / "pyproject.toml").exists()), here)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.metadata
 import sys
 from pathlib import Path
@@ -24,7 +23,7 @@ _PACKAGES = {"torch": ("torch", "repros that import torch"), "nvidia": (releases
 
 
 class Part(NamedTuple):
-    """One line: what it is, what is there (or '' if it is missing), what needs it, the command that brings it."""
+    """One line: what it is, what is there (or '' if it is missing), what it is for, the command that brings it."""
 
     name: str
     found: str
@@ -36,7 +35,7 @@ class Part(NamedTuple):
         if self.found:
             return f"  {self.name:<20} {self.found}"
         fix = f"\n{'':23}to get it: {self.fix}" if self.fix else ""
-        return f"  {self.name:<20} missing; {self.serves} {'need' if 'repros' in self.serves else 'needs'} it{fix}"
+        return f"  {self.name:<20} missing, for {self.serves}{fix}"
 
 
 def parts() -> list[Part]:
@@ -89,7 +88,8 @@ def _gpu() -> Part:
 def _installed() -> str:
     """How much disk the packages of this environment take, by what their installers recorded."""
     sizes = {one.name: _bytes(one) for one in importlib.metadata.distributions()}
-    torch = sum(size for name, size in sizes.items() if name in _of_torch())
+    of_torch = _of_torch()
+    torch = sum(size for name, size in sizes.items() if name in of_torch)
     text = f"{len(sizes)} packages, {sized(sum(sizes.values()))}"
     return f"{text}, of which torch and what it requires take {sized(torch)}" if torch else text
 
@@ -98,7 +98,6 @@ def _bytes(distribution: importlib.metadata.Distribution) -> int:
     return sum(file.size or 0 for file in distribution.files or ())
 
 
-@functools.cache
 def _of_torch() -> frozenset[str]:
     """The names of torch and of what only torch requires here."""
     required = {one.name: _requires(one) for one in importlib.metadata.distributions()}

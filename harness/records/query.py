@@ -186,8 +186,9 @@ def good_and_bad(
     if not fits:
         raise UsageError(f"{name} did not pass and then fail; give two records: `repro record history {name}`")
     if len(fits) > 1:
-        ends = [(f"{c.last_good} {c.first_bad}", f"{c.case} {c.compiler} {c.host}") for c in fits]
-        rows = "".join(f"\n    repro record diff {ids}    {where}" for ids, where in ends)
+        rows = "".join(
+            f"\n    repro record diff {c.last_good} {c.first_bad}    {c.case} {c.compiler} {c.host}" for c in fits
+        )
         raise UsageError(f"{name} did so more than once:{rows}")
     return index.record(fits[0].last_good or ""), index.record(fits[0].first_bad or "")
 

@@ -54,7 +54,7 @@ class _Dialect(types.ModuleType):
 
 
 def _replace(module: types.ModuleType) -> types.ModuleType:
-    """The module that `module` stands in for, imported if it is not yet."""
+    """The module whose place `module` has, imported if it is not yet."""
     if sys.modules.get(module.__name__) is module:
         del sys.modules[module.__name__]
     return whole_import(module.__name__)

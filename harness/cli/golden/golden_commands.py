@@ -109,20 +109,16 @@ def _add_differences(accept: argparse.ArgumentParser) -> None:
     )
 
 
-def _root() -> Path:
-    return store.root_of(Path.cwd() / "repros")
-
-
 def _review(arguments: argparse.Namespace) -> int:
     from harness.cli.golden import review
 
-    waiting = pending.waiting(_root(), arguments.names)
+    waiting = pending.waiting(store.working_root(), arguments.names)
     if arguments.json:
         document.give(arguments, {"waiting": [pending.as_table(one) for one in waiting]})
         return FAILS if waiting else HOLDS
     if waiting and review.is_possible() and not arguments.list:
         pending.refuse_in_ci("review")
-        return FAILS if review.review(_root(), waiting, review.pressed_key) else HOLDS
+        return FAILS if review.review(store.working_root(), waiting, review.pressed_key) else HOLDS
     for one in waiting:
         say(pending.show(one) + "\n")
     if not waiting:
@@ -140,7 +136,7 @@ def _accept(arguments: argparse.Namespace) -> int:
             raise UsageError("repro golden accept: give --from-replay, or what to accept of that which waits; not both")
         return _accept_replay(arguments)
     pending.refuse_in_ci("accept")
-    root, run = _root(), store.Run()
+    root, run = store.working_root(), store.Run()
     accepted: list[str] = []
     refused: list[dict[str, str]] = []
     for one in _selected(root, arguments):
@@ -157,7 +153,7 @@ def _accept(arguments: argparse.Namespace) -> int:
 def _accept_replay(arguments: argparse.Namespace) -> int:
     from harness.capsules import capsule_file
 
-    by_status = capsule_file.accept(arguments.from_replay, _root(), arguments.accept_differences, say)
+    by_status = capsule_file.accept(arguments.from_replay, store.working_root(), arguments.accept_differences, say)
     text = ", ".join(f"{len(names)} {status}" for status, names in by_status.items())
     document.give(arguments, {"accepted": [], "refused": [], "replayed": by_status}, text)
     return HOLDS if by_status.keys() <= {"validated", "accepted before", "agreement", "skipped"} else FAILS
@@ -170,7 +166,7 @@ def _selected(root: Path, arguments: argparse.Namespace) -> list[Any]:
 
 
 def _reject(arguments: argparse.Namespace) -> int:
-    root = _root()
+    root = store.working_root()
     chosen = _selected(root, arguments)
     for one in chosen:
         pending.discard(root, one)
@@ -182,7 +178,7 @@ def _reject(arguments: argparse.Namespace) -> int:
 def _unused(arguments: argparse.Namespace) -> int:
     if arguments.delete:
         pending.refuse_in_ci("unused --delete")
-    unused = pending.unused(_root(), arguments.paths or [Path.cwd()])
+    unused = pending.unused(store.working_root(), arguments.paths or [Path.cwd()])
     for path in unused:
         if arguments.delete:
             path.unlink()

@@ -55,7 +55,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     from harness.cli.record import missing_runs
     from harness.records import query, sides, tables
 
-    root = store.root_of(Path.cwd() / "repros")
+    root = store.working_root()
     pair = sides.pair(arguments.a, arguments.b, root)
     since = query.moment(arguments.since) if arguments.since else ""
     data = _answer(root, pair, arguments, since)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from harness import store
@@ -27,7 +26,8 @@ regressed     passed once, fails now                contradicted  hardware and t
 flaky         one question, both verdicts           failing       never passed
 predicted     passed on the emulator alone          unknown       never judged (infra, skipped, no golden yet)
 
-Records of a repro, a case or a value that no file declares any more are listed below the others. They are no verdict.
+Records of a repro, a case or a value that no file declares any more are listed below the others, and are
+not a verdict.
 
 Exit status: 0 nothing is contradicted, regressed, flaky or failing, 1 something is.
 """
@@ -119,15 +119,11 @@ def _places(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--arch", metavar="SM", help="choose this arch, as in sm_90")
 
 
-def _root() -> Path:
-    return store.root_of(Path.cwd() / "repros")
-
-
 def _status(arguments: argparse.Namespace) -> int:
     from harness.records import query, tables
     from harness.records.index import index
 
-    with index.open_index(_root()) as records:
+    with index.open_index(store.working_root()) as records:
         data = query.status(records, arguments.names)
     document.give(arguments, data, lambda: tables.status(data, 10**9 if arguments.all else 40))
     return FAILS if any(state in query.BAD for state in data["states"]) else HOLDS
@@ -139,7 +135,7 @@ def _forget(arguments: argparse.Namespace) -> int:
 
     if not (arguments.names or arguments.gone):
         raise UsageError("repro record forget: name what you mean, or write --gone; `repro record status` lists them")
-    root, run = _root(), store.Run()
+    root, run = store.working_root(), store.Run()
     with index.open_index(root) as records:
         place = (arguments.host, arguments.compiler, arguments.arch)
         wanted = query.forget(records, arguments.names, arguments.gone, *place)
@@ -166,7 +162,7 @@ def _history(arguments: argparse.Namespace) -> int:
         data = observed_scripts.history(found, arguments.n, arguments.grep, arguments.host, arguments.compiler)
         document.give(arguments, {"claims": [], "cells": [], "records": []} | data, lambda: observed_scripts.text(data))
         return HOLDS if data["runs"] else FAILS
-    with index.open_index(_root()) as records:
+    with index.open_index(store.working_root()) as records:
         place = (arguments.host, arguments.compiler, arguments.arch)
         data = query.history(records, arguments.claim, *place, arguments.n)
     document.give(arguments, {"runs": []} | data, lambda: tables.history(data))
@@ -177,7 +173,7 @@ def _diff(arguments: argparse.Namespace) -> int:
     from harness.records import differ, query, tables
     from harness.records.index import index
 
-    with index.open_index(_root()) as records:
+    with index.open_index(store.working_root()) as records:
         try:
             if arguments.b:
                 a, b = records.record(arguments.a), records.record(arguments.b)
@@ -195,7 +191,7 @@ def _regressions(arguments: argparse.Namespace) -> int:
     from harness.records import query, tables
     from harness.records.index import index
 
-    with index.open_index(_root()) as records:
+    with index.open_index(store.working_root()) as records:
         data = query.regressions(records, arguments.since, arguments.names)
     document.give(arguments, {"regressions": data}, lambda: tables.regressions(data))
     return FAILS if data else HOLDS
@@ -205,7 +201,7 @@ def _matrix(arguments: argparse.Namespace) -> int:
     from harness.records import query, tables
     from harness.records.index import index
 
-    with index.open_index(_root()) as records:
+    with index.open_index(store.working_root()) as records:
         data = query.matrix(records, arguments.names)
     document.give(arguments, data, lambda: tables.matrix(data))
     return HOLDS

@@ -38,7 +38,7 @@ def _report(arguments: argparse.Namespace) -> int:
     from harness.records.index import index
     from harness.reporting import page, page_records
 
-    with index.open_index(store.root_of(Path.cwd() / "repros")) as records:
+    with index.open_index(store.working_root()) as records:
         model = page_records.collect(records, arguments.names, machine_code=not arguments.no_sass)
         damaged = records.damaged()
     size = page.write(model, arguments.out)
