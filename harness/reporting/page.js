@@ -168,10 +168,10 @@
   });
 
   // --- the page of a cell: page_cell.js draws it -------------------------------------------------------------------
-  function show(cell) {
+  function show(cell, address) {
     const back = make("a", {href: "#", class: "back"}, "← Matrix");
     back.addEventListener("click", (event) => { event.preventDefault(); leave(); });
-    byId("cell").replaceChildren(back, ...drawCell(report, columns, cell, say));
+    byId("cell").replaceChildren(back, ...drawCell(report, columns, cell, address, say));
     document.title = `${cell.state}: ${report.claims[cell.claim][0]} (${title})`;
   }
 
@@ -187,7 +187,7 @@
   }
 
   async function follow() {
-    const name = location.hash.slice(1);
+    const [name, line] = location.hash.slice(1).split(":");
     if (!name.startsWith("/")) {
       const from = opened;
       opened = "";
@@ -208,17 +208,17 @@
       byId("about").append(` This browser cannot read the cells' pages: ${error}`);
       return;
     }
-    if (location.hash.slice(1) !== name) return;
+    if (location.hash.slice(1).split(":")[0] !== name) return;
     const claim = claimOf(name);
     const place = claim || Object.hasOwn(report.cells, name) ? name : movedTo(name);
     const cell = !claim && place ? report.cells[place] : null;
     opened = place || name;
-    if (cell && place !== name) history.replaceState(history.state, "", "#" + place);
+    if (cell && place !== name) history.replaceState(history.state, "", location.hash.replace(name, place));
     byId("overview").hidden = true;
     byId("cell").hidden = false;
     byId("skip").textContent = "Skip to the cell";
     if (claim) showClaim(claim);
-    else if (cell) show(cell);
+    else if (cell) show(cell, place);
     else {
       byId("cell").replaceChildren(make("a", {href: "#", class: "back"}, "← Matrix"),
         make("h2", {id: "cell-title", tabindex: "-1"}, "This report has no such cell"),
@@ -226,6 +226,12 @@
     }
     scrollTo(0, 0);
     byId("cell-title").focus({preventScroll: true});
+    const wanted = line && document.getElementById(`line-${line}`);
+    if (wanted) {
+      wanted.classList.add("wanted");
+      wanted.scrollIntoView({block: "center"});
+      wanted.focus({preventScroll: true});
+    }
   }
   // The repro whose page this is: `/repros/shuffle.py`, or the only one of that name where it moved since; or "".
   function claimOf(name) {

@@ -29,6 +29,8 @@ from harness.terminal import printable
 
 SHOWN_ATTENTION = 10  # at once; the rest unfolds
 LISTED_ATTENTION = 300
+NAMED_CHANGES = 5  # of each kind
+FAILING, PASSING, NEW = "now failing", "passing again", "new"
 SHOWN_HISTORY = 40  # stretches of equal runs, the newest
 
 
@@ -50,6 +52,7 @@ def render(report: Report) -> str:
         script=script,
         script_hash=_hash(script),
         states=_states(report.cells),
+        changes=_changes(report, fragments),
         attention=_attention(report, fragments),
         matrix=_matrix(report, fragments),
         columns=_json([[visible(part) for part in (c.arch, c.host, c.compiler)] for c in report.columns]),
@@ -153,6 +156,38 @@ def _states(cells: Iterable[Cell]) -> str:
         f'<span class="means">{meaning}</span></li>'
         for state, (symbol, meaning) in STATES.items()
     )
+
+
+def _changes(report: Report, fragments: dict[tuple[int, int], str]) -> str:
+    """The verdicts that changed on the day of the newest run, in one line; '' if that is the first day."""
+    day = report.newest[:10]
+    before = max((run.date[:10] for cell in report.cells for run in cell.history if run.date[:10] < day), default="")
+    if not before:
+        return ""
+    found: dict[str, list[str]] = defaultdict(list)
+    for cell in report.cells:
+        if kind := _change(cell, day):
+            claim = report.claims[cell.claim]
+            name = escape(" ".join(filter(None, [Path(claim.repro).stem, claim.case])))
+            found[kind].append(f'<a href="#{fragments[cell.claim, cell.column]}">{name}</a>')
+    kinds = [
+        f"{kind}: {len(links)} ({', '.join([*links[:NAMED_CHANGES], *['...'] * (len(links) > NAMED_CHANGES)])})"
+        for kind in (FAILING, PASSING, NEW)
+        if (links := found[kind])
+    ]
+    return f"<p class=changes>On {day}, since {before}: {'; '.join(kinds) or 'no verdict changed'}.</p>"
+
+
+def _change(cell: Cell, day: str) -> str:
+    """How the verdict of a cell changed on that day, or ''."""
+    judged = [run for run in cell.history if run.verdict in ("pass", "fail", "contradicted")]
+    then = [run.verdict == "pass" for run in judged if run.date[:10] < day]
+    now = [run.verdict == "pass" for run in judged if run.date[:10] == day]
+    if not now or (then and then[-1] == now[-1]):
+        return ""
+    if not then:
+        return NEW
+    return PASSING if now[-1] else FAILING
 
 
 def _attention(report: Report, fragments: dict[tuple[int, int], str]) -> str:
@@ -368,6 +403,8 @@ def _page(cell: Cell, report: Report, pools: _Pools) -> dict[str, Any]:
         "earlier": max(len(stretches) - SHOWN_HISTORY, 0),
         "runs": max(cell.runs, len(cell.history)),
         "outputs": [_output(output) for output in cell.outputs],
+        "finding": visible(cell.finding),
+        "source": pools.text(cell.source) if cell.source else None,
         "code": [
             [code.kind, pools.text(code.kernel), pools.code((code.base, code.newest))]
             for code in cell.code

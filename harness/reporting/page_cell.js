@@ -27,7 +27,8 @@ function scrolling(label, ...children) {
   return make("div", {class: "wide", tabindex: "0", role: "group", "aria-label": label}, ...children);
 }
 
-function drawCell(report, columns, cell, say) {
+// The page of a cell. `address` is its fragment: `address:23` shows line 23 of its source.
+function drawCell(report, columns, cell, address, say) {
   const T = (number) => report.texts[number];
   const bdi = (text) => make("bdi", {}, text);
   // A sentence, with what stands between backticks as code.
@@ -93,7 +94,7 @@ function drawCell(report, columns, cell, say) {
     }
     const changed = names.filter(differs);
     const equal = names.filter((name) => !differs(name));
-    const made = [heading(`What is not as in the ${T(cell.base_name)} run`)];
+    const made = [heading(`What differs from the ${cell.base ? T(cell.base_name) : "first bad"} run`)];
     if (changed.length) made.push(table("facts", "Fields that changed", heads, changed.map(row)));
     else made.push(make("p", {}, "No field of the provenance changed."));
     if (equal.length) {
@@ -114,6 +115,35 @@ function drawCell(report, columns, cell, say) {
       made.push(make("ol", {class: "tell"}, ...cell.tell.map(one)));
     }
     return made;
+  }
+
+  // --- what was found, and the source with the lines that it names -------------------------------------------------
+  const source = cell.source === undefined ? [] : T(cell.source).replace(/\n$/, "").split("\n");
+  const lineOf = (number) => make("a", {href: `#${address}:${number}`}, String(number));
+
+  // A text whose lines of the repro's file are links to its source.
+  function withLines(text) {
+    const repro = report.claims[cell.claim][1];
+    const named = new RegExp(`(?<=${repro.replace(/\W/g, "\\$&")}:|(?<!PTX )\\bline )\\d+`, "g");
+    const parts = [];
+    let at = 0;
+    for (const found of source.length ? text.matchAll(named) : []) {
+      if (Number(found[0]) > source.length) continue;
+      parts.push(text.slice(at, found.index), lineOf(found[0]));
+      at = found.index + found[0].length;
+    }
+    return make("bdi", {}, ...parts, text.slice(at));
+  }
+
+  function finding() {
+    if (!cell.finding) return [];
+    return [heading("Finding"), scrolling("Finding", make("pre", {class: "finding"}, withLines(cell.finding)))];
+  }
+
+  function sources() {
+    if (!source.length) return [];
+    const row = (text, at) => make("li", {id: `line-${at + 1}`, tabindex: "-1"}, text || " ");
+    return [heading("Source"), scrolling("Source", make("ol", {class: "source"}, ...source.map(row)))];
   }
 
   // --- outputs: a strip of lanes, filled where elements differ, the darker the more ---------------------------------
@@ -196,6 +226,6 @@ function drawCell(report, columns, cell, say) {
       make("a", {href: "#/" + repro.split("/").map(encodeURIComponent).join("/"), class: "mono"}, repro), " ", make("code", {}, name), " · ", bdi(where)),
     verdict(),
     ...(cell.rerun ? [heading("Run it again"), command(cell.rerun)] : []),
-    ...outputs(), ...seen(), ...cause(), ...provenance(), ...code(), ...past(),
+    ...finding(), ...outputs(), ...seen(), ...cause(), ...sources(), ...provenance(), ...code(), ...past(),
   ];
 }

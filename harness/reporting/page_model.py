@@ -98,6 +98,8 @@ class Cell:
     newest: the newest run that says something. base: what it is held against, called `base_name`: the last good run
     or, where the emulator and hardware disagree, the other side's newest. bad: the first that failed after the last
     good one.
+    finding: the text of the fault or finding that ended the newest run. source: the repro's file as that run read it;
+    '' if the file has changed.
     first, last, changed: the days of its first and newest run, and of the first run that ended as the newest does.
     history: oldest first; the newest of `runs` in all where it was cut.
     validated: the date of the last run that passed on hardware here, or ''.
@@ -128,6 +130,8 @@ class Cell:
     seen: tuple[tuple[int, str], ...] = ()
     arithmetic: str = ""
     evidence: str = ""
+    finding: str = ""
+    source: str = ""
     first: str = ""
     last: str = ""
     changed: str = ""

@@ -134,7 +134,9 @@ def _cell(
     )  # fmt: skip
     if newest is None or cell.state not in ATTENTION:
         return shown
-    shown = replace(shown, outputs=_outputs(newest))
+    shown = replace(
+        shown, outputs=_outputs(newest), finding=newest.line.get("text") or "", source=_source(index.root, newest)
+    )
     if base is None or base.id == newest.id:
         return shown
     base_first = base.verdict == "pass"
@@ -192,6 +194,15 @@ def _run(record: Record) -> Run:
         facts["evidence"] = why
     facts |= record.provenance
     return Run(record.id, record.date, tuple((name, str(value)) for name, value in facts.items()))
+
+
+def _source(root: Path, record: Record) -> str:
+    """The repro's file, if it is still the one that this run read."""
+    try:
+        repro = read(root / record.claim)
+    except (ReproError, OSError):
+        return ""
+    return repro.text if repro.sha256 == record.provenance.get("repro_sha256") else ""
 
 
 def _outputs(record: Record) -> tuple[Output, ...]:

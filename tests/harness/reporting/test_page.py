@@ -174,6 +174,32 @@ def test_a_cell_page_knows_what_the_record_knows():
     assert [row[0] for row in hunks[0]] == [" ", "!", " "] and (changed, renamed, left) == (1, 0, 0)
 
 
+def test_verdicts_that_changed_on_the_day_of_the_newest_run_are_named():
+    histories = {
+        "failing": ["01 pass", "03 fail"], "passing": ["01 fail", "03 fail", "03 pass"], "same": ["01 pass", "03 pass"],
+        "new": ["03 fail"], "skipped": ["01 pass", "03 infra"], "old": ["01 pass", "02 fail"],
+    }  # fmt: skip
+    claims = tuple(Claim(f"{name}.py", "", "A.") for name in histories)
+    past = [
+        tuple(Past(f"{n}", f"2026-11-{run[:2]}T08:00:00Z", run[3:], "", "q") for n, run in enumerate(runs))
+        for runs in histories.values()
+    ]
+    cells = tuple(
+        Cell(row, 0, "failing", "", run(date=runs[-1].date), history=runs, runs=len(runs))
+        for row, runs in enumerate(past)
+    )
+    columns = (Column("any", "e", "e", True),)
+
+    def said(cells):
+        return "".join(Reader(page.render(Report("x", claims, columns, cells))).texts)
+
+    assert "On 2026-11-03, since 2026-11-02: now failing: 1 (failing); passing again: 1 (passing); new: 1 (new)." in (
+        said(cells)
+    )
+    assert "On 2026-11-03, since 2026-11-01: no verdict changed." in said(cells[2:3])
+    assert "since 2026" not in said(cells[3:4])
+
+
 def test_runs_that_say_the_same_are_one_row():
     past = [Past(f"{n}", f"2026-11-{n + 1:02}", "fail" if n == 4 else "pass", "", "q") for n in range(8)]
     cell = Cell(0, 0, "flaky", "both", run(), history=tuple(past), runs=80)

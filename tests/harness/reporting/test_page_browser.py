@@ -155,6 +155,8 @@ REGRESSED = Cell(
     "uv run repro run repros/shuffle.py -p 'width=8' --host p1", "only the driver differs", ("77-1 passed",),
     (("uv run repro run repros/shuffle.py --host p2", "whether the driver is the cause"),),
     ((150, f"r = [0, 1] {HOSTILE}"), (50, "r = [1, 0]"), (0, "r = [1, 1]  (allowed)")),
+    finding=f"repros/shuffle.py:3:5: RACE at repros/shuffle.py:2, {HOSTILE} PTX line 1, other.py:1, not line 9",
+    source=f"one = 1\ntwo = '{HOSTILE}'\nthree = 3\n",
     first="2026-11-01", last="2026-11-20", changed="2026-11-20",
 )  # fmt: skip
 
@@ -232,8 +234,8 @@ def test_a_cell_page_as_a_screen_reader_hears_it(opened):
     browser.until("document.querySelector('#cell-title')")
     heard = nodes(browser)
     assert [name for role, name in heard if role == "heading"][1:] == [
-        page.visible(made().claims[0].text), "Run it again", "What differs", "Outcomes seen in 200 runs", "Cause",
-        "What is not as in the last good run", "PTX of k", "SASS of k", "History: 2 runs",
+        page.visible(made().claims[0].text), "Run it again", "Finding", "What differs",
+        "Outcomes seen in 200 runs", "Cause", "Source", "What differs from the last good run", "PTX of k", "SASS of k", "History: 2 runs",
     ]  # fmt: skip
     assert ("image", "Lanes that differ: 8-31") in heard
     assert any(role == "button" and name.startswith("Copy the command uv run repro run") for role, name in heard)
@@ -255,6 +257,19 @@ def test_what_a_cell_page_says(opened):
     )
     assert browser.ask("[...document.querySelectorAll('del, ins')].map((one) => one.textContent)") == ["1", "2"]
     assert browser.ask("document.title").startswith("regressed: A shuffle")
+
+
+def test_lines_in_a_finding_lead_to_the_source(opened):
+    browser = opened(LINK)
+    browser.until("document.querySelector('#cell-title')")
+    links = "[...document.querySelectorAll('.finding a')].map((one) => [one.textContent, one.getAttribute('href')])"
+    assert browser.ask(links) == [["3", LINK + ":3"], ["2", LINK + ":2"]]
+    browser.ask("document.querySelector('.finding a').click()")
+    browser.until("document.querySelector('.source .wanted')")
+    assert browser.ask("document.activeElement.textContent") == "three = 3"
+    browser = opened(LINK + ":2")
+    browser.until("document.querySelector('.source .wanted')")
+    assert browser.ask("document.activeElement.id") == "line-2"
 
 
 @pytest.mark.slow
@@ -313,7 +328,8 @@ def test_every_thing_is_reached_by_keys(opened):
             break
     assert order[0] == "Skip to the matrix" and order[1].startswith("system")
     assert [one.split()[1] for one in order[2:10]] == list(page.STATES)
-    assert order[-1] == "◇ predicted" and len(order) == 10 + 1 + 1 + 1  # the list of what is wrong, filter, one cell
+    assert order[-1] == "◇ predicted" and len(order) == 10 + 1 + 1 + 1 + 1
+    # what changed, the list of what is wrong, filter, one cell
     for key, now in (("ArrowRight", "▼ regressed"), ("ArrowRight", "▼ regressed"), ("ArrowDown", "✓ validated"),
                      ("End", "✓ validated"), ("Home", "◇ predicted"), ("ArrowUp", "◇ predicted"),
                      ("ArrowRight", "▼ regressed")):  # fmt: skip
@@ -555,6 +571,7 @@ def test_folders_have_a_header_that_goes_when_nothing_in_them_fits(in_folders):
         "repros/warp 2 claims ▼regressed 1 ◇predicted 2 ✓validated 2",
         "repros/loops 1 claim ↺stale 1 ◇predicted 2 ✓validated 1",
     ]
+    assert browser.ask("document.querySelector('.matrix .folder .file').offsetWidth") > 40
     browser.press("/")
     browser.type("loop ends")
     assert [text.split()[0] for text in browser.ask(headers)] == ["repros/loops"]

@@ -76,6 +76,16 @@ def test_a_regression_with_all_that_changed(root, put):
     assert cell.rerun == "uv run repro run repros/one.py --host p1"
 
 
+def test_a_finding_and_the_source_that_it_names(root, put):
+    put(1)
+    put(20, "fail", outcome="race", text="repros/one.py:3:1: RACE")
+    (cell,) = collected(root).cells
+    assert cell.finding == "repros/one.py:3:1: RACE" and cell.source == REPRO
+    (root / "repros/one.py").write_text(REPRO + "\n")
+    (cell,) = collected(root).cells
+    assert cell.finding and not cell.source
+
+
 def test_a_contradiction_is_held_against_the_other_side(root, put):
     emulated, on_gpu = put(1, host="embedded"), put(2, "fail", ptx="bad")
     found = collected(root)
