@@ -1,4 +1,4 @@
-"""What a launch raises and warns of; dsl/emulator/diagnosis writes the texts."""
+"""The errors and warnings of a launch; dsl/emulator/diagnosis writes the texts."""
 
 from __future__ import annotations
 

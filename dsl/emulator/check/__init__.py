@@ -1,1 +1,1 @@
-"""Checkers: each file finds one kind of mistake and says where."""
+"""Checkers: each file finds one kind of mistake and its place."""

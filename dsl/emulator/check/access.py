@@ -1,7 +1,7 @@
-"""What an instruction does to the bytes at its address, as the checkers see it.
+"""The effect of an instruction on the bytes at its address, as the checkers see it.
 
-An emitter that lets `memory.host_address` check an address has said enough: `kind_of` knows it by its traits. One that
-touches memory in another way calls `body.accessed` (now) or `body.copied` (until it is waited for) itself.
+An emitter that lets `memory.host_address` check an address needs no more: `kind_of` reads the traits. One that touches
+memory in another way calls `body.accessed` (now) or `body.copied` (until it is waited for) itself.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def unit_shift(functions: list[Function]) -> int:
 
 
 def order_kinds(functions: list[Function]) -> int:
-    """What orders threads besides barriers of whole blocks, as bits: meetings of some threads, of blocks too, and
+    """The ways to order threads besides barriers of whole blocks, as bits: meetings of some threads, of blocks too, and
     whether by releases and acquires of memory; whether wgmma, or bulk copies, read what they write; whether threads
     meet at all, which check/divergence.py looks at."""
     kinds = 0

@@ -17,7 +17,7 @@ def joined(clocks: dict, more: dict) -> dict:
 
 
 def later(clocks: dict, older: dict) -> dict:
-    """`joined`, and `clocks` itself where the older ones say nothing more."""
+    """`joined`, or `clocks` itself if the older ones add nothing."""
     if all(block in clocks and (clocks[block] is labels or (labels <= clocks[block]).all())
            for block, labels in older.items()):  # fmt: skip
         return clocks

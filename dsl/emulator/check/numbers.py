@@ -51,7 +51,7 @@ class CellEntry(ctypes.Structure):
 
 
 class Cell(ctypes.Structure):
-    """What is kept of the accesses of a few bytes."""
+    """The accesses that are kept of a few bytes."""
 
     _fields_ = [("count", _u32), ("beyond", _u64), ("first", CellEntry * 2)]  # `beyond` has the entries after the first
 
@@ -69,6 +69,6 @@ class TrailRow(ctypes.Structure):
 
 
 class Trail(ctypes.Structure):
-    """A thread's: how many rows there were, and the rounds until now; a ring of the last rows."""
+    """The trail of a thread: how many rows there were, and the rounds until now; a ring of the last rows."""
 
     _fields_ = [("count", _u32), ("rounds", _u32), ("unused", _u64 * 2), ("rows", TrailRow * 256)]

@@ -8,7 +8,7 @@ did before; and it counts for accesses that run by what the read gave (dependenc
 
 from __future__ import annotations
 
-# What ORDER_OBSERVES says of a strong access, as bits; above SOURCE_SHIFT the bit of an atomic or load, then its bytes.
+# Bits of ORDER_OBSERVES about a strong access; above SOURCE_SHIFT the bit of an atomic or load, then its bytes.
 STORES, UPDATES, SOURCE_SHIFT, SIZE_SHIFT = 1, 2, 8, 40
 
 

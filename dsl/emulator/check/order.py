@@ -1,4 +1,4 @@
-"""What is ordered before what: labels of threads, and who has seen the end of which.
+"""The order of accesses: labels of threads, and which threads have seen their end.
 
 PTX ISA, memory consistency model. The code of a thread is cut into stretches, each with a label that no other stretch
 of its block begun later has; a thread begins a new one when it releases, that is when others may learn of what it did.
@@ -8,13 +8,13 @@ of its block begun later has; a thread begins a new one when it releases, that i
 - bar.sync and bar.arrive of some threads, bar.warp.sync and mbarriers order those that came before those that waited.
   Shuffles, votes, matches and redux order nothing: they move registers.
 - A release (st.release, atom.release, or a fence and then a strong write) is ordered before the acquire that reads what
-  it wrote (ld.acquire, atom.acquire, or a strong read and then a fence). Where one of both is .cta, only in its block.
+  it wrote (ld.acquire, atom.acquire, or a strong read and then a fence). If one of the two is .cta, only in its block.
 - Two fence.sc are ordered too, if an access shows which is the earlier: sc_fences.py.
 - A strong write is ordered before what runs by a read that observed it, at its place alone: observed_writes.py.
 
-A clock is {block: the last label seen of each of its threads}. What a thread knows of its own block is a row of a
-matrix that native code reads; what it learnt of other blocks is kept as facts, and whoever has seen the end of the
-stretch in which a thread learnt one knows it too.
+A clock is {block: the last label seen of each of its threads}. The knowledge of a thread about its block is a row
+of a matrix that native code reads; its knowledge about other blocks is kept as facts, and a thread that has seen the
+end of the stretch in which another thread learnt a fact knows it too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SIGNATURE = ctypes.CFUNCTYPE(
     ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64
 )
 LANDED = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32)
-# What ORDER_ACCESS says of an access, as bits.
+# Bits of ORDER_ACCESS about an access.
 READS, WRITES, ACQUIRES, RELEASES, CTA, MODIFIES = 1, 2, 4, 8, 16, 32
 
 
@@ -53,14 +53,14 @@ class Place:
 
 
 class SeenAbroad:
-    """What a thread knows of other blocks: clocks, and for each block the last labels that one of them has."""
+    """The knowledge of a thread about other blocks: clocks, and for each block the last labels that one of them has."""
 
     def __init__(self, clocks: list[dict]) -> None:
         self.clocks = clocks
         self._labels: dict[int, np.ndarray | None] = {}
 
     def labels(self, block: int) -> np.ndarray | None:
-        """By thread of the block; None where nothing is known of it."""
+        """The last label of each thread of the block; None if nothing is known of the block."""
         if block not in self._labels:
             rows = [clocks[block] for clocks in self.clocks if block in clocks]
             self._labels[block] = np.maximum.reduce(rows) if rows else None
@@ -97,18 +97,18 @@ class Slot:
         self.acquired: dict[tuple, int] = {}
 
     def of(self, kind: type[Kept]) -> Kept:
-        """What a family keeps of the block: one of `kind`, made of the slot when it is first asked for."""
+        """The state that a family keeps of the block: a `kind`, made from the slot at the first call."""
         if kind not in self._kept:
             self._kept[kind] = kind(self)  # type: ignore[call-arg]
         return self._kept[kind]
 
     def array_at(self, address: int) -> np.ndarray:
-        """What native code has there: a number for each thread of the block. Where it has none, zeros."""
+        """The array of native code there: a number for each thread of the block. Zeros if the address is 0."""
         kind = ctypes.c_uint32 * self.threads
         return np.ctypeslib.as_array(kind.from_address(address) if address else kind())
 
     def label(self, thread: int) -> int:
-        """Of what a thread does now."""
+        """The label of the stretch that a thread is in now."""
         return max(int(self.labels[thread]), self.ctx.epoch)
 
     def seen(self, thread: int) -> np.ndarray:
@@ -124,7 +124,7 @@ class Slot:
             self.labels[thread] = self.ctx.now
 
     def abroad(self, thread: int) -> SeenAbroad:
-        """What this thread knows of other blocks.
+        """The knowledge of this thread about other blocks.
 
         It changes where the thread learns something, where an epoch begins and where all learn together: what another
         thread learns later has a label that this one has not seen.
@@ -172,7 +172,7 @@ class Slot:
         return times | {self.block: self.seen(thread)}
 
     def learn(self, thread: int, clocks: dict) -> None:
-        """The thread has seen all that `clocks` say."""
+        """The thread has seen all that is in `clocks`."""
         own = clocks.get(self.block)
         if own is not None:
             np.maximum(self.known[thread], own, out=self.known[thread])
@@ -199,7 +199,7 @@ class Slot:
         self.step(*threads)
 
     def learn_together(self, clocks: dict) -> None:
-        """All threads have seen all that `clocks` say of other blocks."""
+        """All threads have seen all that is in `clocks` about other blocks."""
         self.common = later(clocks, self.common)
         self.seen_abroad.clear()
         self.facts = {
@@ -239,7 +239,7 @@ class Order:
                 self._rows[event] = *self._rows.get(event, ()), handler
 
     def of(self, kind: type[Kept]) -> Kept:
-        """What a family keeps of the launch: one of `kind`, made of the order when it is first asked for."""
+        """The state that a family keeps of the launch: a `kind`, made from the order at the first call."""
         if kind not in self._kept:
             self._kept[kind] = kind(self)  # type: ignore[call-arg]
         return self._kept[kind]
@@ -291,7 +291,7 @@ class Order:
             clocks = joined(clocks, self.sc_fences.learnt((slot.block, thread), bool(cta)))
         if clocks:
             slot.learn(thread, clocks)
-        slot.step(thread)  # the label says when it released, too
+        slot.step(thread)  # the label also marks when it released
         slot.fences[thread] = slot.clock(thread), bool(cta)
         if is_sc:
             self.sc_fences.fenced((slot.block, thread), *slot.fences[thread])
@@ -318,7 +318,7 @@ class Order:
             self._write(slot, thread, place, how)
 
     def _key(self, slot: Slot, address: int) -> tuple:
-        """What names a place: shared memory of a block is another one's later."""
+        """The key of a place: shared memory of a block belongs to another block later."""
         owner = self.owner(slot, address)
         return (owner.block if owner is not None else None, address)
 

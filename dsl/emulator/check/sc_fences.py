@@ -1,9 +1,9 @@
 """The order of fence.sc. PTX ISA 8.9.3, 8.9.4, 8.10.2.
 
 Two fence.sc whose scopes have both threads are ordered, and the earlier synchronises with the later. Which one is the
-earlier is known in every run only where something shows it: a strong access after one fence and a conflicting strong
-access before the other. If the second fence came first, its thread's access would be before the first thread's. What
-only the order of this run says does not count: a fence alone orders no two blocks.
+earlier is known in every run only if something shows it: a strong access after one fence and a conflicting strong
+access before the other. If the second fence came first, the access of its thread would be before the access of the
+first thread. An order that only this run shows does not count: a fence alone orders no two blocks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dsl.emulator.check.clocks import joined
 
 
 class Known:
-    """Clocks for the threads of a block, and for those of any block."""
+    """Clocks for the threads of one block, and clocks for the threads of any block."""
 
     def __init__(self) -> None:
         self.near: dict[int, dict] = {}
@@ -28,20 +28,20 @@ class Known:
         return near if is_cta else joined(near, self.far)
 
     def take(self, other: Known, block: int) -> None:
-        """What a thread of a block may learn of `other`."""
+        """Add the clocks that a thread of a block may learn from `other`."""
         self.near[block] = joined(self.near.get(block, {}), other.near.get(block, {}))
         self.far = joined(self.far, other.far)
 
 
 class _Place:
-    """What the fences before strong reads and writes of a place knew; `version` counts the changes."""
+    """The clocks of fences before strong reads and writes of a place; `version` counts the changes."""
 
     def __init__(self) -> None:
         self.reads, self.writes, self.version = Known(), Known(), 0
 
 
 class ScFences:
-    """Those of one launch. A thread is (block, thread), a key what names a place."""
+    """The fence.sc of one launch. A thread is (block, thread); a key names a place."""
 
     def __init__(self) -> None:
         self._fenced: dict[tuple, tuple[int, dict, bool]] = {}  # by thread: its last fence: number, clocks, .cta
@@ -51,12 +51,12 @@ class ScFences:
         self._taken: dict[tuple, int] = {}  # the same: the last version
 
     def learnt(self, who: tuple, is_cta: bool) -> dict:
-        """What a thread learns at its fence.sc."""
+        """Take the clocks that a thread learns at its fence.sc."""
         pending = self._pending.pop(who, None)
         return pending.for_block(who[0], is_cta) if pending is not None else {}
 
     def fenced(self, who: tuple, clocks: dict, is_cta: bool) -> None:
-        """A thread has passed a fence.sc, and knows so much."""
+        """A thread has passed a fence.sc, and knows these clocks."""
         self._fenced[who] = self._fenced.get(who, (0, {}, False))[0] + 1, clocks, is_cta
 
     def access(self, who: tuple, key: tuple, reads: bool, writes: bool) -> None:

@@ -7,7 +7,7 @@ import mmap
 
 
 class Pages:
-    """Zeroed host memory that takes room only where it is touched."""
+    """Zeroed host memory of which only touched pages take room."""
 
     def __init__(self, nbytes: int):
         self._map = mmap.mmap(-1, max(nbytes, mmap.PAGESIZE), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)

@@ -1,9 +1,9 @@
-"""What each thread did last: its accesses and whatever orders threads, for the fix of a race.
+"""The last steps of each thread: its accesses and all that orders threads, for the fix of a race.
 
 A ring of rows for each thread, the oldest overwritten. A row is the site, how many rounds of loops the thread had begun
-until then, its label (check/order.py), and a value: the address of an access, what says which barrier it is of an
-instruction that orders.
-Where all threads take the same way, the rounds and the rank of the site are a position in what all of them execute.
+until then, its label (check/order.py), and a value: the address of an access, or the barrier of an instruction that
+orders.
+If all threads take the same way, the rounds and the rank of the site are a position in the code that they execute.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def last_site(ctx, thread: int) -> int | None:
 
 
 def rows_of(ctx, thread: int, ranks: list[int]) -> list[Row]:
-    """What a thread of the block in a context did last, the oldest first; `ranks` of the sites."""
+    """The last rows of a thread of the block in a context, the oldest first; `ranks` of the sites."""
     if not ctx.trail:
         return []
     trail = _of(ctx, thread)

@@ -1,7 +1,8 @@
 """Which device memory of a run holds open values: what launches may have stored there, one after another.
 
-What kernels of a run had is followed array by array. What no kernel had is the host's, and may come from any array
-that is open by then; so may an array that a kernel gets for the first time, unless it is filled with one value.
+Arrays that kernels of a run had are followed one by one. Memory that no kernel had belongs to the host, and may come
+from any array that is open by then; so may an array that a kernel gets for the first time, unless it is filled with one
+value.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _NONE: Origins = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """An instruction that leaves its result open, with its author's file and line where the PTX says them."""
+    """An instruction that leaves its result open, with its author's file and line if the PTX names them."""
 
     instruction: str
     file: str | None
@@ -61,7 +62,7 @@ class Arrays:
         self._summaries: weakref.WeakKeyDictionary[Program, dict[tuple, Summary]] = weakref.WeakKeyDictionary()
 
     def of(self, address: int | None, size_bytes: int) -> list[Origin]:
-        """What the bytes there may depend on, in the order of lines. None: the host's own memory."""
+        """The origins that the bytes there may depend on, by line. Without an address: the host's own memory."""
         origins = _NONE
         starts = [] if address is None else [s for s, e in self._rows() if s < address + size_bytes and address < e]
         had = [start for start in starts if start in self._origins]
@@ -144,7 +145,7 @@ class Arrays:
         self._starts, self._ends = starts, ends
 
     def _words(self, data: bytes) -> dict[int, int]:
-        """Offsets of the words of a parameter that point into (or just behind) an array -> the start of that array."""
+        """Offsets of the words of a parameter that point into an array (or to its end) -> the start of that array."""
         words = {}
         for offset in range(0, len(data) - _WORD_BYTES + 1, _WORD_BYTES):
             address = int.from_bytes(data[offset : offset + _WORD_BYTES], "little")

@@ -1,7 +1,7 @@
-"""What a kernel's stores depend on: instructions whose result is open, and what memory held before. PTX only.
+"""The sources that a kernel's stores depend on: instructions whose result is open, and memory before. PTX only.
 
-Registers and memory are followed without order: what may ever flow into one counts. Memory is told apart by what its
-address is made of, a parameter or a variable; an address made of neither may be any of its space.
+Registers and memory are followed without order: what may ever flow into one counts. Places in memory
+differ by the parameter or variable that their address is made of; an address made of neither may be any of its space.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SPACES = ("global", "shared", "local", "param", "const")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An instruction that leaves its result open; `loc` is that of its .loc."""
+    """An instruction that leaves its result open; `loc` is its .loc."""
 
     instruction: str
     loc: tuple | None
@@ -48,9 +48,9 @@ class Source:
 
 @dataclass
 class Summary:
-    """What one launch does to memory: for each place that it writes, bits.
+    """The effect of one launch on memory: bits for each place that it writes.
 
-    Bit i below `len(sources)` is that source; behind them two a place: what it held, and that a branch asked for it.
+    Bit i below `len(sources)` is that source; then two bits a place: what it held, and that a branch asked for it.
     """
 
     sources: list[Source] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Summary:
 
 
 class _Value:
-    """What a register or a place depends on (`bits`), and which places its value may be an address in."""
+    """The bits that a register or a place depends on, and the places that its value may be an address in (`bases`)."""
 
     __slots__ = ("bits", "bases")
 
@@ -113,7 +113,7 @@ class Flow:
         return self.place_bits[place]
 
     def asked(self, bits: int) -> int:
-        """What passes on from a value to what runs because of it."""
+        """The bits that pass on from a value to the code that runs because of it."""
         sources = bits & ((1 << self.first_place_bit) - 1)
         behind = bits >> self.first_place_bit
         even = behind & int("01" * (behind.bit_length() // 2 + 1), 2)
@@ -137,7 +137,7 @@ class Flow:
             self.changed = True
 
     def read(self, function: Function, operand) -> tuple[int, frozenset]:
-        """What an operand's value depends on, and where it may point."""
+        """The bits that an operand's value depends on, and the places that it may point into."""
         bits, bases = 0, frozenset()
         for name in names(operand):
             value = self.value((function.name, name))
@@ -157,7 +157,7 @@ class Flow:
     # ** memory
 
     def places(self, function: Function, address: Addr, space: str) -> frozenset:
-        """Where an access may go."""
+        """The places that an access may touch."""
         base = address.base
         bases = self.address_of(base) if isinstance(base, Sym) else self.read(function, base)[1]
         if space == "generic":
@@ -224,7 +224,7 @@ class Flow:
             self.runs_by(function, self.regions[function.name].decided(block), bits)
 
     def runs_by(self, function: Function, blocks: Iterable[int], bits: int) -> None:
-        """These blocks run, or not, by what the bits say."""
+        """Note that these bits decide whether these blocks run."""
         for one in blocks:
             before = self.control.get((function.name, one), 0)
             if bits & ~before:
@@ -269,7 +269,7 @@ class Flow:
         return True
 
     def call(self, function: Function, instr: Instr, by_control: int) -> None:
-        """Arguments flow into the callee's parameters, what it returns into the caller's."""
+        """Let arguments flow into the callee's parameters, and its results back into the caller."""
         callee = self.callee(instr)
         if callee is None:
             return
@@ -331,7 +331,7 @@ def registers_written(operand) -> Iterator[str]:
 
 
 def _spaces(instr: Instr) -> list[str]:
-    """The spaces of an instruction's addresses: where it writes, then where it reads; the same where it says one."""
+    """The spaces of an instruction's addresses: the written space, then the read one; if it names one, both."""
     if instr.traits & (TILE_LOAD | TILE_STORE):
         return ["shared"]
     return [mod.partition("::")[0] for mod in instr.mods if mod.partition("::")[0] in _SPACES] or ["generic"]
@@ -343,5 +343,5 @@ def _outlives(place: Place) -> bool:
 
 
 def summary_of(module: Module, entry: str, core: TensorCore, pointers: Pointers) -> Summary:
-    """What an entry's stores depend on, where `pointers` says which words of its parameters are addresses."""
+    """The sources that an entry's stores depend on; `pointers` names the words of its parameters that are addresses."""
     return Flow(module, module.functions[entry], core, pointers).run()

@@ -1,7 +1,7 @@
 """Plain accesses that run, or not, by what an atomic or a strong load gave: "am I the last?", then a plain store.
 
-PTX ISA 8.9.5, causality order, rule 2: a write is before what follows a read that observes it. In one run that holds
-for any code that happens to come late. In every run it holds if the code asked, so it counts for such accesses alone.
+PTX ISA 8.9.5, causality order, rule 2: a write is before what follows a read that observes it. Any code that
+happens to come late meets this rule in one run. Only code that asked meets it in every run, so only its accesses count.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dsl.emulator.ptx.syntax import Addr, Function, Instr, Module
 from dsl.emulator.ptx.traits import LOAD, UPDATES
 from dsl.emulator.tensor_core.tensor_core import TensorCore
 
-MOST = 20  # observers are told apart up to so many; the rest share a bit
+MOST = 20  # bits for observers; all observers after these share the last bit
 
 
 class Questions(Flow):
@@ -73,7 +73,7 @@ class Observations(Questions):
             self.runs_by(function, after, bits & self._polls)
 
     def _retried(self) -> int:
-        """Each cas that is made again with what it gave, as bits: the end of such a loop says nothing of others."""
+        """Each cas that is repeated with the value it gave, as bits: the end of such a loop does not depend on others."""
         bits = 0
         for function in self.functions:
             for item in function.items:

@@ -12,10 +12,10 @@ from dsl.emulator.tensor_core.tensor_core import TensorCore
 
 @dataclass(frozen=True, slots=True)
 class Leeway:
-    """What an instruction's result may be: `relative` or `absolute` is the largest error, None where none is stated.
+    """The values that an instruction's result may have: `relative` or `absolute` is the largest error, None if unknown.
 
-    `decides`: whether a branch that depends on the value passes the dependence on. What only says who comes first
-    (clocks, tickets, the leader of a warp) does not: kernels choose by it who works, not what comes out.
+    `decides`: whether a branch that depends on the value passes the dependence on. Values that only show who
+    comes first (clocks, tickets, the leader of a warp) do not: kernels choose by them who works, not the result.
     """
 
     bound: str
@@ -31,7 +31,7 @@ _MACHINE_REGISTERS = ("clock", "globaltimer", "smid", "nsmid", "warpid", "nwarpi
 
 
 def leeway_of(instr: Instr, core: TensorCore, is_read: bool) -> Leeway | None:
-    """The leeway of an instruction's result, None where the ISA (or a measurement) says every bit.
+    """The leeway of an instruction's result, None if the ISA (or a measurement) defines every bit.
 
     `is_read`: whether another instruction reads the register that it sets.
     """

@@ -1,1 +1,1 @@
-"""What went wrong, in words: faults, what the checkers found, where the warps are."""
+"""Reports about a kernel that fails: faults, findings of the checkers, positions of the warps."""

@@ -1,8 +1,8 @@
-"""What stands between the two accesses of a race, and the fix: which of both comes first in the program, what the
+"""The code between the two accesses of a race, and the fix: which of both comes first in the program, what the
 threads passed on the way from it to the other one, and why that orders nothing.
 
-Taken from what both threads did last (check/trail.py). Where all threads take the same way through the kernel, rounds
-of loops and the order of the text say which access comes first, whichever the emulator happened to run first.
+Taken from what both threads did last (check/trail.py). If all threads take the same way through the kernel, rounds
+of loops and the order of the text show which access comes first, whichever the emulator happened to run first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FARTHEST = 64  # bytes from the address of an access to one that it touches
 
 
 class Access(NamedTuple):
-    """One side of a race. `row`: what its thread's trail says of it; `before`: what the thread did until then;
+    """One side of a race. `row`: its row in its thread's trail; `before`: what the thread did until then;
     `passed`: what it did between both accesses, as far as it got; `after`: what it did since."""
 
     thread: int
@@ -64,8 +64,8 @@ class Between:
         self.mine, self.other = sides
 
     def _found(self, rows: list[Row], site: int, near: Row | None = None) -> tuple[list[Row], Row, list[Row]]:
-        """The row of the access of a site that raced, with those before and after it: the last one that touches the
-        address, or of those of one stretch the one nearest to another access."""
+        """The row of the access of a site that raced, and the rows before and after it: the last one that touches the
+        address, or among rows of one stretch the one nearest to another access."""
         address, label = self.launch.ctx.address, self.launch.ctx.other_label
         line = self.sites[site].line
         at = [i for i, row in enumerate(rows) if row.site == site] or [
@@ -119,21 +119,21 @@ class Between:
     # ** the fix
 
     def fix_of_blocks(self) -> str | None:
-        """What a flag between two blocks lacks, or scopes that are too narrow; None where no flag is meant."""
+        """The missing part of a flag between two blocks, or scopes that are too narrow; None if no flag is meant."""
         if self.mine.kind & self.other.kind & access.STRONG and (self.mine.kind | self.other.kind) & access.CTA:
             return "give both the scope .gpu, or .cluster for blocks of one cluster: .cta is for threads of one block"
         after = self.other.after or self._text_after(self.other)
         return flags.fix(self.sites, after, self.mine.before, self.place, self.is_one_block)
 
     def _text_after(self, side: Access) -> list[Row]:
-        """What comes after an access in the text, of a block that has ended: as if each wrote the flag."""
+        """The rows after an access in the text, for a block that has ended: as if each wrote the flag."""
         strong = [row for row in self.mine.before if flags.is_strong(self.sites[row.site])]
         rank = self.launch.code.ranks
         return [Row(site, 0, 0, strong[-1].value, rank[site]) for site in range(side.row.site + 1, len(self.sites))
                 if strong and rank[site] > side.row.rank]  # fmt: skip
 
     def why_not_met(self) -> str:
-        """What stands between two blocks of a cluster and does not order them; what would do too."""
+        """The reason why two blocks of a cluster are not ordered, or another fix."""
         for row in self.other.passed or self.other.after:
             if self.sites[row.site].traits & (BARRIER | CLUSTER) == BARRIER:
                 return f"; the barrier at {self.place(row)} is one of a block"
@@ -142,12 +142,12 @@ class Between:
         return ""
 
     def relaxed(self) -> str | None:
-        """What to write in the place of an arrival that the other thread passed and that orders no memory."""
+        """The fix of an arrival that the other thread passed and that orders no memory."""
         instrs = (self.sites[row.site] for row in (*self.other.after, *self.other.passed))
         return next(filter(None, map(cluster_report.instead_of_relaxed, instrs)), None)
 
     def fix(self) -> str:
-        """What to do, in one sentence or two."""
+        """The fix, in one sentence or two."""
         if self.first.kind & access.ASYNC and (text := self._copy()) is not None:
             return text
         reasons = (self._flag, self._mbarrier, self._barrier, self._warp_barrier)
@@ -234,7 +234,7 @@ class Between:
 
     @property
     def way(self) -> list[Row]:
-        """What is passed between both accesses, by whoever has gone that way."""
+        """The rows between both accesses, of the thread that has gone that way."""
         return self.first.passed or self.second.passed
 
     def _end_of_first(self, line: str) -> str:
@@ -278,11 +278,11 @@ class Between:
         return self.sites[row.site].mods
 
     def _looks_like_order(self) -> str | None:
-        """A sentence about what stands there and orders no threads."""
+        """A sentence about an instruction there that seems to order threads and does not."""
         for row in (*self.first.passed, *self.second.passed):
             instr = self.sites[row.site]
             if instr.traits & FENCE:
-                return f"the fence at {self.place(row)} orders the accesses of its own thread, and waits for nobody"
+                return f"the fence at {self.place(row)} orders accesses of one thread only, and waits for nobody"
             if instr.traits & EXCHANGE and self.one_warp:
                 return f"`{instr.name}` at {self.place(row)} moves registers, and orders no memory"
         return None
@@ -326,7 +326,7 @@ class Between:
         if count and (count < threads or its_count < threads):
             return (
                 f"let barrier {a} at {self.place(one)} count all threads that share this memory ({threads} in the "
-                f"block): it counts {count}, which others filled; or give each group of threads a barrier of its own"
+                f"block): it counts {count}, which others filled; or give each group of threads its own barrier"
             )
         return self._put()
 

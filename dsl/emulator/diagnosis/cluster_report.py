@@ -1,4 +1,4 @@
-"""What went wrong between blocks of a cluster, in words."""
+"""Texts about errors between blocks of a cluster."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def not_arrived(launch, instr: Instr) -> tuple[str, str]:
 
 
 def is_mate(launch, block: int) -> bool:
-    """Whether a block runs in the cluster that is told of."""
+    """Whether a block runs in the cluster that the report is about."""
     return any(slot.ctx.block == block for slot in launch.mates)
 
 
 def instead_of_relaxed(instr: Instr) -> str | None:
-    """What to write in the place of an arrival that orders no memory; None of another instruction."""
+    """The fix of an arrival that orders no memory; None for another instruction."""
     mods = instr.mods
     if "relaxed" in mods and instr.traits & BARRIER:
         return f"write barrier.cluster.arrive (cute.arch.cluster_arrive) for `{instr.text}`, or fence before it"
@@ -60,7 +60,7 @@ def instead_of_relaxed(instr: Instr) -> str | None:
 
 
 def fix_of_exited(instr: Instr) -> str:
-    """What to do about an access to memory of a block that has exited."""
+    """The fix of an access to memory of a block that has exited."""
     if "multicast::cluster" in instr.mods:
         return f"leave the block out of the multicast's mask, or {KEEP_ALIVE}"
     return KEEP_ALIVE

@@ -1,4 +1,4 @@
-"""What to do about threads that wait for each other: at an operation of a warp, at barriers, at the cluster's barrier.
+"""Fixes for threads that wait for each other: at an operation of a warp, at barriers, at the cluster's barrier.
 
 A group is a key, (kind, site, ...) as fault_report.py makes it, and its threads.
 """

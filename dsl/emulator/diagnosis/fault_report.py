@@ -1,4 +1,4 @@
-"""What went wrong and where: block, thread, instruction, author's line, nearest allocation, who waits for whom."""
+"""The report of a fault: block, thread, instruction, author's line, nearest allocation, waits of threads for others."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _address(launch) -> str:
 
 
 def _where(launch) -> str:
-    """Where a bad address lies, relative to the nearest allocation."""
+    """The place of a bad address, relative to the nearest allocation."""
     ctx = launch.ctx
     if ctx.detail in (context.SHARED, context.CLUSTER, context.LOCAL):
         is_shared = ctx.detail != context.LOCAL
@@ -125,7 +125,7 @@ _ILLEGAL = {detail: words for each in families.parts("words") for detail, words 
 
 
 def _deadlock(launch) -> Fault:
-    """Who waits where, and for whom, in each block of the cluster."""
+    """The threads that wait, where, and for which others, in each block of the cluster."""
     stopped, slots = launch.slot, [each for each in launch.mates if not cluster_report.is_gone(each)]
     slots.sort(key=lambda each: each.ctx.block)
     rows, fixes, last, waits = [], [], [], []
@@ -160,7 +160,7 @@ def _deadlock(launch) -> Fault:
 
 @functools.cache
 def _polled() -> dict:
-    """What threads wait at by asking again and again, by opcode: see families/mbarrier/deadlock.py."""
+    """The waits in which threads ask again and again, by opcode: see families/mbarrier/deadlock.py."""
     return {each.OPCODE: each for each in families.named("deadlock", "WAITS")}
 
 

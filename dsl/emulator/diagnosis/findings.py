@@ -1,4 +1,4 @@
-"""What a checker found, in words: both accesses of a race, or the read and the use of an undefined value. Findings
+"""The finding of a checker, in words: both accesses of a race, or the read and the use of an undefined value. Findings
 about one kind of instruction are in its family's words.py."""
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ _STRONG = frozenset({"volatile", "relaxed", "acquire", "release"})
 def fix(
     sites: list[Instr], after: list[Row], before: list[Row], place: Callable[[Row], str], is_one_block: bool
 ) -> str | None:
-    """What a flag lacks; None where there is none, or all is there. `after`: what one thread did after its access,
-    `before`: what the other one did before its own; `place` names the line of a row."""
+    """The missing part of a flag; None if there is no flag, or all is there. `after`: the rows of one thread after its
+    access, `before`: the rows of the other one before its own; `place` names the line of a row."""
     written = {row.value: row for row in reversed(after) if is_strong(sites[row.site]) and _writes(sites[row.site])}
     for read in reversed(before):
         instr = sites[read.site]

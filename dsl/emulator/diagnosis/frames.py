@@ -1,4 +1,4 @@
-"""Where an instruction is in the author's files: the calls that lead to it, without those inside libraries."""
+"""The place of an instruction in the author's files: the calls that lead to it, without those inside libraries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST = 8  # calls that a report shows
 
 
 class Frames(NamedTuple):
-    """`author`: the author's places, the kernel's first; `library`: the instruction's, where it is in a library."""
+    """`author`: the author's places, the kernel's place first; `library`: the instruction's place if in a library."""
 
     author: tuple[Span, ...]
     library: Span | None
@@ -33,7 +33,7 @@ class Frames(NamedTuple):
         return rows + [f"    and {len(calls) - _MOST} calls more"] * (len(calls) > _MOST)
 
     def called(self) -> list[tuple[Span, str]]:
-        """The calls that lead to the place, each with what is to be said there."""
+        """The calls that lead to the place, each with its text."""
         calls = list(reversed(self.author[:-1]))[:_MOST]
         return [(each, f"called here: {each.source_line().strip()}") for each in calls]
 

@@ -11,7 +11,7 @@ from dsl.emulator.ptx.traits import COPY
 
 
 class Family(NamedTuple):
-    """What commits and waits for groups of one kind of instruction."""
+    """The instructions that commit and wait for groups of one kind of instruction."""
 
     trait: int  # of the instruction, its commits and its waits
     is_bulk: bool
@@ -26,7 +26,7 @@ CP_ASYNC = Family(COPY, False, "cp.async.commit_group", "cp.async.wait_group")
 
 
 class Waits:
-    """What a thread did about an instruction, from the `rows` that come after it; `place` names the line of one."""
+    """The commits and waits of a thread for an instruction, from the `rows` after it; `place` names the line of one."""
 
     def __init__(self, family: Family, sites: list[Instr], rows: list[Row], place: Callable[[Row], str]):
         self.family, self.place = family, place

@@ -13,7 +13,7 @@ from dsl.span import short
 
 
 def verb(instr: Instr, kind: int) -> str:
-    """What an instruction does in an access of a kind."""
+    """The verb for an access of a kind by an instruction."""
     for verbs in families.named("words", "VERBS"):
         if instr.opcode in verbs:
             return verbs[instr.opcode](instr)
@@ -69,7 +69,7 @@ def line_of(launch, instr: Instr) -> str:
 
 
 def at(launch, instr: Instr, here: Instr) -> str:
-    """Where an instruction is, for a report at `here`."""
+    """The place of an instruction, for a report at `here`."""
     there, own = frames.place_of(launch, instr), frames.place_of(launch, here)
     if there is None or own is None or own.file != there.file:
         return line_of(launch, instr)

@@ -29,7 +29,7 @@ def error(
 
 
 def access(launch, instr: Instr, does: str, text: str, **more) -> dict:
-    """An access or a wait of a report as data. `does`: as a verb; `text`: what is to be said there."""
+    """An access or a wait of a report as data. `does`: as a verb; `text`: the text to show there."""
     return exceptions.related_place(frames.place_of(launch, instr), text, does=does, code=instr.text, **more)
 
 

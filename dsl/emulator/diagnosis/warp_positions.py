@@ -1,4 +1,4 @@
-"""Where the warps of a launch were when it was stopped, by the author's line."""
+"""The positions of the warps of a launch when it was stopped, by the author's line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_BLOCKS = 4  # told of, the lowest first
 
 
 def text(launch) -> str:
-    """What each warp of the blocks that had begun was doing; "" where none had."""
+    """The position of each warp of the blocks that had begun; "" if none had."""
     stopped = [slot for slot in launch.slots if slot.ctx.status == context.INTERRUPTED]
     if not stopped:
         return ""

@@ -158,8 +158,8 @@ PROGRAMS = [
       + bar.warp.sync -1;
         ld.shared.u32 %r1, [%next];""", 32),
     P("fence alone", "race",
-     "put a barrier of the block (bar.sync) between line 1 and line 3; the fence at line 2 orders the accesses"
-     " of its own thread, and waits for nobody", """
+     "put a barrier of the block (bar.sync) between line 1 and line 3; the fence at line 2 orders accesses"
+     " of one thread only, and waits for nobody", """
         st.shared.u32 [%mine], %t;
       - membar.cta;
       + bar.sync 0;
