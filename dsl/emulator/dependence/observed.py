@@ -73,7 +73,7 @@ class Observations(Questions):
             self.runs_by(function, after, bits & self._polls)
 
     def _retried(self) -> int:
-        """Each cas that is repeated with the value it gave, as bits: the end of such a loop does not depend on others."""
+        """Each cas that is repeated with what it gave, as bits: the end of such a loop shows nothing about others."""
         bits = 0
         for function in self.functions:
             for item in function.items:

@@ -12,7 +12,7 @@ from dsl.emulator.tensor_core.tensor_core import TensorCore
 
 @dataclass(frozen=True, slots=True)
 class Leeway:
-    """The values that an instruction's result may have: `relative` or `absolute` is the largest error, None if unknown.
+    """The values that an instruction's result may have: `relative` or `absolute` is the largest error, or None.
 
     `decides`: whether a branch that depends on the value passes the dependence on. Values that only show who
     comes first (clocks, tickets, the leader of a warp) do not: kernels choose by them who works, not the result.

@@ -1,4 +1,4 @@
-"""What the checkers of one launch keep beside memory, and where its slots find it."""
+"""The state that the checkers of one launch keep in addition to memory, and how slots find it."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Checks:
         return marked
 
     def warnings(self) -> Iterator[tuple[str, Any]]:
-        """What was seen that ends no launch, and the slot that it is about."""
+        """The findings that end no launch, each with the slot that it is about."""
         yield from marked(self.slots, "note")
         yield from marked(self.slots, "step")
         if self.order is not None:

@@ -1,4 +1,4 @@
-"""What a launch has to know of a kernel, and its machine code."""
+"""The facts that a launch needs about a kernel, and its machine code."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a launch has to know of a kernel; `reqntid` is the block shape it demands, or None, `cluster` that of its
-    clusters, `most_cluster` their most blocks."""
+    """The facts that a launch needs about a kernel; `reqntid` is the block shape it demands, or None, `cluster` the
+    shape of its clusters, `most_cluster` the most blocks of one."""
 
     name: str
     params: tuple[Param, ...]

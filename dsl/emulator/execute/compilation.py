@@ -26,7 +26,7 @@ PlaceOf = Callable[[tuple | None], Span | None]  # the author's place of a .loc
 
 
 def variables_of(module: Module) -> list[Variable]:
-    """Its .global and .const variables, and those of its functions."""
+    """The .global and .const variables of a module and of its functions."""
     owners = (module, *module.functions.values())
     return [each for owner in owners for each in owner.variables.values() if each.space in ("global", "const")]
 
@@ -58,7 +58,7 @@ class Compiler:
         return self._made(thread, thread.module_text(), True)
 
     def entry(self, function: Function) -> Entry:
-        """What a launch has to know of a kernel."""
+        """The facts that a launch needs about a kernel."""
         places = self._places(function)
         params = tuple(Param(p.name, p.size, p.align) for p in function.params)
         limits = function.reqntid, function.cluster, function.most_cluster

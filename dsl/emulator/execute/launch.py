@@ -61,8 +61,8 @@ def launch(
     """Run a kernel to its end. `params` holds one bytes object a .param, exactly as long as it.
 
     `cluster` is the shape of the clusters that blocks run in; where it is one block, what the kernel demands.
-    `write(str)` gets printf text (default: standard output). With a `seed` blocks, warps and lanes run in an order
-    that it chooses, the same each time; `decisions` says which of its decisions count. Then, or with `gives_way`,
+    `write(str)` gets printf text (default: standard output). A `seed` chooses the order of blocks, warps and
+    lanes, the same each time; `decisions` names the decisions that count. With it, or with `gives_way`,
     threads give way to one another before they touch shared or global memory, and nanosleep lasts.
     Raises Fault; ValueError for a launch that no GPU would accept; KeyboardInterrupt at once on SIGINT. `checks` names
     what is looked for besides: "race", "undefined". `announce(sentence)` is called once, from another
@@ -275,7 +275,7 @@ class _Launch:
             self.code.ran_s += self.code.last_s
 
     def raise_failure(self) -> None:
-        """What the lowest block that ended badly has to say."""
+        """Raise the error of the lowest block that ended badly."""
         statuses = [(slot.ctx.block, slot) for slot in self.slots if slot.ctx.status not in (0, context.INTERRUPTED)]
         if statuses:
             self.slot = min(statuses, key=lambda row: row[0])[1]
@@ -293,7 +293,7 @@ class _Launch:
                 self.slot = slot
                 self._warn(what)
 
-    # What few launches need is imported by those: texts of reports, and checks.
+    # Only launches that need texts of reports, or checks, import them.
 
     def _attached_checks(self) -> Checks:
         from dsl.emulator.execute.attached_checks import Checks  # noqa: PLC0415
@@ -355,7 +355,7 @@ class _Launch:
     def _run_in_workers(self, first: slots.Slot, at_once: bool) -> None:
         """Run in this thread and in others: these begin `at_once`, or when the launch turns out to be long.
 
-        What calls Python back runs in others only: a signal's exception would be lost in the callback.
+        Kernels that call Python back run in others only: a signal's exception would be lost in the callback.
         """
         elsewhere = self.code.spins or self.code.prints or self.code.order_kinds or self.cluster_blocks > 1
         try:
@@ -382,7 +382,7 @@ class _Launch:
             raise
 
     def _run_units(self, first: slots.Slot) -> None:
-        """What one worker does: blocks, or clusters of blocks that meet, until none is left."""
+        """Run blocks, or clusters of blocks that meet, until none is left: the work of one worker."""
         run = _native("emu_run_clusters" if self.cluster_blocks > 1 else "emu_run_grid")
         run(first.address, self.code.block)
 
@@ -403,7 +403,7 @@ class _Launch:
         except MemoryError:  # for the slots: it goes on with the workers it has
             pass
         if self.announce is not None and time.perf_counter() - self.began_s > LONG_S:
-            self.announce(f"`{self.entry_name}` has run for {LONG_S} s; Ctrl-C stops it and says where every warp is")
+            self.announce(f"`{self.entry_name}` has run for {LONG_S} s; Ctrl-C stops it and shows where every warp is")
             self.announce = None
         if self.mine is not None:
             self.mine.ctx.stop = context.ASKED

@@ -1,7 +1,7 @@
 """A compiled program as bytes, so that another process need neither parse nor compile it.
 
 The bytes hold the PTX, the machine code of its entries, and what launches and reports read. They run on the machine
-type, LLVM and emulator that made them: `host_key` says which; `key` names the bytes of a program in a cache. Layout:
+type, LLVM and emulator that made them: `host_key` names these; `key` names the bytes of a program in a cache. Layout:
 MAGIC, SHA-256 of what follows, length of a JSON header (u32), header, code.
 """
 
@@ -24,7 +24,7 @@ _HEAD = struct.Struct("<8s32sI")
 
 
 class BadObject(ValueError):
-    """Bytes that are no program: torn, altered, or made by another emulator, LLVM or type of machine."""
+    """Bytes that are not a program: torn, altered, or made by another emulator, LLVM or type of machine."""
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""What blocks print, written in the order of the blocks however many run at once."""
+"""The printed text of blocks, written in the order of the blocks however many run at once."""
 
 from __future__ import annotations
 

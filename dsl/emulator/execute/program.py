@@ -134,7 +134,7 @@ class Program:
 
     @property
     def compiled(self) -> frozenset:
-        """What has machine code: (entry, whether compiled quickly, what it checks) each."""
+        """The kinds of machine code that exist: (entry, whether compiled quickly, what it checks)."""
         return frozenset(self._code)
 
     # ** what launches and reports ask
@@ -207,7 +207,7 @@ CACHED_PROGRAMS = 256
 def load(ptx: str, stored: Callable[[], bytes | None] = lambda: None, gpu_model: str = DEFAULT_GPU_MODEL) -> Program:
     """Parse a PTX module. Raises PtxError, ValueError for an unknown GPU model, and Unsupported (opcode, PTX line,
     author's place) for a directive; for an instruction the launch of its entry raises that. The same text is loaded
-    once while it has no variables of its own to start afresh. `stored` may have its `object_bytes`."""
+    once if it has no variables that have to start afresh. `stored` may have its `object_bytes`."""
     key = _digest(ptx, gpu_model)
     program = _programs.get(key)
     if program is None:

@@ -49,7 +49,7 @@ class Kept:
             launch.close()
             raise
         ctypes.memmove(ctypes.addressof(self._head) + _FRAMES, slot.address + _FRAMES, _FRAMES_BYTES)
-        if _kept.setdefault(self.key, self) is not self:  # another thread's
+        if _kept.setdefault(self.key, self) is not self:  # another thread was first
             launch.close()
             return
         self._publish(slot)
@@ -124,7 +124,7 @@ def take(program: Program, shape: tuple) -> Kept | None:
 
 
 def handle(program: Program, shape: tuple, memory: Memory) -> int:
-    """What machine code calls for launches of this shape (its first 8 bytes are the function's address); 0: nothing.
+    """The handle for launches of this shape by machine code (first 8 bytes: the function's address); 0: none.
 
     It is valid as long as the program.
     """
@@ -135,7 +135,7 @@ def handle(program: Program, shape: tuple, memory: Memory) -> int:
 
 
 def failure_of(number: int) -> BaseException:
-    """What ended a launch badly that machine code made; `number` is what it answered."""
+    """The exception of a launch that machine code made and that ended badly; `number` is its answer."""
     kept = _numbered[number]
     try:
         kept.launch.raise_failure()

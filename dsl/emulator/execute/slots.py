@@ -14,13 +14,13 @@ from dsl.emulator.machine import context
 from dsl.emulator.machine.memory import Allocation, Buffer, Window, free, interval_table
 
 KEPT = 16  # slots that wait for the next launch
-# A block that does nothing but poll memory gives way to other blocks after so many rounds; and while others of its
-# cluster can run, or where its threads give way.
+# Rounds after which a block that does nothing but poll memory gives way to other blocks; the second while others of its
+# cluster can run, or if its threads give way.
 PATIENCE, CLUSTER_PATIENCE = 256, 2
 PRINT_SIGNATURE = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64
 )
-HEAD_BYTES = context.offset("live")  # what a launch sets; what follows is the scheduler's
+HEAD_BYTES = context.offset("live")  # a launch sets these bytes; the scheduler sets the rest
 
 
 class Slot:
@@ -86,7 +86,7 @@ class Slot:
         ctx.intervals, ctx.interval_count = ctypes.addressof(self.interval_rows), len(self.interval_rows) // 3
 
     def _smem_of(self, smem_bytes: int) -> int:
-        """The address of memory of its own."""
+        """The address of the slot's own memory."""
         if self._window is None or self._window.size_bytes < smem_bytes:
             if self._window is not None:
                 self._window.close()
@@ -106,8 +106,8 @@ class Slot:
 
 
 class Workspace:
-    """What the blocks of a cooperative launch meet by, as CUDA's header cooperative_groups has it: two u32, the size
-    and the state of a barrier."""
+    """The barrier of the blocks of a cooperative launch, as CUDA's header cooperative_groups has it: two u32, the size
+    and the state."""
 
     SIZE_BYTES = 8
 
@@ -179,7 +179,7 @@ def take() -> Slot:
 
 
 def give_back(slots: list[Slot]) -> None:
-    """What a finished launch used; none of its native code may run any more."""
+    """Give back the slots of a finished launch; none of its native code may run any more."""
     for slot in slots:
         slot.launch = slot.failure = None
         if len(_kept) < KEPT:

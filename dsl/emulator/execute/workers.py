@@ -1,4 +1,4 @@
-"""Threads for launches: those that run native code beside the one that launches, and one that keeps time.
+"""Threads for launches: some run native code in addition to the thread that launches, and one keeps time.
 
 A launch runs in the thread that makes it, which hears no signal meanwhile. So that Ctrl-C is heard in every kernel, a
 thread that keeps time has it ask Python every few milliseconds. Threads wait for the next launch instead of ending.
@@ -14,7 +14,7 @@ from typing import Any
 
 VARIABLE = "GPU_REPRO_WORKERS"
 MANY = 1 << 20  # PTX instructions, loops run once, of a launch whose other workers begin at once
-LONG_S = 400e-6  # where the last launch of a kernel took this long, those of the next begin at once too
+LONG_S = 400e-6  # if the last launch of a kernel took this long, the other workers of the next begin at once too
 TICK_S = 2e-3  # a launch is long from its second tick on
 IDLE_TICKS = 50  # without a launch, and then time is no longer kept
 
@@ -56,7 +56,7 @@ _idle: list[_Worker] = []
 
 
 def begin(job: Callable[[], None]) -> None:
-    """Run `job` in a thread of its own. It must not raise."""
+    """Run `job` in a separate thread. It must not raise."""
     try:
         worker = _idle.pop()
     except IndexError:
@@ -65,7 +65,7 @@ def begin(job: Callable[[], None]) -> None:
 
 
 class Crew:
-    """Jobs of one launch in threads of their own."""
+    """Jobs of one launch in separate threads."""
 
     def __init__(self) -> None:
         self.begun: list[threading.Lock] = []  # of each job; released when it has ended
@@ -144,7 +144,7 @@ def unwatch(launch) -> None:
 
 def _after_fork() -> None:
     global _clock
-    _idle.clear()  # threads stay behind in the parent
+    _idle.clear()  # the threads exist only in the parent
     _clock = _Clock()
 
 

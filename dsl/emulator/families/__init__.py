@@ -4,7 +4,7 @@ rows.py         the forms of its instructions, and how many operands they have
 emit.py         their code
 numbers.py      what its C++ and Python share; its .cc and .h files
 functions.py    the C++ functions that generated code calls
-check.py        what checkers keep of it, and are told
+check.py        what checkers keep of it, and the events they get
 kept.py         what native code keeps of a block in its slot
 words.py        its faults and findings in words
 analysis.py     what is known of its results before it runs
@@ -27,5 +27,5 @@ def parts(name: str) -> tuple[ModuleType, ...]:
 
 
 def named(part: str, name: str) -> list:
-    """What has this name in that module of each family."""
+    """The objects of this name in that module of each family."""
     return [getattr(each, name) for each in parts(part) if hasattr(each, name)]

@@ -1,1 +1,1 @@
-"""What writes the LLVM IR of a kernel, and what a row of the instruction table is."""
+"""Builders of the LLVM IR of a kernel, and the rows of the instruction table."""

@@ -31,7 +31,7 @@ def signed(value: int, bits: int) -> int:
 
 
 def number(value) -> int | None:
-    """The int behind a base or a stride, None where only the launch knows it."""
+    """The int in a base or a stride, None if only the launch knows it."""
     if isinstance(value, int):
         return value
     return int(value) if value.lstrip("-").isdigit() else None

@@ -169,7 +169,7 @@ class Body(Builder):
         return self.read(operand, 64)
 
     def set_widths(self, instr: Instr) -> None:
-        """What is read and written next is of this instruction."""
+        """Let the next reads and writes be of this instruction."""
         self.takes_wider = bool(instr.traits & WIDER)
 
     def fits(self, register: Reg, bits: int) -> None:
@@ -255,7 +255,7 @@ class Body(Builder):
     def accessed(self, instr: Instr, pointer: str, space: str, size_bytes: int, kind: int | None = None) -> None:
         """`instr` touches `size_bytes` at a host pointer, now; `kind` (check/access.py) where its opcode does not tell.
 
-        `memory.host_address` says so of every address it checks; say it of memory that is touched in another way.
+        `memory.host_address` calls it for every address it checks; call it for memory that is touched in another way.
         """
 
     def reached(self, label: str) -> None:

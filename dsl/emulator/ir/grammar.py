@@ -2,14 +2,14 @@
 
     "^lo/hi/wide u16/s16/u32/s32 | ^lo/hi u64/s64 | ^hi sat s32"
 
-Alternatives are separated by `|`, groups by blanks. Of a group one modifier must be there, of one with `?` one may. The
-groups with `^` come first, in their order; one with `>` comes after the group that is written before it. ptxas 13.0
-does not mind the order of the others, which is that of the PTX ISA here. Where two groups share a modifier, the first
-that an instruction has is of the first group.
+Alternatives are separated by `|`, groups by blanks. One modifier of each group must be there; a group with
+`?` may have none. The groups with `^` come first, in their order; one with `>` comes after the group that is written
+before it. ptxas 13.0 takes the others in any order; here they have the order of the PTX ISA. If two groups share a
+modifier, the first that an instruction has is of the first group.
 
     "rn ?relu f16/bf16@90:7.8 @80"
 
-The word `@80` says that the alternative needs .target sm_80 or later, `@90:7.8` at a modifier that the modifier needs
+The word `@80` means that the alternative needs .target sm_80 or later, `@90:7.8` at a modifier that the modifier needs
 .target sm_90 or later and .version 7.8 or later (needs.py). sm_70 and version 6.5 are not written.
 """
 
@@ -67,7 +67,7 @@ class Form:
         return max(len(foreign) + len(missing), 1), why
 
     def _filled(self, modifiers: Sequence[str]) -> tuple[dict[int, str], list[str]]:
-        """The modifier of each group that has one, in the order in which they are written; and those of no group."""
+        """The modifier of each group that has one, in the order that they are written in; and modifiers of no group."""
         filled: dict[int, str] = {}
         foreign = []
         for modifier in modifiers:

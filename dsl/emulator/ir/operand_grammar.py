@@ -39,14 +39,14 @@ class Operand:
     is_written: bool
     is_loose: bool  # a wider register, or a vector
     takes_special: bool
-    place: int  # of its type among those of the modifiers, from 1; 0: `type` says it
+    place: int  # of its type among the types of the modifiers, from 1; 0: see `type`
     may_be_wide: bool
     type: str
     takes_sink: bool
     is_optional: bool
 
     def problem(self, given: Any, types: Sequence[str], modifiers: Sequence[str]) -> str:
-        """What it must be, if it is not that; else ''."""
+        """The kind of operand that it must be, if it is of another; else ''."""
         if self.text == "*":
             return ""
         if self.text == "[]":
@@ -144,7 +144,7 @@ def types_of(modifiers: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def problem(text: str, instr: Instr) -> str:
-    """What is wrong with the operands of an instruction, or ''."""
+    """The problem with the operands of an instruction, or ''."""
     wanted, given = read(text), instr.operands
     least = sum(not one.is_optional for one in wanted)
     if not least <= len(given) <= len(wanted):

@@ -1,4 +1,4 @@
-"""Where the variables of an entry live, in each state space."""
+"""The places of the variables of an entry, in each state space."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dsl.emulator.tensor_core.tensor_core import TensorCore
 
 @dataclass
 class Places:
-    """Where variables live: name -> (space, offset in that space's area); and what the GPU's tensor cores compute."""
+    """The places of variables: name -> (space, offset in that space's area); and the GPU's tensor cores."""
 
     rows: dict = field(default_factory=dict)
     smem_static: int = 0
     local_bytes: int = 0
     param_offsets: list = field(default_factory=list)
     param_bytes: int = 0
-    const_bytes: int = 0  # .const variables come first of the module's
+    const_bytes: int = 0  # .const variables are the first of a module
     tensor_core: TensorCore = tensor_core.of_gpu(tensor_core.DEFAULT_GPU_MODEL)

@@ -29,7 +29,7 @@ class Row:
 
     @property
     def forms(self) -> tuple[grammar.Form, ...]:
-        """What its text says; read when one of its instructions is first looked for."""
+        """The forms in its text; read when one of its instructions is first looked for."""
         return grammar.read(self.text)
 
     @property

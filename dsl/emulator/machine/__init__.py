@@ -1,1 +1,1 @@
-"""What runs a kernel: the context, the scheduler, device memory, machine code."""
+"""The parts that run a kernel: the context, the scheduler, device memory, machine code."""

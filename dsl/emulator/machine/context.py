@@ -48,22 +48,22 @@ EARLY = 65  # `detail` of an access to shared memory of a block that may end bef
 IN_FLIGHT = 66  # `detail` of a copy to shared memory of a block that ends before it has waited for it
 CLUSTER = 64  # `detail` of an access by an address in shared memory of a cluster; its rank is in the address
 
-# Beside the bytes that `landed` hears of: a copy out of shared memory, which only reads; one that an mbarrier tells of,
-# which counts as complete for who has waited there.
+# Flags with the bytes that `landed` gets: a copy out of shared memory, which only reads; a copy that an mbarrier
+# signals, which counts as complete for a thread that has waited there.
 COPIED_OUT, SIGNALS = -(1 << 31), 1 << 30
 
-# What an address interval is, as bits: an access names the kinds it may touch.
+# The kinds of address intervals, as bits: an access names the kinds it may touch.
 GLOBAL, SHARED, LOCAL, CONST, PARAM = 1, 2, 4, 8, 16
 GENERIC = GLOBAL | SHARED | LOCAL | CONST | PARAM
 
-# What a slot is doing: nothing, a block, a block that only polls memory for now, a block that will not go on, nothing
+# The work of a slot: nothing, a block, a block that only polls memory for now, a block that will not go on, nothing
 # while other blocks of its cluster run.
 IDLE, RUNNING, WAITING, DEAD, GONE = range(5)
-MULTICAST = 1 << 16  # set in the mask of the blocks that a copy is for; without it the address says which
-RANK_SHIFT = 24  # of an address in shared memory of a cluster: the rank of its block + 1; 0: the block that says it
+MULTICAST = 1 << 16  # set in the mask of the blocks that a copy is for; without it the address names one
+RANK_SHIFT = 24  # of an address in shared memory of a cluster: the rank of its block + 1; 0: the block itself
 NOBODY = 0xFE  # the greatest rank that an address has room for
 NO_FAULT = 2**64 - 1
-# What order.py is told or asked.
+# Events and questions for order.py.
 (
     ORDER_ACROSS, ORDER_BARRIER, ORDER_ARRIVE, ORDER_WARP, ORDER_MB_INIT, ORDER_MB_ARRIVE, ORDER_MB_WAIT, ORDER_FENCE,
     ORDER_ACCESS, ORDER_WGMMA, ORDER_WGMMA_WAIT, ORDER_WGMMA_DONE, ORDER_PROXY, ORDER_GENERIC,
@@ -78,7 +78,7 @@ _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
 
 
 class Grid(ctypes.Structure):
-    """What the workers of one launch share. Blocks are numbered x fastest."""
+    """The state that the workers of one launch share. Blocks are numbered x fastest."""
 
     _fields_ = [
         ("next_block", _u64),  # the first block that no worker has taken
@@ -96,7 +96,7 @@ class Grid(ctypes.Structure):
 
 
 class Context(ctypes.Structure):
-    """A slot: where one block at a time runs. Addresses are the host's; sizes are bytes; masks hold a bit a lane."""
+    """A slot: where one block at a time runs. Addresses are of the host; sizes are bytes; masks hold a bit a lane."""
 
     _fields_ = [
         ("stop", _u32),
@@ -201,7 +201,7 @@ class Context(ctypes.Structure):
         ("other_site", _u32),
         ("other_kind", _u32),
         ("other_label", _u32),
-        ("site_lines", _u64),  # u32 a site: the same number for sites of one line of the author's
+        ("site_lines", _u64),  # u32 a site: the same number for sites of one source line
         ("note_site", _u32),  # of two writes of one value that nothing orders: the site + 1; 0: there were none
         ("note_thread", _u32),
         ("note_other_thread", _u32),
@@ -233,7 +233,7 @@ class Context(ctypes.Structure):
         ("at_cluster", _u32 * MAX_WARPS),  # arrived at the barrier of the cluster, and has not waited for it yet
         ("in_mbarrier", _u32 * MAX_WARPS),  # a wait at an mbarrier failed lately
         ("polling", _u32 * MAX_WARPS),  # gave way or waits in an idle loop: see ptx/polling.py
-        # the barriers: who has come (to wait, or only to say so), who waits
+        # the barriers: threads that have come (to wait, or only to arrive), threads that wait
         ("arrived", _u32 * (BARRIERS * MAX_WARPS)),
         ("at_barrier", _u32 * (BARRIERS * MAX_WARPS)),
         ("arrived_extra", _u32 * BARRIERS),

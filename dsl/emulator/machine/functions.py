@@ -43,5 +43,5 @@ _OWN = {
 
 @functools.cache
 def signatures() -> dict[str, str]:
-    """By name, those of all families too."""
+    """The types of each function by name, for all families too."""
     return {**_OWN, **{name: types for each in families.parts("functions") for name, types in each.SIGNATURES.items()}}

@@ -96,17 +96,17 @@ _kept = _nowhere
 
 
 def keep_in(kept: Callable[[], Kept | None]) -> None:
-    """Let `object_code` look in the store that `kept` gives before it compiles, and fill it. IR names no lines of the
-    author's, so code is found also where a program's lines have moved."""
+    """Let `object_code` look in the store that `kept` gives before it compiles, and fill it. IR names no source
+    lines, so code is found even after a program's lines have moved."""
     global _kept
     _kept = kept
 
 
 def object_code(ir: str, level: int = 2, codegen: int | None = None) -> bytes:
-    """Relocatable machine code of a module; `level` is LLVM's, or QUICK: registers instead of stack slots, no more.
+    """Relocatable machine code of a module.
 
-    `codegen` is the level of instruction selection where it differs. Raises RuntimeError with LLVM's message where the
-    text is not valid IR.
+    `level` is a level of LLVM, or QUICK: registers instead of stack slots, no more. `codegen` is the level of
+    instruction selection if it differs. Raises RuntimeError with LLVM's message if the text is not valid IR.
     """
     kept = _kept()
     if kept is None:
@@ -180,12 +180,12 @@ def _library() -> ctypes.CDLL:
 
 @functools.cache
 def address(name: str) -> int:
-    """Where a function of the runtime is."""
+    """The address of a function of the runtime."""
     return ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0
 
 
 @functools.cache
 def libm() -> dict[str, int]:
-    """Addresses of the C functions behind the approximate instructions."""
+    """Addresses of the C functions that the approximate instructions use."""
     library = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
     return {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in LIBM}

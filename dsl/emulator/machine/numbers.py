@@ -10,7 +10,7 @@ _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
 class relaunch:
     """See relaunch.cc."""
 
-    READY, BUSY, CLOSED = range(3)  # `state`: for whoever takes it, somebody's, without a slot
+    READY, BUSY, CLOSED = range(3)  # `state`: free to take, taken, without a slot
     ELSEWHERE = -1  # the answer where it is not made here; 0: it was made; else the number of one that ended badly
 
 
@@ -59,6 +59,6 @@ class DecisionList(ctypes.Structure):
 
 
 class left:
-    """What emu_leave answers (thread_exit.cc): nobody is left in the block; a box of threads; others."""
+    """The answers of emu_leave (thread_exit.cc): nobody is left in the block; a box of threads; others."""
 
     NOBODY, BOX, RAGGED = range(3)

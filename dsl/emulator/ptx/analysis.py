@@ -1,4 +1,4 @@
-"""What can be read off PTX before it is translated: calls, loops, polling, and whether the order of blocks shows."""
+"""Facts about PTX before it is translated: calls, loops, polling, and whether the order of blocks shows."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class BasicBlocks:
         self.following = self._successors(function)
 
     def positions(self, block: int) -> range:
-        """Where the items of a block are in the text."""
+        """The positions of a block's items in the text."""
         return range(self.starts[block], self.starts[block + 1] if block + 1 < self.end else len(self.items))
 
     def instructions(self, block: int) -> list[Instr]:
@@ -63,7 +63,7 @@ class BasicBlocks:
         return rows
 
     def reach(self, blocks: Iterable[int], without: int | None = None, inside: frozenset | None = None) -> set[int]:
-        """The blocks that can run from the start of one of these on, none behind `without`; only those `inside`."""
+        """The blocks that can run from the start of one of these on, not through `without`; only those `inside`."""
         seen: set[int] = set()
         waiting = list(blocks)
         while waiting:

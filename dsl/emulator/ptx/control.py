@@ -42,7 +42,7 @@ class Regions(BasicBlocks):
         return sorted(reached)
 
     def order(self) -> tuple[list[int], set[int]]:
-        """A rank for each block, each after those that lead to it but for ways round a loop; and the heads of loops."""
+        """A rank for each block, each after those that lead to it except round a loop; and the heads of loops."""
         rank, heads = [self.end] * self.end, set()
         on_way, finished, left = {0}, [], [(0, iter(self.following[0]))] if self.end else []
         seen = {0}

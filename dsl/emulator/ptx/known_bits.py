@@ -1,6 +1,6 @@
 """Which bits of an integer register may be 1: what shows that an `or` is an addition.
 
-LLVM prints `ctaid * 128 + tid` as `shl` and `or` where the block's size says that no bit is in both. A register's mask
+LLVM prints `ctaid * 128 + tid` as `shl` and `or` if the block's size shows that no bit is in both. A register's mask
 covers all it is ever given, wherever that is; a bit outside the mask is 0 in every thread at every time. Whatever has
 no rule may have any bit.
 """

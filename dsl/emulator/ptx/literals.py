@@ -10,7 +10,7 @@ from dsl.emulator.ptx.syntax import FloatImm, Imm
 
 
 class BadLiteral(ValueError):
-    """Text that begins as a number and is none; the message says what is missing, the token first."""
+    """Text that begins as a number and is not one; the message names the token, then the missing part."""
 
 
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)U?")
@@ -52,7 +52,7 @@ def number(token: str) -> Imm | FloatImm:
 
 
 def _problem(token: str) -> str:
-    """What keeps a token from being a number."""
+    """The reason why a token is not a number."""
     form = _FORMS.get(token[:2].lower(), "a decimal number has digits 0-9, a float also a point or an exponent")
     if token[:1] == "0" and token.rstrip("U").isdigit():
         form = "a number that begins with 0 is octal and has digits 0-7"

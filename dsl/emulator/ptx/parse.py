@@ -47,7 +47,7 @@ class _Parser(Tokens):
         self.result = Module()
         self.loc: tuple | None = None
         self.callers: tuple = ()
-        self.callers_of: dict[tuple, tuple] = {}  # those of the last .loc of each place
+        self.callers_of: dict[tuple, tuple] = {}  # the callers of the last .loc of each place
         self.scopes: list[dict] = []
         self.function: Function  # the one whose text is read: set before anything below asks for it
         self.scope_count = 0
@@ -95,7 +95,7 @@ class _Parser(Tokens):
         return True
 
     def place(self) -> None:
-        """What follows `.loc`. The place of `inlined_at` has a .loc of its own before this one: PTX ISA 11.5.3."""
+        """Read the rest of a `.loc`. The place of `inlined_at` has its own .loc before this one: PTX ISA 11.5.3."""
         self.loc = (self.integer(), self.integer(), self.integer())
         self.callers = ()
         while self.accept(","):
@@ -418,7 +418,7 @@ class _Parser(Tokens):
             raise self.not_a_literal(wrong) from None
 
     def signed(self, sign: str):
-        """The constant behind a sign. Raises PtxError for what is no constant."""
+        """The constant after a sign. Raises PtxError for an operand that is not a constant."""
         before = self.at
         inner = self.simple_operand()
         if sign == "+":

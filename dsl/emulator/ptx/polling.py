@@ -210,7 +210,7 @@ class _Loop:
                 yield block, last[0]
 
     def _exits(self) -> Iterator:
-        """What decides whether the loop goes on: the guards of branches out of it."""
+        """The registers that decide whether the loop goes on: the guards of branches out of it."""
         for block, branch in self._branches():
             if any(each not in self.inside for each in self.blocks.following[block]):
                 yield branch.operands[0] if branch.opcode == "brx" else branch.guard

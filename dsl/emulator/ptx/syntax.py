@@ -1,4 +1,4 @@
-"""What a PTX module is made of once parsed: operands, instructions, variables, functions. PTX ISA chapters 4 and 5."""
+"""The parts of a parsed PTX module: operands, instructions, variables, functions. PTX ISA chapters 4 and 5."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Vector loads whose last element nobody reads, as loads of the others.
 
-LLVM loads three neighbours as four where it knows that the address is a multiple of 16 bytes. The fourth may lie past
-the end of its memory, or be another thread's: no hardware minds, and no program sees it.
+LLVM loads three neighbours as four if it knows that the address is a multiple of 16 bytes. The fourth may be past
+the end of its memory, or belong to another thread: no hardware minds, and no program sees it.
 """
 
 from __future__ import annotations

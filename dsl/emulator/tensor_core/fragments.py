@@ -78,7 +78,7 @@ def c_element(lane: int, index: int) -> tuple[int, int]:
 @dataclass(frozen=True)
 class Wgmma:
     """One form of wgmma.mma_async: D (64, N) = A (64, K) * B (K, N) + D. Warp w of the warpgroup has rows 16 w to
-    16 w + 15 of A and D, in registers as mma.m16n8 has them, for each 8 columns of D anew."""
+    16 w + 15 of A and D, in registers as mma.m16n8 has them, again for each 8 columns of D."""
 
     n: int
     a: str

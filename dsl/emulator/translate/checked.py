@@ -39,7 +39,7 @@ class Checked(Thread):
         self.observations = Observations(module, entry, places.tensor_core) if RACE in self.checks else None
         if self.observations and self.observations.accesses:
             self.order_kinds |= orders.OBSERVED
-        # by identity of an instruction: what its access is besides what its row says
+        # by identity of an instruction: kinds of its access in addition to its row
         self.more_kinds: dict[int, int] = {}
         for kinds in families.named("check", "kinds"):
             self.more_kinds |= kinds(functions)
@@ -84,8 +84,8 @@ class Checked(Thread):
         self.way = outer
 
     def _keep_in_trail(self, instr: Instr) -> None:
-        """What says which barrier it is: its number and count, the mask of a warp's, the groups that may be left, the
-        address of an mbarrier and the parity that is waited for."""
+        """Keep the value that identifies the barrier: its number and count, the mask of a warp, the groups that may be
+        left, the address of an mbarrier and the parity that is waited for."""
         if "wait_group" in instr.mods and instr.operands:
             value = self.resize(self.read(instr.operands[0], 32), 32, 64)
         else:
@@ -94,7 +94,7 @@ class Checked(Thread):
         self.do(f"call void @emu_trail(ptr %ctx, {where})")
 
     def accessed(self, instr: Instr, pointer: str, space: str, size_bytes: int, kind: int | None = None) -> None:
-        """`instr` touches `size_bytes` at a host pointer, now. `kind` where its row does not say it."""
+        """`instr` touches `size_bytes` at a host pointer, now. `kind` if its row does not define it."""
         kind = kind_of(instr) if kind is None else kind
         if kind is None or space in ("param", "const"):
             return
@@ -315,19 +315,19 @@ def _nothing(body, instr: Instr) -> str:
 
 @functools.cache
 def _trails() -> dict:
-    """By opcode of what orders threads: code for the value that says which barrier it is."""
+    """Code for the value that identifies the barrier, by opcode of an instruction that orders threads."""
     return {opcode: value for each in families.named("check", "TRAIL") for opcode, value in each.items()}
 
 
 @functools.cache
 def _marks() -> dict:
-    """By opcode: code of instructions that pass undefined values on in a way of their own."""
+    """By opcode: code of instructions that pass undefined values on in their own way."""
     return {opcode: emit for each in families.named("check", "MARKS") for opcode, emit in each.items()}
 
 
 @functools.cache
 def _mark_rules() -> dict:
-    """By opcode of an instruction that only computes: which of its operands' marks its result has."""
+    """The marks of its operands that a result gets, by opcode of an instruction that only computes."""
     return {opcode: rule for each in families.named("check", "COMPUTED") for opcode, rule in each.items()}
 
 

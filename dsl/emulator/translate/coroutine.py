@@ -19,7 +19,7 @@ _METADATA = """
 !2 = !{!"branch_weights", i32 1, i32 2000}
 """
 MOST_SUSPENSIONS = 24  # of a coroutine whose registers LLVM may hold over them
-MARK = ".mark"  # what checked code keeps beside a register's slot
+MARK = ".mark"  # what checked code keeps with a register's slot
 PRIVATE = frozenset({"param", "const", "local"})
 
 
@@ -290,7 +290,7 @@ class Thread(Body):
         """A coroutine's slots: lines for its entry, and for after it has begun, which set those to zero.
 
         What LLVM holds in registers over a suspension it saves, or computes again after each: the code of many in a row
-        would grow with the square of their number. Then such registers lie in memory that LLVM believes to be seen by
+        would grow with the square of their number. Then such registers are in memory that LLVM believes to be seen by
         others, in which each is saved where it is set and loaded where it is used.
         """
         if self.suspensions <= MOST_SUSPENSIONS:

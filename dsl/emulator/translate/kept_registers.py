@@ -1,4 +1,4 @@
-"""Where registers are kept between regions: linear ones as base and strides, others in an array by thread."""
+"""The places of registers between regions: linear ones as base and strides, others in an array by thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dsl.emulator.translate.uniform_branches import Plan
 
 
 class Captured:
-    """What a function of its own is handed of the kernel: (type, name inside, value or pointer outside, whether the
+    """The values of the kernel that a separate function gets: (type, name inside, value or pointer outside, whether the
     caller loads it)."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class KeptRegisters:
 
     def __init__(self, code: Body, plan: Plan):
         self._code, self._plan = code, plan
-        self._allocas, self._prologue = code.allocas, code.prologue  # the kernel's, whatever is emitted meanwhile
+        self._allocas, self._prologue = code.allocas, code.prologue  # of the kernel, whatever is emitted meanwhile
         self._slots: set[str] = set()
         self._arrays: set[str] = set()
         self.captured: Captured | None = None

@@ -29,7 +29,7 @@ def note(code) -> None:
 
 
 def part(code) -> None:
-    """After the loop: those that said so leave. Where the rest is no box of threads, regions run thread by thread."""
+    """After the loop: some threads leave. If the rest is not a box of threads, regions run thread by thread."""
     n = code.region.number
     code.out += [
         f"  br label %ask{n}",

@@ -11,7 +11,7 @@ from dsl.emulator.translate.span_checks import Span
 
 @dataclass(slots=True)
 class Region:
-    """What is emitted of a region so far: `head` runs once for the block, `top` and `lane` for every thread."""
+    """The code of a region emitted so far: `head` runs once for the block, `top` and `lane` for every thread."""
 
     number: int
     first: int  # the position of its first item
@@ -30,6 +30,6 @@ class Region:
     effects: bool = False  # whether threads store, load, or set what lives on in arrays
 
     def lane_threads(self) -> dict[str, str]:
-        """What the predefined registers of a thread are in the loop over threads."""
+        """The predefined registers of a thread in the loop over threads."""
         rows = {axis: f"%t{axis}{self.number}" for axis in "xyz"} | {"linear": f"%tl{self.number}"}
         return rows | {f"block_{axis}": f"%block_{axis}" for axis in "xyz"}

@@ -1,9 +1,9 @@
 """An entry as regions of straight code, each a loop over the threads of the block that LLVM can vectorise.
 
-What is the same for all threads is computed once a region, before its loop; what is linear in the thread's index is
-kept as base and strides, so that an access is checked once for all threads and is a vector load or store. Where that
-check fails (a fault, or threads in two allocations), and where linear values wrap around, the region runs thread by
-thread with every check inline. Registers that differ between threads live in arrays from region to region.
+Values that are the same for all threads are computed once a region, before its loop; values that are linear in the
+thread's index are kept as base and strides, so that an access is checked once for all threads and is a vector load or
+store. If that check fails (a fault, or threads in two allocations), or if linear values wrap around, the region runs
+thread by thread with every check inline. Registers that differ between threads live in arrays from region to region.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dsl.emulator.translate.region import Region
 from dsl.emulator.translate.single_thread import ALONE, HEAD, SingleThread
 from dsl.emulator.translate.uniform_branches import EACH, ONCE, Forms, Plan
 
-# What is emitted: for the block (HEAD), for every thread in the loop (LANE), for one after another (ALONE).
+# Code is emitted for the block (HEAD), for every thread in the loop (LANE), for one after another (ALONE).
 LANE = "lane"
 
 
@@ -70,7 +70,7 @@ class RegionCode(Forms, Thread):
         super().do(text + vector_loop.access_group(text) if self.mode is LANE else text)
 
     def loop_metadata(self, rest: str) -> str:
-        """What the branch back of a loop ends with."""
+        """The end of the branch back of a loop."""
         number = 20 + len(self.metadata)
         self.metadata.append(f"!{number} = distinct !{{!{number}, {rest}}}")
         return f", !llvm.loop !{number}"
@@ -282,7 +282,7 @@ class RegionCode(Forms, Thread):
                 self._slow_way(outs, last)
 
     def _lane_end(self, outs: list[tuple[str, int]]) -> None:
-        """The end of the loop's body: registers that live on go to their arrays, threads say whether they leave."""
+        """The end of the loop's body: registers that live on go to their arrays, threads note whether they leave."""
         for name, bits in outs:
             if self.plan.classes[name] is None:
                 self.region.effects = True
@@ -362,7 +362,7 @@ class RegionCode(Forms, Thread):
         return _module(lines, tail)
 
     def _start(self, head: Builder) -> None:
-        """What every region needs, before the first."""
+        """The values that every region needs, before the first."""
         for axis in "xyz":
             head.do(f"%wide_{axis} = zext i32 %n{axis} to i64")
         head.do(f"%threads = load i32, ptr {head.field('threads')}, !invariant.load !0")

@@ -1,4 +1,4 @@
-"""Regions thread by thread, with every check inline: functions of their own, seldom called and compiled quickly.
+"""Regions thread by thread, with every check inline: separate functions, seldom called and compiled quickly.
 
 The kernel's values reach them as arguments, and the arrays as pointers that they do not keep; what a region leaves for
 all threads comes back in `out`, 8 bytes a value.
@@ -53,7 +53,7 @@ class SingleThread:
         frame.slots, frame.loaded = registers
 
     def _call(self, name: str, captured: Captured) -> None:
-        """Call a finished function; the launch ends where it says so."""
+        """Call a finished function; its result may end the launch."""
         code, arguments = self.code, ""
         for kind, _, outside, load in captured.rows:
             arguments += f", {kind} {code.get(outside, kind) if load else outside}"
@@ -216,7 +216,7 @@ class SingleThread:
             code.put(place, code.resize(value, 64, bits), f"i{bits}")
 
     def _restored(self, name: str, bits: int) -> list[str]:
-        """The base and strides of a register from its array. Where it is no longer linear nobody reads them."""
+        """The base and strides of a register from its array. If it is no longer linear, nobody reads them."""
         code = self.code
         base = code.kept.load(name, bits, "0")
         rows, step = [base], "1"

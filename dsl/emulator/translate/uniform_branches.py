@@ -1,7 +1,7 @@
-"""Which kernels run as loops over threads between uniform branches: the analysis behind region_code.py.
+"""Which kernels run as loops over threads between uniform branches: the analysis for region_code.py.
 
-A kernel qualifies where every branch is taken by all threads of a block or by none (its predicate derives from
-parameters, constants, the block's place and loop counters), but for exits, which any thread may take. Its barriers then
+A kernel qualifies if every branch is taken by all threads of a block or by none (its predicate derives from
+parameters, constants, the block's place and loop counters), except exits, which any thread may take. Its barriers then
 only part regions of straight code, and a region is a loop over the threads that LLVM can vectorise.
 """
 

@@ -17,7 +17,7 @@ VECTORS, REDUCTION, ONE_BY_ONE = "!9, !10, !11", "!10, !11", "!11, !12"
 
 
 def access_group(text: str) -> str:
-    """What marks an access of the loop as no concern of other threads."""
+    """The metadata of an access of the loop that no other thread depends on."""
     plain = text.startswith(("load i", "store i")) and "!" not in text
     return ", !access.group !8" if plain else ""
 

@@ -42,7 +42,7 @@ def test_one_block_waits_at_an_mbarrier_and_the_other_for_it(machine, seed):
         warps 0-1 wait at `mbarrier.try_wait.parity.shared::cta.b64 %p, [%b], 0;`, PTX line 12
             for the phase of parity 0 of the mbarrier at smem+0x0 to end: 0 of 1 arrivals have come,
             and no thread arrives at the mbarrier any more
-fix: arrive at the mbarrier smem+0x0 once (mbarrier.arrive), as its mbarrier.init says, or do not wait at PTX line 12"""
+fix: arrive at the mbarrier smem+0x0 once (mbarrier.arrive), as its mbarrier.init requires, or do not wait at PTX line 12"""
     )
 
 
@@ -57,7 +57,7 @@ def test_one_block_waits_and_the_other_has_exited(machine):
             for the phase of parity 0 of the mbarrier at smem+0x0 to end: 0 of 1 arrivals have come,
             and no thread arrives at the mbarrier any more
     block (0, 0, 0) has exited
-fix: arrive at the mbarrier smem+0x0 once (mbarrier.arrive), as its mbarrier.init says, or do not wait at PTX line 12"""
+fix: arrive at the mbarrier smem+0x0 once (mbarrier.arrive), as its mbarrier.init requires, or do not wait at PTX line 12"""
     )
 
 

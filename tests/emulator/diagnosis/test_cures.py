@@ -333,7 +333,7 @@ PROGRAMS = [
         mbarrier.arrive.shared.b64 _, [full];
         C: mbarrier.try_wait.parity.shared.b64 %p, [full], 0; @!%p bra C;"""),
     P("mbarrier nobody arrives at", "deadlock",
-     "arrive at the mbarrier smem+0x4000 once (mbarrier.arrive), as its mbarrier.init says, or do not wait at "
+     "arrive at the mbarrier smem+0x4000 once (mbarrier.arrive), as its mbarrier.init requires, or do not wait at "
      "kernel.py:2", """
         @%first mbarrier.init.shared.b64 [full], 1; bar.sync 0;
       + @%first mbarrier.arrive.shared.b64 _, [full];

@@ -340,7 +340,7 @@ def test_an_alignment_that_is_not_known_is_one_of_the_address():
     first = -memory.ctypes.data % 16 // 2
     host_of_one_batch(from_dlpack(memory[first : first + 256].reshape(16, 16, 1)), out)
     assert np.array_equal(out, memory[first + 128 : first + 256].reshape(8, 16))
-    with pytest.raises(Fault, match="of a tensor whose address or strides are no multiples of 16 bytes"):
+    with pytest.raises(Fault, match="of a tensor whose address or strides are not multiples of 16 bytes"):
         host_of_one_batch(from_dlpack(memory[first + 1 : first + 257].reshape(16, 16, 1)), out)
 
 

@@ -1,5 +1,5 @@
-"""What is known of the results of arithmetic: as linear functions of the thread (ir/affine.py), and their bits that may
-be 1 (ptx/known_bits.py)."""
+"""Known properties of the results of arithmetic: linear functions of the thread (ir/affine.py), and bits that may be 1
+(ptx/known_bits.py)."""
 
 from __future__ import annotations
 

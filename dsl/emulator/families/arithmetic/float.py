@@ -2,7 +2,7 @@
 
 f16 and bf16 are computed wider and rounded once (innocuous: 24 >= 2*11+2 bits; fma goes through f64 rounded to odd).
 A NaN result of f32, f16 and bf16 is the canonical 0x7fffffff or 0x7fff; f64 keeps its payload.
-Where only f32 arithmetic reads an f32 result, its NaN becomes canonical later: analysis.any_nan_registers.
+If only f32 arithmetic reads an f32 result, its NaN becomes canonical later: analysis.any_nan_registers.
 """
 
 from __future__ import annotations

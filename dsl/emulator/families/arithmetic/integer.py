@@ -91,7 +91,7 @@ def _carry_chain(body, instr, operation, a, b, bits):
 
 
 def _product(body, instr, a, b) -> tuple[str, int]:
-    """a * b as .lo, .hi or .wide say, and its width."""
+    """a * b by the rule of .lo, .hi or .wide, and its width."""
     kind = type_of(instr)
     bits, signed = TYPE_BITS[kind], kind in SIGNED
     if "wide" not in instr.mods and "hi" not in instr.mods:

@@ -20,7 +20,7 @@ from dsl.emulator.check.order import marked
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
 
-# What is wrong with a generation: `detail` of a report, above its barrier's number.
+# The mistake in a generation: `detail` of a report, above its barrier's number.
 ALONE, EARLY, AGAIN, TOO_MANY = range(1, 5)
 NUMBER_BITS = 8
 
@@ -129,7 +129,7 @@ class Generations:
                     return
 
     def _report(self, what: int, number: int, rows: dict, warp: int, others: dict, other: int) -> None:
-        """End the launch: `warp` of `rows` may be one of `others`. The masks of the warps like each are told too."""
+        """End the launch: `warp` of `rows` may be one of `others`. The report has masks of the warps like each."""
         slot, ctx = self.slot, self.slot.ctx
         mine, its = rows[warp], others[other]
         if ctx.status:
@@ -178,12 +178,12 @@ class Barriers:
 
 
 def warnings(order, slots) -> Iterator[tuple[str, Any]]:
-    """What was seen that ends no launch, and the slot that it is about."""
+    """The findings that end no launch, each with the slot that it is about."""
     yield from marked(slots, "lone")
 
 
 def events(order) -> dict:
-    """What barriers do at events of the order of a launch."""
+    """The handlers of barriers for events of the order of a launch."""
     mine = Barriers(order)
     return {
         context.ORDER_BARRIER: mine.complete,

@@ -28,7 +28,7 @@ def _collision(launch) -> Fault:
         for who, instr in {here: mine, there: its}.items()
     ]
     rows.insert(0, f"    in `{launch.entry_name}`, block {tuple(ctx.block_index)}")
-    own = f"give each group of {count} threads a barrier id of its own"
+    own = f"give each group of {count} threads its own barrier id"
     if what == ALONE:
         message = f"the {count} threads that barrier {number} counts all arrive and go on: nobody waits at it"
         fix = f"let the warps that need it wait there (bar.sync {number}, N), and count them in N too"

@@ -1,4 +1,4 @@
-"""st.async, red.async: stores and reductions in another block's shared memory that signal an mbarrier beside it.
+"""st.async, red.async: stores and reductions in another block's shared memory that signal an mbarrier there.
 PTX ISA 9.7.9.12, 9.7.13.8."""
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from dsl.emulator.machine import context
 
 
 class Stores:
-    """By thread of the block that runs in a slot: the site of its last bulk store."""
+    """The site of the last bulk store of each thread of the block that runs in a slot."""
 
     def __init__(self, slot):
         self.last: dict[int, int] = {}
@@ -31,12 +31,12 @@ class StoresLeft:
 
 
 def warnings(order, slots) -> Iterator[tuple[str, Any]]:
-    """What was seen that ends no launch, and a slot."""
+    """The finding that ends no launch, and a slot."""
     if order.of(StoresLeft).left:
         yield "left", slots[0]
 
 
 def events(order) -> dict:
-    """What bulk stores do at events of the order of a launch."""
+    """The handlers of bulk stores for events of the order of a launch."""
     mine = order.of(StoresLeft)
     return {context.ORDER_BULK_STORE: mine.store, context.ORDER_BULK_LEFT: mine.leave}

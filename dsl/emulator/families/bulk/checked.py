@@ -1,4 +1,4 @@
-"""What checkers are told of bulk copies, in checked code."""
+"""The calls of checkers for bulk copies, in checked code."""
 
 from __future__ import annotations
 

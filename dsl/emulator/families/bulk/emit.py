@@ -16,7 +16,7 @@ _SHARED = ("shared::cluster", "shared::cta", "shared")
 
 def copy(body, instr):
     """cp.async.bulk between global and shared memory: with an mbarrier inwards, in a bulk group outwards; from shared
-    memory of the block to that of another one of its cluster."""
+    memory of the block to shared memory of another one of its cluster."""
     _used(body)
     if _spaces(instr) == ["shared::cluster", "shared::cta"]:
         return _copy_to_peer(body, instr)
@@ -77,7 +77,7 @@ def _unsigned_16(body, operand) -> str:
 
 
 def reduce(body, instr):
-    """cp.reduce.async.bulk: out of shared memory into global memory, or into that of another block."""
+    """cp.reduce.async.bulk: out of shared memory into global memory, or into shared memory of another block."""
     _used(body)
     kind = next(m for m in instr.mods if m in TYPES)
     operation = next(m for m in instr.mods if m in OPERATIONS)
@@ -149,7 +149,7 @@ def _spaces(instr) -> list[str]:
 
 
 def _inwards(instr) -> bool:
-    """Whether it copies into shared memory: the space named first is that of the destination."""
+    """Whether it copies into shared memory: the space named first is where it writes."""
     return _spaces(instr)[0] != "global"
 
 

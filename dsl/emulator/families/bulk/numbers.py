@@ -14,7 +14,7 @@ class BulkQueue(ctypes.Structure):
 
 
 class bulk:
-    """What an entry of a BulkQueue is: a copy of bytes or of a box, into shared memory (even numbers) or out of it."""
+    """Kinds of entries of a BulkQueue: a copy of bytes or of a box, into shared memory (even numbers) or out of it."""
 
     BYTES_IN, BYTES_OUT, BOX_IN, BOX_OUT = range(4)
     REDUCTION_SHIFT = 8  # above it is the code of a reduction; 0: a copy

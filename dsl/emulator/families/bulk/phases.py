@@ -10,7 +10,7 @@ from dsl.span import Span
 
 
 class Order:
-    """What the order of a launch (check/order.py) knows of its two racing accesses; `place`: the author's line of the
+    """The facts about two racing accesses in the order of a launch (check/order.py); `place`: the author's line of the
     one that was stopped."""
 
     def __init__(self, launch, place: Span | None):
@@ -18,7 +18,7 @@ class Order:
         self.order = launch.checks.order
 
     def fix_of_wait(self, noun: str, at: str, here: str) -> str:
-        """Of a thread that touches what a copy fills; `noun` is what the instruction at `at` is."""
+        """The fix for a thread that touches memory that a copy fills; `noun` names the instruction at `at`."""
         fix = f"wait for the phase of the full mbarrier that the {noun} at {at} signals (`pipeline.consumer_wait`)"
         flight = self._flight()
         one = self.order.of(Mbarriers).mbarriers.get(flight.barrier) if flight is not None else None

@@ -21,7 +21,7 @@ TYPES = {
 
 
 def code(operation: str, kind: int = 0) -> int:
-    """The number of a reduction; without a type, for a box, the map says which."""
+    """The number of a reduction; without a type, for a box, the map defines it."""
     return getattr(reduction, operation.upper()) << reduction.OPERATION_SHIFT | kind
 
 

@@ -1,4 +1,4 @@
-"""What checkers found of bulk copies, in words: buffers that they still use, phases not waited for, fences missing."""
+"""Findings about bulk copies, in words: buffers that they still use, phases not waited for, fences missing."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _before_copy(mine: Instr, my_kind: int, at: str, here: str, between: Between
 
 
 def _fix_of_store(at: str, here: str, between: Between | None) -> str:
-    """Of a bulk store whose source is written again: the wait, or what the wait that is there lacks."""
+    """The fix for a bulk store whose source is written again: the wait, or the missing part of the wait there."""
     waits = between.waits(_GROUPS, between.other.after) if between is not None else None
     if waits is not None and waits.done is not None:
         return (
@@ -144,7 +144,7 @@ def _fix_of_store(at: str, here: str, between: Between | None) -> str:
 
 
 def unproxied_fix(at: str, here: str, between: Between | None) -> str:
-    """Of generic writes that the async proxy does not see: a fence, or why the one that is there does not count."""
+    """The fix for generic writes that the async proxy does not see: a fence, or why the one there does not count."""
     text = f"put {_PROXY} after the writes at {at}, before the barrier that {here} comes after"
     if between is None:
         return text

@@ -1,4 +1,4 @@
-"""What orders blocks of a cluster: their barrier; and how long the shared memory of one is there for the others.
+"""The order of blocks of a cluster: their barrier; and how long the shared memory of one is there for the others.
 PTX ISA 9.7.13.3.
 
 barrier.cluster.arrive is a release and .wait an acquire; .arrive.relaxed gives only what a fence before it gave. An
@@ -99,7 +99,7 @@ class Clusters:
 
 
 def events(order) -> dict:
-    """What a cluster does at events of the order of a launch."""
+    """The handlers of a cluster for events of the order of a launch."""
     mine = order.of(Clusters)
     return {
         context.ORDER_CLUSTER_ARRIVE: mine.arrive,

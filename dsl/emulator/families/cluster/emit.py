@@ -1,4 +1,4 @@
-"""What blocks of a cluster do together: their barrier, and addresses in each other's shared memory.
+"""Joint operations of the blocks of a cluster: their barrier, and addresses in each other's shared memory.
 PTX ISA 9.7.13.3 (barrier.cluster), 9.7.9.22 to 9.7.9.24 (isspacep, mapa, getctarank), 5.1.8 (shared::cluster).
 
 The encoding of an address in shared::cluster is in families/cluster/clusters.cc.
@@ -34,7 +34,7 @@ def barrier(body, instr):
 
 
 def map_address(body, instr):
-    """mapa: the address in block `rank`'s shared memory that is at the same place as one in any block's; with
+    """mapa: the address in shared memory of block `rank` that is at the same place as an address in any block; with
     .shared::cluster both are addresses of that space, else generic ones.
 
     A rank that no block has is found where the address is used: compilers map addresses before they must.

@@ -1,5 +1,5 @@
-"""What is known of moved and converted values: as linear functions of the thread (ir/affine.py), and their bits that
-may be 1 (ptx/known_bits.py)."""
+"""Known properties of moved and converted values: linear functions of the thread (ir/affine.py), and bits that may
+be 1 (ptx/known_bits.py)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from dsl.emulator.machine import context
 
 def _bad_source_size(launch, instr):
     ctx = launch.ctx
-    return f"cp.async of {ctx.access_bytes} bytes was told to read {ctx.address}", "src-size must not exceed cp-size"
+    return f"cp.async of {ctx.access_bytes} bytes has src-size {ctx.address}", "src-size must not exceed cp-size"
 
 
 # By `detail` of the fault: the message and the fix.

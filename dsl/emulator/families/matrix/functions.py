@@ -10,7 +10,7 @@ from dsl.emulator.tensor_core.tensor_core import TENSOR_CORES, is_modelled
 
 
 def of_mma(form: Mma, core: str) -> str:
-    """What computes a form of mma for a warp, as the tensor cores of that name do."""
+    """The function that computes a form of mma for a warp, as the tensor cores of that name do."""
     return f"emu_{form.name}" + f"_{core}" * is_modelled(form)
 
 

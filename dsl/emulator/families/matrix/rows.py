@@ -1,4 +1,4 @@
-"""The instructions of this family: see ir/rows.py. Section numbers are those of the PTX ISA 9.0."""
+"""The instructions of this family: see ir/rows.py. Section numbers are from the PTX ISA 9.0."""
 
 from __future__ import annotations
 

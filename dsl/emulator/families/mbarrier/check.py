@@ -1,4 +1,4 @@
-"""What mbarriers order, also in the shared memory of other blocks of a cluster, and the copies that signal them.
+"""The order by mbarriers, also in the shared memory of other blocks of a cluster, and the copies that signal them.
 PTX ISA 9.7.13.15.
 
 An mbarrier is another block's to arrive at once its init is ordered before that, or once its thread has fenced
@@ -85,7 +85,7 @@ class Unfenced:
 
 
 class Shared:
-    """What is kept of the block that runs in a slot."""
+    """The state that is kept of the block that runs in a slot."""
 
     def __init__(self, slot):
         self.releases: dict[int, int] = {}  # by thread: its arrivals at mbarriers
@@ -273,13 +273,13 @@ TRAIL = {"mbarrier": _value}
 
 
 def warnings(order, slots) -> Iterator[tuple[str, Any]]:
-    """What was seen that ends no launch, and the slot that it is about."""
+    """The findings that end no launch, each with the slot that it is about."""
     for copy in [*order.of(Mbarriers).unfenced.values()][:1]:
         yield "unfenced", next(s for s in slots if 0 <= copy.address - s.ctx.smem < s.ctx.smem_bytes)
 
 
 def events(order) -> dict:
-    """What mbarriers do at events of the order of a launch."""
+    """The handlers of mbarriers for events of the order of a launch."""
     mine = order.of(Mbarriers)
     return {
         context.ORDER_MB_INIT: mine.init,

@@ -34,7 +34,7 @@ class Waits:
         return {"parity": parity, "came": state.count - state.pending, "of": state.count, "bytes": state.pending_bytes}
 
     def phase(self, address: int, parity: int) -> list[str]:
-        """What the phase of an mbarrier still lacks."""
+        """Texts about the missing part of an mbarrier's phase."""
         offset = address - self.launch.ctx.smem
         place = f"smem+0x{offset:x}"
         state = State.of(ctypes.c_uint64.from_address(address).value)
@@ -59,7 +59,7 @@ class Waits:
         return self.words.stages(self._waited(groups))
 
     def fix(self, groups: dict[tuple, list[int]]) -> str | None:
-        """What to do about it; None where that is not known."""
+        """The fix; None if it is not known."""
         return self.words.fix(self._waited(groups)) or self._of_one(groups)
 
     def _waited(self, groups: dict[tuple, list[int]]) -> dict[int, int]:
@@ -92,8 +92,8 @@ class Waits:
                 )
             times = "once" if one.state.count == 1 else f"{one.state.count} times"
             return (
-                f"arrive at the mbarrier {one.name} {times} (mbarrier.arrive), as its mbarrier.init says, or do not "
-                f"wait at {at}"
+                f"arrive at the mbarrier {one.name} {times} (mbarrier.arrive), as its mbarrier.init requires, or do "
+                f"not wait at {at}"
             )
         return None
 

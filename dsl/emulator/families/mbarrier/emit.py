@@ -16,13 +16,13 @@ from dsl.emulator.ptx.operands import space_of
 from dsl.emulator.ptx.syntax import SINK, Addr, Instr, PtxError
 
 _COUNT, _BYTES, _PHASE = 20, 40, 63
-_RELAXED, SITE_SHIFT = 2, 8  # of what families/mbarrier/check.py is told
+_RELAXED, SITE_SHIFT = 2, 8  # of events for families/mbarrier/check.py
 _COUNT_MASK, _BYTES_MASK = (1 << 20) - 1, (1 << 21) - 1
 
 
 @dataclass(frozen=True)
 class State:
-    """What an mbarrier's 64 bits say of its current phase: arrivals left of `count`,
+    """The current phase in an mbarrier's 64 bits: arrivals left of `count`,
     bytes left (negative: too many)."""
 
     parity: int
@@ -102,7 +102,7 @@ def _arrive(body, instr) -> None:
 
 
 def note(body, instr, what: int, address: str, amount: str = "0") -> None:
-    """What an instruction does at the mbarrier at a host address; a fault where it may not."""
+    """Note the use of the mbarrier at a host address by an instruction; stop with a fault if it is not allowed."""
     body.uses.add("mbarrier")
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i64 {address}, i32 {amount}"
     body.stop_unless(body.op(f"call i32 @emu_note_{what}(ptr %ctx, {where})"))

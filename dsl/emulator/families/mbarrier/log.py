@@ -1,4 +1,4 @@
-"""What the log of mbarriers says (mbarrier_log.cc): those of a block, and what a fault is about."""
+"""The contents of the log of mbarriers (mbarrier_log.cc): the mbarriers of a block, and the cause of a fault."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
 
 
 class mbarrier:
-    """What is noted of an mbarrier, as bits. COPIES: a copy begins that will signal it. LOOKS: nothing, but there must
+    """The notes about an mbarrier, as bits. COPIES: a copy begins that will signal it. LOOKS: nothing, but there must
     be an mbarrier."""
 
     LOOKS = 0

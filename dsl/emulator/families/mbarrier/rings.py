@@ -1,8 +1,8 @@
 """Mbarriers of a deadlock in words: what a phase lacks, and the stages of pipelines, each with who has it.
 
-A pipeline is found by the waits: a row of mbarriers beside each other that some warps wait at and others arrive at, and
-a second row of as many where it is the other way round. The row that copies signal, or that nobody waits at before
-somebody has arrived, is that of the full ones.
+A pipeline is found by the waits: a row of neighbouring mbarriers that some warps wait at and others arrive at, and a
+second row of as many where it is the other way round. The row of full ones is the row that copies signal, or that
+nobody waits at before somebody has arrived.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _alike(one: Barrier, other: Barrier) -> bool:
 
 
 def rows(of: dict[int, Barrier]) -> list[list[Barrier]]:
-    """Mbarriers beside each other that are used alike."""
+    """Rows of neighbouring mbarriers that are used alike."""
     result: list[list[Barrier]] = []
     for each in of.values():
         last = result[-1] if result else None
@@ -137,7 +137,7 @@ class Words:
         if one.came_now and one.missing_warps:
             texts.append(f"{warps(one.came_now)} arrived, {warps(one.missing_warps)} did not")
         elif one.state.pending and one.came_now:
-            texts.append(f"all that ever arrived have: {warps(one.came_now)}; mbarrier.init says {one.state.count}")
+            texts.append(f"all that ever arrived have: {warps(one.came_now)}; mbarrier.init requires {one.state.count}")
         short_by = one.state.pending_bytes
         if short_by and one.expected_bytes and one.noted["expect_site"]:
             came = one.expected_bytes - short_by
@@ -148,7 +148,7 @@ class Words:
         return texts
 
     def fix(self, waited: dict[int, int]) -> str | None:
-        """What to do about mbarriers that warps wait at for ever (masks by offset); None where that is not known."""
+        """The fix for mbarriers that warps wait at for ever (masks by offset); None if it is not known."""
         those = [self.of[offset] for offset in sorted(waited.keys() & self.of.keys())]
         texts = [*map(self._fix_of_bytes, those), *map(self._fix_of_new, those)]
         pairs = [pair for row in self.pipelines for pair in zip(*row)]
@@ -167,7 +167,7 @@ class Words:
         )
 
     def _fix_of_parity(self, full: Barrier, empty: Barrier, waiting: int) -> str | None:
-        """Of threads that wait for the next phase of a stage that is filled, and that they have not given back."""
+        """The fix for threads that wait for the next phase of a filled stage that they have not given back."""
         late = 0 if empty.came_now else waiting & empty.usual
         if full.state.parity == empty.state.parity or not late:
             return None

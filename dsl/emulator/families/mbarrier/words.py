@@ -35,7 +35,7 @@ def _is_written(line: str) -> bool:
 
 
 def verb(instr: Instr) -> str:
-    """What an instruction does at an mbarrier."""
+    """The verb for an instruction at an mbarrier."""
     if bulk_findings.is_copy(instr):
         return "signals"
     return next((words for name, words in _VERBS.items() if name in instr.mods), "arrives at")
@@ -48,7 +48,7 @@ def _not_initialized(launch, instr: Instr, what: str) -> tuple[str, str]:
     if life.site >= 0:
         ended = places.at(launch, launch.code.sites[life.site], instr)
         return message + f"mbarrier.inval at {ended} has ended", (
-            f"move the mbarrier.inval at {ended} behind the last use, with a barrier before it; or initialize the "
+            f"move the mbarrier.inval at {ended} after the last use, with a barrier before it; or initialize the "
             "mbarrier again"
         )
     message += "is not initialized"

@@ -1,4 +1,4 @@
-"""cvta, isspacep: addresses of one state space as those of another. PTX ISA 9.7.9.17, 9.7.9.18."""
+"""cvta, isspacep: addresses of one state space as addresses of another. PTX ISA 9.7.9.17, 9.7.9.18."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def of_param(body, address: str) -> str:
 def address_space(body, instr):
     """cvta: shared and local addresses are offsets, generic ones host addresses; .param may be either.
 
-    What is converted to shared or from it already stays as it is: the machine code takes the lower 32 bits of an
-    address of either kind, and sets the upper ones.
+    An address that was converted to shared or from it already stays as it is: the machine code takes the lower 32
+    bits of an address of either kind, and sets the upper ones.
     """
     source = body.read(instr.operands[1], 64)
     space = next((m.split("::")[0] for m in instr.mods if m.split("::")[0] in ("shared", "local")), None)

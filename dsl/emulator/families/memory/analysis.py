@@ -1,4 +1,4 @@
-"""What is known of converted addresses, as linear functions of the thread: see ir/affine.py."""
+"""Converted addresses as linear functions of the thread: see ir/affine.py."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _MOST_STEPS = 24
 
 
 def kinds(functions: list[Function]) -> dict[int, int]:
-    """By identity: the loads that are guesses are strong."""
+    """The loads that are guesses, by identity: they are strong."""
     every = [
         (f.name, item)
         for f in functions

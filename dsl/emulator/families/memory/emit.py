@@ -30,7 +30,7 @@ def _host_address(body, instr, operand: Addr, space: str, size_bytes: int) -> st
     in_register = isinstance(operand.base, Reg)
     base = (body.read_reg(operand.base), operand.offset) if in_register else address
     access = base, space, size_bytes
-    if space == "cluster":  # each time anew: the other block may have ended
+    if space == "cluster":  # each time: the other block may have ended
         return checked(body, instr, address, space, size_bytes)
     if access in body.checked:
         if space in ("shared", "local"):
@@ -71,7 +71,7 @@ def checked(body, instr, address: str, space: str, size_bytes: int) -> str:
 
 
 def _cache(body, site: int) -> tuple[str, ...]:
-    """Where this instruction's last hit is kept (lo, limit): memory; in a loop over threads stack slots before it."""
+    """The place of this instruction's last hit (lo, limit): memory; in a loop over threads stack slots before it."""
     if body.hits_in_memory or len(body.cached_sites) >= CACHED_SITES:
         base = body.cast("inttoptr", body.load("sites", constant=True), "i64", "ptr")
         return tuple(body.op(f"getelementptr i64, ptr {base}, i64 {2 * site + i}") for i in range(2))

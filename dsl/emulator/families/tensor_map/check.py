@@ -11,7 +11,7 @@ class Maps:
     """The tensor maps that a launch has changed."""
 
     def __init__(self, order):
-        self.changed: dict[int, tuple[int, int, int, set]] = {}  # by address: who did it where, and fenced for whom
+        self.changed: dict[int, tuple[int, int, int, set]] = {}  # by address: block, thread, site; blocks that fenced
         self.fences: dict[tuple[int, int], dict] = {}  # by (block, address): what its fences of a map have seen
 
     def change(self, slot, thread: int, address: int, site: int) -> None:
@@ -32,7 +32,7 @@ class Maps:
         return int(labels is None or any(mask >> lane & 1 and labels[first + lane] < label for lane in range(32)))
 
     def use(self, slot, thread: int, address: int, _: int) -> int:
-        """Whether the map was changed and no thread of this block has fenced it since; then by whom, for a fault."""
+        """Whether the map was changed and no thread of this block has fenced it since; if so, ctx gets the writer."""
         block, who, site, fenced = self.changed.get(address, (0, 0, 0, {slot.block}))
         if slot.block in fenced:
             return 0
@@ -42,7 +42,7 @@ class Maps:
 
 
 def events(order) -> dict:
-    """What tensor maps do at events of the order of a launch."""
+    """The handlers of tensor maps for events of the order of a launch."""
     mine = order.of(Maps)
     return {
         context.ORDER_MAP_CHANGED: mine.change,

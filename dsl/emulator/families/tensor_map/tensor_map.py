@@ -27,7 +27,7 @@ TYPES = {
 FLOATS = frozenset((6, 7, 8, 9, 10, 11, 12))
 TF32 = frozenset((11, 12))
 SWIZZLE_BYTES = {0: None, 1: 32, 2: 64, 3: 128}
-LARGE, LARGE_BYTES = 1 << 21, 1 << 17  # a flag of maps of so many bytes
+LARGE, LARGE_BYTES = 1 << 21, 1 << 17  # a flag of maps of this size
 TILED, IM2COL, ALWAYS = tensor_map.TILED, tensor_map.IM2COL, tensor_map.ALWAYS
 FLAGS_AT, BOX_AT, CORNERS_AT = tensor_map.FLAGS_AT, tensor_map.BOX_AT, tensor_map.CORNERS_AT
 FILL_SHIFT, INTERLEAVE_SHIFT = tensor_map.FILL_SHIFT, tensor_map.INTERLEAVE_SHIFT
@@ -35,7 +35,7 @@ CORNER_BITS = {3: 16, 4: 8, 5: 5}  # of one of the corners of an im2col map, by 
 
 
 class BadTensorMap(ValueError):
-    """Arguments that cuTensorMapEncodeTiled refuses; the text says which and why."""
+    """Arguments that cuTensorMapEncodeTiled refuses; the text names the argument and the reason."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class Im2col:
         _need(1 <= self.pixels <= MOST_PIXELS, f"pixels of a column must be 1 to {MOST_PIXELS}, got {self.pixels}")
 
     def _tiled(self) -> Tiled:
-        """What both kinds of map have; a box is one pixel."""
+        """The arguments that both kinds of map have; a box is one pixel."""
         box = self.channels, *(1,) * (len(self.extents) - 1)
         return Tiled(self.dtype, self.address, self.extents, self.strides, box, self.steps, self.interleave,
                      self.swizzle, self.fill, self.l2_promotion)  # fmt: skip
@@ -178,8 +178,8 @@ def _need(holds: bool, text: str) -> None:
 
 
 def decode(form: bytes) -> Tiled | Im2col | None:
-    """The arguments from which a map's 128 bytes were made; None where they are no map. What has no effect here (the
-    promotion to L2) is not in them."""
+    """The arguments from which a map's 128 bytes were made; None if they are not a map. The promotion to
+    L2 is not in them: it has no effect here."""
     address, flags, *words = struct.unpack_from("<QI4II5IH", form)
     low, own, lasts, steps = words[:4], words[4], words[5:10], words[10]
     rank, is_tf32 = (flags >> 4 & 7) + 1, bool(flags >> 16 & 1)

@@ -12,7 +12,7 @@ def _bad_map(launch, instr):
     if dimensions:
         return f"the tensor map is of {dimensions} dimensions", "give as many coordinates as the tensor has dimensions"
     return (
-        "there is no tensor map at this address, or that of a tensor whose address or strides are no multiples of "
+        "there is no tensor map at this address, or the map of a tensor whose address or strides are not multiples of "
         "16 bytes",
         "pass what the host made of the tensor, as a kernel parameter; pad its rows to a multiple of 16 bytes",
     )

@@ -10,7 +10,7 @@ class redux:
 
 
 class shuffled:
-    """What a shuffle leaves in `c` of a lane: in the low byte the lane that it read; whether its predicate is true;
-    whether the lane that it asked for takes no part; above, that lane."""
+    """The value that a shuffle leaves in `c` of a lane: in the low byte the lane that it read; whether its predicate is
+    true; whether the lane that it asked for takes no part; above, that lane."""
 
     INSIDE_BIT, ABSENT_BIT, ASKED_SHIFT = 8, 9, 16

@@ -1,7 +1,7 @@
 """Registers that a wgmma reads and writes while it is on its way, in checked code. PTX ISA 9.7.15.5, 9.7.15.7.
 
 Between a wgmma.mma_async and the wgmma.wait_group that covers it, no other instruction may read or write its D, or
-write an A that is in registers. What another instruction writes there needs a wgmma.fence before the next wgmma. A move
+write an A that is in registers. A write there by another instruction needs a wgmma.fence before the next wgmma. A move
 from register to register is how compilers rename, and split a pair of f16: what holds for the one then holds for the
 other. A constant may be
 moved in after the fence: compilers put it where it is needed.
@@ -53,8 +53,8 @@ def _of(operand) -> list[Reg]:
 
 
 class AsyncRegisters:
-    """What checked code keeps of such registers: beside each its wgmma and its last write, and how many groups and
-    fences there were."""
+    """The state that checked code keeps of such registers: for each its wgmma and its last write, and how many groups
+    and fences there were."""
 
     def __init__(self, body, functions: list[Function]):
         self.body = body

@@ -89,7 +89,7 @@ class WgmmaReads:
 
 
 def attach(ctx, new) -> None:
-    """What native code keeps of a block, in `new` memory."""
+    """Give native code `new` memory for the state of a block."""
     if ctx.order_kinds & orders.MATRICES:
         ctx.matrix_read = native.address("emu_matrix_read")
         ctx.matrix_reads = new(2 * ctx.smem_bytes + ctypes.sizeof(MatrixReads))
@@ -97,7 +97,7 @@ def attach(ctx, new) -> None:
 
 
 def events(order) -> dict:
-    """What wgmma does at events of the order of a launch."""
+    """The handlers of wgmma for events of the order of a launch."""
 
     def begins(slot, thread: int, group: int, site: int) -> int:
         return slot.of(WgmmaReads).begins(thread, group, site)

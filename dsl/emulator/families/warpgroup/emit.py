@@ -1,7 +1,7 @@
 """wgmma: the four warps of a warpgroup meet, and one thread computes for all. PTX ISA 9.7.15.5.
 
-The product is made where the instruction stands, one of the moments that the ISA allows. So fence, commit_group and
-wait_group do nothing but for the checkers.
+The product is made at the instruction, one of the moments that the ISA allows. So fence, commit_group and
+wait_group do nothing except for the checkers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SHAPE = re.compile(r"m64n(\d+)k(\d+)$")
 def multiply(body, instr):
     """wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d, a or a-desc, b-desc, scale-d, immediates."""
     if body.places.tensor_core.name != "hopper":
-        raise body.refuse(instr, f"wgmma is Hopper's: this GPU model is of {body.places.tensor_core.name}")
+        raise body.refuse(instr, f"wgmma needs Hopper: this GPU model is of {body.places.tensor_core.name}")
     form = form_of(body, instr)
     d, a, b_desc, scale_d, *immediates = instr.operands
     results = d.items if isinstance(d, Vec) else (d,)
@@ -68,13 +68,13 @@ def form_of(body, instr) -> Wgmma:
 
 
 def _form_word(form: Wgmma, flags: int) -> int:
-    """What an instruction says, as one number; `flags` are IN_REGISTERS and its like."""
+    """The form of an instruction as one number; `flags` are IN_REGISTERS and its like."""
     a, b, d = (getattr(wgmma, name.upper()) for name in (form.a, form.b, f"d_{form.d}"))
     return form.n // 8 | a << wgmma.A_SHIFT | b << wgmma.B_SHIFT | d << wgmma.D_SHIFT | flags
 
 
 def _flags(body, instr, form: Wgmma, in_registers: bool, immediates: list) -> int:
-    """What the operands behind scale-d say: the sign of A and of B, then which of them have M or N fastest."""
+    """The flags from the operands after scale-d: the sign of A and of B, then which of them have M or N fastest."""
     if not all(isinstance(each, Imm) for each in immediates):
         raise PtxError("imm-scale and imm-trans are constants")
     values = [each.value for each in immediates]
@@ -82,7 +82,7 @@ def _flags(body, instr, form: Wgmma, in_registers: bool, immediates: list) -> in
     count = 2 * is_float + has_16_bits * (2 - in_registers)
     scales, transposes = values[: 2 * is_float], values[2 * is_float :]
     if len(values) != count or any(each not in (1, -1) for each in scales) or any(t not in (0, 1) for t in transposes):
-        raise PtxError(f"this form has {count} constants behind scale-d: scales are 1 or -1, the rest 0 or 1")
+        raise PtxError(f"this form has {count} constants after scale-d: scales are 1 or -1, the rest 0 or 1")
     names = [wgmma.NEGATED_A, wgmma.NEGATED_B][: len(scales)]
     flags = sum(flag for flag, scale in zip(names, scales) if scale == -1)
     names = [wgmma.TRANSPOSED_A, wgmma.TRANSPOSED_B][in_registers:]
@@ -99,7 +99,7 @@ def _area(body) -> str:
 
 
 def _place(body, area: str, field, index: int = 0) -> str:
-    """Where the area has a field, or an element of it."""
+    """The address of a field of the area, or of an element of it."""
     return body.op(f"getelementptr i8, ptr {area}, i32 {field.offset + 4 * index}")
 
 

@@ -29,7 +29,7 @@ class WgmmaArea(ctypes.Structure):
 
 
 class wgmma:
-    """What `form` of a WgmmaArea says above n / 8: the kinds of A, B and D, then flags."""
+    """The parts of `form` of a WgmmaArea above n / 8: the kinds of A, B and D, then flags."""
 
     F16, BF16, TF32, E4M3, E5M2, S8, U8, B1 = range(8)
     D_F32, D_F16, D_S32 = range(3)

@@ -1,6 +1,6 @@
-"""What checkers found of wgmma, in words: registers and shared memory that it still uses, fences that are missing.
+"""Findings about wgmma, in words: registers and shared memory that it still uses, fences that are missing.
 
-Each gives the message and the fix. `at` is the place of the other access, `here` that of the one that was stopped.
+Each gives the message and the fix. `at` is the place of the other access, `here` of the one that was stopped.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def race(race: Race) -> tuple[str, str] | None:
 
 
 def _fix_of_buffer(at: str, here: str, between: Between | None) -> str:
-    """Of a buffer that is written while a wgmma reads it: the wait, or what the wait that is there lacks."""
+    """The fix for a buffer that is written while a wgmma reads it: the wait, or the missing part of the wait there."""
     text = (
         f"wait for it before its buffer is released: {_WAIT}, then the arrival at the empty mbarrier (or the "
         f"barrier) that {here} comes after"
@@ -136,8 +136,8 @@ def _not_uniform(launch, instr):
     what = _WGMMA_WORDS[4 * launch.ctx.address]
     first = launch.thread_index(launch.ctx.thread & ~127)
     return (
-        f"{what} must be the same in all threads of the warpgroup, and is not that of thread {first} here",
-        "compute it of what all threads have: not of the lane or the warp",
+        f"{what} must be the same in all threads of the warpgroup, and differs from thread {first} here",
+        "compute it from values that all threads share, not from the lane or the warp",
     )
 
 

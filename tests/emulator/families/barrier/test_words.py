@@ -13,7 +13,7 @@ BARRIER_COLLISION
     in `k`, block (0, 0, 0)
     warps 2-3: PTX line 10: bar.sync 3, 64;
     warps 0-1: PTX line 10: bar.sync 3, 64;
-fix: give each group of 64 threads a barrier id of its own""",
+fix: give each group of 64 threads its own barrier id""",
     "a producer that does not wait": """\
 BARRIER_COLLISION
     warp 0 may come to barrier 1 again before warp 1 has come to it at PTX line 10: nothing makes it wait, and the barrier counts 64 threads, whoever they are

@@ -117,7 +117,7 @@ def test_a_source_past_its_end_is_a_fault_and_a_shorter_copy_is_not(machine):
     ("cp.async.ca.shared.global [%s+2], [%g], 16;", "at smem+0x2 is not aligned to 16 bytes (it is 2 past)"),
     ("cp.async.ca.shared.global [%s], [%g+4], 16, 16;", "is not aligned to 16 bytes"),
     ("cp.async.ca.shared.global [%s+1024], [%g], 16;", "at smem+0x400 is outside shared memory (1024 bytes"),
-    ("cp.async.ca.shared.global [%s], [%g], 4, %n;", "cp.async of 4 bytes was told to read 5"),
+    ("cp.async.ca.shared.global [%s], [%g], 4, %n;", "cp.async of 4 bytes has src-size 5"),
 ])  # fmt: skip
 def test_bad_copies(machine, copy, message):
     src = np.zeros(64 + 16, np.uint8)

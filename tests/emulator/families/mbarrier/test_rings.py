@@ -49,7 +49,7 @@ ring.py:2:1: DEADLOCK
     warp 2 lane 0 waits at `mbarrier.try_wait.parity.shared.b64 %p, [%fu+16], %ph;` (ring.py:8), PTX line 28
         for the phase of parity 0 of the mbarrier at smem+0x410 to end: 64 of 65 arrivals have come,
         and no thread arrives at the mbarrier any more
-        (all that ever arrived have: warps 0-1; mbarrier.init says 65)
+        (all that ever arrived have: warps 0-1; mbarrier.init requires 65)
     exited: warp 2 lanes 1-31
     the pipeline of 2 stages, full at smem+0x400, empty at smem+0x410:
         stage 0: filled: 64 of 65 arrivals at the empty one; full in parity 1, empty in parity 0
@@ -64,7 +64,7 @@ ring.py:2:1: DEADLOCK
     warp 2 lane 0 waits at `mbarrier.try_wait.parity.shared.b64 %p, [%fu+16], %ph;` (ring.py:8), PTX line 28
         for the phase of parity 0 of the mbarrier at smem+0x410 to end: 63 of 64 arrivals have come,
         and no thread arrives at the mbarrier any more
-        (all that ever arrived have: warps 0-1; mbarrier.init says 64)
+        (all that ever arrived have: warps 0-1; mbarrier.init requires 64)
     exited: warp 2 lanes 1-31
     the pipeline of 2 stages, full at smem+0x400, empty at smem+0x410:
         stage 0: filled: 63 of 64 arrivals at the empty one; full in parity 1, empty in parity 0

@@ -203,7 +203,7 @@ TYPES = [("f16", "f16", "f16"), ("f16", "f16", "f32"), ("bf16", "bf16", "f32"), 
 
 
 def constants(kind: str, in_registers: bool = False) -> str:
-    """The operands behind scale-d of a form as it is."""
+    """The operands after scale-d of a form as it is."""
     if kind in ("s8", "u8", "b1"):
         return ""
     return ", 1, 1" + (", 0" * (2 - in_registers) if BYTES[kind] == 2 else "")
@@ -437,7 +437,7 @@ def test_a_warp_that_is_elsewhere(machine):
 def test_descriptors_are_the_same_for_all(machine, register, what):
     report = fault(machine, before=f"setp.eq.u32 %p, %t, 33; @%p add.u64 %{register}, %{register}, 1;")
     assert report.kind == "illegal" and report.thread == (33, 0, 0)
-    assert f"{what} must be the same in all threads of the warpgroup, and is not that of thread (0, 0, 0)" in str(
+    assert f"{what} must be the same in all threads of the warpgroup, and differs from thread (0, 0, 0) here" in str(
         report
     )
 
@@ -470,7 +470,7 @@ def test_warpgroups_have_their_own_products(machine):
         ("f32.f16.f16", "f32.f16.bf16", "`.bf16` does not go with"),
         ("f32.f16.f16", "satfinite.f32.f16.f16", "`.satfinite` does not go with"),
         ("m64n8k16", "m64n16k16", "it has 4 registers of D where this shape has 8"),
-        (", 1, 1, 0, 0", ", 1, 1", "this form has 4 constants behind scale-d"),
+        (", 1, 1, 0, 0", ", 1, 1", "this form has 4 constants after scale-d"),
         (", 1, 1, 0, 0", ", 1, 2, 0, 0", "scales are 1 or -1, the rest 0 or 1"),
         (", 1, 1, 0, 0", ", 1, 1, 0, %t", "imm-scale and imm-trans are constants"),
     ],
@@ -483,7 +483,7 @@ def test_other_forms_are_refused(old, new, why):
 
 def test_other_architectures_have_no_wgmma():
     text = ptx(instruction(FORM, ", 1, 1, 0, 0"), 4, False)
-    with pytest.raises(emulator.Unsupported, match="wgmma is Hopper's: this GPU model is of ampere"):
+    with pytest.raises(emulator.Unsupported, match="wgmma needs Hopper: this GPU model is of ampere"):
         use(HEADER + text, gpu_model="a100")
 
 
