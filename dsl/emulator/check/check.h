@@ -30,7 +30,7 @@ inline bool is_mate(Context *ctx, u64 block) {
 // The stretch of its code, between two meetings, that a thread is in.
 [[gnu::always_inline]] inline u32 label_of(const Context *ctx, u32 tid) { return max(ctx->labels[tid], ctx->epoch); }
 
-// Where an address outside of shared memory is in the allocation that holds it, which `near_lo` and so on are of.
+// The offset of an address outside of shared memory in the allocation that holds it, which `near_lo` and so on are of.
 [[gnu::always_inline]] inline u64 near_offset(Context *ctx, u64 address) {
   if (address - ctx->near_lo >= ctx->near_bytes) emu_near(ctx, address);
   return address - ctx->near_lo;
@@ -92,7 +92,7 @@ struct Kept {
   u64 label_and_lanes(u32 some) const { return (u64)label << 32 | some; }
 };
 
-// Where the finding of a race has the other access.
+// Writes the other access of a race into the finding.
 inline void tell_other(Context *ctx, const Kept &other, u32 lane, u32 mark = 0) {
   ctx->other_block = other.block();
   ctx->other_thread = other.thread(lane);

@@ -3,8 +3,8 @@
 // Memory that threads share has cells, one for as many bytes as the kernel's narrowest access has (1, 2 or 4). A cell
 // keeps the accesses that a later one may race with: who (block and warp), what kind, the instruction, a label and the
 // lanes of the warp that made it under this label. A thread's label names the stretch of its code between two meetings;
-// order.py says up to which labels a thread has seen the others. An access that is ordered before a new one is not kept
-// if all that races with it also races with the new one. So the findings do not depend on who happened to run first.
+// order.py knows up to which labels a thread has seen others. An access that is ordered before a new one is not kept if
+// all that races with it also races with the new one. So the findings do not depend on who happened to run first.
 //
 // PTX ISA 8 (memory consistency model): two accesses that are both strong (atomics, volatile, relaxed, acquire,
 // release) in a scope that has both threads are not a race. Bytes of a cp.async are written at some time until its
@@ -128,7 +128,7 @@ enum Verdict { RACES, FINE, ORDERED };
   Context *ctx = own.ctx;
   u32 label = own.kind & ASYNC ? PENDING : label_of(ctx, own.tid);
   CellEntry *merged = nullptr;
-  u32 alike = 0, alike_mine = 0, last = 0;  // entries of its kind, those of its block among them; the last one
+  u32 alike = 0, alike_mine = 0, last = 0;  // entries of its kind, how many are of its block; the last one
   for (u32 i = 0, count; i < (count = cell->count);) {
     CellEntry *entry = entry_of(ctx, cell, i);
     const Kept other(*entry);
@@ -157,7 +157,7 @@ enum Verdict { RACES, FINE, ORDERED };
     merged->lanes |= own.bit;
     return true;
   }
-  // Where only barriers of whole blocks order threads, two of a kind show every race with that kind, of two blocks if
+  // If only barriers of whole blocks order threads, two of a kind show every race with that kind, of two blocks if
   // there are two.
   u32 count = cell->count, target = count;
   if (alike >= 2 && !(ctx->order_kinds & orders::ANY)) {

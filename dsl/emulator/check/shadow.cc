@@ -1,7 +1,7 @@
-// Where checkers keep their knowledge of memory: cells of accesses, and a byte for each byte that was written.
+// The knowledge of checkers about memory: cells of accesses, and a byte for each byte that was written.
 //
-// Those of shared and local memory belong to the slot and are forgotten when a block begins; each allocation that
-// kernels may touch has its own for the time of a launch (races), or as long as it exists (writes). Pages that no
+// Cells and bytes of shared and local memory belong to the slot and are forgotten when a block begins; each allocation
+// that kernels may touch has its own for the time of a launch (races), or as long as it exists (writes). Pages that no
 // kernel touches cost nothing.
 #include "check/check.h"
 

@@ -17,7 +17,7 @@ namespace {
   return address - (u64)ctx->local < ctx->local_bytes * ctx->threads;
 }
 
-// Where the bytes about the memory at an address are, or null; `owner` as `owner_of` gives it.
+// The address of the bytes about the memory at an address, or null; `owner` as `owner_of` gives it.
 [[gnu::always_inline]] inline u8 *valid_at(Context *ctx, u64 address, const Context *owner) {
   if (owner) return owner->smem_valid ? owner->smem_valid + (address - (u64)owner->smem) : nullptr;
   if (ctx->local_valid && is_local(ctx, address)) return ctx->local_valid + (address - (u64)ctx->local);
@@ -42,7 +42,7 @@ extern "C" {
 // A marked value decides something at a site: 0 where the launch ends with it, else 1.
 //
 // A branch or an address of garbage may lead anywhere. A value that is only passed on is kept for the launch's end: a
-// race may have come before it, which says more.
+// race may have come before it, which explains more.
 [[gnu::noinline, gnu::cold]] u32 emu_undefined(Context *ctx, u32 tid, u32 site, u64 mark, u32 ends) {
   if (ends) {
     ctx->undefined_mark = 0;

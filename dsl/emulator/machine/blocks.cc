@@ -1,7 +1,7 @@
-// The loop of one worker: it takes blocks from the grid, in order or as a seed says, and runs each in a slot.
+// The loop of one worker: it takes blocks from the grid, in order or by a seed, and runs each in a slot.
 //
 // A worker has one slot, and begins a second block only when the first does nothing but poll memory: then some other
-// block must move, as it does on hardware where both are resident. The lowest block that ends badly is the launch's
+// block must move, as it does on hardware if both are resident. The lowest block that ends badly is the launch's
 // fault: higher ones are stopped, lower ones run on until they end or wait for others.
 #include "machine/grid.h"
 #include "machine/queues.h"

@@ -80,7 +80,7 @@ i32 emu_look(Turns *turns) {
   return hear() ? RAISED : 0;
 }
 
-// What the Python function gives for a launch, an int; RAISED if it raises.
+// The result of the Python function for a launch, an int; RAISED if it raises.
 i32 emu_call_python(void *function, void *handle, i32 index, void *record, void *params) {
   i32 lock = PyGILState_Ensure();
   i32 answer = RAISED;

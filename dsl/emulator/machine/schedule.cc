@@ -11,13 +11,13 @@
 
 namespace {
 
-// A block that does nothing but poll memory gives way to other blocks after so many rounds (the first time `patience`).
+// Rounds after which a block that does nothing but poll memory gives way to other blocks (the first time `patience`).
 constexpr u32 PATIENCE_AGAIN = 2;
-// One in so many rounds looks whether all that could run are at mbarriers. After MBARRIER_LOOKS such looks, in which
+// One in this many rounds looks whether all that could run are at mbarriers. After MBARRIER_LOOKS such looks, in which
 // nobody has reached one, they wait for ever: an mbarrier's threads are of its block.
 constexpr u32 LOOK_ROUNDS = 64;
-// After so many polls in all, and between so many rounds, in which no thread of any block did anything else, they poll
-// for ever.
+// After IDLE_POLLS polls in all, from LEAST_IDLE to MOST_IDLE rounds, in which no thread of any block did anything
+// else, they poll for ever.
 using schedule::LEAST_IDLE;
 constexpr u32 IDLE_POLLS = 1 << 24, MOST_IDLE = 1 << 20;
 

@@ -116,7 +116,7 @@ inline Floats float_power(Ints exponent) { return as<Floats>((exponent + 127) <<
 
 enum class Result { F32, F16, E8M13 };  // truncated, to nearest even, truncated
 
-// A kind of sum: of so many products, and what the sum before gave (for the first the accumulator).
+// A kind of sum: of `terms` products, and the result of the sum before (for the first the accumulator).
 struct Sum {
   int terms, fraction_bits;
   Result result;

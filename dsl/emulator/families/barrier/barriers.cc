@@ -62,8 +62,8 @@ bool is_complete(const Context &ctx, u32 id) {
   ctx.barriers_voting &= ~(1u << id);
 }
 
-// Who waits is ready again, and has what the barrier reduced: each runs before the barrier can be complete again. Of
-// more warps than it counts the first go on; the others have come to its next generation.
+// Who waits is ready again, and has what the barrier reduced: each runs before the barrier can be complete again. If
+// more warps come than it counts, the first go on; the others have come to its next generation.
 void release(Context &ctx, u32 id) {
   if (ctx.barriers_voting >> id & 1) tell_votes(ctx, id);
   u32 needed = ctx.barrier_count[id], came = ctx.arrived_extra[id];

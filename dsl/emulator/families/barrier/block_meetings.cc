@@ -15,10 +15,10 @@ bool wait_at_one_site(const Context *ctx, u32 warp, u32 lanes) {
 
 extern "C" {
 
-// Barrier `id` is complete. If all threads that run wait at it, a new epoch of the block begins; order.py is told if
-// others may have come instead: more came than it counts, or some met there alone before.
+// Barrier `id` is complete. If all threads that run wait at it, a new epoch of the block begins; order.py gets a call
+// if others may have come instead: more came than it counts, or some met there alone before.
 //
-// Who has exited has come to a barrier of all threads, and to one of so many threads with the rest of its warp.
+// A thread that has exited has come to a barrier of all threads, and with the rest of its warp to one with a count.
 void emu_order_barrier(Context *ctx, u32 id) {
   u32 needed = ctx->barrier_count[id], absent = 0, arrived = 0;
   bool asks = false;

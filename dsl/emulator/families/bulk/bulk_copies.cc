@@ -37,7 +37,7 @@ BulkEntry &add(Context *ctx, u32 tid, u32 kind, u32 size, u64 smem, u64 other, u
   return entry;
 }
 
-// complete_tx at an mbarrier; its 64 bits are those of families/mbarrier/emit.py.
+// complete_tx at an mbarrier; families/mbarrier/emit.py defines its 64 bits.
 void complete(Context *ctx, u64 *barrier, u32 size, u32 tid) {
   constexpr u64 FEW = (1 << 20) - 1, BYTES = ((1ull << 21) - 1) << 40;
   u64 old = *barrier, left = ((old & BYTES) - ((u64)size << 40)) & BYTES, kept = (old & ~BYTES) | left;

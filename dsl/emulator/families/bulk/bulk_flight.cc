@@ -2,7 +2,7 @@
 //
 // A copy is an access of race.cc that is on its way until it is waited for: its writes until a thread of the block that
 // they are in waits for the phase of the mbarrier, its reads until the thread's group is waited for (or, of a copy to
-// another block, that phase). Where generic stores wrote what it reads, a fence.proxy.async must follow: of the thread
+// another block, that phase). If generic stores wrote what it reads, a fence.proxy.async must follow: of the thread
 // that wrote, or of one that had seen the write. A tensor map that a kernel changed needs a fence.proxy.tensormap
 // acquire by a thread of the block before a copy uses it.
 //

@@ -4,8 +4,8 @@
 // wait; then the next one runs, or the one a seed chooses. So blocks of a cluster never run at the same time, and need
 // no atomic operation of the host where they meet.
 //
-// An address in shared memory of the cluster has the block's rank + 1 in bits 24 and up, and says whose memory it is;
-// one with 0 there is the executing block's. The host's addresses of the memory of a cluster differ in the same bits.
+// An address in shared memory of the cluster has the rank + 1 of the block with that memory in bits 24 and up; with 0
+// there it is an address of the executing block. The host's addresses of the memory of a cluster differ in the same bits.
 // PTX ISA: 5.1.8 (state space .shared), 9.7.13.3 (barrier.cluster), 9.7.9.23 (mapa).
 #include "machine/grid.h"
 #include "machine/random.h"

@@ -1,7 +1,7 @@
 // Instructions that the lanes of a warp compute together: mma, ldmatrix, stmatrix, movmatrix. PTX ISA 9.7.14.
 //
 // Each lane has an exchange area: the function that computes, then words in and out. The lane that completes the
-// meeting calls it. Floats are summed as tensor_core.h says, doubles by fma in the order of k. NaN results are
+// meeting calls it. Floats are summed as tensor_core.h defines, doubles by fma in the order of k. NaN results are
 // canonical. Which element of a matrix a register holds: fragments.py.
 #include "tensor_core/tensor_core.h"
 
@@ -28,7 +28,7 @@ struct Form {
   constexpr int words() const { return max(bits(a) / 32, 1); }  // of a register
   constexpr int registers_a() const { return m * k / 32 / pack(); }
   constexpr int registers_b() const { return k * n / 32 / pack(); }
-  // Whether its sums are those of tensor_core.h: doubles are chains of fma, integers exact.
+  // Whether tensor_core.h makes its sums: doubles are chains of fma, integers exact.
   constexpr bool is_modelled() const { return c == f32 || c == f16; }
 };
 
@@ -212,7 +212,7 @@ template <u32 count, bool transpose, bool stores> void matrices(Context *ctx, u3
 
 extern "C" {
 
-// Word 0 in: a row's two elements; word 1 out: those of the transposed matrix.
+// Word 0 in: a row's two elements; word 1 out: two elements of a row of the transposed matrix.
 void emu_movmatrix_trans(Context *ctx, u32 base) {
   for (u32 lane = 0; lane < WARP; ++lane) {
     u32 result = 0, group = lane / 4, thread = lane % 4;

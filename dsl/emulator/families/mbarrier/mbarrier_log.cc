@@ -71,8 +71,8 @@ u32 init(const Operation &by, u32 arrivals) {
   return by.begin_life();
 }
 
-// Where the block has no mbarrier there: a fault, whose detail is the mbarrier.inval, 0 where there was none. Of
-// another block's, families/mbarrier/check.py says it whatever block runs first.
+// If the block has no mbarrier there: a fault, whose detail is the mbarrier.inval, 0 if there was none. For memory of
+// another block, families/mbarrier/check.py reports it whatever block runs first.
 [[gnu::noinline, gnu::cold]] u32 without_life(Context *ctx, u32 tid, u32 site, u64 address, MbarrierEntry &entry,
                                               const Context &slot) {
   const Operation by{ctx, tid, site, address, entry, slot};

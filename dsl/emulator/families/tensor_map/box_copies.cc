@@ -2,9 +2,9 @@
 //
 // A box is copied row by row, in chunks of 16 bytes, which a swizzle permutes: the chunk's number in its line of 128
 // bytes, bits 4 to 6 of the address, is xored with bits 7 to 9, as many as the swizzle has. Elements outside the tensor
-// are read as zeros (or a NaN) and never written. Floats are rounded to TF32 where the map says that type.
+// are read as zeros (or a NaN) and never written. Floats are rounded to TF32 if the map has that type.
 //
-// No document says that a box must begin at a multiple of 16 bytes of its row, but an H100 stops at others with an
+// No document requires that a box begins at a multiple of 16 bytes of its row, but an H100 stops at others with an
 // illegal instruction (triton-lang/triton issue 7385, tile-ai/tilelang issue 2527). The NaN is the one seen on an H100.
 #include "families/tensor_map/box_copies.h"
 #include "families/bulk/bulk_reductions.h"
@@ -105,15 +105,15 @@ bool walk_pixels(const Walk &walk) {
 // driver API, cuTensorMapEncodeTiled.
 //
 // Channels are in slices of 16 or 32 bytes. Dimension 0 is the channels, then W, H, D as there are, and last N; the
-// order in memory, and of a box in shared memory, is N, slices, D, H, W, the bytes of one slice. No document says where
-// the next slice is: here it follows the last spatial dimension, at its stride times its extent, as the layout's name
-// has it. A box has whole slices and begins with one.
+// order in memory, and of a box in shared memory, is N, slices, D, H, W, the bytes of one slice. No document gives the
+// place of the next slice: here it follows the last spatial dimension, at its stride times its extent, as the layout's
+// name has it. A box has whole slices and begins with one.
 bool walk_slices(const Walk &walk) {
   const TensorMap &map = walk.map;
   const i64 unit = map.slice_bytes(), end = map.channel_bytes(), batch = map.rank() - 1;
   const i64 slice_stride = batch < 2 ? 0 : map.stride_bytes(batch - 1) * ((i64)map.last[batch - 1] + 1);
   for (i64 number = 0; number < box_bytes(map) / unit; ++number) {
-    i64 rest = number, at = walk.coords[0] * map.element_bytes();  // its first byte among those of all channels
+    i64 rest = number, at = walk.coords[0] * map.element_bytes();  // its first byte among the bytes of all channels
     u64 source = map.address;
     bool inside = true;
     for (u32 i = 1; i < DIMENSIONS; ++i) {

@@ -1,7 +1,7 @@
 // tensormap.replace: one field of a tensor map changed by a kernel. PTX ISA 9.7.9.28, tensormap.replace.
 //
-// Types of elements have numbers of their own here: those of cuTensorMapEncodeTiled, but f32.ftz, f64 and bf16 come in
-// that order. A rank is one less, as in the map; strides are bytes.
+// Types of elements have the numbers of cuTensorMapEncodeTiled here, except that f32.ftz, f64 and bf16 come in that
+// order. A rank is one less, as in the map; strides are bytes.
 #include "families/tensor_map/tensor_map.h"
 
 namespace {
@@ -24,7 +24,7 @@ extern "C" u32 emu_map_replace(Context *ctx, u64 address, u32 field, u32 dimensi
   TensorMap *map = (TensorMap *)address;
   u32 flags = map->flags, own = map->own, steps;
   __builtin_memcpy(&steps, (u8 *)map + tensor_map::STEPS_AT, 4);
-  // 128 zeros become a map of tiles with their first field: kernels begin with them (Triton's, of every release).
+  // 128 zeros become a map of tiles with their first field: kernels begin with them (every release of Triton).
   if (!map->mode()) flags |= tensor_map::TILED | tensor_map::ALWAYS;
   switch (field) {
     case GLOBAL_ADDRESS: map->address = value; break;

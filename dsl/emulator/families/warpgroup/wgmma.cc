@@ -1,8 +1,8 @@
 // wgmma.mma_async: what the 128 threads of a warpgroup compute together. PTX ISA 9.7.15.5.
 //
 // The thread that completes the meeting makes dense planes of A, B and D once; eight columns of D are one vector.
-// Where all exponents of a sum are moderate its products are exact as floats, and so is each of them once it is scaled
-// to a whole number: then no double is needed. Any other sum is made as `mma` makes it, in doubles.
+// If all exponents of a sum are moderate, its products are exact as floats, and so is each of them once it is scaled to
+// a whole number: then no double is needed. Any other sum is made as `mma` makes it, in doubles.
 #include "tensor_core/tensor_core.h"
 
 namespace {
@@ -212,7 +212,7 @@ template <Sum S> [[gnu::always_inline]] inline Floats float_sum(const Products &
   return as<Floats>(S.result == Result::E8M13 ? kept & -1024 : kept) * back;
 }
 
-// Where a term of the sum is not zero.
+// The lanes in which a term of the sum is not zero.
 template <Sum S> [[gnu::noinline]] Ints some_term(const Products &of, Floats start) {
   Ints flags = start < 0 | start > 0;
   UNROLLED
