@@ -5,7 +5,7 @@
 
 Each kernel is compiled by this compiler and by nvidia-cutlass-dsl, unmodified and without a GPU, and the PTX of both
 goes through one ptxas. The kernels of code_quality_kernels.py need nothing; NVIDIA's examples need a checkout of
-NVIDIA/cutlass, flash-attention one of Dao-AILab/flash-attention. It says on standard error what it has done. `--keep`
+NVIDIA/cutlass, flash-attention one of Dao-AILab/flash-attention. It prints on standard error what it has done. `--keep`
 holds the PTX and, by its hash, what ptxas made of it: a run that was stopped goes on there, and NVIDIA's PTX is not
 made again. `loop` are the instructions of the innermost loop with the most mma instructions (where there are none,
 with the most instructions). `worse` names what is above NVIDIA's by more than 3 %, registers by more than 4, bytes at
@@ -36,14 +36,14 @@ from harness.reporting.code_figures import COLUMNS, Figures, figures  # noqa: E4
 COMPILERS = ("embedded", "nvidia")
 BOTH, SM_80, SM_90A = ("sm_80", "sm_90a"), ("sm_80",), ("sm_90a",)
 
-# Compiles the programs it is told, each in a child that ends with its first compile.
+# Compiles the programs that it gets, each in a child that ends with its first compile.
 DRIVER = """
 import json, os, runpy, sys, types
 import torch
 import cutlass.cute as cute
 import cutlass.utils
 
-# No GPU is asked how many clusters it holds (NVIDIA's compiler compiles an empty kernel for that): those of an H100.
+# No GPU is asked how many clusters it holds (NVIDIA's compiler compiles an empty kernel for that): an H100 has 132 SMs.
 cutlass.utils.HardwareInfo.get_max_active_clusters = lambda self, cluster_size: 132 // cluster_size
 
 class CompileOnly:
@@ -133,7 +133,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cutlass", type=Path, help="a checkout of NVIDIA/cutlass")
     parser.add_argument("--flash-attention", type=Path, help="a checkout of Dao-AILab/flash-attention")
-    parser.add_argument("--keep", type=Path, help="a folder for the PTX; NVIDIA's that lies there is not made again")
+    parser.add_argument("--keep", type=Path, help="a folder for the PTX; NVIDIA's PTX in it is not made again")
     parser.add_argument("--only", default="", help="kernels with this in their name")
     parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
     options = parser.parse_args()
@@ -193,7 +193,7 @@ def _compile(kernels: list[Kernel], compiler: str, target: str, folder: Path, op
 
 
 def _figures(file: Path, target: str) -> Figures:
-    """The figures of the PTX in a file; those of PTX that was seen before are read from the file beside it."""
+    """The figures of the PTX in a file. For PTX that was seen before, they are read from the file next to it."""
     ptx = file.read_text()
     key = hashlib.sha256(f"{sass.version('ptxas')} {target}\n{ptx}".encode()).hexdigest()
     seen = file.with_name(f"{key[:32]}.json")

@@ -1,6 +1,6 @@
 """Kernels for code_quality.py: `code_quality_kernels.py NAME` compiles one of them with whichever cutlass is installed.
 
-Extents are dynamic unless the kernel's docstring says otherwise; nothing is launched.
+Extents are dynamic unless the kernel's docstring states otherwise; nothing is launched.
 """
 
 import sys

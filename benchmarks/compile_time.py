@@ -10,7 +10,7 @@ import, our LLVM by the first compile, where it counts. `compile to cubin` has p
 contains its assembler (it makes a cubin with each), ours has what the program `ptxas` costs for its PTX added.
 
 Then, for this compiler alone, which has a disk cache: the first launch of that kernel on the emulator, and of two
-kernels with torch, in a fresh process that finds them in the cache, beside one that does not.
+kernels with torch, in a fresh process that finds them in the cache, and in one that does not.
 """
 
 from __future__ import annotations

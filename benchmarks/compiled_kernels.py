@@ -1,8 +1,8 @@
-"""Launches of compiled kernels on the emulator, one worker: the least CPU seconds of several, beside an older tree's.
+"""Launches of compiled kernels on the emulator, one worker: the least CPU seconds, here and in an older tree.
 
     uv run python benchmarks/compiled_kernels.py [--cutlass FOLDER] [--before FOLDER] [--samples 9]
 
-The kernels are those of code_quality_kernels.py and, with a checkout of NVIDIA/cutlass, three of its examples.
+The kernels are the ones of code_quality_kernels.py and, with a checkout of NVIDIA/cutlass, three of its examples.
 `--before` is another checkout of this project: the PTX that it makes of the same LLVM IR runs turn by turn with ours.
 """
 
@@ -104,7 +104,7 @@ runpy.run_path(path, run_name="__main__")
 
 
 def seconds(driver: Path, samples: int, before: str, program: tuple[str, ...]) -> list[float]:
-    """What the driver prints of a program: this tree's seconds and, where `before` names one, that tree's."""
+    """The seconds that the driver prints for a program: of this tree and, if `before` names one, of that tree."""
     environment = os.environ | {"GPU_REPRO_WORKERS": "1", "OMP_NUM_THREADS": "1", "CUTE_DSL_ARCH": "sm_90a"}
     command = [sys.executable, "-m", "dsl", "--device", "emulator", "--no-cache", str(driver), "--"]
     done = subprocess.run(

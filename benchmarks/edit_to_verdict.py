@@ -1,4 +1,4 @@
-"""Edit-to-verdict of one repro on the embedded device, beside what `import torch` alone costs; wall seconds, one run.
+"""Edit-to-verdict of one repro on the embedded device, and the cost of `import torch` alone; wall seconds, one run.
 
     uv run python benchmarks/edit_to_verdict.py [--runs 5] [REPRO]
 

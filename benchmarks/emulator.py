@@ -7,7 +7,7 @@
 - y = a * x + y over 2^24 floats, against numpy with one temporary array.
 - A barrier of 1024 threads, and of a cluster. A matrix product through shared memory, an mma. The same on one worker
   and on all.
-- What a launch costs, and what the first launch of a program costs in a fresh process.
+- The cost of a launch, and of the first launch of a program in a fresh process.
 """
 
 from __future__ import annotations

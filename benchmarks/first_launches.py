@@ -1,4 +1,4 @@
-"""The first launch of small kernels in a fresh process, CPU milliseconds without imports, beside another checkout.
+"""The first launch of small kernels in a fresh process here and in another checkout: CPU milliseconds without imports.
 
     uv run python benchmarks/first_launches.py ../other-checkout [--samples 5]
 

@@ -5,9 +5,9 @@
 Each function is one kernel, `out[i] = cute.math.f(x[i])`, compiled by both without fastmath for sm_90a. `ulp`: the
 greatest error of the samples (seeded, over the floats where the result is finite) against the C library's double, on
 the embedded device, where an approximate instruction gives one of the results that the PTX ISA allows.
-`SASS`: instructions of the kernel as ptxas makes them, beyond those of a kernel that only copies; rare branches and
-subroutines count. `F64`: instructions of doubles among them. `M/s`: elements a second of CPU time on the embedded
-device, 2**20 of them.
+`SASS`: instructions of the kernel as ptxas makes them, beyond the instructions of a kernel that only copies; rare
+branches and subroutines count. `F64`: instructions of doubles among them. `M/s`: elements a second of CPU time on the
+embedded device, 2**20 of them.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def greatest_error(name: str, arguments: np.ndarray, got: np.ndarray) -> float:
 
 
 def instructions(ptx: str) -> tuple[int, int]:
-    """Instructions of the kernel, and those of doubles among them."""
+    """The number of instructions of the kernel, and of instructions of doubles among them."""
     from dsl.lower import sass
 
     text = sass.disassemble(sass.assemble(ptx, "sm_90a"))
@@ -160,7 +160,7 @@ def instructions(ptx: str) -> tuple[int, int]:
 
 
 def measured(compiler: str, folder: str, names: list[str]) -> dict:
-    """What the program found under one compiler."""
+    """The results of the program under one compiler."""
     program = Path(folder, "program.py")
     program.write_text(PROGRAM)
     command = [sys.executable, "-m", "dsl", "--compiler", compiler, str(program), folder, ",".join(names), compiler]

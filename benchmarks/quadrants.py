@@ -1,9 +1,9 @@
-"""Quadrants programs on this compiler's emulator beside the real package on its CPU:
+"""Quadrants programs on this compiler's emulator compared with the real package on its CPU:
 one run, alternating fresh processes.
 
     uv run python benchmarks/quadrants.py [--runs 5] [--elements 24]
 
-Both start with compiled bytecode in a cache of their own and without a cache of compiled kernels. Import, init and
+Both start with compiled bytecode in their own caches and without a cache of compiled kernels. Import, init and
 first calls are CPU seconds of the process and its ended children, the least of the runs; saxpy is wall time, the least
 of several launches, on all CPUs of both; warm calls are CPU microseconds of the calling thread, of which ours launch
 nothing (cuLaunchKernelEx answers 0), because that is the device's time, while the real package runs its empty loop.

@@ -1,10 +1,10 @@
-"""How long the record's answers take: many records, many repros. In a folder of its own, which is removed.
+"""How long the record's answers take: many records, many repros. It uses a temporary folder.
 
     uv run python benchmarks/record.py                       100 000 records of 1 000 claims, 1 000 repros collected
     uv run python benchmarks/record.py --records 10000 --claims 300
 
 Prints the least seconds of wall time and of CPU of several runs, each a new process where a command is named; the
-median of the wall time beside them says how busy the machine is.
+median of the wall time next to them shows how busy the machine is.
 """
 
 from __future__ import annotations

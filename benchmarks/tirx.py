@@ -1,10 +1,10 @@
-"""T programs on this compiler beside the real apache-tvm: one run, alternating fresh processes.
+"""T programs on this compiler compared with the real apache-tvm: one run, alternating fresh processes.
 
     uv run python benchmarks/tirx.py [--runs 5]
 
 CPU time of the process and its ended children: of importing, in seconds; from a script to CUDA text, in milliseconds,
 first in a process and warm (the least of 20). The program is the first of the control-flow page of TIRx. Both have
-compiled bytecode in a cache of their own, and no cache of compiled kernels.
+compiled bytecode in their own caches, and no cache of compiled kernels.
 """
 
 from __future__ import annotations

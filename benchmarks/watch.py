@@ -19,7 +19,7 @@ from pathlib import Path
 SAVES = 7
 ROOT = Path(__file__).parents[1]
 REPROS = ("repros/shuffle/shuffle_bfly_width.py", "repros/quadrants/quadrants_static_for_unrolls.py")
-_END = re.compile(r"--- \d+ cases? in [\d.]+ s, ([\d.]+) s of them the program's")
+_END = re.compile(r"--- \d+ cases? in [\d.]+ s, ([\d.]+) s of them")
 
 
 def measure(path: Path) -> list[tuple[float, float]]:

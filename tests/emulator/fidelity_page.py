@@ -47,7 +47,7 @@ def hardware(root: Path) -> str:
             by_gpu[golden["provenance"].get("gpu") or "a GPU"] += 1
     gpus = validation(root)
     if not gpus and not by_gpu:
-        return "**Nothing has been replayed on hardware yet.** No golden is validated; every pass so far is the emulator's.\n"
+        return "**Nothing has been replayed on hardware yet.** No golden is validated; every pass so far is a pass on the emulator.\n"
     lines = [f"{sum(by_gpu.values())} goldens are validated.", ""]
     lines += [
         "| GPU | driver | date | forms that agree | within a bound | open | disagree | not run | goldens |",
