@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _standard_input() -> str:
-    """What is piped in, in UTF-8 or the coding it names, whatever the locale is."""
+    """The text that is piped in, decoded as UTF-8 or as the coding that it names, whatever the locale is."""
     stream = getattr(sys.stdin, "buffer", None)
     return importlib.util.decode_source(stream.read()) if stream else sys.stdin.read() if sys.stdin else ""
 
@@ -175,8 +175,8 @@ def _parser() -> argparse.ArgumentParser:
         "--delays",
         metavar="LIST",
         default="",
-        help="delay some warps at some instructions, by nanosleep in the PTX: those of `seed 5`, of a list, e.g. "
-        "'kernel 12 before 800 ns warps 3/8', or of @FILE with a list",
+        help="delay some warps at some instructions, by nanosleep in the PTX: LIST is `seed 5`, a list, e.g. "
+        "'kernel 12 before 800 ns warps 3/8', or @FILE with a list",
     )
     parser.add_argument(
         "--gpu-model",
@@ -190,7 +190,7 @@ def _parser() -> argparse.ArgumentParser:
         "--timeout",
         metavar="SECONDS",
         type=float,
-        help="stop the program after so many seconds and say where every warp is; exit status 124",
+        help="stop the program after this many seconds and print where every warp is; exit status 124",
     )
     parser.add_argument(
         "-p",
@@ -332,7 +332,7 @@ def _let_handlers_run() -> None:
 
 
 def _exit_status(leaving: SystemExit) -> int:
-    """The status of `sys.exit(code)`; a code that is no number is a message, as in Python."""
+    """The exit status for `sys.exit(code)`; a code that is not a number is a message, as in Python."""
     if leaving.code is None or isinstance(leaving.code, int):
         return leaving.code or 0
     print(end="", flush=True)
@@ -376,7 +376,7 @@ def _execute(file: str, source: str, spec: ModuleSpec | None, params: list[str])
     if callable(run) and not _has_main_block(tree):
         chosen = dict(_split(param) for param in params)
         declared = _declared_params(source)
-        if not chosen and not declared and _needs_arguments(run):  # a function of the program's, and no repro
+        if not chosen and not declared and _needs_arguments(run):  # a function of the program, not a repro
             return
         chosen_values = {name: _choice(value, declared.get(name)) for name, value in chosen.items()}
         axes = [[chosen_values[name]] if name in chosen_values else values for name, values in declared.items()]
@@ -460,7 +460,7 @@ def _failure(error: BaseException, full: bool) -> str:
 
 
 def _authors_frames(frames: list[traceback.FrameSummary]) -> Iterator[traceback.FrameSummary]:
-    """`frames` without the compiler's own, and without those of the libraries it calls."""
+    """`frames` without the frames of the compiler and of the libraries that it calls."""
     from dsl.core.syntax.function_source import is_authors  # noqa: PLC0415
     from dsl.span import is_our_file  # noqa: PLC0415
 

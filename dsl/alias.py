@@ -59,9 +59,9 @@ _finder = _Finder()
 def install(device: str | None = None, compiler: str = "embedded"):
     """Make the aliases importable and choose the device: "emulator", "cuda" or None (cuda where there is one).
 
-    With the compiler "nvidia" the names stay NVIDIA's, whose package compiles for that device. Returns the launch
-    session, whose `facts()` tells what was compiled and launched. Raises RuntimeError where the other compiler was
-    imported before, and launch.nvidia.hook.CompilerMissing.
+    If the compiler is "nvidia", the names stay the names of NVIDIA's package, which compiles for that device. Returns
+    the launch session, whose `facts()` lists what was compiled and launched. Raises RuntimeError if the other compiler
+    was imported before, and launch.nvidia.hook.CompilerMissing.
     """
     if compiler == "nvidia":
         from dsl.launch.nvidia import hook  # noqa: PLC0415

@@ -31,7 +31,7 @@ class Value:
 
     @property
     def defining_op(self) -> Op:
-        """The op that computes a value that is no block argument."""
+        """The op that computes a value that is not a block argument."""
         assert isinstance(self.owner, Op)
         return self.owner
 
@@ -179,7 +179,7 @@ def _in_one(blocks: list[Block]) -> list[Block]:
     return [first]
 
 
-# What an op's meaning does not hang on here.
+# Attributes that do not change the meaning of an op here.
 _LEFT_OUT = frozenset(
     (
         "overflowFlags",

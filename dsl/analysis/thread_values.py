@@ -1,4 +1,4 @@
-"""What traced values are in every thread of a block of known size: the arithmetic behind uniformity.
+"""The values of traced numbers in every thread of a block of known size: the arithmetic for uniformity.
 
 A value is a list of numbers, one a thread (thread (x, y, z) at x + nx * (y + ny * z)); Shifted, such a list plus a
 number that is unknown and the same in the whole block; UNIFORM, unknown and the same; or None, where threads may differ
@@ -334,7 +334,7 @@ def _shape(part: ThreadValue) -> str:
     return "uniform" if part is UNIFORM else "shifted" if isinstance(part, Shifted) else ""
 
 
-# What is known of both sides: the operations whose result is what all threads share and an offset.
+# The operations whose result is a shared number plus an offset, by what is known of both sides.
 _SUM, _LINEAR = ("arith.addi",), ("arith.addi", "arith.subi")
 _OFFSET_BY = {
     ("uniform", "numbers"): _LINEAR,
@@ -345,7 +345,7 @@ _OFFSET_BY = {
     ("numbers", "uniform"): _LINEAR,
     ("numbers", "shifted"): _SUM,
 }
-# What is known of both sides where `==` parts the threads into classes; of constants beside Shifted only.
+# Pairs of sides for which `==` divides the threads into classes; only constants together with Shifted.
 _EQUALITY_OF = {
     ("uniform", "numbers"),
     ("uniform", "shifted"),

@@ -1,12 +1,14 @@
 """Divergence: collectives that provably not all of their threads reach.
 
-A barrier of the block needs every thread of it, a shuffle every lane of its mask. Where the condition round one is
-known in each thread (it compares thread or lane numbers with constants, or with what is the same in the whole block)
-and only some of the threads get in, the program is wrong whatever its data: `check` finds that. What depends on data is
-left to the device that runs it. Needs the block's size: from the kernel's `nvvm.reqntid`, or from a launch.
+A barrier of the block needs every thread of it, a shuffle every lane of its mask. If the condition around one is known
+in each thread (it compares thread or lane numbers with constants, or with values that are the same in the whole block)
+and only some of the threads get in, the program is wrong whatever its data: `check` finds that. Conditions that depend
+on data are left to the device that runs the program. The check needs the block's size: from the kernel's
+`nvvm.reqntid`, or from a launch.
 
-What may be meant stays allowed: whole warps at a collective of theirs, threads that meet at another barrier of the same
-number meanwhile, a count that the threads that come make up.  PTX ISA: barrier, bar.warp.sync, shfl.sync, vote.sync.
+Code that may be intended stays allowed: whole warps at their own collective, threads that meet at another barrier of
+the same number meanwhile, a count that the threads that come make up.  PTX ISA: barrier, bar.warp.sync, shfl.sync,
+vote.sync.
 """
 
 from __future__ import annotations
@@ -46,14 +48,14 @@ _WORDS = (
     "ldmatrix.",
     "stmatrix.",
 )
-_INDENT = " " * 6  # of what stands inside a condition or a loop
+_INDENT = " " * 6  # of the lines inside a condition or a loop
 _KERNEL = re.compile(r"^  llvm\.func @(\w+)\(.*$", re.MULTILINE)
 _MOST_ALTERNATIVES = 1024
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A collective that not all its threads reach: its place, what to say there and at the condition, the fix."""
+    """A collective that not all its threads reach: its place, the messages there and at the condition, the fix."""
 
     place: Span
     message: str
@@ -83,8 +85,8 @@ class _Site:
 def check(mlir_text: str, block: Sequence[int] | None = None, name: str | None = None) -> Finding | None:
     """The first collective of a traced device module that provably diverges, or None.
 
-    Kernels that do not say the size of their block are left out. `block` is the size, in x, y and z, of the kernel
-    `name`, where only its launch knows it; that kernel alone is looked at then.
+    Kernels that do not state the size of their block are left out. `block` is the size, in x, y and z, of the kernel
+    `name`, if only its launch knows it; then only that kernel is checked.
     """
     if not _has_inner(mlir_text, 0, len(mlir_text)):
         return None
@@ -289,7 +291,7 @@ def _number(value: Value) -> int | str:
 
 
 def _place_of(condition: Value | None, holds: bool) -> tuple[Span | None, bool]:
-    """Where a condition was computed, and what it is there; behind an early exit, the condition of the exit."""
+    """The place where a condition was computed, and its value there; after an early exit, the condition of the exit."""
     op = condition.op if condition is not None else None
     while op is not None and op.name == "arith.xori" and _is_true(op.operands[1]):
         op, holds = op.operands[0].op, not holds

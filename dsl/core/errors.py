@@ -16,7 +16,7 @@ class DSLUserCodeError(OutcomeError):
     """The program cannot be compiled as written. `id` is the diagnostic's name where the field has one.
 
     `place` defaults to the expression the author's innermost frame is evaluating. `also`: other places that matter,
-    each with what is to be said there. `callers`: the calls that led to `place` (span.callers), where the error is
+    each with its message. `callers`: the calls that led to `place` (span.callers), where the error is
     raised later than it was found.
     """
 
@@ -36,7 +36,7 @@ class DSLUserCodeError(OutcomeError):
 
     @property
     def heading(self) -> str:
-        """What stands behind the place: the diagnostic's name, or the class."""
+        """The text after the place: the diagnostic's name, or the class."""
         return self.id or type(self).__name__
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class DSLUserCodeError(OutcomeError):
 
     @property
     def repro_outcome(self) -> dict:
-        """What a harness records of this error."""
+        """The fields of this error that a harness records."""
         return {
             "outcome": "rejected",
             "class": type(self).__name__,
@@ -155,7 +155,7 @@ def warn_not_portable(
 
     Raises DSLUserCodeError instead where such warnings are errors (`--portable`).
     """
-    if number_rules.current() is not number_rules.CUTE:  # another surface's program: NVIDIA's compiler has no say
+    if number_rules.current() is not number_rules.CUTE:  # another surface's program: NVIDIA's compiler does not matter
         return
     place = place or span.here()
     suffix = f" ({id})" if id else ""

@@ -14,7 +14,7 @@ from dsl.core.state import Stack
 
 @dataclass(frozen=True)
 class Rules:
-    """What differs between surfaces; None and False leave what CuTe DSL does.
+    """The differences between surfaces; None and False leave what CuTe DSL does.
 
     `number(value)`: a Python number as a Numeric, None where it is none. `promote(type, type)`: their common type.
     `operation(name, type, type)`: the type `a name b` is computed in. `floor_mod`: `%` follows the divisor's sign, also

@@ -13,8 +13,8 @@ class Phrase(str):
     """A sentence, or a part of one. As text it is core's own wording: `template` with its `fields`.
 
     Fields are phrases, types and anything that prints; a field `{name:a}` gets its article, a field `{name!r}` is a
-    value of the author's (`shown`). `kind` names the phrase
-    where a language may have a template of its own for it, with the same fields.
+    value of the author (`shown`). `kind` names the phrase if a language may have its own template for it, with the same
+    fields.
     """
 
     template: str
@@ -46,8 +46,8 @@ class _Words(Formatter):
 
 
 def reworded(text: str, templates: Mapping[str, str], type_word: Callable[[type], str]) -> str:
-    """`text` as a language says it: a phrase by the template that the language has for its kind, core's otherwise, its
-    fields likewise, and types by `type_word`. Text that is not a phrase stays."""
+    """`text` in the words of a language: a phrase by the language's template for its kind, else by the template of core,
+    its fields likewise, and types by `type_word`. Text that is not a phrase stays."""
     if not isinstance(text, Phrase):
         return text
 

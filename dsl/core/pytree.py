@@ -1,9 +1,9 @@
 """Values seen as trees: what is inside a tuple, a dataclass or a tensor, so that control flow and calls can carry it.
 
-A leaf is anything with `ir()`, `ir_type()`, `with_ir(value)` and `type_key()`: Numeric, Pointer, and classes that say
-`is_leaf`. A class takes part
-by `__flatten__() -> (children, key)` and the class method `__unflatten__(key, children)`, or by upstream's
-`__extract_mlir_values__` / `__new_from_mlir_values__`. What is neither is static: it must stay the same object.
+A leaf is anything with `ir()`, `ir_type()`, `with_ir(value)` and `type_key()`: Numeric, Pointer, and classes with
+`is_leaf`. A class takes part by `__flatten__() -> (children, key)` and the class method
+`__unflatten__(key, children)`, or by upstream's `__extract_mlir_values__` / `__new_from_mlir_values__`. Any other value
+is static: it must stay the same object.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _container_parts(value: Any) -> tuple[str, Any, tuple] | None:
 
 
 def unflatten(node: Node, leaves: Iterator, like: Any = None) -> Any:
-    """A value of structure `node` from `leaves`; `like` is the original, for what an object keeps beside its leaves."""
+    """A value of structure `node` from `leaves`; `like` is the original, for what an object keeps other than leaves."""
     if node.kind == "leaf":
         return next(leaves)
     if node.kind == "static":

@@ -1,7 +1,7 @@
-"""Where tracing is: the one object that holds it, one a thread.
+"""The state of tracing: the one object that holds it, one a thread.
 
-A thread sees its own alone, so two threads may trace at once, and a fork goes on with that of the thread that forked:
-what other threads of its parent were tracing is not there.
+A thread sees only its own state, so two threads may trace at once, and a fork goes on with the state of the thread that
+forked: what other threads of its parent were tracing is not there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class TraceState(threading.local):
-    """What a thread traces. Each list is a stack, the innermost last."""
+    """The state of one thread's tracing. Each list is a stack, the innermost last."""
 
     def __init__(self):
         self.functions: list[Any] = []  # trace.HostTrace and KernelTrace: the functions being traced

@@ -1,1 +1,1 @@
-"""Control flow at trace time: branches, loops, what merges behind them and what loops carry."""
+"""Control flow at trace time: branches, loops, values that merge after them and values that loops carry."""

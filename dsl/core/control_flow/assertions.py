@@ -1,9 +1,9 @@
 """`raise` and `assert` that values known only at run time decide.
 
 On a device they are CUDA's assertion: `__assertfail(message, file, line, function, bytes a character)`, what `assert`
-of CUDA C++ calls; it reports block and thread and ends the kernel with a trap. In a host function they end the function
-by longjmp, and Python raises the author's exception. What follows on such a path never runs: names take the other
-path's values.  CUDA C++ Programming Guide: Assertion.
+of CUDA C++ calls; it reports block and thread and ends the kernel with a trap. They end a host function by longjmp,
+and Python raises the author's exception. The code after one on such a path never runs: names take the values of the
+other path.  CUDA C++ Programming Guide: Assertion.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Failure:
 
 
 class _Raised(DSLUserCodeRuntimeError):
-    """An exception of the author's, raised at run time."""
+    """An exception of the author, raised at run time."""
 
     @property
     def repro_outcome(self) -> dict:
@@ -53,12 +53,12 @@ class _Raised(DSLUserCodeRuntimeError):
 
 
 def block() -> mlir.Block | None:
-    """Where ops go now."""
+    """The block that new ops are appended to."""
     return mlir.current_block()
 
 
 def raises(entry: mlir.Block | None) -> bool:
-    """Whether a `raise` here is Python's own: no dynamic statement stands between it and the start of its function."""
+    """Whether a `raise` here is Python's own: no dynamic statement is between it and the start of its function."""
     return mlir.current_block() is entry
 
 
@@ -116,7 +116,7 @@ def _refuse_handlers(word: str, caught: bool) -> None:
 
 
 def require(test: Numeric, kind: type[BaseException], message: str, *numbers: Numeric) -> None:
-    """Go on only where `test` is true. `message` has {} where each of `numbers`, integers, is to stand.
+    """Go on only if `test` is true. `message` has {} at the place of each of `numbers`, which are integers.
 
     A host function has room for one number.
     """

@@ -102,7 +102,7 @@ def ifexp(test: Any, then: Callable, orelse: Callable) -> Any:
 
 
 def _common_type(a: Any, b: Any) -> type[Numeric] | None:
-    """The type of a choice between two numbers of different types; None where they agree, or one is no number."""
+    """The type of a choice between two numbers of different types; None if they agree, or one is not a number."""
     left, right = numeric(a), numeric(b)
     if left is None or right is None or type(left) is type(right):
         return None
@@ -135,7 +135,7 @@ def or_(left: Any, right: Callable) -> Any:
 
 
 def _is_true(value: Any, word: str) -> bool:
-    """The truth of what stands beside `and`, `or` or `not`, where a function may stand for one that is there."""
+    """The truth of an operand of `and`, `or` or `not`, in which the author may test whether a function is there."""
     return (truth if getattr(type(value), "truth_fix", "") else single_truth)(value, f"what `{word}` tests")
 
 
@@ -206,7 +206,7 @@ _OPERATORS = {
 
 
 def filters(test: Any) -> bool:
-    """The test of a comprehension's `if`, which is Python's."""
+    """The test of a comprehension's `if`, which Python evaluates."""
     return truth_in_expression(test)
 
 

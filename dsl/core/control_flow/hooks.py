@@ -1,4 +1,4 @@
-"""What rewritten code calls as `__dsl__`: the hooks of core by their names, and in their place those of a surface."""
+"""The hooks of core that rewritten code calls as `__dsl__`, by their names; a surface puts its own in their place."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """An argument of another kind than a function of the surface takes, seen where the function failed over it.
 
-Functions check what authors often get wrong, with words of their own. What none of them foresaw ends here: the
-arguments are compared with the annotations of the parameters, and the first that differs is the author's mistake. Where
-all fit, the compiler is at fault.
+Functions check for common mistakes of authors, with their own messages. Mistakes that none of them foresaw end here:
+the arguments are compared with the annotations of the parameters, and the first that differs is the author's mistake.
+If all fit, the compiler is at fault.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _annotation(frame: types.FrameType, name: str, module: dict[str, Any]) -> An
 
 
 def _wanted(value: Any, annotation: Any) -> str | None:
-    """What a parameter takes in words where `value` is none of it, or None."""
+    """The kinds that a parameter takes, in words, if `value` is none of them, or None."""
     kinds = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
     allowed = []
     for kind in kinds:
@@ -167,7 +167,7 @@ def _wanted(value: Any, annotation: Any) -> str | None:
 
 
 def _fits(value: Any, kind: Any) -> bool | None:
-    """Whether `value` is of an annotation's kind; None where that cannot be told."""
+    """Whether `value` is of an annotation's kind; None if that is not known."""
     if kind is None or kind is types.NoneType:
         return value is None
     origin = typing.get_origin(kind)

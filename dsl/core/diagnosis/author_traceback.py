@@ -1,6 +1,6 @@
-"""Where exceptions leave the compiler for the author's code: with the author's frames alone.
+"""Exceptions that leave the compiler for the author's code, with only the author's frames.
 
-What went wrong inside without being explained in the author's words becomes a CompilerFault at the author's expression.
+An error inside that was not explained in the author's words becomes a CompilerFault at the author's expression.
 DSL_FULL_TRACEBACK=1 (`python -m dsl --full-traceback`) lets everything through as it was raised.
 """
 
@@ -38,7 +38,7 @@ def full() -> bool:
 
 
 def leaving(error: BaseException) -> BaseException:
-    """What is raised in the author's code where `error` leaves the compiler: `error`, or what says it there."""
+    """The exception for the author's code if `error` leaves the compiler: `error`, or the error that explains it."""
     explained = _explained(error)
     if isinstance(explained, DSLUserCodeError) and not explained.also:
         explained.also = _called_from(explained)
@@ -79,7 +79,7 @@ _CALLS_SHOWN = 4
 
 
 def _called_from(error: DSLUserCodeError) -> tuple[tuple[Span, str], ...]:
-    """Where the function in whose lines the error is was called, and that one's caller, as far as they are compiled."""
+    """The calls of the function in whose lines the error is, and of its caller, as far as they are compiled."""
     frames = error.callers or [(entry.tb_frame.f_code, entry.tb_lasti) for entry in walk(error)]
     while frames and not is_authors_code(frames[-1][0]):
         frames.pop()
@@ -88,7 +88,7 @@ def _called_from(error: DSLUserCodeError) -> tuple[tuple[Span, str], ...]:
     calls: list[tuple[Span, str]] = []
     while len(calls) < _CALLS_SHOWN:
         code, _ = frames.pop()
-        while frames and (is_part(code) or code.co_name in _COMPREHENSIONS):  # of the function it stands in
+        while frames and (is_part(code) or code.co_name in _COMPREHENSIONS):  # of the function around it
             while frames and is_our_file(frames[-1][0].co_filename):
                 frames.pop()
             code, _ = frames.pop() if frames else (code, 0)
@@ -139,8 +139,8 @@ def _is_accident(error: Exception) -> bool:
 
 
 def strip(error: BaseException) -> None:
-    """Take the compiler's frames, and those of the libraries it calls, out of the traceback of `error` and of what is
-    behind it."""
+    """Take the frames of the compiler, and of the libraries that it calls, out of the tracebacks of `error` and of its
+    causes."""
     if full():
         return
     seen, behind = set(), error

@@ -49,7 +49,7 @@ def explained(error: BaseException) -> DSLUserCodeError | None:
 
 
 def _is_of_author(entry: types.TracebackType) -> bool:
-    """Whether a frame is the author's, and not of a library that the author calls."""
+    """Whether a frame belongs to the author, and not to a library that the author calls."""
     module = str(entry.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
     return is_authors_code(entry.tb_frame.f_code) and module not in _LIBRARIES
 
@@ -106,7 +106,7 @@ def _names_ours(call: ast.Call, space: dict[str, Any]) -> bool:
 
 
 def _library(root: Any, function: Any) -> str | None:
-    """The name of the library that the called function is from; None for Python's own and for the author's."""
+    """The name of the library of the called function; None for Python's own and for the author's functions."""
     for holder in (root, function):
         module = holder.__name__ if isinstance(holder, types.ModuleType) else getattr(holder, "__module__", None)
         top = str(module or "").partition(".")[0]

@@ -1,4 +1,4 @@
-"""The fix for an index outside of what it indexes: the author's own access behind a test of its indices."""
+"""The fix for an index outside of what it indexes: the author's own access after a test of its indices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fix(place: Span | None, report: str, extent: Callable[[str, int, int, bool],
         return ANY_FIX
     is_write = re.search(r"\^ (write|atomic) of", report) is not None
     accesses = list(_accesses(statement, is_write))
-    if "out of bounds of dimension" in report:  # the place is that of the access
+    if "out of bounds of dimension" in report:  # it is the place of the access
         every = [*_accesses(statement, True), *_accesses(statement, False)]
         accesses = [each for each in every if each.lineno == place.line and each.col_offset + 1 == place.column]
         accesses.sort(key=lambda access: len(ast.unparse(access)), reverse=_is_of_element(report))

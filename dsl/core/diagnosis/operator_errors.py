@@ -1,5 +1,5 @@
-"""Python's errors of operations that a value of this package has not, in the author's words: `'Int32' object is not
-iterable`. Each row is a text of Python's and what is said in its place."""
+"""Python's errors of operations that a value of this package does not have, in the author's words:
+`'Int32' object is not iterable`. Each row is a text of Python and the message in its place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OF_PYTHON = (
     "object is not iterable",
     "converted",
     "format string",
-)  # said of Python's values too
+)  # also in errors about Python's values
 _WORDS = {
     "NoneType": "None",
     "function": "a function",

@@ -36,7 +36,7 @@ _IMPORTS = {
 
 
 def explained(error: BaseException) -> DSLUserCodeError | None:
-    """The error that says what `error`, raised by Python, means in the author's words; None for any other."""
+    """The error that explains `error`, raised by Python, in the author's words; None for any other error."""
     if isinstance(error, NameError):
         return _unknown_name(error) if is_raised_by_python(error) else None
     if isinstance(error, AttributeError):
@@ -66,7 +66,7 @@ def is_pythons_own(error: BaseException) -> bool:
 
 
 def _unknown_name(error: NameError) -> DSLUserCodeNameError:
-    """Python's error of a name that has no value, as upstream has it: of its own class too."""
+    """Python's error of a name that has no value, as in upstream: it also has a separate class."""
     name = error.name or re.findall(r"'(\w+)'", str(error))[0]
     frame = [entry.tb_frame for entry in walk(error)][-1]
     if name in (*frame.f_code.co_varnames, *frame.f_code.co_cellvars, *frame.f_code.co_freevars):
@@ -160,7 +160,7 @@ def _nearest_or_members(name: str, cls: type, here: list[str], theirs: set[str] 
 
 
 def _upstream_members(value: Any, cls: type) -> set[str] | None:
-    """What upstream's class of the name of `cls`, or of its bases, has; None where none is known."""
+    """The members of upstream's class with the name of `cls`, or of its bases; None if none is known."""
     classes: Sequence[type] = inspect.getmro(cls)
     if isinstance(value, type):
         classes = (*classes, *inspect.getmro(type(value)))
@@ -225,7 +225,7 @@ def _called_value(error: BaseException) -> DSLUserCodeTypeError | None:
 
 
 def _mismatch(name: str, text: str, function: Callable | None) -> tuple[str, str, str]:
-    """The diagnostic, what is wrong and the fix for what Python says of a call of `function`."""
+    """The diagnostic, the mistake and the fix for Python's message about a call of `function`."""
     parameters = _parameters(function) if function is not None else []
     names = [each.name for each in parameters]
     usage = f"{name}({', '.join(map(_spelt, parameters))})" if function is not None else ""

@@ -1,4 +1,4 @@
-"""What Python says where an operation fails, as a kind with fields: the one place that reads these sentences."""
+"""Python's message about an operation that fails, as a kind with fields: the one place that reads these sentences."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _PATTERNS = tuple(
 
 
 def read(error: BaseException) -> Sentence | None:
-    """The sentence of `error`, None for one that says something else."""
+    """The sentence of `error`, None for any other text."""
     text = str(error)
     matches = ((kind, pattern.search(text)) for kind, pattern in _PATTERNS)
     return next((Sentence(kind, match.groupdict()) for kind, match in matches if match is not None), None)

@@ -1,4 +1,4 @@
-"""What an author may have meant by a name that is not there."""
+"""The names that an author may have meant by a name that is not there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that are not here: those of upstream's, said by name, and misspelt ones, with what was meant."""
+"""Names that are not here: names of upstream, refused by name, and misspelt names, with the name that was meant."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _stand_ins: list[Callable[[str], bool]] = []  # what a surface makes in the plac
 
 
 def know_stand_ins(make: Callable[[str], bool]) -> None:
-    """Let `make(name)` put a module in the place of upstream's module `name`, and say whether it did."""
+    """Let `make(name)` put a module in the place of upstream's module `name`, and return whether it did."""
     _stand_ins.append(make)
 
 
@@ -71,7 +71,7 @@ def refuser(
     upstream: Callable[[str], set[str] | None] = lambda module: None,
     fix_of: Callable[[str], str | None] = lambda name: None,
 ) -> Callable:
-    """A module's `__getattr__` that refuses names by their upstream spelling; `fix_of` gives those of some.
+    """A module's `__getattr__` that refuses names by their upstream spelling; `fix_of` gives the fixes for some.
 
     `instead`: names that may be imported and are refused where they are called, each with what to write in its place.
     `upstream`: the names that upstream's module has, or None where that is not known. A program may import them, and
@@ -164,7 +164,7 @@ def _refused_when_called(name: str, fix: str) -> Callable:
 
 
 class RefusedWhenUsed:
-    """In the place of a name of upstream's that is not here: it may be imported, written and derived from.
+    """The stand-in for a name of upstream that is not here: it may be imported, written and derived from.
 
     Nothing is an instance of it. A call raises UnsupportedName with the name, and so does an attribute, but at the top
     level of a library: that is another name that is not here.

@@ -87,7 +87,7 @@ def _constant_like(value: Value, number: int) -> Value:
 
 
 def _safe_divisor(a: Value, b: Value, signed: bool, static_divisor: int | None) -> tuple[Value, Value | None]:
-    """A divisor LLVM may divide by, and the i1 that says the real one was zero (None where it cannot be)."""
+    """A divisor LLVM may divide by, and the i1 that is true if the real one was zero (None if it cannot be)."""
     if static_divisor not in (None, 0, -1):
         return b, None
     is_zero = compare("eq", b, _constant_like(b, 0), signed)
@@ -191,6 +191,6 @@ def convert(a: Value, to: mlir.Type, from_signed: bool, to_signed: bool) -> Valu
 
 def _convert_float(a: Value, to: mlir.Type) -> Value:
     width, to_width = element(a.type).width, to.width
-    if width == to_width:  # f16 <-> bf16 has no instruction of its own
+    if width == to_width:  # no instruction converts f16 <-> bf16
         return _convert_float(_convert_float(a, mlir.f32), to)
     return mlir.result("arith.extf" if to_width > width else "arith.truncf", with_element(a.type, to), a)

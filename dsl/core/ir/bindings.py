@@ -4,7 +4,7 @@ Without one of them, import and first compile of benchmarks/compile_time.py take
 
 - The bindings' `ir` imports numpy if it can, for attributes not used here: 75 ms more. So numpy is hidden then.
 - The bindings import the generated classes of a dialect as soon as they see one of its types or ops: 40 ms more.
-  Empty modules stand in for them. `generated` imports the real ones for authors who ask for them.
+  Empty modules replace them. `generated` imports the real ones for authors who ask for them.
 
 An import of a dialect that a signal's handler breaks off is of no use to the process: a second one fails with "already
 registered".

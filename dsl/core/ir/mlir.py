@@ -179,7 +179,7 @@ def inside(block: Block) -> Iterator[Block]:
 
 
 def current_block() -> Block | None:
-    """Where ops are appended now; None outside every function being traced."""
+    """The block that ops are appended to now; None outside every function being traced."""
     blocks = this_thread.blocks
     return blocks[-1] if blocks else None
 
@@ -196,7 +196,7 @@ def function_of(owner: Any) -> Iterator[None]:
 
 
 def current_function() -> Any:
-    """What values made now belong to."""
+    """The function that values made now belong to."""
     return this_thread.owners[-1]
 
 
@@ -250,7 +250,7 @@ def _no_block() -> NoReturn:
 
 @contextmanager
 def appending() -> Iterator[None]:
-    """In this `with` the bindings' own builders append to the current block, located at the author's expression."""
+    """Let the bindings' own builders append to the current block, located at the author's expression."""
     block = (this_thread.blocks or _no_block())[-1]
     with context, location(), block.point() if isinstance(block, Before) else ir.InsertionPoint(block):
         yield
@@ -371,7 +371,7 @@ class Before:
             self.point().insert(operation)
 
     def point(self):
-        """Where the bindings insert."""
+        """The insertion point for the bindings."""
         return ir.InsertionPoint(self.marker)
 
 
@@ -444,7 +444,7 @@ Builder = Callable[..., Operation]
 
 @contextmanager
 def building(point: Operation | Block, at: Location | None = None) -> Iterator[Builder]:
-    """In this `with` the function it gives makes ops before an operation, or at the end of a block."""
+    """Give a function that makes ops before an operation, or at the end of a block."""
     with context, at or unknown, ir.InsertionPoint(point):
         yield Operation.create
 

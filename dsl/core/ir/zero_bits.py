@@ -1,8 +1,8 @@
 """How many low bits of an SSA integer or address are 0, from the operations that compute it.
 
 `Numeric.divisibility` is what NVIDIA's compiler knows, and widths of accesses follow it. A copy that needs more
-alignment asks here before it is refused: `t * 4`, `t << 2` and `t & -4` are multiples of 4. What the operations do not
-show is noted where it is promised; a note holds in the block it is made in.
+alignment asks here before it is refused: `t * 4`, `t << 2` and `t & -4` are multiples of 4. Zero bits that the
+operations do not show are noted where they are promised; a note holds in the block it is made in.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def known(value: mlir.Value) -> int:
 
 
 def lacking(value: mlir.Value, wanted: int) -> list[mlir.Value]:
-    """What keeps `value` from having `wanted` low bits 0: the values of which nothing shows more."""
+    """The values that keep `value` from having `wanted` low bits 0: nothing shows more of them."""
     return list(dict.fromkeys(_Reader().lacking(value, wanted)))
 
 
@@ -134,7 +134,7 @@ class _Reader:
         return made.name in ("arith.remsi", "arith.remui") and self._divides(made)
 
     def joined(self, operation: mlir.Operation, position: int) -> int:
-        """What both arms of a branch give."""
+        """The number of bits that both arms of a branch give."""
         return min(
             self.bits(region.blocks[0].operations[len(region.blocks[0].operations) - 1].operands[position])
             for region in operation.regions

@@ -21,7 +21,7 @@ _NARROW = {"Float4E2M1FN": "e2m1x2", "Float6E2M3FN": "e2m3x2", "Float6E3M2FN": "
 
 
 def is_bits(dtype) -> bool:
-    """Whether values of `dtype` are bits in an integer, with no arithmetic of their own."""
+    """Whether values of `dtype` are bits in an integer, without their own arithmetic."""
     return dtype.is_float and isinstance(dtype.carrier, mlir.ir.IntegerType)
 
 

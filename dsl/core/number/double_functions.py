@@ -2,8 +2,9 @@
 
 Those of floats are in dsl/lower/elementary.
 
-Each takes and gives Float64. Reductions are Cody and Waite's with fma, and Payne and Hanek's for large angles;
-polynomials are Taylor's, or near-minimax (Chebyshev) in the even part of the argument, to a relative error under 2e-17.
+Each takes and gives Float64. Reductions follow Cody and Waite, with fma, and Payne and Hanek for large angles;
+polynomials are Taylor polynomials, or near-minimax (Chebyshev) in the even part of the argument, to a relative error
+under 2e-17.
 tests/core/number/test_double_functions.py measures every function against mpmath: within 3 ulp.
 """
 
@@ -209,7 +210,7 @@ def pow(x: Float64, y: Float64) -> Float64:
 
 
 def cbrt(x: Float64) -> Float64:
-    """By the logarithm, then one step of Newton's."""
+    """By the logarithm, then one step of Newton's method."""
     tiny = abs(x) < 1e-280
     size = abs(x) * select(tiny, 2.0**162, 1.0)
     y = exp(log(size) / 3.0)
@@ -285,7 +286,7 @@ def _quadrant_far(x: Float64) -> tuple[Float64, Int32]:
     bits = x.bitcast(Int64)
     exponent = ((bits >> 52) & 0x7FF) - 1075  # of the last bit of the mantissa
     mantissa = Uint64((bits & 0xFFFFFFFFFFFFF) | 0x10000000000000)
-    offset = exponent + 62  # 64 zeros stand before the bits of 2 / pi
+    offset = exponent + 62  # 64 zeros precede the bits of 2 / pi
     index, shift = offset >> 6, offset & 63
     words = [_word_of_two_over_pi(index + i) for i in range(4)]
     window = [mlir.intrinsic("llvm.fshl.i64", mlir.i64, a.ir(), b.ir(), shift.ir()) for a, b in zip(words, words[1:])]

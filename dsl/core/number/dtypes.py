@@ -103,7 +103,7 @@ class Numeric(metaclass=NumericMeta):
     def wrap(cls, value: Any) -> Any:
         """`value` as this type holds it: integers modulo 2**width, floats rounded."""
         raise DSLUserCodeTypeError(
-            Phrase("{type} has no values of its own; use one of its concrete types", type=cls),
+            Phrase("{type} has no values itself; use one of its concrete types", type=cls),
             fix="write Int32(x), Float32(x), ...",
         )
 
@@ -171,7 +171,7 @@ class Numeric(metaclass=NumericMeta):
 
     @property
     def divisibility(self) -> int:
-        """A number this is known to be a multiple of: of what `assume` says of it, and of sums and products of such."""
+        """A number this is known to be a multiple of: from `assume`, and from sums and products of such numbers."""
         return getattr(self, "known_divisor", 1)
 
     def with_divisibility(self, divisor: int) -> Numeric:
@@ -190,7 +190,7 @@ class Numeric(metaclass=NumericMeta):
 
     @classmethod
     def constant_of(cls, value) -> int | float:
-        """What stands for the static `value` in code and in memory: bits, where the carrier is an integer."""
+        """The constant for the static `value` in code and in memory: bits, if the carrier is an integer."""
         return int(value)
 
     def with_ir(self, value: mlir.Value) -> Numeric:
@@ -203,7 +203,7 @@ class Numeric(metaclass=NumericMeta):
         return self.mlir_type
 
     def ir_value(self, *, loc=None, ip=None) -> mlir.Value:
-        """The SSA value; `loc` and `ip` are upstream's, and known without."""
+        """The SSA value; `loc` and `ip` are parameters of upstream, not used here."""
         return self.ir()
 
     def __repr__(self) -> str:
@@ -416,7 +416,7 @@ def numeric(value: Numeric | bool | int | float) -> Numeric: ...
 @overload
 def numeric(value: Any) -> Numeric | None: ...
 def numeric(value: Any) -> Numeric | None:
-    """`value` as a Numeric, or None where it is no number."""
+    """`value` as a Numeric, or None if it is not a number."""
     if isinstance(value, Numeric):
         return value
     if (own := number_rules.current().number) is not None:

@@ -1,7 +1,7 @@
 """Elementary functions on SSA values of any float type.
 
-A host function calls the C library's. A kernel, which has none, calls a function of single precision that the compiler
-brings (dsl/lower/elementary), for Float16 and BFloat16 too; doubles are computed by double_functions.py.
+A host function calls the C library. A kernel, which has no C library, calls a function of single precision that the
+compiler brings (dsl/lower/elementary), for Float16 and BFloat16 too; doubles are computed by double_functions.py.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class FastDivmodDivisor:
 
 
 class FastDivmodDivisorV2(FastDivmodDivisor):
-    """FastDivmodDivisor; NVIDIA's has a `divisor` that a kernel can read only here, ours has it in both."""
+    """FastDivmodDivisor; a kernel can read `divisor` only here in NVIDIA's compiler, in both classes in ours."""
 
 
 def fast_divmod_create_divisor(divisor: Any) -> FastDivmodDivisor:

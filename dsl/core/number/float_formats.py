@@ -15,7 +15,7 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Format:
-    """One float format; `bias` is the exponent's."""
+    """One float format; `bias` is the bias of the exponent."""
 
     exponent_bits: int
     fraction_bits: int

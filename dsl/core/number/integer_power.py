@@ -21,7 +21,7 @@ def loop(initial: Sequence[Value], test: Callable[..., Value], body: Callable[..
 
 
 def integer(base: Value, exponent: Value, signed: bool) -> Value:
-    """By squaring, wrapping. A negative exponent gives 0, but for 1 and -1;
+    """By squaring, wrapping. A negative exponent gives 0, except for 1 and -1;
     0 to a negative power is all ones, as x // 0."""
 
     def constant(number: int) -> Value:

@@ -44,7 +44,7 @@ class NumericMeta(type):
 
     @property
     def is_packed(cls) -> bool:
-        """Whether elements lie in memory bit behind bit, not each in an integer of its own: 4, 6 and 24 bits."""
+        """Whether elements follow each other in memory bit by bit, without an integer for each: 4, 6 and 24 bits."""
         return cls.storage_width not in (8, 16, 32, 64, 128)
 
     @property

@@ -1,4 +1,4 @@
-"""What operators do to values: promote, fold where both sides are static, otherwise emit.
+"""The effect of operators on values: promote, fold if both sides are static, otherwise emit.
 
 `//` rounds down. `%` of dynamic values truncates (-7 % 2 == -1), of static ones it is Python's (-7 % 2 == 1), as
 measured of NVIDIA's compiler.  docs/types.md.
@@ -110,7 +110,7 @@ def _must_compute(dtype: type[Numeric]) -> None:
 
 
 def operate(name: str, a: Any, b: Any):
-    """`a name b`, or NotImplemented where a side is no number."""
+    """`a name b`, or NotImplemented if a side is not a number."""
     if (check := number_rules.current().check) is not None:
         check(name, a, b)
     left, right = numeric(a), numeric(b)
@@ -164,7 +164,7 @@ def _warn_of_operand(name: str, dtype: type[Numeric], value: int) -> None:
 
 
 def _divisor(a: Numeric) -> int:
-    """What a number is known to be a multiple of; 0 of the static 0."""
+    """A number that `a` is known to be a multiple of; 0 for the static 0."""
     return a.divisibility if is_dynamic(a) else abs(a.value)
 
 
@@ -173,7 +173,7 @@ def _divisor_of_quotient(a: Numeric, b: Numeric) -> int:
     return 1 if is_dynamic(b) or not b.value or divisor % b.value else divisor // abs(b.value)
 
 
-# What a result is a multiple of, where one side is known to be a multiple of something; other operators forget it.
+# The known divisor of a result, if one side is known to be a multiple of something; other operators forget it.
 _DIVISOR = {
     "add": lambda a, b: math.gcd(_divisor(a), _divisor(b)),
     "sub": lambda a, b: math.gcd(_divisor(a), _divisor(b)),
@@ -258,7 +258,7 @@ def _shifted(name: str, dtype: type[Numeric], a, b):
 def _powered(name: str, dtype: type[Numeric], a, b):
     if not dtype.is_integer:
         return None if a < 0 and b != int(b) else a**b
-    if b < 0:  # as NVIDIA's: Python's float, cut off
+    if b < 0:  # as in NVIDIA's compiler: Python's float, cut off
         if a == 0:
             raise DSLUserCodeZeroDivisionError("`**` raises 0 to a negative power", fix="test the base first")
         return int(float(a) ** b)
@@ -367,13 +367,13 @@ Numeric.__invert__ = _unary("invert", lambda v: not v if isinstance(v, bool) els
 
 def minimum(a, b):
     """The smaller of two numbers in their common type, NaN where one is; of equal ones the right.
-    Python's stay Python's."""
+    Python numbers stay Python numbers."""
     return _extreme("min", a, b)
 
 
 def maximum(a, b):
     """The larger of two numbers in their common type, NaN where one is; of equal ones the right.
-    Python's stay Python's."""
+    Python numbers stay Python numbers."""
     return _extreme("max", a, b)
 
 

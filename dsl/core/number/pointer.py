@@ -159,7 +159,7 @@ class Pointer:
 
     @property
     def type_text(self) -> str:
-        """What it is, in an error."""
+        """The words for its type in an error."""
         return "Pointer" if self.bit == 0 else f"Pointer into the middle of a byte of {self.dtype}"
 
     def __repr__(self) -> str:
@@ -294,7 +294,7 @@ class Pointer:
         )
 
     def __contains__(self, value) -> bool:
-        raise DSLUserCodeTypeError("`in` does not search behind a pointer", fix="loop over indices, and compare `p[i]`")
+        raise DSLUserCodeTypeError("`in` does not search from a pointer", fix="loop over indices, and compare `p[i]`")
 
     def __bool__(self) -> bool:
         raise DSLUserCodeTypeError("condition must be a number, got Pointer", fix=self.truth_fix)
@@ -319,13 +319,13 @@ class Pointer:
         return self.address
 
     def to_llvm_ptr(self, *, loc=None, ip=None) -> mlir.Value:
-        """`llvm_ptr`, as libraries ask for it. `loc` and `ip` are upstream's, and known without."""
+        """`llvm_ptr`, as libraries ask for it. `loc` and `ip` are parameters of upstream, not used here."""
         return self.address
 
     def toint(self, dtype: type[Numeric] | None = None, *, loc=None, ip=None) -> Any:
         """The address in bytes: of type `dtype`, or Int64, or Int32 for a pointer into shared or register memory.
 
-        `loc` and `ip` are upstream's, and known without.
+        `loc` and `ip` are parameters of upstream, not used here.
         """
         if dtype is not None and not (isinstance(dtype, type) and issubclass(dtype, Numeric) and dtype.is_integer):
             raise DSLUserCodeTypeError(f"an address is an integer, and dtype is {shown(dtype)}", fix="dtype=Int64")
@@ -346,12 +346,12 @@ class Pointer:
         return Pointer(self.dtype, self.address, self.space, self.alignment_bytes, self.on_host, self.bit, swizzle)
 
     def in_memory(self) -> Pointer:
-        """Where the element lies: the address behind the swizzle, without one."""
+        """The place of the element: the address after the swizzle, as a pointer without one."""
         swizzle = self.swizzle
         if swizzle is None:
             return self
         address = self.toint()
-        if self._is_wide or self.space is AddressSpace.rmem:  # the address stays one of its own memory, for LLVM
+        if self._is_wide or self.space is AddressSpace.rmem:  # for LLVM the address stays in its own memory
             moved = mlir.gep(self.address, mlir.i8, type(address)(swizzle(address) - address).ir())
         else:
             moved = mlir.result("llvm.inttoptr", self.ir_type(), type(address)(swizzle(address)).ir())
@@ -381,7 +381,7 @@ def _power_of_two(alignment_bytes: int) -> int:
 
 
 def element_bytes(dtype: type[Numeric]) -> int:
-    """Bytes of one element in memory. Raises DSLUserCodeValueError for one that is no whole bytes of its own."""
+    """Bytes of one element in memory. Raises DSLUserCodeValueError for one that has no whole bytes."""
     if dtype.is_packed:
         raise DSLUserCodeValueError(
             Phrase(
@@ -397,12 +397,12 @@ def element_bytes(dtype: type[Numeric]) -> int:
 
 
 def span_bytes(dtype: type[Numeric], count: int) -> int:
-    """Bytes that `count` elements take in memory, one behind the other, rounded up."""
+    """Bytes that `count` elements take in memory, one after the other, rounded up."""
     return -(-dtype.storage_width * count // 8)
 
 
 def natural_alignment(dtype: type[Numeric]) -> int:
-    """Bytes that an address of elements is a multiple of where nothing is said."""
+    """Bytes that an address of elements is a multiple of by default."""
     return 1 if dtype.is_packed else dtype.storage_width // 8
 
 

@@ -1,6 +1,6 @@
 """SSA values that authors' own ops give, with the operators of numbers.
 
-An integer counts as signed. A Python number beside one becomes of its type; a typed number beside one decides itself.
+An integer counts as signed. A Python number in an operation with one takes its type; a typed number decides itself.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class SsaNumber(mlir.Value):
         return _TYPES[self.type](self.plain)
 
     def ir_value(self, *, loc: Any = None, ip: Any = None) -> mlir.Value:
-        """The value; `loc` and `ip` are upstream's."""
+        """The value; `loc` and `ip` are parameters of upstream, not used here."""
         return self
 
     def __hash__(self) -> int:
@@ -74,7 +74,7 @@ class SsaNumber(mlir.Value):
         return SsaNumber(abs(self.as_number()).ir())
 
     def with_operator(self, name: str, other: Any, reflected: bool) -> Any:
-        """`self name other`: a value, or a number where `other` is one of the DSL's. Raises DSLUserCodeTypeError."""
+        """`self name other`: a value, or a number if `other` is a number of the DSL. Raises DSLUserCodeTypeError."""
         own = self.as_number()
         if isinstance(other, Numeric):
             return operators.operate(name, *((other, own) if reflected else (own, other)))
@@ -105,7 +105,7 @@ for _name in _COMPARED:
 
 
 def with_operators(result: Any) -> Any:
-    """What a builder gave, its numbers with operators."""
+    """The result of a builder, its numbers with operators."""
     if isinstance(result, mlir.Value) and not isinstance(result, SsaNumber) and result.type in _TYPES:
         return SsaNumber(result)
     return result

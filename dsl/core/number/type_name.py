@@ -1,4 +1,4 @@
-"""What a value is, in the author's words."""
+"""The description of a value, in the author's words."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def test_a_static_number_is_a_python_number():
             DSLUserCodeValueError,
             "an Int32 has 32 bits, but an Int64 has 64: bits can only be read as a type of the same width",
         ),
-        (lambda: Numeric(1), DSLUserCodeTypeError, "Numeric has no values of its own; use one of its concrete types"),
+        (lambda: Numeric(1), DSLUserCodeTypeError, "Numeric has no values itself; use one of its concrete types"),
     ],
 )
 def test_what_is_refused(make, kind, message):

@@ -31,7 +31,7 @@ from dsl.span import here
 
 
 def condition(value: Any) -> Boolean | None:
-    """`value` as a Boolean, or None where it is no number (a container, None, a string: Python decides)."""
+    """`value` as a Boolean, or None if it is not a number (a container, None, a string: Python decides)."""
     number = numeric(value)
     return None if number is None else Boolean(number)
 
@@ -65,8 +65,8 @@ def _branch(
     warns: bool = False,
     is_last: bool = False,
 ) -> tuple:
-    """`missing`: what to say of a variable that only the one arm, or only the other, assigns. `warns`: of changed
-    state. `is_last`: the author's function ends behind it, so that its variables are read no more.
+    """`missing`: the message for a variable that only one of the arms assigns. `warns`: of changed state. `is_last`:
+    the author's function ends after it, so that its variables are not read any more.
     """
     heap = Heap((then, orelse), [(name.name, value) for name, value in zip(names, state)])
     ends = is_last and trace.in_entry()
@@ -150,7 +150,7 @@ def state_changes(heap: Heap, where: str, may_reshape: bool = False) -> list[Cha
     """The slots that a dynamic statement has changed. Raises DSLUserCodeTypeError for what no path can undo, unless
     nothing reads it any more (`may_reshape`).
 
-    What changes in a global, without a traced value in it, is an effect of tracing, as in NVIDIA's compiler.
+    A change in a global that holds no traced value is an effect of tracing, as in NVIDIA's compiler.
     """
     changes = []
     for change in heap.changes():
@@ -204,7 +204,7 @@ def warn_of_names(names: Sequence[Name], before: tuple, after: tuple) -> None:
 
 @dataclasses.dataclass
 class Inside:
-    """What stays static on the path through a trip of a static `while` on which none of its flags `stops` is set."""
+    """The values that stay static on the path through a trip of a static `while` that sets no flag of `stops`."""
 
     stops: tuple[str, ...]
     known: list[tuple[Any, Any]] = dataclasses.field(default_factory=list)
@@ -226,14 +226,14 @@ _trips: Stack[Inside] = Stack()  # the trips being made
 
 
 def inside(stops: tuple[str, ...]) -> AbstractContextManager[Inside]:
-    """While a trip is traced: what its guards say of the path that goes on."""
+    """While a trip is traced, keep what its guards imply for the path that goes on."""
     return _trips.pushed(Inside(stops))
 
 
 def guard(
     flags: tuple, body: Callable, state: tuple, names: tuple, is_last: bool = False, called: tuple[str, ...] = ()
 ) -> tuple:
-    """What follows an early exit: skipped where a flag is set, and no branch while none can be. `is_last`: the function
+    """The code after an early exit: skipped if a flag is set, no branch while none can be. `is_last`: the function
     has nothing more to do then. `called`: the names of the flags."""
     dynamic = [flag for flag in flags if is_dynamic(flag)]
     if surely(flags):
@@ -297,7 +297,7 @@ def surely(flags: tuple) -> bool:
 
 
 def returned(flag: Any, value: Any, falls_through: bool) -> Any:
-    """What a function with early returns returns. Raises where a path may return nothing and another a value."""
+    """The value that a function with early returns returns. Raises if one path may return nothing, another a value."""
     if isinstance(value, Conflict):
         message = value.error.message
         if isinstance(message, Phrase) and message.fields.get("path") == VALUE:

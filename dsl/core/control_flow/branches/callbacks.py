@@ -35,7 +35,7 @@ def if_generate(
         values = () if not types else tuple(given) if isinstance(given, (list, tuple)) else (given,)
         if len(values) != len(types) or any(value is None for value in values):
             raise DSLUserCodeTypeError(
-                f"a body of if_generate must give {len(types)} numbers, as return_types says, got {shown(given)}",
+                f"a body of if_generate must give {len(types)} numbers, as return_types lists, got {shown(given)}",
                 fix="return one value for each of return_types",
             )
         return tuple(dtype(value) for dtype, value in zip(types, values))

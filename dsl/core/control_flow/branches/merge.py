@@ -1,4 +1,4 @@
-"""Where paths meet: the values of variables and slots from two arms of a branch become one.
+"""The values of variables and slots where paths meet: the values from two arms of a branch become one value.
 
 A value is taken apart down to its numbers and pointers (merged_value).
 """
@@ -109,7 +109,7 @@ CHOOSE = "choose among what the objects hold, or assign to the attributes of one
 
 
 def place_of(change: Change) -> Span:
-    """Where the author changes a slot: the assignment in the statement's text, else where the value was computed."""
+    """The place where the author changes a slot: the assignment in the statement's text, else where it was computed."""
     statement = here()
     assignment = assignment_to(change.slot, statement)
     leaf = leaf_of(change.after)
@@ -169,9 +169,9 @@ class Arm:
     results: tuple
     changes: dict[tuple, Change]
     contents: dict[int, Any]
-    missing: tuple[Span, str]  # what to say of a variable that this arm does not assign
+    missing: tuple[Span, str]  # the message for a variable that this arm does not assign
     ended: bool = False  # its end is never reached: it fails
-    left: bool = False  # it returns: nothing reads the author's variables behind it
+    left: bool = False  # it returns: nothing reads the author's variables after it
 
 
 class Join:
@@ -181,7 +181,7 @@ class Join:
         self.arms, self.heap = arms, heap
         self.pairs: list[tuple[mlir.Value, mlir.Value]] = []
         self.trees: dict[tuple[int, int], Tree] = {}
-        self.held: list[Any] = []  # what `trees` has the ids of, beside what its trees hold
+        self.held: list[Any] = []  # objects whose ids are in `trees`, in addition to what its trees hold
 
     def variable(self, name: Name, before: Any, a: Any, b: Any):
         """The part that a variable becomes. Raises DSLUserCodeTypeError where it was there and its types differ."""
@@ -215,13 +215,13 @@ class Join:
         return any(arm.ended for arm in self.arms)
 
     def _survivor(self, before: Any, values: tuple):
-        """What a variable or slot is where an arm fails: what the other arm made of it."""
+        """The value of a variable or slot if an arm fails: the value that the other arm gave it."""
         if all(arm.ended for arm in self.arms):
             return Same(before)
         return self._of_one(values, before, 1 if self.arms[0].ended else 0)
 
     def _of_one(self, values: tuple, before: Any, side: int):
-        """What one arm has made of a variable or slot; nothing reads what the other has."""
+        """The value that one arm gave a variable or slot; nothing reads the value from the other arm."""
         value = values[side]
         if value is before or type(value) is Unbound:
             return Same(value)

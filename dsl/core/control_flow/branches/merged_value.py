@@ -1,7 +1,7 @@
 """Values taken apart and put together again: the structure of what a branch or loop carries, and its leaves.
 
-What is one object on all paths stays that object; what differs becomes a new one of the same structure, whose leaves
-are results of the scf op.
+An object that is the same on all paths stays that object; a value that differs becomes a new one of the same structure,
+whose leaves are results of the scf op.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def opened(value: Any, content: Any = None) -> Opened | None:
 
 
 def paired(a: Opened | None, b: Opened | None) -> list[tuple[Any, Any]] | None:
-    """What two values of one structure hold, or None where their structures differ."""
+    """The contents of two values of one structure, in pairs, or None if their structures differ."""
     if a is None or b is None or a.kind != b.kind or a.key != b.key or len(a.slots) != len(b.slots):
         return None
     if a.slots != b.slots:
@@ -112,7 +112,7 @@ class Leaf:
 
 @dataclass
 class Tree:
-    """An object made anew from its parts; built once, wherever it is held.
+    """An object that is made from its parts again; it is built once, wherever it is held.
 
     `origin`: the author's name for it where, on some path, it is a plain object that was there before.
     """

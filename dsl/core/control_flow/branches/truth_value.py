@@ -1,4 +1,4 @@
-"""The truth of a tested value that is not a number: Python's, except for values that Python always finds true.
+"""The truth of a tested value that is not a number: as in Python, except for values that Python always finds true.
 
 A tensor and a tuple of dynamic numbers are always true for Python, which is never what the test asks. NVIDIA's compiler
 refuses everything but numbers in an `if` of a jit function; in an expression it takes functions, classes and modules.
@@ -63,7 +63,7 @@ def truth_in_python(value: Any) -> bool:
 
 
 def described(value: Any) -> str:
-    """What a value is, as the author knows it."""
+    """The description of a value, as the author knows it."""
     name = getattr(value, "__name__", None)
     if name is not None and (isinstance(value, _CALLED) or _is_decorated(value)):
         return f"function `{name}`"
@@ -75,7 +75,7 @@ def _is_decorated(value: Any) -> bool:
 
 
 def _always_true(value: Any) -> str:
-    """What to write instead of an `if` on a value that is always true, '' for any other."""
+    """The advice in place of an `if` on a value that is always true, '' for any other value."""
     if isinstance(value, _CALLED) or _is_decorated(value):
         return "call it, or if it can be None: `const_expr(f is not None)`"
     if isinstance(value, types.ModuleType):

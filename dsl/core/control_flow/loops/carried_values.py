@@ -1,4 +1,4 @@
-"""What each dynamic statement carries, printed while compiling for those who ask: `set_dynamic_debug(True)`.
+"""Print what each dynamic statement carries, while compiling, for those who ask: `set_dynamic_debug(True)`.
 
 A statement is shown once all of it is known, so the statements inside it are shown first.
 """

@@ -172,7 +172,7 @@ _MOST_UNROLLED = 1 << 16  # trips of one loop
 
 
 def counted(domain: Any) -> Any:
-    """What a loop is unrolled over. Raises DSLUserCodeError for a range, or an iterator, of more than 65536 trips."""
+    """The items that a loop unrolls. Raises DSLUserCodeError for a range, or an iterator, of more than 65536 trips."""
     if isinstance(domain, range) and domain[_MOST_UNROLLED : _MOST_UNROLLED + 1]:
         raise _too_many()
     return _each(domain) if hasattr(type(domain), "__next__") else domain
@@ -240,8 +240,8 @@ def unrolled_while(
     """A static `while` with dynamic early exits: `test(*state) -> (whether it goes on, state)`,
     `body(*state) -> state`.
 
-    `stops` are the names of the flags that `stop(*state)` gives. What a trip starts from is the state on the path that
-    has not left: a counter stays static there, and the test with it.
+    `stops` are the names of the flags that `stop(*state)` gives. A trip starts from the state on the path that has not
+    left: a counter stays static there, and the test with it.
     """
     start = state
     for _ in range(_MOST_TRIPS):

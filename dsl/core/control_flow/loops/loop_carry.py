@@ -1,4 +1,4 @@
-"""What a loop carries from trip to trip: its variables and the slots of objects that change, leaf by leaf."""
+"""The values that loops carry from trip to trip: variables and the slots of objects that change, leaf by leaf."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from dsl.span import here
 
 
 class Carried:
-    """What one attempt at a loop carries. `record` says which slots change, and what becomes another object.
+    """The values that one attempt at a loop carries. `record` lists changed slots, and what becomes another object.
 
     A variable without a value before the loop has no part; what the body makes of it is known after the body (Late).
     """
@@ -51,7 +51,7 @@ class Carried:
         self.place = here()
 
     def _changing(self) -> list[Change]:
-        """The slots that the record says change, as they are before the loop."""
+        """The slots that change according to the record, as they are before the loop."""
         changes = []
         for reached in self.heap.reached.values():
             if reached.kind == "set":
@@ -113,7 +113,7 @@ class Carried:
     # --- after a trip ---
 
     def _contents(self) -> list[Any]:
-        """What the carried slots hold now."""
+        """The values that the carried slots hold now."""
         slots: dict[int, Any] = {}
         contents = []
         for slot in self.slots:

@@ -1,7 +1,8 @@
 """After tracing: loops that index a register tensor by their variable are unrolled whole.
 
-Registers have no addresses: a tensor lives in them only where each index is a number. LLVM promotes it once the loop is
-unrolled, and would not unroll it for that. What stays a loop keeps the tensor in local memory, which is global memory.
+Registers have no addresses: a tensor is in registers only if each index is a number. LLVM promotes it once the loop is
+unrolled, and would not unroll it for that. A loop that is not unrolled keeps the tensor in local memory, which is
+global memory.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ _ANNOTATION = "llvm.loop_annotation"
 
 
 def annotation(loop: Operation) -> dict:
-    """The attributes that unroll an scf.for of known bounds whose variable indexes a register tensor; none where the
-    author said how to unroll it."""
+    """The attributes that unroll an scf.for of known bounds whose variable indexes a register tensor; none if the
+    author chose how to unroll it."""
     if loop.name != "scf.for" or _ANNOTATION in loop.attributes:
         return {}
     trips, block = _number(loop.operands[1]), loop.regions[0].blocks[0]  # every loop is traced from 0, by 1

@@ -1,6 +1,6 @@
 """Attempts at tracing a loop: a body whose carried state was guessed too small is traced again.
 
-What a thrown-away attempt printed and warned of is never shown; what it allocated is taken back.
+Text and warnings of a thrown-away attempt are never shown; its allocations are taken back.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dsl.core.ir.mlir import Operation
 from dsl.core.state import Stack, this_thread, when_accepted
 from dsl.span import Span
 
-_LISTS = ("pending", "failures", "allocations", "smem_gaps", "ended")  # of the function being traced, beside its loops
+_LISTS = ("pending", "failures", "allocations", "smem_gaps", "ended")  # of the traced function, other than its loops
 
 
 def first_time(file: str, name: str) -> bool:
-    """Whether nothing was said yet of the variable `name` of `file` in what is being traced."""
+    """Whether nothing was reported yet about the variable `name` of `file` in what is being traced."""
     warned, key = trace.outermost().warned, (file, name)
     first = key not in warned
     warned.add(key)
@@ -26,7 +26,7 @@ def first_time(file: str, name: str) -> bool:
 
 
 class Attempt:
-    """One attempt, as a context: `discard` it inside, or it is accepted at its end. Failed ones show what they said."""
+    """One attempt, as a context: `discard` it inside, or it is accepted at its end. A failed attempt shows its text."""
 
     def __enter__(self) -> Attempt:
         self.discarded = False
@@ -40,7 +40,7 @@ class Attempt:
         return self
 
     def discard(self, scratches: Sequence[Operation]) -> None:
-        """Throw away `scratches`, the detached ops that hold what was traced, and all that tracing them left behind."""
+        """Throw away `scratches`, the detached ops that hold what was traced, and all that tracing them left."""
         self.discarded = True
         trace.discard(self.state.entry, scratches)
         del self.state.loops[self.loops :]
@@ -58,7 +58,7 @@ class Attempt:
 
 @dataclass
 class Record:
-    """What the attempts at one statement have learnt: the slots that its trips change, by the author's name for them,
+    """Knowledge from the attempts at one statement: the slots that its trips change, by the author's names for them,
     and the variables and slots that they give another object. Statements inside keep theirs in `inner`, by place and
     by how many have been there before, so that tracing a loop again does not learn its inner loops again.
     """
@@ -88,7 +88,7 @@ _open: Stack[Record] = Stack()
 
 
 def record_of(place: Span) -> Record:
-    """What is known of the statement at `place`, where the loops around it are traced now."""
+    """The record of the statement at `place`, while the loops around it are traced."""
     outer = _open.top()
     if outer is None:
         return Record()

@@ -22,7 +22,7 @@ span.stands_for_python(__file__, operators=True)
 
 
 def item(items: Any, index: Any) -> Any:
-    """`items[index]`. In a dict a traced value is found as the object that it is, as in NVIDIA's compiler."""
+    """`items[index]`. A traced value is found in a dict as the object that it is, as in NVIDIA's compiler."""
     if is_dynamic(index) and not _is_key(index, items) and type(items) in (list, _Row, _Table, tuple, dict, str):
         position = _position(items, index)
         return _chosen([operate("eq", position, k) for k in range(len(items))], [items[k] for k in range(len(items))])
@@ -35,7 +35,7 @@ def _is_key(index: object, items: object) -> bool:
 
 
 def items_of(items: Any) -> Any:
-    """What stands for `items` on the left of an assignment `items[index] = ...`."""
+    """The object in place of `items` on the left of an assignment `items[index] = ...`."""
     return _Items(items) if type(items) in (list, dict) else items
 
 
@@ -63,7 +63,7 @@ class _Items:
 
 
 class _Choice(Chosen):
-    """What a dynamic index has chosen out of `rows`: read where it is used, and written to the one whose test is true.
+    """The choice of a dynamic index out of `rows`: read where it is used, and written to the row whose test is true.
 
     The walk over the author's objects (mutable_state) goes through it to `rows`.
     """

@@ -50,7 +50,7 @@ _kinds: dict[type, str] = {
 
 
 def kind_of(value: Any) -> str:
-    """What the walk does with `value`: list, dict, set and object have slots, others lead on, "" is not entered."""
+    """The way the walk treats `value`: list, dict, set and object have slots, others lead on, "" is not entered."""
     cls = type(value)
     kind = _kinds.get(cls)
     if kind is None:
@@ -86,7 +86,7 @@ def is_authors_class(cls: type) -> bool:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether NVIDIA's compiler refuses to carry `value`: an object without fields or protocol to say what is in it."""
+    """Whether NVIDIA's compiler refuses to carry `value`: an object without fields or a protocol for its contents."""
     return (
         kind_of(value) in ("object", "class", "set")
         and not dataclasses.is_dataclass(value)
@@ -148,7 +148,7 @@ def slots_of(value: Any, kind: str) -> Any:
 
 
 def put(value: Any, kind: str, slot: Any, content: Any) -> None:
-    """Store `content` in one slot, past any `__setattr__` or `__setitem__` of the author's."""
+    """Store `content` in one slot, without calling a `__setattr__` or `__setitem__` of the author."""
     if kind == "list":
         kind_of_list: Any = deque if isinstance(value, deque) else list
         kind_of_list.__setitem__(value, slot, content)
@@ -213,7 +213,7 @@ class Reached:
 
 @dataclass(eq=False)
 class Change:
-    """What one slot held before and after. A slot that is there only before or after holds MISSING at the other time.
+    """The contents of one slot before and after. A slot that is there only before or after holds MISSING otherwise.
 
     `slot` is WHOLE where the number of a list's items or the members of a set have changed, or a dict has lost keys.
     """
@@ -296,7 +296,7 @@ class Heap:
                 todo.extend(_led_to(value, kind, name))
 
     def _closure(self, function: types.FunctionType) -> list[tuple[str, Any]]:
-        """The free variables of a function that are the traced function's;
+        """The free variables of a function that belong to the traced function;
         the others are walked last, as globals are."""
         inside = []
         for name, value in _closure_of(function):
@@ -379,7 +379,7 @@ def _globals_of(function: types.FunctionType) -> list[tuple[str, Any]]:
 
 
 def _led_to(value: Any, kind: str, name: str) -> Iterator[tuple[str, Any]]:
-    """What the author's code reaches through `value` beside its slots."""
+    """The values that the author's code reaches through `value`, other than its slots."""
     if kind == "tuple":
         names = getattr(value, "_fields", None)
         yield from ((f"{name}.{names[k]}" if names else f"{name}[{k}]", inner) for k, inner in enumerate(value))

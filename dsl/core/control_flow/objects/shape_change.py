@@ -1,4 +1,4 @@
-"""Where in a statement of the author's a list, dict or set changes its shape: found in the text, by the name it has."""
+"""The place in an author's statement where a list, dict or set changes its shape: found in the text, by its name."""
 
 from __future__ import annotations
 

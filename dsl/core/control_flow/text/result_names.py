@@ -1,4 +1,4 @@
-"""What the author calls the results of a dynamic statement, kept on its op as text for docs/readable-cuda.md.
+"""The author's names for the results of a dynamic statement, kept on its op as text for docs/readable-cuda.md.
 
 Names of flags that early exits became (core.exits) begin with `__dsl_`. Nothing of this reaches PTX.
 """

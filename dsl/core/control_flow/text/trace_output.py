@@ -1,4 +1,4 @@
-"""What a program prints while it is compiled: `print`, and how a traced value reads:
+"""The output of a program while it is compiled: `print`, and how a traced value reads:
 `Int32 i`, its type and its name."""
 
 from __future__ import annotations

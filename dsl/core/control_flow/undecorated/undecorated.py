@@ -35,7 +35,7 @@ class Helpers:
         self._codes: dict[int, tuple[types.CodeType, tuple | None]] = {}  # the code is held, so its id stays its own
 
     def callee(self, function: Callable) -> Callable:
-        """What a call of `function` in rewritten code calls: its rewritten version, or `function` as it is."""
+        """The function that a call of `function` in rewritten code calls: a rewritten version, or `function`."""
         kind = type(function)
         if kind is types.FunctionType:
             return self._function(function)

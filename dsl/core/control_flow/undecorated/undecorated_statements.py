@@ -1,5 +1,5 @@
-"""What the statements of an undecorated function mean: Python's own where a value is static,
-the surface's where not."""
+"""The meaning of the statements of an undecorated function: Python's own meaning if a value is static,
+the surface's meaning if it is dynamic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ span.stands_for_python(__file__)
 
 
 def _probe(test: Callable, state: tuple, names: tuple) -> Any:
-    """What the test of a `while` gives. Where that is dynamic, evaluating it is undone: it belongs into the loop."""
+    """The result of the test of a `while`. If it is dynamic, its evaluation is undone: it belongs in the loop."""
     if not trace.active():
         return test(*state)
     heap = Heap((test,), [(name.name, value) for name, value in zip(statements.Name.all(names), state)])
@@ -39,7 +39,7 @@ def _probe(test: Callable, state: tuple, names: tuple) -> Any:
 
 
 def _by_test(name: str) -> Callable:
-    """A hook that says so where its first argument is dynamic."""
+    """A hook that calls `_met` if its first argument is dynamic."""
 
     def hook(self: ByValue, test: Any, *rest):
         if is_dynamic(test):
@@ -50,7 +50,7 @@ def _by_test(name: str) -> Callable:
 
 
 def _by_result(name: str) -> Callable:
-    """A hook that says so where its result is dynamic."""
+    """A hook that calls `_met` if its result is dynamic."""
 
     def hook(self: ByValue, *arguments, **options):
         result = getattr(self.hooks, name)(*arguments, **options)
@@ -62,7 +62,7 @@ def _by_result(name: str) -> Callable:
 
 
 class ByValue:
-    """The hooks of one undecorated function called `name`; `hooks` are the surface's.
+    """The hooks of one undecorated function called `name`; `hooks` are the hooks of the surface.
 
     The first dynamic statement met is a PortabilityWarning: NVIDIA's compiler rejects it in such a function.
     """

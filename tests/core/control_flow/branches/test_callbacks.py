@@ -43,7 +43,7 @@ def test_a_body_that_gives_too_little_is_refused():
     def no_other(n: Int32):
         cutlass.if_generate(n > 2, lambda: 1, return_types=[Int32])
 
-    with pytest.raises(DSLUserCodeTypeError, match="must give 1 numbers, as return_types says, got None"):
+    with pytest.raises(DSLUserCodeTypeError, match="must give 1 numbers, as return_types lists, got None"):
         nothing(3)
     with pytest.raises(DSLUserCodeTypeError, match="no values where the condition is false"):
         no_other(3)
