@@ -1,4 +1,4 @@
-"""Base classes of exceptions that cross packages: what an exception says of a program, whoever raises and reads it.
+"""Base classes of exceptions that cross packages: the report of an exception about a program, for whoever reads it.
 
 `repro_outcome` is also what the harness reads, which imports nothing of dsl: harness/run/exception_protocol.py.
 """
@@ -12,10 +12,10 @@ from dsl.span import Span, short
 
 
 class OutcomeError(Exception):
-    """An exception that says what a program did; its text is for the author as it stands.
+    """An exception that reports what a program did; its text is for the author as it is.
 
     `repro_outcome`: {"outcome": "rejected" | "trap" | "deadlock" | "fault", "file", "line", "text", and "class" and
-    "id" of a rejection, "kind" of a fault, "finding"}; None where this one says nothing of the program.
+    "id" of a rejection, "kind" of a fault, "finding"}; None if this exception does not report on the program.
     """
 
     repro_outcome: dict | None = None
@@ -41,7 +41,7 @@ class KernelFault(OutcomeError):
 
 
 class ToolFailure(Exception):
-    """A tool of the compiler failed, which says nothing of the program.
+    """A tool of the compiler failed, which is not a finding about the program.
 
     `problem`: what it does, to be read after "compiling this": "fails in the stage `x`"; `place`: where, if known.
     """
@@ -62,10 +62,10 @@ def at(place: Span | None) -> dict:
 
 
 def related_place(place: Span | None, text: str, **more) -> dict:
-    """Another place of a report, with what is to be said there."""
+    """Another place of a report, with the text for it."""
     return {"text": text} | at(place) | more
 
 
 def outcome_of(error: BaseException) -> dict | None:
-    """What an exception says of the program, if anything."""
+    """The outcome of the program that an exception reports, if any."""
     return error.repro_outcome if isinstance(error, OutcomeError) else None

@@ -1,7 +1,7 @@
 """Signals: how Ctrl-C and time-outs end work, and what they must not break off.
 
 Python's own C function notes a signal. Python runs its handler in the main thread when Python code goes on there, so
-code that is not Python has to be told. There are three kinds of such code:
+code that is not Python must learn of it in another way. There are three kinds of such code:
 
 1. *Machine code of ours that runs long* asks Python every 2 to 20 ms. A loop of a host function counts its trips and
    then reads a clock (dsl/lower/rewrites/signals.py). Code of a kernel reads the stop flag of its block, because other

@@ -46,7 +46,7 @@ class _Words(Formatter):
 
 
 def reworded(text: str, templates: Mapping[str, str], type_word: Callable[[type], str]) -> str:
-    """`text` in the words of a language: a phrase by the language's template for its kind, else by the template of core,
+    """`text` in the words of a language: a phrase by the language's template for its kind, else by core's template,
     its fields likewise, and types by `type_word`. Text that is not a phrase stays."""
     if not isinstance(text, Phrase):
         return text

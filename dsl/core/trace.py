@@ -1,4 +1,4 @@
-"""Tracing: run a rewritten function once on typed arguments, host and device into modules of their own.
+"""Tracing: run a rewritten function once on typed arguments, host and device into separate modules.
 
 The host module has `llvm.func @host(%args: !llvm.ptr) -> i32`. `%args` is the packed argument block: slot 0 a u64
 handle for the runtime, then one 8-byte slot a dynamic leaf. It calls
@@ -30,7 +30,7 @@ from dsl.span import author_frame, begins_trace, here, is_ours, is_part
 
 
 class Simplified(Protocol):
-    """What is looked at once a function is traced whole: its loops, and objects that may only be read."""
+    """An object that is simplified once a function is traced whole: a loop, or one that may only be read."""
 
     def simplify(self) -> None: ...
 
@@ -131,7 +131,7 @@ def kernel() -> KernelTrace:
 
 
 def outermost() -> Any:
-    """What stands for the function that tracing began with."""
+    """The trace of the function that tracing began with, if any."""
     return this_thread.functions[0] if this_thread.functions else None
 
 
@@ -154,7 +154,7 @@ def keep(scratch: mlir.Operation) -> None:
 
 
 def end_path() -> None:
-    """What follows in the current block is never reached."""
+    """Mark the rest of the current block as never reached."""
     this_thread.functions[-1].ended.append(mlir.current_block())
 
 
@@ -164,7 +164,7 @@ def ends(block: mlir.Block) -> bool:
 
 
 def jump_slot(slots: Sequence[str]) -> int:
-    """The number of the 8-byte slot behind the arguments: where a host function that may fail jumps to."""
+    """The number of the 8-byte slot after the arguments: the jump target of a host function that may fail."""
     return 1 + len(slots)
 
 
@@ -176,7 +176,7 @@ def out_slot(slots: Sequence[str], index: int) -> int:
 def in_entry() -> bool:
     """Whether the author's innermost function is the one that is traced, and not one that it calls."""
     frame, functions = author_frame(), 0
-    while frame is not None and functions < 2:  # as many frames as statements stand in one another, each time
+    while frame is not None and functions < 2:  # as many frames as there are nested statements, each time
         code = frame.f_code
         counted = _counted.get(id(code))
         if counted is None:
@@ -189,7 +189,7 @@ def in_entry() -> bool:
     return functions == 1
 
 
-# By id of the code, which is held: whether it is a function of the author's; None for what traces them.
+# By id of the code, which is held: whether it is a function of the author; None for code that traces them.
 _counted: dict[int, tuple[types.CodeType, bool | None]] = {}
 
 
@@ -252,7 +252,7 @@ def within(state: HostTrace | KernelTrace, block: mlir.Block | mlir.Before) -> I
 
 
 def entry_alloca(element: mlir.Type, count: int, alignment_bytes: int, space: int = 0) -> mlir.Value:
-    """Stack memory for `count` elements, allocated once on entry whatever loop this stands in."""
+    """Stack memory for `count` elements, allocated once on entry whatever loop this is in."""
     entry = current().entry
     with mlir.context, mlir.location():
         point = mlir.ir.InsertionPoint.at_block_begin(entry)
@@ -358,10 +358,10 @@ def triple(value, what: str) -> list[Numeric]:
 
 @dataclass
 class Launch:
-    """Where and how a kernel runs: extents in blocks and threads, bytes of dynamic shared memory, the stream.
+    """The terms of a kernel's run: extents in blocks and threads, bytes of dynamic shared memory, the stream.
 
     `flags`: COOPERATIVE (all blocks run at once) and PROGRAMMATIC (it may start before the kernel ahead of it has
-    ended). What bounds a kernel's registers: blocks that a multiprocessor holds, and the greatest block.
+    ended). The bounds of a kernel's registers: blocks that a multiprocessor holds, and the greatest block.
     `events`: recorded when all its blocks run, and when all have let dependent kernels start; None for none.
     """
 
@@ -467,7 +467,7 @@ def _trace_kernel(
 
 
 def _leaf_names(arguments: Sequence, names: Sequence[str]) -> list[str]:
-    """A name for each kernel parameter: its argument's, and a number behind it for what comes with the first."""
+    """A name for each kernel parameter: the name of its argument, with a number for all after the argument's first."""
     result = []
     for argument, name in zip(arguments, names):
         count = len(pytree.flatten((argument,), promote=False)[0])

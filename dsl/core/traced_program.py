@@ -1,4 +1,4 @@
-"""What tracing leaves: the kernels with what each takes and needs, and the text of both modules."""
+"""The result of tracing: the kernels with what each takes and needs, and the text of both modules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Allocation:
 
 @dataclass(frozen=True)
 class Need:
-    """What the expression at `place` does, and the first GPU that has it: "sm_100a" is that family and later ones."""
+    """A feature that the expression at `place` uses, and its first GPU: "sm_100a" is that family and later ones."""
 
     arch: str
     what: str
@@ -43,7 +43,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Traced:
-    """What tracing leaves: text for the two modules, and how to fill the argument block."""
+    """The result of tracing: text for the two modules, and how to fill the argument block."""
 
     name: str
     host_mlir: str

@@ -1,4 +1,4 @@
-"""Variables that some path has not assigned: what stands in their place, and the error at their use.
+"""Variables that some path has not assigned: the objects in their place, and the error at their use.
 
 A variable that one path assigns and another does not is a Partial: it carries the value, and poison on the other path.
 A use that core.syntax.liveness proves to be reached by assigning paths only takes the value; any other is an error.
@@ -85,7 +85,7 @@ UNUSED = Unbound("the loop variable")  # of a loop variable that nothing reads a
 
 
 class Partial(Unbound):
-    """A variable that some paths have assigned: `value` there, and poison on those of `missing`."""
+    """A variable that some paths have assigned: `value` there, and poison on the paths in `missing`."""
 
     __slots__ = ("value",)
 

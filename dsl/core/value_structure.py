@@ -45,7 +45,7 @@ def _filled(structure: Structure | None, values: Iterator) -> Any:
 
 
 def names(structure: Structure, owner: str = "") -> list[str]:
-    """What the author may call each value: `owner.position.x`, `owner.forces[0]`."""
+    """The author's possible name for each value: `owner.position.x`, `owner.forces[0]`."""
     if structure.keys is None and structure.parts == (None,):  # a number's list of its one value
         return [owner]
     found: list[str] = []

@@ -24,7 +24,7 @@ class DSLCudaVersion:
         object.__setattr__(self, "minor", int(parts[2]))
 
 
-CUDA_VERSION = DSLCudaVersion("12.9")  # that of NVIDIA's package whose meanings these are, and of PTX 8.8
+CUDA_VERSION = DSLCudaVersion("12.9")  # the version of NVIDIA's package with these meanings, and of PTX 8.8
 
 
 def target_version(
@@ -33,7 +33,7 @@ def target_version(
     min_version: DSLCudaVersion | str | None = None,
     max_version: DSLCudaVersion | str | None = None,
 ) -> bool:
-    """Whether CUDA_VERSION is this version, or lies between two that count themselves."""
+    """Whether CUDA_VERSION is this version, or is between two, which are included."""
     exact, least, most = (
         _version(name, value)
         for name, value in (

@@ -1,4 +1,4 @@
-"""What the statements of a CuTe DSL program mean: `if`, `while` and `range` are dynamic, `const_expr` and
+"""The meaning of the statements of a CuTe DSL program: `if`, `while` and `range` are dynamic, `const_expr` and
 `range_constexpr` are static. CuTe DSL documentation: Control Flow."""
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def const_expr(expression):
 def dsl_user_op(opFunc):
     """`opFunc`, whose `loc` and `ip` stay as they are: places are known without.
 
-    It is rewritten as functions without a decorator are, also where an operator, a property or an installed package
+    It is rewritten as functions without a decorator are, also if an operator, a property or an installed package
     calls it.
     """
     if not isinstance(opFunc, types.FunctionType):

@@ -18,7 +18,7 @@ _VISITS = tuple(f"visit_{node}" for node in _NODES.split())
 
 
 class DSLPreprocessor(ast.NodeTransformer):
-    """What a decorated function's text goes through before it is read."""
+    """The transformer that a decorated function's text goes through before it is read."""
 
 
 def _visit(self: ast.NodeTransformer, node: ast.AST) -> ast.AST:

@@ -50,7 +50,7 @@ HIDDEN: dict[str, dict[str, Any]] = {
 
 
 def module(name: str, attribute: Callable[[str], Any], names: Callable[[], list[str]] = list) -> ModuleType:
-    """A module that can be imported as `name` of upstream's, whose attributes `attribute` gives."""
+    """A module that can be imported as `name` of upstream, whose attributes `attribute` gives."""
     stand_in = ModuleType(f"dsl.{name}", f"`{name}`.")
     stand_in.__spec__ = ModuleSpec(stand_in.__name__, None, is_package=True)
     stand_in.__path__ = []
@@ -68,7 +68,7 @@ def module(name: str, attribute: Callable[[str], Any], names: Callable[[], list[
 
 
 def register_implementations() -> None:
-    """Let every module of IMPLEMENTATIONS that is not here be imported: its names are those of its package."""
+    """Let every module of IMPLEMENTATIONS that is not here be imported: its names are the names of its package."""
     for package, inner in IMPLEMENTATIONS.items():
         whole = importlib.import_module(f"dsl.{package}")
         if not hasattr(whole, "__path__"):  # only packages have modules

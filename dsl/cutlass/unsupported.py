@@ -1,4 +1,4 @@
-"""Names of upstream that are not here yet: said at once, by name."""
+"""Names of upstream that are not here yet: refused at once, by name."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ _MULTIMEM = f"on one GPU write red_add1, cute.arch.load and cute.arch.store; for
 
 
 def _fix_of(name: str) -> str | None:
-    """What to write in the place of a name, where that is known."""
+    """The advice in place of a name, if there is any."""
     return _MULTIMEM if name.startswith("multimem") else BLACKWELL.get(name) or _OTHERS.get(name)
 
 
-# What upstream's modules import from `typing`, and kernel libraries import from them.
+# The names that upstream's modules import from `typing`, and that kernel libraries import from them.
 _ANNOTATIONS = frozenset("Any Callable Dict Iterable Iterator List Literal Optional Tuple Type TypeVar Union".split())
 
 
 def module_getattr(module: str, **instead: str) -> Callable:
-    """A module's `__getattr__` that gives names of earlier releases, and refuses others by their upstream spelling,
-    those of `instead` where they are called."""
+    """A module's `__getattr__` that gives names of earlier releases, and refuses others by their upstream spelling, the
+    names of `instead` where they are called."""
     refuse = unsupported_names.refuser(module, FIX, instead, upstream.names, _fix_of)
 
     @author_traceback.stripped

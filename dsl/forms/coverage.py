@@ -11,7 +11,7 @@ from dsl.emulator.ptx.syntax import Instr
 from dsl.forms import table
 from dsl.forms.form import Form
 
-# What has no form: no value that a kernel stores says what it did, or what it gives is the machine's own.
+# Instructions without a form: no value that a kernel stores shows what they did, or their result is the machine's own.
 WITHOUT = {
     "brkpt": "it ends the program; repros have traps",
     "trap": "it ends the program; repros have traps",

@@ -16,7 +16,7 @@ from dsl.forms.predict import aligned
 
 
 def results(case: dict[str, Any]) -> list[list[str]]:
-    """What the emulator gives now: hexadecimal digits of each result of each thread, as the file has them."""
+    """The emulator's results now: hexadecimal digits of each result of each thread, as the file has them."""
     types = case["types"]
     threads = case["threads"]
     outs = [aligned(np.zeros(threads, kind)) for kind in types["results"]]

@@ -27,7 +27,7 @@ class Form:
     threads     how many threads make one case: 1; 32 where a warp computes together; a block, or a cluster of them
     cluster     blocks of a cluster
     rule        how results compare: nothing is bits; `dtype` with `relative`, `absolute` are bounds of an
-                approximation, `open` says that none is stated
+                approximation, `open` means that none is stated
     by_model    whether the result depends on the GPU model
     module      text of the module in front of the kernel
     least       a later .target and .version than its instructions need, as rows write them (80:7.1): results of GPUs
@@ -68,7 +68,7 @@ class Form:
 
     @functools.cached_property
     def need(self) -> needs.Need:
-        """What its instructions need, by their rows."""
+        """The needs of its instructions, by their rows."""
         return needs.strictest([needs.read(self.least), *(isa.need_of(*each) for each in self.instructions)])
 
     @property

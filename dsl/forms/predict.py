@@ -1,4 +1,4 @@
-"""What the emulator gives for a form, and the files of a recorded form."""
+"""The emulator's results for a form, and the files of a recorded form."""
 
 from __future__ import annotations
 

@@ -32,11 +32,11 @@ _PLACES = re.compile(
 
 def printf(*args, end: str | None = "\n", braces: bool = True) -> None:
     """Print numbers, pointers, layouts, tensors and tuples of them. `{}` takes the form of its argument;
-    %d, %f... are C's.
+    %d, %f... are formats of C.
 
-    An f-string is formatted when the program runs: the formats in it are C's, and what is known while compiling is
-    Python's text. Without a format the arguments are printed with `, ` between them. `end` is appended. Without
-    `braces` the format is C's alone. Raises DSLUserCodeTypeError for a format that does not fit its values.
+    An f-string is formatted when the program runs: the formats in it are formats of C, and values known while compiling
+    are text that Python makes. Without a format the arguments are printed with `, ` between them. `end` is appended.
+    Without `braces` the format is a format of C. Raises DSLUserCodeTypeError for a format that does not fit its values.
     """
     if not args:
         raise DSLUserCodeTypeError("printf prints at least one argument", fix='printf("")')
@@ -90,8 +90,8 @@ def _ends_in_percent(form: str) -> bool:
 
 
 def _formatted(form: Formatted, more: tuple, leaves: list) -> str:
-    """The C format of an f-string. Raises DSLUserCodeTypeError for values beside it,
-    and for formats that are not C's."""
+    """The C format of an f-string. Raises DSLUserCodeTypeError for values next to it,
+    and for formats that C does not have."""
     if more and any("{}" in part for part in form.parts if isinstance(part, str)):
         warn(
             "printf prints `{{}}` of an f-string as braces, not as a value: write the values in the "
@@ -101,7 +101,7 @@ def _formatted(form: Formatted, more: tuple, leaves: list) -> str:
     elif more:
         raise DSLUserCodeTypeError(
             f"an f-string contains its values, but {len(more)} more follow{'s' * (len(more) == 1)} it",
-            fix="write them all in the f-string, or all behind a plain string",
+            fix="write them all in the f-string, or all after a plain string",
         )
     pieces = []
     for part in form.parts:
@@ -163,7 +163,7 @@ def _spell_formatted(value: Any, conversion: str, spec: str, is_known: bool, nam
 
 
 def _place(place: str, values: Iterator, inserted: Iterator[Value], leaves: list) -> str:
-    """What stands in the C format for one place of the author's."""
+    """The text in the C format for one place of the author's format."""
     if place == _INSERTED:
         return _spell_inserted(next(inserted), leaves)
     if place in ("%", "%%"):

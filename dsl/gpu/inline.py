@@ -1,4 +1,4 @@
-"""Instructions by their LLVM intrinsic, or by their PTX text where LLVM has none; PTX text of the author's."""
+"""Instructions by their LLVM intrinsic, or by their PTX text where LLVM has none; PTX text of the author."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def inline_ptx(
     read_write_args: Sequence | None = None,
     predicate: Any = None,
 ) -> Numeric | tuple | None:
-    """PTX text of the author's: `{$w0}`, `{$w1}` are results of `write_only_types`, `{$r0}`,
+    """PTX text of the author: `{$w0}`, `{$w1}` are results of `write_only_types`, `{$r0}`,
     `{$r1}` the `read_only_args`.
 
     Static integers become part of the text, other arguments are in registers. It gives a number, a tuple of several, or

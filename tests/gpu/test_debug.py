@@ -75,7 +75,7 @@ MISTAKES = [
     (
         'f"{n} %d", n',
         "an f-string contains its values, but 1 more follows it",
-        "write them all in the f-string, or all behind a plain string",
+        "write them all in the f-string, or all after a plain string",
     ),
     ('f"{n} %d"', "`%d` in an f-string stands for no value", "write the value there: {x:d}; %% prints a percent sign"),
     ('"{}", n, end=5', "`end` must be a string, got Python int", 'end="\\n"'),

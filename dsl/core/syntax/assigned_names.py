@@ -15,7 +15,7 @@ Assignments = dict[int, tuple[ast.AST, dict[str, Placed]]]
 def assigned_in(statements: Sequence[ast.AST], earlier: Assignments | None = None) -> dict[str, Placed]:
     """The names that statements assign, each with its last place.
 
-    `earlier`, where given, keeps those of each statement with blocks: nested statements all ask for the innermost.
+    `earlier`, if given, keeps the names of each statement with blocks: nested statements all ask for the innermost.
     """
     visitor = _Assigned(earlier)
     for statement in statements:

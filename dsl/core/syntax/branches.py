@@ -40,7 +40,7 @@ def rewritten(rewriter: Any, node: ast.If, around: str) -> list[ast.stmt]:
 
 
 def _chain(rewriter: Any, node: ast.If) -> list[_Arm]:
-    """The `if` and the `elif`s whose arms can stand beside its own.
+    """The `if` and the `elif`s whose arms can be arms of the same branch.
 
     An arm reads what the statements around it carry and it does not from the function: that must have a value there.
     """

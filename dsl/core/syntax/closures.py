@@ -1,4 +1,4 @@
-"""Functions inside functions: what they read of the function around them, and what NVIDIA's compiler says to that."""
+"""Functions inside functions: what they read of the function around them, and how NVIDIA's compiler treats that."""
 
 from __future__ import annotations
 

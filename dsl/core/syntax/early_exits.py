@@ -9,7 +9,7 @@
                              c
 
 The pass runs before the statements become closures (rewrite_statement). An exit whose way to its target crosses no
-dynamic statement stays Python's. A guard is value-based: while no flag can be set it is not a branch. A static loop
+dynamic statement stays Python's own. A guard is value-based: while no flag can be set it is not a branch. A static loop
 that a dynamic exit leaves becomes a closure too, whose later trips are guarded (loop.unrolled).
 """
 
@@ -32,7 +32,7 @@ class Guard(ast.If):
     flags: tuple[str, ...] = ()
     flow: Flow
     cause: ast.stmt | None = None
-    is_last = False  # whether the function has nothing more to do behind it than to return
+    is_last = False  # whether the function only returns after it
 
 
 def _guard(body: list[ast.stmt], flags: Iterable[str], flow: Flow, place: Placed) -> Guard:
@@ -58,7 +58,7 @@ class _Loop:
 
 
 class Exits:
-    """Lowers the exits of one function. `is_dynamic(statement)` says which If, For and While become closures;
+    """Lowers the exits of one function. `is_dynamic(statement)` decides which If, For and While become closures;
     `on_exit(statement)` is called for each dynamic exit, and for a dynamic loop with an `else` after those in it."""
 
     def __init__(self, is_dynamic: Callable[[ast.stmt], bool], on_exit: Callable[[ast.stmt], None]):
@@ -92,7 +92,7 @@ class Exits:
         return self._exits_dynamically(body, dynamic=False)
 
     def _exits_dynamically(self, statements: list[ast.stmt], dynamic: bool) -> bool:
-        """Whether an exit stands inside a dynamic statement that it leaves."""
+        """Whether an exit is inside a dynamic statement that it leaves."""
         for statement in statements:
             if dynamic and isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
                 return True
@@ -145,7 +145,7 @@ class Exits:
         return self._other(statement)
 
     def _crosses(self) -> bool:
-        """Whether what lies between here and the innermost loop becomes a closure."""
+        """Whether a statement between here and the innermost loop becomes a closure."""
         return bool(self.loops) and any(depth >= len(self.loops) for depth in self.depth)
 
     def _if(self, statement: ast.If) -> tuple[list[ast.stmt], set[str]]:
@@ -222,7 +222,7 @@ class Exits:
 
 
 def guarded(loop: ast.For | ast.While) -> ast.For | ast.While:
-    """A static loop as one of Python's: where it has `stops`, they guard its body."""
+    """A static loop as a loop of Python: if it has `stops`, they guard its body."""
     stops = vars(loop).pop("stops", None)
     if stops is None:
         return loop
@@ -238,7 +238,7 @@ def tests_inside(
     """`statements` with each dynamic `while` whose test assigns (`:=`) as
     `while True: if test: pass; else: break; ...`.
 
-    Its `else` comes after it, under a flag where a `break` may skip it: exits in it are those of the loop around.
+    Its `else` comes after it, under a flag where a `break` may skip it: exits in it belong to the loop around it.
     """
     return [each for statement in statements for each in _test_inside(is_dynamic, warn_of_else, statement)]
 
@@ -317,7 +317,7 @@ def _falls_through(statements: list[ast.stmt]) -> bool:
 
 
 def breaks(statements: list[ast.stmt]) -> bool:
-    """Whether a `break` of the loop these are the body of stands in them."""
+    """Whether these statements, the body of a loop, contain a `break` of that loop."""
     for statement in statements:
         if isinstance(statement, ast.Break):
             return True

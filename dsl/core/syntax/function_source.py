@@ -59,7 +59,7 @@ def copy_of(node: _Tree) -> _Tree:
 
 
 def place_in(file: str, node: Placed) -> Span:
-    """Where a node of a file's AST is."""
+    """The place of a node of a file's AST."""
     end = node.end_col_offset
     return Span(file, node.lineno, node.col_offset + 1, node.end_lineno, None if end is None else end + 1)
 
@@ -116,7 +116,7 @@ def _why(file: str, text: str, candidates: list) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _definitions(file: str, text: str) -> dict[tuple[str, int], list]:
-    """The functions of a file by name and first line (that of the first decorator); lambdas are named `<lambda>`."""
+    """The functions of a file by name and first line (at the first decorator); lambdas are named `<lambda>`."""
     definitions: dict[tuple[str, int], list] = {}
     for node in ast.walk(ast.parse(text, file)):
         if isinstance(node, ast.Lambda):
@@ -159,8 +159,8 @@ def _tree(file: str, text: str) -> ast.Module:
 
 
 def is_authors(file: str) -> bool:
-    """Whether a code object's file is the author's: not of Python's library, of an installed package that imports no
-    language of ours, or of ours."""
+    """Whether a code object's file is by the author: not in Python's library, in an installed package that imports no
+    language of ours, or in this package."""
     cached = _authors.get(file)
     if cached is None:
         cached = _authors[file] = not (is_library_file(file) or is_our_file(file)) and (
@@ -191,7 +191,7 @@ _authors: dict[str, bool] = {}
 def compile_definition(definition: ast.FunctionDef | ast.Lambda, function: types.FunctionType) -> types.CodeType:
     """The code object of `definition`, compiled where its free variables and the hooks are closure variables.
 
-    A method is compiled in a class of its own class's name, so that `self.__name` is mangled as it was.
+    A method is compiled in a class with the name of its class, so that `self.__name` is mangled as it was.
     """
     freevars = list(dict.fromkeys(["__dsl__", *function.__code__.co_freevars]))  # inside a rewritten one it has both
     owner = function.__qualname__.split(".")[-2:-1]
@@ -206,7 +206,7 @@ def compile_definition(definition: ast.FunctionDef | ast.Lambda, function: types
     factory = ast.FunctionDef(name="__dsl_factory", args=arguments_named(freevars), body=body, decorator_list=[])
     ast.copy_location(factory, definition)
     module = ast.fix_missing_locations(ast.Module([factory], type_ignores=[]))
-    future = function.__code__.co_flags & __future__.annotations.compiler_flag  # the author's, not this file's
+    future = function.__code__.co_flags & __future__.annotations.compiler_flag  # of the author's file, not this file
     compiled = compile(module, function.__code__.co_filename, "exec", flags=future, dont_inherit=True)
     code = _inner_code(compiled, "__dsl_factory")
     if in_class:
@@ -262,7 +262,7 @@ def arguments_named(names: list[str]) -> ast.arguments:
 
 
 class Resolver:
-    """What a name or a dotted name of a function refers to before it runs: globals, closure and builtins."""
+    """The objects that names and dotted names of a function refer to before it runs: globals, closure and builtins."""
 
     def __init__(self, function: types.FunctionType):
         self.globals = function.__globals__
@@ -289,9 +289,9 @@ class Resolver:
 def executed_texts_kept() -> Iterator[None]:
     """While this lasts, what the author's files give to exec, eval and compile as text can be read again later.
 
-    A text without a file name of its own is called after the place that executes it. Nothing else has the text of a
-    function that exec made: its code knows a file name, and linecache no file of that name. An audit hook would be told
-    it too, but could not name it, and would stay for good. So the three builtins are replaced meanwhile.
+    A text without its own file name is named after the place that executes it. Nothing else has the text of a function
+    that exec made: its code knows a file name, and linecache no file of that name. An audit hook would get it too, but
+    could not name it, and would stay for good. So the three builtins are replaced meanwhile.
     """
     before = {name: getattr(builtins, name) for name in ("compile", "exec", "eval")}
     if any(function in _replacements for function in before.values()):  # by whoever called this one
@@ -313,12 +313,12 @@ _replacements: weakref.WeakSet[Callable] = weakref.WeakSet()
 
 
 def _executing(name: str, before: dict[str, Callable]) -> Callable:
-    """exec or eval, which keeps a text of the author's."""
+    """exec or eval, which keeps a text of the author."""
     python, python_compile = before[name], before["compile"]
 
     @functools.wraps(python)
     def executing(source, globals=None, locals=None, /, **options):
-        __tracebackhide__ = True  # of IPython's and pytest's tracebacks
+        __tracebackhide__ = True  # in tracebacks of IPython and pytest
         frame = sys._getframe(1)
         if globals is None:
             globals, locals = frame.f_globals, frame.f_locals if locals is None else locals
@@ -336,7 +336,7 @@ def _executing(name: str, before: dict[str, Callable]) -> Callable:
 
 
 def _compiling(before: dict[str, Callable]) -> Callable:
-    """compile, which keeps a text of the author's."""
+    """compile, which keeps a text of the author."""
     python = before["compile"]
 
     @functools.wraps(python)

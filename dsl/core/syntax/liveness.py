@@ -25,7 +25,7 @@ Placed = ast.expr | ast.stmt | ast.alias | ast.arg | ast.keyword | ast.pattern  
 @dataclass
 class Flow:
     """Of one statement: the variables it assigns, which of them every path to it has assigned, which are read after it
-    (`after`) or by its next trip (`again`) before they are assigned anew, and which it reads first itself (`first`)."""
+    (`after`) or by its next trip (`again`) before another assignment, and which it reads first itself (`first`)."""
 
     assigned: dict[str, Placed] = field(default_factory=dict)
     defined: set[str] = field(default_factory=set)
@@ -37,8 +37,8 @@ class Flow:
     kept: set[str] = field(default_factory=set)  # read by functions and lambdas, who knows when
 
     def carries(self, name: str) -> bool:
-        """Whether `name`, which the statement assigns, comes in or goes out. `_` holds what nobody wants: it does so
-        only where it is read."""
+        """Whether `name`, which the statement assigns, comes in or goes out. `_` holds a value that nobody wants:
+        it does so only if it is read."""
         was_there = name in self.defined and name != "_"
         return was_there or name in self.first or self.needs(name)
 
@@ -55,7 +55,7 @@ def flow_at(statement: ast.stmt) -> Flow:
 
 
 def flow_of(statements: Sequence[ast.stmt]) -> Flow:
-    """The facts of a run of statements that lie in one block, as of one statement."""
+    """The facts of a run of statements in one block, as of one statement."""
     whole = Flow(defined=flow_at(statements[0]).defined)
     for statement in reversed(statements):
         flow = flow_at(statement)
@@ -99,7 +99,7 @@ class Analysis:
     # --- what statements read first and surely assign, from the inside out ---
 
     def _gather(self, body: Sequence[ast.stmt]) -> Flow:
-        """Attach a Flow to every statement of `body`; returns that of the whole."""
+        """Attach a Flow to every statement of `body`; returns the Flow of the whole."""
         whole, flows = Flow(), []
         for statement in body:
             flow = vars(statement)["flow"] = self._gathered(statement)
@@ -344,7 +344,7 @@ def _of_import(node: ast.Import | ast.ImportFrom, _: Hidden) -> Iterator[Access]
 
 
 def _of_scope(node: _Scope, hidden: Hidden) -> Iterator[Access]:
-    """What stands outside a function or class, and what its body reads."""
+    """The accesses of a function or class outside its body, and the reads in its body."""
     if isinstance(node, ast.ClassDef):
         outside, inside = [*node.decorator_list, *node.bases], hidden
     else:

@@ -1,4 +1,4 @@
-"""Functions inside a traced one that rebind its variables with `nonlocal`: they stay Python's, as they are.
+"""Functions inside a traced one that rebind its variables with `nonlocal`: they stay Python functions, as they are.
 
 That is right where no dynamic statement decides whether, or how often, they run: a dynamic statement carries what it
 assigns itself, and does not see what a function assigns that it calls.

@@ -1,4 +1,4 @@
-"""Where an exception was raised: the frames of its traceback that are the author's, and the author's expression."""
+"""The place where an exception was raised: the author's frames in its traceback, and the author's expression."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def place_of(error: BaseException) -> Span:
 
 
 def innermost(error: BaseException) -> types.CodeType | None:
-    """The code nearest to where it was raised that is the compiler's or the author's, and no library's."""
+    """The code nearest to where it was raised that belongs to the compiler or the author, not to a library."""
     codes = [entry.tb_frame.f_code for entry in walk(error)]
     return next(
         (code for code in reversed(codes) if is_our_file(code.co_filename) or is_authors(code.co_filename)), None
@@ -50,7 +50,7 @@ def _comprehended(line: str) -> set[str]:
 
 def names_at(error: BaseException) -> tuple[dict[str, Any], dict[str, Any], set[str]]:
     """The local and the global variables that the author's innermost function sees, and the names of the functions
-    that it stands in.
+    around it.
 
     A function is cut into parts (rewrite_statement), which hold what they use: the variables of the others count too.
     """

@@ -56,5 +56,5 @@ def _remember(code: types.CodeType) -> None:
 
 
 def is_rewritten(code: types.CodeType) -> bool:
-    """Whether `code` was made here, or stands inside a function that was."""
+    """Whether `code` was made here, or is inside a function that was."""
     return id(code) in _rewritten

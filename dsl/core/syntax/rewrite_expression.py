@@ -24,8 +24,8 @@ class Grammar:
     and calls the hook of that name for its bounds.
     `calls`: builtins (or other functions) replaced by hooks of that name; `named`: those that are also given the texts
     of their arguments. `formats`: functions that format an f-string, written as their first argument, when the program
-    runs. `ambient`: keyword arguments that say where code stands; `loc=loc` is left out but for functions of the
-    author's. `warns_of_exits`: an early exit out of a dynamic statement is worth a PortabilityWarning. `by_value`:
+    runs. `ambient`: keyword arguments that state where code is; `loc=loc` is left out except for functions of the
+    author. `warns_of_exits`: an early exit out of a dynamic statement is worth a PortabilityWarning. `by_value`:
     undecorated functions, whose statements are Python's own where they are static. `rewriter`: a subclass of
     rewrite_statement.Rewriter for statements that only this surface has. `preprocessed`: what the author makes of a
     function's text before.
@@ -63,9 +63,9 @@ _Node = TypeVar("_Node", bound=ast.AST)
 
 
 class Expressions(ast.NodeTransformer):
-    """Rewrites expressions. `locals` are names that are no globals; `instance` is the first parameter, for super()."""
+    """Rewrites expressions. `locals` are names that are not globals; `instance` is the first parameter, for super()."""
 
-    if TYPE_CHECKING:  # no node becomes one of another class but by a method of its own
+    if TYPE_CHECKING:  # only its own method turns a node into a node of another class
 
         def generic_visit(self, node: _Node) -> _Node: ...
 

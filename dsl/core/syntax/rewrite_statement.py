@@ -4,8 +4,8 @@
         x = ...         def orelse(x): return (x,)
                         (x,) = __dsl__.if_(test, then, orelse, (bound(lambda: x, "x"),), (("x", place),))
 
-Every new node carries the place of the statement it stands for, so that places and tracebacks stay the author's.
-A `Grammar` says what a surface's words mean; the callee of a call is judged by the object it names, not by its
+Every new node carries the place of the statement it replaces, so that places and tracebacks still lead to the author's
+code. A `Grammar` defines what a surface's words mean; the callee of a call is judged by the object it names, not by its
 spelling.
 """
 
@@ -23,14 +23,14 @@ from dsl.core.syntax.handlers import arithmetic_handlers
 from dsl.core.syntax.liveness import Analysis, Flow, Placed
 from dsl.core.syntax.rewrite_expression import Expressions, constants
 
-# What stands around a statement: a test known while compiling, one that may not be, a dynamic early exit before it, and
-# what this rewriting adds itself.
+# The code around a statement: a test known while compiling, one that may not be, a dynamic early exit before it, and
+# code that this rewriting adds itself.
 _STATIC, _DYNAMIC, _BEHIND, _OURS = "static", "dynamic", "behind", "ours"
 _ENTRY = "__dsl_entry"  # the block a function starts in
 
 
 def _mark_last(statements: list[ast.stmt]) -> None:
-    """Mark the guards behind which a function has nothing more to do than to return."""
+    """Mark the guards after which a function only returns."""
     last = [statement for statement in statements[-2:] if not isinstance(statement, ast.Return)]
     if last and isinstance(last[-1], Guard):
         last[-1].is_last = True
@@ -232,7 +232,7 @@ class Rewriter(Expressions):
         return self._located(node, [*result, self._assign([*names, target], call)])
 
     def _before(self, target: str, flow: Flow | None, place: ast.expr) -> ast.expr:
-        """What a loop's variable is before the loop, as far as anything after it can read that."""
+        """The value of a loop's variable before the loop, as far as anything after it can read that."""
         if flow is not None and not flow.needs(target):
             return self._attribute("UNUSED", place)
         before = self._bound(target)
@@ -241,7 +241,7 @@ class Rewriter(Expressions):
         return before
 
     def _domain(self, node: ast.expr) -> ast.Call:
-        """The call of a range of this grammar's as its hook's."""
+        """The call of a range of this grammar as a call of its hook."""
         assert isinstance(node, ast.Call)
         word = self.grammar.hook_of(self.grammar.ranges, self._callee(node))
         assert word is not None
@@ -341,7 +341,7 @@ class Rewriter(Expressions):
         return rewritten
 
     def visit_Try(self, node: ast.Try | ast.TryStar):
-        """What is raised in a `try` itself is Python's own: a handler of this function may want it."""
+        """An exception raised in a `try` itself is Python's own: a handler of this function may want it."""
         outer = self.around, self.caught
         self.around, self.caught = (), self.caught or bool(node.handlers)
         body = self._block(node.body) + self._asks_of_handlers(node)
@@ -476,7 +476,7 @@ class Rewriter(Expressions):
     def _closure(
         self, name: str, parameters: list[str], body: list[ast.stmt], returned: list[str] | None = None
     ) -> ast.FunctionDef:
-        """`def name(parameters): body; return (returned...)`, all parameters unless said otherwise.
+        """`def name(parameters): body; return (returned...)`, all parameters unless `returned` is given.
 
         A parameter that the author's own functions read is their variable.
         """

@@ -43,7 +43,7 @@ DSLRuntimeError = DSLUserCodeRuntimeError
 
 
 def checkCudaErrors(result: tuple) -> Any:
-    """What a call of `cuda.bindings` gave behind its status: nothing, a value, or a tuple.
+    """The values that a call of `cuda.bindings` gave after its status: nothing, a value, or a tuple.
 
     Raises DSLCudaRuntimeError for a status that is not success.
     """
@@ -67,7 +67,7 @@ _OURS |= {
 
 
 def attribute(module: str, name: str) -> Any:
-    """`name` in a module of upstream's that gathers names: ours, that of `cutlass`, or what is refused when used."""
+    """`name` in a module of upstream that gathers names: ours, or of `cutlass`, or a name that is refused when used."""
     if name in _OURS:
         return _OURS[name]
     public = {**vars(_cutlass.cute.typing), **vars(_cutlass.cute), **vars(_cutlass)}

@@ -363,8 +363,8 @@ def _integers(values: tuple) -> bool:
     return all(type(value) is int for value in values)
 
 
-# What upstream refuses in plain Python (CALL_OUTSIDE_JIT), measured.
-# Whatever else is of layouts needs one that is made.
+# Functions that upstream refuses in plain Python (CALL_OUTSIDE_JIT), measured.
+# All other functions of layouts need a layout that was made.
 _guard(
     globals(),
     portable={

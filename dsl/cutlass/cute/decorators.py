@@ -38,7 +38,7 @@ def kernel(function: None = None, **_options) -> Callable[[Callable], KernelFunc
 def kernel(function: Any = None, **_options) -> Any:
     """A GPU kernel: call it in a @cute.jit function and `.launch(grid=, block=)` the call.
 
-    With `is_experimental=True` that of cute.experimental.
+    With `is_experimental=True` it is a kernel of cute.experimental.
     """
     made = ExperimentalKernel if _options.get("is_experimental") else KernelFunction
     return partial(kernel_of, made) if function is None else kernel_of(made, function)

@@ -19,7 +19,7 @@ def make_ptr(
     assumed_align: int | None = None,
     swizzle_: Swizzle | None = None,
 ) -> Pointer:
-    """A pointer at the integer address `value`, or at another pointer's; `swizzle_` is one of byte addresses."""
+    """A pointer at the integer address `value`, or another pointer's address; `swizzle_` is one of byte addresses."""
     require_swizzle("make_ptr", swizzle_)
     if isinstance(value, Pointer):
         value = value.toint()

@@ -23,7 +23,7 @@ __all__ = [
 
 
 def find_runtime_libraries(*, enable_tvm_ffi: bool = True) -> list[str]:
-    """The libraries that an exported object is linked with: TVM FFI's, where it was exported for that."""
+    """The libraries that an exported object is linked with: the library of TVM FFI, if it was exported for that."""
     if not enable_tvm_ffi:
         return []
     from dsl.launch.call import ffi_function

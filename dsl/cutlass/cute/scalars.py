@@ -1,4 +1,4 @@
-"""The scalar functions of `cute.arch` beside its instructions for threads:
+"""The scalar functions of `cute.arch` other than its instructions for threads:
 atomics, accesses, packed and long numbers."""
 
 from dsl.gpu.arithmetic.carry import add_cc, addc, mad_cc, madc, sub_cc, subc

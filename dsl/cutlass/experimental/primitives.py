@@ -390,7 +390,7 @@ _FIXES = {"mul": _BOTH, "mul_bf16x2": _BOTH, "fabs": "`abs(x)`", "fmin": "cute.a
 
 
 def _fix(name: str) -> str:
-    """What to write in the place of a name that is not here."""
+    """The advice in place of a name that is not here."""
     if "_packed_" in name:
         return "packed arithmetic needs Blackwell; on Hopper compute both numbers, each by itself"
     if name.lower().startswith(("tcgen05", "tmem")):
@@ -400,7 +400,7 @@ def _fix(name: str) -> str:
 
 @_stripped
 def __getattr__(name: str) -> Any:
-    """What is refused when it is used, of upstream's names; other names are refused at once."""
+    """A stand-in for a name of upstream, which is refused when it is used; other names are refused at once."""
     if name.startswith("__") or name not in (_upstream.names(_NAME) or ()):
         return _missing(name)
     return _RefusedWhenUsed(f"{_NAME}.{name}", _fix(name))

@@ -1,4 +1,4 @@
-"""`cutlass.utils.distributed`: what kernels of several GPUs count with; here are those of ordinary memory."""
+"""`cutlass.utils.distributed`: counters for kernels of several GPUs; here only the counters in ordinary memory."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Forms of atom and red, in global and shared memory and in that of a cluster. PTX ISA 9.7.13.5, 9.7.13.6.
+"""Forms of atom and red, in global memory, shared memory and memory of a cluster. PTX ISA 9.7.13.5, 9.7.13.6.
 
-A thread has a word of its own, so that no order shows in what atom returns; or the threads of a block share eight
+A thread has its own word, so that no order shows in what atom returns; or the threads of a block share eight
 words, and the operation is one whose outcome does not depend on their order.
 """
 
@@ -72,7 +72,7 @@ def _atom(space: str, operation: str, kind: str, order: str = "", least: str = "
 
 
 def _scratch(name: str, text: str, arrays: list[np.ndarray], results: tuple) -> Form:
-    """The words lie in the array of the last result, whose register is what is left there."""
+    """The words are in the array of the last result, whose register gets what is left there."""
     size = np.dtype(results[-1]).itemsize
     return Form(name, f"{text}\nld.global.b{8 * size} %d{len(results) - 1}, [%base];", tuple(arrays), results)
 
@@ -133,7 +133,7 @@ def _shared_words(space: str, opcode: str, kind: str) -> Form:
     )
     results: tuple[str, ...] = (WORD[size],)
     if space == "global":
-        text += f"\nbar.sync 0;\nmov.{bits} %d1, 0;"  # the words lie in this array, each thread clears its own
+        text += f"\nbar.sync 0;\nmov.{bits} %d1, 0;"  # the words are in this array, each thread clears its own
         results *= 2
     values = operands(kind, 3)
     if opcode == "and":  # sixteen random values have no bit in common

@@ -1,6 +1,6 @@
 """Forms of barriers, mbarriers and groups of cp.async: the threads of a block exchange words. PTX ISA 9.7.13, 9.7.9.25.
 
-A thread writes its word to shared memory, waits as the form says, and reads the word of the thread 33 further on.
+A thread writes its word to shared memory, waits as the form defines, and reads the word of the thread 33 further on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BEGIN = "mov.u32 %u, bar;\nsetp.eq.u32 %q, %w, 0;\n@%q mbarrier.init.shared.b64 
 
 
 def exchange(name: str, text: str, declarations: str = "", least: str = "") -> Form:
-    """A form in which `text` stands between writing a word and reading another thread's."""
+    """A form in which `text` is between the write of a word and the read of another thread's word."""
     lines = f"{PUT}\n{text}\n{TAKE}"
     return Form(name, lines, operands("b32", 1), ("u4",), BLOCK, declarations=f"{BOX}\n{declarations}", least=least)
 

@@ -1,7 +1,7 @@
 """Forms of bulk copies: runs of bytes, boxes of a tensor and columns of pixels, reductions. PTX ISA 9.7.9.25, 9.7.9.27.
 
 A block has 2048 bytes of each array, 16 a thread. A tensor's last dimension counts blocks, so that one block alone is
-a case; boxes begin before the tensor and end behind it.
+a case; boxes begin before the tensor and end after it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CASE_BYTES = 16 * BLOCK
 BOX = f".shared .align 1024 .b8 box[{CASE_BYTES}];\n{BAR}\n.reg .b32 %c, %s;"
 U8, U16, U32, F16, F32, F64, BF16, TF32 = 0, 1, 2, 6, 7, 8, 9, 11
 _NAMES = {U8: "u8", U16: "u16", U32: "u32", F16: "f16", F32: "f32", F64: "f64", BF16: "bf16", TF32: "tf32"}
-# What a block has of the tensor, the box, and where it begins, by rank.
+# The part of the tensor that a block has, the box, and where it begins, by rank.
 TENSORS = {
     1: ((512,), (128,), ()), 2: ((512,), (128,), (440,)), 3: ((32, 16), (16, 8), (24, -1)),
     4: ((16, 8, 4), (8, 4, 4), (12, 6, -1)), 5: ((16, 4, 4, 2), (16, 4, 2, 1), (-4, 2, 3, 1)),

@@ -71,7 +71,7 @@ def eight_bits() -> Iterator[Form]:
 
 
 def _cvt(name: str, target: str, source: str) -> Form:
-    if width(target) == 8:  # the register is wider: what lies above the result is extended
+    if width(target) == 8:  # the register is wider: the bits above the result are extended
         return Form(name, f"{name} %d0, %a0;", operands(source, 1), ("u2",))
     return simple(name, source, target)
 

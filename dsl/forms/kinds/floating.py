@@ -65,7 +65,7 @@ def _pair(name: str, count: int) -> Form:
 
 
 def quotients() -> Iterator[Form]:
-    """9.7.3.8, 9.7.3.13, 9.7.3.15: those that round as IEEE 754 says."""
+    """9.7.3.8, 9.7.3.13, 9.7.3.15: the quotients and roots that round as IEEE 754 requires."""
     for each in options(ROUNDINGS, ("", "ftz")):
         yield simple(f"div{each}.f32", "f32 f32", "f32")
         yield simple(f"rcp{each}.f32", "f32", "f32")

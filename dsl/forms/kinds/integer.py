@@ -90,7 +90,7 @@ def bits() -> Iterator[Form]:
 
 
 def carries() -> Iterator[Form]:
-    """9.7.2: the second of two instructions has the first one's carry; name and result are the second's."""
+    """9.7.2: the second of two instructions takes the carry of the first; name and result belong to the second."""
     for kind in ("u32", "s32", "u64", "s64"):
         low = "%t" if width(kind) == 32 else "%v"
         for opcode, first in (("addc", "add"), ("subc", "sub")):

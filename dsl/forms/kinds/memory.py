@@ -32,7 +32,7 @@ _SPACES = {  # a space -> text that makes %t (or, of 64 bits, %base) the address
 
 
 def wide(size: int = 16) -> np.ndarray:
-    """An element of so many bytes for each thread, which the kernel loads itself."""
+    """An element of `size` bytes for each thread, which the kernel loads itself."""
     columns = operands("b32", size // 4)
     return np.ascontiguousarray(np.stack(columns, axis=1).reshape(-1)).view(f"V{size}")
 
@@ -68,7 +68,7 @@ def _load(name: str, kind: str, count: int = 1) -> Form:
 
 
 def stores() -> Iterator[Form]:
-    """9.7.9.11: what lies behind the value stays zero."""
+    """9.7.9.11: the memory after the value stays zero."""
     for kind in TYPES:
         yield _store(f"st.global.{kind}", kind)
     for before, after in STORES[1:]:

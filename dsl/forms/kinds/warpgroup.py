@@ -68,7 +68,7 @@ def descriptor(mode: str, name: str, register: str, transposed: bool = False) ->
 
 @dataclass(frozen=True)
 class Probe:
-    """A form of wgmma and what stands around it. `extra` stands behind scale-d, `scale` is scale-d."""
+    """A form of wgmma and the code around it. `extra` comes after scale-d, `scale` is scale-d."""
 
     types: tuple[str, str, str]
     n: int

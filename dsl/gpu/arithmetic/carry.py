@@ -1,4 +1,4 @@
-"""Integers of several registers: additions and products that leave a carry for the next one, and take the last one's.
+"""Integers of several registers: additions and products that leave a carry for the next one, and take the last carry.
 
 The carry is a flag of the thread (CC.CF) that `add_cc`, `sub_cc` and `mad_cc` write and `addc`, `subc` and `madc` read:
 the latter do not write it, so a chain has two links.  PTX ISA: Extended-Precision Integer Arithmetic.

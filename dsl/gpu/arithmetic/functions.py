@@ -24,7 +24,7 @@ _LOG2_E, _LN_2, _LOG10_2 = 1.4426950408889634, 0.6931471805599453, 0.30102999566
 
 
 class RoundingMode(enum.Enum):
-    """Where a result between two numbers goes.  PTX ISA: Rounding Modifiers."""
+    """The rounding of a result between two numbers.  PTX ISA: Rounding Modifiers."""
 
     NEAREST_EVEN = "rn"
     ZERO = "rz"
@@ -82,7 +82,7 @@ def _text(instruction: str, *operands: Numeric) -> Numeric:
 
 
 def _unary(name: str, x: Numeric) -> Numeric:
-    """LLVM's intrinsic of one operand of its own type."""
+    """LLVM's intrinsic of one operand, which gives the type of the operand."""
     kind = type(x)
     return kind(mlir.intrinsic(f"llvm.{name}.{x.ir().type}", kind.carrier, x.ir()))
 
@@ -211,7 +211,7 @@ def pow(base, exponent, fastmath=False):
 
 
 def ipowi(base, exponent):
-    """Integer base ** integer exponent, wrapping; a negative exponent gives 0, but for 1 and -1."""
+    """Integer base ** integer exponent, wrapping; a negative exponent gives 0, except for 1 and -1."""
     (base,) = _operands("ipowi", base, floats=False)
     kind = type(base)
     if kind.is_float:

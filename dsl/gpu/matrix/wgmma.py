@@ -1,7 +1,7 @@
 """Matrix products of a warpgroup: 128 threads, operands in shared memory.  PTX ISA: Asynchronous Warpgroup Level Matrix
 Multiply-Accumulate Instructions (wgmma; sm_90a).
 
-A product goes on behind the instruction: `fence` before the first one orders it after this warpgroup's writes of its
+A product goes on after the instruction: `fence` before the first one orders it after this warpgroup's writes of its
 registers, `commit_group` closes a group of them, `wait_group` waits until at most some of the latest are on their way.
 """
 
@@ -24,7 +24,7 @@ def _need() -> None:
 
 
 def fence() -> None:
-    """Order the products behind it after accesses of the registers they use.  PTX ISA: wgmma.fence."""
+    """Order later products after accesses of the registers they use.  PTX ISA: wgmma.fence."""
     _need()
     ptx("wgmma.fence.sync.aligned;", None, "")
 
@@ -49,7 +49,7 @@ def wgmma(
     accumulate: Any,
     immediates: Sequence[int],
 ) -> list[mlir.Value]:
-    """D = A * B + C, or A * B where `accumulate` is false; registers of D take the place of those of C.
+    """D = A * B + C, or A * B where `accumulate` is false; registers of D take the place of the registers of C.
 
     `name`: shape and types, `m64n64k16.f32.f16.f16`. A is a descriptor (i64) or four registers (i32), B a descriptor.
     `immediates`: what follows the predicate. Every thread of the warpgroup must execute it.  PTX ISA: wgmma.mma_async.

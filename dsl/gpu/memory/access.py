@@ -1,4 +1,4 @@
-"""Loads, stores and prefetches that say who else sees the memory, and what the caches shall do.
+"""Loads, stores and prefetches that define who else sees the memory, and how caches treat it.
 PTX ISA: ld, st, prefetch."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CARRIERS = {8: mlir.i16, 16: mlir.i16, 32: mlir.i32, 64: mlir.i64}
 
 
 class CacheEvictionPriority(enum.Enum):
-    """What a cache keeps longest."""
+    """The priority with which a cache keeps or evicts data."""
 
     EVICT_NORMAL, EVICT_FIRST, EVICT_LAST, EVICT_UNCHANGED, NO_ALLOCATE = range(5)
 
@@ -113,9 +113,9 @@ def store(
 
 
 def load_words(ptr: Pointer, modifiers: str, bits: int, word_bits: int = 32) -> list[mlir.Value]:
-    """What is at `ptr`: an integer of 8 or 16 bits, or one, two or four words of 32 or 64.
+    """The value at `ptr`: an integer of 8 or 16 bits, or one, two or four words of 32 or 64.
 
-    `modifiers` as PTX writes them. PTX ISA: a vector's elements are accesses of their own.
+    `modifiers` as PTX writes them. PTX ISA: each element of a vector is a separate access.
     """
     width = min(bits, word_bits)
     count, carrier = bits // width, _CARRIERS[width]

@@ -78,7 +78,7 @@ def update(name: str, pointer: Pointer, value: Any, sem: str | None = None, scop
 def compare_and_swap(
     pointer: Pointer, expected: Any, value: Any, sem: str | None = None, scope: str | None = None
 ) -> Numeric:
-    """`*pointer = value` where its bits are those of `expected`."""
+    """`*pointer = value` if its bits are equal to the bits of `expected`."""
     dtype = pointer.dtype
     if dtype.width not in (16, 32, 64):
         raise DSLUserCodeTypeError(
@@ -108,7 +108,7 @@ def compare_and_swap(
 
 
 def _swapped(address: mlir.Value, expected: mlir.Value, wanted: mlir.Value, alignment_bytes: int) -> tuple:
-    """What was there, and whether it was replaced (an i1)."""
+    """The old value, and whether it was replaced (an i1)."""
     exchange = mlir.op(
         "llvm.cmpxchg",
         [mlir.struct(expected.type, mlir.i1)],
@@ -254,8 +254,8 @@ def float_extreme(
 
 
 def typed(ptr: Pointer | mlir.Value, val: Any, what: str) -> tuple[Pointer, Numeric]:
-    """A pointer to the type of `val`, which decides of the operation, as upstream;
-    says so where the pointer's is another."""
+    """A pointer to the type of `val`, which decides the operation, as upstream;
+    warns if the pointer's type differs."""
     number = numeric(val)
     pointer = ptr if number is None else as_pointer(ptr, type(number))
     if number is None or not isinstance(pointer, Pointer):

@@ -18,7 +18,7 @@ _WORDS = (1, 2, 4)  # that one st.async writes
 def map_dsmem_ptr(smem_ptr: Pointer, cta_rank_in_cluster: Any) -> Pointer:
     """The same place in block `cta_rank_in_cluster` of the cluster, a pointer to `dsmem`.  PTX ISA: mapa.
 
-    Raises DSLUserCodeTypeError where `smem_ptr` is no pointer to shared memory.
+    Raises DSLUserCodeTypeError if `smem_ptr` is not a pointer to shared memory.
     """
     place = _place(smem_ptr, cta_rank_in_cluster)
     there = mlir.result("llvm.inttoptr", mlir.ptr(AddressSpace.dsmem), place.ir())

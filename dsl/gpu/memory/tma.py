@@ -1,13 +1,13 @@
 """Copies of boxes of tensors, and of bytes, between global and shared memory.
 PTX ISA: cp.async.bulk, cp.async.bulk.tensor.
 
-By a map of im2col a box is a column of pixels: loads and prefetches take an offset, an Int16, of W, H and D as there
-are; stores and reductions none.
+A box of an im2col map is a column of pixels: loads and prefetches take an offset, an Int16, of each of W, H and D that
+the tensor has; stores and reductions take none.
 
-Operands are addresses, as values or numbers: `smem` and `barrier` in shared memory (of a copy to another block, that
-block's), `tensor_map` of 128 bytes. `coords`: an Int32 a dimension, that of contiguous elements first. `policy`: of
-the L2 cache, an Int64. `mask`, a bit a block: it goes to the same place of these blocks of the cluster, and completes
-at their barriers.
+Operands are addresses, as values or numbers: `smem` and `barrier` in shared memory (for a copy to another block, in its
+shared memory), `tensor_map` of 128 bytes. `coords`: an Int32 a dimension, first the dimension of contiguous elements.
+`policy`: of the L2 cache, an Int64. `mask`, a bit a block: it goes to the same place of these blocks of the cluster,
+and completes at their barriers.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def _issue(
     extra: list,
     offsets: Sequence[Any] | None = None,
 ) -> None:
-    """One instruction; in `target` {coords} stands for the coordinates, and behind it are `offsets`, where there are.
+    """One instruction; in `target` {coords} becomes the coordinates, followed by `offsets`, if there are any.
 
-    `extra`: (qualifier, letter, value) behind both.
+    `extra`: (qualifier, letter, value) after both.
     """
     text, coord_constraints, numbers = _coordinates(len(operands), coords)
     letters, values = constraints + coord_constraints, [*operands, *numbers]

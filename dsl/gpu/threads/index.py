@@ -1,4 +1,4 @@
-"""Where a thread is: the special registers.  PTX ISA: Special Registers."""
+"""The position of a thread: the special registers.  PTX ISA: Special Registers."""
 
 from __future__ import annotations
 

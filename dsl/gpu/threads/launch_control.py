@@ -1,4 +1,4 @@
-"""What a kernel tells the hardware about its launch: kernels behind it, and registers a thread.
+"""Requests of a kernel to the hardware about its launch: kernels after it, and registers a thread.
 
 PTX ISA: griddepcontrol, setmaxnreg.
 """

@@ -1,7 +1,7 @@
 """Barriers in shared memory that count arrivals and bytes, phase by phase.  PTX ISA: mbarrier (try_wait: sm_90).
 
-A wait names the parity of a phase: that of 0 ends first. A phase has ended when as many threads arrived as the barrier
-was made for, and as many bytes came as were expected.
+A wait names the parity of a phase: the phase with parity 0 ends first. A phase has ended when as many threads arrived
+as the barrier was made for, and as many bytes came as were expected.
 """
 
 from __future__ import annotations

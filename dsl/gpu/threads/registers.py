@@ -1,4 +1,4 @@
-"""Special registers that say where and when a thread runs.  PTX ISA: Special Registers."""
+"""Special registers for the place and time at which a thread runs.  PTX ISA: Special Registers."""
 
 from __future__ import annotations
 

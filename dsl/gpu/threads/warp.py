@@ -1,4 +1,4 @@
-"""What lanes of a warp tell each other: shuffles, votes, reductions.  PTX ISA: shfl.sync, vote.sync, redux.sync."""
+"""Exchanges between the lanes of a warp: shuffles, votes, reductions.  PTX ISA: shfl.sync, vote.sync, redux.sync."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`cutlass._mlir.dialects`: the dialects of MLIR's own bindings, and by name those that are NVIDIA's alone.
 
-What a module here does not have may be imported, and is refused where it is used.
+Names that a module here does not have may be imported, and are refused where they are used.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from dsl.primitives import memory
 
 
 class AtomicOpKind(enum.IntEnum):
-    """What an atomic operation does. `U`: of unsigned integers, `F`: of floats."""
+    """The kind of an atomic operation. `U`: of unsigned integers, `F`: of floats."""
 
     AND, OR, XOR, CAS, EXCH, ADD, INC, DEC, MIN, MAX, UMIN, UMAX, FADD, SUB = range(14)
 
@@ -36,13 +36,13 @@ class MemScopeKind(enum.IntEnum):
 
 
 class ReductionOp(enum.IntEnum):
-    """What a reduction in memory does."""
+    """The kind of a reduction in memory."""
 
     AND, OR, XOR, ADD, INC, DEC, MIN, MAX = range(8)
 
 
 class ReductionType(enum.IntEnum):
-    """What a reduction takes its operands for."""
+    """The type that a reduction takes its operands for."""
 
     B32, B64, U32, U64, S32, S64, F32, F64, F16, F16X2, BF16, BF16X2 = range(12)
 
@@ -140,8 +140,8 @@ def red(
 ) -> None:
     """`*a = *a op b`, without the old value, in order `RELAXED` or `RELEASE`.  PTX ISA: red.
 
-    The kind of the pointer `a` says which memory it is. `shared_space` is of earlier releases, whose pointers to shared
-    memory may be of another block.
+    The kind of the pointer `a` decides which memory it is. `shared_space` is a parameter of earlier releases, whose
+    pointers to shared memory may be of another block.
     """
     kind = ReductionType(type_).name.lower()
     if mem_order is None:

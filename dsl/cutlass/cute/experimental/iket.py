@@ -43,7 +43,7 @@ def range_start(event_name: str, payload: Any = None) -> RangeToken:
 
 
 def sentinel_token() -> RangeToken:
-    """What stands for no range."""
+    """The token of no range."""
     return _TOKEN
 
 

@@ -35,7 +35,7 @@ from dsl.tile.tma.tma import (
 )
 from dsl.tile.tma.tma_copy import create_tma_multicast_mask, prefetch_descriptor, tma_partition
 
-ReductionOp = ReductionKind  # both names are upstream's
+ReductionOp = ReductionKind  # both names are in upstream
 
 __all__ = [
     "CopyBulkG2SMulticastOp",
