@@ -34,7 +34,7 @@ MORE_FLAGS = "GPU_REPRO_RUNTIME_FLAGS"  # of the environment: more flags, for wh
 
 
 class BuildError(Exception):
-    """The library cannot be built; the text says why."""
+    """The library cannot be built; the text gives the reason."""
 
 
 @cache
@@ -192,7 +192,7 @@ def _remove_others(label: str, keep: set[Path]) -> None:
 
 # ** the header of what C++ and Python share
 
-# What a field that ctypes has as u64 points to in C++.
+# The C++ types of pointers that ctypes has as u64 fields.
 POINTERS = {
     "shared_grid": "Grid *{}", "mate": "Context *{}", "leader": "Context *{}", "next": "Context *{}",
     "every": "Context *{}", "slots": "Context *{}", "more": "Context *(*{})(Context *)", "smem": "u8 *{}",

@@ -103,7 +103,7 @@ class _Magic:
         self._first = self._seen = 0
 
     def cell_begins(self, *_: Any) -> None:
-        """Kernels from here on are the next cell's."""
+        """Kernels from here on belong to the next cell."""
         count = len(session.current().kernels)
         if count > self._seen:
             self._first, self._seen = self._seen, count

@@ -39,7 +39,7 @@ class Span:
         return linecache.getline(self.file, self.line).rstrip("\n")
 
     def underlined(self, message: str = "") -> str:
-        """The source line with carets under the span and `message` behind them."""
+        """The source line with carets under the span and `message` after them."""
         text = self.source_line()
         if not text.strip():
             return f"    {message}"
@@ -96,7 +96,7 @@ def name_file(file: str, name: str) -> None:
 
 
 def short(file: str) -> str:
-    """`file` as it was named, or relative to the working directory where it lies below it."""
+    """`file` as it was named, or relative to the working directory if it is below it."""
     if file in _named:
         return _named[file]
     relative = os.path.relpath(file) if os.path.isabs(file) else file
@@ -124,7 +124,7 @@ _for_python: dict[str, bool] = {}  # files of this package: whether they evaluat
 
 def stands_for_python(file: str, operators: bool = False) -> None:
     """Mark a module, by its `__file__`, that does in the author's place what Python or a library would do there:
-    `x in xs`, `max(xs)`, `print(x)`. What it lets through is Python's own error. `operators`: of an expression too."""
+    `x in xs`, `max(xs)`, `print(x)`. Errors it lets through are Python's own. `operators`: of an expression too."""
     _for_python[file] = operators
 
 
@@ -153,8 +153,8 @@ def is_library_file(file: str) -> bool:
 
 
 def is_part(code: CodeType) -> bool:
-    """Whether `code` is a part that a function of the author's was cut into (core.syntax.rewrite_statement),
-    and not a function of its own."""
+    """Whether `code` is a part that a function of the author was cut into (core.syntax.rewrite_statement),
+    and not a separate function."""
     return code.co_qualname.rpartition(".")[2].startswith("__dsl_")
 
 
@@ -162,8 +162,8 @@ _between: dict[str, bool] = {}
 
 
 def is_between(code: CodeType) -> bool:
-    """Whether `code` only stands between the author's code and an error: of this package, or of Python's library."""
-    if code.co_filename == "<string>":  # a dataclass's method, or the author's
+    """Whether `code` is only between the author's code and an error: part of this package, or of Python's library."""
+    if code.co_filename == "<string>":  # a dataclass's method, or a method of the author
         return code.co_qualname.startswith("__create_fn__.")
     cached = _between.get(code.co_filename)
     if cached is None:
@@ -208,7 +208,7 @@ def begins_trace(*codes: CodeType) -> None:
 
 def calls_here() -> tuple[int, ...]:
     """The calls that led from the function that is traced to the author's innermost frame, that one first: for each the
-    id of its code and the byte offset. `()` where no frame is an author's. For `places_of_calls`."""
+    id of its code and the byte offset. `()` if no frame belongs to the author."" For `places_of_calls`."""
     frame, key, in_part, left = sys._getframe(1), [], False, _MOST_FRAMES
     while frame is not None and len(key) < 2 * MOST_CALLS and left:
         code, left = frame.f_code, left - 1
@@ -263,7 +263,7 @@ def of_traceback(traceback: TracebackType | None) -> Span | None:
     return place
 
 
-# By identity: two equal code objects may come from two files, and hashing one costs as much as it is long.
+# Keys are identities: two equal code objects may come from two files, and hashing one costs as much as it is long.
 _positions: dict[int, tuple[CodeType, list[tuple], dict[int, Span]]] = {}
 
 

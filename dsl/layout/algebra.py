@@ -50,7 +50,7 @@ def _from_modes(modes: list[_Mode]) -> Layout:
 
 
 def by_mode(f: Callable[[Any, Any], Any], layout: Layout, tiler: tuple, name: str) -> Layout:
-    """`f` on each mode that the tuple `tiler` reaches; the modes behind them stay."""
+    """`f` on each mode that the tuple `tiler` reaches; the modes after them stay."""
     if len(tiler) > (count := rank(layout.shape)):
         raise LayoutError(
             f"{name}: the tiler has {len(tiler)} modes, but {layout} has {count}",
@@ -128,7 +128,7 @@ def composition(lhs: Any, rhs: Tiler) -> Any:
     """R = lhs o rhs with R(c) == lhs(rhs(c)) for every coordinate c of rhs; R has the shape of rhs, refined.
 
     A tuple of tilers works mode by mode and drops the modes it does not reach; None keeps a mode whole.
-    Raises LayoutError where no such layout exists or where it cannot be told while tracing.
+    Raises LayoutError if no such layout exists or if that is not known while tracing.
     """
     if isinstance(lhs, ComposedLayout):
         return lhs.with_outer(composition(lhs.outer, rhs))
@@ -171,8 +171,8 @@ def _compose(lhs: Layout, shape: IntTuple, stride: IntTuple, whole: Layout) -> L
 def _walk(modes: list[_Mode], extent: Any, stride: Any, what: str) -> Layout:
     """Every `stride`-th index, `extent` of them, of flat modes: taken from the left, mode by mode.
 
-    Where it cannot be told while tracing, each mode gives a part (of extent 1, if need be), and that the parts divide
-    is the author's promise.
+    If it is not known while tracing, each mode gives a part (of extent 1, if need be), and the author promises that the
+    parts divide.
     """
     walked: list[_Mode] = []
     for number, (mode_extent, mode_stride) in enumerate(modes[:-1]):

@@ -329,7 +329,7 @@ def is_congruent(a: Any, b: Any) -> bool:
 
 
 def is_weakly_congruent(a: Any, b: Any) -> bool:
-    """Whether the nesting of `a` is that of `b` with whole subtrees replaced by leaves."""
+    """Whether the nesting of `a` is the nesting of `b` with whole subtrees replaced by leaves."""
     a, b = shape_of(a), shape_of(b)
     if not isinstance(a, tuple):
         return True
@@ -354,7 +354,7 @@ def has_none(a: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """Where a dynamic leaf was, and the number it is known to be a multiple of."""
+    """The place of a dynamic leaf, and the number it is known to be a multiple of."""
 
     divisor: int
 
@@ -387,7 +387,7 @@ def join_dynamic(holes: Any, leaves: Iterator[Any]) -> Any:
 
 
 def product(a: IntTuple) -> Any:
-    """The product of the leaves; of `()`, 1. Raises LayoutError for a leaf that is no integer."""
+    """The product of the leaves, 1 for `()`. Raises LayoutError for a leaf that is not an integer."""
     result: Any = 1
     for leaf in flatten_to_tuple(a):
         if isinstance(leaf, (*NO_INTEGERS, ScaledBasis)) or hasattr(leaf, "shape"):

@@ -26,7 +26,7 @@ def picture(layout: Layout | ComposedLayout) -> str:
     """A picture of a static layout (M, N): a cell for each coordinate with its index, shaded by the index modulo 8.
 
     A layout of rank 1 is a column. Raises LayoutError for another rank, for a dynamic layout and for indices that are
-    no integers.
+    not integers.
     """
     if not isinstance(layout, (Layout, ComposedLayout)):
         raise LayoutError(f"a picture needs a layout, got {kind_of(layout)}", fix="cute.make_layout(shape)")

@@ -91,8 +91,8 @@ class Layout:
 
     @property
     def max_alignment(self) -> int:
-        """The most elements that lie one behind another wherever a multiple of as many starts; dynamic strides are
-        taken for multiples of it."""
+        """The most elements that follow each other from every multiple of that number; dynamic strides are taken for
+        multiples of it."""
         modes = [
             (s, d)
             for s, d in zip(flatten_to_tuple(self.shape), flatten_to_tuple(self.stride), strict=True)
@@ -249,7 +249,7 @@ def make_layout(shape: Any, *, stride: IntTuple | None = None) -> Layout:
 
 
 def check_shape(shape: Any) -> None:
-    """Raises LayoutError where an extent is no positive integer, as far as that is known."""
+    """Raises LayoutError if an extent is not a positive integer, as far as that is known."""
     for leaf in flatten_to_tuple(shape):
         if isinstance(leaf, int) and leaf < 1:
             raise LayoutError(
@@ -290,13 +290,13 @@ def size(x: Any, mode: Mode = ()) -> Any:
 
 
 def cosize(layout: Any, mode: Mode = ()) -> Any:
-    """One more than the largest index (of the absolute strides); of a composed layout, that of its outer layout."""
+    """One more than the largest index (of the absolute strides); for a composed layout, its outer layout's cosize."""
     if not hasattr(layout, "stride") and not isinstance(layout, ComposedLayout):
         raise LayoutError(f"cosize takes a layout, got {text(layout)}", "use size for a shape, or make_layout")
     layout = get(layout, mode)
     if isinstance(layout, ComposedLayout):
         if isinstance(layout.inner, Layout):
-            raise LayoutError(f"cosize: the largest index of {layout} is not that of its outer layout", "evaluate it")
+            raise LayoutError(f"cosize: {layout} and its outer layout have different largest indices", "evaluate it")
         return cosize(layout.outer)
     last: Any = 0
     for extent, stride in zip(flatten_to_tuple(layout.shape), flatten_to_tuple(layout.stride), strict=True):
@@ -360,7 +360,7 @@ def group_modes(input: Any, begin: int, end: int | None = None) -> Any:
 
 
 def flatten(a: Any) -> Any:
-    """A tuple or layout without nesting; a single leaf stays one, and so does a composed layout, as upstream's."""
+    """A tuple or layout without nesting; a single leaf stays one, and so does a composed layout, as in upstream."""
     if isinstance(a, ComposedLayout):
         return a
     if isinstance(a, Layout):
@@ -449,7 +449,7 @@ def slice_and_offset(coord: Coord, src: Layout) -> tuple[Layout, Any]:
 
 
 def check_coord(coord: Coord, shape: IntTuple, path: tuple[int, ...] = ()) -> None:
-    """Raises LayoutError where a static coordinate lies outside a static shape, or does not fit it."""
+    """Raises LayoutError if a static coordinate is outside a static shape, or does not fit it."""
     if coord is None:
         return
     if isinstance(coord, tuple):

@@ -29,7 +29,7 @@ from dsl.layout.swizzle import Swizzle
 
 @dataclass(frozen=True)
 class Sliced:
-    """What is left of a tensor: it starts `moved` elements on and has `layout`."""
+    """The rest of a tensor: it starts `moved` elements on and has `layout`."""
 
     moved: Any
     layout: Layout | ComposedLayout
@@ -39,7 +39,7 @@ def slice_swizzled(layout: ComposedLayout, coord: Coord, index: Any) -> Sliced:
     """The slice of a swizzled layout at `coord`, whose index in the outer layout is `index`: element c of the slice is
     `moved + layout(c)` elements from where the whole starts.
 
-    An ordinary layout where that can be told; else a swizzled one, whose offset has what could not be moved.
+    An ordinary layout if one is known while tracing; else a swizzled one, whose offset has what could not be moved.
     """
     swizzle, start, outer = layout.inner, add(layout.offset, index), layout.outer
     rest = slice_(outer, coord)

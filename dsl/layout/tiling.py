@@ -80,7 +80,7 @@ def flat_divide(target: Any, tiler: Tiler) -> Any:
 
 
 def logical_product(block: Any, tiler: Tiler) -> Any:
-    """(block, repeats): the block repeated as the tiler gives it, each repeat on indices of its own."""
+    """(block, repeats): the block repeated as the tiler gives it, each repeat on its own indices."""
     if isinstance(block, ComposedLayout):
         return block.with_outer(logical_product(block.outer, tiler))
     if tiler is None:
@@ -152,7 +152,7 @@ def tile_to_shape(atom: Any, trg_shape: IntTuple, order: IntTuple | None = None)
 def make_layout_tv(thr_layout: Layout, val_layout: Layout) -> tuple[tuple, Layout]:
     """The tile (extents by mode) that threads and their values cover together, and (thread, value) -> index in it.
 
-    Each thread owns a block of the shape of `val_layout`; `thr_layout` says where a thread's block lies.
+    Each thread owns a block of the shape of `val_layout`; `thr_layout` defines where a thread's block is.
     """
     tile = raked_product(thr_layout, val_layout)
     layout_tv = composition(right_inverse(tile), make_layout((size(thr_layout), size(val_layout))))

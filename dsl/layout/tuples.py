@@ -9,7 +9,7 @@ from dsl.layout.int_tuple import IntTuple, LayoutError, flatten_to_tuple, is_con
 
 
 def tuple_cat(*tuples: Any) -> tuple:
-    """The elements of all `tuples`, one behind the other; what is no tuple is its own only element."""
+    """The elements of all `tuples`, one after the other; a value that is not a tuple is its own only element."""
     return tuple(element for each in tuples for element in wrap(each))
 
 
@@ -58,7 +58,7 @@ def _find_below(t: tuple, pred_fn: Callable, path: tuple) -> Any:
 
 
 def product_like(a: IntTuple, target_profile: Any) -> IntTuple:
-    """The product of each subtree of `a` that stands where `target_profile` has a leaf.
+    """The product of each subtree of `a` at the place of a leaf of `target_profile`.
 
     Raises LayoutError where `a` is less nested than the profile.
     """

@@ -1,4 +1,4 @@
-"""Where the author's functions are called, from MLIR's locations to `.loc ... inlined_at` of PTX.
+"""The calls of the author's functions, from MLIR's locations to `.loc ... inlined_at` of PTX.
 
 MLIR keeps one caller of a location for LLVM, and LLVM's NVPTX prints none. So between both stages a place in a function
 that is called has the calls in the name of its file: `"helper.py <- kernel.py:20:5"`. Texts are changed, because
@@ -54,15 +54,15 @@ def into_file_names(mlir_text: str) -> str:
 
 
 def into_inlined_at(ptx: str) -> str:
-    """PTX whose `.loc` lines say where functions were inlined, and whose files have their own names again. A call has a
-    `.loc` of its own before it is named, as the PTX ISA asks."""
+    """PTX whose `.loc` lines state where functions were inlined, and whose files have their own names again. A call has
+    its own `.loc` before it is named, as the PTX ISA requires."""
     names = dict(_FILE.findall(ptx))
     if not any(_ARROW in name for name in names.values()):
         return ptx
     version = _VERSION.search(ptx)
     says_calls = version is not None and (int(version[1]), int(version[2])) >= _FIRST
     numbers = _Numbers({name: number for number, name in names.items() if _ARROW not in name}, names)
-    calls_of: dict[str, tuple[str, ...]] = {}  # what the last .loc of a place said
+    calls_of: dict[str, tuple[str, ...]] = {}  # the calls in the last .loc of a place
 
     def lines_of(place: str, calls: tuple[str, ...]) -> list[str]:
         before = lines_of(calls[0], calls[1:]) if calls and calls_of.get(calls[0]) != calls[1:] else []

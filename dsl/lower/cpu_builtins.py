@@ -109,4 +109,4 @@ def load_wide_integers() -> None:
     try:
         ctypes.CDLL("libgcc_s.so.1", mode=ctypes.RTLD_GLOBAL)
     except OSError:
-        pass  # a call of it is then an unknown name, and said by name
+        pass  # a call of it is then an unknown name, and the error names it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# (to, before, n, after): `before`, the digits of n and `after` are written behind one another, ended by NUL
+# (to, before, n, after): `before`, the digits of n and `after` are written one after the other, ended by NUL
 _NUMBERED_TEXT = """
 define internal void @dsl_numbered_text(ptr %to, ptr %before, i64 %n, ptr %after) noinline {
 entry:

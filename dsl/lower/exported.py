@@ -1,4 +1,4 @@
-"""A host function as an object file that other programs link: its machine code under a name of its own, and constants.
+"""A host function as an object file that other programs link: its machine code under its own name, and constants.
 
 It launches through a variable, the address of a function that is called as `dsl_launch` (core.trace). Its loops hear no
 signals: there may be no Python in the process.
@@ -52,6 +52,6 @@ define internal i32 @dsl_launch(i64 %run, i32 %index, ptr %record, ptr %params) 
 
 
 def _literal(data: bytes) -> str:
-    """A constant of LLVM's: every byte that is no plain character as its two digits."""
+    """A constant of LLVM: every byte that is not a plain character as its two digits."""
     plain = set(range(32, 127)) - {ord('"'), ord("\\")}
     return 'c"' + "".join(chr(byte) if byte in plain else f"\\{byte:02X}" for byte in data) + '"'

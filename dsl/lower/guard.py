@@ -1,9 +1,9 @@
 """Run work that may abort the process in a forked child, so that an abort is a report.
 
-LLVM aborts where it lacks a selection pattern, MLIR where it cannot translate. In a process that has torch loaded a
-fork for every compile costs 35 to 50 ms (measured: 16 fork and exit, the rest copied pages), a child that stays costs
+LLVM aborts where it lacks a selection pattern, MLIR where it cannot translate. A fork for every compile costs 35 to
+50 ms in a process that has torch loaded (measured: 16 fork and exit, the rest copied pages), a child that stays costs
 that once and then 5 ms a compile. So there is one child a process: started by the first compile that needs it
-(machine_code.is_plain), ended by the end of its parent, started anew after a crash.
+(machine_code.is_plain), ended by the end of its parent, started again after a crash.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class _Child:
         (request_reader, request_writer), (reply_reader, reply_writer) = _pipe(), _pipe()
         self.words = tempfile.TemporaryFile()
         outlives_no_parent = threading.current_thread() is threading.main_thread()
-        silent = ("ignore", None, DeprecationWarning, None, 0)  # of forking beside threads: LLVM uses none
-        filters: Any = warnings.filters  # a list, also where types call it a sequence
+        silent = ("ignore", None, DeprecationWarning, None, 0)  # of a fork next to threads: LLVM uses none
+        filters: Any = warnings.filters  # a list, although its type is a sequence
         filters.insert(0, silent)  # with catch_warnings every warning given so far would be given again
         try:
             self.pid = os.fork()

@@ -103,7 +103,7 @@ declare i32 @_setjmp(ptr) returns_twice
 def may_fail(llvm_ir: str, jump_slot: int) -> str:
     """A host module whose `host` may leave by longjmp: it returns the number given there, else what it returned.
 
-    Where to jump is stored in the argument block's 8-byte slot `jump_slot`. No frame of Python lies between.
+    The jump target is stored in the argument block's 8-byte slot `jump_slot`. No frame of Python is in between.
     """
     body, count = re.subn(r"^define i32 @host\(", "define internal i32 @host_body(", llvm_ir, flags=re.MULTILINE)
     if count != 1:
@@ -121,7 +121,7 @@ def called(llvm_ir: str) -> list[str]:
 
 def refuse_unknown_names(names: list[str], symbols: tuple[str, ...]) -> None:
     """Raise LoweringError for a name that is none of `symbols` and that this process does not have: the linker would
-    not say which."""
+    not name it."""
     process = ctypes.CDLL(None)
     unknown = [name for name in names if name not in symbols and not hasattr(process, name)]
     if unknown:

@@ -1,8 +1,8 @@
 """LLVM as far as the stages need it: the C functions of the library that llvmlite brings, called directly.
 
 `import llvmlite.binding` declares 450 functions and imports LLVM's whole object model in Python, which takes twice the
-time of loading the library. These are the 38 functions between text and machine code. A module has a context of its
-own, so that threads do not meet in LLVM. The library is loaded when something is first compiled or linked.
+time of loading the library. These are the 38 functions between text and machine code. A module has its own context,
+so that threads do not meet in LLVM. The library is loaded when something is first compiled or linked.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def native_target() -> str:
 
 
 class Machine:
-    """A target machine. `level` is that of code generation, 0 to 3. Raises RuntimeError for an unknown target."""
+    """A target machine. `level` is the level of code generation, 0 to 3. Raises RuntimeError for an unknown target."""
 
     def __init__(
         self,
@@ -265,7 +265,7 @@ def jit() -> int:
 
 
 class Linked:
-    """Machine code in this process, until this object dies; `addresses` are those of the `exports`.
+    """Machine code in this process, until this object dies; `addresses` are the addresses of the `exports`.
 
     It may call `imports` (name and address) and what this process has. Raises RuntimeError where a name is missing,
     MemoryError where there is no room.

@@ -1,7 +1,7 @@
 """MLIR text of kernels and of their host function to LLVM IR, PTX and machine code: every stage, in the guard child.
 
 MLIR and LLVM end the process where they fail: MLIR's translation to LLVM IR reads through a null pointer after it has
-said what it cannot translate. So all stages run in one request to the child; modules that are plain need no guard.
+reported what it cannot translate. So all stages run in one request to the child; plain modules need no guard.
 """
 
 from __future__ import annotations

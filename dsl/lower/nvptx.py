@@ -72,14 +72,14 @@ FEATURE_PTX = (
 
 
 # Lines of LLVM IR from which straight-line strength reduction is left out. It makes the sum of k terms out of k
-# addresses at one stride, so its time and that of all after it grow with the square: 7 s for 1 000 loads, 0.5 s
-# without. What it saves is one multiplication an address.
+# addresses at one stride, so its time and the time of all later stages grow with the square: 7 s for 1 000 loads, 0.5 s
+# without. It saves one multiplication an address.
 LONG_LINES = 2000
 
 
 # What LLVM leaves to ptxas, which knows the machine: unrolling loops whose trips are counted at run time, and moving
 # code into the one arm that uses it, where an arm of one store would be a predicate and becomes a branch. Addresses are
-# made before such an arm also where they cost a multiplication: several arms share them then. A loop's test stays the
+# made before such an arm even if they cost a multiplication: several arms share them then. A loop's test stays the
 # `<` that was written: of `!=` ptxas does not know that it ends, and unrolls with a copy more and a loop for the rest.
 _OPTIONS = ("-unroll-runtime=false", "-disable-lftr", "-disable-machine-sink", "-spec-exec-max-speculation-cost=10")
 

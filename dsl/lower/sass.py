@@ -16,7 +16,7 @@ _PACKAGES = {"ptxas": "nvidia-cuda-nvcc", "nvdisasm": "nvidia-cuda-nvdisasm"}
 
 
 class ToolMissing(Exception):
-    """A tool of NVIDIA's is not installed; the text says how to install it."""
+    """A tool of NVIDIA is not installed; the text explains how to install it."""
 
     def __init__(self, tool: str):
         super().__init__(
@@ -27,7 +27,7 @@ class ToolMissing(Exception):
 
 
 class ToolRejected(Exception):
-    """What a tool said about its input."""
+    """A tool rejected its input; the text is the tool's message."""
 
     def __init__(self, tool: str, text: str):
         super().__init__(f"{tool}: {text}")
@@ -36,7 +36,7 @@ class ToolRejected(Exception):
 
 @functools.cache
 def find(tool: str) -> str:
-    """The path of `ptxas` or `nvdisasm`: the PyPI package's, which the lock file pins, else the one on PATH."""
+    """The path of `ptxas` or `nvdisasm`: in the PyPI package, which the lock file pins, else on PATH."""
     for folder in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
         for candidate in sorted(Path(folder, "nvidia").glob(f"*/bin/{tool}")):
             if os.access(candidate, os.X_OK):
@@ -61,7 +61,7 @@ def assemble(ptx: str, arch: str = "sm_90a", options: Sequence[str] = ()) -> byt
 
 
 def assemble_verbose(ptx: str, arch: str) -> tuple[bytes, str]:
-    """The cubin, and what ptxas says of registers, stack and spills. Raises as `assemble` does."""
+    """The cubin, and the report of ptxas on registers, stack and spills. Raises as `assemble` does."""
     return _assembled(ptx, arch, ["-v"])
 
 

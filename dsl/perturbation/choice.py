@@ -17,7 +17,7 @@ def chosen(sites: Sequence[Site], seed: int) -> Delays:
     """The delays of a seed: the same ones for the same sites. Odd seeds also draw the emulator's order of threads.
 
     Half of the kernels get few long delays, half get many short ones: a race whose window is narrow shows under the
-    former, one that takes several warps to be late shows under the latter. Seed 0 is no delay.
+    former, one that takes several warps to be late shows under the latter. Seed 0 has no delays.
     """
     if not seed:
         return Delays()

@@ -1,6 +1,6 @@
 """Lists of delays: what is delayed, where, and for how long, as text that can be read, kept, shortened and given again.
 
-One delay a line, or several in a line with `;` between them. What follows `#` is a comment.
+One delay a line, or several in a line with `;` between them. Text after `#` is a comment.
 
     order 5                                  the emulator's scheduler draws from the seed 5
     k 12 before 800 ns warps 3/8             one of 8 groups of warps waits before the 12th site of the kernel `k`
@@ -31,15 +31,15 @@ _FORM = "KERNEL SITE before|after N ns all | warps G/GROUPS | warp W | block B |
 
 
 class BadDelays(ValueError):
-    """A list of delays that cannot be read, or that does not fit the PTX; the text says why."""
+    """A list of delays that cannot be read, or that does not fit the PTX; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delay:
     """Some warps sleep for `ns` nanoseconds before or after a site of a function.
 
-    Warps are those of one of `groups` groups (a power of two) that a hash deals them to, or those of this warp of a
-    block, of this block; every thread where nothing is given.
+    The warps are one of `groups` groups (a power of two), dealt by a hash; or they have the number `warp` in their
+    block, or are in the block `block`, or both; every thread if nothing is given.
     """
 
     function: str
@@ -110,5 +110,5 @@ def _delay(part: str) -> Delay:
     if one.groups is not None and (one.groups & (one.groups - 1) or not 0 <= (one.group or 0) < one.groups):
         raise BadDelays(f"warps G/GROUPS takes a power of two and a group below it, got `{part}`")
     if not part.endswith("all") and not numbers:
-        raise BadDelays(f"a delay must say which warps, got `{part}`: {_FORM}")
+        raise BadDelays(f"a delay must name its warps, got `{part}`: {_FORM}")
     return one

@@ -1,6 +1,6 @@
 """Delays as PTX text: `nanosleep` of some warps, put into a module between two of its statements.
 
-Each delay is a scope of its own, with its own registers: nothing of the program is read or written, no label and no
+Each delay is a separate scope, with its own registers: nothing of the program is read or written, no label and no
 branch is added, and the .loc before it holds. Threads of a warp sleep together, so that what was converged stays so.
 """
 
@@ -32,7 +32,7 @@ Insertion = tuple[int, str]  # an offset in the PTX text, in characters, and wha
 
 
 def insertions(ptx: str, sites: Sequence[Site], items: Sequence[Delay]) -> list[Insertion]:
-    """What to put into a module, with the offsets of its text, in their order.
+    """The text to put into a module, with its offsets in the module, in their order.
 
     Delays of functions that the module does not have are for another module. Raises BadDelays.
     """

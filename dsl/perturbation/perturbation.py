@@ -1,4 +1,4 @@
-"""What a device does to the PTX that it loads: the delays of a seed, or of a list."""
+"""The change of the PTX that a device loads: the delays of a seed, or of a list."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Perturbation:
         return with_insertions(ptx, self.insertions(ptx))
 
     def insertions(self, ptx: str) -> list[Insertion]:
-        """What is put into a module, by offsets in its text. Raises delays.BadDelays, statements.BadPtx."""
+        """The insertions into a module, by offsets in its text. Raises delays.BadDelays, statements.BadPtx."""
         refuse_older(ptx)
         places = sites(ptx)
         mine = chosen(places, self.seed) if self.delays is None else self.delays

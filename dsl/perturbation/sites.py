@@ -19,7 +19,7 @@ _FILES = re.compile(r'^\s*\.file\s+(\d+)\s+"((?:\\.|[^"\\])*)"', re.MULTILINE)
 @dataclass(frozen=True, slots=True)
 class Site:
     """An instruction, or a run of wgmma instructions that must stay together. `number` counts the sites of a function
-    from 1. `before` and `after` are offsets in the PTX text. `place` is `file:line` of the author's, or ''."""
+    from 1. `before` and `after` are offsets in the PTX text. `place` is `file:line` in the author's code, or ''."""
 
     number: int
     function: str

@@ -29,7 +29,7 @@ class BadPtx(ValueError):
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One instruction of a function's body. `start` is the offset of its guard, or of its opcode; `end` is the offset
-    after its semicolon. `file` and `line` are those of the .loc before it; 0: none."""
+    after its semicolon. `file` and `line` are from the .loc before it; 0: none."""
 
     function: str
     start: int
@@ -70,7 +70,7 @@ def statements(ptx: str) -> Iterator[Statement]:
 
 
 def _definition(ptx: str, at: int) -> tuple[int, str, int]:
-    """What is next at module level: where it ends, or where the body of the function that it names begins."""
+    """The next item at module level: where it ends, or where the body of the function that it names begins."""
     parens = braces = 0
     start, name = at, None
     is_section = ptx.startswith(".section", at)

@@ -24,7 +24,7 @@ from dsl.tile.tensor.tensor import Tensor, make_rmem_tensor
 
 
 class Array:
-    """`a[i, j]` is an element, `a[i]` the one i elements behind the first, `a[i:count]` a Vector from there on.
+    """`a[i, j]` is an element, `a[i]` the one i elements after the first, `a[i:count]` a Vector from there on.
 
     `Array(dtype, shape, space=, alignment=)` allocates shared memory (`smem`) or registers' memory (`rmem`, the
     default); `Array(tensor)` and `Array(pointer, shape)` see memory that is there.
@@ -55,7 +55,7 @@ class Array:
 
     @classmethod
     def __from_argument__(cls, value: Any) -> Any:
-        """What a parameter annotated `Array` gets for `value`: a tensor becomes an array."""
+        """The value of a parameter annotated `Array` for the argument `value`: a tensor becomes an array."""
         return cls(value) if isinstance(value, Tensor) else value
 
     @classmethod
@@ -113,7 +113,7 @@ class Array:
         return self._pointer.space
 
     def ir_value(self, *, loc=None, ip=None) -> mlir.Value:
-        """The address; `loc` and `ip` are upstream's."""
+        """The address; `loc` and `ip` are parameters of upstream, not used here."""
         return self._pointer.address
 
     ir = ir_value
@@ -209,13 +209,13 @@ class Array:
         return Array.at(self._at(idx), self.shape, self.strides)
 
     def _view(self, indices: tuple) -> Array:
-        """The modes of slices, behind integers: `a[i, :]` is a row. Of `start:stop` it begins at start."""
+        """The modes of slices, after integers: `a[i, :]` is a row. A slice `start:stop` begins at start."""
         if len(indices) > len(self.shape):
             raise _wrong_rank(len(self.shape), len(indices))
         place = next(place for place, each in enumerate(indices) if isinstance(each, slice))
         parts = (*indices[place:], *(slice(None),) * (len(self.shape) - len(indices)))
         if not all(isinstance(each, slice) for each in parts):
-            raise DSLUserCodeTypeError("an index of a view stands before its slices", fix="a[i, :] is row i")
+            raise DSLUserCodeTypeError("an index of a view comes before its slices", fix="a[i, :] is row i")
         bounds = [_bounds(each, extent) for each, extent in zip(parts, self.shape[place:])]
         starts = (*indices[:place], *(start for start, _ in bounds))
         return Array.at(self._at(starts), tuple(extent for _, extent in bounds), self.strides[place:])
@@ -327,7 +327,7 @@ def _is_view(index: Any) -> bool:
 
 
 def _bounds(part: slice, extent: Any) -> tuple[Any, Any]:
-    """Where a slice of a view begins, and its extent."""
+    """The start of a slice of a view, and its extent."""
     if part.step is not None:
         raise DSLUserCodeTypeError("a slice of a view has no step", fix="a[i, :] is a row, a[2:, :] has all but two")
     start = 0 if part.start is None else part.start
@@ -337,7 +337,7 @@ def _bounds(part: slice, extent: Any) -> tuple[Any, Any]:
 
 
 def _sliced(index: Any) -> tuple[Any, int | None]:
-    """Where an access begins, and how many elements a slice `start:count` of the last mode has."""
+    """The start of an access, and the number of elements of a slice `start:count` of the last mode."""
     last = index[-1] if isinstance(index, tuple) else index
     if not isinstance(last, slice):
         return index, None

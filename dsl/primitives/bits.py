@@ -16,8 +16,8 @@ _WORDS = (Int32, Uint32, Float32)
 
 
 def prmt(lo: Any, selector: Any, mode: Any, *, hi: Any = None) -> Int32:
-    """Four bytes of the eight in {hi, lo}, as `selector` and `mode` say; the modes other than default, f4e and b4e take
-    them from `lo` alone.  PTX ISA: prmt."""
+    """Four bytes of the eight in {hi, lo}, chosen by `selector` and `mode`; the modes other than default, f4e and b4e
+    take them from `lo` alone.  PTX ISA: prmt."""
     name = word(mode, PermuteMode, "mode of prmt")
     if (hi is not None) != (name in _OF_TWO):
         needs = "takes two words" if hi is None else "takes one word"

@@ -1,6 +1,6 @@
 """Conversions between numbers of other widths, packed ones among them, and sums of packed products.
 
-PTX ISA: cvt, dp4a, dp2a. Of two floats that become one word the first is the high half, of packed ones each stays.
+PTX ISA: cvt, dp4a, dp2a. The first of two floats that become one word is the high half; packed ones keep theirs.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def convert_float_to_integer(
     src: Any, *, result_type: Any = Int32, rnd: Any = None, sat: bool | None = None, ftz: bool | None = None,
     is_signed: bool | None = None,
 ) -> Numeric:  # fmt: skip
-    """A Float32 as an Int8 or Int32, of its unsigned range unless `is_signed`; to the nearest unless `rnd` says else.
+    """A Float32 as an Int8 or Int32, of its unsigned range unless `is_signed`; to the nearest unless `rnd` is given.
     PTX ISA: cvt."""
     if result_type not in (Int8, Int32):
         raise DSLUserCodeTypeError(
@@ -131,7 +131,7 @@ def convert(
 
 
 def _unknown(source: str, target: Any) -> Exception:
-    """The error of a conversion that is not here: Blackwell's, of floats of 4 and 6 bits and BFloat16 to 8, or none."""
+    """The error of a missing conversion: Blackwell has some, of floats of 4 and 6 bits and BFloat16 to 8 bits."""
     if isinstance(target, type) and issubclass(target, Numeric) and target.is_float and target.width <= 8:
         return needs_blackwell(f"a conversion of {source} to {target.__name__}")
     return DSLUserCodeTypeError(

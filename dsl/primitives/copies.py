@@ -117,7 +117,7 @@ def _map(tma_descriptor: Any) -> Int64:
 def _coordinates(coordinates: Any) -> Sequence[Any]:
     if not isinstance(coordinates, (tuple, list)) or not 1 <= len(coordinates) <= 5:
         raise DSLUserCodeValueError(
-            "coordinates of a box must be 1 to 5 numbers, that of contiguous elements first",
+            "coordinates of a box must be 1 to 5 numbers, first the dimension of contiguous elements",
             fix="a tuple with an element offset for each dimension of the tensor map, e.g. (x, y)",
         )
     return coordinates

@@ -1,4 +1,4 @@
-"""What instructions are told, as enumerations: the words of PTX, and numbers. Names and values are upstream's.
+"""The options of instructions as enumerations: the words of PTX, and numbers. Names and values are from upstream.
 
 This is a table: a line an enumeration. A word's member is the word in upper case.
 """

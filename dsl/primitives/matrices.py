@@ -67,7 +67,7 @@ def _registers(sources: Any) -> Sequence[Int32]:
 
 
 def wgmma_fence_aligned() -> None:
-    """Order the products of a warpgroup behind it after accesses of the registers they use.  PTX ISA: wgmma.fence."""
+    """Order later products of a warpgroup after accesses of the registers they use.  PTX ISA: wgmma.fence."""
     wgmma.fence()
 
 

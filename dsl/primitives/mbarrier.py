@@ -27,7 +27,7 @@ def fence_mbarrier_init() -> None:
 
 
 def _order(scope: Any, relaxed: bool | None, default: str = "release") -> str:
-    """`.release.cluster`, or nothing where the author says nothing."""
+    """`.release.cluster`, or nothing if the author gives nothing."""
     if scope is None and not relaxed:
         return ""
     within = "cta" if scope is None else word(scope, MemScope, "scope")

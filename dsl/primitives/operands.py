@@ -1,4 +1,4 @@
-"""What instructions take: addresses, words, and PTX text with numbered operands."""
+"""The operands of instructions: addresses, words, and PTX text with numbered operands."""
 
 from __future__ import annotations
 

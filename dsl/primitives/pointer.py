@@ -1,6 +1,6 @@
 """Raw pointers: what `raw_ptr()` and `data_ptr()` give. They load and store numbers and vectors.
 
-An access is as aligned as its author says, or as one element is.
+An access is as aligned as its author states, or as one element is.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class RawPointer(Pointer):
         return RawPointer.of(from_address(self.dtype, address, self.space))
 
     def toint(self, dtype: type[Integer] | None = None, *, loc=None, ip=None) -> Any:
-        """The address in bytes, as `dtype` where that is asked for; `loc` and `ip` are upstream's."""
+        """The address in bytes, as `dtype` where that is asked for; `loc` and `ip` are from upstream, not used here."""
         address = super().toint()
         return address if dtype is None else dtype(address)
 
@@ -165,11 +165,11 @@ class RawPointer(Pointer):
         at.store(value if isinstance(value, Vector) else self.dtype(value))
 
     def load_swizzled(self, swizzle: Swizzle, alignment: int | None = None, *, count: int | None = None) -> Any:
-        """`load` at swizzled addresses: each element's, or each run's of as many as `alignment` keeps together."""
+        """`load` at swizzled addresses: of each element, or of each run of as many as `alignment` keeps together."""
         if count is None:
             warn_not_portable(
                 "load_swizzled of one number is swizzled",
-                fix="say how many: load_swizzled(swizzle, count=1)[0]",
+                fix="give the count: load_swizzled(swizzle, count=1)[0]",
                 does="does not swizzle it",
             )
             return self.apply_swizzle(swizzle).load(alignment)
@@ -193,7 +193,7 @@ class RawPointer(Pointer):
         return max(min(self._aligned(alignment), 16) // self.natural_alignment, 1)
 
     def masked_load(self, mask: Vector, pass_thru: Vector | None = None, *, alignment: int | None = None) -> Vector:
-        """Elements where `mask`, those of `pass_thru` (or zeros) elsewhere, where nothing is read."""
+        """Elements where `mask`, elements of `pass_thru` (or zeros) elsewhere, where nothing is read."""
         _require_mask(mask)
         offsets = list(range(mask.numel()))
         return self._gathered([Int32(i) for i in offsets], mask, pass_thru)
@@ -225,7 +225,7 @@ class RawPointer(Pointer):
             _where(inside, lambda i=i, each=each: (self + i).store(each))
 
     def _aligned(self, alignment: int | None) -> int:
-        """The bytes an access is aligned to: an element's where its author says nothing."""
+        """The bytes an access is aligned to: by default the alignment of an element."""
         if alignment is None:
             return self.natural_alignment
         if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
@@ -235,7 +235,7 @@ class RawPointer(Pointer):
         return alignment
 
     def _storable(self, value: Any) -> mlir.Value:
-        """A value as memory holds it. Raises DSLUserCodeTypeError where its type is not the pointer's."""
+        """A value as memory holds it. Raises DSLUserCodeTypeError if its type differs from the pointer's type."""
         if isinstance(value, TensorSSA):
             value = Vector(value)
         if not isinstance(value, (Vector, Numeric)) or value.dtype is not self.dtype:

@@ -1,6 +1,6 @@
-"""Tensor maps: what TMA is told of a tensor in global memory, written by the host, 128 bytes.
+"""Tensor maps: descriptions of tensors in global memory for TMA, written by the host, 128 bytes.
 
-Dimensions are counted from that of contiguous elements on, as TMA counts them.  CUDA driver API:
+Dimensions are counted from the dimension of contiguous elements on, as TMA counts them.  CUDA driver API:
 cuTensorMapEncodeTiled.
 """
 
@@ -49,7 +49,7 @@ _SIGNED = {32: 3, 64: 5}
 
 
 class TensorMapSwizzle(enum.IntEnum):
-    """How chunks of 16 bytes are permuted in shared memory. Those with an atom are Blackwell's."""
+    """How chunks of 16 bytes are permuted in shared memory. Modes with an atom need Blackwell."""
 
     none, s32b, s64b, s128b, s128b_atom_32b, s128b_atom_32b_flip_8b, s128b_atom_64b = range(7)
 
@@ -67,13 +67,13 @@ class TensorMapL2Promotion(enum.IntEnum):
 
 
 class TensorMapFloatOOBFill(enum.IntEnum):
-    """What elements outside the tensor are read as: zeros, or a NaN."""
+    """The value of elements outside the tensor: zeros, or a NaN."""
 
     none, nan_request_zero_fma = range(2)
 
 
 class TensorMapDataFormat(enum.Enum):
-    """How elements are read: as their type says, as bytes, with subnormals as zeros, or packed (Blackwell)."""
+    """How elements are read: by their type, as bytes, with subnormals as zeros, or packed (Blackwell)."""
 
     DEFAULT, BYTE, F32_FTZ, TF32_FTZ, B4X16, B4X16_P64, B6X16_P32 = range(1, 8)
 
@@ -222,7 +222,7 @@ def _create(
 
 
 def _code(dtype: Any, form: TensorMapDataFormat) -> tuple[int, int]:
-    """The number of a type in a map, and flags beside it."""
+    """The number of a type in a map, and its flags."""
     if not isinstance(dtype, NumericMeta) or dtype.is_packed or dtype.storage_width not in _INTEGERS:
         raise DSLUserCodeTypeError(
             f"TMA copies elements of 1, 2, 4 or 8 bytes, got {type_name(dtype)}", fix="dtype=cutlass.Uint8"
@@ -259,7 +259,7 @@ def _checked_box(box: Sequence, rank: int, dtype: type[Numeric], swizzle: Tensor
         most = f", and with a swizzle of {span} bytes at most as many" if span else ""
         raise DSLUserCodeValueError(
             f"a row of a box must be a multiple of 16 bytes{most}, got {row_bytes}", id="TMA_ALIGNMENT",
-            fix="the first extent of the box is that of contiguous elements",
+            fix="the first extent of the box is along contiguous elements",
         )  # fmt: skip
     return extents
 

@@ -1,7 +1,7 @@
 """Vectors: a few numbers of one type in the registers of a thread, of a static shape whose last mode is the fastest.
 
-Operators work element by element. A number beside a vector becomes one of its type; two vectors have one type, and
-shapes that broadcast as numpy's.
+Operators work element by element. A number in an operation with a vector becomes one of its type; two vectors have one
+type, and shapes that broadcast as in numpy.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Vector:
         return self.flat.ir()
 
     def ir_value(self, *, loc=None, ip=None) -> mlir.Value:
-        """The SSA value: a vector of one dimension; `loc` and `ip` are upstream's."""
+        """The SSA value: a vector of one dimension; `loc` and `ip` are from upstream, not used here."""
         return self.flat.ir()
 
     def ir_type(self) -> mlir.Type:
@@ -268,11 +268,11 @@ def _index(each: Any, extent: int) -> Any:
 
 
 def _positions(each: Any, extent: int) -> list[int]:
-    """What an index or a slice of a mode chooses. Both are static."""
+    """The positions that an index or a slice of a mode chooses. Both are static."""
     if not isinstance(each, slice):
         place = _index(each, extent)
         if not isinstance(place, int):
-            raise DSLUserCodeTypeError("an index beside a slice of a Vector must be static", fix="slice with integers")
+            raise DSLUserCodeTypeError("an index next to a slice of a Vector must be static", fix="slice with integers")
         return [place]
     if any(is_dynamic(part) for part in (each.start, each.stop, each.step)):
         raise DSLUserCodeTypeError("a slice of a Vector must be static", fix="v[0:2], or v[i] for a dynamic element")
@@ -298,7 +298,7 @@ def _reduced(value: TensorSSA, op: str, acc: Any) -> Numeric:
     elements = value.elements()
     first = elements[0] if acc is None else value.dtype(acc)
     rest = elements[1:] if acc is None else elements
-    if value.dtype.is_float and op in _EXTREMES:  # a NaN is no number: PTX's min and max
+    if value.dtype.is_float and op in _EXTREMES:  # a NaN does not count, as in PTX's min and max
         for each in rest:
             first = value.dtype(mlir.result(_EXTREMES[op], value.dtype.carrier, first.ir(), each.ir()))
         return first
@@ -381,7 +381,7 @@ empty_like = zeros_like
 
 
 def broadcast_to(src: Any, target_shape: Sequence[int]) -> Vector:
-    """A number or vector repeated: missing first modes, and those of extent 1."""
+    """A number or vector repeated: missing first modes, and modes of extent 1."""
     target = _static_shape(target_shape)
     if not isinstance(src, Vector):
         return full(target, src)

@@ -1,4 +1,4 @@
-"""What lanes of a warp tell each other.  PTX ISA: shfl.sync, vote.sync, redux.sync, match.sync, elect.sync."""
+"""Exchanges between the lanes of a warp.  PTX ISA: shfl.sync, vote.sync, redux.sync, match.sync, elect.sync."""
 
 from __future__ import annotations
 

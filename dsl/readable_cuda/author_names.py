@@ -31,7 +31,7 @@ def of_values(statements: list) -> dict[Value, str]:
     """A name for each computed value that an assignment of the source gives one."""
     groups: dict[tuple, list[Value]] = {}
     consumed: set[Value] = set()
-    elsewhere: set[Value] = set()  # used by what stands at another place
+    elsewhere: set[Value] = set()  # used by operations at another place
     author_names: dict[Value, str] = {}
     for statement in walk(statements):
         place = statement.op.place if isinstance(statement, Compute) else None
@@ -43,7 +43,7 @@ def of_values(statements: list) -> dict[Value, str]:
             targets = assignments(place.file).get(key[1:], [])
             author_names.update((op.result, name) for name in targets if len(targets) == 1 and name)
             continue
-        again = key[1:] in augmented(place.file)  # `x += y` of one trip after that of another
+        again = key[1:] in augmented(place.file)  # `x += y` of one trip after `x += y` of another
         elsewhere.update(operand for operand in op.operands if operand.op is not None and operand.op.place != place)
         consumed.update(
             operand

@@ -357,7 +357,7 @@ class Calls:
     def _helper(
         self, name: str, text: str, kinds: list[tuple[str, str]], type_: str, operands: list[str], volatile: bool
     ) -> tuple[str, int]:
-        """A call of a device function round one PTX text; the first of `kinds` is its result's."""
+        """A call of a device function round one PTX text; the first of `kinds` is for its result."""
         result = _LETTERS[kinds[0][1]]
         parameters = [f"{_LETTERS[letter]} {chr(97 + k)}" for k, (_, letter) in enumerate(kinds[1:])]
         inputs = ", ".join(f'"{letter}"({chr(97 + k)})' for k, (_, letter) in enumerate(kinds[1:]))

@@ -1,7 +1,7 @@
 """Traced scf as statements that C++ has: flags of early exits become `break`, `continue` and `return` again.
 
 An early exit was traced as a flag: the arm that leaves sets it, what follows is guarded by it, and the test of the loop
-asks it. Where the rest of the way from such an arm, with the flag known, does nothing but leave or go on, the arm ends
+asks it. If the rest of the way from such an arm, with the flag known, does nothing but leave or go on, the arm ends
 with the jump, and the flag is false wherever control still gets to. Nothing is guessed: the rest of the way is followed
 with what is known, and an exit that does more than leave keeps its flag.
 """
@@ -66,7 +66,7 @@ class Flow:
         self.kernel = kernel
         self.loops: list[_Around] = []
         self.ranges = Ranges()
-        self.returns = False  # whether the jump being looked for is that of a `return`
+        self.returns = False  # whether the jump being looked for belongs to a `return`
 
     def statements(self) -> list:
         body = self.kernel.blocks[0]
@@ -125,7 +125,7 @@ class Flow:
         return signs.op is not None and signs.op.name == "arith.xori" and self.ranges.is_natural(signs)
 
     def _if(self, op: Op, env: dict, out: list, frames: list[_Frame]) -> bool:
-        """Emit an scf.if. Returns True where no path goes on behind it."""
+        """Emit an scf.if. Returns True if no path goes on after it."""
         condition = _resolve(env, op.operands[0])
         constant = constant_of(condition)
         if constant is not None:
@@ -329,7 +329,7 @@ class Flow:
     def _after_trip(
         self, around: _Around, values: list[Value], outer: list[_Frame], env: dict, unknown: set[Value], loops: int
     ) -> _Exit | None:
-        """Where a `while` goes at its next test: back, or out of the loop."""
+        """The target of a `while` at its next test: back, or out of the loop."""
         before = around.op.blocks[0]
         tested = dict(env)
         tested.update(zip(before.arguments, values))
@@ -392,7 +392,7 @@ def _print_values(op: Op, out: list) -> None:
 
 
 def _offset(address: Value, buffer: Value) -> int | None:
-    """How many bytes behind `buffer` an address is, None where that is not known."""
+    """The number of bytes from `buffer` to an address, None if it is not known."""
     if address is buffer:
         return 0
     op = address.op

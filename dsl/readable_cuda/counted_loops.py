@@ -66,7 +66,7 @@ class _Counter:
         self.ways_out = _copies_before("break", self.loop.body)
 
     def next_values(self) -> list[Value | None]:
-        """What each way back gives the variable, None where it gives nothing."""
+        """The value that each way back gives the variable, None if it gives none."""
         return [_given_to(self.variable, copies) for copies in self.ways_back]
 
     def make_for(self) -> None:
@@ -223,7 +223,7 @@ class _Multiples:
 
 
 def _multiples(loop: Loop, number: Value) -> _Multiples | None:
-    """What tracing alone makes of the number of the trip; None where anything else reads it."""
+    """The values that tracing itself makes of the number of the trip; None if anything else reads it."""
     ops = [statement.op for statement in walk(loop.body) if isinstance(statement, Compute)]
     reads = _reads(loop.body)
     users = [op for op in ops if number in op.operands]
@@ -298,11 +298,11 @@ def _is_same(a: Value, b: Value) -> bool:
     return a is b or (constant_of(a) is not None and constant_of(a) == constant_of(b) and a.type == b.type)
 
 
-# --- where a loop of so many trips stops -----------------------------------------------------------------------------
+# --- where a counted loop stops --------------------------------------------------------------------------------------
 
 
 def _stop(trips: Value, start: Value, step: int) -> Value | None:
-    """Where a loop of so many trips stops, if `trips` is how core counts them."""
+    """The value at which a loop of `trips` trips stops, if `trips` is how core counts them."""
     number, first = constant_of(trips), constant_of(start)
     if isinstance(number, int):
         return _number(first + number * step, start.type) if isinstance(first, int) else None

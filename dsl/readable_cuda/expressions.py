@@ -1,7 +1,7 @@
 """Values of traced ops as C++ expressions with as few parentheses as C++ allows.
 
 Integers are C's `int` and `long long`; an operation without a sign casts its operands, unless they are known not to be
-negative. What has no spelling here is refused by name.
+negative. Operations without a spelling here are refused by name.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Calls(Protocol):
 
 
 class Expressions:
-    """Writes values as C++. `names`: those of variables. `calls`, `addresses` and `vectors` write their part of it."""
+    """Writes values as C++. `names`: of variables. `calls`, `addresses` and `vectors` write their part of it."""
 
     def __init__(
         self,

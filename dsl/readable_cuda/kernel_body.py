@@ -112,7 +112,7 @@ class Body:
             self.memory.pointees[member] = chosen
 
     def _occurrences(self, statements: list, path: tuple, occurs: dict) -> None:
-        """Where each variable is read or set: for each occurrence the lists and places in them down to it."""
+        """The places where each variable is read or set: for each place the lists and indices down to it."""
         for index, statement in enumerate(statements):
             here = (*path, (id(statements), index))
             values = [leaf for value in reads_all(statement) for leaf in self.leaves(value)]
@@ -148,7 +148,7 @@ class Body:
         return (*scope, self.counters[stands]) if stands in self.counters else scope
 
     def _stands(self, statement: Compute) -> bool:
-        """Whether a computation is a statement of its own."""
+        """Whether a computation is a separate statement."""
         op = statement.op
         return not is_pure(op) or any(result in self.named for result in op.results)
 

@@ -12,8 +12,8 @@ def in_order(
 ) -> Iterator[tuple[Value, Value, Value | None]]:
     """(target, source, None) in an order in which nothing is overwritten before it is read.
 
-    Where there is none, (target, source, stand-in) says to keep a source in a variable of its own, the stand-in, which
-    is the source from then on.
+    If there is none, (target, source, stand-in) means: keep a source in a separate variable, the stand-in, which is the
+    source from then on.
     """
     waiting = [
         (target, source) for target, source in pairs if leaves(source) != (source,) or of(source) is not of(target)

@@ -1,7 +1,7 @@
 """Traced kernels as CUDA C++ to read: `if` and `for` as the author wrote them, the author's names, nothing dead.
 
 `to_cuda(text)` takes the MLIR text of a device module as traced, before its scf is lowered, and gives a file that nvcc
-takes. Its kernels have the names and parameters of ours. docs/readable-cuda.md says what the text promises.
+takes. Its kernels have the names and parameters of ours. docs/readable-cuda.md describes what the text promises.
 """
 
 from __future__ import annotations

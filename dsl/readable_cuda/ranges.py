@@ -1,8 +1,8 @@
-"""What is known of integers in a kernel: bounds, and whether a sum or product may leave its type where that shows.
+"""Knowledge about integers in a kernel: bounds, and whether a sum or product may leave its type where that shows.
 
 Traced integers wrap, and C++'s `int` must not. An index (thread and block numbers, parameters, constants, and sums and
-products of them) is taken not to wrap. What is loaded, shuffled or multiplied by large constants may: where such a sum
-reaches an operation that shows it (a comparison, a division, a wider type), it has to be computed without a sign.
+products of them) is taken not to wrap. Values that are loaded, shuffled or multiplied by large constants may: if such a
+sum reaches an operation that shows it (a comparison, a division, a wider type), it has to be computed without a sign.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Ranges:
         return bounds is not None and bounds[0] >= 0
 
     def of(self, value: Value) -> tuple[int, int] | None:
-        """Least and greatest value, or None where they are not known to be less than the type's."""
+        """Least and greatest value, or None if nothing narrower than the range of the type is known."""
         if value not in self.bounds:
             self.bounds[value] = None  # of a cycle nothing is known
             self.bounds[value] = self._fitting(value, self._find(value))

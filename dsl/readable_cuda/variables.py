@@ -1,6 +1,6 @@
 """Which values of a kernel become C++ variables: what is dead, what is written where it is used, what shares a name.
 
-A value used once and without side effects is written where it is used; a load only where nothing is written to memory
+A value used once and without side effects is written where it is used; a load only if nothing is written to memory
 in between, and nothing moves into a loop. Values that meet (in an `if`, from trip to trip) share one variable where
 they are never needed at the same time, so that `x = x + 1` is one variable again.
 """
@@ -207,7 +207,7 @@ class Inlining:
         self._use(op.operands, (at, loops, "local"))
 
     def _is_cheap(self, op: Op) -> bool:
-        """What costs nothing to write again: a conversion or negation of something that has a name, a logical not."""
+        """Whether an op is free to repeat: a conversion or negation of something that has a name, a logical not."""
         return (op.name == "arith.xori" and op.result.type == "i1") or (
             op.name == "arith.trunci" and op.result.type == "i1" and op.operands[0].op is None
         )
@@ -290,7 +290,7 @@ class Sharing:
         return mask
 
     def _live(self, statements: list, after: int, exits: list[tuple[int, int]]) -> int:
-        """What is needed before `statements`, where `after` is after them. `exits`: at each loop's end, start."""
+        """Values needed before `statements`, if `after` are needed after them. `exits`: at each loop's end, start."""
         live = after
         for statement in reversed(statements):
             if isinstance(statement, Compute):
@@ -317,7 +317,7 @@ class Sharing:
         return live
 
     def _read_here(self, op: Op) -> list[Value]:
-        """What a computation reads where it stands: nothing, if its value is written elsewhere."""
+        """The values that a computation reads at its place: none, if its value is written elsewhere."""
         return op.operands if not op.results or not is_pure(op) or self.leaves(op.result) == (op.result,) else []
 
     def _set(self, value: Value, live: int, source: Value | None) -> int:

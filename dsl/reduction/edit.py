@@ -36,7 +36,7 @@ class Edit:
 def merged(edits: Sequence[Edit]) -> list[Change]:
     """The changes of several edits, in order of their places.
 
-    Of changes within one that is larger nothing is left; an edit that crosses an earlier one is left out.
+    Changes within a larger one are dropped; an edit that crosses an earlier one is left out.
     """
     taken: list[Change] = []  # no two of them meet
     for edit in edits:

@@ -1,5 +1,5 @@
-"""Which names a statement defines, and which statements need them. By their spelling: what it says may be wrong where
-one name means several things, and then an edit is tried in vain."""
+"""Which names a statement defines, and which statements need them. Names are compared by their spelling: the result may
+be wrong if one name means several things, and then an edit is tried in vain."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def defined(statement: ast.stmt) -> set[str]:
 
 
 def readers(program: Program, name: str) -> Iterator[ast.AST]:
-    """Where a name is read, or declared `nonlocal`."""
+    """The places where a name is read, or declared `nonlocal`."""
     nodes: list = program.attributes.get(name[1:], []) if name.startswith(".") else program.names.get(name, [])
     yield from (node for node in nodes if isinstance(node.ctx, ast.Load))
     yield from program.declared.get(name, ())
@@ -44,7 +44,7 @@ def definers(program: Program) -> dict[str, list[ast.stmt]]:
 
 
 def _own(program: Program, statement: ast.stmt) -> set[str]:
-    """What a statement defines itself, the statements within it aside."""
+    """The names that a statement defines itself, without the statements within it."""
     if not hasattr(statement, "body"):
         return defined(statement)
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -59,7 +59,7 @@ def _own(program: Program, statement: ast.stmt) -> set[str]:
 
 
 def region(program: Program, statement: ast.stmt, name: str) -> ast.AST:
-    """Where the name that a statement defines is known: a function, or the module."""
+    """The region in which the name that a statement defines is known: a function, or the module."""
     scope = program.scope(statement)
     if name.startswith(".") or isinstance(scope, ast.ClassDef):
         return program.tree
@@ -71,7 +71,7 @@ def is_within(program: Program, node: ast.AST, outer: ast.AST) -> bool:
 
 
 def uses(program: Program, statement: ast.stmt) -> list[ast.AST]:
-    """Where names that a statement defines are read, itself aside."""
+    """The places outside a statement that read names which it defines."""
     found = []
     for name in defined(statement):
         where = region(program, statement, name)

@@ -19,7 +19,7 @@ ATOMS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.List, ast.Dict, a
 
 
 class Refused(Exception):
-    """Edits that cannot be applied together; the message says why."""
+    """Edits that cannot be applied together; the message gives the reason."""
 
 
 class Program:
@@ -31,7 +31,7 @@ class Program:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.tree = ast.parse(self.source)
-        self.seen: dict[str, frozenset[int]] = {}  # lines of which a run says something
+        self.seen: dict[str, frozenset[int]] = {}  # lines that a run reports
         self.kept: dict[str, Any] = {}  # what modules of passes found out about it
         self.starts = [0]
         for line in self.text.split(b"\n"):
@@ -50,7 +50,7 @@ class Program:
     # ** places
 
     def span(self, node: ast.AST) -> tuple[int, int]:
-        """The bytes of a node; those of a function or class begin with its decorators."""
+        """The bytes of a node; the bytes of a function or class begin with its decorators."""
         first, column = node.lineno, node.col_offset  # type: ignore[attr-defined]
         decorators = getattr(node, "decorator_list", None)
         if decorators:
@@ -75,7 +75,7 @@ class Program:
         return self.text.rfind(b"\n", 0, place) + 1
 
     def line_end(self, place: int) -> int:
-        """Behind the end of the line in which the byte is."""
+        """The place after the end of the line in which the byte is."""
         end = self.text.find(b"\n", place)
         return len(self.text) if end < 0 else end + 1
 
@@ -231,7 +231,7 @@ class Program:
         return [Change(*place) for place in ((start, first), (last, end)) if place[0] < place[1]]
 
     def has_parentheses(self, node: ast.Tuple) -> bool:
-        """Whether a tuple's parentheses are its own, not those of its first element or none."""
+        """Whether a tuple's parentheses are its own, and not the parentheses of its first element or none."""
         start = self.span(node)[0]
         return self.text[start : start + 1] == b"(" and (not node.elts or self.span(node.elts[0])[0] > start)
 

@@ -165,7 +165,7 @@ class PtxProgram:
         return Change(start, start + len(self.tokens[number]), text.encode("latin-1"))
 
     def between(self, first: int, following: int, text: str = "") -> Change:
-        """From the start of one token to that of a later one."""
+        """From the start of one token to the start of a later one."""
         return Change(self.reader.starts[first], self.reader.starts[following], text.encode("latin-1"))
 
     def apply(self, edits: Sequence[Edit]) -> str:

@@ -51,7 +51,7 @@ class Delays:
         self.kept: dict[str, Any] = {}
         self.text = source.encode()
         if source.lstrip().startswith("seed "):
-            raise ValueError("the delays must be listed; `repro run FILE --delays 'seed N'` prints those of a seed")
+            raise ValueError("the delays must be listed; `repro run FILE --delays 'seed N'` prints the list of a seed")
 
     def apply(self, edits: Sequence[Edit]) -> str:
         """The list after these edits. Raises Refused."""

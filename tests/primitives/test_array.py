@@ -148,7 +148,7 @@ MISTAKES = [
     (lambda a: a[0, 0, 0], "index of an Array of 2 modes must have as many parts, got 3"),
     (lambda a: a[1.5], "array index must be an integer, got Python float"),
     (lambda a: a[0:4:2], "a slice of an Array is `start:count`, with a count known while compiling"),
-    (lambda a: a[:, 0], "an index of a view stands before its slices"),
+    (lambda a: a[:, 0], "an index of a view comes before its slices"),
     (lambda a: a[:, ::2], "a slice of a view has no step"),
     (lambda a: a + 1, "an Array has no arithmetic"),
     (lambda a: list(a), "an Array is not iterated"),

@@ -155,7 +155,7 @@ MISTAKES = [
     (lambda s, g: prims.cp_async_shared_global(g, s, 16, "ca"), "the address must be in smem, got gmem"),
     (lambda s, g: prims.cp_async_bulk_prefetch(g, 8), "size of a bulk copy must be a multiple of 16 bytes, got 8"),
     (lambda s, g: prims.cp_async_bulk_tensor_global_shared_cta(g, s, 3),
-     "coordinates of a box must be 1 to 5 numbers, that of contiguous elements first"),
+     "coordinates of a box must be 1 to 5 numbers, first the dimension of contiguous elements"),
     (lambda s, g: prims.cp_async_bulk_tensor_global_shared_cta(g, s, (1,), mode="im2col"),
      "a copy in mode im2col takes 3 to 5 coordinates, got 1"),
     (lambda s, g: prims.cp_async_bulk_tensor_shared_cluster_global(s, g, (1, 2, 3), s, (1, 2), mode="im2col"),

@@ -29,7 +29,7 @@ def function(symbol: str) -> Function:
 
 @cache
 def llvm_ir(symbol: str) -> str:
-    """Its definition, and that of what it calls, in LLVM IR."""
+    """The definitions, in LLVM IR, of the function and of the functions that it calls."""
     return function(symbol).llvm_ir()
 
 

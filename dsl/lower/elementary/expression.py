@@ -13,7 +13,7 @@ from dataclasses import dataclass
 FLOAT, DOUBLE, INT, LONG, TRUTH = "float", "double", "i32", "i64", "i1"
 _C = {FLOAT: "float", DOUBLE: "double", INT: "unsigned", LONG: "unsigned long long", TRUTH: "bool"}
 
-# operation: (type of the result or "" for that of the first operand, LLVM IR, CUDA C++)
+# operation: (type of the result or "" for the type of the first operand, LLVM IR, CUDA C++)
 _OPERATIONS = {
     "add": ("", "fadd float {0}, {1}", "{0} + {1}"),
     "sub": ("", "fsub float {0}, {1}", "{0} - {1}"),
@@ -229,7 +229,7 @@ def with_sign(magnitude: Value, sign: Value) -> Value:
 
 @dataclass
 class Function:
-    """A function of floats. Where `rare` holds its result is that of the function `far`."""
+    """A function of floats. If `rare` holds, its result is the result of the function `far`."""
 
     name: str
     operands: tuple[Value, ...]

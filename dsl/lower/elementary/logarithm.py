@@ -1,6 +1,6 @@
 """log, log2, log10, log1p, asinh, acosh and atanh of floats.
 
-x = 2**k * (1 + f), and a polynomial in f. Where 1 + f is in [sqrt(1/2), sqrt(2)) a result is small only where k is 0;
+x = 2**k * (1 + f), and a polynomial in f. If 1 + f is in [sqrt(1/2), sqrt(2)), a result is small only if k is 0;
 in [3/4, 3/2) f is exact for log1p.
 """
 

@@ -27,5 +27,5 @@ def reciprocal(d: Value) -> Value:
 
 
 def root_rest(root: Value, square: Value) -> Value:
-    """What is to be added to `root`, the rounded square root of `square`: within an eighth."""
+    """The number to add to `root`, the rounded square root of `square`: within an eighth."""
     return fma(-root, root, square) * reciprocal_start(root, 1)

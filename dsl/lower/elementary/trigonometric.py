@@ -106,7 +106,7 @@ def _cube(x: Value, z: Value) -> tuple[Value, Value]:
 
 
 def _split(name: str, x: Value, result) -> Function:
-    """A function whose large arguments are reduced in a function of their own."""
+    """A function whose large arguments are reduced in a separate function."""
     far_x = Value("operand", (), FLOAT)
     r, low, q = _far(far_x)
     sign = far_x.bits() & 0x80000000

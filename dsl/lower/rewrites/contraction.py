@@ -36,7 +36,7 @@ def _without_others(function: str) -> str:
 def _uses(lines: list[str]) -> dict[str, set[str]]:
     """Of `sum` and `other`, what each value is used for; what is moved is used for what its mover is used for."""
     uses: dict[str, set[str]] = defaultdict(set)
-    while True:  # once or twice: what uses a value mostly stands below it
+    while True:  # once or twice: the uses of a value are mostly below it
         before = sum(map(len, uses.values()))
         for line in reversed(lines):
             made, _, rest = line.partition(" = ")

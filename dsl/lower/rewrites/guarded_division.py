@@ -2,8 +2,8 @@
 
 LLVM's division has undefined cases, so `dsl.core.ir.arithmetic` divides by a divisor that is safe and then selects:
 x / 0 is all ones, x % 0 is x, INT_MIN / -1 wraps. PTX's `div` of 32 bits has these values by itself, so the guard's
-instructions are for nothing. It is written as inline assembly; LLVM knows that it reads no memory. Of a division of 64
-bits LLVM makes two ways, of which the short one divides 32 bits: such divisions stay LLVM's.
+instructions are for nothing. It is written as inline assembly; LLVM knows that it reads no memory. LLVM makes two ways
+of a division of 64 bits, of which the short one divides 32 bits: such divisions stay as LLVM makes them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LOWEST = str(-(1 << 31))
 
 
 def divisions_without_guards(llvm_ir: str) -> str:
-    """LLVM IR in which each guarded division of 32 bits by what is no constant is one instruction."""
+    """LLVM IR in which each guarded division of 32 bits by a divisor that is not a constant is one instruction."""
     if not _DIVIDES.search(llvm_ir):
         return llvm_ir
     return with_each_function(llvm_ir, lambda function: _Function(function).text())
@@ -68,7 +68,7 @@ class _Function:
         return "\n".join([*lines, f"  {name} = sub i32 {dividend}, %product.{stem}{tail}"])
 
     def _guarded(self, dividend: str, safe: str, is_zero: str, signed: bool) -> str | None:
-        """The divisor of which `safe` is the safe one, where `is_zero` says that it is 0; None where it is not so."""
+        """The divisor that `safe` is the safe form of, if `is_zero` tests whether it is 0; else None."""
         if signed:
             overflows, safe = self._one_if(safe)
             op, operands = self._defined.get(overflows, ("", ""))

@@ -27,7 +27,7 @@ _TYPES = {0: "i8", 1: "i16", 2: "i32", 3: "i64"}
 
 
 def with_pointer_sums(llvm_ir: str) -> str:
-    """Optimised LLVM IR in which a pointer to global memory that only the next step in its block uses is no step."""
+    """Optimised LLVM IR without steps to a pointer to global memory that only the next step in its block uses."""
     return with_each_function(llvm_ir, lambda function: _Function(function).text())
 
 

@@ -13,7 +13,7 @@ _LESS = 2  # of arith.cmpi's predicates: slt
 _CALLS = "llvm.call", "llvm.inline_asm", "llvm.invoke"
 _ANNOTATION = "llvm.loop_annotation"
 _LOOPS = "scf.for", "scf.while"
-# `dsl_turn(turns, trips)` gives 0 for the function to go on. `turns` is emu_look's: trips left, their period, a time.
+# `dsl_turn(turns, trips)` gives 0 for the function to go on. `turns` (for emu_look): trips left, their period, a time.
 _TURN = f"""
     llvm.func internal @dsl_turn(%turns: !llvm.ptr, %trips: i64) -> i32 attributes {{always_inline}} {{
       %none = llvm.mlir.constant(0 : i64) : i64
@@ -55,7 +55,7 @@ def hear_in_loops(module: mlir.Operation) -> None:
 
 
 def _counters(entry: mlir.Block) -> mlir.Value:
-    """Where the loops of a call count."""
+    """The memory in which the loops of a call count."""
     with mlir.building(entry.operations[0]) as build:
         element = {"elem_type": mlir.type_attr(mlir.i64)}
         size, alignment = _constant(build, 3, mlir.i32), {"alignment": mlir.int_attr(8)}

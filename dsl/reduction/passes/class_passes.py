@@ -75,7 +75,7 @@ def _first_statement(program: Program, function: ast.AST) -> ast.stmt | None:
 
 
 def methods(program: Program) -> Iterator[Edit]:
-    """A method that needs `self` for nothing but other methods becomes a function of the module's, with all others."""
+    """A method that needs `self` for nothing but other methods becomes a function of the module, with all others."""
     for owner in program.classes:
         if edit := _as_functions(program, owner):
             yield edit
@@ -143,7 +143,7 @@ def _function_name(owner: ast.ClassDef, name: str) -> str:
 
 
 def _object_calls(program: Program, owner: ast.ClassDef) -> list[Change] | None:
-    """What becomes of `C()` and `x = C()`; None where it is used otherwise."""
+    """The changes of `C()` and `x = C()`; None if it is used otherwise."""
     changes: list[Change] = []
     call_name = _function_name(owner, "__call__")
     for node in program.names.get(owner.name, []):

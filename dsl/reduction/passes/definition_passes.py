@@ -130,7 +130,7 @@ def calls_of(program: Program, function: Function) -> list[ast.Call] | None:
 
 
 def _calls_of_objects(program: Program, owner: ast.ClassDef, of_objects: bool) -> list[ast.Call] | None:
-    """The calls `C(...)` of a class, or those of its objects; None where either is used otherwise."""
+    """The calls `C(...)` of a class, or the calls of its objects; None if either is used otherwise."""
     made, called = [], []
     for node in program.names.get(owner.name, []):
         call = program.parent[node]
@@ -175,7 +175,7 @@ def argument_of(program: Program, function: Function, call: ast.Call, name: str)
 
 
 def parameter_changes(program: Program, function: Function, parameter: ast.arg) -> list[Change] | None:
-    """What takes a parameter and its arguments away; None where a call cannot be told."""
+    """The changes that take a parameter and its arguments away; None if a call is not known."""
     calls = calls_of(program, function)
     own = function.args
     if calls is None or parameter in (own.vararg, own.kwarg):

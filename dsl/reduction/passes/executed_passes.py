@@ -1,4 +1,4 @@
-"""Passes by what a run says: the lines that ran, and those that its finding names."""
+"""Passes by the report of a run: the lines that ran, and the lines that its finding names."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def _is_plain(program: Program, node: ast.AST) -> bool:
 
 
 def _in_strings(program: Program) -> set[int]:
-    """The expressions within f-strings, whose places Python does not say everywhere."""
+    """The expressions within f-strings, whose places Python does not always give."""
     found = program.kept.get("in strings")
     if found is None:
         found = program.kept["in strings"] = {
@@ -165,7 +165,7 @@ _FOLDED = {
 
 
 def folded(program: Program) -> Iterator[Edit]:
-    """What is computed of constants becomes its value."""
+    """Expressions of constants become their values."""
     for node in program.nodes:
         if isinstance(node, ast.expr) and id(node) not in _in_strings(program):
             match node:

@@ -25,7 +25,7 @@ WAITS = ("sync", "barrier", "fence", "wait", "commit", "arrive", "prefetch", "co
 
 
 def _numbers(program: Program) -> Iterator[tuple[ast.Constant, int]]:
-    """Whole numbers above 1, but for places in tuples and the like."""
+    """Whole numbers above 1, except for places in tuples and the like."""
     for node in program.nodes:
         if isinstance(node, ast.Constant) and type(node.value) is int and node.value > 1:
             if not any(isinstance(each, ast.JoinedStr) for each in program.around(node)):

@@ -24,7 +24,7 @@ def _assigned(program: Program, statement: ast.stmt) -> tuple[ast.Name | ast.Att
 
 
 def _uses(program: Program, target: ast.Name | ast.Attribute, statement: ast.stmt) -> tuple[list[ast.AST], int]:
-    """Where the target is read, and how often it is written, in its function or, of an attribute, in its class."""
+    """The reads of the target, and the number of its writes, in its function or, for an attribute, its class."""
     if isinstance(target, ast.Attribute):
         nodes: list = [
             node

@@ -25,13 +25,13 @@ from dsl.reduction.passes import (
 class Pass(NamedTuple):
     """A pass by its name, what it does in a line, and the edits it sees in a program.
 
-    `is_fine`: it has many edits that change words within lines; they are tried again only where their line changed.
+    `is_fine`: it has many edits that change words within lines; they are tried again only if their line changed.
     """
 
     name: str
     about: str
     edits: Callable[[Any], Iterable[Edit]]
-    needs: str = ""  # what a run must say of the program: the lines that `ran`, or that its finding names (`found`)
+    needs: str = ""  # what a run must report of the program: the lines that `ran`, or that its finding names (`found`)
     is_fine: bool = False
 
 
@@ -105,7 +105,7 @@ PTX = (
     Pass("ptx-copies", "registers that are copies", ptx_passes.copies),
     Pass("ptx-operands", "numbers in place of registers, smaller numbers", ptx_passes.operands),
     Pass("ptx-registers", "registers that nothing uses", ptx_passes.registers),
-    Pass("ptx-hints", "what is said of launches", ptx_passes.hints),
+    Pass("ptx-hints", "directives about launches", ptx_passes.hints),
     Pass("ptx-parameters", "parameters that are not read", ptx_passes.parameters),
 )
 SCHEDULE = (Pass("decisions", "fewer decisions of a schedule", schedules.decisions),)

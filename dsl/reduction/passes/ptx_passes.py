@@ -93,7 +93,7 @@ def _is_end(program: PtxProgram, statement: Statement) -> bool:
 
 
 def instructions(program: PtxProgram) -> Iterator[Edit]:
-    """Each instruction, the last first, but for the end of a function."""
+    """Each instruction, the last first, except the end of a function."""
     for statement in reversed(program.instructions):
         if not _is_end(program, statement):
             yield program.delete(f"drop `{program.of(statement)}`", statement)
@@ -196,7 +196,7 @@ def _takes_numbers(program: PtxProgram, opcode: int) -> bool:
 
 
 def hints(program: PtxProgram) -> Iterator[Edit]:
-    """What a function's head says of its launches."""
+    """The directives about launches in a function's head."""
     for function in program.functions:
         for number in range(function.first, function.head_last + 1):
             count = _HINTS.get(program.tokens[number])

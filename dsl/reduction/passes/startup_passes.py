@@ -123,7 +123,7 @@ def _is_number(text: str) -> bool:
 
 
 def _given(program: Program) -> dict[str, str]:
-    """What a statement `sys.argv[1:] = [...]` of the program gives."""
+    """The values that a statement `sys.argv[1:] = [...]` of the program gives."""
     for statement in program.tree.body:
         match statement:
             case ast.Assign(targets=[ast.Subscript(value=ast.Attribute(attr="argv"))], value=ast.List(elts=words)):

@@ -120,7 +120,7 @@ def body_instead(program: Program, owner: ast.stmt, block: list[ast.stmt]) -> Ed
 
 
 def _dedents(program: Program, first: int, last: int, outside: int, inside: int) -> Iterator[Change]:
-    """What indents the lines from one byte to another beyond the outer block, but for lines of strings."""
+    """The changes that move lines between two bytes to the outer block's indentation, except for lines of strings."""
     at = first
     while at < last:
         end = program.line_end(at)

@@ -15,7 +15,7 @@ _CODING = re.compile(r"#.*coding[:=]|#!")
 
 
 def comments(program: Program) -> Iterator[Edit]:
-    """Each comment, but for the header that names packages."""
+    """Each comment, except the header that names packages."""
     kept = {line for match in _HEADER.finditer(program.source) for line in _lines(program, match)}
     for token in program.tokens:
         if token.type != tokenize.COMMENT or token.start[0] in kept or _CODING.match(token.string):
@@ -63,7 +63,7 @@ def one_line(program: Program) -> Iterator[Edit]:
 
 
 def _joined(program: Program, tokens: list[tokenize.TokenInfo]) -> Edit | None:
-    """What joins lines of a statement up to MOST_COLUMNS; None where none fit, or it has comments or long strings."""
+    """The edit that joins a statement's lines up to MOST_COLUMNS; None if none fit, it has comments or long strings."""
     if tokens[0].start[0] == tokens[-1].end[0]:
         return None
     if any(
@@ -90,7 +90,7 @@ def _joined(program: Program, tokens: list[tokenize.TokenInfo]) -> Edit | None:
 
 
 def blank_lines(program: Program) -> Iterator[Edit]:
-    """Each run of empty lines, but for those in strings."""
+    """Each run of empty lines, except runs in strings."""
     in_strings = {
         line
         for token in program.tokens
@@ -139,7 +139,7 @@ def parentheses(program: Program) -> Iterator[Edit]:
 
 
 def _opened(text: bytes, start: int, end: int) -> tuple[int, int] | None:
-    """The span of the parentheses around a span, which are not those of a call or a definition."""
+    """The span of the parentheses around a span, which do not belong to a call or a definition."""
     before, after = text[:start].rstrip(), end
     while text[after : after + 1].isspace():
         after += 1
