@@ -1,1 +1,1 @@
-"""From a traced function to a call: arguments, compilation, and the device that runs the kernels."""
+"""Calls of traced functions: arguments, compilation, and the device that runs the kernels."""

@@ -1,9 +1,9 @@
 """The disk cache: compiled code found again by another process, by all that it was made from.
 
-An entry is a file of its own, named by the digest of its key, which holds a checksum: what is torn, altered or missing
-is not there. Entries are written beside their place and renamed into it, so any number of processes may use a folder
-at once without locks. Beyond its size the entries unused for longest go. What fails (a folder that is read-only, a
-full disk) is said once, and the process goes on without.
+An entry is a separate file, named by the digest of its key, which holds a checksum: a torn or altered entry counts as
+missing. Entries are written next to their place and renamed into it, so any number of processes may use a folder at
+once without locks. Beyond its size the entries unused for longest go. A failure (a folder that is read-only, a full
+disk) is reported once, and the process goes on without.
 """
 
 from __future__ import annotations
@@ -70,16 +70,16 @@ class Cache:
 
     def __init__(self, folder: str | os.PathLike, size_bytes: int = DEFAULT_MB << 20):
         self.folder, self.size_bytes = Path(folder), size_bytes
-        self._broken = False  # said, and not tried again
+        self._broken = False  # reported, and not tried again
         self._room: int | None = None  # bytes this process may add before it looks what there is
 
     def path(self, key: bytes) -> Path:
-        """Where the entry of `key` lies."""
+        """The path of the entry of `key`."""
         name = hashlib.sha256(key).hexdigest()
         return self.folder / name[:2] / name[2:]
 
     def get(self, key: bytes) -> bytes | None:
-        """What was put there, or None."""
+        """The bytes that were put there, or None."""
         path = self.path(key)
         try:
             with open(path, "rb") as file:
@@ -213,7 +213,7 @@ def key(*parts: Any) -> bytes:
 
 @functools.cache
 def toolchain() -> str:
-    """What turns traced text into code: the sources of the stages, the two LLVMs, Python and the type of machine."""
+    """A digest of the compiler: the sources of its stages, the two LLVMs, Python and the type of machine."""
     digest = hashlib.sha256()
     here = Path(__file__).parents[1]
     for file in sorted(
@@ -232,7 +232,7 @@ def toolchain() -> str:
 
 
 def _installed(package: str) -> list:
-    """The version of an installed package as its folders say it, and size and time of its libraries."""
+    """The version of an installed package from the names of its folders, and size and time of its libraries."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return []

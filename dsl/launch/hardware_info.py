@@ -1,4 +1,4 @@
-"""What the device that runs kernels has: multiprocessors, L2 cache, clusters at once."""
+"""Properties of the device that runs kernels: multiprocessors, L2 cache, clusters at once."""
 
 from __future__ import annotations
 

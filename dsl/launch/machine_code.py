@@ -13,12 +13,12 @@ _END = b"\0"  # of a log, which is text
 
 
 def cubin(ptx: str, arch: str, options: Sequence[str] = (), cache: Cache | None = None) -> bytes:
-    """What ptxas makes of `ptx`. Raises sass.ToolMissing, or sass.ToolRejected (which is not kept)."""
+    """The cubin that ptxas makes of `ptx`. Raises sass.ToolMissing, or sass.ToolRejected (which is not kept)."""
     return _once("ptxas", (ptx, arch, tuple(options)), lambda: sass.assemble(ptx, arch, options), cache)
 
 
 def cubin_and_log(ptx: str, arch: str) -> tuple[bytes, str]:
-    """The cubin, and what `ptxas -v` said of registers, stack and spills. Raises as `cubin` does."""
+    """The cubin, and what `ptxas -v` printed about registers, stack and spills. Raises as `cubin` does."""
 
     def make() -> bytes:
         made, log = sass.assemble_verbose(ptx, arch)

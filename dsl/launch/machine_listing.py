@@ -1,8 +1,8 @@
-"""What ptxas and nvdisasm make of PTX, asked by another process.
+"""The output of ptxas and nvdisasm for PTX, asked for by another process.
 
 `python -m dsl.launch.machine_listing` reads PTX texts, a JSON string a line, and answers each with a line:
-`{"ptxas": VERSION, "log": what ptxas -v said, "sass": nvdisasm's text}`, `{"missing": how to install the tool}` or
-`{"rejected": what the tool said}`.
+`{"ptxas": VERSION, "log": text of ptxas -v, "sass": nvdisasm's text}`, `{"missing": how to install the tool}` or
+`{"rejected": the tool's message}`.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Session:
         return compiler_facts()
 
     def facts(self, sass: bool = False) -> dict:
-        """What a harness records: device, compiler and kernels, as JSON-able data.
+        """The facts that a harness records: device, compiler and kernels, as JSON-able data.
 
         With `sass` also their machine code, and the version of the ptxas that made it; needs ptxas and nvdisasm.
         """
@@ -85,7 +85,7 @@ class Session:
         return sass.version("ptxas")
 
     def cause(self, error: BaseException) -> BaseException:
-        """What is behind an exception that left the program: the kernel that failed, or the exception itself, with the
+        """The cause of an exception that left the program: the kernel that failed, or the exception itself, with the
         place of the warps where a signal stopped them."""
         failure = self.device.failure
         if isinstance(error, KeyboardInterrupt):
@@ -103,7 +103,7 @@ class Session:
         self.device.schedule(seed)
 
     def follow(self, schedule: str) -> None:
-        """Let threads run as a schedule says: a seed, and which of its decisions count (`7: 0-4 19`).
+        """Let threads run by a schedule: a seed, and which of its decisions count (`7: 0-4 19`).
 
         Raises ValueError if the text is not a schedule, or if the device does not choose who runs.
         """
@@ -115,9 +115,9 @@ class Session:
         return self.device.followed
 
     def perturb(self, text: str) -> None:
-        """Put delays into the kernels that are loaded from now on: those of `seed 5`, or of a list.
+        """Put delays into the kernels that are loaded from now on: the delays of `seed 5`, or of a list.
 
-        Raises ValueError for a list that cannot be read, or for what cannot be perturbed.
+        Raises ValueError for a list that cannot be read, or for a device that cannot perturb kernels.
         """
         from dsl.perturbation import perturbation
 
@@ -135,7 +135,7 @@ class Session:
         self.device.announce = write
 
     def look_for(self, checks: str) -> None:
-        """What the device looks for in later launches, where it can: `race,undefined`, `all` or `none`.
+        """Set what the device looks for in later launches, if it can: `race,undefined`, `all` or `none`.
 
         Raises ValueError for a check that there is not.
         """

@@ -37,7 +37,7 @@ class ArgumentType(Protocol):
         ...
 
     def rebuild(self, values: Sequence[mlir.Value]) -> Any:
-        """What the traced function gets, of the slots' SSA values."""
+        """The object that the traced function gets, made of the SSA values of the slots."""
         ...
 
 
@@ -81,7 +81,7 @@ class Binding:
 
 
 def alignment_of(assumed_align: int | None, dtype: type[Numeric]) -> int:
-    """The alignment in bytes that is assumed for an address, or that of the type. Raises DSLUserCodeValueError."""
+    """The alignment in bytes that is assumed for an address, or else of the type. Raises DSLUserCodeValueError."""
     if assumed_align is None:
         return natural_alignment(dtype)
     if not isinstance(assumed_align, int) or assumed_align < 1 or assumed_align & (assumed_align - 1):

@@ -1,7 +1,7 @@
 """Objects of the author's own classes as arguments, by the two protocols of CuTe DSL.
 
-`JitArgument`: `__get_mlir_types__` and `__c_pointers__` say what a call brings (a type and a C pointer to its value
-each), `__new_from_mlir_values__` makes the object that the function gets. `DynamicExpression`: one method,
+`JitArgument`: `__get_mlir_types__` and `__c_pointers__` give what a call passes (the types and C pointers to the
+values), `__new_from_mlir_values__` makes the object that the function gets. `DynamicExpression`: one method,
 `__extract_mlir_values__`, in place of the first two; in plain Python the numbers, pointers and tensors it is made of
 stand for their values.
 Source: CuTe DSL documentation, JIT Function Argument Generation.
@@ -55,7 +55,7 @@ class Slot(int):
 
 
 def slots_of(letters: str, numbers: Sequence[int | float], types: Sequence[mlir.Type]) -> list[Slot]:
-    """A slot for each number. The numbers lie in memory one after another, each aligned, as the members of a struct."""
+    """A slot for each number. The numbers follow one another in memory, each aligned, as the members of a struct."""
     cells = bytearray(struct.pack(letters, *numbers))
     offsets = [struct.calcsize(letters[: i + 1]) - struct.calcsize(letter) for i, letter in enumerate(letters)]
     return [Slot(letter, type_, cells, offset) for letter, type_, offset in zip(letters, types, offsets)]

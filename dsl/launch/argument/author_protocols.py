@@ -21,7 +21,7 @@ from dsl.tile.tensor.tensor import Tensor
 
 @runtime_checkable
 class JitArgument(Protocol):
-    """What an object has that a call passes as numbers: an author's class may derive from it, and `isinstance` asks."""
+    """An object that a call passes as numbers: an author's class may derive from it, and `isinstance` checks it."""
 
     def __c_pointers__(self) -> list: ...
 
@@ -32,7 +32,7 @@ class JitArgument(Protocol):
 
 @runtime_checkable
 class DynamicExpression(Protocol):
-    """What an object has that is made of SSA values in a traced function."""
+    """An object that is made of SSA values in a traced function."""
 
     def __extract_mlir_values__(self) -> list: ...
 
@@ -66,8 +66,8 @@ def _is_traced(value: Any) -> bool:
 
 
 def get_mlir_types(value: Any) -> list:
-    """The type of each value that a number, pointer, tensor or object with a protocol is made of, in order; of a tuple
-    or list those of its parts."""
+    """The type of each value that a number, pointer, tensor or object with a protocol is made of, in order; for a
+    tuple or list, the types of its parts."""
     own = getattr(value, "__get_mlir_types__", None)
     if own is not None and not isinstance(value, Numeric):
         return own()
@@ -79,7 +79,7 @@ def get_mlir_types(value: Any) -> list:
 
 
 def get_c_pointers(value: Any) -> list:
-    """What stands for the C pointer to each of these values, before a call; of a tuple or list those of its parts."""
+    """The stand-ins for the C pointers to these values, before a call; for a tuple or list, those for its parts."""
     own = getattr(value, "__c_pointers__", None)
     if own is not None:
         return own()
@@ -114,7 +114,7 @@ def _structured(obj: Any) -> Any:
 
 
 def _named_parts(obj: Any) -> dict[str, Any] | None:
-    """What a dataclass or dict holds that has values, by name; None for anything else."""
+    """The parts of a dataclass or dict that have values, by name; None for anything else."""
     if dataclasses.is_dataclass(obj) and not isinstance(obj, (type, Layout, ComposedLayout, Tensor)):
         obj = {each.name: getattr(obj, each.name) for each in dataclasses.fields(obj)}
     if not isinstance(obj, dict):
@@ -154,7 +154,7 @@ def _in_order(obj: Any, values: Any) -> list:
     found, given = (value_structure.taken_apart([each]) for each in (_structured(obj), values))
     if found[1] != given[1]:
         raise DSLUserCodeTypeError(
-            f"the values have another structure than those of this {type(obj).__name__}",
+            f"the structure of the values differs from this {type(obj).__name__}",
             fix="give what extract_mlir_values(obj, structured=True) gives, with other values in it",
         )
     return given[0]

@@ -1,8 +1,8 @@
 """Containers as arguments: tuples, lists, dicts, NamedTuples, dataclasses and layouts, part by part.
 
 A Python number in one is an argument like any other, as of NVIDIA's compiler: Int32, Float32 or Boolean, or what its
-field is annotated with. What its field marks as static (Constexpr), and what is not an argument (None, a string, a
-type), is part of the code.
+field is annotated with. A value that its field marks as static (Constexpr), and a value that is not an argument (None,
+a string, a type), is part of the code.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Parts:
 
 def is_container(value: Any) -> bool:
     """Whether `value` is passed part by part."""
-    if hasattr(type(value), "__flatten__"):  # of the compiler's own: it says itself what in it is dynamic
+    if hasattr(type(value), "__flatten__"):  # a class of the compiler: it lists its dynamic parts itself
         return False
     is_instance = dataclasses.is_dataclass(value) and not isinstance(value, type)
     return isinstance(value, (tuple, list)) or type(value) is dict or is_instance
@@ -76,7 +76,7 @@ def parts_of(value: Any) -> Parts:
 
 
 def _filled(like: Any, fields: list[str], parts: Sequence) -> Any:
-    """A copy of a dataclass instance with other fields, also where it is frozen."""
+    """A copy of a dataclass instance with other fields, also of a frozen one."""
     copied = copy.copy(like)
     for field, part in zip(fields, parts):
         object.__setattr__(copied, field, part)
@@ -101,9 +101,9 @@ def number_in(annotation: Any) -> Any:
 
 
 def map_parts(value: Any, function: Callable[[Any, Any], Any], annotation: Any, marker: type) -> Any:
-    """`value` with `function(part, annotation)` in place of everything in it that is no container.
+    """`value` with `function(part, annotation)` in place of everything in it that is not a container.
 
-    What a field annotates with `marker` stays as it is, and so does an object that says itself what it is made of.
+    A field annotated with `marker` stays as it is, and so does an object that lists its own parts.
     """
     if annotation is marker:
         return value

@@ -1,4 +1,4 @@
-"""What a tensor of any library is, read through DLPack: address, extents, element type, and its storage."""
+"""A tensor of any library as DLPack describes it: address, extents, element type, and its storage."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _is_stream(value: Any, wanted: Annotated) -> bool:
 
 
 def _type_of_python_number(value: Any, wanted: Annotated) -> ScalarType | None:
-    """The annotated type, of an unsigned one the signed type of its width; else Int32, Float32, Boolean or numpy's."""
+    """The annotated type, if unsigned the signed type of its width; else Int32, Float32, Boolean or a numpy type."""
     if containers.keeps_ints(wanted.annotation):
         return None
     number = _python_number(value)
@@ -102,7 +102,7 @@ def _type_of_part(value: Any, annotation: Any, marker: type | None) -> ArgumentT
 
 
 KINDS = (
-    Kind(  # from_dlpack's tensors, make_ptr's pointers, fakes: they say it themselves
+    Kind(  # tensors of from_dlpack, pointers of make_ptr, fakes: they have their own method
         "runtime argument",
         (TensorType, PointerType, StreamType),
         lambda value, wanted: hasattr(value, "argument_type"),
@@ -144,7 +144,7 @@ KINDS = (
 
 
 def kind_of(value: Any, wanted: Annotated) -> Kind | None:
-    """The first kind that `value` is of, None for what is no argument: a string, a type, None."""
+    """The first kind that `value` is of, None if it is not an argument: a string, a type, None."""
     return next((kind for kind in KINDS if kind.includes(value, wanted)), None)
 
 
@@ -169,6 +169,6 @@ def is_typed(argument: Any) -> bool:
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether `value` is a tensor: of another library, from_dlpack's, or a fake one (a numpy scalar is a number)."""
+    """Whether `value` is a tensor: of another library, of from_dlpack, or a fake one (a numpy scalar is a number)."""
     ours = isinstance(value, (RuntimeTensor, FakeTensor))
     return ours or (dlpack.is_tensor(value) and getattr(value, "shape", ()) != ())

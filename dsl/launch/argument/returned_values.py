@@ -1,8 +1,8 @@
-"""What a host function returns to Python: the numbers it computed, in the structure it gave them.
+"""The values that a host function returns to Python: the numbers it computed, in the structure it gave them.
 
-A dynamic number is stored in a slot of the argument block behind the arguments, and read from there after each call, so
-a compiled function returns new values each time. Numbers come back as Python's; everything static as it is; a pointer
-as `make_ptr` makes one. What lives in the function's own memory (a tensor, a fragment) cannot leave it.
+A dynamic number is stored in a slot of the argument block after the arguments, and read from there after each call, so
+a compiled function returns new values each time. Numbers come back as Python numbers; everything static as it is; a
+pointer as `make_ptr` makes one. Objects in the function's own memory (a tensor, a fragment) cannot leave it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Result:
 
 
 def _with_plain(node: pytree.Node, leaves: list) -> pytree.Node:
-    """`node`, the leaves of objects with a protocol of their own wrapped."""
+    """`node` with the leaves of objects wrapped that have their own protocol."""
     position = 0
 
     def walk(part: pytree.Node) -> None:
@@ -115,7 +115,7 @@ def store(function: str, returned: Any) -> Result | Any:
 
 
 def warn_of_numbers(function: str, result: Any) -> None:
-    """Warn of a result that a call brings, where the author has said that there is one; once a place."""
+    """Warn that a call returns a result, at the place where the author returns it; once a place."""
     if isinstance(result, Result) and result.slots:
         warn_not_portable(
             f"`{function}` returns what it computes to Python",

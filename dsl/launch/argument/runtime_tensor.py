@@ -42,7 +42,7 @@ class RuntimeTensor:
 
     @property
     def element_type(self) -> type[Numeric]:
-        """What its elements are read as. Another type may be assigned, not wider;
+        """The type that its elements are read as. Another type may be assigned, not wider;
         extents and strides stay, as upstream."""
         return self.view.dtype
 
@@ -84,7 +84,7 @@ class RuntimeTensor:
         return f"Tensor<{self.view.address:#x}@{self.memspace.name} o {self.argument_type().layout_text()}>"
 
     def mark_layout_dynamic(self, leading_dim: int | None = None) -> RuntimeTensor:
-        """Make extents and strides dynamic, but for the stride 1 of the leading mode and strides 0; returns self."""
+        """Make extents and strides dynamic, except the stride 1 of the leading mode and strides 0; returns self."""
         rank = len(self.shape)
         if leading_dim is not None:
             if not -rank <= leading_dim < rank:

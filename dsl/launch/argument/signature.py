@@ -16,8 +16,8 @@ def _from_environment(type_: Any) -> bool:
 class Signature:
     """The parameters of a compiled function that calls may bring: typed ones, and static ones, to be checked.
 
-    A call brings all of them in order or by name, or the typed ones alone. What it leaves out has its default, where it
-    has one, or the static value it was compiled with.
+    A call brings all of them in order or by name, or the typed ones alone. A parameter that it leaves out has its
+    default, if it has one, or the static value it was compiled with.
     """
 
     def __init__(self, function: str, names: Sequence[str], types: Sequence[Any], defaults: dict | None = None):

@@ -1,6 +1,6 @@
-"""C structs as parts of an argument: `!llvm.struct<(ptr, i32, ...)>`, whose members are slots of their own.
+"""C structs as parts of an argument: `!llvm.struct<(ptr, i32, ...)>`; each member is a separate slot.
 
-A member lies at the next multiple of its size, a struct at one of its greatest member's: as C lays them out.
+A member is at the next multiple of its size, a struct at a multiple of the size of its greatest member, as in C.
 """
 
 from __future__ import annotations

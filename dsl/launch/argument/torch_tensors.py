@@ -127,7 +127,7 @@ def _is_signed(dtype: type[Numeric]) -> bool:
 
 
 def get_leading_dim(torch_tensor: torch.Tensor) -> int:
-    """The contiguous mode. Raises DSLUserCodeError where there is none, and for what is no tensor of torch."""
+    """The contiguous mode. Raises DSLUserCodeError if there is none, or if this is not a tensor of torch."""
     import torch
 
     if not isinstance(torch_tensor, torch.Tensor):

@@ -1,4 +1,4 @@
-"""What no parameter takes, and what does not fit its annotation, as errors at the author's line."""
+"""Errors at the author's line for arguments that no parameter takes or that do not fit their annotation."""
 
 from __future__ import annotations
 

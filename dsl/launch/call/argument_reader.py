@@ -1,8 +1,8 @@
 """The quick way into compiled code: a Python function made for one signature reads the slots of a call's arguments.
 
 It reads torch tensors, tensors of from_dlpack, pointers, streams and Python numbers. For any other argument, and for
-one that does not fit, it answers None: the call then goes the careful way (argument/signature), whose errors say what
-was expected.
+one that does not fit, it answers None: the call then goes the careful way (argument/signature), whose errors name the
+expected value.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _constant(source: _Source, name: str, type_: Static) -> None:
 
 
 def _pointer(source: _Source, name: str, type_: PointerType) -> None:
-    if source.exact:  # its type says more than is compared here
+    if source.exact:  # its type holds more than is compared here
         raise _NotPossible
     value = source.parameter()
     source.refuse_if(

@@ -25,7 +25,7 @@ def spread(bound: inspect.BoundArguments) -> tuple[list[str], list[Any]]:
 
 
 def gather(bound: inspect.BoundArguments, values: list) -> tuple[tuple, dict]:
-    """The arguments of a call like `bound` with `values` in place of its own."""
+    """The arguments of a call like `bound` with `values` in place of the old ones."""
     remaining = iter(values)
     replaced = {}
     for name, value in bound.arguments.items():

@@ -68,7 +68,7 @@ class DecoratedFunction:
         return self.annotations.get(name) is self.static_marker
 
     def converted(self, name: str, value: Any) -> Any:
-        """What parameter `name` gets for a traced `value`: what its annotation makes of it, if that says so."""
+        """The value of parameter `name` for a traced `value`, converted by the annotation if it can convert."""
         convert = getattr(self.annotations.get(name), "__from_argument__", None)
         return value if convert is None else convert(value)
 
@@ -112,11 +112,11 @@ class DecoratedFunction:
         )
 
     def __call__(self, *args, **keywords) -> Any:
-        """What a call from Python, or inside a traced function, does."""
+        """Handle a call from Python, or inside a traced function."""
         raise NotImplementedError
 
     def __reached__(self) -> tuple:
-        """What dynamic statements reach through this: mutable_state."""
+        """The objects that dynamic statements reach through this: mutable_state."""
         return (self.function,)
 
     def __get__(self, instance, owner=None):
@@ -138,7 +138,7 @@ class BoundMethod:
 
 
 def _not_decorable(value: Any) -> DSLUserCodeTypeError:
-    """The error of a decorator over `value`, which is no function."""
+    """The error of a decorator over `value`, which is not a function."""
     inner = value.function if isinstance(value, (DecoratedFunction, BoundMethod)) else getattr(value, "__func__", None)
     if inner is not None:
         return DSLUserCodeTypeError(
@@ -163,7 +163,7 @@ def _definition(code: types.CodeType) -> Span:
 
 
 def _too_many(parameters: Collection[inspect.Parameter], positional: int, by_name: int) -> str:
-    """What is wrong with a call of more arguments than there are parameters, or more without a name."""
+    """The message for a call with more arguments than there are parameters, or with more without a name."""
     places = sum(parameter.kind is not parameter.KEYWORD_ONLY for parameter in parameters)
     if places < min(positional, len(parameters)):
         return f"takes {places} argument{'s' * (places != 1)} without a name, got {positional}"

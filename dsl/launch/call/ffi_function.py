@@ -109,7 +109,7 @@ class Machine:
     # --- what machine code does not do --------------------------------------------------------------------------------
 
     def failure(self) -> BaseException | None:
-        """What ended the last call, if it ran; None where it was refused."""
+        """The error that ended the last call, if it ran; None if it was refused."""
         state = self.state
         if state.outcome != FAILED:
             return None
@@ -128,7 +128,7 @@ class Machine:
                 device.sync()
             except Exception as waited:
                 return waited
-            return RuntimeError("a launch failed, but the device does not say how")
+            return RuntimeError("a launch failed, but the device does not report how")
         finally:
             state.outcome = state.busy = 0
 
@@ -160,7 +160,7 @@ class _Tensor:
 
 
 def _value(address: int) -> Any:
-    """The value of a TVMFFIAny. Of an object of Python's it is that object."""
+    """The value of a TVMFFIAny. A Python object is its own value."""
     kind, at = ctypes.c_int32.from_address(address).value, address + 8
     if kind == packed_call.NONE:
         return None

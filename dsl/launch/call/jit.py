@@ -1,8 +1,8 @@
 """Host functions: traced with typed arguments, compiled, called.
 
 A direct call of a jit function takes the code of an earlier one from the call cache, where nothing that its tracing
-read can have changed. Else it is traced anew, and the compiled code is found by its text: nothing it read (a global, a
-closure, a helper) can be stale.
+read can have changed. Else it is traced again, and the compiled code is found by its text: nothing it read (a global,
+a closure, a helper) can be stale.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class JitFunction(DecoratedFunction):
         return compiled.call_bound(compiled.bound)
 
     def _run_anew(self, args: tuple, keywords: dict):
-        """Run a call that has `no_cache=`, which says whether it is compiled without any cache."""
+        """Run a call that has `no_cache=`: if true, it is compiled without any cache."""
         keywords = dict(keywords)
         if not keywords.pop("no_cache"):
             return self._run(args, keywords)
@@ -167,13 +167,13 @@ class CompiledFunction:
 
     @property
     def __cubin__(self) -> bytes | None:
-        """What ptxas makes of it, where compiled with --keep-cubin or --keep-sass."""
+        """The cubin that ptxas makes of it, if compiled with --keep-cubin or --keep-sass."""
         options = self.compiled.options
         return self.compiled.kept.cubin if options.keep_cubin or options.keep_sass else None
 
     @property
     def __sass__(self) -> str | None:
-        """What nvdisasm shows of that, where compiled with --keep-sass."""
+        """The text that nvdisasm shows of the cubin, if compiled with --keep-sass."""
         return self.compiled.kept.sass if self.compiled.options.keep_sass else None
 
     @author_traceback.guarded

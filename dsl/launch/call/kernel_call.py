@@ -52,7 +52,7 @@ class KernelFunction(DecoratedFunction):
         )
 
     def seen(self, name: str, value: Any) -> Any:
-        """What the author sees of the value of a parameter."""
+        """The value of a parameter as the author sees it."""
         return value
 
     def _parameter(self, name: str, value: Any) -> Any:

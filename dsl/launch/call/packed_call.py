@@ -2,9 +2,9 @@
 LLVM IR that reads the arguments of a packed call.
 
 A packed call is `int (*)(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result)`. The code checks
-every argument as its type asks, puts the values into an argument block on the stack, and calls the host function. What
-it finds otherwise than expected it does not judge: it runs nothing and answers REFUSED, and Python, which has the
-words, reads the same arguments again.
+every argument as its type asks, puts the values into an argument block on the stack, and calls the host function. If
+an argument is not as expected, the code runs nothing and answers REFUSED, and Python, which has the messages, reads
+the same arguments again.
 
 Source: apache-tvm-ffi, include/tvm/ffi/c_api.h (TVMFFISafeCallType, TVMFFIAny, TVMFFITypeIndex); dlpack.h (DLTensor).
 """
@@ -35,7 +35,7 @@ _CODES = {dtype: code for code, dtype in dlpack.CODES.items()}
 class State(ctypes.Structure):
     """The inputs and results of machine code. `busy` is held by the call that runs, and by one that FAILED.
 
-    `number` stands in the message of a host function that failed.
+    `number` appears in the message of a host function that failed.
     """
 
     _fields_ = [

@@ -17,7 +17,7 @@ from dsl.launch.call.timing import JitArguments, benchmark
 
 
 class CantImplementError(Exception):
-    """What a function that is tuned raises for a configuration that cannot be: the next one is tried."""
+    """The error that a tuned function raises for an impossible configuration: the next one is tried."""
 
 
 @guarded

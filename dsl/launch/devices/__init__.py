@@ -1,1 +1,1 @@
-"""What executes PTX: the protocol, the emulator, CUDA, recording and playback."""
+"""The devices that execute PTX: the protocol, the emulator, CUDA, recording and playback."""

@@ -12,7 +12,7 @@ from dsl.core.trace import COOPERATIVE, PROGRAMMATIC
 from dsl.launch.devices import native_launch
 from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, DeviceMissing, Launch
 
-# What a failed kernel was, by the driver's name. CUDA driver API: CUresult.
+# The outcome of a failed kernel by the driver's name. CUDA driver API: CUresult.
 _OUTCOMES = {
     "CUDA_ERROR_ILLEGAL_ADDRESS": ("fault", "out_of_bounds"),
     "CUDA_ERROR_MISALIGNED_ADDRESS": ("fault", "misaligned"),
@@ -24,7 +24,7 @@ _OUTCOMES = {
     "CUDA_ERROR_ASSERT": ("trap", "assert"),
     "CUDA_ERROR_LAUNCH_TIMEOUT": ("deadlock", "deadlock"),
 }
-# Also lose the context, and say nothing about the program.
+# These also lose the context, and are not about the program.
 _BROKEN = {
     "CUDA_ERROR_ECC_UNCORRECTABLE",
     "CUDA_ERROR_NVLINK_UNCORRECTABLE",
@@ -77,7 +77,7 @@ class Cuda(Device):
     """The first GPU CUDA sees, in its primary context (the one torch uses)."""
 
     kind = "cuda"
-    wants_storages = False  # the driver knows what lies on the GPU
+    wants_storages = False  # the driver knows what is on the GPU
     ends_launches_later = True
 
     def __init__(self):
@@ -203,8 +203,8 @@ class Cuda(Device):
             if code == self.driver.CUresult.CUDA_ERROR_INVALID_VALUE:
                 raise DeviceError(
                     "HOST_MEMORY",
-                    f"`{label}` lies in the memory of the host, where this GPU cannot "
-                    'reach it\nfix: make it with device="cuda", or use --device emulator',
+                    f"`{label}` is in the memory of the host, which this GPU cannot "
+                    'reach\nfix: make it with device="cuda", or use --device emulator',
                 )
 
     def unregister(self, address: int) -> None:
@@ -280,12 +280,12 @@ class Cuda(Device):
 
     @functools.cached_property
     def native_calls(self) -> tuple[int, int, int]:
-        """What machine code calls for `begin` (address and argument) and for `sync` (address)."""
+        """The functions that machine code calls for `begin` (address and argument) and for `sync` (address)."""
         current, wait = self._address("cuCtxSetCurrent"), self._address("cuCtxSynchronize")
         return current, int(self.context), wait
 
     def _address(self, name: str) -> int:
-        """Where a function of the driver is."""
+        """The address of a function of the driver."""
         address = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
         assert address is not None  # the library has it
         return address

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dsl.perturbation.perturbation import Perturbation
 
 
-DEFAULT_GPU_MODEL = "h100"  # tensor_core's, which takes long to import
+DEFAULT_GPU_MODEL = "h100"  # as in tensor_core, which takes long to import
 
 
 class Emulated(Device):
@@ -47,7 +47,7 @@ class Emulated(Device):
 
     @functools.cached_property
     def memory(self) -> emulator.Memory:
-        """What kernels may touch. Made on first use: a program that only compiles needs no emulator."""
+        """The memory that kernels may touch. Made on first use: a program that only compiles needs no emulator."""
         from dsl import emulator
 
         emulator.keep_in(disk_cache.current)
@@ -56,7 +56,7 @@ class Emulated(Device):
         return memory
 
     def facts(self) -> dict:
-        """As every device's, and `gpu_model`: the GPU whose arithmetic this one follows."""
+        """The facts of every device, and `gpu_model`: the GPU whose arithmetic this one follows."""
         about = {"kind": self.kind, "name": self._name(), "driver": None, "arch": self.arch}
         return about | {"gpu_model": self.gpu_model or DEFAULT_GPU_MODEL}
 
@@ -89,7 +89,7 @@ class Emulated(Device):
         self._watch()
 
     def follow(self, schedule: str) -> None:
-        """Run them as a schedule says: a seed, and which of its decisions count. Raises ValueError."""
+        """Run them by a schedule: a seed, and which of its decisions count. Raises ValueError."""
         from dsl import emulator
 
         decisions = emulator.Decisions.of(schedule)
@@ -102,7 +102,7 @@ class Emulated(Device):
 
     @property
     def checks(self) -> tuple[str, ...]:
-        """What is looked for in launches."""
+        """The mistakes that are looked for in launches."""
         return self._checks
 
     def look_for(self, checks: str) -> None:
@@ -128,7 +128,7 @@ class Emulated(Device):
 
     @property
     def captured(self) -> Callable[[Callable[[], None]], None] | None:
-        """What gets each launch, as a function that makes it, in the place of its being made; None: it is made."""
+        """A function that gets each launch, as a function that makes it, in place of making it; None: it is made."""
         return self._captured
 
     @captured.setter
@@ -294,7 +294,7 @@ class Emulated(Device):
         return emulator.handle(program, shape, self.memory), launch.smem_bytes
 
     def refused(self, code: int) -> BaseException:
-        """What ended a launch badly that machine code made."""
+        """The error of a failed launch that machine code made."""
         from dsl import emulator
 
         return emulator.failure_of(code)
@@ -304,7 +304,7 @@ class Emulated(Device):
 
 
 def _record(event: int, stream: int) -> None:
-    """Record an event of a launch that has ended. Raises DeviceError for what is no event."""
+    """Record an event of a launch that has ended. Raises DeviceError if it is not an event."""
     from cuda.bindings import driver
 
     (status,) = driver.cuEventRecord(driver.CUevent(event), driver.CUstream(stream))

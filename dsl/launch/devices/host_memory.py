@@ -39,7 +39,7 @@ class PageableMemory(KernelFault):
 
 
 class HostMemory:
-    """What a device does about it: `reaction`. `made` says where tensors were made, by the address of their memory."""
+    """How a device reacts to it: `reaction`. `made` notes where tensors were made, by the address of their memory."""
 
     def __init__(self) -> None:
         self.reaction = TAKEN
@@ -49,7 +49,7 @@ class HostMemory:
         self._warned: set[tuple] = set()
 
     def made(self, tensor: Any, address: int) -> None:
-        """The author's code has made a tensor on the CPU with memory of its own, at an address."""
+        """Note that the author's code has made a tensor on the CPU with its own memory, at an address."""
         frame, made = sys._getframe(1), self._made
         while frame is not None and self._is_between(frame.f_code):
             frame = frame.f_back
@@ -98,7 +98,7 @@ class HostMemory:
                     self._react(kernel, word, "")  # a pointer that the program took of a tensor
 
     def _origin(self, address: int) -> span.Span | None:
-        """Where the tensor was made whose memory begins there, if it still lives."""
+        """The place where the tensor was made whose memory begins there, if it still lives."""
         row = self._made.get(address)
         return span.of_code(*row[1:]) if row and any(each() is not None for each in row[0]) else None
 

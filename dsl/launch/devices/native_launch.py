@@ -2,7 +2,7 @@
 
 The first launch of a kernel, one with a cluster or another attribute, one with more shared memory than the kernel was
 allowed, and one that the device answers with ELSEWHERE go through Python, which loads, allows and reports; every other
-launch is a C call. What was launched is written down in a log that Python reads when the host function has returned.
+launch is a C call. Launches are written down in a log that Python reads when the host function has returned.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Playback(Emulated):
         self._deliver(line, addresses, before)
 
     def _line(self, entry: str, launch: Launch, params: Sequence[bytes]) -> dict:
-        """What was recorded of this launch. Raises DeviceError where the program launches something else."""
+        """The recorded line of this launch. Raises DeviceError if the program launches something else."""
         if self._next >= len(self.launches):
             raise _diverged(f"launches `{entry}`, launch {self._next + 1} of {len(self.launches)} recorded")
         line = self.launches[self._next]
@@ -90,10 +90,10 @@ class Playback(Emulated):
         return line
 
     def _find(self, line: dict, params: Sequence[bytes]) -> dict[str, int]:
-        """Where the recorded regions are in this run, by the pointers to them.
+        """The addresses of the recorded regions in this run, by the pointers to them.
 
-        What looked like a pointer in memory may have been noise that nobody wrote: it counts only where it leads to
-        memory of that size again.
+        A value that looked like a pointer in memory may have been noise that nobody wrote: it counts only if it leads
+        to memory of that size again.
         """
         addresses: dict[str, int] = {}
         here = Regions(self.memory.allocations())
@@ -115,7 +115,7 @@ class Playback(Emulated):
         return addresses
 
     def _check_host_writes(self, line: dict, addresses: dict[str, int]) -> None:
-        """Where the GPU differed from the emulator, the host may since have written other bytes than it was given."""
+        """Check that the host wrote the recorded bytes: it may differ once the GPU has differed from the emulator."""
         if not self._differed:
             return
         skip = {(str(region), at) for region, at, _, _ in line["pointers"]}
@@ -151,7 +151,7 @@ class Playback(Emulated):
                 part[:] = data
 
     def _deliver(self, line: dict, addresses: dict[str, int], before: dict) -> None:
-        """Put the GPU's bytes into memory; pointers in memory stay those of this run where no kernel changed them."""
+        """Put the GPU's bytes into memory; pointers in memory keep this run's values if no kernel changed them."""
         for region, address in addresses.items():
             data, actual = self._mirror[region].copy(), bytes_at(address, self._mirror[region].size)
             for owner, at, _, _ in line["pointers"]:
@@ -160,7 +160,7 @@ class Playback(Emulated):
             actual[:] = data
 
     def _failure(self) -> DeviceError:
-        """What the GPU did instead of ending the kernel."""
+        """The failure of the GPU that did not end the kernel."""
         result = self.result
         outcome = {"outcome": result["outcome"], "kind": result.get("kind"), "file": None, "line": None}
         is_outcome = result["outcome"] in ("trap", "fault", "deadlock")

@@ -1,4 +1,4 @@
-"""What executes PTX: the base class of devices, a launch, and errors of devices."""
+"""The base class of devices, which execute PTX, a launch, and errors of devices."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Device:
     """
 
     kind: str  # "emulator" | "cuda"
-    arch: str  # what kernels are compiled for unless the program says otherwise
+    arch: str  # the target of kernels unless the program names another
 
     def facts(self) -> dict:
         """{"kind", "name", "driver", "arch"}, as the harness records it."""
         raise NotImplementedError
 
     def install(self) -> None:
-        """Make the process ready for programs that say device="cuda"."""
+        """Make the process ready for programs that use device="cuda"."""
 
     def uninstall(self) -> None:
         """Undo `install`."""
@@ -83,7 +83,7 @@ class Device:
         """The call is over that `lend` was for."""
 
     def react_to_host_memory(self, reaction: int) -> None:
-        """What to do where a kernel gets such memory (host_memory), if the device can access it."""
+        """Set how to react if a kernel gets such memory (host_memory), if the device can access it."""
 
     # --- what a program that launches through CUDA's own functions does not see ---------------------------------------
 
@@ -106,7 +106,7 @@ class Device:
         """Run the threads of later launches in an order that the seed chooses; 0: as is fastest."""
 
     def follow(self, schedule: str) -> None:
-        """Run the threads of later launches as a schedule says (`7: 0-4 19`). Raises ValueError."""
+        """Run the threads of later launches by a schedule (`7: 0-4 19`). Raises ValueError."""
         raise ValueError("a GPU runs threads in no order that can be chosen; use --device emulator")
 
     @property
@@ -137,7 +137,7 @@ class Device:
         """The instructions on whose open results this memory depends; for None what the host may have read.
 
         Each is {"instruction", "file", "line", "bound", "relative", "absolute"}, the last two the largest error or
-        None. None where the device does not follow them: what it gives is the chip's.
+        None. None if the device does not follow them: its results are the results of the chip.
         """
         return None
 
@@ -146,7 +146,7 @@ class Device:
         raise NotImplementedError
 
     def multiprocessors(self) -> int:
-        """How many multiprocessors it has: an H100's unless it says so."""
+        """How many multiprocessors it has: as many as an H100 unless a device overrides this."""
         return 132
 
     def l2_cache_bytes(self) -> int:
@@ -180,7 +180,7 @@ INVALID_LAUNCH = {"outcome": "fault", "kind": "invalid_launch", "file": None, "l
 
 
 class DeviceError(OutcomeError):
-    """A device refused or failed; `name` is CUDA's, `repro_outcome` is set where a kernel failed while running."""
+    """A device refused or failed; `name` is CUDA's name, `repro_outcome` is set if a kernel failed while running."""
 
     def __init__(self, name: str, text: str, repro_outcome: dict | None = None):
         super().__init__(f"{name}: {text}")
@@ -190,7 +190,7 @@ class DeviceError(OutcomeError):
 
     @property
     def error_code(self) -> Any:
-        """The error as `cudaError_t` of cuda.bindings.runtime, whose numbers are the driver's."""
+        """The error as `cudaError_t` of cuda.bindings.runtime, which has the numbers of the driver."""
         from cuda.bindings import driver, runtime
 
         own = getattr(runtime.cudaError_t, self.name, None)
@@ -198,4 +198,4 @@ class DeviceError(OutcomeError):
 
 
 class DeviceMissing(Exception):
-    """No such device on this machine; the text says what is missing."""
+    """No such device on this machine; the text names what is missing."""

@@ -7,9 +7,9 @@ A recording is a folder: `launches.jsonl`, a line a launch, and files of bytes n
     params      [{"bytes": hex, "pointers": [[offset, region, offset in it], ...]}, ...]   pointers are zero in `bytes`
     regions     {id: {"size_bytes", "residue", "label"}}: the memory a launch can reach; the residue is modulo 4096
     writes      {id: [row, ...]}: what the host wrote since the last launch, all of it where a region is new
-    pointers    [[region, offset, region, offset in it], ...]: pointers that lie in memory
+    pointers    [[region, offset, region, offset in it], ...]: pointers stored in memory
     tensor_maps [{"param": index or "region": id, "at", "mode": "tiled" or "im2col", "arguments": {...}}, ...]: maps for
-                TMA, whose bytes are the driver's own: a GPU's driver makes them anew from these arguments
+                TMA, whose bytes are the driver's own: a GPU's driver makes them again from these arguments
     predicted   {id: [row, ...]}: what the kernel changed; absent where it did not end
 
 and a row is {"at", "size"} with "fill" (one byte's value), or "bytes" (a file), and where not all bytes of it were
@@ -108,7 +108,7 @@ class Recording(Emulated):
                 file.write(json.dumps(line) + "\n")
 
     def _insertions(self, ptx: str) -> list[Insertion]:
-        """What a GPU's PTX gets. Raises DeviceError for PTX that takes no delays."""
+        """The insertions that a GPU's PTX gets. Raises DeviceError for PTX that takes no delays."""
         assert self._delays is not None
         try:
             return self._delays.insertions(ptx)
@@ -154,7 +154,7 @@ class Regions:
         return bytes_at(self.starts[index], self.size_bytes(index))
 
     def find(self, address: int) -> tuple[int, int] | None:
-        """The region an address points into, or just behind, and how far."""
+        """The region an address points into, or just past, and how far."""
         index = bisect.bisect_right(self.starts, address) - 1
         if index < 0 or address > self.ends[index]:
             return None
@@ -171,7 +171,7 @@ class Regions:
                 yield 8 * int(word), *region
 
     def reached_from(self, params: Sequence[bytes]) -> tuple[list[int], list[tuple[int, int, int, int]]]:
-        """Regions that parameters point to, directly or through memory, and the pointers that lie in memory."""
+        """Regions that parameters point to, directly or through memory, and the pointers stored in memory."""
         todo = [index for param in params for _, index, _ in self.pointers(np.frombuffer(param, np.uint8))]
         reached: list[int] = []
         links = []

@@ -1,5 +1,5 @@
-"""What the first compile and the first launch of a process do once, done before: for a surface whose programs say when
-they begin."""
+"""The work that the first compile and launch of a process do once, done early: for a surface whose programs call a
+function when they begin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an H100 says of itself, by CUdevice_attribute; cudaDeviceAttr has the same numbers.  CUDA driver API."""
+"""The attributes of an H100, by CUdevice_attribute; cudaDeviceAttr has the same numbers.  CUDA driver API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the functions of an API have in common: C types, results, handles, and how a method becomes a C function."""
+"""The common parts of an API's functions: C types, results, handles, and how a method becomes a C function."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Handles:
         return handle
 
     def get(self, handle: int | None, kind: type, code: int = INVALID_HANDLE) -> Any:
-        """The object of this kind behind a handle; refused if there is none."""
+        """The object of this kind that a handle names; refused if there is none."""
         value = self._objects.get(handle or 0)
         refuse_if(not isinstance(value, kind), code)
         return value

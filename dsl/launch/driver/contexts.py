@@ -1,7 +1,7 @@
 """Errors, the device, contexts, streams and events.  CUDA driver API, sections 6.3 to 6.19.
 
-There is one device, and one queue that is always empty: a launch returns when its kernel has. So what waits for a
-stream or an event returns at once, and an event's time is the host's.
+There is one device, and one queue that is always empty: a launch returns when its kernel has. So a wait for a stream
+or an event returns at once, and the time of an event is the time of the host.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Contexts:
     # ** what ended badly
 
     def failed(self, error: BaseException) -> None:
-        """Hear why a call failed, where there is more to say than its code."""
+        """Hear why a call failed, if more is known than its code."""
         print(error, file=sys.stderr, flush=True)
         if self.device is not None:
             self.device.failed(error)

@@ -60,7 +60,7 @@ _ATTRIBUTES = {
 
 
 def properties() -> DeviceProperties:
-    """What cudaGetDeviceProperties answers."""
+    """The answer of cudaGetDeviceProperties."""
     of = attributes.ATTRIBUTES
     result = DeviceProperties(
         name=attributes.NAME.encode(),

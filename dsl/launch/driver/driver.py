@@ -69,7 +69,7 @@ def _no_device() -> Driver:
 
 def guarded(name: str, kind: type = Driver) -> Callable[..., int]:
     """The C function of a method: what it raises is its result. `kind` names the API: the driver itself, or one that
-    stands on it and is found as the driver's attribute `runtime`."""
+    builds on it and is found as the driver's attribute `runtime`."""
 
     def call(*arguments) -> int:
         driver = current() or _no_device()
@@ -96,7 +96,7 @@ def guarded(name: str, kind: type = Driver) -> Callable[..., int]:
 
 @functools.cache
 def functions() -> dict[str, Any]:
-    """The functions of ctypes behind the exported names."""
+    """The functions of ctypes for the exported names."""
     own = [name for name in dir(Driver) if name.startswith("cu") and name[2].isupper()]
     table = {name: calls.c_function(name, getattr(Driver, name), guarded(name)) for name in own}
     for suffix, names in _SUFFIXED.items():

@@ -202,7 +202,7 @@ class KernelCalls(Contexts):
             _MAX_THREADS: math.prod(required) if required else attributes.ATTRIBUTES[1],
             _STATIC_SMEM: kernel.entry.static_smem_bytes,
             _CONSTANT: 0,
-            _LOCAL: 0,  # registers and stack are not the emulator's
+            _LOCAL: 0,  # the emulator has no registers and no stack
             _REGISTERS: 0,
             _PTX_VERSION: 90,
             _BINARY_VERSION: 90,
@@ -251,7 +251,7 @@ class KernelCalls(Contexts):
     def cuFuncGetParamCount(self, function: Pointer, count: Pointer) -> None:
         put(count, _SIZE, len(self.handles.get(function, Kernel).entry.params))
 
-    # ** occupancy, of threads and shared memory: registers are not the emulator's
+    # ** occupancy, of threads and shared memory: the emulator has no registers
 
     def _blocks_per_sm(self, kernel: Kernel, threads: int, smem_bytes: int) -> int:
         refuse_if(threads < 1)
@@ -361,8 +361,8 @@ def _in_buffer(params: Any, extra: int) -> list[bytes]:
 
 
 def _ptx_in_fat_binary(image: int) -> str:
-    """The first PTX in it. Each entry has its kind (u16), at 4 the size of its header (u32), at 8 that of its payload
-    (u64), at 40 flags. Refuses compressed PTX and machine code alone."""
+    """The first PTX in it. Each entry has its kind (u16), at 4 the size of its header (u32), at 8 the size of its
+    payload (u64), at 40 flags. Refuses compressed PTX and machine code alone."""
     _, _, header_bytes, size_bytes = struct.unpack("<IHHQ", ctypes.string_at(image, 16))
     data = ctypes.string_at(image, header_bytes + size_bytes)
     at = header_bytes

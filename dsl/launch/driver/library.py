@@ -27,8 +27,8 @@ _NO_LOAD = 4  # RTLD_NOLOAD
 
 @functools.cache
 def load() -> bool:
-    """Load the library into this process; False where this machine cannot have it, or NVIDIA's is here already: then
-    cuda.bindings stay as they are."""
+    """Load the library into this process; False if this machine cannot have it, or NVIDIA's library is here already:
+    then cuda.bindings stay as they are."""
     if _is_loaded():
         return False
     names = Path(__file__).with_name(EXPORTS).read_text().split()
@@ -74,7 +74,7 @@ def _driver_function(name: str) -> Any:
 
 
 def _runtime_function(name: str) -> Any:
-    """The device's function of this name in cuda.bindings; one that it lacks says so."""
+    """The device's function of this name in cuda.bindings; one that it lacks warns."""
     from dsl.launch.driver import runtime  # noqa: PLC0415
 
     return runtime.functions().get(name.removeprefix("_")) or _refusing(name.removeprefix("_"))
@@ -91,7 +91,7 @@ def _is_loaded() -> bool:
 
 @functools.cache
 def _refusing(name: str) -> Any:
-    """A function that the device lacks: it says so."""
+    """A function that the device lacks: it warns."""
 
     def refuse() -> int:
         warnings.warn(f"the embedded device has no {name}", RuntimeWarning, stacklevel=2)

@@ -1,7 +1,7 @@
 """Memory: allocation, copies, fills and what is asked of a pointer.  CUDA driver API, memory management.
 
 Device memory is host memory, so every kind of allocation is the same, and a copy is finished when its call returns.
-A pageable host buffer is any address; one of the device must lie in an allocation.
+A pageable host buffer is any address; a device buffer must be inside an allocation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class MemoryCalls(Contexts):
     """The memory of the device; addresses of host allocations are device addresses too."""
 
     def _range(self, address: int | None) -> tuple[int, int] | None:
-        """Start and size of the allocation that an address lies in."""
+        """Start and size of the allocation that contains an address."""
         memory = getattr(self.device, "memory", None)
         ranges = sorted([*memory.allocations(), *self.variables()], key=_ADDRESS) if memory is not None else []
         at = bisect.bisect_right([each.address for each in ranges], address or 0)
@@ -139,7 +139,7 @@ class MemoryCalls(Contexts):
         put(value, kind, answer)
 
     def cuPointerGetAttributes(self, count: Unsigned, kinds: Pointer, values: Pointer, address: Pointer) -> None:
-        """As cuPointerGetAttribute, but what is no memory of the device has zeros."""
+        """As cuPointerGetAttribute, but memory outside the device has zeros."""
         self.current()
         wanted, slots = calls.array(kinds, _INT, count), calls.array(values, _POINTER, count)
         for attribute, slot in zip(wanted, slots):

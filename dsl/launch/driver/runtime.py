@@ -144,7 +144,7 @@ class Runtime:
 
 
 def _same(name: str) -> Any:
-    """A function that is the driver's, with the driver begun."""
+    """A function of the driver, called with the driver begun."""
     of_driver = getattr(Driver, name)
 
     @functools.wraps(of_driver)

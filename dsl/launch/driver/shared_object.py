@@ -27,12 +27,12 @@ _HASH, _STRTAB, _SYMTAB, _STRSZ, _SYMENT, _SONAME = 4, 5, 6, 10, 11, 14  # d_tag
 _X86_64, _SHARED = 62, 3
 _FUNCTION, _OBJECT = 0x12, 0x11  # global; st_info
 _TEXT, _DATA = 1, 2  # any section numbers: a loaded library has no section headers
-# What a function does until it is bound: with its index on the stack, ask the binder (entry 0 of the table) for its
+# The code of a function until it is bound: with its index on the stack, ask the binder (entry 0 of the table) for its
 # address, and go on there with every register that may hold an argument as it was.
 _INTEGER_REGISTERS = (b"\x57", b"\x56", b"\x52", b"\x51", b"\x41\x50", b"\x41\x51")  # push rdi rsi rdx rcx r8 r9
 _POPS = (b"\x41\x59", b"\x41\x58", b"\x59", b"\x5a", b"\x5e", b"\x5f")
 _VECTOR_REGISTERS = 8  # xmm0 to xmm7
-# What functions do after the end of Python. A function that gives something back succeeds. Others fail, because the
+# The code of functions after the end of Python. A function that gives something back succeeds. Others fail, because the
 # driver has ended (CUDA_ERROR_DEINITIALIZED, cudaErrorCudartUnloading); outside the main thread they do not return,
 # because Python stops its daemon threads. A function that returns text returns this one.
 _SUCCEEDS = b"\x31\xc0\xc3"  # xor eax, eax; ret
@@ -54,7 +54,7 @@ _loaded: list[Loaded] = []
 
 
 class NoSharedObject(OSError):
-    """This machine cannot have the library; the text says why."""
+    """This machine cannot have the library; the text gives the reason."""
 
 
 class Loaded(NamedTuple):
@@ -67,7 +67,7 @@ class Loaded(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """Offsets in a library of so many functions: jumps, what first calls do, the binding, what functions do after the
+    """Offsets in a library of `count` functions: jumps, what first calls do, the binding, what functions do after the
     end, the table and its section."""
 
     code: int
@@ -216,7 +216,7 @@ def load(path: str, names: Sequence[str], function_of: Callable[[str], Any]) -> 
 
 
 def address_of(name: str) -> int | None:
-    """Where a function of the libraries in this process is; None for one that none has."""
+    """The address of a function of the libraries in this process; None if no library has it."""
     return next((each.addresses[name] for each in _loaded if name in each.addresses), None)
 
 
@@ -229,7 +229,7 @@ def end() -> None:
 
 
 def _after_end(name: str) -> int:
-    """Where in _AFTER_END the code of a function begins."""
+    """The offset in _AFTER_END of the code of a function."""
     if any(part in name for part in _TEXTS):
         return len(_SUCCEEDS) + len(_FAILS)
     return 0 if any(part in name for part in _GIVES_BACK) else len(_SUCCEEDS)

@@ -17,8 +17,8 @@ _MOST_RANK = 5
 
 
 class TensorMapCalls(Contexts):
-    """The encoders. A refusal's reason goes to `failed`: the code alone says nothing. The map itself may
-    lie anywhere: that of cuda.bindings' CUtensorMap is aligned to 16 bytes, and kernels get copies."""
+    """The encoders. A refusal's reason goes to `failed`: the code alone does not explain it. The map may be
+    anywhere: CUtensorMap of cuda.bindings is aligned to 16 bytes, and kernels get copies."""
 
     def _write(self, target: int | None, arguments: object) -> None:
         from dsl.emulator.families.tensor_map import tensor_map

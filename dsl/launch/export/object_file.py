@@ -87,7 +87,7 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, ContainerType):
             if obj.kind not in (list, tuple):
-                raise NotExported(f"a {obj} is no argument of an exported function", "pass its parts")
+                raise NotExported(f"an exported function cannot take a {obj}", "pass its parts")
             return _sequence, (obj.kind, obj.names, obj.types)
         if isinstance(obj, Static):
             _refuse_own(obj.value)
@@ -121,7 +121,7 @@ def _pickled(value: Any) -> bytes:
 
 
 def read_about(data: bytes, what: str) -> dict[str, Any]:
-    """What `_object` wrote. Raises DSLUserCodeValueError for another format's."""
+    """The data that `_object` wrote. Raises DSLUserCodeValueError for another format."""
     if not data.startswith(FORMAT):
         line = data.partition(b"\n")[0].decode("ascii", "replace")
         raise DSLUserCodeValueError(

@@ -1,4 +1,4 @@
-"""Errors of NVIDIA's compiler: what they say about a program, and what the device reported behind one of CUDA's.
+"""Errors of NVIDIA's compiler: what they mean for a program, and the report of the device for a CUDA error.
 
 A program that catches such an error reads the report in it, as it does under our own compiler.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from dsl.exceptions import OutcomeError
 
-CUDA_ERRORS = ("DSLCudaRuntimeError", "DSLRuntimeError")  # until 4.7 an error of CUDA is any of the DSL's
+CUDA_ERRORS = ("DSLCudaRuntimeError", "DSLRuntimeError")  # until 4.7 an error of CUDA is any error of the DSL
 RAISED_FOR_FFI = "CUDA error"
 
 
@@ -56,7 +56,7 @@ def is_cuda(error: BaseException) -> bool:
 
 
 def report_of(error: BaseException) -> BaseException | None:
-    """What the device reported, of an error that `with_reports` saw made."""
+    """The report of the device for an error that `with_reports` saw made."""
     return getattr(error, "device_report", None)
 
 

@@ -1,7 +1,7 @@
 """NVIDIA's compiler with this project's device: nvidia-cutlass-dsl compiles, the emulator executes.
 
 The compiled host functions call a CUDA runtime by C names, which their JIT looks up in the libraries that CUTE_DSL_LIBS
-lists: one of them is the device's (host_runtime). A module arrives as a cubin; its PTX is what the compiler kept beside
+lists: one of them is the device's (host_runtime). A module arrives as a cubin; its PTX is what the compiler kept with
 it. On a CUDA device nothing is replaced: the package works as it does alone, and only what it compiled is written down.
 """
 
@@ -35,14 +35,14 @@ from dsl.launch.nvidia import errors, host_runtime, tensors
 
 PACKAGE = "nvidia-cutlass-dsl"
 INSTALL = f"uv sync --group nvidia    (or: pip install {PACKAGE})"
-# A fat binary starts with this number, a u16, the size of its header (u16) and that of the rest (u64).
+# A fat binary starts with this number, a u16, the size of its header (u16) and the size of the rest (u64).
 FAT_BINARY, ELF = 0xBA55ED50, 0x464C457F
 KEPT_UNTIL_4_4 = ("CUTE_DSL_KEEP_PTX", "CUTE_DSL_KEEP_CUBIN")  # later releases read CUTE_DSL_KEEP
-OF_EXPERIMENTAL = "CUTE_EXPERIMENTAL_DSL"  # functions of cute.experimental read variables of their own
+OF_EXPERIMENTAL = "CUTE_EXPERIMENTAL_DSL"  # functions of cute.experimental read separate variables
 
 
 class CompilerMissing(DeviceMissing):
-    """NVIDIA's compiler cannot be used here; the text says what to install."""
+    """NVIDIA's compiler cannot be used here; the text names what to install."""
 
 
 # ** the package
@@ -61,7 +61,7 @@ def version() -> str:
 
 @dataclass
 class _Kept:
-    """Where the compiler keeps PTX and cubins: /proc/self/fd/N, which each process points at a folder of its own."""
+    """The folder where the compiler keeps PTX and cubins: /proc/self/fd/N, a separate folder for each process."""
 
     fd: int = -1
 
@@ -71,7 +71,7 @@ class _Kept:
         return f"/proc/self/fd/{self.fd}"
 
     def start(self) -> Path:
-        """A new folder for this process; those of processes that are gone are removed."""
+        """A new folder for this process; folders of processes that are gone are removed."""
         top = Path(tempfile.gettempdir(), f"gpu-repro-kept-{os.getuid()}")
         top.mkdir(mode=0o700, exist_ok=True)
         for old in top.iterdir():
@@ -173,7 +173,7 @@ class Module:
 @dataclass
 class NvidiaSession(session.Session):
     """A run under NVIDIA's compiler. A program sees only a CUDA error of what a launch raised, its `failure`; `broken`
-    is what says nothing about the program: the emulator lacks something, or Ctrl-C. Nothing works after that."""
+    is an error that is not about the program: the emulator lacks something, or Ctrl-C. Nothing works after that."""
 
     folder: Path = Path()
     modules: dict[str, Module] = field(default_factory=dict)  # by the hash of the cubin
@@ -203,7 +203,7 @@ class NvidiaSession(session.Session):
         super().close()
 
     def cause(self, error: BaseException) -> BaseException:
-        """What is behind an exception that left the program: what a launch raised, or the error as NVIDIA means it."""
+        """The cause of an exception that left the program: what a launch raised, or the error as NVIDIA means it."""
         if isinstance(error, KeyboardInterrupt):
             return super().cause(error)
         if self.broken is not None:

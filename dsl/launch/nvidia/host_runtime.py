@@ -1,7 +1,7 @@
 """The CUDA runtime that host functions of nvidia-cutlass-dsl call by C names (CUTE_DSL_LIBS), on the device's driver.
 
-`_cudaX` and `_cuX` take the arguments of cudaX and cuX. What the device lacks ends the run with its name. Compiled code
-knows no exceptions: the session keeps them.
+`_cudaX` and `_cuX` take the arguments of cudaX and cuX. A function that the device lacks ends the run with its name.
+Compiled code knows no exceptions: the session keeps them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dsl.launch.nvidia import errors
 SONAME = "libcute_dsl_runtime_of_device.so"
 _INT, _POINTER = ctypes.c_int, ctypes.c_void_p
 _INIT = ctypes.CFUNCTYPE(_INT, _POINTER)
-# The names of each release are within the next one's, 84 in 4.8.1; those not called like a function of CUDA.
+# The next release keeps all names of a release, 84 in 4.8.1; these are the ones not called like a function of CUDA.
 _OWN = {
     "cuda_dialect_init_library_once": (_POINTER, _POINTER, _POINTER),
     "cuda_dialect_unload_library_once": (),
@@ -31,7 +31,7 @@ _OWN = {
     "CuteDSLRT_TVMFFISetRaisedCudaLaunchError": (_INT,),
 }
 _SAME = {"_cudaLaunchKernelEx": "cudaLaunchKernelExC"}  # of another name in CUDA
-# Host functions leave out the last arguments of these: what stands there instead.
+# Host functions leave out the last arguments of these functions: the values used instead.
 _FIRST, _DEFAULT_STREAM, _ANY_DIRECTION = 0, 0, 4
 _SHORTER = {
     "_cudaDeviceGetAttribute": (_FIRST,),
@@ -180,7 +180,7 @@ def _by_handle_or_its_place(get_kernel: Any) -> Any:
     return ctypes.CFUNCTYPE(_INT, _POINTER, _POINTER, ctypes.c_char_p)(call)
 
 
-# ** functions of their own names
+# ** functions that CUDA does not have
 
 
 def _cuda_dialect_init_library_once(library: int, init: int, load: int) -> int:
@@ -188,7 +188,7 @@ def _cuda_dialect_init_library_once(library: int, init: int, load: int) -> int:
     code = 0 if _POINTER.from_address(library).value else _INIT(init)(library)
     code = code or _INIT(load)(library)
     if code:
-        _CuteDSLRT_TVMFFISetRaisedCudaError(code)  # the caller is TVM FFI's and raises no error of its own here
+        _CuteDSLRT_TVMFFISetRaisedCudaError(code)  # the caller is TVM FFI and raises no other error here
     return code
 
 
@@ -221,7 +221,7 @@ def _name_of(code: int) -> str:
 
 
 def _CuteDSLRT_TVMFFISetRaisedCudaError(code: int) -> int:
-    """Leave behind the error that a failing function owes TVM FFI."""
+    """Leave the error that a failing function owes TVM FFI."""
     run = _Current.run
     if "tvm_ffi" in sys.modules and run is not None:
         ffi = importlib.import_module("tvm_ffi").LIB

@@ -1,8 +1,8 @@
 """Tensors in host memory as NVIDIA's compiler gets them on the emulator: `from_dlpack` of an array is device memory.
 
 On the emulator a device pointer is a host pointer, so under our compiler an array of numpy, or of torch's CPU, is
-device memory (launch.arguments). NVIDIA's package reads from the DLPack capsule where memory lies: here the capsule of
-an array on the CPU says CUDA, and the array's storage is an allocation of the device for as long as the tensor made of
+device memory (launch.arguments). NVIDIA's package reads from the DLPack capsule where memory is: here the capsule of
+an array on the CPU names CUDA, and the array's storage is an allocation of the device for as long as the tensor made of
 it lives.
 """
 
@@ -26,7 +26,7 @@ _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 
 
 class _OnCuda:
-    """An array whose DLPack capsule says that it is in CUDA memory."""
+    """An array whose DLPack capsule claims that it is in CUDA memory."""
 
     def __init__(self, array: Any):
         self._array = array

@@ -304,7 +304,7 @@ of_tensor(np.zeros(4, np.float32))
 """
     )
     assert said.endswith(
-        "HOST_MEMORY: `a` lies in the memory of the host, where this GPU cannot reach it\n"
+        "HOST_MEMORY: `a` is in the memory of the host, which this GPU cannot reach\n"
         'fix: make it with device="cuda", or use --device emulator'
     )
 

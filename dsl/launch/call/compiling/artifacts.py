@@ -1,4 +1,4 @@
-"""What a compile keeps beside the code that runs: PTX, cubin, SASS and MLIR, as files and on the compiled function."""
+"""PTX, cubin, SASS and MLIR that a compile keeps with the code that runs, as files and on the compiled function."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Kept:
 
     @functools.cached_property
     def cubin(self) -> bytes:
-        """What ptxas makes of the PTX. Raises DSLUserCodeError where it does not take its options."""
+        """The cubin that ptxas makes of the PTX. Raises DSLUserCodeError if ptxas does not take its options."""
         flags = shlex.split(self.options.ptxas_options)
         try:
             return machine_code.cubin(self.ptx, self.arch, flags)
@@ -48,7 +48,7 @@ class Kept:
         if not self.ptx:
             return
         if self.options.ptxas_options:
-            self.cubin  # noqa: B018 (ptxas says what it does not take)
+            self.cubin  # noqa: B018 (ptxas names the options that it does not take)
         wanted = list(self._wanted())
         if not wanted:
             return

@@ -82,7 +82,7 @@ class CallCache:
             self._remember(traced.compiled, same)
 
     def _reads(self, args: tuple) -> Callable[[], bool]:
-        """What the function and its static arguments read. Raises Unseen."""
+        """Find out what the function and its static arguments read. Raises Unseen."""
         reads = Reads()
         reads.value(self._function)
         for name, value in zip(self._function.signature.parameters, args):

@@ -53,7 +53,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Code:
-    """What a traced module was compiled to."""
+    """The code that a traced module was compiled to."""
 
     arch: str
     llvm: str
@@ -122,13 +122,13 @@ _targets: Stack[Options] = Stack()  # of the functions being traced
 
 @contextmanager
 def targeting(options: Options) -> Iterator[None]:
-    """What is traced in this `with` is compiled with `options`."""
+    """Compile the functions that are traced in this `with` with `options`."""
     with _targets.pushed(options):
         yield
 
 
 def architecture() -> str:
-    """The architecture that is compiled for: the option's, CUTE_DSL_ARCH's, or the device's own."""
+    """The architecture that is compiled for: from the option, CUTE_DSL_ARCH, or the device."""
     chosen = _targets.top(Options()).gpu_arch or os.environ.get("CUTE_DSL_ARCH")
     return chosen or session.current().device.arch
 
@@ -148,7 +148,7 @@ class Compiled:
         self.launches = bool(traced.kernels)
         self._returns = isinstance(traced.result, Result)
         self._frames: list[_Frame] = []  # of calls that have ended
-        self._noted: dict[bytes, tuple] = {}  # by the log's bytes: what they say
+        self._noted: dict[bytes, tuple] = {}  # by the log's bytes: their meaning
         self._out_bytes = SLOT_BYTES * out_slot(traced.slots, 0)
         self.block_bytes = self._out_bytes + SLOT_BYTES * getattr(traced.result, "slots", 0)
         self._loaded: tuple[Any, Any] | None = None  # device, program
@@ -205,7 +205,7 @@ class Compiled:
     ) -> Any:
         """Run the host function; what it returned. `storages` (address, bytes, label) are memory its kernels may touch.
 
-        `device` is that of the running session, where the caller knows it. Raises what a launch raised; the host
+        `device` is the device of the running session, if the caller knows it. Raises what a launch raised; the host
         function ends with the launch that failed. Raises DoesNotFit where a number is too large for its slot.
         """
         if device is None and self.launches:
@@ -269,7 +269,7 @@ class Compiled:
         return launch_refusal.located(error, kernels[0], None) if len(kernels) == 1 else error
 
     def _frame(self, device: Device | None) -> _Frame:
-        """A frame that no call uses; those of another device are dropped."""
+        """A frame that no call uses; frames of another device are dropped."""
         if self._loaded is not None and self._loaded[0] is not device:
             self.table = Table(len(self.traced.kernels))
         frame = self._frames.pop() if self._frames else _Frame(self, device)
@@ -316,7 +316,7 @@ class _Frame:
             session.with_machine_code.add(compiled)
 
     def note(self) -> None:
-        """Write down what machine code launched: all of it, also where a signal's handler raises meanwhile."""
+        """Write down what machine code launched: all of it, even if a signal's handler raises meanwhile."""
         native = self.native
         count = native.count
         if not count:
@@ -357,7 +357,7 @@ def leave(frame: _Frame) -> None:
 
 
 def why(compiled: Compiled, failed: int, number: int) -> BaseException:
-    """What has ended a host function that returned `failed`, which is not 0, where no launch of it has failed.
+    """The error that ended a host function that returned `failed`, which is not 0, if no launch of it has failed.
 
     `number`: what it left in the first slot of its block.
     """
@@ -365,8 +365,8 @@ def why(compiled: Compiled, failed: int, number: int) -> BaseException:
 
 
 def _entry(handle: int, index: int, record: int, params: int) -> int:
-    """`dsl_launch`: 0, or 1 once a launch of this run has failed. What a signal's handler raises before the first
-    statement is kept by machine code: see emu_call_python."""
+    """`dsl_launch`: 0, or 1 once a launch of this run has failed. Machine code keeps what a signal's handler raises
+    before the first statement: see emu_call_python."""
     run = _runs[handle]
     if run.error is None:
         try:

@@ -1,9 +1,9 @@
-"""What tracing a function reads besides its arguments, so that a later call can see whether it still is the same.
+"""The values that tracing a function reads besides its arguments; a later call sees whether they are still the same.
 
 The code of the function, and of all the author's functions it reaches, is looked through for what it takes from
 outside: globals, closure cells, defaults, attributes of modules. Each becomes a comparison by identity of a value that
-cannot change. What cannot be seen that way (a list, an object of the author's, a library's function, print, import, a
-global that is set) makes the function one that is traced by every call: Unseen.
+cannot change. Anything that cannot be compared that way (a list, an object of an author's class, a library's function,
+print, import, a global that is set) makes every call trace the function again: Unseen.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Unseen(Exception):
 
 
 class Reads:
-    """What has been found to be read, as comparisons."""
+    """The values that were found to be read, as comparisons."""
 
     def __init__(self):
         self._tests: dict[str, None] = {}

@@ -1,7 +1,7 @@
 """`load_module`: functions that `export_to_c` wrote, called from Python without compiling anything.
 
 Their machine code is linked into this process, or found in a shared library; their kernels' PTX goes to the session's
-device. Arguments are bound as those of any compiled function.
+device. Arguments are bound as for any compiled function.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _shared(path: Path) -> ctypes.CDLL:
 
 
 def _addresses(module: Module, name: str) -> tuple[dict[str, int], Any]:
-    """Where the parts of a function are in this process, and what keeps them there."""
+    """The addresses of a function's parts in this process, and the object that keeps them there."""
     symbols = exported.symbols(name)
     if module._library is None:
         native = host.link(module._bytes, module._needed, tuple(symbols.values()))
@@ -88,7 +88,7 @@ def _addresses(module: Module, name: str) -> tuple[dict[str, int], Any]:
 
 
 def _tvm_ffi() -> dict[str, int]:
-    """What an object exported for TVM FFI calls, of its library, which a shared one is linked with and finds here.
+    """The address of the TVM FFI function that an object exported for it calls; a shared library is linked with it.
     Without apache-tvm-ffi nobody reaches that call."""
     name = "TVMFFIErrorSetRaisedFromCStr"
     if importlib.util.find_spec("tvm_ffi") is None:

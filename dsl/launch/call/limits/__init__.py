@@ -1,1 +1,1 @@
-"""What a launch may ask for, and what no GPU runs."""
+"""The limits of a launch."""

@@ -1,4 +1,4 @@
-"""The keywords of a launch that say more than how many threads: which bound the registers of a kernel, which are hints.
+"""The keywords of a launch besides the numbers of threads: some bound the registers of a kernel, some are hints.
 
 Hints, accepted, without effect here: `preferred_smem_carveout`, `smem_merge_branch_allocs`, `hint_smem_base_uniform`.
 Other blocks of clusters to fall back on are refused.  CUDA: __launch_bounds__; PTX ISA: .maxntid,

@@ -1,4 +1,4 @@
-"""What no GPU runs, said while compiling: extents of a launch and shared memory past the limits of the architecture.
+"""Launches that no GPU runs, refused while compiling: extents and shared memory past the architecture's limits.
 
 Source: CUDA C++ Programming Guide, Technical Specifications per Compute Capability.
 """
@@ -31,7 +31,7 @@ class BadLaunch(DSLUserCodeValueError):
 
 
 def check_launch(kernel: str, grid: Any, block: Any, cluster: Any) -> None:
-    """Raise for extents that are no integers, and for static ones past a limit; dynamic ones are checked when run."""
+    """Raise for extents that are not integers, and for static ones past a limit; dynamic ones are checked when run."""
     extents = {
         what: _extents(kernel, what, value) for what, value in (("grid", grid), ("block", block), ("cluster", cluster))
     }
@@ -47,7 +47,7 @@ def check_launch(kernel: str, grid: Any, block: Any, cluster: Any) -> None:
 
 
 def wrong_extents(kernel: str, extents: Mapping[str, Sequence[int | None]]) -> tuple[str, str] | None:
-    """What no GPU launches of these extents, and the fix; None for a dynamic extent is right."""
+    """The limit that these extents exceed, and the fix; None if they fit. An extent of None is dynamic, and fits."""
     for what, sizes in extents.items():
         for axis, size, greatest in zip("xyz", sizes, _GREATEST[what]):
             if isinstance(size, int) and not 1 <= size <= greatest:

@@ -1,6 +1,6 @@
 """`torch.compile` on the embedded device: what it returns runs uncompiled.
 
-torch would write kernels for a GPU that is not there, of tensors that lie in host memory. It has a word for this, the
+torch would write kernels for a GPU that is not there, of tensors that are in host memory. It has a word for this, the
 stance `force_eager`: the functions and modules that `torch.compile` returns are torch's own, and call what they wrap.
 """
 

@@ -1,8 +1,8 @@
 """Map torch's cuda device to host memory, for the time of a run on the emulator.
 
-Programs say device="cuda" and run unmodified: their tensors live in host memory, answer `.is_cuda` and `.device` as on
-a GPU, and their storages are registered with the device as allocations. What torch computes on them it computes on the
-CPU. Random numbers come from the CPU's generator: torch gives others on a GPU for the same seed.
+Programs use device="cuda" and run unmodified: their tensors live in host memory, answer `.is_cuda` and `.device` as on
+a GPU, and their storages are registered with the device as allocations. torch computes on them on the CPU. Random
+numbers come from the CPU's generator: torch gives others on a GPU for the same seed.
 The mapping holds for the thread that installs it.
 """
 
@@ -44,7 +44,7 @@ PROPERTIES = {
     "is_multi_gpu_board": 0,
     "gcnArchName": "",
 }
-CAPSULE_DEVICE_AT = 8  # where a DLManagedTensor says its DLDeviceType, in bytes: after the data pointer
+CAPSULE_DEVICE_AT = 8  # the offset of a DLManagedTensor's DLDeviceType in bytes: after the data pointer
 
 
 class Memory(Protocol):
@@ -277,7 +277,7 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[Any, Callab
     gpu = torch.device("cuda", 0)
 
     def move(self, to_cuda: bool, result):
-        """`result` is self on the CPU, converted; give it its place, in memory of its own where that changes."""
+        """`result` is self on the CPU, converted; give it its place, in separate memory if that changes."""
         if not to_cuda:
             mapped.refuse_in_capture("a copy to the host", [self])
         if storage_key(result) == storage_key(self) and to_cuda != mapped.holds(self):
@@ -349,7 +349,7 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[Any, Callab
 def _stand_ins(
     torch: ModuleType, device: Memory, mapped: _Storages, enter: Callable[[], Any]
 ) -> Iterator[tuple[Any, str, Any]]:
-    """What of torch is not asked through a mode: (owner, name, stand-in)."""
+    """Stand-ins for parts of torch that do not go through a mode: (owner, name, stand-in)."""
     from torch.utils import _device
 
     yield torch, "Generator", _generator(torch)
@@ -402,7 +402,7 @@ def _stand_ins(
     yield torch.cuda, "_lazy_init", _answer("_lazy_init", None)
     yield torch.cuda, "synchronize", of_device(torch, _synchronize(device, mapped))
     yield torch.cuda, "manual_seed", torch.default_generator.manual_seed
-    yield torch.cuda, "manual_seed_all", _answer("manual_seed_all", None)  # torch.manual_seed seeds the CPU's
+    yield torch.cuda, "manual_seed_all", _answer("manual_seed_all", None)  # torch.manual_seed seeds the CPU
     yield torch.cuda, "Stream", type(stream)
     yield torch.Tensor, "record_stream", torch_streams.record_stream(type(stream))
     yield torch.cuda, "Event", torch_streams.Event
@@ -423,7 +423,7 @@ def _synchronize(device: Memory, mapped: _Storages) -> Callable:
 
 
 def _capsules(torch: ModuleType) -> Iterator[tuple[Any, str, Any]]:
-    """Ways out of torch by DLPack that say CUDA of mapped tensors: (owner, name, stand-in)."""
+    """Ways out of torch by DLPack that name CUDA for mapped tensors: (owner, name, stand-in)."""
     cuda, cpu = 2, 1  # DLDeviceType
     to_host = torch.Tensor.__dlpack__
     pointer = ctypes.pythonapi.PyCapsule_GetPointer

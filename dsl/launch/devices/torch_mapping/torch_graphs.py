@@ -2,7 +2,7 @@
 them again on the same memory.
 
 As on a GPU, what is written down does not run: when the capture ends, a kernel has written nothing, and an operation
-that writes into a tensor has left it as it was. What an operation makes has its place, which belongs to the graph.
+that writes into a tensor has left it as it was. The result of an operation has its place, which belongs to the graph.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Tensors(Protocol):
 
 
 class Capture:
-    """A capture that goes on. Steps are functions without arguments, in order; `memory` is the graph's."""
+    """A capture that goes on. Steps are functions without arguments, in order; `memory` belongs to the graph."""
 
     def __init__(self, torch: ModuleType, mapped: Tensors):
         self._torch, self._mapped = torch, mapped
@@ -57,7 +57,7 @@ class Capture:
 
     @contextlib.contextmanager
     def making(self, on_gpu: bool) -> Iterator[None]:
-        """What is made in this `with` is on the GPU, or is not."""
+        """Tensors made in this `with` are on the GPU, or are not."""
         before, self._makes_on_gpu = self._makes_on_gpu, on_gpu
         try:
             yield
@@ -66,7 +66,7 @@ class Capture:
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """What runs in this `with` is not the program's."""
+        """Operations in this `with` do not belong to the program."""
         before, self._is_paused = self._is_paused, True
         try:
             yield
@@ -106,7 +106,7 @@ class Capture:
         return result
 
     def _again(self, function: Any, args: tuple, kwargs: dict, made: list[tuple[int, Any]]) -> Callable[[], None]:
-        """What makes the operation again, of the tensors' memory, into the memory that it has made first."""
+        """The step that repeats an operation on the tensors' memory, into the memory that it made first."""
         torch = self._torch
         from torch.utils._pytree import tree_map
 
@@ -167,7 +167,7 @@ def stand_ins(torch: ModuleType, device: Any, mapped: Tensors) -> Iterator[tuple
     handles = itertools.count(1)
 
     class CUDAGraph:
-        """What a capture has written down."""
+        """The operations that a capture has written down."""
 
         def __init__(self, keep_graph: bool = False):
             self._capture: Capture | None = None

@@ -19,7 +19,7 @@ class Places:
 
     def __init__(self, torch: ModuleType):
         self._torch = torch
-        # What they return is not read before it is written.
+        # Their results are not read before they are written.
         self._unwritten = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty}
 
     def align(self, tensors: Iterable[Any], function: Any = None) -> None:
@@ -61,7 +61,7 @@ class Places:
 
 
 def storage_key(tensor: Any) -> int | None:
-    """What its memory is known by; None where it has none of its own: sparse, meta."""
+    """The key of its memory; None if it has no memory: sparse, meta."""
     try:
         return tensor.untyped_storage()._cdata
     except (NotImplementedError, RuntimeError):

@@ -1,4 +1,4 @@
-"""What a mode that sees torch's operations derives from."""
+"""The base class of modes that see torch's operations."""
 
 from __future__ import annotations
 

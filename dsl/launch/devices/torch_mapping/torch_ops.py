@@ -1,4 +1,4 @@
-"""What torch calls by itself, where the mode of a program's calls is not asked: ops, and its engine of derivatives."""
+"""Functions that torch calls by itself, outside the mode of a program's calls: ops, and its engine of derivatives."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Storages(Protocol):
 
 
 def reentered(torch: ModuleType, mode: Any) -> Callable[[], Any]:
-    """What makes `mode` the one again inside a call that went through it: torch suspends it there."""
+    """A function that enters `mode` again inside a call that went through it: torch suspends it there."""
 
     def enter() -> Any:
         return contextlib.nullcontext() if mode in torch.overrides._get_current_function_mode_stack() else mode
@@ -99,7 +99,7 @@ def derivatives(torch: ModuleType, mapped: Storages, enter: Callable[[], Any]) -
 
 
 def saved_hooks(torch: ModuleType, enter: Callable[[], Any]) -> Callable:
-    """`saved_tensors_hooks.__init__`: the author's hooks, and those of checkpoints, are called with the mapping."""
+    """`saved_tensors_hooks.__init__`: the hooks of the author and of checkpoints are called with the mapping."""
     begin = torch.autograd.graph.saved_tensors_hooks.__init__
 
     def __init__(self, pack_hook: Callable, unpack_hook: Callable) -> None:

@@ -64,7 +64,7 @@ def _toward_zero(values: np.ndarray) -> np.ndarray:
 
 
 class Products:
-    """What makes torch's products of half precision as the tensor cores of a device do: see its `half_sums`."""
+    """Compute torch's products of half precision as the tensor cores of a device do: see its `half_sums`."""
 
     def __init__(self, torch: ModuleType, device: Any):
         self.torch, self.device = torch, device
@@ -75,7 +75,7 @@ class Products:
         self._mode = self._made_mode()
 
     def around(self, function: Any, tensors: list[Any]) -> AbstractContextManager:
-        """In this `with`, products of half precision that a call of torch's makes are those of the tensor cores."""
+        """Compute the products of half precision in a call of torch like the tensor cores, during this `with`."""
         is_product = function in self._functions and any(tensor.dtype in self._least for tensor in tensors)
         return self._mode if is_product else nullcontext()
 

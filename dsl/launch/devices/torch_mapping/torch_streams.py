@@ -14,7 +14,7 @@ _BLOCKING_SYNC, _DISABLE_TIMING = 1, 2  # CU_EVENT_...
 
 
 class Event:
-    """A CUDA event; kernels are done when their launch returns, so its time is the host's."""
+    """A CUDA event; kernels are done when their launch returns, so its time is the time of the host."""
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, **_):
         self.seconds: float | None = None

@@ -96,7 +96,7 @@ def test_another_structure_is_refused_by_name():
     def misfit(x: Float32):
         new_from_mlir_values(Point(x, x), {"x": [x.ir_value()]}, structured=True)
 
-    with pytest.raises(DSLUserCodeTypeError, match="another structure than those of this Point"):
+    with pytest.raises(DSLUserCodeTypeError, match="the structure of the values differs from this Point"):
         misfit(1.0)
 
 
