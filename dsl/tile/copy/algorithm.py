@@ -1,9 +1,9 @@
 """Copies of whole tensors: one atom call for every vector of the first mode, unrolled over the other modes.
 
 A tensor of shape (V, rest...) or ((V, rest_v), rest...) is copied vector by vector; the vector's elements must be
-contiguous on both sides. The tensors agree in rank, in the size of the first mode and in that of all others together:
-(4,) and 4 do, (4, 2, 2) and ((4, 1), 4, 1) too. Copies without an atom number the elements colexicographically.
-With `pred`, a tensor of Boolean, a false predicate zero-fills where the atom does (cp.async:
+contiguous on both sides. The tensors agree in rank, in the size of the first mode and in the size of all others
+together: (4,) and 4 do, (4, 2, 2) and ((4, 1), 4, 1) too. Copies without an atom number the elements
+colexicographically. With `pred`, a tensor of Boolean, a false predicate zero-fills where the atom does (cp.async:
 source size 0) and leaves the destination alone otherwise (a branch). Its shape: `predicate`.
 """
 
@@ -100,7 +100,7 @@ def _predicates(atom: CopyAtom, pred: Tensor, src: Tensor) -> Predicates:
 
 
 def _vector_copy(atom: CopyAtom, src: Tensor, dst: Tensor, predicates: Any) -> Callable[[Any], None]:
-    """What copies the vectors at an index of the rest."""
+    """A function that copies the vectors at an index of the rest."""
     src, dst = map(vectors_and_rest, (src, dst))
     op = atom.op
     assert isinstance(op, VectorOp)
@@ -170,7 +170,7 @@ def _unknown_parameter(name: str) -> DSLUserCodeTypeError:
 def _no_predicate(pred: Any) -> None:
     if pred is not None:
         raise DSLUserCodeError(
-            "bulk copies have no predicate: of a tensor TMA fills what lies outside with zeros", fix="leave `pred` out"
+            "bulk copies have no predicate: TMA fills elements outside the tensor with zeros", fix="leave `pred` out"
         )
 
 

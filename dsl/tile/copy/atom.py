@@ -18,7 +18,7 @@ from dsl.tile.vector.vector import load_vector, store_vector
 
 
 class LoadCacheMode(enum.Enum):
-    """Where a load is cached. PTX ISA: Cache Operators."""
+    """The caches of a load. PTX ISA: Cache Operators."""
 
     ALWAYS = "ca"
     GLOBAL = "cg"
@@ -51,7 +51,7 @@ class VectorOp(CopyOp, Constant):
         raise NotImplementedError
 
     def with_settings(self, settings: dict[str, Any]) -> VectorOp:
-        """The operation with what an atom says of its accesses to memory."""
+        """The operation with an atom's settings for accesses to memory."""
         raise _no_setting(self, next(iter(settings)))
 
 
@@ -59,7 +59,7 @@ def _no_setting(op: Any, name: str) -> DSLUserCodeTypeError:
     return DSLUserCodeTypeError(
         f"an atom of {type(op).__name__} has no parameter `{name}`",
         id="CALL_UNEXPECTED_KWARG",
-        fix="CopyG2ROp, CopyR2GOp, CopyS2ROp and CopyR2SOp say how memory is accessed",
+        fix="CopyG2ROp, CopyR2GOp, CopyS2ROp and CopyR2SOp have settings for accesses to memory",
     )
 
 
@@ -106,7 +106,7 @@ class CopyG2SOp(VectorOp):
             )
 
     def move(self, src: Pointer, dst: Pointer, count: int, src_bytes: Any = None) -> None:
-        """Copy `count` elements, `src_bytes` of them from memory (all without it) and zeros behind."""
+        """Copy `count` elements, `src_bytes` of them from memory (all without it) and zeros after them."""
         cp_async(dst, src, count * src.dtype.storage_width // 8, src_bytes, self.cache_mode.value)
 
 

@@ -18,7 +18,7 @@ from dsl.tile.tma.tma_copy import tma_partition
 def block_copy(
     tiled_copy: Any, src: Tensor, dst: Tensor, *, tma_multicast: dict[str, Any] | None = None, **options: Any
 ) -> None:
-    """Copy by TMA between tensors whose first mode is the tile; `options` are those of `cute.copy`.
+    """Copy by TMA between tensors whose first mode is the tile; `options` as for `cute.copy`.
 
     `tma_multicast` names a cluster and its dimension ("M" or "N") along which the blocks load the same tile. Here each
     of them loads it for itself: what arrives, and how many bytes each mbarrier counts, is the same.

@@ -45,7 +45,7 @@ _TRANSPOSED = {
 
 @dataclass(frozen=True)
 class MatrixOp(CopyOp, Constant):
-    """What ldmatrix and stmatrix have in common: `num_matrices` (1, 2, 4) 8x8 matrices of 16-bit elements at once."""
+    """The common part of ldmatrix and stmatrix: `num_matrices` (1, 2, 4) 8x8 matrices of 16-bit elements at once."""
 
     transpose: bool = False
     num_matrices: int = 1
@@ -191,7 +191,7 @@ def _check_rows(tensor: Tensor, row: int, side: str, name: str) -> None:
 
 
 def is_contiguous(mode: Layout, count: int) -> bool:
-    """Whether `count` elements from every multiple of `count` on lie one behind another."""
+    """Whether `count` elements from every multiple of `count` on are contiguous."""
     whole = lay.coalesce(mode)
     extent, stride = flatten_to_tuple(whole.shape)[0], flatten_to_tuple(whole.stride)[0]
     return count == 1 or (isinstance(extent, int) and extent % count == 0 and is_constant(stride, 1))

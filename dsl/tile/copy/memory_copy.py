@@ -1,4 +1,4 @@
-"""Copies between registers and memory whose atom says who else sees the memory, and what the caches shall do.
+"""Copies between registers and memory whose atom defines who else sees the memory, and how caches treat it.
 
 CuTe DSL documentation: CopyG2ROp, CopyR2GOp, CopyS2ROp, CopyR2SOp. PTX ISA: ld, st.
 """
@@ -70,7 +70,7 @@ _ANY = ("memory_order", "memory_scope", "shared_space")
 
 @dataclass(frozen=True)
 class MemoryCopy(CopyUniversalOp):
-    """A copy one side of which is in `memory` and the other in registers; `settings` are those of the atom."""
+    """A copy with one side in `memory` and the other in registers; `settings` come from the atom."""
 
     settings: tuple[tuple[str, Any], ...] = ()
 
@@ -99,12 +99,11 @@ class MemoryCopy(CopyUniversalOp):
         super().check(dtype, bits)
         if bits > 128 and self.modifiers():
             raise DSLUserCodeValueError(
-                f"an access that says more than its address moves at most 128 bits, got {bits}",
-                fix="num_bits_per_copy=128",
+                f"an access with modifiers moves at most 128 bits, got {bits}", fix="num_bits_per_copy=128"
             )
 
     def modifiers(self) -> str:
-        """What stands behind `ld` or `st`; "" of an access like any other."""
+        """The modifiers after `ld` or `st`; "" for an ordinary access."""
         given = dict(self.settings)
         order = given.get("memory_order", MemoryOrder.WEAK)
         known = (MemoryOrder.WEAK, MemoryOrder.CONSTANT, MemoryOrder.VOLATILE, *self.orders)

@@ -21,8 +21,8 @@ def vectors_and_rest(tensor: Tensor) -> Tensor:
 class Predicates:
     """The predicates of a copy of tensors (V, rest): which element of `pred` decides the vector at a coordinate.
 
-    Where V is (v, rest_v), one decides v elements, and pred is (rest_v, rest); otherwise each element has its own, and
-    a vector's is that of its first. Raises DSLUserCodeError where the sizes are others.
+    If V is (v, rest_v), one decides v elements, and pred is (rest_v, rest); otherwise each element has its own, and
+    the predicate of a vector's first element decides the vector. Raises DSLUserCodeError for other sizes.
     """
 
     def __init__(self, pred: Any, shape: Any, copied: Any) -> None:

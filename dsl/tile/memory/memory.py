@@ -34,7 +34,7 @@ CAPACITY_BYTES = {
 
 
 class SmemPartition(enum.IntEnum):
-    """Whom shared memory is for: the kernel's author, or a library beside him."""
+    """The user of shared memory: the kernel's author, or a library."""
 
     RESERVED = 0
     USER = 1
@@ -144,7 +144,7 @@ class SmemAllocator:
 
 
 def _place(kernel: trace.KernelTrace, size_bytes: int, alignment_bytes: int, partition: SmemPartition) -> int:
-    """Where `size_bytes` go: behind all others, or, reserved ones, into a gap that an alignment has left before."""
+    """The place of `size_bytes`: after all others, or, reserved ones, in a gap that an alignment has left before."""
     if partition == SmemPartition.RESERVED:
         for i, (start_bytes, end_bytes) in enumerate(kernel.smem_gaps):
             aligned = round_up(start_bytes, alignment_bytes)

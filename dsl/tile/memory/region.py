@@ -27,7 +27,7 @@ def region_start() -> mlir.Value:
 
 
 def placement_bytes(address: mlir.Value) -> int:
-    """Bytes that an address a known number of bytes behind the region's start is a multiple of; 1 of any other."""
+    """The alignment in bytes of an address at a known offset from the region's start; 1 for any other address."""
     place, made = 0, _made(address)
     while made is not None and made.name == "llvm.getelementptr":
         element, indices = (

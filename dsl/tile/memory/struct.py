@@ -174,7 +174,7 @@ class struct:
         return self._size_bytes
 
     def __call__(self, base: Pointer) -> Storage:
-        """The fields of one that lies at `base`. Raises DSLUserCodeTypeError for what is no pointer to bytes."""
+        """The fields of a struct at `base`. Raises DSLUserCodeTypeError if it is not a pointer to bytes."""
         if not isinstance(base, Pointer) or base.dtype.width != 8:
             raise DSLUserCodeTypeError(
                 f"{self.__name__} takes a pointer to bytes, got {shown(base)}",

@@ -9,13 +9,13 @@ from dsl.layout import ComposedLayout, Layout, Swizzle
 
 
 def swizzled_layout(layout: Layout | ComposedLayout, dtype: type[Numeric], swizzle: Swizzle) -> ComposedLayout:
-    """`layout` of elements of `dtype` with a swizzle of byte addresses behind it, in memory aligned to its period.
+    """`layout` of elements of `dtype` with a swizzle of byte addresses after it, in memory aligned to its period.
 
     Raises DSLUserCodeError for a composed layout, and where the swizzle would split an element.
     """
     if isinstance(layout, ComposedLayout):
         raise DSLUserCodeError(
-            f"the layout {layout} has a swizzle of its own beside {swizzle}",
+            f"the layout {layout} already has a swizzle besides {swizzle}",
             fix="pass `layout.outer`, or leave `swizzle` out",
         )
     if dtype.storage_width & (dtype.storage_width - 1):

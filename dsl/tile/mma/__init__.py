@@ -1,1 +1,1 @@
-"""Products: mma atoms, tiled mmas, products of fragments, and those of a warpgroup."""
+"""Products: mma atoms, tiled mmas, products of fragments, and products of a warpgroup."""

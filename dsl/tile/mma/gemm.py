@@ -86,7 +86,7 @@ def _checked(atom: Any, d: Any, a: Any, b: Any, c: Any, what: str) -> list[Tenso
         if isinstance(tensor, (list, tuple)):
             if len(tensor) != 1:
                 raise DSLUserCodeError(
-                    f"{what}: {type(atom.op).__name__} takes no tensors beside {name}",
+                    f"{what}: {type(atom.op).__name__} takes no other tensor than {name}",
                     fix=f"pass one tensor as `{_ROLES[name]}`",
                 )
             tensor = tensor[0]

@@ -65,7 +65,7 @@ class MatrixDescriptor:
 def descriptor_tensor(part: Tensor, major: OperandMajorMode, bits: int, what: str) -> Tensor:
     """Descriptors of the matrices in `part`, (V, rest of M or N, rest of K, ...) of shared memory; V is one of them.
 
-    Raises DSLUserCodeError where they do not lie as a descriptor can say.
+    Raises DSLUserCodeError if a descriptor cannot describe their layout.
     """
     if not isinstance(part, Tensor) or part.memspace is not AddressSpace.smem:
         raise DSLUserCodeTypeError(
@@ -115,14 +115,14 @@ def _terms(units: mlir.Value) -> Iterator[mlir.Value]:
 
 def _wrong(part: Tensor, what: str, why: str) -> DSLUserCodeError:
     return DSLUserCodeError(
-        f"{what}: no matrix descriptor says how {part.layout} of {part.iterator} lies: {why}",
+        f"{what}: no matrix descriptor describes {part.layout} of {part.iterator}: {why}",
         fix="a layout of warpgroup.make_smem_layout_atom(kind, dtype), tiled by cute.tile_to_shape",
         id="MATRIX_DESCRIPTOR",
     )
 
 
 def _offsets(units: Layout, major: OperandMajorMode, swizzle_bits: int) -> tuple[int, int] | None:
-    """The leading and the stride offset of (M or N, K) in units of 16 bytes, or None where they do not say it.
+    """The leading and the stride offset of (M or N, K) in units of 16 bytes, or None if they do not describe it.
 
     Swizzled and major in K: 8 rows of one swizzle's width follow one another, and groups of 8 rows are a stride apart.
     Major in M or N: swizzle-wide runs of it are the leading offset apart, groups of 8 along K the stride. Without a

@@ -84,7 +84,7 @@ def require_one_of(parameter: str, value: Any, choices: tuple, operation: str) -
 
 
 class MmaOperation:
-    """What every matrix multiply operation has: `shape_mnk`, `thr_id`, `layouts`, the types of its matrices."""
+    """The attributes of each matrix multiply operation: `shape_mnk`, `thr_id`, `layouts`, the types of its matrices."""
 
     fields: Any = None
     shape_mnk: Any
@@ -206,7 +206,7 @@ class MmaAtom(Constant):
     fields: Any = field(default=None, kw_only=True, compare=False)
 
     def __reached__(self) -> tuple:
-        """What a dynamic statement may change through the atom (core.control_flow.mutable_state)."""
+        """The objects that a dynamic statement may change through the atom (core.control_flow.mutable_state)."""
         return () if self.fields is None else (self.fields,)
 
     def __flatten__(self) -> tuple[tuple, Any]:

@@ -15,7 +15,7 @@ _WIDTH = 32
 
 
 def _packed(tensor: Tensor, coord: Any, index: int) -> tuple[list[Any], bool]:
-    """The coordinates of the elements of register `index` from `coord` on, and whether they lie one behind another."""
+    """The coordinates of the elements of register `index` from `coord` on, and whether they are contiguous."""
     count = max(_WIDTH // tensor.element_type.storage_width, 1)
     at = coord[0] if isinstance(coord, tuple) else coord
     places = [at + index * count + i for i in range(count)]

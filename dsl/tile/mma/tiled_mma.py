@@ -1,6 +1,6 @@
 """Tiled mma: an mma atom repeated over the warps of a block, and each thread's part of the matrices.
 
-`atom_layout_mnk` lays atoms side by side over M, N and K, each on threads of its own; `permutation_mnk` gives the tile
+`atom_layout_mnk` lays atoms side by side over M, N and K, each on its own threads; `permutation_mnk` gives the tile
 of each mode and the order of elements in it. A thread's part of A (M, K, ...) has the shape (V, rest_m, rest_k, ...): V
 values of one atom call. CuTe doc: 0x_gemm_tutorial, TiledMMA.
 """

@@ -49,7 +49,7 @@ class OperandSource(enum.Enum):
 
 
 class Field(enum.Enum):
-    """What an atom keeps between calls: whether products are added to what the accumulator holds."""
+    """The state of an atom between calls: whether products are added to what the accumulator holds."""
 
     ACCUMULATE = "accum_c"
 
@@ -178,7 +178,7 @@ class WarpgroupMmaOp(MmaOperation, Constant):
 
     @property
     def immediates(self) -> tuple[int, ...]:
-        """What follows the predicate of the instruction: signs of A and B, and which of those in shared memory
+        """The operands after the predicate of the instruction: signs of A and B, and which of them in shared memory
         are major in M or N."""
         return (1, 1)
 

@@ -37,7 +37,7 @@ _FIX = "tiled_mma.make_fragment_A and _B of partitions of shared memory, make_fr
 
 
 def gemm(atom: MmaAtom, d: Tensor, a: Any, b: Any, c: Tensor) -> None:
-    """D = A * B + C. Where the atom's field ACCUMULATE is false the first step in K does not add C.
+    """D = A * B + C. If the atom's field ACCUMULATE is false, the first step in K does not add C.
 
     Raises DSLUserCodeError where memory, types or shapes do not fit.
     """

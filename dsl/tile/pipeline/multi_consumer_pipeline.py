@@ -77,7 +77,7 @@ class PipelineTmaMultiConsumersAsync(PipelineTmaAsync):
         )
 
     def consumer_release(self, state: PipelineState, op_type: PipelineOp = PipelineOp.TCGen05Mma) -> None:
-        """Say that this group has read the stage. Raises DSLUserCodeError for an operation of Blackwell's."""
+        """Signal that this group has read the stage. Raises DSLUserCodeError for an operation of Blackwell."""
         if op_type is not PipelineOp.AsyncThread:
             refuse_op(op_type)
         super().consumer_release(state)

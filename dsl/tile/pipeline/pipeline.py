@@ -42,7 +42,7 @@ def make_pipeline_state(type: PipelineUserType, stages: int) -> PipelineState:
     """The state that a side of a pipeline of `stages` begins with."""
     if type not in (PipelineUserType.Producer, PipelineUserType.Consumer):
         raise DSLUserCodeTypeError(
-            f"a pipeline state is a producer's or a consumer's, got {shown(type)}",
+            f"a pipeline state belongs to a producer or a consumer, got {shown(type)}",
             fix="pipeline.PipelineUserType.Producer",
         )
     return PipelineState(stages, Int32(0), Int32(0), Int32(1 if type is PipelineUserType.Producer else 0))
@@ -56,7 +56,7 @@ def _unless(token: Boolean | None, wait) -> None:
 def _barriers(
     storage: Pointer | None, num_stages: int, producer: tuple, consumer: tuple, tx_count: int = 0
 ) -> tuple[MbarrierArray, MbarrierArray]:
-    """The arrays full and empty, one behind the other."""
+    """The arrays full and empty, one after the other."""
     if isinstance(num_stages, bool) or not isinstance(num_stages, int) or num_stages < 1:
         raise DSLUserCodeValueError(
             f"num_stages must be 1 or more and known while compiling, got {shown(num_stages)}",
@@ -190,8 +190,8 @@ class PipelineCpAsync(PipelineAsync):
 class PipelineTmaAsync(PipelineAsync):
     """A pipeline that TMA fills: acquiring a stage declares the bytes that will come; it is full when they have.
 
-    One lane of each consumer warp releases a stage, so a consumer group counts warps. In a cluster whose blocks load
-    for one another, a lane for each block that loads for this one: the group counts warps of all of them.
+    One lane of each consumer warp releases a stage, so a consumer group counts warps. If blocks of a cluster load for
+    one another, a lane does so for each block that loads for this one: the group counts warps of all of them.
     """
 
     is_signaling_thread: Any = True
@@ -213,8 +213,8 @@ class PipelineTmaAsync(PipelineAsync):
     ) -> PipelineTmaAsync:
         """`tx_count`: the bytes of one stage. `tidx`: the thread's number, whose multiples of 32 release stages.
 
-        `cta_layout_vmnk`: the blocks of the cluster; those in one row, or one column, load for one another, as far as
-        `mcast_mode_mn` says that A (along N) and B (along M) are multicast.
+        `cta_layout_vmnk`: the blocks of the cluster; blocks in one row, or one column, load for one another if
+        `mcast_mode_mn` makes A (along N) or B (along M) multicast.
         """
         if enable_multicast_signaling:
             refuse("PipelineTmaAsync.create(enable_multicast_signaling=)")
@@ -326,7 +326,7 @@ class _Participant(Carried):
         return type(self)(self._pipeline, parts[0], self._group)
 
     def clone(self):
-        """One that stands where this does, and goes on by itself."""
+        """A copy at the same stage, which goes on by itself."""
         return self.with_parts((self._state.clone(),))
 
     def reset(self) -> None:
@@ -340,7 +340,7 @@ class _Participant(Carried):
         return self.ImmutableResourceHandle(self._pipeline, self._state.clone())
 
     def _given(self, handle: ResourceHandle | None) -> PipelineState:
-        """The stage of a handle, or the one this side stands at."""
+        """The stage of a handle, or the current stage of this side."""
         if handle is None:
             return self._state
         if not isinstance(handle, self.ImmutableResourceHandle) or handle.origin is not self._pipeline:
@@ -380,7 +380,7 @@ class PipelineProducer(_Participant):
         return self._pipeline.producer_try_acquire(self._state)
 
     def commit(self, handle: ResourceHandle | None = None) -> None:
-        """Say that the handle's stage, or the one this side stands at, is full."""
+        """Signal that the handle's stage, or the current stage of this side, is full."""
         self._pipeline.producer_commit(self._given(handle))
 
     def tail(self) -> None:
@@ -417,7 +417,7 @@ class PipelineConsumer(_Participant):
         return self._pipeline.consumer_try_wait(self._state)
 
     def release(self, handle: ResourceHandle | None = None) -> None:
-        """Say that the handle's stage, or the one this side stands at, is empty."""
+        """Signal that the handle's stage, or the current stage of this side, is empty."""
         self._pipeline.consumer_release(self._given(handle))
 
 

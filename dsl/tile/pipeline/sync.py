@@ -1,4 +1,4 @@
-"""What threads of a kernel meet by: groups of them, arrays of mbarriers, named barriers, fences of bulk stores.
+"""Synchronization of a kernel's threads: groups of them, arrays of mbarriers, named barriers, fences of bulk stores.
 
 CuTe DSL documentation: cutlass.pipeline (SyncObject and below).
 """
@@ -38,7 +38,7 @@ class Agent(enum.Enum):
 
 
 class PipelineOp(enum.Enum):
-    """What the threads of a group do to arrive."""
+    """The way in which the threads of a group arrive."""
 
     AsyncThread = enum.auto()
     TCGen05Mma = enum.auto()
@@ -115,7 +115,7 @@ class Carried:
 
 
 class PipelineState(Carried):
-    """Where one side of a pipeline stands: the stage `index`, the parity `phase` of that stage's barrier, and `count`,
+    """The position of one side of a pipeline: stage `index`, the parity `phase` of that stage's barrier, and `count`,
     the stages passed."""
 
     def __init__(self, stages: int, count: Int32, index: Int32, phase: Int32):
@@ -194,7 +194,7 @@ class MbarrierArray:
         return self.barrier_storage + index
 
     def arrive(self, index: int | Int32, dst: int | Int32 | None = None) -> None:
-        """What the group's threads do to arrive at stage `index`, at that of block `dst` of the cluster if given."""
+        """Let the group's threads arrive at stage `index`, in block `dst` of the cluster if given."""
         if self.op_type is PipelineOp.AsyncThread:
             self.arrive_mbarrier(index, dst)
         elif self.op_type is PipelineOp.TmaLoad:
@@ -358,7 +358,7 @@ def pipeline_init_wait(cluster_shape_mn=None) -> None:
 
 
 def barrier_memory(storage: Pointer | None, count: int) -> Pointer:
-    """`storage`, or new shared memory for `count` mbarriers. Raises DSLUserCodeTypeError for what is no pointer."""
+    """`storage`, or new shared memory for `count` mbarriers. Raises DSLUserCodeTypeError if it is not a pointer."""
     if storage is None:
         return SmemAllocator().allocate_array(Int64, count, partition=SmemPartition.RESERVED)
     if not isinstance(storage, Pointer):

@@ -53,7 +53,7 @@ class GroupSearchResult(_Parts):
 
 @dataclass
 class GroupedGemmGroupSearchState(_Parts):
-    """Where a search stands. Here each search begins with the first group."""
+    """The state of a search. Here each search begins with the first group."""
 
     start_group_idx: Any
     tile_count_prev_group: Any
@@ -129,7 +129,7 @@ def _ceil_div(number: Int32, divisor: int) -> Int32:
 
 
 class GroupedWorkTileInfo(_Parts):
-    """A block's tile of a group; `tile_idx` is the cluster's, before the group was known."""
+    """A block's tile of a group; `tile_idx` is the cluster's tile, before the group was known."""
 
     def __init__(self, tile_idx: tuple, is_valid_tile: Boolean, group_search_result: GroupSearchResult):
         self.tile_idx, self.is_valid_tile = tile_idx, is_valid_tile

@@ -1,6 +1,6 @@
 """Persistent kernels: as many clusters as run at once, each of which takes one output tile after the other.
 
-Tiles are those of blocks, (M, N, L); the clusters that cover them are numbered, and cluster i of n takes tiles i,
+Each tile belongs to a block, (M, N, L); the clusters that cover them are numbered, and cluster i of n takes tiles i,
 i + n, i + 2 n, ... CuTe DSL documentation: cutlass.utils, StaticPersistentTileScheduler.
 """
 
@@ -23,7 +23,7 @@ from dsl.tile.tensor.index import as_index
 
 @dataclass(frozen=True)
 class WorkTileInfo:
-    """A block's tile (m, n, l), and whether it is one of the problem's: after the last one it is not."""
+    """A block's tile (m, n, l), and whether the problem has it: past the last tile it does not."""
 
     tile_idx: tuple
     is_valid_tile: Boolean
@@ -37,7 +37,7 @@ class WorkTileInfo:
 
 
 class PersistentTileSchedulerParams:
-    """What is to be covered: `problem_shape_ntile_mnl` tiles of blocks, by clusters of `cluster_shape_mnk` blocks.
+    """A problem of `problem_shape_ntile_mnl` tiles of blocks, covered by clusters of `cluster_shape_mnk` blocks.
 
     Neighbouring clusters go along M first, or along N without `raster_along_m`; with a `swizzle_size` of s they take s
     along the other mode before. Raises DSLUserCodeValueError for clusters with more than one block along K.
@@ -104,7 +104,7 @@ class PersistentTileSchedulerParams:
         return number // n % m, number % n, number // (m * n)
 
     def get_grid_shape(self, max_active_clusters: Any) -> tuple:
-        """The grid: at most `max_active_clusters` clusters, one behind the other in z."""
+        """The grid: at most `max_active_clusters` clusters, one after the other in z."""
         clusters = lay.size(self.problem_layout_ncluster_mnl)
         return (*self.cluster_shape_mn, Int32(min_(Int32(max_active_clusters), Int32(clusters))))
 
@@ -146,7 +146,7 @@ class StaticPersistentTileScheduler(Carried):
         return self._get_current_work_for_linear_idx(self._current_work_linear_idx)
 
     def _get_current_work_for_linear_idx(self, current_work_linear_idx: Any) -> WorkTileInfo:
-        """This block's tile where its cluster is at that one of all, which kernels with a schedule of their own ask."""
+        """This block's tile if its cluster is at this index; kernels with their own schedule call it."""
         index = Int32(current_work_linear_idx)
         cluster = self.params.cluster_at(index)
         tile = (
@@ -211,7 +211,7 @@ class StaticPersistentRuntimeTileScheduler(StaticPersistentTileScheduler):
 
 
 def _place(params: PersistentTileSchedulerParams, block_idx: tuple, grid_dim: tuple) -> tuple:
-    """The number of clusters, that of this block's cluster, and where the block is in it."""
+    """How many clusters there are, the number of this block's cluster, and where the block is in it."""
     blocks = grid_dim[0] * grid_dim[1] * grid_dim[2]
     x, y, z = block_idx
     cluster_m, cluster_n = params.cluster_shape_mn

@@ -19,8 +19,8 @@ def check_alignment(start: Pointer, what: str, wanted_bytes: int, side: str) -> 
         return
     causes = _causes(start, wanted_bytes)
     raise DSLUserCodeError(
-        f"{what} needs addresses that are multiples of {wanted_bytes} bytes, but those of the {side} are only known to "
-        f"be multiples of {known_bytes}" + "".join(f"; {cause}" for cause, _ in causes),
+        f"{what} needs addresses that are multiples of {wanted_bytes} bytes, but the addresses of the {side} are only "
+        f"known to be multiples of {known_bytes}" + "".join(f"; {cause}" for cause, _ in causes),
         fix="; ".join(dict.fromkeys(fix for _, fix in causes))
         or f"assumed_align={wanted_bytes} where the tensor is made, byte_alignment={wanted_bytes} where it is "
         "allocated; offsets keep it where their static strides are multiples",
@@ -28,7 +28,7 @@ def check_alignment(start: Pointer, what: str, wanted_bytes: int, side: str) -> 
 
 
 def _causes(start: Pointer, wanted_bytes: int) -> list[tuple[str, str]]:
-    """What is not known to be aligned, and what makes it so."""
+    """The values that are not known to be aligned, and what makes them so."""
     elements = max(wanted_bytes // element_bytes(start.dtype), 1) if not start.dtype.is_packed else wanted_bytes
     lacking = zero_bits.lacking(start.address, wanted_bytes.bit_length() - 1)
     return list(dict.fromkeys(_cause(value, start, wanted_bytes, elements) for value in lacking))
@@ -51,7 +51,7 @@ def _cause(value: mlir.Value, start: Pointer, wanted_bytes: int, elements: int) 
         f"`{name}` is only known to be a multiple of {known}"
         if name
         else f"an offset is only known to be a multiple of {known}",
-        f"if it is a multiple of {elements}, say so: `cute.assume({name or 'offset'}, divby={elements})`",
+        f"if it is a multiple of {elements}, declare it: `cute.assume({name or 'offset'}, divby={elements})`",
     )
 
 

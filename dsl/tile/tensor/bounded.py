@@ -1,9 +1,9 @@
-"""Tensors that know where they lie in an origin, and copies that leave out what is behind its end.
+"""Tensors that know their place in an origin, and copies that leave out elements past its end.
 
-The origin is a parameter of a kernel of `cute.experimental`, or what `predicated_tensor_origin` names. A part of it
-carries the coordinates in the origin of its own elements: whatever is done to its layout is done to theirs. One call of
-an atom moves a vector if the vector's first element is inside. What makes a new view, `make_tensor` or `domain_offset`,
-has no origin.
+The origin is a parameter of a kernel of `cute.experimental`, or a tensor that `predicated_tensor_origin` names. A part
+carries the coordinates of its elements in the origin: each change of its layout also changes the coordinates. One call
+of an atom moves a vector if the vector's first element is inside. A new view by `make_tensor` or `domain_offset` has
+no origin.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def as_origin(tensor: Any) -> Any:
 
 
 def predicated_tensor_origin(tensor: Tensor) -> Tensor:
-    """The tensor as the origin of the parts that are made of it: copies leave out what is behind its end."""
+    """The tensor as the origin of the parts that are made of it: copies leave out elements past its end."""
     if not isinstance(tensor, Tensor):
         raise DSLUserCodeTypeError(
             f"predicated_tensor_origin takes a tensor, got {type_name(tensor)}", fix="make_tensor(pointer, layout)"
@@ -104,7 +104,7 @@ def allocate(type: type[Numeric], address_space: AddressSpace, layout: Any, alig
 
 
 def partition(buffer: Tensor, agent_id: Int32, *, layout_tv: Layout, tiler: Any) -> Tensor:
-    """What thread `agent_id` owns of each tile: (the values of `layout_tv`, tiles)."""
+    """The elements that thread `agent_id` owns of each tile: (the values of `layout_tv`, tiles)."""
     if not isinstance(buffer, Tensor):
         raise DSLUserCodeTypeError(f"partition takes a tensor, got {type_name(buffer)}", fix="make_tensor(p, layout)")
     if not isinstance(agent_id, Int32):
@@ -237,7 +237,7 @@ class _Bounds:
     def __init__(self, side: str, tensor: Tensor, count: int) -> None:
         if not isinstance(tensor, BoundedTensor):
             raise DSLUserCodeError(
-                f"{side} of the copy has no origin: it is no part of a parameter of the kernel",
+                f"{side} of the copy has no origin: it is not part of a parameter of the kernel",
                 fix="take parts of `cute.experimental.predicated_tensor_origin(tensor)`",
             )
         self.tensor = tensor
@@ -281,7 +281,7 @@ class _Inside:
 
 
 def _both(a: Any, b: Any) -> Any:
-    """`a and b` of conditions that may be Python's."""
+    """`a and b` of conditions that may be Python values."""
     if not is_dynamic(a):
         return b if a else False
     return a & b if is_dynamic(b) else a if b else False

@@ -10,7 +10,7 @@ class Constant:
     """A hashable object without dynamic parts (core.pytree): an operation, an atom, a tiled copy."""
 
     __slots__ = ()
-    truth_fix = ""  # it is true, as Python says: `op if op else other`
+    truth_fix = ""  # it is true, as in Python: `op if op else other`
 
     def __flatten__(self) -> tuple[tuple, Any]:
         return (), self
@@ -26,7 +26,7 @@ class Constant:
 
 
 class CopyOp:
-    """What every copy operation is an instance of: `cute.atom.CopyOp`."""
+    """The base class of every copy operation: `cute.atom.CopyOp`."""
 
     __slots__ = ()
 

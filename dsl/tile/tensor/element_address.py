@@ -1,4 +1,4 @@
-"""Where an element of a tensor is: the pointer to it, or the coordinate it is.
+"""The place of an element of a tensor: the pointer to it, or the coordinate it is.
 
 Offsets into global memory are computed in 64 bits unless the layout is known to stay below 2**31 elements.
 """
@@ -85,7 +85,7 @@ def moved(start: Pointer, offset: Any, divisor: int) -> Pointer:
 def in_memory(tensor: Any) -> Any:
     """The tensor over a plain pointer: a swizzle of the pointer becomes one of the layout.
 
-    Where the pointer is not known to be aligned to the swizzle's period, the tensor starts at the period it lies in.
+    If the pointer is not known to be aligned to the swizzle's period, the tensor starts at the start of its period.
     """
     start = tensor.iterator
     if not isinstance(start, Pointer) or start.swizzle is None:
@@ -116,7 +116,7 @@ def element_iterator(tensor: Any, coord: Any) -> Any:
     inner = tensor.layout.inner
     if not isinstance(inner, Swizzle):
         return moved(tensor.pointer(), inner(add(tensor.layout.offset, offset)), 1)
-    # Whole periods are added behind the swizzle, as a number, and so is the place among elements that it keeps
+    # Whole periods are added after the swizzle, as a number, and so is the place among elements that it keeps
     # together: elements share its arithmetic, and neighbours are seen to be neighbours.
     behind = 0
     if isinstance(offset, int):
@@ -128,8 +128,8 @@ def element_iterator(tensor: Any, coord: Any) -> Any:
 
 
 def _permuted(start: Pointer, swizzle: Swizzle, index: Any) -> Pointer:
-    """The pointer `swizzle(index)` elements on. Where shared memory is known to start at a period, the address itself
-    is permuted: it is one number then, and no offset is added behind the swizzle."""
+    """The pointer `swizzle(index)` elements on. If shared memory is known to start at a period, the address itself
+    is permuted: it is one number then, and no offset is added after the swizzle."""
     size_bytes, rest = divmod(start.dtype.storage_width, 8)
     whole = not rest and size_bytes & (size_bytes - 1) == 0
     if (
@@ -149,8 +149,8 @@ def _placed_at(start: Pointer) -> int:
 
 
 def kept_together(layout: ComposedLayout) -> int:
-    """How many elements stay one behind another from every multiple of as many on: those below a swizzle's base, as far
-    as the offset is known to be a multiple of them; a power of two."""
+    """How many elements stay contiguous from every multiple of this number on: the elements below a swizzle's base, as
+    far as the offset is known to be a multiple of them; a power of two."""
     if not isinstance(layout.inner, Swizzle):
         return 1
     offset = layout.offset

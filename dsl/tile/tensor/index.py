@@ -24,5 +24,5 @@ def _index_leaf(leaf: Any) -> Any:
 
 
 def as_index(coord: Any) -> Any:
-    """A coordinate of the author with Numerics that hold Python numbers made Python's, and `:` made None."""
+    """A coordinate of the author with Python numbers in place of Numerics that hold them, and None in place of `:`."""
     return tuple(map(as_index, coord)) if isinstance(coord, (tuple, list)) else _index_leaf(coord)

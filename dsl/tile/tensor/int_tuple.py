@@ -1,4 +1,4 @@
-"""What an author may ask of integers and tuples of them, the DSL's numbers among them."""
+"""Functions for authors of integers and tuples of them, the DSL's numbers among them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ def as_numeric(obj: Any) -> Numeric:
     """A number of the DSL: an int as Int32, a float as Float32, a bool as Boolean. Raises DSLUserCodeValueError."""
     number = numeric(obj)
     if number is None:
-        raise DSLUserCodeValueError(
-            f"number expected, got {shown(obj)}", fix="give a Python number or one of the DSL's"
-        )
+        raise DSLUserCodeValueError(f"number expected, got {shown(obj)}", fix="give a number of Python or of the DSL")
     return number
 
 

@@ -96,7 +96,7 @@ def _padded(coord: Any, modes: tuple) -> Any:
 
 
 def _projected(x: Any, proj: Any) -> Any:
-    """The modes of `x` where the projector is not None, and those behind its end; all of them without one."""
+    """The modes of `x` where the projector is not None, and the modes past its end; all of them without one."""
     if proj is None or not isinstance(proj, tuple):
         return x
     modes = wrap(x)
@@ -120,7 +120,7 @@ def local_partition(target: Tensor, tiler: Layout, index: Any, proj: Any = 1) ->
 
 
 def as_tiler(tiler: Any) -> Any:
-    """A tiler with Numerics that hold Python numbers made Python's."""
+    """A tiler with Python numbers in place of Numerics that hold them."""
     if isinstance(tiler, (tuple, list)):
         return tuple(map(as_tiler, tiler))
     return tiler if isinstance(tiler, Layout) else as_index(tiler)

@@ -1,8 +1,8 @@
 """Elements smaller than a byte (Int4, Float4E2M1FN, Float6...):
 between the bytes in memory and a vector's elements.
 
-Element k takes bits k * width and up of the bytes, the first byte lowest, so an element of 6 bits may lie in two bytes.
-In a TensorSSA every element is a value of its own (i4, or the bits in an i8). Memory is read and written in whole bytes
+Element k takes bits k * width and up of the bytes, the first byte lowest, so an element of 6 bits may be in two bytes.
+Every element of a TensorSSA is a separate value (i4, or the bits in an i8). Memory is read and written in whole bytes
 only: an access that begins or ends inside a byte is refused, as upstream refuses it.
 """
 
@@ -83,7 +83,7 @@ def _shifted(name: str, value: mlir.Value, amount: int) -> mlir.Value:
 
 
 def check_run(dtype: type[Numeric], count: int, run: int, space: AddressSpace, what: str) -> None:
-    """Raise where runs of `run` elements are no whole bytes; say so where NVIDIA's compiler refuses what works here."""
+    """Raise if runs of `run` elements are not whole bytes; warn if NVIDIA's compiler refuses what works here."""
     if dtype.width > 8:
         raise DSLUserCodeValueError(
             f"elements of {dtype} are groups of bits, so they cannot be loaded or stored as values",
@@ -108,8 +108,8 @@ def check_start(start: Pointer, what: str) -> Pointer:
         where = "may begin" if start.bit is None else "begins"
         raise DSLUserCodeValueError(
             f"this {what} of {start.dtype} {where} inside a byte",
-            fix="begin at an even element (every fourth of 6 bits); a dynamic offset says so "
-            "with `cute.assume(n, divby=...)`",
+            fix="begin at an even element (every fourth of 6 bits); declare a dynamic "
+            "offset with `cute.assume(n, divby=...)`",
         )
     return start
 

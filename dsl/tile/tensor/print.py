@@ -1,8 +1,8 @@
 """print_tensor: the elements of a tensor as text, in CuTe's form, in host functions and in kernels.
 
 A tensor prints as matrices of its first two modes, one for every index of the others; of an extent above 6 the first
-and last 3 indices. Static and dynamic extents print alike. What a call of printf takes is limited to 32 values, so a
-larger tensor prints with several, and those of other threads may come between.
+and last 3 indices. Static and dynamic extents print alike. A call of printf takes at most 32 values, so a larger
+tensor prints with several calls, and other threads may print between them.
 """
 
 from __future__ import annotations

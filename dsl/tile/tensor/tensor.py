@@ -278,7 +278,7 @@ def domain_offset(coord: Any, tensor: Tensor) -> Tensor:
         if swizzle.bits and known % swizzle.period:
             warn_not_portable(
                 f"domain_offset of {tensor.layout} goes on inside the {swizzle.period} elements of its swizzle",
-                does="swizzles anew from there, and reads other elements",
+                does="swizzles again from there, and reads other elements",
                 fix="give the pointer the swizzle: recast_ptr(pointer, swizzle), over the layout without it",
             )
     return result
@@ -326,8 +326,7 @@ def make_rmem_tensor(layout_or_shape: Any, dtype: type[Numeric]) -> Tensor:
     count = lay.storage_elements(layout)
     if count > _MAX_REGISTER_ELEMENTS:
         raise DSLUserCodeError(
-            f"a register tensor of {count} elements is too large: a thread has at most "
-            f"{_MAX_REGISTER_ELEMENTS} bytes of its own",
+            f"a register tensor of {count} elements is too large: a thread has at most {_MAX_REGISTER_ELEMENTS} bytes",
             fix="make a fragment of a smaller tile",
         )
     slots = span_bytes(dtype, count) if dtype.is_packed else count

@@ -63,7 +63,7 @@ class CopyBulkTensorIm2ColS2GOp(TmaOp):
 
 @dataclass(frozen=True)
 class _Window:
-    """What is read of the pixels: numbers of W, H and D, as there are, by the names that an author gives them."""
+    """The window of pixels that is read: numbers of W, H and D, as there are, by the names that an author uses."""
 
     lower_corner: tuple
     upper_corner: tuple

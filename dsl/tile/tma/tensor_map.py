@@ -1,4 +1,4 @@
-"""Tensor maps that a kernel writes: copied from an atom's, changed to another tensor, and made visible to TMA.
+"""Tensor maps that a kernel writes: copied from an atom, changed to another tensor, and made visible to TMA.
 
 PTX ISA: tensormap.replace, fence.proxy.tensormap, tensormap.cp_fenceproxy. A map is 128 bytes, aligned to 64.
 """
@@ -63,7 +63,7 @@ def update_tma_descriptor(tma_atom: TmaAtom, gmem_tensor: Tensor, tma_desc_ptr: 
 
 
 def fence_tma_desc_acquire(tma_desc_ptr: Pointer) -> None:
-    """Let copies by TMA behind it see the tensor map that other threads released."""
+    """Let later copies by TMA see the tensor map that other threads released."""
     tma.fence_map_acquire(_require_map(tma_desc_ptr, "tma_desc_ptr", *_GLOBAL).address)
 
 

@@ -30,7 +30,7 @@ _ALIGNMENT_BYTES = 128
 
 
 class TensorMapUpdateMode(enum.Enum):
-    """Where a tensor map is changed."""
+    """The memory in which a tensor map is changed."""
 
     GMEM = 1
     SMEM = 2
@@ -105,7 +105,7 @@ class TensorMapManager:
         when(_warp() == warp_id, update)
 
     def fence_tensormap_update(self, tensormap_ptr: Pointer) -> None:
-        """Let copies behind it see the map that the warp released."""
+        """Let later copies see the map that the warp released."""
         fence_tma_desc_acquire(tensormap_ptr)
 
 

@@ -50,7 +50,7 @@ class TensorMap:
 
 
 class Copied(NamedTuple):
-    """What one copy takes: bits of the flags, words 13 to 15, and a number that is 0 where a copy can take that."""
+    """The operands of one copy: bits of the flags, words 13 to 15, and a number that is 0 if a copy can take them."""
 
     flags: int
     words: tuple[Any, Any, Any]
@@ -67,7 +67,7 @@ _CORNER_BITS = {1: 16, 2: 8, 3: 5}  # by the dimensions of a pixel
 
 
 def corner_limit(dimensions: int) -> int:
-    """A corner of pixels of so many dimensions is from minus this to this less one."""
+    """The limit n of a corner of pixels with `dimensions` dimensions: it is from -n to n - 1."""
     return 1 << _CORNER_BITS[dimensions] - 1
 
 

@@ -77,7 +77,7 @@ class CopyBulkTensorTileS2GOp(TmaOp):
 
 
 class ReductionKind(enum.Enum):
-    """What a reduction by TMA does with an element and the one in global memory.  PTX ISA: cp.reduce.async.bulk."""
+    """The operation of a TMA reduction on an element and the one in global memory.  PTX ISA: cp.reduce.async.bulk."""
 
     ADD, MIN, MAX, INC, DEC, AND, OR, XOR = range(8)
 
@@ -94,8 +94,8 @@ class CopyReduceBulkTensorTileS2GOp(TmaOp):
 @dataclass(frozen=True)
 class TmaAtom:
     """One instruction's copy of a box: `box` elements along each dimension of the tensor map, which is `modes` of the
-    tensor; or of a column, `box` then being channels and pixels. Where it multicasts, the box is what all blocks of it
-    load together."""
+    tensor; or of a column, `box` then being channels and pixels. If it multicasts, all its blocks load the box
+    together."""
 
     op: TmaOp
     value_type: type[Numeric]
@@ -140,7 +140,7 @@ class TmaAtom:
 
 @dataclass(frozen=True)
 class TmaInfo:
-    """What make_tiled_tma_atom gives: it unpacks into the atom and the tensor of TMA's coordinates."""
+    """The result of make_tiled_tma_atom: it unpacks into the atom and the tensor of TMA's coordinates."""
 
     copy_atom: TmaAtom
     tma_tensor: Tensor
@@ -148,7 +148,7 @@ class TmaInfo:
 
     @property
     def atom(self) -> TmaAtom:
-        """The atom, by the name that programs ask for; `copy_atom` is the parameter's."""
+        """The atom, by the name that programs ask for; the parameter is named `copy_atom`."""
         return self.copy_atom
 
     def __iter__(self) -> Iterator[Any]:
@@ -324,7 +324,7 @@ def smem_tile(layout: Any, tile: tuple[int, ...], dtype: type[Numeric]) -> tuple
     if sizes != tile:
         raise DSLUserCodeError(
             f"a tile of {text(tile)} is copied into shared memory of {text(sizes)}: the extents differ",
-            fix=f"a layout of the shape {text(tile)}, with a mode of stages behind it if you have them",
+            fix=f"a layout of the shape {text(tile)}, and a mode of stages after it if you have them",
         )
     return swizzle, Layout(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
 
@@ -364,7 +364,7 @@ def _box(basis: Layout, slayout: Layout, swizzle: Swizzle, dtype: type[Numeric])
 
 
 def _part_of_one_block(box: list[int], blocks: int) -> list[int]:
-    """What each of `blocks` loads of a box for all: it is cut along the last dimensions."""
+    """The part of a box that each of `blocks` loads for all: it is cut along the last dimensions."""
     parts = list(box)
     for dimension in reversed(range(len(parts))):
         extent = parts[dimension]

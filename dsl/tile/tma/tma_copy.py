@@ -46,7 +46,7 @@ def tma_partition(
 ) -> tuple[Tensor, Tensor]:
     """((box, boxes), rest...) views of shared memory and of TMA's coordinates, whose first modes are the tile.
 
-    Where the box is multicast to the blocks of `cta_layout`, both begin at the part that block `cta_coord` loads.
+    If the box is multicast to the blocks of `cta_layout`, both begin at the part that block `cta_coord` loads.
     Raises DSLUserCodeError for tiles that the atom's boxes do not cover.
     """
     atom = require_atom(atom)
@@ -199,7 +199,7 @@ def _check_sides(atom: TmaAtom, coords: Any, smem: Any) -> None:
 
 
 def _boxes(shape: Any, count: int) -> Iterator[Any]:
-    """Where the boxes start: one index a mode, the first counting in steps of `count`."""
+    """The start indices of the boxes: one index a mode, the first counting in steps of `count`."""
     extents = [lay.size(mode) for mode in wrap(shape)]
     for rest in cross(*(range(extent) for extent in reversed(extents[1:]))):
         for first in range(0, extents[0], count):

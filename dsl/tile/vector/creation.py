@@ -57,7 +57,7 @@ def empty_like(a: Any, dtype: type[Numeric] | None = None) -> TensorSSA:
 def where(cond: Any, x: Any, y: Any) -> Any:
     """The elements of `x` where `cond`, a TensorSSA of Boolean, is true, and of `y` elsewhere, broadcast.
 
-    x and y have one type; a Python number takes that of the other side where it is of its kind. Of three numbers, a
+    x and y have one type; a Python number takes the type of the other side if it is of its kind. Of three numbers, a
     number. Raises DSLUserCodeTypeError, DSLUserCodeValueError for other types and shapes.
     """
     if not any(isinstance(operand, TensorSSA) for operand in (cond, x, y)):

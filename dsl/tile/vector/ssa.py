@@ -86,7 +86,7 @@ class TensorSSA:
     value = property(ir)
 
     def ir_value_int8(self) -> mlir.Value:
-        """The vector as it lies in memory: a Boolean is a byte."""
+        """The vector as stored in memory: a Boolean is a byte."""
         return in_memory(self)
 
     def ir_type(self) -> mlir.Type:
@@ -233,7 +233,7 @@ class TensorSSA:
         return op(right, left) if flip else op(left, right)
 
     def reduce(self, op: Any, init_val: Any, reduction_profile: Any) -> Any:
-        """Combine elements with a ReductionOp: those of the modes where the profile has an integer.
+        """Combine the elements of the modes for which the profile has an integer, with a ReductionOp.
 
         An integer alone, or no None, gives a number; otherwise a TensorSSA of the modes that have None. Elements are
         combined in order, `init_val` (converted to `dtype`) first.
@@ -275,7 +275,7 @@ def in_memory(value: TensorSSA) -> mlir.Value:
 
 
 def from_memory(stored: mlir.Value, shape: Any, dtype: type[Numeric]) -> TensorSSA:
-    """The value that lies in memory as the vector `stored`; a Boolean is true where its byte is not 0."""
+    """The value of the vector `stored` in memory; a Boolean is true if its byte is not 0."""
     if dtype is Boolean:
         stored = arithmetic.compare("ne", stored, arithmetic.constant(0, stored.type), False)
     return TensorSSA(stored, shape, dtype)
@@ -359,7 +359,7 @@ def _together(name: str, a: Any, b: Any) -> tuple[TensorSSA, TensorSSA]:
 
 def operate(name: str, a: Any, b: Any) -> TensorSSA:
     """`a name b` element by element; one of them is a TensorSSA.
-    What has `__tensor_ssa__` stands for what it returns."""
+    An operand with `__tensor_ssa__` is replaced by its result."""
     a, b = (operand.__tensor_ssa__() if hasattr(operand, "__tensor_ssa__") else operand for operand in (a, b))
     if name in ("eq", "ne") and (a is None or b is None):
         return NotImplemented

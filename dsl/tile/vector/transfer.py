@@ -108,8 +108,8 @@ def _starts(tensor: Any, count: int, run: int) -> Iterator[Pointer]:
 def _alignment_bytes(tensor: Any, run: int) -> Callable[[Pointer], int]:
     """The alignment to tell LLVM of the address of a run, at most one that divides the bytes of the whole tensor.
 
-    LLVM reads 8 bytes for 6 where it knows that both lie between multiples of 8:
-    past the end, were there no such bound.
+    LLVM reads 8 bytes for 6 if it knows that the address is a multiple of 8:
+    without this bound it would read past the end.
     """
     most = span_bytes(tensor.element_type, run)
     if not isinstance(tensor.layout, ComposedLayout) and lay.is_static(tensor.layout):
@@ -119,7 +119,7 @@ def _alignment_bytes(tensor: Any, run: int) -> Callable[[Pointer], int]:
 
 
 def _run(tensor: Any) -> int:
-    """How many elements, counted colexicographically, lie one behind the other wherever a run of as many starts.
+    """How many elements, counted colexicographically, are contiguous wherever a run of this length starts.
 
     A power of two, except in registers' memory.
     """
@@ -150,7 +150,7 @@ def _all_multiples(layout: Any, divisor: int) -> bool:
 
 
 def _joined(parts: list[mlir.Value]) -> mlir.Value:
-    """Vectors of one length behind one another."""
+    """Vectors of one length, concatenated."""
     while len(parts) > 1:
         pairs = [_concatenated(*parts[i : i + 2]) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
         parts = pairs

@@ -20,8 +20,8 @@ def _vector_type(pointer: Pointer, count: int) -> mlir.Type:
 def _access_bytes(pointer: Pointer, count: int) -> int:
     """The alignment an access may rely on: what is known of the pointer, at most the size of the access.
 
-    In shared memory, at most that of the widest: LLVM makes one access of neighbours there, whose alignment a swizzle
-    hides from it.
+    In shared memory, at most the size of the widest: LLVM makes one access of neighbours there, whose alignment a
+    swizzle hides from it.
     """
     size_bytes = span_bytes(pointer.dtype, count)
     most = _WIDEST_BYTES if pointer.space is AddressSpace.smem else size_bytes & -size_bytes
@@ -29,7 +29,7 @@ def _access_bytes(pointer: Pointer, count: int) -> int:
 
 
 def load_vector(pointer: Pointer, count: int) -> mlir.Value:
-    """`count` contiguous elements as they lie in memory: a Boolean is a byte, elements of parts of one are bytes."""
+    """`count` contiguous elements as stored in memory: a Boolean is a byte, elements of parts of one are bytes."""
     return mlir.load(pointer.address, _vector_type(pointer, count), _access_bytes(pointer, count))
 
 

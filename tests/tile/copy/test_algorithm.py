@@ -215,9 +215,9 @@ def other_type(a: cute.Tensor):
         ),
         (
             misaligned,
-            "a copy of 64 bits needs addresses that are multiples of 8 bytes, but those of the source are "
+            "a copy of 64 bits needs addresses that are multiples of 8 bytes, but the addresses of the source are "
             "only known to be multiples of 4; `n` is only known to be a multiple of 1",
-            "if it is a multiple of 2, say so: `cute.assume(n, divby=2)`",
+            "if it is a multiple of 2, declare it: `cute.assume(n, divby=2)`",
         ),
         (
             column,

@@ -35,7 +35,7 @@ def test_an_element_lies_where_the_swizzle_puts_its_bytes(swizzle, dtype):
             swizzled_layout(Layout(8, 1), Uint8, Swizzle(1, 4, 3)),
             Uint8,
             Swizzle(2, 4, 3),
-            "the layout S<1,4,3> o 0 o 8:1 has a swizzle of its own beside S<2,4,3>",
+            "the layout S<1,4,3> o 0 o 8:1 already has a swizzle besides S<2,4,3>",
         ),
         (Layout(8, 1), Float6E2M3FN, Swizzle(2, 4, 3), "a swizzle of byte addresses splits elements of Float6E2M3FN"),
         (Layout(8, 1), Float32, Swizzle(2, 1, 3), "the swizzle S<2,1,3> would split an element of 4 bytes"),

@@ -103,7 +103,7 @@ def test_what_no_descriptor_says_is_refused(refused, change, major, text):
         )
 
     message, fix = refused(kernel)
-    assert message.startswith("make_fragment_A: no matrix descriptor says how ") and text in message
+    assert message.startswith("make_fragment_A: no matrix descriptor describes ") and text in message
     assert fix == "a layout of warpgroup.make_smem_layout_atom(kind, dtype), tiled by cute.tile_to_shape"
 
 

@@ -302,7 +302,7 @@ REFUSED = [
     (lambda b: pipeline.NamedBarrier(16, 64), "barrier id must be 0-15, got 16"),
     (lambda b: pipeline.NamedBarrier(1, 65).sync(), "number of threads at a barrier must be a multiple of 32, got 65"),
     (lambda b: pipeline.agent_sync(Agent.Warp), "agent_sync synchronizes a block or a cluster, got Agent.Warp"),
-    (lambda b: pipeline.make_pipeline_state("producer", 2), "a pipeline state is a producer's or a consumer's"),
+    (lambda b: pipeline.make_pipeline_state("producer", 2), "a pipeline state belongs to a producer or a consumer"),
     (lambda b: of_stores(0)(b), "number of stages must be 1 or more, got 0"),
     (lambda b: for_two().consumer_release(first_state()), "arriving by PipelineOp.TCGen05Mma needs Blackwell"),
     (

@@ -21,12 +21,12 @@ SHARED = "s = cute.arch.alloc_smem(Float32, 64{}); cute.copy(atom, cute.make_ten
 TABLE = [  # the copy, how `a` is made, the cause, the fix; and both after the fix
     (
         COPY.format(start="a.iterator + n"), ASSUMED, "`n` is only known to be a multiple of 1",
-        "if it is a multiple of 4, say so: `cute.assume(n, divby=4)`",
+        "if it is a multiple of 4, declare it: `cute.assume(n, divby=4)`",
         COPY.format(start="a.iterator + cute.assume(n, divby=4)"), ASSUMED,
     ),
     (
         COPY.format(start="a.iterator + 2 * t"), ASSUMED, "an offset is only known to be a multiple of 2",
-        "if it is a multiple of 4, say so: `cute.assume(offset, divby=4)`",
+        "if it is a multiple of 4, declare it: `cute.assume(offset, divby=4)`",
         COPY.format(start="a.iterator + cute.assume(2 * t, divby=4)"), ASSUMED,
     ),
     (

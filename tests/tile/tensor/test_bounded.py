@@ -78,7 +78,7 @@ def test_a_vector_that_begins_inside_is_copied_whole():
 @pytest.mark.parametrize(
     "wrong, error, message, fix",
     [
-        ("view", DSLUserCodeError, "source of the copy has no origin: it is no part of a parameter of the kernel",
+        ("view", DSLUserCodeError, "source of the copy has no origin: it is not part of a parameter of the kernel",
          "take parts of `cute.experimental.predicated_tensor_origin(tensor)`"),
         ("agent", DSLUserCodeTypeError, "agent_id of partition must be an Int32, got Python int",
          "cutlass.Int32(agent_id)"),

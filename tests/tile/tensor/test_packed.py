@@ -123,12 +123,12 @@ REFUSED = {
     "inside": (
         lambda t, n: cute.make_tensor(t.iterator + 1, cute.make_layout(8)).load(),
         "this load of Float4E2M1FN begins inside a byte",
-        "begin at an even element (every fourth of 6 bits); a dynamic offset says so with `cute.assume(n, divby=...)`",
+        "begin at an even element (every fourth of 6 bits); declare a dynamic offset with `cute.assume(n, divby=...)`",
     ),
     "dynamic": (
         lambda t, n: cute.make_tensor(t.iterator + n, cute.make_layout(8)).load(),
         "this load of Float4E2M1FN may begin inside a byte",
-        "begin at an even element (every fourth of 6 bits); a dynamic offset says so with `cute.assume(n, divby=...)`",
+        "begin at an even element (every fourth of 6 bits); declare a dynamic offset with `cute.assume(n, divby=...)`",
     ),
     "twice": (
         lambda t, n: t.iterator + n + 1,

@@ -143,7 +143,7 @@ def test_an_offset_inside_a_swizzle_of_the_layout_is_told():
             host(from_dlpack(out), row)
             assert out.tolist() == [row + 17 * i for i in range(4)]
             assert len(told) == count
-    assert "goes on inside the 512 elements of its swizzle: NVIDIA's compiler swizzles anew" in str(told[0].message)
+    assert "goes on inside the 512 elements of its swizzle: NVIDIA's compiler swizzles again" in str(told[0].message)
 
 
 def test_domain_offset_and_recast(run, matrix):
