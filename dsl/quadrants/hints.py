@@ -12,7 +12,7 @@ from dsl.quadrants.functions.task import active
 
 
 def assume_in_range(val, base, low, high):
-    """`val`, which lies between `base + low` and `base + high`."""
+    """`val`, which is between `base + low` and `base + high`."""
     return val
 
 

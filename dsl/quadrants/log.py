@@ -1,4 +1,4 @@
-"""The levels of the real package's log. Nothing is logged here: a level is kept, and says what would be."""
+"""The levels of the real package's log. Nothing is logged here: the level is only kept, for is_logging_effective."""
 
 from __future__ import annotations
 

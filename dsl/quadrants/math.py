@@ -1,6 +1,6 @@
 """`qd.math`: constants, vector types and functions of the shading languages.
 
-Functions take numbers, vectors and matrices, element by element where nothing else is said.
+Functions take numbers, vectors and matrices, element by element unless described otherwise.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def mix(x, y, a):
 
 
 def fract(x):
-    """The part of `x` behind the point."""
+    """The part of `x` after the point."""
     return x - floor(x)
 
 
@@ -402,7 +402,7 @@ def rotation3d(ang_x, ang_y, ang_z):
 
 
 def refract(x, n, eta):
-    """The direction `x` behind a surface with normal `n`, of refractive indices with ratio `eta`; 0 where all is
+    """The direction `x` after a surface with normal `n`, of refractive indices with ratio `eta`; 0 where all is
     reflected."""
     d = x.dot(n)
     k = 1.0 - eta * eta * (1.0 - d * d)

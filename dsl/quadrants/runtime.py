@@ -49,7 +49,7 @@ class Config:
     offline_cache: bool = True
 
 
-# What only tells the real package how to compile or log.
+# Options that only tell the real package how to compile or log.
 _IGNORED = {
     "ad_stack_experimental_enabled",
     "ad_stack_size",

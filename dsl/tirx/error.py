@@ -1,4 +1,4 @@
-"""tvm.error: the classes that TVM's tests expect. What is wrong with a program is a DiagnosticError."""
+"""tvm.error: the classes that TVM's tests expect. Errors of a program are DiagnosticErrors."""
 
 from dsl.core.errors import DSLUserCodeError as DiagnosticError
 

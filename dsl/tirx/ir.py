@@ -12,7 +12,7 @@ _NAMES = re.compile(r"(?:, )?dsl\.names = \"[^\"]*\"(?:, )?")
 
 
 def structural_text(function: PrimFunc) -> str:
-    """What a function does, without names and places."""
+    """The code of a function without names and places."""
     text = _NAMES.sub("", _LOCATION.sub("", function.traced.host_mlir + function.traced.device_mlir))
     return re.sub(rf"@(?:kernel_)?{re.escape(function.traced.name)}\w*", "@f", text)
 

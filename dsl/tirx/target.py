@@ -15,7 +15,7 @@ _open: Stack[Target] = Stack()
 
 
 class Target:
-    """A kind ("cuda", "llvm", "c") and of CUDA an architecture, by default that of the device programs run on."""
+    """A kind ("cuda", "llvm", "c") and for CUDA an architecture, by default of the device that programs run on."""
 
     def __init__(self, target: Any, host: Any = None):
         if isinstance(target, Target):

@@ -25,7 +25,7 @@ _PLAIN = {
 
 
 def described(value: Any) -> str:
-    """A value with its article. A class of this package says it by a method `in_words`."""
+    """A value with its article. A class of this package describes itself by a method `in_words`."""
     if isinstance(value, Numeric):
         return an(types.name_of(value))
     if hasattr(type(value), "in_words"):

@@ -1,7 +1,7 @@
 """Quadrants' error classes, with the author's line, a caret and the fix in their text.
 
-The names and their bases are those of quadrants 1.3.3; where that package raises one of Python's own classes the name
-here is ours and the class a subclass of it. All carry the parts of core's errors.
+The names and their bases are from quadrants 1.3.3; if that package raises one of Python's own classes, the name here
+is ours and the class a subclass of it. All carry the parts of core's errors.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Diagnostic(DSLUserCodeError):
 
 
 class QuadrantsCompilationError(Diagnostic):
-    """The kernel cannot be compiled as written. `place` is the author's."""
+    """The kernel cannot be compiled as written. `place` is in the author's code."""
 
 
 class QuadrantsSyntaxError(QuadrantsCompilationError, SyntaxError):

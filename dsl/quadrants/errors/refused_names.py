@@ -1,7 +1,7 @@
 """Names of the real package that this compiler does not have: each may be imported, and is refused where it is used.
 
-The table says of each what it belongs to, and what to do without it. Names of `quadrants.lang` and of the modules below
-it are the real package's own parts. Source: the public names of quadrants 1.3.3
+The table names what each belongs to, and what to do without it. Names of `quadrants.lang` and of the modules below it
+are the real package's own parts. Source: the public names of quadrants 1.3.3
 (tests/quadrants/syntax/test_surface.py).
 """
 
@@ -19,11 +19,11 @@ from dsl.quadrants.errors.errors import QuadrantsCompilationError, UnknownAttrib
 
 spelling.register_surface("dsl.quadrants")
 _PARTS = "a part of the real package", "use the public names of quadrants"
-# What a name belongs to, what to do without it, and the names: `module: names`, of quadrants itself before the first.
+# The subject of names, what to do without them, and the names: `module: names`, of quadrants itself before the first.
 _TABLE = (
     (
         "automatic differentiation",
-        "write the derivative as a kernel of its own",
+        "write the derivative as a separate kernel",
         """
      stop_grad ad: FwdMode Tape clear_all_gradients grad_for grad_replaced no_grad types.enums: AutodiffMode
      SNodeGradType""",
@@ -44,7 +44,7 @@ _TABLE = (
     ),
     (
         "structs",
-        "pass the members as arguments of their own",
+        "pass the members as separate arguments",
         """
      Struct StructField dataclass types: struct types.compound_types: struct CompoundType
      types.ndarray_type: CompoundType""",

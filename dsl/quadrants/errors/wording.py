@@ -30,7 +30,7 @@ _TEMPLATES = {
     "STATIC_PARAMETER": "pass the value as qd.Template",
     "USE_OR_CAST": "use it as it is, or `qd.{type}(x)`",
 }
-# The fix of an error of core's, by its id.
+# The fix of an error of core, by its id.
 _FIXES = {
     "PHASE_DYNAMIC_TO_STATIC_BOOL": "decide in an `if` statement of the kernel, or pass the value as qd.Template",
     "PHASE_DYNAMIC_INDEX": "compute with it in the kernel, or pass the value as qd.Template",
@@ -44,7 +44,7 @@ def of_core(text: str) -> str:
 
 
 def fix_of(error: DSLUserCodeError) -> str:
-    """The fix of an error of core's: core's own, unless it is written for another language."""
+    """The fix of an error of core: core's own fix, unless it is written for another language."""
     if error.id in _FIXES:
         return _FIXES[error.id]
     if not error.fix or not _TEMPLATES.keys() >= set(kinds(error.fix)):
@@ -92,7 +92,7 @@ _TYPE_WORDS = {
     "float": "a float",
     **{dtype.core.__name__: an(dtype) for dtype in types.ALL},
 }
-# The message and the fix for what Python says of an operation, by its kind; no fix is that of its operands.
+# The message and the fix for Python's error in an operation, by its kind; "" stands for the fix of its operands.
 _OF_PYTHON = {
     "BINARY": ("`{operator}` is not defined for {left} and {right}", ""),
     "UNARY": ("`{operator}` is not defined for {type}", ""),

@@ -76,7 +76,7 @@ class MatrixAnnotation:
 
     @property
     def dtype(self) -> types.DataType | None:
-        """`float` and `int` mean what qd.init says."""
+        """The type; `float` and `int` mean the types set by qd.init."""
         return types.of(self._dtype) if self._dtype is not None else None
 
     def __call__(self, *values) -> Matrix:
@@ -350,7 +350,7 @@ class ArrayKind:
             )
 
     def _wrong_rank(self, rank: int) -> WrongValue:
-        """The error for an array of `given` dimensions, those of its elements among them."""
+        """The error for an array of `rank` dimensions, the dimensions of its elements among them."""
         wanted, inner = self.annotation, len(self.annotation.element_shape or ())
         ndim = "" if wanted.ndim is None else f"ndim={wanted.ndim}"
         elements = f"elements of {inner} dimension{'s' * (inner != 1)}" if inner else ""

@@ -28,7 +28,7 @@ def _shown(value: Any) -> str:
 
 
 def argument_place(call: Span, position: int, name: str) -> Span:
-    """The expression of one argument in the author's call, the whole call where that cannot be told."""
+    """The expression of one argument in the author's call, or the whole call if it cannot be found."""
     text = call.source_line().encode()[call.column - 1 : None if call.end_column is None else call.end_column - 1]
     try:
         node = ast.parse(text.decode(), mode="eval").body if call.end_line in (None, call.line) else None

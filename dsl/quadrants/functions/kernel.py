@@ -102,7 +102,7 @@ def _reader(scratch: runtime.Memory, results: list) -> Callable[[], tuple]:
     """A function that reads a kernel's results from its scratch memory; `results`: (element type, offset in bytes)."""
     first = results[0][1]
     form = struct.Struct("<" + "".join(f"{runtime.format_of(dtype)}{8 - dtype.bytes}x" for dtype, _ in results))
-    if scratch.device.kind == "emulator":  # its memory is the host's
+    if scratch.device.kind == "emulator":  # its memory is host memory
         memory = (ctypes.c_char * form.size).from_address(scratch.address + first)
         return lambda: form.unpack_from(memory)
     return lambda: form.unpack(scratch.read(first, form.size))
@@ -242,7 +242,7 @@ class Kernel(Function):
         return tuple(self._arguments(arguments, keywords).values())
 
     def _each(self, step: str, kinds: list, arguments: tuple, *more) -> list:
-        """`step` of every argument's kind. What is wrong with one is said at that argument of the call."""
+        """`step` of every argument's kind. An error of one is reported at that argument of the call."""
         results = []
         try:
             for kind, value in zip(kinds, arguments):
@@ -411,7 +411,7 @@ def kernel(
 
 
 def _authors(function: Any, word: str) -> Callable:
-    """`function`, which is one of the author's. Raises QuadrantsTypeError."""
+    """`function`, if the author wrote it. Raises QuadrantsTypeError."""
     if not hasattr(function, "__code__"):
         raise QuadrantsTypeError.at(
             f"@qd.{word} decorates a function, got {described(function)}", f"write @qd.{word} over a `def`"

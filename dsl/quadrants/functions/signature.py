@@ -79,7 +79,7 @@ def shape_of(shape: Any, what: str) -> tuple[int, ...]:
 
 
 def extent_of(value: Any, what: str, axis: int | None = None, least: int = 1) -> int:
-    """A positive integer that says how many there are along an axis."""
+    """The extent of an axis, a positive integer."""
     where = "" if axis is None else f" in dimension {axis}"
     try:
         extent = operator.index(value)
@@ -100,7 +100,7 @@ def extent_of(value: Any, what: str, axis: int | None = None, least: int = 1) ->
 
 
 def order_of(order: str, rank: int) -> None:
-    """Check the order of a field's axes, "ij" or "ji": a field lies row-major here, whatever it says."""
+    """Check the order of a field's axes, "ij" or "ji": a field is row-major here in any case."""
     names = "ijklmnopqrst"[:rank]
     if not isinstance(order, str) or sorted(order) != sorted(names):
         raise QuadrantsTypeError.at(

@@ -1,9 +1,9 @@
 """A kernel as tasks: GPU kernels launched in order by one host function.
 
-A `for` at the kernel's outermost scope is a task of its own, with a thread an iteration; the statements between two
-such loops are one task of a single thread. All tasks stay open until the kernel is traced, because what an earlier
-one has to leave behind (a variable, the value of an expression) is only known when a later one asks for it: it then
-goes through the kernel's scratch memory. Values of the host function (arguments, field addresses) become parameters
+A `for` at the kernel's outermost scope is a separate task, with a thread an iteration; the statements between two
+such loops are one task of a single thread. All tasks stay open until the kernel is traced, because the values that an
+earlier one has to pass on (a variable, the value of an expression) are only known when a later one asks for them: they
+then go through the kernel's scratch memory. Values of the host function (arguments, field addresses) become parameters
 of the tasks that use them. A serial task without effects is left out.
 """
 

@@ -1,4 +1,4 @@
-"""`quadrants.lang._ndrange`: the class behind qd.ndrange, which makes its objects."""
+"""`quadrants.lang._ndrange`: the class of the objects that qd.ndrange makes."""
 
 from dsl.quadrants.syntax.iterate import ndrange as _Ndrange
 

@@ -101,7 +101,7 @@ class Same:
 
 
 class Frozen:
-    """No slot: a number or field that the code was compiled with, as upstream. A call that brings another is told so.
+    """No slot: a number or field that the code was compiled with, as upstream. A call with another value warns.
 
     A number that has changed once is looked at no longer: it `is_settled`. `has_changed` is for who looks by `value`.
     """
@@ -156,7 +156,7 @@ _MOST_WATCHED = 64  # a call looks at each of them
 
 
 def begin(traced: Program, names: Sequence[str], kinds: Sequence[Any], arguments: Sequence[Any]) -> None:
-    """Note the objects that a kernel is given as template arguments; `names` are those of all its parameters."""
+    """Note the objects that a kernel is given as template arguments; `names` are the names of all its parameters."""
     traced.parameters = names
     for position, (kind, value) in enumerate(zip(kinds, arguments)):
         if isinstance(kind, TemplateKind):
@@ -176,7 +176,7 @@ def _note(traced: Program, value: Any, way: Way) -> None:
 
 
 def reached(owner: Any, value: Any, kind: str, key: Any) -> Any:
-    """`value`, which is `owner.key` or `owner[key]`; what every call reads anew is a run-time value."""
+    """`value`, which is `owner.key` or `owner[key]`; a value that every call reads again is a run-time value."""
     if not active():
         return value
     traced = program()

@@ -92,7 +92,7 @@ def _new_field(kind: type, dtype, shape, element_shape: tuple, order, offset, ne
     if needs_grad:
         raise QuadrantsRuntimeError(
             "needs_grad is not supported: there is no automatic differentiation here",
-            "drop it, and write the derivative as a kernel of its own",
+            "drop it, and write the derivative as a separate kernel",
         )
     field = kind(dtype, None if shape is None else shape_of(shape, "field"), element_shape)
     if order is not None and field.shape is not None:
@@ -132,7 +132,7 @@ def axes(*x: int) -> Axes:
 
 
 class SNode:
-    """A node of the tree that places fields. Every field is dense here, whatever layout the tree says."""
+    """A node of the tree that places fields. Every field is dense here, whatever layout the tree describes."""
 
     def __init__(self, extents: dict[int, int], placed: list[Field] | None = None):
         self.extents, self.placed = extents, placed  # `placed`: where a FieldsBuilder keeps its fields

@@ -7,7 +7,7 @@ from dsl.quadrants.memory.field import Field, SNode
 
 
 class FieldsBuilder:
-    """A tree of fields beside qd.root: place fields, finalize it, and later destroy the tree it returned."""
+    """A tree of fields besides qd.root: place fields, finalize it, and later destroy the tree it returned."""
 
     def __init__(self):
         self._fields: list[Field] = []

@@ -103,7 +103,7 @@ class ArrayType:
 
 
 def row_major(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether `strides` (in elements) are those of an array without gaps whose last index is the fastest."""
+    """Whether `strides` (in elements) belong to an array without gaps whose last index is the fastest."""
     if 0 in shape:
         return True  # without elements
     step = 1

@@ -1,7 +1,7 @@
 """Expressions that Python would decide itself: `and`, `or`, `not`, `a if c else b`, comparisons, calls, texts.
 
 `and`, `or` and `if` expressions guard what their arms load, not what their arms change: an atomic or a call of a func
-that stores runs whatever the test says, as in quadrants 1.3.3.
+that stores runs whatever the test gives, as in quadrants 1.3.3.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _decided(name: str, left: Any, right: Callable) -> Any:
         try:
             with mlir.inside(scratch.block), program().nested("expression"):
                 is_one = not isinstance(right(), Matrix)
-        except Exception:  # what is not reached may say anything
+        except Exception:  # code that is not reached may be wrong
             is_one = True
         attempt.discard([scratch.holder])
     return left if is_one else _by_element(name, left, right())
@@ -112,7 +112,7 @@ def _by_element(name: str, left: Any, right: Any) -> Any:
 
 
 def _traced(evaluate: Callable) -> tuple[Scratch, Any, bool]:
-    """The operations of `evaluate()` in a block of their own, its value, and whether they have effects."""
+    """The operations of `evaluate()` in a separate block, its value, and whether they have effects."""
     scratch, task = Scratch(), program().task
     before = task.effects
     with mlir.inside(scratch.block), program().nested("expression"):
@@ -121,7 +121,7 @@ def _traced(evaluate: Callable) -> tuple[Scratch, Any, bool]:
 
 
 def _guarded(test: Boolean, evaluate: Callable) -> Any:
-    """A number that is evaluated only where `test` is true, or a matrix that always is; changes happen anyway."""
+    """A number that is evaluated only if `test` is true, or a matrix that always is; changes happen anyway."""
     scratch, value, changes = _traced(evaluate)
     numbers = value.entries if isinstance(value, Matrix) else [value]
     with mlir.inside(scratch.block):
@@ -256,7 +256,7 @@ def compare(left: Any, *pairs: tuple[str, Callable]) -> Any:
 
 
 def call(function: Callable, *arguments, **keywords) -> Any:
-    """A call that is none of a builtin with a meaning of its own."""
+    """A call, except of builtins with a special meaning."""
     if function in (str, repr, format) and any(isinstance(value_of(value), (Numeric, Matrix)) for value in arguments):
         raise QuadrantsTypeError.at(
             f"a run-time value has no text, got {described(arguments[0])}", "print it: `print(x)`"
@@ -292,7 +292,7 @@ _HOMES = {"builtins": "Python", "operator": "Python"}
 
 
 def _of_call(function: Callable, arguments: tuple, error: Exception) -> QuadrantsTypeError | None:
-    """The error of a call of this package's function, or of Python's or numpy's function with run-time values."""
+    """The error of a call of this package's function, or of a function of Python or numpy with run-time values."""
     name = getattr(function, "__name__", type(function).__name__)
     is_arity = (
         type(error) is TypeError

@@ -6,7 +6,7 @@ from dsl.core.syntax.rewrite_expression import Grammar
 
 
 class QuadrantsGrammar(Grammar):
-    """A Grammar that says whose it is, and whether `return` may stand anywhere (in a real_func)."""
+    """A Grammar with its decorator, and whether `return` may be anywhere (in a real_func)."""
 
     decorator = "qd.func"
     returns_anywhere = False

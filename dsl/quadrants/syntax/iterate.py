@@ -143,7 +143,7 @@ class Domain:
 
 
 def _quotient(a: Numeric, b: Numeric) -> Numeric:
-    """Of numbers that are not negative."""
+    """`a // b` for numbers that are not negative."""
     return Int32(arithmetic.divide_truncating(a.ir(), b.ir(), True, None if is_dynamic(b) else b.value)[0])
 
 

@@ -76,7 +76,7 @@ def for_(
         if set(current.nest) == {"if"} and not config.serialize:
             warn_at(
                 "this loop runs on one thread: a run-time `if` around it takes it out of the outermost scope. "
-                "qd.static(...) in the test keeps it parallel, qd.loop_config(serialize=True) says that it is meant",
+                "qd.static(...) in the test keeps it parallel, qd.loop_config(serialize=True) confirms one thread",
                 UserWarning,
                 here(),
             )

@@ -1,8 +1,8 @@
 """Expressions of a Quadrants program as calls of hooks, and the scopes that its names live in.
 
-`qd.static(...)` decides: comparisons, choices and calls inside it are Python's. A name of a block that has ended is
-unknown. What a kernel cannot say becomes a hook that raises where it is reached, as the branch not taken of a static
-`if` may say anything. Source: Quadrants user guide, qd.static and Scopes.
+`qd.static(...)` decides: Python makes the comparisons, choices and calls inside it. A name of a block that has ended is
+unknown. Code that a kernel cannot have becomes a hook that raises where it is reached, as the branch not taken of a
+static `if` may have any code. Source: Quadrants user guide, qd.static and Scopes.
 """
 
 from __future__ import annotations
@@ -104,8 +104,7 @@ class ExpressionRewriter(Rewriter):
                 fix = f"write `{node.id}[None]`" if hasattr(outer, "loop_domain") else IN_FIELD
                 return self._refuse(
                     node,
-                    f'Name "{node.id}" is not defined here: this function assigns it, which makes '
-                    "it a variable of its own",
+                    f'Name "{node.id}" is not defined here: this function assigns it, which makes it a local variable',
                     fix,
                     "QuadrantsNameError",
                 )

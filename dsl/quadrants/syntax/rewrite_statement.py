@@ -1,8 +1,8 @@
 """Statements of a Quadrants program as calls of hooks.
 
-An `if` whose test consists of static calls is Python's, a `for` over one is unrolled; every other test and loop is a
-run-time one. An assignment to a name declares a variable in the block it stands in, or stores into the one that is
-visible there. Source: Quadrants user guide, qd.static and Scopes.
+Python decides an `if` whose test consists of static calls, a `for` over one is unrolled; every other test and loop is a
+run-time one. An assignment to a name declares a variable in its block, or stores into the one that is visible there.
+Source: Quadrants user guide, qd.static and Scopes.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import ast
 
 from dsl.core.syntax.liveness import Placed
 
-# What no kernel has: what authors call it, and what to write.
+# Syntax that no kernel has: what authors call it, and what to write.
 IN_FIELD = "keep it in a field: `x = qd.field(qd.i32, shape=())`, then `x[None]`"
 _PLAIN = "leave it out: a kernel is a plain function"
 UNSUPPORTED = {

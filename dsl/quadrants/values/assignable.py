@@ -1,7 +1,7 @@
 """Places that can be assigned: variables of a kernel, elements of fields and arrays. They are read where they are used.
 
 A variable has the type of its first assignment. One of the kernel's outermost scope may be used by several tasks: each
-serial task keeps it in a register of its own, and a parallel loop finds it in the kernel's scratch memory, where its
+serial task keeps it in a separate register, and a parallel loop finds it in the kernel's scratch memory, where its
 threads add to it atomically.
 """
 
@@ -95,7 +95,7 @@ class Element(Lvalue):
 class Storage:
     """Memory of `count` numbers for a variable: registers of the task that has it, or the kernel's scratch memory.
 
-    `task` is the task that has it, None once it lies in scratch memory.
+    `task` is the task that has it, None once it is in scratch memory.
     """
 
     __slots__ = ("core", "count", "task", "local", "offset_bytes")

@@ -145,7 +145,7 @@ def name_of(value: Any) -> str:
 
 
 def type_word(kind: type) -> str:
-    """The name of one of core's types, or of Python's."""
+    """The name of a type of core or of Python."""
     return str(_OF_CORE.get(kind, kind.__name__))
 
 

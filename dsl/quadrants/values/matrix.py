@@ -28,7 +28,7 @@ SWIZZLES = ("xyzw", "rgba", "stpq")
 class Matrix:
     """`shape` is (n,) of a vector and (n, m) of a matrix; `entries` its numbers or their places, row by row.
 
-    `at`: the place of the entry of a run-time number, where the entries lie in memory.
+    `at`: the place of the entry of a run-time number, if the entries are in memory.
     """
 
     def __init__(self, arr, dt: Any = None, *, shape: tuple[int, ...] | None = None, at: Callable | None = None):
@@ -424,7 +424,7 @@ def _check_extent(index: int, extent: int) -> None:
 
 
 def refuse_negative(keys: Sequence) -> None:
-    """Raise QuadrantsSyntaxError for a negative index in a kernel, where -1 is no last element."""
+    """Raise QuadrantsSyntaxError for a negative index in a kernel, where -1 is not the last element."""
     for part in keys:
         if active() and isinstance(part, int) and part < 0:
             raise QuadrantsSyntaxError.at(
@@ -475,7 +475,7 @@ def _determinant(rows: list[list]):
 
 
 def _numbers(entries: Sequence) -> list:
-    """Entries as operands: in a kernel they compute in their types even where they are known, so that 1 / 0 is inf."""
+    """Entries as operands: in a kernel they compute in their types even if they are known, so that 1 / 0 is inf."""
     return [types.number(value_of(entry)) if active() else value_of(entry) for entry in entries]
 
 

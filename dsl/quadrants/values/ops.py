@@ -176,7 +176,7 @@ def _rounding(name: str, python: Callable, intrinsic: str):
         return _mapped(one, x)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{name}(x)`, a float unless `dtype` says otherwise."
+    function.__doc__ = f"`{name}(x)`, a float unless `dtype` names another type."
     return function
 
 

@@ -1,4 +1,4 @@
-"""`qd.random` and `qd.randn`: numbers that every launch, task, thread and call has of its own.
+"""`qd.random` and `qd.randn`: different numbers for every launch, task, thread and call.
 
 A number is a hash of (how many kernels with random numbers ran since qd.init, task, thread, how many numbers the thread
 took in this task) under the key `random_seed`, so that a program gives the same numbers on every device.

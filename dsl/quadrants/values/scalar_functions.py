@@ -18,7 +18,7 @@ from dsl.quadrants.values import dtypes as types
 
 
 def is_traced(*values: Any) -> bool:
-    """Whether one of `values` is a number of the compiler's."""
+    """Whether one of `values` is a number of the compiler."""
     return any(isinstance(value, Numeric) for value in values)
 
 

@@ -16,7 +16,7 @@ TYPE_WORDS = {
     "Boolean": "bool",
     **{f"{kind}{width}": f"{kind.lower()}{width}" for kind in ("Int", "Uint") for width in (8, 16, 32, 64)},
 }
-# What TIRx says in place of a phrase of core's, by its kind.
+# The words of TIRx in place of a phrase of core, by its kind.
 _TEMPLATES = {
     "CAST": "`T.{dtype}(x)`",
     "CHOOSE_OR_MARK": "choose between numbers of one kind, or decide the test while compiling",
@@ -38,9 +38,9 @@ _TEMPLATES = {
     "USE_OR_CAST": "use it as it is, or `T.{type}(x)`",
     "VECTOR_TYPE": "vector of {dtype} {shape}",
 }
-# What TIRx says in place of a whole error of core's, by its id: the message and the fix.
+# The words of TIRx in place of a whole error of core, by its id: the message and the fix.
 _ERRORS = {
-    "CALL_OUTSIDE_KERNEL": ("belongs to the device part of a T.prim_func", "write it behind T.device_entry()"),
+    "CALL_OUTSIDE_KERNEL": ("belongs to the device part of a T.prim_func", "write it after T.device_entry()"),
     "CALL_OUTSIDE_JIT": ("is computed outside a T function", "move it into a T.prim_func"),
 }
 

@@ -1,4 +1,4 @@
-"""What Python itself raises at an expression of the author's, in the author's words and with a fix."""
+"""Errors that Python itself raises at an author's expression, in the author's words and with a fix."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ _TYPE_WORDS = {
     "Handle": "a T.handle",
     "Boolean": "a bool",
 }
-# The message and the fix for what Python says of an operation, by its kind.
+# The message and the fix for Python's error in an operation, by its kind.
 _OF_PYTHON = {
     "BINARY": (
         "`{operator}` is not defined for {left} and {right}",

@@ -1,4 +1,4 @@
-"""The names of T, T.cuda and T.ptx by namespace, and those of CUDA C++ with what says the same in T."""
+"""The names of T, T.cuda and T.ptx by namespace, and names of CUDA C++ with their equivalents in T."""
 
 from __future__ import annotations
 

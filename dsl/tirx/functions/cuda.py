@@ -326,7 +326,7 @@ def fdividef(x: object, y: object) -> Float32:
     return functions.div(Float32(numeric(x)), Float32(numeric(y)), approx=True)
 
 
-# --- what is said ----------------------------------------------------------------------------------------------------
+# --- output and assertions -------------------------------------------------------------------------------------------
 
 
 @noted

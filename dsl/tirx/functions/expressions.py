@@ -1,4 +1,4 @@
-"""Operators by the names that TVM's expressions have: `T.Add(a, b)` is `a + b`; and calls that say something only."""
+"""Operators by the names that TVM's expressions have: `T.Add(a, b)` is `a + b`; and calls that are only hints."""
 
 from __future__ import annotations
 

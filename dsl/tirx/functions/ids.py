@@ -1,7 +1,7 @@
 """Which thread this is: `T.cta_id([grid])`, `T.thread_id([block])`, `T.warp_id([warps])` and the others.
 
-Each takes its extents and thereby sets those of the launch. Several of one block must agree. The first of several names
-is x: `tx, ty = T.thread_id([16, 8])` has 16 threads in x.
+Each takes its extents, which become the extents of the launch. Several of one block must agree. The first of several
+names is x: `tx, ty = T.thread_id([16, 8])` has 16 threads in x.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WARP, WARPGROUP_WARPS = 32, 4
 
 
 class NoBlock(DSLUserCodeError):
-    """A kernel none of whose ids says how many threads a block has."""
+    """A kernel in which no id declares how many threads a block has."""
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Extents:
         return Launch(grid or cluster, self._block(), cluster, flags=COOPERATIVE * self.cooperative)
 
     def place_of(self, extent: Any, otherwise: Span) -> Span:
-        """Where an extent was declared."""
+        """The place where an extent was declared."""
         return next(
             (place for extents, place in self.declared.values() if any(extent is one for one in extents)), otherwise
         )
@@ -102,10 +102,10 @@ class Extents:
 
     def _refuse(self, one: str, other: str, first: Any, second: Any, what: str) -> None:
         raise DSLUserCodeError(
-            f"T.{one} says {first} {what} a block and T.{other} {second}",
+            f"T.{one} declares {first} {what} a block and T.{other} {second}",
             id="LAUNCH_EXTENTS_DIFFER",
             place=self.declared[other if other in self.declared else one][1],
-            also=((self.declared[one][1], "said here"),),
+            also=((self.declared[one][1], "declared here"),),
             fix="make them agree",
         )
 
@@ -118,7 +118,7 @@ _open: Stack[Extents] = Stack()
 
 
 def collecting() -> AbstractContextManager[Extents]:
-    """While a kernel is traced: what its ids say."""
+    """Collect the extents that the ids of a kernel declare while it is traced."""
     return _open.pushed(Extents())
 
 
@@ -127,7 +127,7 @@ def current(what: str) -> Extents:
     extents = _open.top()
     if extents is None:
         raise DSLUserCodeError(
-            f"T.{what} stands in the device part of a function",
+            f"T.{what} belongs to the device part of a function",
             id="DEVICE_PART",
             fix="write T.device_entry() before it",
         )
@@ -156,9 +156,9 @@ def _declare(name: str, extents: Any, most: int = 3) -> tuple:
     declared = current(name).declared
     if name in declared and not _differs_never(declared[name][0], numbers):
         raise DSLUserCodeError(
-            f"T.{name} says {numbers} here and {list(declared[name][0])} before",
+            f"T.{name} declares {numbers} here and {list(declared[name][0])} before",
             id="LAUNCH_EXTENTS_DIFFER",
-            also=((declared[name][1], "said here"),),
+            also=((declared[name][1], "declared here"),),
             fix="make them agree",
         )
     declared.setdefault(name, (tuple(numbers), here()))

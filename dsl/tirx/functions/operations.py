@@ -1,4 +1,4 @@
-"""What T computes with beside functions of floats and integers: extremes, limits, bits, vectors, attributes."""
+"""Operations of T besides functions of floats and integers: extremes, limits, bits, vectors, attributes."""
 
 from __future__ import annotations
 

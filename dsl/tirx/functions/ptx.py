@@ -86,7 +86,7 @@ class griddepcontrol(metaclass=_Group):
 
 
 class _Fence:
-    """`T.ptx.fence("acq_rel", "gpu")`, and those of proxies and mbarriers.  PTX ISA: fence."""
+    """`T.ptx.fence("acq_rel", "gpu")`, and fences of proxies and mbarriers.  PTX ISA: fence."""
 
     mbarrier_init = staticmethod(noted(gpu_mbarrier.init_fence))
 
@@ -122,7 +122,7 @@ def _barrier(place: object) -> Pointer:
         place = place.data
     if not isinstance(place, Pointer):
         raise DSLUserCodeTypeError(
-            f"an mbarrier lies at an address, got {type_name(place)}", id="POINTER_TYPE", fix="bar.ptr_to([0])"
+            f"an mbarrier must be an address, got {type_name(place)}", id="POINTER_TYPE", fix="bar.ptr_to([0])"
         )
     return place
 
@@ -136,7 +136,7 @@ class _Arrive:
     @staticmethod
     @noted
     def expect_tx(bar: object, byte_count: object) -> None:
-        """Arrive once, and wait for so many bytes.  PTX ISA: mbarrier.arrive.expect_tx."""
+        """Arrive once, and expect this number of bytes.  PTX ISA: mbarrier.arrive.expect_tx."""
         gpu_mbarrier.arrive_expect_tx(_barrier(bar), byte_count)
 
 
@@ -148,7 +148,7 @@ class mbarrier(metaclass=_Group):
     @staticmethod
     @noted
     def init(bar: object, thread_count: object) -> None:
-        """Make a barrier whose phases end with so many arrivals; one thread does."""
+        """Make a barrier whose phases end with this number of arrivals; one thread does."""
         gpu_mbarrier.init(_barrier(bar), thread_count)
 
     @staticmethod

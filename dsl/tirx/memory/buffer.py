@@ -134,7 +134,7 @@ class Buffer:
             if isinstance(one, slice):
                 if mode != len(self.shape) - 1:
                     raise DSLUserCodeError(
-                        "a slice stands in the last place of an index",
+                        "a slice must be in the last place of an index",
                         id="INDEX_SLICE",
                         fix="loop over the places before it",
                     )

@@ -20,7 +20,7 @@ from dsl.tirx.syntax.signature import ALIGNMENT_BYTES, Handle, current, row_majo
 from dsl.tirx.values import dtypes
 
 SHARED_ALIGNMENT_BYTES = 128
-STATIC_SHARED_BYTES = 48 * 1024  # a block's, of `__shared__` arrays. CUDA C++ Programming Guide: Shared Memory
+STATIC_SHARED_BYTES = 48 * 1024  # of a block, for `__shared__` arrays. CUDA C++ Programming Guide: Shared Memory
 _SCOPES = {
     "shared": "shared",
     "shared.static": "shared",

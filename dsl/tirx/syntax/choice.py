@@ -1,4 +1,4 @@
-"""Choices: `a if c else b`, T.if_then_else, T.Select, `and`, `or`, `not`. What is not chosen is not loaded."""
+"""Choices: `a if c else b`, T.if_then_else, T.Select, `and`, `or`, `not`. A value that is not chosen is not loaded."""
 
 from __future__ import annotations
 
@@ -104,14 +104,14 @@ def select(condition: Any, true_value: Any, false_value: Any) -> Any:
 
 
 def and_(left: Any, right: Callable) -> Any:
-    """`left and right`: the right side is evaluated only where the left one is true."""
+    """`left and right`: the right side is evaluated only if the left one is true."""
     if not isinstance(left, Numeric):
         return left and right()
     return _short(left, right, "and")
 
 
 def or_(left: Any, right: Callable) -> Any:
-    """`left or right`: the right side is evaluated only where the left one is false."""
+    """`left or right`: the right side is evaluated only if the left one is false."""
     if not isinstance(left, Numeric):
         return left or right()
     return _short(left, right, "or")

@@ -1,4 +1,4 @@
-"""What stands behind T.device_entry(): a kernel whose parameters are the host values it uses, and its launch."""
+"""The code after T.device_entry(): a kernel whose parameters are the host values it uses, and its launch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DevicePart(trace.KernelTrace):
     host: trace.HostTrace | None = None
     adopted: list[tuple[mlir.Value, mlir.Value]] = field(default_factory=list)  # of the host, in the kernel
     parameters: list[mlir.Value] = field(default_factory=list)  # of the host
-    start: mlir.Before = field(init=False)  # behind what `adopt` computes
+    start: mlir.Before = field(init=False)  # after what `adopt` computes
 
     def __post_init__(self) -> None:
         with mlir.inside(self.entry):
@@ -91,7 +91,7 @@ class DevicePart(trace.KernelTrace):
         return [pytree.RawValue(value) for value in self.parameters]
 
     def outside(self, extent: Any, place: Span) -> Any:
-        """An extent of the launch, said at `place`, computed in the host function."""
+        """An extent of the launch, declared at `place`, computed in the host function."""
         number = numeric(extent)
         if number is None or not is_dynamic(number) or number.owner is self.host:
             return extent

@@ -298,7 +298,7 @@ class Inline:
         return self.rewritten(*arguments, **keywords)
 
     def __reached__(self) -> tuple:
-        """What dynamic statements reach through this: mutable_state."""
+        """The objects that dynamic statements reach through this: mutable_state."""
         return (self.function,)
 
 

@@ -1,6 +1,6 @@
-"""What the statements of a T program mean: values of T decide at run time, Python's while compiling.
+"""The meaning of a T program's statements: values of T decide at run time, values of Python while compiling.
 
-A name is a register of one dtype, or Python's. What a run-time branch or loop binds first ends with it.
+A name is a register of one dtype, or a Python value. A name that a run-time branch or loop binds first ends with it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOOP_VARIABLE = "the loop variable"
 
 
 class Ended(Unbound):
-    """A name that a branch or loop has bound, behind it."""
+    """A name that a branch or loop has bound, after its end."""
 
     __slots__ = ("_place",)
 
@@ -70,7 +70,7 @@ def _scoped(body: Callable, outer: Callable[[tuple], tuple]) -> Callable:
 
 
 def _filling(unset: Filling, body: Callable, first: int) -> Callable:
-    """`body(...) -> state` of a statement that core makes; `first` arguments stand before its state."""
+    """`body(...) -> state` of a statement that core makes; `first` arguments come before its state."""
 
     def filling(*arguments):
         return unset.fill(body(*arguments[:first], *unset.clear(arguments[first:])))
@@ -79,7 +79,7 @@ def _filling(unset: Filling, body: Callable, first: int) -> Callable:
 
 
 def _closed(after: tuple, names: tuple) -> tuple:
-    """The state behind a statement: names that have no value still are those it bound first."""
+    """The state after a statement: names that still have no value are the names it bound first."""
     return tuple(
         Ended(name[0], Span(*name[1:6])) if type(value) is Unbound and not name[0].startswith("__dsl_") else value
         for name, value in zip(names, after)

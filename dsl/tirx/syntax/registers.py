@@ -1,4 +1,4 @@
-"""Names of a T function: registers of one dtype, and what is no number."""
+"""Names of a T function: registers of one dtype, and values that are not numbers."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def read(value: Any) -> Any:
 
 
 class Filling:
-    """A dynamic statement's state: what is Unset holds a number on the way through core, and is Unset again behind it
-    where the statement has not assigned it."""
+    """A dynamic statement's state: an Unset name holds a number on the way through core, and is Unset again after it
+    if the statement has not assigned it."""
 
     def __init__(self, state: tuple):
         self.unset = {k: value for k, value in enumerate(state) if type(value) is Unset}

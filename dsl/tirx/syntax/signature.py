@@ -1,4 +1,4 @@
-"""What a call of a T.prim_func brings: tensors, numbers, and the extents found in the shapes of the tensors.
+"""The arguments of a T.prim_func call: tensors, numbers, and the extents found in the shapes of the tensors.
 
 While the function is traced its parameters take slots of the argument block in the order they are met; a call fills
 them in that order.
@@ -258,7 +258,7 @@ def check_untouched() -> None:
             f"`{name}` is memory of the GPU, which the host part does not reach",
             place=place,
             id="HOST_PART",
-            fix="load and store behind T.device_entry()",
+            fix="load and store after T.device_entry()",
         )
 
 
@@ -268,7 +268,7 @@ def unlaunchable(error: DSLUserCodeError) -> None:
 
 
 def name_of(value: mlir.Value) -> str:
-    """What readable CUDA calls an argument of the function being traced: `A_ptr`, `n`; "" for other host values."""
+    """The name in readable CUDA of an argument of the function being traced: `A_ptr`, `n`; "" for other host values."""
     signature = _innermost()
     for name, kind in signature.parameters:
         if isinstance(kind, Handle) and kind.address == value:
@@ -286,7 +286,7 @@ def name_symbol(number: Numeric | None, name: str) -> None:
 
 
 def current(what: str) -> Signature:
-    """The signature of the function being traced. Raises DSLUserCodeError behind T.device_entry() and outside."""
+    """The signature of the function being traced. Raises DSLUserCodeError after T.device_entry() and outside."""
     if not _open or not trace.active() or trace.in_kernel():
         raise DSLUserCodeError(
             f"{what} belongs to the host part of a T.prim_func", id="HOST_PART", fix="write it before T.device_entry()"

@@ -1,4 +1,4 @@
-"""The words of T that are statements: what rewriting looks for. Called anywhere else they say where they belong."""
+"""The words of T that are statements: rewriting looks for them. A call anywhere else raises where they belong."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def _word(name: str, where: str):
     return word
 
 
-device_entry = _word("device_entry", "is a statement of its own")
-thread_return = _word("thread_return", "is a statement of its own")
-break_loop = _word("break_loop", "is a statement of its own")
-continue_loop = _word("continue_loop", "is a statement of its own")
+device_entry = _word("device_entry", "is a separate statement")
+thread_return = _word("thread_return", "is a separate statement")
+break_loop = _word("break_loop", "is a separate statement")
+continue_loop = _word("continue_loop", "is a separate statement")
 serial, parallel, unroll, vectorized, grid, thread_binding = (
     _word(name, "is the iterable of a `for` statement")
     for name in ("serial", "parallel", "unroll", "vectorized", "grid", "thread_binding")

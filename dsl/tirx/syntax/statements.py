@@ -1,12 +1,12 @@
-"""The statements that only TIRx has, made Python's: registers, scopes, T.grid, and the parts before and behind
+"""The statements that only TIRx has, as Python statements: registers, scopes, T.grid, and the parts before and after
 T.device_entry().
 
-    x = a[i]              x = __dsl__.first(a[i], "x")            a new register, its dtype that of the value
+    x = a[i]              x = __dsl__.first(a[i], "x")            a new register of the value's dtype
     x = 1.5               x = __dsl__.assign(x, 1.5, "x")         converted to it
     x: T.int32 = 0        x = __dsl__.declared(T.int32, "x", 0)
     for i, j in T.grid(4, 8): ...       for i in __dsl__.axis(axes, 0): for j in __dsl__.axis(axes, 1): ...
 
-What a branch or loop binds first ends with it; an `if` that Python decides while compiling is not a scope.
+A name that a branch or loop binds first ends with it; an `if` that Python decides while compiling is not a scope.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Statements(Rewriter):
         entry = next(at for at, statement in enumerate(body) if hasattr(statement, "is_entry"))
         before, rest = body[:entry], body[entry + 1 :] or [ast.copy_location(ast.Pass(), body[entry])]
         host_names = _assigned(before) | {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
-        passed = sorted(_assigned(rest) & host_names)  # the device part assigns them anew
+        passed = sorted(_assigned(rest) & host_names)  # the device part assigns them again
         part = ast.FunctionDef(DEVICE, arguments_named(passed), rest, [])
         _mark(part, "is_prepared")
         call = ast.Expr(
@@ -83,7 +83,7 @@ class Statements(Rewriter):
         if entries and not is_entry:
             self._error(
                 entries[0],
-                "T.device_entry() stands inside another statement",
+                "T.device_entry() is inside another statement",
                 "write it in the function itself",
                 "DEVICE_ENTRY",
             )
@@ -152,7 +152,7 @@ class Statements(Rewriter):
         return ast.copy_location(ast.Lambda(arguments_named([]), node), node)
 
     def _bind(self, target: ast.Name, value: ast.expr, node: ast.stmt) -> ast.stmt:
-        """`target = value` of the author's."""
+        """`target = value` of the author."""
         kind, name = self._kind(target.id), target.id
         if kind in (FIXED, LOOP):
             what = "is a T.let" if kind == FIXED else "is a loop variable"
@@ -356,12 +356,12 @@ def _assigned(statements: list[ast.stmt]) -> set[str]:
 
 
 def _mark(node: ast.AST, mark: str) -> None:
-    """Set an attribute of ours on a node of Python's."""
+    """Set our attribute on a Python node."""
     setattr(node, mark, True)
 
 
 def _as_expression(index: ast.expr) -> ast.expr:
-    """An index as an expression of its own: a slice in it as a call of `slice`."""
+    """An index as a separate expression: a slice in it as a call of `slice`."""
     if isinstance(index, ast.Tuple):
         return ast.copy_location(ast.Tuple([_as_expression(part) for part in index.elts], ast.Load()), index)
     if isinstance(index, ast.Slice):

@@ -1,4 +1,4 @@
-"""What is known of an integer while compiling: value = residue + a multiple of divisor, read off the ops that made it.
+"""Facts about an integer while compiling: value = residue + a multiple of divisor, read off the ops that made it.
 
 The law: x * c is a multiple of c, sums add, shifts multiply by powers of two, masks clear low bits.
 """

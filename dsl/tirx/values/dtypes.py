@@ -151,7 +151,7 @@ def of(value: Any) -> DType:
 
 
 def cast(value: Any, dtype: DType) -> Any:
-    """`value` converted as C does: integers extend with the sign of their own type, floats are truncated to integers.
+    """`value` converted as C does: integers extend with their type's sign, floats are truncated to integers.
 
     A number becomes a vector with it in every lane.
     """
@@ -182,7 +182,7 @@ def cast(value: Any, dtype: DType) -> Any:
 
 
 def loses_fraction(value: Any, dtype: DType) -> bool:
-    """Whether storing `value` as `dtype` cuts a fraction off without a cast of the author's."""
+    """Whether storing `value` as `dtype` cuts a fraction off without a cast by the author."""
     number = numeric(value)
     if isinstance(value, TensorSSA):
         return value.dtype.is_float and dtype.scalar.is_integer

@@ -1,4 +1,4 @@
-"""What operators compute in: TIRx's promotion, and the operators that it does not have.
+"""The types that operators compute in: TIRx's promotion, and the operators that it does not have.
 
 Measured of apache-tvm 0.26.0: the wider type wins, of two integers of one width the unsigned one, a float over any
 integer; `//` and `%` round down and take integers; `/` takes floats. A literal (`300`, `T.int32(300)`) is refused where
@@ -117,7 +117,7 @@ def check_shift(name: str, number: Any, count: Any) -> None:
 
 
 def literal_value(value: Any) -> int | float | None:
-    """The number of a literal, Python's or `T.int32(300)`; None for everything else."""
+    """The number of a literal, a Python number or `T.int32(300)`; None for everything else."""
     if isinstance(value, Numeric):
         return value.value if getattr(value, "is_literal", False) else None
     return value if type(value) in (int, float) else None
@@ -130,7 +130,7 @@ def as_literal(number: Numeric) -> Numeric:
 
 
 def as_register(number: Numeric) -> Numeric:
-    """What a register holds is no literal, though it may be known while compiling."""
+    """The number as a register holds it: not a literal, though it may be known while compiling."""
     return type(number)(number.value) if literal_value(number) is not None else number
 
 
@@ -146,7 +146,7 @@ def converted(number: Numeric, dtype: type[Numeric]) -> Numeric:
 
 
 def _number(value: Any) -> Numeric | None:
-    """A Python number as a literal: bool, int32 (int64 past it) or float32; None for what is no number."""
+    """A Python number as a literal: bool, int32 (int64 past it) or float32; None if it is not a number."""
     dtype = of_python(value)
     if dtype is None:
         return None

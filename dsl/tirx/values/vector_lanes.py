@@ -1,9 +1,8 @@
 """T.vectorized as vectors: the body is traced once, its variable a ramp of lanes, and elements side by side become one
 access.
 
-Where that would not be what the trips do one after another (an exit, a carried register, a gap between the elements, an
-access that may not be aligned, memory that is both read and written elsewhere), the trips are written one after
-another.
+If lanes could differ from trips one after another (an exit, a carried register, a gap between the elements, an access
+that may not be aligned, memory that is both read and written elsewhere), the trips are written one after another.
 """
 
 from __future__ import annotations
@@ -137,7 +136,7 @@ def run(lanes: int, start: int, body: Callable, state: tuple) -> str | None:
     if lanes < 2 or lanes & (lanes - 1) or lanes > 64:
         return f"the number of trips must be a power of two from 2 to 64, got {lanes}"
     if active():
-        return "it stands in another"
+        return "it is inside another"
     with Attempt() as attempt:
         scratch = Scratch()
         _open.items().append(_Body())
@@ -181,17 +180,16 @@ def _check_state(before: tuple, after: tuple) -> None:
 def access(pointer: Pointer, offset: Ramp, bytes_each: int, stores: bool) -> int:
     """Note an access of all lanes from `offset` on; returns the alignment in bytes that it has.
 
-    Raises NotLanes where the elements do not lie side by side or may not be aligned, UnalignedVector where they are
-    not.
+    Raises NotLanes if the elements are not side by side or may not be aligned, UnalignedVector if they are not aligned.
     """
     if offset.stride != 1:
-        raise NotLanes("the elements of its trips do not lie side by side")
+        raise NotLanes("the elements of its trips are not side by side")
     wanted = min(offset.lanes * bytes_each, MOST_BYTES)
     aligned = divisor.is_multiple(offset.base, wanted // bytes_each) if pointer.alignment_bytes % wanted == 0 else None
     if aligned is False:
         raise unaligned(offset.lanes, wanted, wanted // bytes_each, here())
     if aligned is None:
-        raise NotLanes(f"it is not known that its accesses lie on multiples of {wanted} bytes")
+        raise NotLanes(f"it is not known that its accesses are at multiples of {wanted} bytes")
     noted = _tried().stores if stores else _tried().loads
     noted.setdefault(divisor.root(pointer.address), set()).add(divisor.key(offset.base))
     return wanted

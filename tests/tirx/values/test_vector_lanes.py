@@ -96,9 +96,9 @@ def test_what_is_no_lanes_is_done_one_after_another(run):
     [
         ("s += A[i]", "a register is carried from trip to trip"),
         ("A[0] = 1.0", "it stores one element in all trips"),
-        ("A[i * 2] = 1.0", "the elements of its trips do not lie side by side"),
+        ("A[i * 2] = 1.0", "the elements of its trips are not side by side"),
         ("A[i] = A[i + 4]", "it loads and stores the same memory at different places"),
-        ("A[n + i] = 0.0", "it is not known that its accesses lie on multiples of 16 bytes"),
+        ("A[n + i] = 0.0", "it is not known that its accesses are at multiples of 16 bytes"),
         ("A[i] = i // 2", "its variable is used in other ways than sums and multiples"),
         ("T.cuda.atomic_add(A.ptr_to([0]), 1.0)", "it calls atomic_add"),
     ],
