@@ -34,7 +34,7 @@ from dsl.quadrants.values.matrix import Matrix, in_memory
 
 
 def indices(key: Any, rank: int) -> tuple:
-    """The indices of `container[key]`: none for `[None]` and `[()]`, entries of a vector. Raises QuadrantsIndexError."""
+    """The indices of `container[key]`: none for `[None]` and `[()]`, or a vector. Raises QuadrantsIndexError."""
     key = value_of(key)
     if key is None:
         key = ()
