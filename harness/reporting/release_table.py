@@ -97,7 +97,7 @@ def _alike(alike: dict[str, list[str]]) -> list[str]:
 
 def _totals(names: Sequence[str], cells: dict[str, Any], compilers: Sequence[str]) -> list[str]:
     lines = ["| cases | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
-    kinds = ("as the claim and its header say", "otherwise", NOT_RUN)
+    kinds = ("as the claim and its header state", "otherwise", NOT_RUN)
     counts = {name: Counter() for name in compilers}
     for by in cells.values():
         for name, endings in by.items():
@@ -109,7 +109,7 @@ def _totals(names: Sequence[str], cells: dict[str, Any], compilers: Sequence[str
 
 def _changes(names: Sequence[str], rows: dict[str, list[str]]) -> list[str]:
     """For each release after the first, the claims that end otherwise than under the one before."""
-    lines = ["What changed from one release to the next:", ""]
+    lines = ["Changes from one release to the next:", ""]
     for place in range(1, len(names)):
         changed: dict[tuple[str, str], list[str]] = {}
         for claim, row in rows.items():
@@ -132,7 +132,7 @@ def _why(cells: dict[str, Any], compilers: Sequence[str]) -> list[str]:
                     places += [short] if (short := name.replace("nvidia==", "")) not in places else []
     if not said:
         return []
-    lines = ["What they said:", ""]
+    lines = ["Their messages:", ""]
     for text, claims in sorted(said.items()):
         lines.append(f"- {text}: " + "; ".join(f"{claim} ({', '.join(places)})" for claim, places in claims.items()))
     return lines

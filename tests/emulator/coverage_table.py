@@ -41,21 +41,21 @@ INTRODUCTION = f"""# Instructions of the emulator
 A row for each instruction and section of the PTX ISA 9.0 that the emulator has; the types that it runs with; how its meaning is
 known; tests that name it (tables that spell several opcodes in one string are not found). `{COMMAND}` writes this page.
 
-An instruction whose modifiers are no form of a row is refused by name, and the refusal says which modifier does not go with the
-others or is missing. A register of another size than the type is refused too. `python tests/emulator/legality.py 400` changes
-the modifiers of each form and asks ptxas: of 12 536 changed instructions none runs that ptxas 13.5 refuses for its modifiers. ptxas
-takes modifiers in almost any order, and so does the emulator.
+An instruction whose modifiers do not make a form of a row is refused by name, and the message names the modifier that does not
+go with the others or is missing. A register that does not have the size of the type is refused too.
+`python tests/emulator/legality.py 400` changes the modifiers of each form and asks ptxas: of 12 536 changed instructions none
+runs that ptxas 13.5 refuses for its modifiers. ptxas takes modifiers in almost any order, and so does the emulator.
 
 An instruction that needs a later `.target` or `.version` than its module has is refused too, with the `.target` and `.version`
 that cure it. Tests compare the needs of 2 439 forms and of 5 400 changed instructions with ptxas.
 
 How it is known:
 
-- **ISA**: the section says every bit.
+- **ISA**: the section defines every bit.
 - **bound**: the ISA allows an error, and the emulator gives a value inside the bound: [marked outputs](fidelity.md#marked-outputs).
-- **published**: measured on chips by others; the keys are those of `repros/bibliography.toml`.
+- **published**: measured on chips by others; the keys are in `repros/bibliography.toml`.
 - **hardware**: forms of it ran on a GPU and agreed with the emulator ([validate.md](validate.md)).
-- **open**: neither says it.
+- **open**: neither the ISA nor a publication defines it.
 """
 
 

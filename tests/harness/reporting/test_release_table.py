@@ -71,15 +71,15 @@ def test_the_table_as_a_whole():
 
 | cases | 1 | 2 |
 |---|---|---|
-| as the claim and its header say | 2 | 3 |
+| as the claim and its header state | 2 | 3 |
 | otherwise | 1 | 0 |
 | not run | 1 | 0 |
 
-What changed from one release to the next:
+Changes from one release to the next:
 
 - 1 to 2: **differs** became pass: changed; not run 1, pass 1 became pass: cases
 
-What they said:
+Their messages:
 
 - not run: `no \\| disk 'x'`: cases (1)
 """

@@ -194,7 +194,7 @@ def test_the_table_says_how_each_ends_and_what_changed():
     assert "| late | **accepted** | rejected A |" in text
     assert "| gone | **error AttributeError** | not run |" in text
     assert "`rejected UNSUP_X` under every release, 1 claims: named." in text
-    assert "| as the claim and its header say | 2 | 4 |" in text and "| not run | 0 | 1 |" in text
+    assert "| as the claim and its header state | 2 | 4 |" in text and "| not run | 0 | 1 |" in text
     assert "**rejected DSLRuntimeError** became pass: early" in text
     assert "- **error AttributeError**: `error: AttributeError: no \\| 'x'`: gone (4.3.5)" in text
     assert "- not run: `no uv`: gone (4.4.2)" in text
