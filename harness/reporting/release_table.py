@@ -132,7 +132,7 @@ def _why(cells: dict[str, Any], compilers: Sequence[str]) -> list[str]:
                     places += [short] if (short := name.replace("nvidia==", "")) not in places else []
     if not said:
         return []
-    lines = ["Their messages:", ""]
+    lines = ["Messages of failures:", ""]
     for text, claims in sorted(said.items()):
         lines.append(f"- {text}: " + "; ".join(f"{claim} ({', '.join(places)})" for claim, places in claims.items()))
     return lines

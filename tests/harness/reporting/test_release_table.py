@@ -79,7 +79,7 @@ Changes from one release to the next:
 
 - 1 to 2: **differs** became pass: changed; not run 1, pass 1 became pass: cases
 
-Their messages:
+Messages of failures:
 
 - not run: `no \\| disk 'x'`: cases (1)
 """
