@@ -47,7 +47,7 @@ def adopt(
     written_claim = _claim(script, head, claim)
     if written_claim is None:
         fix = 'begin the script with a comment or a docstring that can be false, or give one: --claim "..."'
-        raise NotAdopted(f"{name}: it does not say what it claims\nfix: {fix}")
+        raise NotAdopted(f"{name}: it does not state a claim\nfix: {fix}")
     found = prints.find(head.text)
     note(f"running {name} as it is")
     arrays, plan = _before(path, head, found, run, list(arguments))
@@ -82,7 +82,7 @@ def _claim(script: statements.Script, head: script_block.Head, given: str) -> st
 
 
 def _refuse_by_name(name: str, text: str) -> None:
-    """What no repro can do. Raises NotAdopted."""
+    """Refuse scripts that do what a repro cannot do. Raises NotAdopted."""
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
@@ -145,7 +145,7 @@ def _refuse_prints(name: str, script: statements.Script, found: Prints, plan: Pl
     for number in sorted(plan.sites):
         site = found.sites[number]
         if not site.is_statement:
-            raise at(name, site.line, "this print() is part of another statement", "write it on a line of its own")
+            raise at(name, site.line, "this print() is part of another statement", "write it on a separate line")
         if site.line in kept:
             raise at(name, site.line, "it prints a tensor that a definition needs", "print it below all functions")
 
@@ -166,7 +166,7 @@ def _as_repro(text: str, path: Path) -> Repro:
         try:
             return dataclasses.replace(read(file), path=path.absolute())
         except ReproError as error:
-            raise NotAdopted(f"what was written is no repro: {error}") from None
+            raise NotAdopted(f"the file that was written is not a repro: {error}") from None
 
 
 def _differs(outcome: Outcome, expected: Mapping[str, Array]) -> str:

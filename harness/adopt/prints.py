@@ -15,7 +15,7 @@ _CONVERSIONS = {"tolist", "cpu", "numpy", "detach", "item", "clone", "contiguous
 _CASTS = {"list", "int", "float", "bool", "str", "repr"}
 _ARRAYS = {"np.asarray", "np.array", "numpy.asarray", "numpy.array"}
 _ABOUT = {"shape", "dtype", "device", "ndim", "strides", "size", "dim", "stride", "data_ptr", "numel", "element_size"}
-_ABOUT |= {"is_contiguous", "type", "len", "id", "layout"}  # what says something of an array, and is none
+_ABOUT |= {"is_contiguous", "type", "len", "id", "layout"}  # properties of an array, which are not arrays
 _Loop = cst.For | cst.While
 _WRITTEN_OUT = cst.List | cst.Tuple | cst.ListComp | cst.GeneratorExp
 
@@ -47,7 +47,7 @@ class Site:
 
 @dataclass
 class Prints:
-    """All sites, and the script with a recorder around each of their values; its lines are those of the script."""
+    """All sites, and the script with a recorder around each of their values; it has the same lines as the script."""
 
     sites: list[Site] = field(default_factory=list)
     recorded: str = ""
@@ -62,7 +62,7 @@ def find(text: str) -> Prints:
 
 
 def values_of(call: cst.Call) -> list[cst.BaseExpression]:
-    """What a call of print() prints, without constants and without what only converts an array."""
+    """The values that a call of print() prints, without constants and conversions of arrays."""
     found: list[cst.BaseExpression] = []
     for argument in call.args:
         if argument.keyword is None:

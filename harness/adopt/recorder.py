@@ -1,4 +1,4 @@
-"""Keeps what a script prints of arrays. Runs beside the script, in its process: standard library and numpy.
+"""Keep the arrays that a script prints. This runs in the script's process and needs only numpy.
 
 `execute` runs the recorded script as `__main__`. It returns the arrays, and as JSON in bytes what is known of each
 printed value (an event): the site, the piece of it, how an array is had of it, which array it is, the arrays that its

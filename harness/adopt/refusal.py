@@ -6,7 +6,7 @@ from harness.errors import UsageError
 
 
 class NotAdopted(UsageError):
-    """The script cannot become a repro as it is; the text says why, and what to do."""
+    """The script cannot become a repro as it is; the text names the reason and the fix."""
 
 
 def at(path: object, line: int, why: str, fix: str) -> NotAdopted:

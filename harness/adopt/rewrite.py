@@ -44,7 +44,7 @@ def parameters(script: Script, wanted: Mapping[str, Sequence[bool | int | float 
         except ValueError:
             own = None
         if not isinstance(own, bool | int | float | str):
-            raise at(script.path, unit.line, f"{constant} is no number, bool or word", "name a constant that is one")
+            raise at(script.path, unit.line, f"{constant} is not a number, bool or word", "name a constant that is one")
         found.append(_parameter(script, unit, constant, values, own))
     return found
 

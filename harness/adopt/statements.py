@@ -1,8 +1,8 @@
 """Which statements of a script stay at module level, and which become the body of run().
 
 Imports, functions, classes and constants stay. Everything else moves, in its order: what makes the inputs, launches
-and prints. If a function reads a name that moves, run() assigns it as a global. What a definition itself needs (a
-default, a decorator, the body of a class) stays with it.
+and prints. If a function reads a name that moves, run() assigns it as a global. Statements that a definition
+itself needs (for a default, a decorator, the body of a class) stay with it.
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ def _take_main(script: Script, lines: dict) -> None:
     if any(called in other.reads | other.reads_later for other in script.kept):
         return
     body = _statements(unit.node.body)
-    tree: ast.FunctionDef = unit.tree  # pyright: ignore[reportAssignmentType] - as the search above says
+    tree: ast.FunctionDef = unit.tree  # pyright: ignore[reportAssignmentType] - as the search above ensures
     if any(isinstance(one, ast.Return | ast.Yield | ast.YieldFrom | ast.Nonlocal) for one in ast.walk(tree)):
         if not _returns_at_its_end(tree):
             return

@@ -1,4 +1,4 @@
-"""What one case answered under one version, and whether another version answers differently. Kept as JSON."""
+"""The answer of one case under one version, and whether another version answers differently. Kept as JSON."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def of(case: Case, outcome: Outcome, verdict: str, reason: str, record: str, sas
 
 
 def difference(case: Case, good: Answer, other: Answer) -> str:
-    """How an answer differs from the good end's, in words; '' where it is the same.
+    """How an answer differs from the good end's answer, in words; '' if it is the same.
 
     Values are compared by the rules of the repro. Machine code counts if both answers have some.
     """
@@ -108,7 +108,7 @@ def difference(case: Case, good: Answer, other: Answer) -> str:
 
 
 def _counts(one: Answer) -> tuple[Any, ...]:
-    """What of an end must be the same. A passed claim has passed, whatever was expected of its compiler.
+    """The parts of an end that must be the same. A passed claim has passed, whatever was expected of its compiler.
 
     The reason of a claim that did not give outputs names a line, which may move.
     """

@@ -1,4 +1,4 @@
-"""What a bisection goes along: releases of NVIDIA's compiler or of a package, ptxas, commits, hosts."""
+"""The axes of a bisection: releases of NVIDIA's compiler or of a package, ptxas, commits, hosts."""
 
 from __future__ import annotations
 

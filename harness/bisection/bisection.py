@@ -35,7 +35,7 @@ class Result:
     runs: int = 0
 
     def as_data(self) -> dict[str, Any]:
-        """What is kept of it and printed as JSON; the answers by the ids of their records."""
+        """The data that is kept and printed as JSON; the answers by the ids of their records."""
         good, bad = ({one.case: one.record for one in group} for group in self.answers)
         return {
             "kind": self.kind, "why": self.why, "last_good": self.good or None, "first_bad": self.bad or None,
@@ -119,7 +119,7 @@ class Bisection:
                 self._preparations.begin(version.label, self._runs.preparation(version))
 
     def _ask(self, place: int) -> list[Answer] | str:
-        """What a version answers, or why it cannot run; from the journal if it ran before."""
+        """The answers of a version, or why it cannot run; from the journal if it ran before."""
         version = self._axis.versions[place]
         if version.label in self._journal.known:
             return self._journal.known[version.label]

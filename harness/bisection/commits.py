@@ -61,7 +61,7 @@ def between(repo: Path, text: str) -> list[Commit]:
     base = git(repo, "merge-base", *ends, failing=True)
     if base != ends[0]:
         raise UsageError(f"--commit {text}: {good} is not an ancestor of {bad}\nfix: begin at {base[:SHOWN] or 'one'}")
-    # Of the compiler only what it compiles with can change an answer: the harness is today's.
+    # Only these paths of the compiler's repository can change an answer: the harness of today runs every commit.
     only = ["--", "dsl", "uv.lock", "pyproject.toml"] if is_compiler(repo) else []
     form = "--format=%H%x09%P%x09%s"
     log = git(repo, "log", "--reverse", "--first-parent", form, f"{ends[0]}..{ends[1]}", *only)
@@ -82,7 +82,7 @@ def _resolved(repo: Path, name: str, text: str) -> str:
 
 
 def git(repo: Path, *arguments: str, failing: bool = False) -> str:
-    """What git prints; '' after a failure if `failing`. Raises LinkDown."""
+    """Return git's output; '' after a failure if `failing`. Raises LinkDown."""
     try:
         done = subprocess.run(
             ["git", "-C", str(repo), *arguments], capture_output=True, text=True, timeout=GIT_S,
@@ -126,7 +126,7 @@ class Tree:
             shutil.rmtree(self.place, ignore_errors=True)
 
     def start(self, note: Callable[[str], None] = lambda text: None) -> Start:
-        """The Python of the commit: this one, or one of its own if the commit has another uv.lock. Raises LinkDown."""
+        """The Python of the commit: this one, or a separate one if the commit has another uv.lock. Raises LinkDown."""
         self.make()
         cache, ours = str(releases.cache_folder()), own_wheel.ours()
         if ours.sha256 not in remote_env.packages(cache):
@@ -139,7 +139,7 @@ class Tree:
         return Start([python], known | {"PYTHONPATH": os.pathsep.join(filter(None, paths))})
 
     def _paths(self) -> list[str]:
-        """Where its packages are imported from; of the compiler `dsl` alone, since the harness stays today's."""
+        """The folders of its packages; of the compiler's repository only `dsl`, since the harness of today runs it."""
         if is_compiler(self.place):
             alone = self.place / ".compiler-alone"
             alone.mkdir(exist_ok=True)
@@ -163,7 +163,7 @@ class Tree:
 
 
 def _sync(project: Path) -> None:
-    """Make the environment of a project as its lock file says; uv links files from its cache. Raises LinkDown."""
+    """Make the environment of a project from its lock file; uv links files from its cache. Raises LinkDown."""
     try:
         uv = str(local_uv.program())
     except local_uv.NoUv as error:
@@ -182,7 +182,7 @@ def _sync(project: Path) -> None:
 
 
 class AtCommit:
-    """A transport to this machine at a commit. `moved`: paths of this checkout that are sent as those of the tree."""
+    """A transport to this machine at a commit. `moved`: paths of this checkout and the tree's paths for them."""
 
     def __init__(self, tree: Tree, note: Callable[[str], None] | None = None, moved: Sequence[tuple[str, str]] = ()):
         self._tree, self._moved = tree, dict(moved)

@@ -1,4 +1,4 @@
-"""What changed between the last good version and the first bad one: values, messages, PTX, SASS, files of a commit."""
+"""Changes between the last good version and the first bad one: values, messages, PTX, SASS, files of a commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a bisection knows, kept below `.repro/bisections` after every run: the same command goes on from there.
+"""The state of a bisection, kept below `.repro/bisections` after every run: the same command goes on from there.
 
 answers.json   label of a version -> its answers, or why it was skipped; removed at the end
 result.json    what was found: claim, cases, axis, kind (found, ambiguous, aborted), last_good, first_bad, candidates,

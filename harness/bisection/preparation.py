@@ -1,6 +1,6 @@
-"""Environments and worktrees made in processes of their own, while another version runs.
+"""Make environments and worktrees in separate processes, while another version runs.
 
-`python -m harness.bisection.preparation` makes one: it reads from standard input what Runs.preparation says.
+`python -m harness.bisection.preparation` makes one: it reads the answer of Runs.preparation from standard input.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Preparations:
             process.stdin.write(json.dumps(job))
             process.stdin.close()
         except BrokenPipeError:
-            pass  # whoever runs the version says why it cannot be made
+            pass  # the run of the version reports why it cannot be made
 
     def wait(self, label: str) -> None:
         """Return when the process of this version has ended. Whether it succeeded shows when the version runs."""

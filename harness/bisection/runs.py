@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class CannotRun(Exception):
-    """A version cannot run the claim; the text says why."""
+    """A version cannot run the claim; the text is the reason."""
 
 
 @dataclass(frozen=True)
 class How:
-    """What of `repro run` applies to every run."""
+    """The options of `repro run` that apply to every run."""
 
     settings: tuple[str, ...] = ()
     seed: int = 0
@@ -53,7 +53,7 @@ class Runs:
         return self._cases
 
     def preparation(self, version: Version) -> dict[str, Any] | None:
-        """What can be made before the version runs, as preparation.py takes it; None if there is nothing."""
+        """The preparation to do before the version runs, as preparation.py takes it; None if there is none."""
         if version.tree:
             return {"tree": dataclasses.asdict(version.tree)}
         if version.host in HERE and (version.pins or releases.split(version.compiler)[1]):
@@ -95,7 +95,7 @@ class Runs:
             raise CannotRun(str(error)) from None
         if set(repro.params) != set(case.params):
             raise CannotRun(f"the claim has other parameters there: {', '.join(repro.params) or 'none'}")
-        # It keeps its path: the record and the golden are those of the claim.
+        # It keeps its path, so it has the record and the golden of the claim.
         return Case(dataclasses.replace(repro, path=case.repro.path), case.params)
 
     def _moved(self, version: Version) -> Path | None:

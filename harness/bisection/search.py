@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class State(Enum):
-    """What one version did: the answer of the good end, another answer, or nothing."""
+    """The result of one version: the answer of the good end, another answer, or none."""
 
     SAME = "same"
     OTHER = "other"
@@ -44,7 +44,7 @@ class Search:
     def next(self) -> int | None:
         """The version to ask, None at the end.
 
-        Of the places that keep the number of runs at its least, it is the one furthest from what was skipped: versions
+        It is the version furthest from skipped versions, among those that keep the number of runs minimal: versions
         that cannot run come in rows.
         """
         places = self.open()
@@ -65,7 +65,7 @@ class Search:
         self.states[place] = state
 
     def after(self, place: int, state: State) -> int | None:
-        """What would be asked next if this version did that."""
+        """The version to ask next if this version had this result."""
         return Search(self.count, {**self.states, place: state}).next()
 
     def upcoming(self) -> list[int]:

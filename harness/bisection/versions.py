@@ -106,7 +106,7 @@ def _read(text: str) -> Version | None:
 
 
 def _sources() -> list[str]:
-    """pip's options for the places that uv is told to look at."""
+    """pip's options for the places that uv is configured to search."""
     index = os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("UV_INDEX_URL")
     links = re.split(r"[,\s]+", os.environ.get("UV_FIND_LINKS", ""))
     options = ["--index-url", index.rpartition("=")[2] if "=" in index.partition("://")[0] else index] if index else []

@@ -1,6 +1,6 @@
 """How far a GPU agrees with the emulator, by instruction form.
 
-What comes of it goes to the files of agreement_files.py. A form that disagrees has a file of its own,
+The results go to the files of agreement_files.py. A form that disagrees has a separate file,
 `validation/failing/FORM@GPU.json`: the kernel, the smallest operands at which it disagrees, what the emulator predicted
 and what the GPU gave. `python -m dsl.forms --failing FILE` runs it.
 """
@@ -83,7 +83,7 @@ def compare(capsule: replay.Capsule, one: Result, models: dict[str, str]) -> Row
 
 
 def _results(capsule: replay.Capsule, launch: dict, outcome: dict, data: bytes, kinds: list[str]) -> list[np.ndarray]:
-    """What the GPU left in the arrays of results."""
+    """The arrays of results as the GPU left them."""
     arrays = []
     for index, kind in enumerate(kinds):
         region = str(index)

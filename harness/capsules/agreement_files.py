@@ -53,7 +53,7 @@ def write(root: Path, rows: list[Row], device: dict[str, Any], date: str) -> Pat
     """Write what a GPU gave, and the table of all GPUs; the table's path. Raises UsageError, OSError."""
     folder = root / FOLDER
     with store.alone(root, FOLDER):
-        _read_all(folder)  # nothing is written beside a file that cannot be read
+        _read_all(folder)  # nothing is written if a file cannot be read
         _write_failing(root, rows, device)
         _write_rows(root, rows, device, date)
         _write(root, folder / TABLE, table(folder))
@@ -70,7 +70,7 @@ def _slug(text: str) -> str:
 
 
 def _write_failing(root: Path, rows: list[Row], device: dict[str, Any]) -> None:
-    """A file for each form that disagrees; those of forms that agree by now are gone."""
+    """Write a file for each form that disagrees; remove the files of forms that now agree."""
     gpu = _slug(device["name"])
     for row in rows:
         path = root / FOLDER / FAILING / f"{re.sub(r'[^A-Za-z0-9._-]', '-', row.form)}@{gpu}.json"

@@ -1,6 +1,6 @@
 """Capsules: record cases on the emulator into one file, and judge what came back from a GPU that replayed it.
 
-`repro replay capsule` writes it, replay.py replays it (that page says what is in it), `repro replay accept`
+`repro replay capsule` writes it, replay.py replays it (its docstring describes the format), `repro replay accept`
 runs each repro here once more, its kernels giving what they gave on that GPU, and judges it as a run on hardware.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 DEFAULT_ARCH = "sm_80"
 RECORDED = ("outputs", "trap", "deadlock", findings.FAULT, *findings.MEANINGS)
-AGAIN = "--again"  # behind the name of a case's second recording, over other contents of new memory
+AGAIN = "--again"  # ends the name of a case's second recording, over other contents of new memory
 _DATE = (1980, 1, 1, 0, 0, 0)  # zip members carry none: equal recordings are equal files
 
 
@@ -139,7 +139,7 @@ def record(
 ) -> int:
     """Record these cases into a capsule at `out`; how many. `say` takes a line a case. Raises Refused, OSError.
 
-    With `perturb` each is recorded under its delays too, which the GPU's PTX gets. `add` may add cases behind them, and
+    With `perturb` each is recorded under its delays too, which the GPU's PTX gets. `add` may add cases after them, and
     gives more fields of the capsule's index.
     """
     names = names_of(cases)
@@ -226,8 +226,8 @@ def _record(
 def accept(out: Path, root: Path, accept_differences: bool, say: Callable[[str], None]) -> dict[str, list[str]]:
     """Judge the results in `out` as runs on that GPU; equal ones validate their goldens. The names by what they were:
 
-    validated, disagreement, failed, which are recorded; accepted before; or stale, diverged, skipped, which say nothing
-    of the claim.
+    validated, disagreement, failed, which are recorded; accepted before; or stale, diverged, skipped, which do not
+    judge the claim.
     """
     if judge.in_ci():
         raise Refused("goldens are not accepted where CI is set: accept them by hand, and commit them")
@@ -268,7 +268,7 @@ def _accept_repros(
 
 
 def _now(root: Path, case: dict[str, Any]) -> Path | None:
-    """The repro of a case of a capsule, also where it moved since; None where it is gone."""
+    """The repro of a case of a capsule, even if it has moved since; None if it is gone."""
     path = store.inside(root, case["repro"])
     if path is None or path.is_file():
         return path
@@ -295,7 +295,7 @@ def _accept(
     except (ReproError, OSError) as error:
         return "stale", f"stale: {one.case['repro']} cannot be read: {error}"
     if repro.sha256 != one.case["repro_sha256"] or case is None:
-        return "stale", f"stale: {one.case['repro']} has changed since it was recorded; record and replay it anew"
+        return "stale", f"stale: {one.case['repro']} has changed since it was recorded; record and replay it again"
     host = hosts.Host("replay", "cuda", device_facts=one.device)
     says_nothing = _says_nothing(both, repro, host, bool(delayed))
     if says_nothing:
@@ -311,7 +311,7 @@ def _accept(
 
 
 def _says_nothing(both: list[Result], repro: Repro, host: hosts.Host, is_delayed: bool) -> str:
-    """Why these results say nothing of the claim, before they are played back; or ''."""
+    """The reason why these results cannot judge the claim, before they are played back; or ''."""
     unseen = findings.unseen(repro.outcome, is_hardware=True)
     if unseen and not (is_delayed and repro.outcome == findings.RACE):
         return f"not judged: {unseen}"
@@ -360,7 +360,7 @@ def _under_delays(
 
 
 def _not_of_the_claim(one: Result, repro: Repro, outcome: Outcome) -> tuple[str, str] | None:
-    """What to say of an outcome that says nothing of the claim."""
+    """The status and the message for an outcome that cannot judge the claim."""
     for name, status in (("REPLAY_DIVERGED", "diverged"), ("REPLAY_DAMAGED", "skipped")):
         why = outcome.text.partition(f"{name}: ")[2] if outcome.kind == "error" else ""
         if why:
@@ -369,7 +369,7 @@ def _not_of_the_claim(one: Result, repro: Repro, outcome: Outcome) -> tuple[str,
             return status, f"{said}: {why.partition('(raised inside')[0].strip()}"
     around = outside(one)
     if around and outcome.kind == "outputs" and repro.outcome in (findings.FAULT, "out_of_bounds"):
-        why = f"the GPU wrote outside of {around}, as the claim says; it faults only outside of its pages"
+        why = f"the GPU wrote outside of {around}, as claimed; it faults only outside of its pages"
         return "skipped", f"not judged: {why}"
     return None
 
@@ -401,7 +401,7 @@ def _judged(
 
 
 def _record_of(root: Path, verdict: judge.Verdict) -> str | None:
-    """The id of an earlier record that says the same of this replay, unless it was forgotten since."""
+    """The id of an earlier record of this replay with the same status, unless it was forgotten since."""
     line = verdict.record
     with index.open_index(root) as records:
         earlier = records.records(line["repro"], line["case"], host="replay")

@@ -56,7 +56,7 @@ class _TensorMap:
 
 @dataclasses.dataclass(frozen=True)
 class _Launch:
-    """What of a form's one launch no other case has."""
+    """The parts of a form's one launch that no other case has."""
 
     predicted: dict[str, list[_Predicted]] = schema.must(
         schema.table(schema.many(schema.fields(_Predicted), exactly=1), 100)
@@ -79,19 +79,19 @@ class _Form:
 
 @dataclasses.dataclass(frozen=True)
 class _About:
-    """What a capsule says of its forms: by arch, the GPU model whose arithmetic it has."""
+    """A capsule's data on its forms: by arch, the GPU model whose arithmetic it has."""
 
     model_of: dict[str, str] = schema.must(schema.table(_MODEL, 100, schema.string(8)), dict)
     default: str = schema.must(_MODEL, "")
 
 
 def models(capsule: replay.Capsule) -> dict[str, str]:
-    """By arch, the GPU model whose predictions are the GPU's. Raises schema.Misfit."""
+    """For each arch, the GPU model whose predictions its GPU must match. Raises schema.Misfit."""
     return schema.fields(_About)(capsule.index.get("forms", {}), "forms").model_of
 
 
 def check(capsule: replay.Capsule, case: dict[str, Any], models: dict[str, str]) -> None:
-    """Check a case that has the field `form`, whose launches are checked as those of any case.
+    """Check a case that has the field `form`, whose launches are checked like all other launches.
 
     Raises schema.Misfit, ValueError, replay.BadCapsule.
     """

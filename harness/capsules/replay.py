@@ -5,7 +5,7 @@
     uv run --with numpy --with cuda-bindings python all.capsule
 
 A capsule is a zip file: `capsule.json`, and in `blobs/` PTX and bytes named by their sha256. Cases run in a child
-process, which is given up after a failure or a hang, so that no case sees another's. The folder gets, for each case,
+process, which is given up after a failure or a hang, so that cases share no state. The folder gets, for each case,
 `NAME.json` (the GPU, the outcome, what each launch changed) and `NAME.bin` (those bytes), and a copy of the capsule.
 Run again with the same folder, it goes on where it was stopped. The file of `repro replay validate` also packs the
 folder into one file, FOLDER.zip.
@@ -60,12 +60,12 @@ CHUNK_BYTES = 1 << 20
 DEFAULT_SMEM_BYTES = 48 * 1024
 COOPERATIVE, PROGRAMMATIC = 1, 2  # bits of a launch's flags
 TIMEOUT_S = 60.0  # for a case, where the capsule names no other
-BYTES_A_SECOND = 100e6  # that are copied, compared and hashed: what a case of much memory has beside its time
+BYTES_A_SECOND = 100e6  # that are copied, compared and hashed: more time for a case of much memory
 START_S = 120.0  # for a child to import and to make a context
 USAGE, NO_GPU = 2, 3
 KEPT_CAPSULE = "replayed.capsule"
 FINAL = ("ran", "fault", "trap", "deadlock", "skipped")  # outcomes that a run which goes on does not repeat
-TIMEOUT = "REPLAY_TIMEOUT"  # of these only those of a predicted deadlock are final
+TIMEOUT = "REPLAY_TIMEOUT"  # final only if a deadlock was predicted
 FORMS_A_LINE = 100
 
 
@@ -77,7 +77,7 @@ PIECE_BYTES = 1 << 20
 
 
 class BadCapsule(Exception):
-    """The file is no capsule, or a damaged one; the text says which."""
+    """The file is not a capsule, or a damaged one; the text states which."""
 
 
 class BadMember(Exception):
@@ -85,7 +85,7 @@ class BadMember(Exception):
 
 
 class CudaError(Exception):
-    """The driver refused a call or a kernel failed; `name` is the driver's."""
+    """The driver refused a call or a kernel failed; `name` is the driver's name of the error."""
 
     def __init__(self, name: str, text: str):
         super().__init__(f"{name}: {text}")
@@ -96,7 +96,7 @@ NO_ARCHIVE = (OSError, zipfile.BadZipFile, EOFError, ValueError, NotImplementedE
 
 
 class _InPieces(io.FileIO):
-    """A file that is never read in more than a piece at once: a zip file says itself how long its list is."""
+    """A file that is never read in more than a piece at once: a zip file itself states the length of its list."""
 
     def read(self, size: int = -1, /) -> bytes:
         if size > MOST_MEMBERS_BYTES:
@@ -105,7 +105,7 @@ class _InPieces(io.FileIO):
 
 
 class Archive:
-    """A zip file from elsewhere. Each member is unpacked only up to a size, whatever the file says of it.
+    """A zip file from elsewhere. Each member is unpacked only up to a size, whatever size the file states.
 
     Raises OSError, and zipfile.BadZipFile, ValueError or NotImplementedError if it is not a zip file.
     """
@@ -162,7 +162,7 @@ class Capsule:
                 raise BadCapsule(f"{path} has schema {self.index['schema']}, but this script reads {SCHEMA}")
             self.cases = self.index["cases"]
             if not isinstance(self.cases, list):
-                raise ValueError("its cases are no list")
+                raise ValueError("its cases are not a list")
             for case in self.cases:
                 if not re.fullmatch(r"[^/\0]+", case["name"]) or not isinstance(case["launches"], list):
                     raise ValueError("a case of it has no name, or no launches")
@@ -204,7 +204,7 @@ class Capsule:
             raise BadCapsule(f"the capsule is damaged: blobs/{name} has another sha256")
 
     def apply(self, data: np.ndarray, row: dict[str, Any]) -> None:
-        """Change `data` as a row of the recording says."""
+        """Write the bytes of a row of the recording into `data`."""
         part = data[row["at"] : row["at"] + row["size"]]
         if "fill" in row:
             part[:] = row["fill"]
@@ -330,7 +330,7 @@ def driver_version() -> str:
 
 
 class Region:
-    """Memory on the GPU with a guard on either side, and `known`, what lies in it."""
+    """Memory on the GPU with a guard on either side, and `known`, its contents."""
 
     def __init__(self, gpu: Gpu, size_bytes: int, residue: int):
         self.gpu, self.known = gpu, np.zeros(size_bytes, np.uint8)
@@ -356,7 +356,7 @@ class Region:
     def changes(self, pointers: list[int]) -> list[tuple[int, np.ndarray, np.ndarray]]:
         """(offset, bytes, which of them changed) of each chunk that is not as known; then it is known.
 
-        A pointer changes as a whole: its single bytes are another machine's.
+        A pointer changes as a whole: its single bytes belong to another machine.
         """
         runs = []
         for at in range(0, self.known.size, CHUNK_BYTES):
@@ -382,7 +382,7 @@ class Replay:
         self.data = bytearray()
 
     def run(self) -> dict[str, Any]:
-        """What happened: the outcome `ran`, or how it failed, and each launch's changes."""
+        """Run the case; return the outcome `ran`, or how it failed, and the changes of each launch."""
         result: dict[str, Any] = {"outcome": "ran", "launches": []}
         try:
             for line in self.case["launches"]:
@@ -472,7 +472,7 @@ class Replay:
             elsewhere = differs.copy()
             for pointer in pointers:
                 elsewhere[max(pointer - at, 0) : max(pointer + 8 - at, 0)] = False
-            if elsewhere.any() and at // CHUNK_BYTES not in wanted:  # a change lies in one chunk
+            if elsewhere.any() and at // CHUNK_BYTES not in wanted:  # each change is within one chunk
                 return False
         known = self.regions[name].known
         return all(
@@ -490,7 +490,7 @@ class Replay:
         return copy
 
     def make_tensor_maps(self, line: dict[str, Any], params: list[bytes]) -> None:
-        """Put the driver's own maps where the recording had the emulator's."""
+        """Replace the emulator's tensor maps of the recording by the driver's maps."""
         for row in line.get("tensor_maps", ()):
             at = row["at"]
             if "param" in row:
@@ -521,7 +521,7 @@ class Replay:
         return self.gpu.call("cuModuleGetFunction", self.modules[line["ptx"]], line["entry"].encode())
 
     def row(self, at: int, new: np.ndarray, differs: np.ndarray) -> dict[str, Any]:
-        """Bytes of the result's data file; `mask` only where some between the first and the last did not change."""
+        """Bytes of the result's data file; `mask` only if some between the first and the last did not change."""
         row = {"at": at, "size": new.size, "bytes": len(self.data)}
         self.data += new.tobytes()
         if not differs.all():
@@ -569,20 +569,20 @@ def write_result(out: str, case: dict[str, Any], device: dict[str, Any], result:
 
 
 def limit_s(case: dict[str, Any], timeout_s: float) -> float:
-    """How long a case may take: its time, and that of its memory."""
+    """How long a case may take: its time, and more for its memory."""
     moved = sum(about["size_bytes"] for line in case["launches"] for about in line["regions"].values())
     return timeout_s + moved // BYTES_A_SECOND
 
 
 def is_final(case: dict[str, Any], result: dict[str, Any], timeout_s: float) -> bool:
-    """Whether a run which goes on need not repeat this: a timeout may be that of a slow GPU."""
+    """Whether a run which goes on need not repeat this: a timeout may come from a slow GPU."""
     if result.get("name") == TIMEOUT:
         return case["predicted"] == "deadlock" and result.get("limit_s", 0) >= limit_s(case, timeout_s)
     return result["outcome"] in FINAL
 
 
 def finished(out: str, capsule: Capsule, timeout_s: float = 0) -> dict[int, dict[str, Any]]:
-    """By number: the results that are whole and final in a folder of this capsule."""
+    """The results that are whole and final in a folder of this capsule, by number of the case."""
     results = {}
     for number, case in enumerate(capsule.cases):
         try:
@@ -654,7 +654,7 @@ class Children:
         self.count = 0
 
     def run(self, numbers: list[int], earlier: dict[int, dict[str, Any]]) -> int:
-        """0, or NO_GPU where a child could not begin, or USAGE where the `earlier` results are another GPU's."""
+        """0, or NO_GPU if a child could not begin, or USAGE if the `earlier` results come from another GPU."""
         self.outcomes = {number: earlier[number]["result"]["outcome"] for number in numbers if number in earlier}
         self.count = len(numbers)
         if self.outcomes:
@@ -672,7 +672,7 @@ class Children:
     def one(self, numbers: list[int]) -> int:
         reader, writer = os.pipe()
         argv = [sys.executable, sys.argv[0], self.path, "-o", self.out, "--child", ",".join(map(str, numbers))]
-        process = subprocess.Popen(  # in a session of its own: Ctrl-C reaches only us
+        process = subprocess.Popen(  # in a separate session: Ctrl-C reaches only us
             [*argv, "--pipe", str(writer)], pass_fds=[writer], stdin=subprocess.DEVNULL, start_new_session=True
         )
         os.close(writer)
@@ -783,7 +783,7 @@ def parser(own: str | None) -> argparse.ArgumentParser:
 
 
 def prepare(out: str, path: str) -> None:
-    """Make the folder, with a copy of the capsule in it. Raises BadCapsule where it is another capsule's."""
+    """Make the folder, with a copy of the capsule in it. Raises BadCapsule if it belongs to another capsule."""
     os.makedirs(out, exist_ok=True)
     kept = os.path.join(out, KEPT_CAPSULE)
     if os.path.exists(kept) and not filecmp.cmp(kept, path, shallow=False):

@@ -24,7 +24,7 @@ KEPT_CAPSULE = replay.KEPT_CAPSULE
 _MOST = 100_000
 MOST_CAPSULE_BYTES = 1 << 30
 MOST_DATA_BYTES = 128 << 20  # of one case in one file of results
-MOST_RESULTS_BYTES = 32 << 20  # of what they say, without data
+MOST_RESULTS_BYTES = 32 << 20  # of the results without their data
 MOST_CASE_BYTES = 1 << 30  # that the host wrote before the launches of a case
 _ID = schema.integer(0, 1 << 31)
 _AT = schema.integer(0, reply.MOST_BYTES)
@@ -38,10 +38,10 @@ OUTCOMES = ("ran", "fault", "trap", "deadlock", "skipped", "error", "crash")
 
 
 class Refused(UsageError):
-    """It cannot be done; the text says why and what to do."""
+    """It cannot be done; the text names the reason and the fix."""
 
 
-# --- what a folder of results says -----------------------------------------------------------------------------------
+# --- the contents of a folder of results -----------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +68,7 @@ class _Change:
 
 @dataclasses.dataclass(frozen=True)
 class _Replayed:
-    """What one launch did."""
+    """The effects of one launch."""
 
     changes: dict[str, list[_Change]] = schema.must(
         schema.table(schema.many(schema.fields(_Change), _MOST), _MOST, _REGION)
@@ -100,7 +100,7 @@ class _Said:
     result: _Ended = schema.must(schema.fields(_Ended))
 
 
-# --- what a capsule that came back says ------------------------------------------------------------------------------
+# --- the contents of a capsule that came back ------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +118,7 @@ class _Region:
 
 @dataclasses.dataclass(frozen=True)
 class _Write:
-    """Bytes that the host or the emulator's kernel wrote: one value, or a blob's, of which `mask` names some."""
+    """Bytes that the host or the emulator's kernel wrote: one value, or a blob, of which `mask` selects some."""
 
     at: int = schema.must(_AT)
     size: int = schema.must(schema.integer(0, reply.MOST_BYTES))
@@ -178,7 +178,7 @@ class _Case:
 
 @dataclasses.dataclass
 class Result:
-    """What a GPU did with one case of a capsule. `data` is read when it is asked for: all of it may be large."""
+    """The result of one case of a capsule on a GPU. `data` is read when it is asked for: all of it may be large."""
 
     case: dict[str, Any]
     device: dict[str, Any]
@@ -196,7 +196,7 @@ class Result:
 
 
 class _Folder:
-    """What replay.py left in a folder. `sizes`: the bytes of each file."""
+    """The files that replay.py left in a folder. `sizes`: the bytes of each file."""
 
     def __init__(self, path: Path, unpacked: Path):
         self.path, self.capsule = path, path / KEPT_CAPSULE
@@ -251,7 +251,7 @@ class _File(_Folder):
 def read(out: Path, unpacked: Path) -> tuple[replay.Capsule, list[Result]]:
     """The capsule and the results in a folder that replay.py wrote, or in the one file of it. Raises Refused.
 
-    `unpacked`: an empty folder for what must lie on the disk while the results are used.
+    `unpacked`: an empty folder for files that must be on the disk while the results are used.
     """
     found = (_File if out.is_file() else _Folder)(out, unpacked)
     if KEPT_CAPSULE not in found.sizes:
@@ -337,7 +337,7 @@ def _check_blobs(capsule: replay.Capsule, recorded: _Case) -> None:
 
 
 def _given(said: Any) -> dict[str, Any]:
-    """What a checked part says, as a table; what it leaves out is left out."""
+    """A checked part as a table, without the fields that it leaves out."""
 
     def of(value: Any) -> Any:
         if isinstance(value, dict):
@@ -348,7 +348,7 @@ def _given(said: Any) -> dict[str, Any]:
 
 
 def _check_recorded(launch: _Launch) -> None:
-    """Whether what is recorded of a launch lies in its regions. Raises ValueError."""
+    """Check that all recorded bytes of a launch are in its regions. Raises ValueError."""
     for region, rows in launch.writes.items():
         for row in rows:
             _check_place("the capsule", row.at, row.size, region, launch)
@@ -361,11 +361,11 @@ def _check_recorded(launch: _Launch) -> None:
         for at, region, _ in param.pointers:
             _check_place("the capsule", 0, 0, str(region), launch)
             if at + 8 > len(param.bytes) // 2:
-                raise ValueError("the capsule has a pointer behind the end of its parameter")
+                raise ValueError("the capsule has a pointer after the end of its parameter")
 
 
 def _check_launches(ended: _Ended, recorded: list[_Launch], data_bytes: int) -> None:
-    """Whether these are launches of the case, all where it ran, that lie in its regions. Raises ValueError."""
+    """Check that these are launches of the case, all of them if it ran, within its regions. Raises ValueError."""
     count = len(ended.launches)
     if count > len(recorded) or (ended.outcome == "ran") != (count == len(recorded)):
         raise ValueError(f"it has {count} launches of {len(recorded)}, and its outcome is {ended.outcome}")
@@ -380,12 +380,12 @@ def _check_launches(ended: _Ended, recorded: list[_Launch], data_bytes: int) -> 
 
 
 def _check_predicted(ended: _Ended, recorded: list[_Launch]) -> None:
-    """Whether a launch that says it is as predicted changed what was predicted. Raises ValueError."""
+    """Check that a launch marked as predicted changed what was predicted. Raises ValueError."""
     for number, (launch, line) in enumerate(zip(ended.launches, recorded, strict=False), 1):
         predicted = {region for region, rows in (line.predicted or {}).items() if rows}
         left = sorted(predicted - {region for region, rows in launch.changes.items() if rows})
         if launch.as_predicted and left:
-            raise ValueError(f"launch {number} is said to be as predicted, but changed nothing of region {left[0]}")
+            raise ValueError(f"launch {number} is marked as predicted, but changed nothing of region {left[0]}")
 
 
 def _check_place(whose: str, at: int, size: int, region: str, launch: _Launch) -> None:

@@ -1,6 +1,6 @@
 """One file for the first GPU: every repro, every instruction form and the probes of tensor cores, with their runner.
 
-It is a capsule. Instruction forms come from `python -m dsl.forms`, which runs beside the harness as a program.
+It is a capsule. Instruction forms come from `python -m dsl.forms`, which runs as a separate program.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def test_a_claim_that_is_given(adopt):
 @pytest.mark.parametrize(
     "script, told",
     [
-        ("import numpy as np\nprint(np.zeros(1))", "script.py: it does not say what it claims\nfix: begin the script"),
+        ("import numpy as np\nprint(np.zeros(1))", "script.py: it does not state a claim\nfix: begin the script"),
         ("# c\nprint('hello')", "script.py:2: it prints no tensor\nfix: print the tensors that hold the answer"),
         ("# c\nn = input()\nprint(n)", "script.py:2: it reads from a person by input()\nfix: "),
         ("# c\nimport sys\nprint(sys.argv[1])", "script.py:3: it reads sys.argv, and a repro is called without\nfix: "),
@@ -163,7 +163,7 @@ def test_what_is_refused(adopt, script, told):
     "wanted, told",
     [
         ({"M": [1]}, "--param M: the script has no constant of this name; its constants are: N, S"),
-        ({"S": [1]}, "script.py:4: S is no number, bool or word\nfix: name a constant that is one"),
+        ({"S": [1]}, "script.py:4: S is not a number, bool or word\nfix: name a constant that is one"),
         ({"N": [1]}, "script.py:5: f needs N where it is defined, before run() is called\nfix: write the value in f"),
     ],
 )

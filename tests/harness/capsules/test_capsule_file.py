@@ -386,7 +386,7 @@ def test_a_stale_capsule_is_refused_by_name(project, results):
     found, said = accepted(project, results[0])
     assert found["stale"] == ["adds", "often", "outside"]
     assert said["often"].startswith("stale: repros/often.py cannot be read: repros/often.py:3:3: UNKNOWN_KEY\n")
-    assert said["adds"] == "stale: repros/adds.py has changed since it was recorded; record and replay it anew"
+    assert said["adds"] == "stale: repros/adds.py has changed since it was recorded; record and replay it again"
     assert said["outside"] == "stale: repros/outside.py is gone"
     assert not (project / "repros/goldens/adds").exists()
 

@@ -70,7 +70,7 @@ DAMAGED = [  # of the capsule's case
     (("launches", 0, "writes", "0", 0), {"at": 0, "size": 1}, "the capsule writes region 0 with no bytes"),
     (("launches", 0, "writes", "0", 0, "size"), 17, "the capsule names bytes 0 to 17 of region 0, which has 16"),
     (("launches", 0, "pointers"), [[0, 9, 0, 0]], "the capsule names bytes 9 to 17 of region 0, which has 16"),
-    (("launches", 0, "params", 0, "bytes"), "00", "the capsule has a pointer behind the end of its parameter"),
+    (("launches", 0, "params", 0, "bytes"), "00", "the capsule has a pointer after the end of its parameter"),
     (("kernels",), [{}], "capsule.kernels[0].name is missing"),
 ]  # fmt: skip
 
@@ -122,7 +122,7 @@ def test_what_is_no_case_of_a_capsule_is_refused(tmp_path, place, value, text):
 def test_a_launch_that_changed_nothing_is_not_as_predicted(tmp_path):
     results.read(written(tmp_path, cases=[PREDICTED]), tmp_path)
     believed = changed(RESULT, (*LAUNCHED, "changes"), {})
-    said = "launch 1 is said to be as predicted, but changed nothing of region 0"
+    said = "launch 1 is marked as predicted, but changed nothing of region 0"
     assert refusal(written(tmp_path, believed, [PREDICTED])) == said
     results.read(written(tmp_path, changed(believed, (*LAUNCHED, "as_predicted"), False), [PREDICTED]), tmp_path)
     results.read(written(tmp_path, believed), tmp_path)  # nothing was predicted

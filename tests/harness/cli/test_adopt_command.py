@@ -77,5 +77,5 @@ def test_what_is_refused(here, capsys):
         assert main(["adopt", *arguments]) == 2
         assert told in capsys.readouterr().err
     assert main(["adopt", "s.py", "-o", "x.py"]) == 1
-    assert capsys.readouterr().err.startswith("not adopted: s.py: it does not say what it claims\n")
+    assert capsys.readouterr().err.startswith("not adopted: s.py: it does not state a claim\n")
     assert not (here / "x.py").exists()
