@@ -1,6 +1,6 @@
-"""What claims cite: `bibliography.toml` beside the repros, or in a folder above them up to the project's root.
+"""The works that claims cite: `bibliography.toml` next to the repros, or in a folder above them in the project.
 
-[fasi2021]                       # a claim says `evidence = "published:fasi2021"`
+[fasi2021]                       # cited by `evidence = "published:fasi2021"`
 authors = "M. Fasi, N. J. Higham, M. Mikaitis, S. Pranesh"
 title = "Numerical behavior of NVIDIA tensor cores"
 year = 2021
@@ -20,12 +20,12 @@ PUBLISHED = "published:"
 
 
 class BadBibliography(Exception):
-    """A bibliography that cannot be read; the text names the file and says why."""
+    """A bibliography that cannot be read; the text names the file and the reason."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What was published, and where to find it."""
+    """A published work, and where to find it."""
 
     authors: str = schema.must(schema.string(1000))
     title: str = schema.must(schema.string(1000))

@@ -1,4 +1,4 @@
-"""What a case is called: `repros/shuffle_width.py::p1::width=8`, as pytest prints it, and every shorter way of it.
+"""The names of a case: `repros/shuffle_width.py::p1::width=8`, as pytest prints it, and every shorter form.
 
 FILE            a path, or a file's name without `.py`
 FILE::CASE      `width=8`, `width=8,op=max`

@@ -10,7 +10,7 @@ from harness.claim.repro_file import Case, short
 
 
 def failure(case: Case, kernels: list[dict[str, Any]], target: str) -> str:
-    """What the first CHECK line that fails says, or ''. `target`: PTX or SASS; the modules are one text, in order."""
+    """The message of the first failed CHECK line, or ''. `target`: PTX or SASS; the modules are one text in order."""
     checks = case.checks(target)
     if not checks:
         return ""
@@ -43,7 +43,7 @@ def _filecheck(case: Case, lines: list[str], text: str, target: str) -> str:
 
 
 def _readable(case: Case, said: str, target: str) -> str:
-    """What FileCheck said, with the author's line and carets under it."""
+    """FileCheck's message, with the author's line and carets under it."""
     first, *rest = said.splitlines()
     place = re.fullmatch(r".*?:(\d+):(?:\d+)? *(?:error: )?(.*)", first)
     if not place:

@@ -1,11 +1,11 @@
-"""What a repro expects of NVIDIA's compiler where that does not do as the claim says: `nvidia` of `[tool.repro]`.
+"""How NVIDIA's compiler is expected to differ from the claim of a repro: the key `nvidia` of `[tool.repro]`.
 
     # nvidia = { rejected = "UNSUP_EARLY_EXIT" }      every release refuses the program, with this id or words
     # nvidia = { outputs = { out = [1, 2] } }                these outputs have other values
     # nvidia = { xfail = "reads the wrong lane" }            the claim does not hold, in whatever way
     # nvidia = { "<4.7" = { rejected = "ID" }, ">=4.7,<4.9" = { xfail = "wrong lane" }, ">=4.9" = "passes" }
 
-Releases that no specifier names are held to the claim, as those are for which it says "passes".
+Releases that no specifier names are held to the claim, like releases with the value "passes".
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _SPECIFIER_FIX = 'write releases as packages do: "<4.7", ">=4.7,<4.9", "==4.6.3"
 
 @dataclass(frozen=True, slots=True)
 class Otherwise:
-    """How a program ends under another compiler than ours, where that is not what the claim says.
+    """How a program ends under a compiler other than ours, if it does not end as claimed.
 
-    rejected: the diagnostic's id, or words of the message where it has no id; None where it compiles. outputs: nested
-    lists of the values of those outputs that differ. xfail: why the claim does not hold. releases: those of which this
-    is true, '' of all.
+    rejected: the diagnostic's id, or words of the message if it has no id; None if the program compiles. outputs:
+    nested lists of the values of those outputs that differ. xfail: why the claim does not hold. releases: a specifier
+    of the releases for which this is true, '' for all.
     """
 
     rejected: str | None = None
@@ -49,7 +49,7 @@ class Otherwise:
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """What is expected of each release. `of` is false where nothing is but the claim."""
+    """The expectations for each release. False if only the claim is expected."""
 
     of_all: tuple[Otherwise, ...] = ()
 
@@ -57,7 +57,7 @@ class Expectations:
         return bool(self.of_all)
 
     def of(self, release: str | None) -> Otherwise | None:
-        """What is expected of a release besides the claim; None: the claim alone. None is a release nobody knows."""
+        """The expectation for a release in addition to the claim; None: the claim alone. An unknown release is None."""
         for one in self.of_all:
             if not one.releases or (release and _contains(one.releases, release)):
                 return one
@@ -72,17 +72,17 @@ def _contains(specifier: str, release: str) -> bool:
 
 
 def read(source: Any, table: dict[str, Any]) -> Expectations:
-    """What the key `nvidia` says. Raises ReproError."""
+    """Read the key `nvidia`. Raises ReproError."""
     said = table.get("nvidia")
     if said is None:
         return Expectations()
     if not isinstance(said, dict) or not said:
-        source.key_error("nvidia", "BAD_NVIDIA", "says none of `rejected`, `outputs` and `xfail`", _FIX)
+        source.key_error("nvidia", "BAD_NVIDIA", "has none of `rejected`, `outputs` and `xfail`", _FIX)
     if len(said) == 1 and next(iter(said)) in _KINDS:
         return Expectations((_one(source, table, "nvidia", said, ""),))
     unknown = [key for key in said if key[:1].isalpha()]
     if unknown:
-        source.key_error("nvidia", "BAD_NVIDIA", "says none of `rejected`, `outputs` and `xfail`", _FIX)
+        source.key_error("nvidia", "BAD_NVIDIA", "has none of `rejected`, `outputs` and `xfail`", _FIX)
     for specifier in said:
         _check(source, specifier)
     _refuse_overlap(source, list(said))
@@ -91,9 +91,9 @@ def read(source: Any, table: dict[str, Any]) -> Expectations:
 
 
 def _one(source: Any, table: dict[str, Any], key: str, said: Any, releases: str) -> Otherwise:
-    """What is expected of some releases."""
+    """The expectation for some releases."""
     if not isinstance(said, dict) or len(said) != 1 or next(iter(said)) not in _KINDS:
-        source.key_error(key, "BAD_NVIDIA", "says none of `rejected`, `outputs` and `xfail`", _FIX)
+        source.key_error(key, "BAD_NVIDIA", "has none of `rejected`, `outputs` and `xfail`", _FIX)
     ((kind, value),) = said.items()
     if kind == "outputs":
         if not (isinstance(value, dict) and value):
@@ -102,7 +102,7 @@ def _one(source: Any, table: dict[str, Any], key: str, said: Any, releases: str)
             source.key_error(key, "BAD_NVIDIA", "has `outputs`, but the claim is an outcome without any", _FIX)
         return Otherwise(outputs=value, releases=releases)
     if not (isinstance(value, str) and value):
-        what = "which is not a diagnostic id" if kind == "rejected" else "which does not say why"
+        what = "which is not a diagnostic id" if kind == "rejected" else "which gives no reason"
         source.key_error(key, "BAD_NVIDIA", f"has {kind} = {value!r}, {what}", _FIX)
     if kind == "xfail":
         return Otherwise(xfail=value, releases=releases)

@@ -1,4 +1,4 @@
-"""What a device's checkers find, each an outcome of its own: a claim may say it, a golden holds it.
+"""The findings of a device's checkers, each a separate outcome: a claim may expect it, a golden holds it.
 
 `outcome = "fault"` is the family: any of them.
 """
@@ -9,7 +9,7 @@ FAULT = "fault"
 MEANINGS = {
     "out_of_bounds": "an access outside of every allocation",
     "misaligned": "an access at an address that its width does not divide",
-    "illegal": "an instruction whose operands the PTX ISA forbids, such as a lane outside of its own mask",
+    "illegal": "an instruction whose operands the PTX ISA forbids, such as a lane outside of its mask",
     "invalid_launch": "a launch that no GPU accepts",
     "race": "two accesses of one place, one of them a write, that nothing orders",
     "undefined_read": "a read of memory that nobody wrote, whose value matters",
@@ -18,7 +18,7 @@ MEANINGS = {
     "barrier_collision": "a named barrier that other warps could have made complete than those that did",
     "divergent_barrier": "a barrier or a collective that not all its threads reach together",
 }
-# A GPU goes on without a word, or hangs.
+# A GPU reports no error, or hangs.
 RACE = "race"
 CHECKED = (
     RACE, "undefined_read", "mbarrier_not_initialized", "mbarrier_in_use", "barrier_collision", "divergent_barrier",
@@ -27,8 +27,8 @@ CHECKED = (
 SOUGHT = {"race": "race", "undefined": "undefined_read"}  # what a device looks for where it is asked to: the outcome
 CHECKS_HELP = (
     "run these checks of the emulator in each kernel: race (accesses that nothing orders), undefined "
-    "(reads of memory that nobody wrote), both with a comma, all, or none; default: all, but for "
-    "repros that say their outputs vary (runs, allowed, undef, poison)"
+    "(reads of memory that nobody wrote), both with a comma, all, or none; default: all, except for "
+    "repros whose outputs vary (runs, allowed, undef, poison)"
 )
 
 GPU_MODEL_HELP = "compute as the tensor cores of this GPU do: h100 (default), a100, l40s ... (or DSL_GPU_MODEL)"
@@ -50,7 +50,7 @@ def checks(text: str) -> tuple[str, ...]:
 
 
 def sought(asked: str | None, outcome: str, varies: bool) -> str:
-    """What a device is to look for in a repro: as it was `asked`, else all unless outputs vary; its outcome always."""
+    """The checks of a repro: the `asked` ones, else all unless outputs vary; always the check for its outcome."""
     asked_checks = checks(asked) if asked is not None else () if varies else tuple(SOUGHT)
     mine = tuple(each for each, kind in SOUGHT.items() if kind == outcome)
     return ",".join(each for each in SOUGHT if each in (*asked_checks, *mine)) or "none"
@@ -62,7 +62,7 @@ def name(outcome: str, kind: object) -> str:
 
 
 def fits(declared: str, got: str) -> bool:
-    """Whether an outcome is what a claim says."""
+    """Whether an outcome is the declared one."""
     return declared == got or (declared == FAULT and got in MEANINGS)
 
 
@@ -70,4 +70,4 @@ def unseen(declared: str, is_hardware: bool) -> str:
     """Why a device cannot show this outcome, or ''."""
     if not is_hardware or declared not in CHECKED:
         return ""
-    return f'the claim says `outcome = "{declared}"`, but only a checker sees that: a GPU goes on without a word'
+    return f'the claim states `outcome = "{declared}"`, but only a checker sees that: a GPU reports no error'

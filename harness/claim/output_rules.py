@@ -24,7 +24,7 @@ def implied(compare: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(source: Any, table: dict[str, Any], tree: ast.Module) -> dict[str, Any]:
-    """What the keys say, as arguments of Repro. Raises ReproError."""
+    """Read the keys, as arguments of Repro. Raises ReproError."""
     compare = implied(source.compare(table), table)
     _predicates(source, compare, tree)
     mask = _mask(source, table, compare)
@@ -91,7 +91,7 @@ def silicon(source: Any, table: dict[str, Any]) -> str:
 
 
 def _evidence(source: Any, table: dict[str, Any], tree: ast.Module) -> str:
-    """What the author says; that the emulator or hardware gave an answer, golden and record say themselves."""
+    """The author's evidence; goldens and records themselves name the emulator or hardware as evidence."""
     evidence = table.get("evidence", "")
     fix = 'write evidence = "published:KEY" with a key of bibliography.toml, or remove it'
     if not evidence:

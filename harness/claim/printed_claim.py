@@ -64,13 +64,13 @@ class SlowFilter(Exception):
 
 @dataclass(frozen=True)
 class Printed:
-    """What is claimed. `filters`: regular expressions and what is read in their place, one after another."""
+    """The claim. `filters`: regular expressions and their replacements, applied in this order."""
 
     exit: int = 0
     filters: tuple[tuple[str, str], ...] = ()
 
     def read(self, text: str) -> str:
-        """What a program printed, without what the filters leave out. Raises SlowFilter.
+        """The text that a program printed, after the filters. Raises SlowFilter.
 
         Filters of an author's run in a process that can be ended: some patterns take years over a long line.
         """
@@ -107,7 +107,7 @@ def refuse(source: Any, table: dict[str, Any]) -> None:
 
 
 def read(source: Any, tree: ast.Module, table: dict[str, Any]) -> dict[str, Any]:
-    """What the table says, as arguments of Repro: `printed` and `args` are for its script. Raises ReproError."""
+    """Read the table, as arguments of Repro: `printed` and `args` are for its script. Raises ReproError."""
     for key in table:
         if key not in SHARED_KEYS + OWN_KEYS:
             message = "is about what run() returns, and the file has no run()"
@@ -115,7 +115,7 @@ def read(source: Any, tree: ast.Module, table: dict[str, Any]) -> dict[str, Any]
             source.key_error(key, "NO_RUN", message, fix)
     nvidia = expectation.read(source, table)
     if any(one.outputs for one in nvidia.of_all):
-        source.key_error("nvidia", "BAD_NVIDIA", "has `outputs` of run(), which the file has not", "say xfail")
+        source.key_error("nvidia", "BAD_NVIDIA", "has `outputs` of run(), which the file has not", "write xfail")
     return {
         "claim": source.claim(tree, tree.body[0] if tree.body else ast.Pass(lineno=1, col_offset=0)),
         "arch": source.arch(table),
@@ -140,7 +140,7 @@ def _compare(source: Any, table: dict[str, Any]) -> dict[str, Rule]:
         source.key_error("compare", "BAD_COMPARE", "is not a table", f"write compare = {{ ... }}: {_RULE_FIX}")
     for name in compare:
         if name not in (STDOUT, STDERR):
-            message = "is no output: a file without run() has stdout and stderr alone"
+            message = "is not an output: a file without run() has only stdout and stderr"
             source.key_error(name, "BAD_COMPARE", message, f"remove {name}, or add `def run():` that returns it")
     return {name: _rule(source, name, text) for name, text in ({STDOUT: "text"} | compare).items()}
 

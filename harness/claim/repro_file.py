@@ -9,13 +9,13 @@ Nothing here imports the file, a compiler or numpy; reading one repro costs abou
     # compare = { out = "ulp:2" }     per output: bits (the default) | ulp:N | rel:R | abs:A | close:R,A | set |
     #                                 pred:NAME | undef
     # allowed = { out = [[0, 1]] }    the values that an output compared by `set` may have, each as nested lists
-    # mask = { out = "valid" }        compare out only where the boolean array `valid`, of expected() or run(), is true
+    # mask = { out = "valid" }        compare only elements of out for which the boolean array `valid` is true
     # runs = 1000                     call run() that often, and keep how often each outcome was seen
     # poison = true                   run it twice over different contents of new memory: what differs was not written
     # outcome = "rejected"            the claim is an outcome without arrays: rejected | trap | deadlock, or what a
     #                                 checker finds: out_of_bounds | misaligned | race ... (findings.py); fault: any
     # nvidia = { rejected = "ID" }    NVIDIA's compiler refuses the program; or { "<4.7" = { ... } }: expectation.py
-    # silicon = "h100"                the bits are this GPU's: on another one the case is skipped
+    # silicon = "h100"                the bits belong to this GPU: on other GPUs the case is skipped
     # evidence = "published:KEY"      expected() has values that were published; bibliography.toml has the KEY
     # timeout = 20                    seconds for one case (default 60)
     # filters, exit, args             of a file without run(), a claim about what it prints: printed_claim.py
@@ -54,7 +54,7 @@ KNOWN_KEYS = {
     "evidence": 'where the values of expected() were published: "published:KEY", a KEY of bibliography.toml',
     "exit": "of a file without run(): the exit status of the program (default 0)",
     "filters": 'of a file without run(): what of its output is not compared: ["address", "time", "path"]',
-    "mask": 'a table of output name to the boolean array that says where it counts: { out = "valid" }',
+    "mask": 'a table of output name to the boolean array that selects its elements: { out = "valid" }',
     "nvidia": (
         'where NVIDIA\'s compiler ends otherwise: { rejected = "its id" }, { outputs = { out = [1, 2] } } or '
         '{ xfail = "why" }; of some releases: { "<4.7" = { rejected = "its id" } }'
@@ -73,7 +73,7 @@ OUTCOMES = ("outputs", "rejected", "trap", "deadlock", findings.FAULT, *findings
 DEFAULT_TIMEOUT_S = 60.0
 EMBEDDED = "embedded"  # this project's compiler
 NVIDIA = "nvidia"
-DEFAULT_GPU_MODEL = "h100"  # whose arithmetic the emulator follows where nobody says
+DEFAULT_GPU_MODEL = "h100"  # whose arithmetic the emulator follows by default
 WARM_MODULES = ("torch", "cuda", "cutlass", "quadrants", "tvm")
 DIRECTIVES = "NOT NEXT SAME DAG LABEL EMPTY COUNT-N"
 
@@ -157,7 +157,7 @@ class Repro:
 
     @cached_property
     def warm(self) -> tuple[str, ...]:
-        """The heavy modules that the text mentions, worth importing before a fork; `cuda` only where it is imported."""
+        """The heavy modules that the text mentions, worth importing before a fork; `cuda` only if it is imported."""
         mentions = {name for name in WARM_MODULES if name != "cuda" and re.search(rf"\b{name}\b", self.text)}
         return tuple(name for name in WARM_MODULES if name in mentions | self.imports)
 
@@ -197,7 +197,7 @@ class Case:
 
 
 def label(value: Value) -> str:
-    """How a parameter value is spelt in item ids, golden names and CHECK conditions."""
+    """How a parameter value is written in item ids, golden names and CHECK conditions."""
     return str(value)
 
 
@@ -257,7 +257,7 @@ def imports(tree: ast.Module) -> frozenset[str]:
 
 
 def statements(parent: ast.AST) -> Iterator[ast.AST]:
-    """What a statement holds of others, and their own; expressions are not looked into."""
+    """The statements inside a statement, at any depth; expressions are not searched."""
     for name in ("body", "handlers", "cases", "orelse", "finalbody"):
         for each in getattr(parent, name, ()):
             yield each
@@ -318,7 +318,7 @@ class Source:
             place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
             line, column = (int(place[1]), int(place[2])) if place else (self.block.count("\n"), 1)
             message = str(error).split(" (at ")[0]
-            fix = "write the block between `# /// script` and `# ///` as TOML, each line behind `# `"
+            fix = "write the block between `# /// script` and `# ///` as TOML, each line after `# `"
             self.error(self.block_line + line, column + 2, 1, "BAD_TOML", message, fix)
         except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in thousands of lists
             fix = "write smaller numbers and flatter lists"

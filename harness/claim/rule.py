@@ -18,7 +18,7 @@ class Rule:
 
     @property
     def is_free(self) -> bool:
-        """Whether no other array says what the values must be."""
+        """Whether no other array determines the values."""
         return self.mode in ("set", "pred", "undef")
 
     @property

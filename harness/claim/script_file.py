@@ -31,7 +31,7 @@ def is_script(text: str) -> bool:
 
 
 def _calls(statement: ast.stmt) -> list[ast.Call]:
-    """What a statement of a module calls, now and not in a function."""
+    """The calls that a statement of a module makes at once, not in a function."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return []
     return [node for node in ast.walk(statement) if isinstance(node, ast.Call)]

@@ -1,8 +1,8 @@
 """How far an output is the chip's word: exact, bounded, or open, by the instructions that it depends on.
 
-exact     every bit follows from what the PTX ISA or a measurement says
+exact     every bit follows from the PTX ISA or a measurement
 bounded   it came through instructions whose largest error the ISA states
-open      the ISA states no bound, or it is no number that an error could be measured in: an integer, a boolean
+open      the ISA states no bound, or its type has no measure of an error: an integer, a boolean
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harness.run.result import Array, Outcome
 EXACT, BOUNDED, OPEN = "exact", "bounded", "open"
 SHOWN = 3  # instructions in a sentence
 MOST_ULP = 64  # beyond it a relative error is easier to read
-SLACK = 2  # arithmetic behind an approximation makes its error larger
+SLACK = 2  # arithmetic after an approximation makes its error larger
 
 
 def kind(array: Array, depends: Sequence[Dependence]) -> str:
@@ -48,7 +48,7 @@ def proposal(array: Array, depends: Sequence[Dependence]) -> str | None:
 
 
 def basis(depends: Sequence[Dependence]) -> str:
-    """What a proposal is made of: `twice the documented 2 ulp`. It is no proof: a subtraction makes errors larger."""
+    """The basis of a proposal: `twice the documented 2 ulp`. It is not a proof: a subtraction makes errors larger."""
     bounds = list(dict.fromkeys(each.bound for each in depends))
     if len(depends) == 1:
         return f"twice the documented {bounds[0]}"
@@ -85,7 +85,7 @@ def table(outcome: Outcome) -> dict[str, dict[str, Any]]:
 
 
 def notes(case: Case, outcome: Outcome) -> list[str]:
-    """What to tell of outputs that are compared by their bits although the chip may give others."""
+    """The advice on outputs that are compared by their bits although the chip may give others."""
     if case.repro.silicon:
         return []
     lines = []
@@ -94,7 +94,7 @@ def notes(case: Case, outcome: Outcome) -> list[str]:
         if array is None or not depends or case.repro.compare.get(name, Rule()).mode != "bits":
             continue
         rule = proposal(array, depends)
-        advice = f"compare with `{rule}` (a proposal: {basis(depends)}) or say " if rule else "say "
+        advice = f"compare with `{rule}` (a proposal: {basis(depends)}) or write " if rule else "write "
         lines.append(
             f"{short(case.repro.path)}: `{name}` depends on {through(depends, case.repro.path.name)}: silicon may "
             f'differ; {advice}`silicon = "{outcome.device.get("gpu_model") or "h100"}"`'

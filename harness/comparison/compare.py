@@ -7,10 +7,10 @@ abs:A    as close:0,A.
 close:R,A  as numpy.testing.assert_allclose: both finite and |got - expected| <= A + R * |expected|, in float64; or the
          same infinity; or both NaN, whatever their payload. Integers too, exactly.
 set      its values are one of those that are allowed; observed.py judges this and the next.
-pred:F   the function F of the repro says so.
+pred:F   the function F of the repro decides.
 undef    not compared.
 
-A mask says for each element whether it counts; where one is given, the others never differ.
+A mask selects the elements that count; all other elements never differ.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def compare(
 
 
 def _can_compare(rule: Rule, dtype: Dtype) -> bool:
-    """Whether the rule says something of elements of this type."""
+    """Whether the rule applies to elements of this type."""
     return rule.mode == "bits" or dtype.kind in (("float", "int", "uint") if rule.mode in _CLOSE else ("float",))
 
 
@@ -131,7 +131,7 @@ def is_finite(array: Array) -> np.ndarray:
 
 
 def ulps_apart(expected: Array, got: Array) -> np.ndarray:
-    """How many representable values lie between the elements, as uint64; meaningless where one is not finite."""
+    """The distance between the elements in representable values, as uint64; meaningless if one is not finite."""
     a, b = _magnitude(expected), _magnitude(got)
     same_sign = _negative(expected) == _negative(got)
     return np.where(same_sign, np.maximum(a, b) - np.minimum(a, b), a + b)

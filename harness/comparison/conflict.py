@@ -12,7 +12,7 @@ OPENS, BASE, TURNS, CLOSES = MARKS = "<<<<<<<", "|||||||", "=======", ">>>>>>>"
 
 
 class Side(NamedTuple):
-    """What the file is on one side; git's name for it (a branch, a commit)."""
+    """The text of the file on one side, and git's name for the side (a branch, a commit)."""
 
     name: str
     text: str
@@ -42,7 +42,7 @@ def sides(text: str) -> tuple[Side, Side] | None:
 
 
 def unmerged(path: Path) -> str:
-    """What to say of a file that could not be read where it holds a merge conflict; ''."""
+    """The message for a file that could not be read, if it holds a merge conflict; else ''."""
     try:
         both = sides(path.read_text("utf-8", "replace"))
     except OSError:

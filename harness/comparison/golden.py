@@ -1,11 +1,11 @@
 """Goldens: what a case gave when somebody accepted it, who made it, and how it gets onto the disk.
 
-`goldens/<stem>/<case>.json` beside the repro, `default` where it has no parameters:
+`goldens/<stem>/<case>.json` next to the repro, `default` if it has no parameters:
 
     outcome      outputs | rejected | trap | deadlock | out_of_bounds ... (findings.py), and what identifies it
                  (class, id, line_text; kind)
     outputs      name -> dtype, shape, compare, arithmetic (exact, bounded or open) and through (the instructions that
-                 leave it open), both only where they were followed, and
+                 leave it open), both only if they were followed, and
                    values (to be read), hex (floats: what counts), or
                    file, sha256 (of a .npy of raw unsigned integers, above 4 KB), or
                    lines (of what a program printed), or nothing (compare = undef, set, pred)
@@ -46,7 +46,7 @@ from harness.store import write_atomically
 from harness.terminal import printable
 
 INLINE_LIMIT_BYTES = 4096
-LIMIT_BYTES = 512 << 20  # of a golden, or of a file beside it
+LIMIT_BYTES = 512 << 20  # of a golden, or of one of its .npy files
 _NPY_HEADER_BYTES = 1 << 14
 _SIDECAR = r"[0-9a-f]{1,64}\.npy"
 _IDENTITY_CHARACTERS, _SHORT_CHARACTERS = 4096, 300
@@ -82,7 +82,7 @@ _SHORT = schema.optional(schema.string(_SHORT_CHARACTERS))
 
 @dataclass(frozen=True)
 class Provenance:
-    """What is read again of who made a golden."""
+    """The facts on the maker of a golden that are read again."""
 
     host: str | None = schema.must(_SHORT, None)
     device: str | None = schema.must(_SHORT, None)
@@ -103,13 +103,12 @@ class Pending:
 
 
 def folder(repro: Path) -> Path:
-    """Where the goldens of a repro file are."""
+    """The folder of the goldens of a repro file."""
     return repro.parent / "goldens" / repro.stem
 
 
 def path_of(case: Case, arch: str | None = None, gpu: str | None = None) -> Path:
-    """Where a case's golden is: the one that this arch (`sm_80`) has of its own, or this GPU (`NVIDIA A100`) by the
-    name of its model, else that of all."""
+    """The path of a case's golden: for this arch (`sm_80`) or this GPU's model (`NVIDIA A100`), else the shared one."""
     shared_path = folder(case.repro.path) / f"{case.name or 'default'}.json"
     names = [arch, *re.findall(r"[a-z0-9]+", (gpu or "").lower())]
     paths = [own_path(shared_path, name) for name in names if name]
@@ -117,14 +116,14 @@ def path_of(case: Case, arch: str | None = None, gpu: str | None = None) -> Path
 
 
 def own_path(general: Path, arch: str) -> Path:
-    """Beside the golden of all, that of one arch."""
+    """The path of one arch's golden, next to the shared golden."""
     return general.with_name(f"{general.stem.partition('@')[0]}@{arch}.json")
 
 
 def arch_of(provenance: dict[str, Any]) -> str:
     """The arch in a provenance or in a device's facts, without its suffix; '' of programs without kernels.
 
-    Of an emulator that computes as another GPU model than it does by itself, that model.
+    An emulator that computes as a GPU model other than its default has the name of this model.
     """
     model = provenance.get("gpu_model")
     if model not in (None, DEFAULT_GPU_MODEL) and provenance.get("arch"):
@@ -134,7 +133,7 @@ def arch_of(provenance: dict[str, Any]) -> str:
 
 
 def identity_of(case: Case, outcome: Outcome) -> dict[str, str | None]:
-    """What of an outcome a golden holds it to; empty for arrays. Long texts are cut, as in the golden."""
+    """The parts of an outcome that a golden fixes; empty for arrays. Long texts are cut, as in the golden."""
     identity = {key: outcome.detail.get(key) for key in IDENTITY.get(outcome.kind, ())}
     if "line_text" in identity:
         identity["line_text"] = line_text(case.repro, outcome.detail)
@@ -151,7 +150,7 @@ def line_text(repro: Repro, detail: dict[str, Any]) -> str | None:
 def read(path: Path) -> Golden | None:
     """The golden at `path`, or None where there is none. Raises CorruptGolden.
 
-    Where another process replaces it meanwhile, and drops the files beside it, it is read again.
+    If another process replaces it meanwhile, and removes its .npy files, it is read again.
     """
     before = b""
     while True:
@@ -201,7 +200,7 @@ def _refuse_broken_link(path: Path) -> None:
 
 
 def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
-    """The golden that these bytes are; `sidecar(name)` gives those of a file beside it. Raises CorruptGolden."""
+    """Read a golden from these bytes; `sidecar(name)` gives the bytes of a .npy file. Raises CorruptGolden."""
     table = _table(path, data)
     try:
         outcome = findings.name(table["outcome"], table.get("kind"))
@@ -252,7 +251,7 @@ def _table(path: Path, data: bytes) -> Any:
 
 
 def _side(text: str) -> str:
-    """What one side of a conflict says, in a line."""
+    """One side of a conflict, in a line."""
     try:
         table = json.loads(text)
         origin = table["provenance"]
@@ -268,19 +267,19 @@ def _refuse_contradictions(validated: bool, evidence: str, provenance: dict[str,
     why = hardware.missing(hardware.of_provenance(provenance))
     digest = provenance.get("answer_sha256")
     if validated and why:
-        raise schema.Misfit(f"it says that hardware validated it, but its provenance {why}")
+        raise schema.Misfit(f"it is marked as validated, but its provenance {why}")
     if validated and not digest:
-        raise schema.Misfit("it says that hardware validated it, but its provenance holds no hash of the answer")
+        raise schema.Misfit("it is marked as validated, but its provenance holds no hash of the answer")
     if digest and digest != sha256:
         raise schema.Misfit("its answer is not the one that hardware gave: it does not have the hash in its provenance")
     if not validated and not why:
-        raise schema.Misfit(f"its provenance names {provenance.get('gpu')}, but it says that no hardware validated it")
+        raise schema.Misfit(f"its provenance names {provenance.get('gpu')}, but it is not marked as validated")
     if validated != evidence.startswith(HARDWARE):
         raise schema.Misfit(f"its evidence is {evidence}, but validated is {str(validated).lower()}")
 
 
 def answer(case: Case, pending: Pending | None = None, arch: str | None = None, gpu: str | None = None) -> str | None:
-    """The hash of what a case's golden says (or will say, when `pending` is written); None without one."""
+    """The hash of the answer in a case's golden, or in `pending` before it is written; None without one."""
     try:
         data = pending.text.encode() if pending else file_bytes(path_of(case, arch, gpu))
     except (OSError, ValueError, CorruptGolden):
@@ -306,7 +305,7 @@ def _read_output(table: dict[str, Any], sidecar: Callable[[str], bytes]) -> Arra
         return printed.of("\n".join(schema.many(schema.string(LIMIT_BYTES), LIMIT_BYTES)(table["lines"], "lines")))
     dtype, shape = DTYPES[table["dtype"]], tuple(schema.many(schema.integer(0, 1 << 40), 32)(table["shape"], "shape"))
     if "file" in table:
-        name = schema.string(80, _SIDECAR, "the name of a .npy file beside it")(table["file"], "file")
+        name = schema.string(80, _SIDECAR, "the name of a .npy file next to it")(table["file"], "file")
         return Array(dtype, _read_sidecar(name, sidecar(name), table["sha256"], dtype.bits, shape))
     if dtype.kind in ("float", "other"):
         flat = [int(text, 16) for text in _flat(table["hex"])]
@@ -322,13 +321,13 @@ def _read_sidecar(name: str, data: bytes, sha256: str, bits: int, shape: tuple[i
     if hashlib.sha256(data).hexdigest() != sha256:
         raise ValueError(f"{name} does not have the sha256 that the golden names")
     if len(data) > math.prod(shape) * bits // 8 + _NPY_HEADER_BYTES:
-        raise ValueError(f"{name} holds more than its shape says")
+        raise ValueError(f"{name} holds more than its shape needs")
     raw = _load(data, RAW[bits], shape)
     return raw
 
 
 def _load(data: bytes, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """The array of a .npy file: its header is read first, for it says how much memory the rest takes."""
+    """The array of a .npy file: its header is read first, because it gives the size of the rest."""
     file = io.BytesIO(data)
     version = np.lib.format.read_magic(file)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -336,7 +335,7 @@ def _load(data: bytes, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
         raise ValueError(f"a .npy file of version {version}")
     try:
         said, in_columns, kind = readers[version](file)
-    except Exception as error:  # it is read as Python, whose parser and tokenizer have errors of their own
+    except Exception as error:  # it is read as Python, whose parser and tokenizer have their own errors
         raise ValueError(f"the header of a .npy file: {type(error).__name__}: {error}") from None
     if said != shape or kind != dtype:
         raise ValueError(f"it holds {kind} {said}")
@@ -399,7 +398,7 @@ def _describe(
 
 
 def _readable(array: Array) -> Any:
-    """The values as nested lists of what JSON can say; NaN and infinities are strings."""
+    """The values as nested lists for JSON; NaN and infinities are strings."""
     values = array.values()
     if array.dtype.kind != "float":
         return values.tolist()
@@ -483,7 +482,7 @@ def _write(pending: Pending, temporary: Path) -> None:
         store.sweep(folder)
     for name, data in pending.sidecars.items():
         if not re.fullmatch(_SIDECAR, name):
-            raise OSError(errno.EINVAL, "no name of a file beside a golden", name)
+            raise OSError(errno.EINVAL, "not the name of a file next to a golden", name)
         write_atomically(path.parent / name, data, by_way_of=temporary)
     write_atomically(path, pending.text.encode(), by_way_of=temporary)
     for orphan in sorted(set(path.parent.glob("*.npy")) - sidecars_of(path.parent)):

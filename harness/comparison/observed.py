@@ -1,7 +1,7 @@
-"""What an outcome shows beyond equality: allowed sets, predicates, masks, and outputs that are not the same every time.
+"""Check an outcome beyond equality: allowed sets, predicates, masks, and outputs that vary between runs.
 
-`settle` runs a case a second time over other contents of new memory where its repro asks for it. `wrong` says what of
-the outcome is not as the repro says, `notes` what is worth telling of one that is.
+`settle` runs a case a second time over other contents of new memory if its repro asks for it. `wrong` describes how
+the outcome contradicts the repro, `notes` gives remarks on an outcome that does not.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ SHOWN_OUTCOMES = 8
 
 
 class BadMask(Exception):
-    """A mask that cannot be used; the text says why."""
+    """A mask that cannot be used; the text is the reason."""
 
 
 def settle(case: Case, run: Callable[[int | None], Outcome]) -> Outcome:
-    """Run the case, `run(byte)` with new memory of that byte, and again with the other where `poison` says so."""
+    """Run the case, `run(byte)` with new memory of that byte, and again with the other byte if `poison` is set."""
     if not case.repro.poison:
         return run(None)
     outcome = run(POISON[0])
@@ -60,7 +60,7 @@ def masks(case: Case, outcome: Outcome) -> dict[str, np.ndarray]:
 
 
 def wrong(case: Case, outcome: Outcome) -> tuple[str, str, list[Difference]] | None:
-    """A reason, a text and the differing elements where the outcome is not as the repro says; else None."""
+    """A reason, a text and the differing elements if the outcome contradicts the repro; else None."""
     try:
         counts = masks(case, outcome)
     except BadMask as error:
@@ -172,7 +172,7 @@ def _table(case: Case, outcome: Outcome) -> str:
 
 
 def notes(case: Case, outcome: Outcome) -> list[str]:
-    """What is worth telling of an outcome that is as it should be."""
+    """Remarks on an outcome that is as it should be."""
     tables = []
     if runs(outcome) > 1:
         tables.append(_table(case, outcome))

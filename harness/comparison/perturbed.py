@@ -18,7 +18,7 @@ from harness.comparison.compare import Difference
 from harness.run import result
 from harness.run.result import Answer, Outcome
 
-_SILENT = ("rejected", "error", "infra", "skipped", "timeout", "crash")  # ends that delays say nothing about
+_SILENT = ("rejected", "error", "infra", "skipped", "timeout", "crash")  # ends that are not run again with delays
 _TOLD_S = 2.0  # between two words on how far it is
 NO_DELAYS = "seed 0"
 SHOWN_ANSWERS = 8
@@ -34,9 +34,9 @@ def settle(
 ) -> Outcome:
     """Run the case under each of `lists` (a seed and its delays), `run(delays)`; give the outcome with its `answers`.
 
-    `outcome` is that of the case as it is. The runs are compared with one in which nothing is delayed, under the same
-    order of threads and without checkers: `run("seed 0")`. If a run cannot be made, or there is nothing to delay, the
-    outcome is `infra`.
+    `outcome` is the outcome of the unchanged case. The runs are compared with a run without delays, under the same
+    order of threads and without checkers: `run("seed 0")`. If a run cannot be made, or there is nothing to delay,
+    the outcome is `infra`.
     """
     if outcome.kind in _SILENT:
         return outcome
@@ -64,7 +64,7 @@ def settle(
 
 
 def _problem(one: Outcome, delays: str) -> str:
-    """Why a run says nothing, or ''."""
+    """The reason why a run does not count, or ''."""
     if one.kind == "infra":
         return f"under the delays of `{delays.splitlines()[0][:80]}`: {one.text}"
     if one.kind in ("timeout", "crash") or one.sites:
@@ -122,7 +122,7 @@ def repeating(outcome: Outcome) -> str:
 
 
 def table(outcome: Outcome) -> dict[str, Any] | None:
-    """What a record keeps; None of a case that was not run under delays."""
+    """The part of a record about delays; None for a case that was not run under delays."""
     if not outcome.answers:
         return None
     rows = [

@@ -1,4 +1,4 @@
-"""What a program printed, as an output like others: its characters, and whether two texts agree.
+"""The text that a program printed, as an output like others: its characters, and whether two texts agree.
 
 text      the same characters
 numbers   the same words between the same numbers, however they are spaced and written: |got - expected| <= A + R *
@@ -26,7 +26,7 @@ _TOKEN = re.compile(
     r"(?<![\w.])(?P<number>[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf|infinity)(?![\w.]))|(?P<space>\s+)",
     re.IGNORECASE | re.ASCII,
 )
-_OURS = re.compile(r"(?m)^repro: .*\n?")  # what `repro run` says in a program's standard error
+_OURS = re.compile(r"(?m)^repro: .*\n?")  # lines of `repro run` in a program's standard error
 _CUT = re.compile(r"\n\[\.\.\. \d+ bytes left out \.\.\.\]\n")
 
 
@@ -45,8 +45,8 @@ def lines(array: Array) -> list[str]:
 
 
 def outcome_of(repro: Repro, outcome: Outcome) -> Outcome:
-    """What came of a claim about what a program prints: its stdout, and its stderr if that is compared, are outputs
-    where it exits as the claim says."""
+    """The outcome of a claim about printed text: stdout, and stderr if it is compared, are outputs if the program
+    exits as claimed."""
     claim = repro.script.printed if repro.script else None
     if claim is None or outcome.kind != "exited":
         return outcome
@@ -55,8 +55,8 @@ def outcome_of(repro: Repro, outcome: Outcome) -> Outcome:
         return dataclasses.replace(outcome, kind=found)
     if status != claim.exit:
         said = outcome.text or outcome.stderr.strip()[-SHOWN_STDERR:]
-        head = f"the program ended with exit status {status}; the claim says {claim.exit}"
-        fix = f"fix: if that is what the claim says, write `exit = {status}` in [tool.repro]"
+        head = f"the program ended with exit status {status}; the claim states {claim.exit}"
+        fix = f"fix: if that is what the claim states, write `exit = {status}` in [tool.repro]"
         return dataclasses.replace(outcome, kind="error", text="\n".join(filter(None, (head, said, fix))))
     said = {STDOUT: outcome.stdout, STDERR: _OURS.sub("", outcome.stderr)}
     said = {name: said[name].replace("\r\n", "\n") for name in repro.compare}

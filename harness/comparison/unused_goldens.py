@@ -1,4 +1,4 @@
-"""Goldens that belong to no case: what a change of `params` left behind, or a repro that is gone or moved."""
+"""Goldens that belong to no case: after a change of `params`, or of a repro that is gone or moved."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from harness.comparison import golden
 
 
 def _general(path: Path) -> Path:
-    """The golden of all archs beside which one of a single arch lies; another path as it is."""
+    """The shared golden for the golden of a single arch; any other path unchanged."""
     return path.with_name(path.stem.partition("@")[0] + ".json") if path.suffix == ".json" else path
 
 
 def is_referenced(path: Path) -> bool:
-    """Whether a golden beside this sidecar names it."""
+    """Whether a golden in the folder of this sidecar names it."""
     return path.suffix == ".npy" and path in golden.sidecars_of(path.parent)
 
 
 def unused(repros: Iterable[Repro], broken: Iterable[Path] = (), folders: Iterable[Path] = ()) -> list[Path]:
-    """Golden files beside these repros, and below these folders, that belong to no case.
+    """Golden files next to these repros, and below these folders, that belong to no case.
 
-    Those of `broken` repro files are left alone.
+    Goldens of `broken` repro files are left alone.
     """
     used: set[Path] = set()
     parents: set[Path] = set()
@@ -45,17 +45,17 @@ def unused(repros: Iterable[Repro], broken: Iterable[Path] = (), folders: Iterab
 
 
 def _left_behind(above: Path, name: str = "*") -> list[Path]:
-    """Goldens in a folder whose repro is not beside them."""
+    """Goldens below a folder that does not hold their repro."""
     paths = []
     for directory in sorted((above / "goldens").glob(f"{name}/")):
         if not (above / f"{directory.name}.py").exists():
             files = sorted(path for path in directory.iterdir() if path.suffix in (".json", ".npy"))
-            paths += files if any(_is_golden(path) for path in files) else []  # else they are somebody else's
+            paths += files if any(_is_golden(path) for path in files) else []  # else they belong to somebody else
     return paths
 
 
 def before_a_move(repro: Path) -> Path | None:
-    """The folder of goldens that a repro of this name left behind elsewhere in the project, if there is one."""
+    """The folder of goldens elsewhere in the project that a moved repro of this name left, if there is one."""
     old_folders = [
         path.parent for above in _folders(store.root_of(repro)) for path in _left_behind(above, repro.stem)[:1]
     ]

@@ -97,7 +97,7 @@ STALE = {
     "it cannot be read: ValueError: unknown outcome": lambda project: next((project / ".repro/pending").rglob("*.json")).write_text(
         next((project / ".repro/pending").rglob("*.json")).read_text().replace('outcome\\": \\"outputs', 'outcome\\": \\"luck')),
     "hardware gave the golden": lambda project: validate(project / "repros/goldens/one/default.json"),
-    "the golden repros/goldens/one/default.json cannot be read: it says that hardware validated it": lambda project: (
+    "the golden repros/goldens/one/default.json cannot be read: it is marked as validated": lambda project: (
         project / "repros/goldens/one/default.json").write_text(
         (project / "repros/goldens/one/default.json").read_text().replace('d": false', 'd": true')),
 }  # fmt: skip

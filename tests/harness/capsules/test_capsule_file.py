@@ -187,7 +187,7 @@ def test_every_case_is_recorded_or_says_why_not(recorded):
         "[5/12] often: recorded, 3 launches",
         "[6/12] outside: recorded, 1 launch",
         "[7/12] poisoned: recorded, 2 launches",
-        '[8/12] races: skipped: the claim says `outcome = "race"`, but only a checker sees that: a GPU goes on without a word',
+        '[8/12] races: skipped: the claim states `outcome = "race"`, but only a checker sees that: a GPU reports no error',
         "[9/12] raises: skipped: error: ValueError: so",
         "[10/12] refused: skipped: the compiler rejects it, so there is nothing to replay",
         "[11/12] two_launches--by=2: recorded, 2 launches",

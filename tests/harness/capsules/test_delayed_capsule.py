@@ -81,7 +81,7 @@ def test_each_seed_is_a_case_with_its_delays(recorded):
 def test_a_gpu_that_gives_one_answer_proves_no_race(project):
     said = accepted(project)
     assert said["fixed"].startswith("validated by replay (NVIDIA H100, ")
-    assert said["racy"].startswith('not validated: the claim says `outcome = "race"`, but only a checker sees that')
+    assert said["racy"].startswith('not validated: the claim states `outcome = "race"`, but only a checker sees that')
     assert "3 runs, 2 of them under delays: 1 answer" in said["racy"]
 
 

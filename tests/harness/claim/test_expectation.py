@@ -59,11 +59,11 @@ def test_one_expectation_is_of_every_release(expectations):
 @pytest.mark.parametrize(
     "line, column, width, message",
     [
-        ("nvidia = 3", 3, 6, "says none of `rejected`, `outputs` and `xfail`" + FIX),
-        ('nvidia = { reject = "E" }', 3, 6, "says none of `rejected`, `outputs` and `xfail`" + FIX),
+        ("nvidia = 3", 3, 6, "has none of `rejected`, `outputs` and `xfail`" + FIX),
+        ('nvidia = { reject = "E" }', 3, 6, "has none of `rejected`, `outputs` and `xfail`" + FIX),
         ("nvidia = { rejected = 3 }", 3, 6, "has rejected = 3, which is not a diagnostic id" + FIX),
-        ('nvidia = { "<4.7" = { xfail = "" } }', 14, 6, "has xfail = '', which does not say why" + FIX),
-        ('nvidia = { "<4.7" = "fails" }', 14, 6, "says none of `rejected`, `outputs` and `xfail`" + FIX),
+        ('nvidia = { "<4.7" = { xfail = "" } }', 14, 6, "has xfail = '', which gives no reason" + FIX),
+        ('nvidia = { "<4.7" = "fails" }', 14, 6, "has none of `rejected`, `outputs` and `xfail`" + FIX),
         ('nvidia = { "<<4.7" = "passes" }', 14, 7, "is no releases" + RELEASES),
         ('nvidia = { "4.7" = { xfail = "no" } }', 14, 5, "is no releases" + RELEASES),
         ('nvidia = { "<4.9" = { xfail = "no" }, ">=4.7" = "passes" }', 41, 7, 'and "<4.9" both name release 4.7'

@@ -82,7 +82,7 @@ fix: write stdout = "text" (the same characters), "numbers" (the same numbers be
         ("stdout =", "out ="),
         """q.py:3:15: BAD_COMPARE
     # compare = { out = "numbers rel:1e-6" }
-                  ^^^ is no output: a file without run() has stdout and stderr alone
+                  ^^^ is not an output: a file without run() has only stdout and stderr
 fix: remove out, or add `def run():` that returns it""",
     ),
     "filter": (
@@ -134,7 +134,7 @@ fix: begin the file with a docstring whose first line is the claim: \"\"\"shfl.s
         """q.py:7:3: BAD_NVIDIA
     # nvidia = { outputs = { stdout = [1] } }
       ^^^^^^ has `outputs` of run(), which the file has not
-fix: say xfail""",
+fix: write xfail""",
     ),
 }
 

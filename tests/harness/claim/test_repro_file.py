@@ -106,7 +106,7 @@ fix: write `arch`; the keys of [tool.repro] are
     evidence where the values of expected() were published: "published:KEY", a KEY of bibliography.toml
     exit     of a file without run(): the exit status of the program (default 0)
     filters  of a file without run(): what of its output is not compared: ["address", "time", "path"]
-    mask     a table of output name to the boolean array that says where it counts: { out = "valid" }
+    mask     a table of output name to the boolean array that selects its elements: { out = "valid" }
     nvidia   where NVIDIA's compiler ends otherwise: { rejected = "its id" }, { outputs = { out = [1, 2] } } or { xfail = "why" }; of some releases: { "<4.7" = { rejected = "its id" } }
     outcome  the outcome of the claim: "outputs" (the default) | "rejected" | "trap" | "deadlock" | "fault", or a \
 fault by its name, as in "misaligned"
@@ -121,7 +121,7 @@ fault by its name, as in "misaligned"
         """q.py:4:16: BAD_TOML
     # arch = "sm_80
                    ^ Illegal character '\\n'
-fix: write the block between `# /// script` and `# ///` as TOML, each line behind `# `""",
+fix: write the block between `# /// script` and `# ///` as TOML, each line after `# `""",
     ),
     "unclosed block": (
         ("# ///\n", "#///\n"),
@@ -170,7 +170,7 @@ fix: write seconds, more than 0 and at most 86400""",
         ("timeout = 2", 'nvidia = "rejected"'),
         """q.py:7:3: BAD_NVIDIA
     # nvidia = "rejected"
-      ^^^^^^ says none of `rejected`, `outputs` and `xfail`
+      ^^^^^^ has none of `rejected`, `outputs` and `xfail`
 fix: write { rejected = "UNSUP_EARLY_EXIT" }, { outputs = { out = [1, 2] } } with the values that differ, or { xfail = "why" }; or one of them for some releases: { "<4.7" = { rejected = "ID" }, ">=4.7" = "passes" }""",
     ),
     "no nvidia id": (

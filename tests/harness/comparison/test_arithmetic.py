@@ -67,9 +67,9 @@ def test_an_author_is_told_where_bits_are_compared(write):
     got = outcome(out=("float32", [EX2]), close=("float32", [EX2]), n=("int32", [EX2]), sure=("float32", []))
     path = arithmetic.short(case.repro.path)
     assert arithmetic.notes(case, got) == [
-        f"{path}: `n` depends on ex2.approx.ftz.f32 (line 31): silicon may differ; say `silicon = \"h100\"`",
+        f"{path}: `n` depends on ex2.approx.ftz.f32 (line 31): silicon may differ; write `silicon = \"h100\"`",
         f"{path}: `out` depends on ex2.approx.ftz.f32 (line 31): silicon may differ; "
-        'compare with `ulp:4` (a proposal: twice the documented 2 ulp) or say `silicon = "h100"`',
+        'compare with `ulp:4` (a proposal: twice the documented 2 ulp) or write `silicon = "h100"`',
     ]  # fmt: skip
     (said,) = write(RUN, 'silicon = "h100"').cases()
     assert arithmetic.notes(said, got) == []
@@ -139,7 +139,7 @@ def test_from_a_kernel_to_status(write, tmp_path, monkeypatch, capsys):
     told = capsys.readouterr().out
     for name in ("out", "copied"):
         assert f'repros/one.py: `{name}` depends on ex2.approx.ftz.f32 (line 11): silicon may differ; compare with' \
-            ' `ulp:4` (a proposal: twice the documented 2 ulp) or say `silicon = "h100"`\n' in told  # fmt: skip
+            ' `ulp:4` (a proposal: twice the documented 2 ulp) or write `silicon = "h100"`\n' in told  # fmt: skip
     assert "`twice`" not in told
     assert main(["record", "status"]) == 0
     assert capsys.readouterr().out.splitlines()[3:] == [

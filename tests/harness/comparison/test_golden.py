@@ -134,16 +134,16 @@ def changed(path, **of_provenance):
 
 
 CONTRADICTIONS = {
-    "it says that hardware validated it, but its provenance names the device emulator, which is not a GPU":
+    "it is marked as validated, but its provenance names the device emulator, which is not a GPU":
         lambda path: changed(path, device="emulator"),
-    "it says that hardware validated it, but its provenance names Stand-in GPU, a stand-in for a GPU":
+    "it is marked as validated, but its provenance names Stand-in GPU, a stand-in for a GPU":
         lambda path: changed(path, gpu="Stand-in GPU"),
-    "it says that hardware validated it, but its provenance names no driver": lambda path: changed(path, driver=None),
-    "it says that hardware validated it, but its provenance holds no hash of the answer":
+    "it is marked as validated, but its provenance names no driver": lambda path: changed(path, driver=None),
+    "it is marked as validated, but its provenance holds no hash of the answer":
         lambda path: changed(path, answer_sha256=None),
     "its answer is not the one that hardware gave: it does not have the hash in its provenance":
         lambda path: path.write_text(path.read_text().replace("1.0", "2.0").replace("3f800000", "40000000")),
-    "its provenance names NVIDIA H100, but it says that no hardware validated it":
+    "its provenance names NVIDIA H100, but it is not marked as validated":
         lambda path: path.write_text(path.read_text().replace("true", "false")),
     "its evidence is emulator, but validated is true":
         lambda path: path.write_text(path.read_text().replace("hardware:NVIDIA H100", "emulator")),

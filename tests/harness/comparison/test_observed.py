@@ -246,7 +246,7 @@ def test_a_gpu_that_checks_nothing_is_not_asked(write):
     gpu = Host("p1", "cuda", device_facts={"name": "H100", "arch": "sm_90", "driver": "570", "uuid": UUID})
     outcome = judge.run(None, case, gpu)
     verdict = judge.judge(case, gpu, outcome, repro.path.parent)
-    assert (verdict.status, verdict.reason) == ("skip", "no checker") and "a GPU goes on without a word" in verdict.text
+    assert (verdict.status, verdict.reason) == ("skip", "no checker") and "a GPU reports no error" in verdict.text
 
 
 @pytest.mark.slow

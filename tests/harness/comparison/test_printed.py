@@ -87,8 +87,8 @@ def test_exit_status_and_output_decide_what_came_of_it(project):
     repro = read(project / "repros/one.py")
     ended = Outcome("exited", detail={"exit": 1}, stderr="why\n")
     assert printed.outcome_of(repro, ended).text == (
-        "the program ended with exit status 1; the claim says 3\nwhy\n"
-        "fix: if that is what the claim says, write `exit = 1` in [tool.repro]"
+        "the program ended with exit status 1; the claim states 3\nwhy\n"
+        "fix: if that is what the claim states, write `exit = 1` in [tool.repro]"
     )
     same = printed.outcome_of(repro, Outcome("exited", detail={"exit": 3}, stdout="a\r\n"))
     assert (same.kind, printed.text(same.outputs["stdout"])) == ("outputs", "a\n")
