@@ -18,7 +18,7 @@ __all__ = ["NothingCaptured", "capture"]
 
 
 class NothingCaptured(Exception):
-    """No call of the program was captured; the text says why."""
+    """No call of the program was captured; the text is the reason."""
 
 
 @contextlib.contextmanager
@@ -30,11 +30,11 @@ def capture(
     first_finding: bool = False,
     differs: Callable | None = None,
 ) -> Iterator[None]:
-    """Write the `call`-th call of `kernel` that the block makes to `file`; data go to a folder `data` beside it.
+    """Write the `call`-th call of `kernel` that the block makes to `file`; data go to a folder `data` next to it.
 
     `nan`, `first_finding` and `differs` choose the first call with that property, as the command's options do. The file
     is not run here: `repro run` does. Import this before the compiler, so that arguments made earlier are understood.
-    Raises NothingCaptured where the block makes no such call.
+    Raises NothingCaptured if the block makes no such call.
     """
     from harness.capture import program  # noqa: PLC0415
     from harness.capture.recorder import Wanted  # noqa: PLC0415

@@ -23,7 +23,7 @@ class Alone:
     """A captured file and the place where it is run; `close` ends that. `folder` has the program's outputs."""
 
     def __init__(self, file: Path, folder: Path, report: dict[str, Any], note: Callable[[str], None]) -> None:
-        """`report`: what the program said of the call, with its compiler, its device and what this looked for."""
+        """`report`: the program's report on the call, with its compiler, its device and its checks."""
         self._file, self._folder, self._report, self._note = file, folder, report, note
         host = "local" if report.get("device") == "cuda" else "embedded"
         compiler, checks = report.get("compiler", "embedded"), report.get("checks")
@@ -33,11 +33,11 @@ class Alone:
         self._session.close()
 
     def check(self, text: str) -> list[str]:
-        """What differs from the program where the file has this text, a sentence each; [] where all is equal."""
+        """The differences from the program if the file has this text, a sentence each; [] if all is equal."""
         return self._judged(self._run(text, False))
 
     def _check_with_lines(self, text: str) -> tuple[list[str], Collection[int]]:
-        """The same as `check` says, and the lines that ran."""
+        """The differences as in `check`, and the lines that ran."""
         outcome = self._run(text, True)
         return self._judged(outcome), outcome.lines if isinstance(outcome, Outcome) else ()
 
@@ -55,7 +55,7 @@ class Alone:
 
     def _judged(self, outcome: Outcome | ReproError) -> list[str]:
         if not isinstance(outcome, Outcome):
-            return [f"the file is no repro: {str(outcome).splitlines()[0]}"]
+            return [f"the file is not a repro: {str(outcome).splitlines()[0]}"]
         if self._report["outcome"]:
             return _otherwise(self._report["outcome"], outcome)
         if outcome.kind != "outputs":
@@ -97,7 +97,7 @@ def _otherwise(told: dict[str, Any], outcome: Outcome) -> list[str]:
 
 
 def _is_same_line(line: str, text: str) -> bool:
-    """Whether a line is the program's, which may have a comment, and go on in a line that the file has joined to it."""
+    """Whether a line is in the program, which may have a comment there, or a break where the file has joined lines."""
     return text == line or text.startswith(line.partition("  #")[0].rstrip())
 
 

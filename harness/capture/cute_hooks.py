@@ -1,4 +1,4 @@
-"""Calls of `@cute.jit` functions, of our compiler and of NVIDIA's, and of what `cute.compile` gives."""
+"""Calls of `@cute.jit` functions and of results of `cute.compile`, for our compiler and NVIDIA's compiler."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _hook_nvidia(module: types.ModuleType, recorder: Recorder) -> None:
 
 
 def names_of(function: types.FunctionType, args: tuple) -> set[str]:
-    """What a call may be chosen by: the function, its class, and the kernels it mentions."""
+    """The names by which a call may be chosen: the function, its class, and the kernels it mentions."""
     key = function.__code__, type(args[0]) if args else None
     found = _names_of_call.get(key)
     if found is None:
@@ -291,7 +291,7 @@ def _states(made: Compiled) -> list[ObjectState]:
 
 
 def compiled_call(made: Compiled, args: tuple, keywords: dict[str, Any], gives_status: bool = False) -> Call:
-    """A call of what `cute.compile` gave: it is compiled again, then called. NVIDIA's gives a status."""
+    """A call of a result of `cute.compile`: compile again, then call. With NVIDIA's compiler it gives a status."""
 
     def text(spelling: Spelling) -> str:
         runtime = [name for name in made.names if name not in _static(made.function)]

@@ -1,5 +1,5 @@
-"""What must not leave the author's machine in a captured file: values of environment variables, names of users and
-hosts, absolute paths."""
+"""Texts that must not leave the author's machine in a captured file: values of environment variables, names of users
+and hosts, absolute paths."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Inside the program that is captured from: puts the hooks in place, and writes what was asked for into a folder.
 
-The folder is the command's: `wanted.json` says what to capture; `captured.json`, `captured.py`, `outputs.npz` and
-`data/` are written there, or `captured.json` alone with the reason where nothing could be captured.
+The folder belongs to the command: `wanted.json` names what to capture; `captured.json`, `captured.py`, `outputs.npz`
+and `data/` are written there, or only `captured.json` with the reason if nothing could be captured.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ VARIABLE = "GPU_REPRO_CAPTURE"
 
 
 def begin(folder: str) -> None:
-    """Capture what `wanted.json` in this folder says, in this process and no other that it starts."""
+    """Capture what `wanted.json` in this folder names, in this process but not in its child processes."""
     os.environ.pop(VARIABLE, None)
     here = str(Path(__file__).parent / "startup")
     rest = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry and entry != here]
@@ -176,6 +176,6 @@ def _report(place: Path, report: dict[str, Any], recorder: Recorder) -> None:
 
 
 def _ended(place: Path, recorder: Recorder) -> None:
-    """The program ended: where nothing was captured, say how many calls there were."""
+    """The program ended: if nothing was captured, report how many calls there were."""
     if not (place / "captured.json").exists():
         _report(place, {}, recorder)

@@ -25,7 +25,7 @@ def _filled(container, data):
     return container
 '''
 ARCHES = ("cpu", "gpu", "cuda", "x64", "arm64", "amdgpu", "metal", "vulkan")
-PACKAGES = ("quadrants", "dsl")  # modules of these are not the author's
+PACKAGES = ("quadrants", "dsl")  # modules of these do not belong to the author
 
 _init: list[tuple[tuple, dict[str, Any]]] = []  # the arguments of the program's last qd.init
 _containers: dict[int, tuple[Any, DeviceMemory]] = {}
@@ -189,7 +189,7 @@ def _made(value: Any) -> str:
 
 
 def _memory_of(container: Any, making: str) -> DeviceMemory:
-    """A container as memory of the call; its address is the Python object's."""
+    """A container as memory of the call; its address is the address of the Python object."""
     known = _containers.get(id(container))
     if known is not None:
         return known[1]

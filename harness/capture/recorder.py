@@ -60,7 +60,7 @@ class Taken:
     text: str
     changed: list[View] = field(default_factory=list)
     returned: list[tuple[str, str, Any]] = field(default_factory=list)  # (name, expression, value)
-    outcome: dict[str, Any] | None = None  # what the exception said, where the call raised one
+    outcome: dict[str, Any] | None = None  # from the exception, if the call raised one
     expected: dict[str, Any] = field(default_factory=dict)  # what the reference gave
     reference: str = ""  # the call of the reference, as an expression
     reference_gives: type | None = None  # dict or tuple, where it gives several outputs
@@ -212,7 +212,7 @@ class Recorder:
                 taken.returned.append((name, f"np.asarray(returned{at})", part))
         if not taken.changed and not taken.returned:
             taken.changed = [view for storage in taken.spelling.memory.storages for view in storage.views]
-        if not taken.changed and not taken.returned:  # it has no memory: the file says that it ended
+        if not taken.changed and not taken.returned:  # it has no memory: the file records that it ended
             taken.spelling.imports["import numpy as np"] = None
             taken.returned.append(("ended", "np.asarray(True)", True))
 
@@ -272,7 +272,7 @@ def _had_nan(storage: Any) -> bool:
 
 
 def _differences(taken: Taken, reference: Any) -> dict[str, Any]:
-    """What the reference gives for each output, {} where all are close to it."""
+    """The reference's value for each output, {} if all outputs are close to it."""
     rows = [(plain_name(view.name), _array(view.tensor)) for view in taken.changed]
     rows += [(name, value) for name, _, value in taken.returned]
     if isinstance(reference, dict):

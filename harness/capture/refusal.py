@@ -1,5 +1,5 @@
-"""What no captured file can have."""
+"""Refusals of calls that cannot become a captured file."""
 
 
 class CannotBeCaptured(Exception):
-    """A call has something that no file can have; the text says what, and what helps."""
+    """A call has something that no file can have; the text names it and the fix."""

@@ -34,7 +34,7 @@ class Ran:
 def command_of(words: list[str], compiler: str | None, device: str | None) -> list[str]:
     """The command that is run: a program whose compiler is not at hand runs by `python -m dsl`. Raises UsageError."""
     if not words:
-        raise UsageError("name the program behind `--`: repro capture -o repros/x.py -- python train.py")
+        raise UsageError("name the program after `--`: repro capture -o repros/x.py -- python train.py")
     if words[0].endswith(".py"):
         words = [sys.executable, *words]
     if not re.fullmatch(r"python[\d.]*", Path(words[0]).name):
@@ -47,7 +47,7 @@ def command_of(words: list[str], compiler: str | None, device: str | None) -> li
     if rest[:1] == ["-c"]:
         raise UsageError("a program of `python -c` has no file: write it to one, and name that")
     if not rest:
-        raise UsageError("name the program behind python: repro capture -o repros/x.py -- python train.py")
+        raise UsageError("name the program after python: repro capture -o repros/x.py -- python train.py")
     ours = ["-m", "dsl"]
     ours += ["--compiler", compiler] if compiler else []
     ours += ["--device", device] if device else []

@@ -129,7 +129,7 @@ def write(taken: Taken, program: str, packages: Mapping[str, str | None]) -> Wri
 
 
 def _for_target(code: str, architecture: str) -> str:
-    """The code, compiled for the architecture that the program was told by the environment."""
+    """The code, compiled for the architecture that the program got from its environment."""
     future = "from __future__ import annotations\n"
     setting = f"import os\n\nos.environ[{json.dumps(TARGET)}] = {json.dumps(architecture)}\n"
     if code.startswith(future):
@@ -138,7 +138,7 @@ def _for_target(code: str, architecture: str) -> str:
 
 
 def _helpers(speller: spelling.Spelling, made: _Body, text: str) -> list[str]:
-    """The functions that the file has besides the author's: those that `text` calls, and that those call."""
+    """The functions of the file that the author did not write: those that `text` calls, and the functions they call."""
     found: dict[str, str] = {}
     while new := [name for name in speller.helpers if name not in found and f"{name}(" in text]:
         for name in new:
@@ -273,7 +273,7 @@ class _Body:
         return made
 
     def keep(self, stored: Mapping[str, np.ndarray]) -> None:
-        """Have data beside the file that something else than memory reads."""
+        """Store data next to the file that are not read as memory."""
         self.data.update(stored)
         if stored:
             self.stored.add("numpy")
@@ -332,7 +332,7 @@ def _dtype_text(storage: Storage, dtype: str) -> str:
 
 
 def _element_type(storage: Storage) -> str:
-    """The dtype of the first view whose size divides the storage's."""
+    """The dtype of the first view whose item size divides the size of the storage."""
     for view in storage.views:
         if view.item_bytes and storage.nbytes % view.item_bytes == 0 and not is_packed(view.dtype):
             return view.dtype
@@ -379,7 +379,7 @@ def _is_import(node: ast.stmt) -> bool:
 
 
 def _import_text(node: ast.stmt, alias: ast.alias) -> str:
-    """One name of an import as a statement of its own."""
+    """One name of an import as a separate statement."""
     bound = f" as {alias.asname}" if alias.asname else ""
     origin = f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
     return f"{origin}import {alias.name}{bound}"

@@ -1,4 +1,4 @@
-"""What an issue is about: a claim's record or a run of a script, its program, and the side where it was right."""
+"""The facts for an issue: a claim's record or a run of a script, its program, and the side where it was right."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def of(root: Path, name: str, places: Sequence[str | None] = (None, None, None))
 
 
 def _of_script(root: Path, found: Sequence[Observation]) -> Facts:
-    """Of these runs of a script the newest that went wrong, of the newest text; else the newest."""
+    """The newest run of the script's newest text that went wrong; else the newest run."""
     same = [each for each in found if each.script_sha256 == found[0].script_sha256]
     one = next((each for each in same if each.exit or each.outcome != "exited"), same[0])
     text = observations.script_of(one)
@@ -131,7 +131,7 @@ def _repro(root: Path, record: Record) -> Repro:
 
 
 def _good(records: Index, bad: Record, bisected: Bisected | None) -> Record | None:
-    """A record that passed, of the same case and text: the bisection's, else the newest."""
+    """A record that passed, of the same case and text: from the bisection, else the newest."""
     if bad.verdict not in WRONG:
         return None
     if bisected:

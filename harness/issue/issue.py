@@ -131,8 +131,8 @@ class _Parts:
         if against:
             return f"The values of {self.prose(str(against))} in the table below."
         if record.verdict in WRONG:
-            return "`run()` returns its outputs, and they are what the claim says."
-        return "What the claim says."
+            return "`run()` returns its outputs, and the claim holds."
+        return "The claim holds."
 
     def elements(self, one: dict[str, Any]) -> list[str]:
         """The first elements of an output that differ, with index and lane."""
@@ -227,7 +227,7 @@ class _Parts:
 
 
 def _raw(facts: Facts) -> dict[str, Any]:
-    """What the line of an observation says of device, compiler and versions."""
+    """The device, compiler and versions in the line of an observation."""
     run = facts.run
     if run is None:
         return {}

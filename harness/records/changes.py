@@ -1,9 +1,9 @@
-"""What is other on two sides of the record, claim by claim, and since when. Answered from the index; nothing runs here.
+"""Differences between two sides of the record, claim by claim, and since when. They come from the index; nothing runs.
 
     changes.compare(records, *sides.pair("nvidia==4.6.3", "nvidia==4.8.1", root))     what `compare --json` prints
 
-Two answers belong together if they are of one case on one arch, by one compiler, on one host, but for what the sides
-say is other (sides.FREE), and if the repro had the same text (between commits it may have another).
+Two answers belong together if they are of one case on one arch, by one compiler, on one host, except for the axes that
+the sides leave free (sides.FREE), and if the repro had the same text (between commits it may have another).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Key = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class Place:
-    """Where records are chosen from; None where any will do."""
+    """The place of the chosen records; None if any will do."""
 
     arch: str | None = None
     compiler: str | None = None
@@ -51,9 +51,9 @@ class Declared:
 def compare(
     index: Index, a: Side, b: Side, cells: Iterable[Cell | Declared], place: Place | None = None, since: str = ""
 ) -> dict[str, Any]:
-    """What changed from A to B in these cells, what did not, and what cannot be told.
+    """Compare A and B in these cells: changed, unchanged and missing answers.
 
-    `since` leaves out what B said earlier than that.
+    `since` leaves out earlier answers of B.
     """
     place = place or Place()
     cases = {(cell.claim, cell.case) for cell in cells}
@@ -121,7 +121,7 @@ def pair_up(a: Sequence[Answer], b: Sequence[Answer], kind: str) -> tuple[list[P
 
 
 def _grouped(answers: Iterable[Answer], free: Collection[str]) -> dict[Key, list[Answer]]:
-    """Answers by their place but for the axes that are free, oldest first."""
+    """Answers by their place without the axes that are free, oldest first."""
     key = itemgetter(0, 1, *(2 + n for n, axis in enumerate(_AXES) if axis not in free))
     groups: dict[Key, list[Answer]] = defaultdict(list)
     for one in sorted(answers, key=lambda one: one.stamp):
@@ -188,7 +188,7 @@ def _name_releases(index: Index, a: Side, b: Side, rows: list[dict[str, Any]]) -
 
 
 def _question(one: Answer) -> Key:
-    """What two releases are asked."""
+    """The question that two releases answer."""
     return one.claim, one.case, one.arch, one.host, one.text
 
 
@@ -258,14 +258,14 @@ def _run(
 
 
 def _skipped(index: Index, side: Side) -> set[tuple[str, ...]]:
-    """What this side was asked already and does not take: claim, case, compiler, host."""
+    """The runs that this side has already skipped: claim, case, compiler, host."""
     condition, values = side.where()
     rows = index.answers(f"{condition} and verdict = 'skip'", values)
     return {(one.claim, one.case, one.compiler, one.host) for one in rows}
 
 
 def _runs_of(index: Index, side: Side) -> Any:
-    """A function from the host and the compiler of the other side's answer to those of the run that is missing."""
+    """A function from the host and compiler of the other side's answer to the host and compiler of the missing run."""
     if side.kind == sides.COMPILER:
         return lambda host, compiler: (host, side.value)
     if side.kind == "host":

@@ -1,4 +1,4 @@
-"""Which commit of a project lies in its folder, asked of git. Nothing here writes."""
+"""The commit of a project that is checked out in its folder, from git. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PATIENCE_S = 10.0
 
 @functools.cache
 def commit(root: Path) -> str | None:
-    """The commit, with `-dirty` behind it where files that git knows have changed; None outside of git."""
+    """The commit, with `-dirty` after it if files that git knows have changed; None outside of git."""
     return _git(root, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
 
 

@@ -119,7 +119,7 @@ def _suspects(a: Record, b: Record, groups: list[str]) -> tuple[list[str], str]:
 
 
 def _known(others: Iterable[Record], a: Record, b: Record, suspects: list[str]) -> list[str]:
-    """Records that have some of B's groups and otherwise A's: they tell without a run."""
+    """Records that have some groups of B and the others of A: they give an answer without a run."""
     causes: dict[tuple[str, ...], str] = {}
     for one in others:
         if one.id in (a.id, b.id) or one.verdict not in ("pass", "fail", "contradicted"):

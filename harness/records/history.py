@@ -1,4 +1,4 @@
-"""Records: one JSON line for each judged case, appended and never edited (store.py says where; index.py reads them).
+"""Records: one JSON line for each judged case, appended and never edited (store.py has the paths; index.py reads them).
 
 schema      2
 id, run     of the line, and of the run that wrote it
@@ -6,15 +6,15 @@ key         repro_sha256, platform, toolchain: what the verdict is about; a new 
 digest      of the question: repro, case, golden, bundle, lock, compiler, versions, platform. Equal questions that
             get different verdicts are flaky
 repro, case, title, host, hardware, device, asked (the compiler as it was asked for), compiler, versions
-bundle_sha256, lock_sha256, golden_sha256 (of what the golden says), seed
-commit      of the project, `-dirty` where files that git knows had changed; null outside of git
+bundle_sha256, lock_sha256, golden_sha256 (of the golden's answer), seed
+commit      of the project, `-dirty` if files that git knows had changed; null outside of git
 verdict     pass | fail | contradicted | infra | skip          reason    a few words, '' for pass
 outcome     see result.Outcome                                 detail    class, id, line; kind
 text        how it ended: the report of a checker, a rejection, a traceback; null for outputs
 outputs     name -> sha256 of the raw bytes                    shapes    name -> [dtype, shape]
 arithmetic  name -> {arithmetic: exact | bounded | open, through: [{instruction, line, bound}]}, of outputs followed
 evidence    emulator | published:KEY | hardware:GPU: why to believe the golden; null without one
-golden      the file of the golden, where the arch has one of its own
+golden      the file of the golden, if the arch has its own golden
 kernels     name -> sha256 of the PTX                          sass      name -> sha256 of the normalised SASS
 ptxas       the version that made the SASS                     no_sass   why there is none where it was asked for
 differences what was not as it should be, element by element   histogram [{count, outputs}] of a case run often
@@ -86,7 +86,7 @@ def provenance(case: Case, host: Host, outcome: Outcome) -> dict[str, Any]:
 
 
 def _device(host: Host, outcome: Outcome) -> dict[str, Any]:
-    """The device as the run names it; what it does not say of the host's own GPU, the host's probe says."""
+    """The device as the run names it; for the host's own GPU, the host's probe gives the facts that it leaves out."""
     probed = {"kind": host.device, **host.device_facts}
     said = {key: value for key, value in outcome.device.items() if value not in (None, "")} or probed
     is_its_gpu = all(said.get(key, probed.get(key)) == probed.get(key) for key in ("kind", "name"))
@@ -156,7 +156,7 @@ def _text(outcome: Outcome, case: Case, root: Path) -> str:
 
 
 def detail(outcome: Outcome) -> dict[str, Any]:
-    """What a line keeps of an outcome's detail."""
+    """The parts of an outcome's detail that a line keeps."""
     return {key: outcome.detail[key] for key in ("class", "id", "line", "kind", "signal") if key in outcome.detail}
 
 

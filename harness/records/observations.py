@@ -1,4 +1,4 @@
-"""Runs of scripts, which claim nothing: records of their own, kept by the script, that `repro record history` finds.
+"""Runs of scripts, which claim nothing: separate records, kept by the script, that `repro record history` finds.
 
 They are in `.repro/observations` of the working folder's project. Outside of any project they are in
 $XDG_STATE_HOME/gpu-repro. An observation is a line as a record is (store.Run); the script and its output are texts by
@@ -67,14 +67,14 @@ def root() -> Path:
 
 
 def folder() -> Path:
-    """Where observations of this working folder are."""
+    """The folder of observations of this working folder."""
     if any((root() / name).exists() for name in ("pyproject.toml", ".git")):
         return root() / store.LOCAL / "observations"
     return outside()
 
 
 def outside() -> Path:
-    """Where observations made outside of any project are."""
+    """The folder of observations made outside of any project."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "gpu-repro" / "observations"
 
@@ -125,17 +125,17 @@ def every() -> list[Observation]:
 
 
 def output_of(one: Observation) -> str:
-    """What it printed, '' where that is lost."""
+    """Its output, '' if that is lost."""
     return store.kept_text([folder()], f"{one.output_sha256}.txt") or ""
 
 
 def script_of(one: Observation) -> str:
-    """Its text, '' where that is lost."""
+    """Its text, '' if that is lost."""
     return store.kept_text([folder()], f"{one.script_sha256}.py") or ""
 
 
 def is_id(name: str) -> bool:
-    """Whether a name has the form of an observation's id, or of a run's."""
+    """Whether a name has the form of the id of an observation or of a run."""
     return _ID.fullmatch(name) is not None
 
 

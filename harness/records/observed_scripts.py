@@ -19,7 +19,7 @@ def history(
     host: str | None = None,
     compiler: str | None = None,
 ) -> dict[str, Any]:
-    """The runs, newest first, at most so many, of one host and compiler where they are given."""
+    """The runs, newest first, at most `most`, of one host and compiler if they are given."""
     some = [one for one in found if host in (None, one.host) and compiler in (None, one.asked)]
     return {"runs": [_run(one, grep) for one in some[:most]], "total": len(some)}
 

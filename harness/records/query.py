@@ -65,7 +65,7 @@ def _unknown(name: str, cells: Iterable[Cell]) -> str:
 def status(index: Index, names: Sequence[str] = ()) -> dict[str, Any]:
     """How many cells are in each state, each cell that is not as it should be, and damaged lines.
 
-    `gone`: cells that no repro declares any more, which say nothing of a claim.
+    `gone`: cells that no repro declares any more, which do not judge a claim.
     """
     every = chosen(index, index.cells(gone=True), names)
     cells = [cell for cell in every if cell.state != states.GONE]

@@ -1,6 +1,6 @@
 """The sides of a comparison: `nvidia==4.6.3`, `driver=570`, `gpu=h100`, `host=p1`, `commit=HEAD~3`.
 
-A side is a condition over the index, and says which axes of a cell may differ between two sides of its kind.
+A side is a condition over the index, and names the axes of a cell that may differ between two sides of its kind.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from harness.errors import UsageError
 from harness.records import checkout
 
 COMPILER = "compiler"
-# What need not be the same on both sides, by kind; where several are listed, the first that has a partner counts.
+# Axes that may differ between both sides, by kind; if several sets are listed, the first that has a partner counts.
 FREE: dict[str, tuple[frozenset[str], ...]] = {
     COMPILER: (frozenset({"compiler"}),),
     "driver": (frozenset(), frozenset({"host"})),

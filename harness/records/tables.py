@@ -72,7 +72,7 @@ def status(data: dict[str, Any], limit: int) -> str:
         lines += ["", *table([("state", "claim", "arch", "compiler", "host", "why"), *rows[:limit]])]
     if data["gone"]:
         aside = "`repro record forget --gone` puts them aside"
-        lines += ["", f"no repro claims these any more, so they are no verdict ({aside})"]
+        lines += ["", f"no repro claims these any more, so they are not verdicts ({aside})"]
         gone = [(name(c["claim"], c["case"]), c["arch"], c["compiler"], c["host"], _why_gone(c)) for c in data["gone"]]
         lines += table([("claim", "arch", "compiler", "host", "why"), *gone[:limit]])
         lines += [f"    ... and {len(gone) - limit} more: --all"] if len(gone) > limit else []
@@ -88,7 +88,7 @@ def status(data: dict[str, Any], limit: int) -> str:
         lines += ["", "evidence: " + ", ".join(f"{count} {kind}" for kind, count in data["evidence"].items())]
         lines += table([(one["key"], _count(one["cells"], "cells"), one["work"]) for one in data["published"]])
     other = [f"    repro record diff {c['last']} {c['other_code']}" for c in data["attention"] if c["other_code"]]
-    lines += ["", "what is other in the PTX", *other[:SHOWN_DIFFS]] if other else []
+    lines += ["", "how the PTX differs", *other[:SHOWN_DIFFS]] if other else []
     if len(rows) > limit:
         lines.append(f"    ... and {len(rows) - limit} more: --all")
     if data["damaged"]:
@@ -186,7 +186,7 @@ def _change(row: dict[str, Any]) -> list[str]:
 
 
 def _where(a: dict[str, Any], b: dict[str, Any]) -> str:
-    """Where both ran, and what of that is not the same: `sm_90 p1 (NVIDIA H100, driver 570 -> 580)`."""
+    """The places of both runs, and their differences: `sm_90 p1 (NVIDIA H100, driver 570 -> 580)`."""
 
     def both(key: str) -> str:
         values = [str(one[key]) for one in (a, b) if one[key]]
@@ -203,7 +203,7 @@ def _where(a: dict[str, Any], b: dict[str, Any]) -> str:
 
 
 def _missing(data: dict[str, Any], every: bool) -> list[str]:
-    """What one side lacks."""
+    """The runs that one side lacks."""
     if not data["missing"]:
         return []
     runs = [one for one in data["missing"] if one["host"]]

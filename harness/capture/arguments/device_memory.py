@@ -29,10 +29,10 @@ class DeviceMemory:
             self.dtype = "uint8"
 
     def bytes(self) -> np.ndarray:
-        """What is in it now."""
+        """Its contents now."""
         return self.read(self.address, self.nbytes)
 
     def array(self) -> np.ndarray:
-        """What is in it now."""
+        """Its contents now."""
         flat = self.bytes().view(self.dtype)
         return flat if self.shape is None else flat.reshape(self.shape)

@@ -142,7 +142,7 @@ def replayed(torch: ModuleType) -> Iterator[list[tuple[str, Any]]]:
 
 
 def _gpu_state(torch: ModuleType) -> Any:
-    """The state of the GPU's generator; None where it has none of its own, as on the emulator."""
+    """The state of the GPU's generator; None if it has no generator, as on the emulator."""
     try:
         return torch.cuda.get_rng_state() if torch.cuda.is_available() else None
     except RuntimeError:

@@ -1,7 +1,7 @@
 """How values of a compiler's runtime were made: `from_dlpack(x).mark_layout_dynamic()` is kept as these two calls.
 
-Such a value does not say what it was made of, so the functions and methods that make it are wrapped, for our compiler
-and for NVIDIA's alike.
+Such a value does not hold what it was made of, so the functions and methods that make it are wrapped, for our compiler
+and for NVIDIA's compiler.
 """
 
 from __future__ import annotations

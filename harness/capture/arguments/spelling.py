@@ -420,7 +420,7 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 
 def public_name(module: str) -> str:
-    """The name a program imports a module by: those of our alias are NVIDIA's."""
+    """The name by which a program imports a module; modules of our alias have NVIDIA's names."""
     return re.sub(r"^dsl\.(cutlass|quadrants)(?=\.|$)", r"\1", module)
 
 

@@ -1,4 +1,4 @@
-"""Bytes of a storage as an expression that makes them: zeros, a constant, arange, a draw; else data beside the file."""
+"""Bytes of a storage as an expression that makes them: zeros, a constant, arange, a draw; else data in a file."""
 
 from __future__ import annotations
 

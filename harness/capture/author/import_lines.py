@@ -10,7 +10,7 @@ WIDTH = 120
 
 
 def grouped(lines: Iterable[str]) -> list[str]:
-    """Import statements of one name each, those of the standard library first; what is from one module is in one."""
+    """Join import statements of one name each into one for each module, the standard library first."""
     of_module: dict[str, list[str]] = {}
     plain = []
     for line in sorted(lines, key=_order):

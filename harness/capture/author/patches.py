@@ -37,7 +37,7 @@ def patches() -> Patches:
 
 
 def changes_of_compilers() -> list[str]:
-    """A sentence for each module of an author's that put a function of its own into a class of the compiler."""
+    """A sentence for each of the author's modules that put its own function into a class of the compiler."""
     modules = [(name, each) for name, each in list(sys.modules.items()) if isinstance(each, types.ModuleType)]
     authors = {id(vars(module)): name for name, module in modules if is_author(module)}
     found: dict[str, str] = {}
@@ -49,7 +49,7 @@ def changes_of_compilers() -> list[str]:
                 if author is not None:
                     found.setdefault(author, f"{kind.__name__}.{attribute}")
     return [
-        f"{module} puts its own {what} into the compiler when it is imported, and the file has the compiler's"
+        f"{module} puts its own {what} into the compiler when it is imported, but the file has the original"
         for module, what in found.items()
     ]
 

@@ -1,4 +1,4 @@
-"""Which modules are an author's: those in no installed package."""
+"""Which modules belong to an author: those in no installed package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from functools import cache
 
 @cache
 def _installed() -> tuple[str, ...]:
-    """Folders whose code is not the author's: installed packages, the standard library, and this project."""
+    """Folders whose code does not belong to the author: installed packages, the standard library, and this project."""
     paths = sysconfig.get_paths()
     folders = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
     folders += [*site.getsitepackages(), site.getusersitepackages()]

@@ -16,7 +16,7 @@ def is_plain(value: Any) -> bool:
 
 
 def part_of(written: Any, node: ast.Assign | ast.AnnAssign, name: str) -> Any:
-    """What an assignment of a literal gives a name: a part of it, for `a, b = 1, 2`."""
+    """The value that an assignment of a literal gives to a name: a part of it for `a, b = 1, 2`."""
     target = node.targets[0] if isinstance(node, ast.Assign) else node.target
     if isinstance(target, (ast.Tuple, ast.List)) and isinstance(written, (tuple, list)):
         parts = {each.id: part for each, part in zip(target.elts, written) if isinstance(each, ast.Name)}

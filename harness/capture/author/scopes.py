@@ -11,8 +11,8 @@ _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 def outer_names(node: ast.AST, left_out: frozenset[int] = frozenset()) -> Iterator[ast.Name]:
-    """The names, in any order. `left_out`: ids of nodes that count as absent. What the statement itself binds at its
-    top is among them."""
+    """The names, in any order. `left_out`: ids of nodes that count as absent. They include names
+    that the statement itself binds at its top."""
     yield from _visit(node, (), left_out)
 
 
@@ -22,7 +22,7 @@ def _visit(
     left_out: frozenset[int],
     around: tuple[frozenset[str], ...] | None = None,
 ) -> Iterator[ast.Name]:
-    """`around`: the scopes of decorators, defaults and annotations, if they are not those of the body."""
+    """`around`: the scopes of decorators, defaults and annotations, if the body has others."""
     if id(node) in left_out:
         return
     if isinstance(node, ast.Name):

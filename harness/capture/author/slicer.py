@@ -44,11 +44,11 @@ class Slice:
 
 
 def slice_of(roots: Sequence[Any], taken: Mapping[str, Any] | Iterable[str] = (), called: Iterable[str] = ()) -> Slice:
-    """What these functions and classes reach. `called`: methods that are used from outside.
+    """The code that these functions and classes reach. `called`: methods that are used from outside.
 
-    No definition gets a name of `taken`; a mapping says which import a name is reserved for. It is done more than
-    once: methods that nothing mentions reach nothing the next time, and a definition gets another name if a function
-    that uses it has a variable of that name.
+    No definition gets a name of `taken`; a mapping gives the import for which a name is reserved. It is done more
+    than once: methods that nothing mentions reach nothing the next time, and a definition gets another name if a
+    function that uses it has a variable of that name.
     """
     author_text.forget()
     reserved = dict(taken) if isinstance(taken, Mapping) else dict.fromkeys(taken)
@@ -300,7 +300,7 @@ class _Slicer:
     # ** imports
 
     def _imported(self, module: types.ModuleType, source: Module, statement: Statement, name: str, value: Any) -> str:
-        """What an import statement of the author's binds."""
+        """The text for a name that an import statement of the author binds."""
         alias = statement.aliases[name]
         if isinstance(statement.node, ast.ImportFrom):
             origin = source.origin_of(statement.node)

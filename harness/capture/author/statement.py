@@ -31,7 +31,7 @@ class Statement:
     binds: set[str]
     aliases: dict[str, ast.alias] = field(default_factory=dict)
     dropped: list[ast.AST] = field(default_factory=list)  # methods that are left out
-    # What its text has in the captured file, by id of the node.
+    # The texts of nodes in the captured file, by id of the node.
     replaced: dict[int, tuple[ast.AST, str]] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     cells: set[str] = field(default_factory=set)  # closure variables, which become variables of the module
@@ -177,7 +177,7 @@ def _definitions(node: ast.AST) -> Iterator[ast.FunctionDef | ast.ClassDef]:
 
 
 def _first_statement(function: ast.AST) -> ast.stmt:
-    """The first statement of a function behind its docstring."""
+    """The first statement of a function after its docstring."""
     body = function.body  # type: ignore[attr-defined]
     return body[1] if len(body) > 1 and is_docstring(body[0]) else body[0]
 

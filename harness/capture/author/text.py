@@ -21,7 +21,7 @@ _COPYRIGHT = re.compile(r"copyright \(c\)|copyright \d|SPDX-License", re.IGNOREC
 
 
 def public_name(module: str) -> str:
-    """The name a program imports a module by: those of our alias are upstream's."""
+    """The name by which a program imports a module; modules of our alias have the upstream names."""
     for ours, theirs in _ALIASED.items():
         if module == ours or module.startswith(ours + "."):
             return theirs + module[len(ours) :]

@@ -34,10 +34,10 @@ def driver() -> Any:
 
 
 def good(result: tuple) -> Any:
-    """What a function of the driver returns. Raises CannotBeCaptured where it fails."""
+    """The values that a function of the driver returned. Raises CannotBeCaptured if it failed."""
     code, *values = result
     if int(code) != 0:
-        raise CannotBeCaptured(f"the driver says {getattr(code, 'name', code)}")
+        raise CannotBeCaptured(f"the driver returned {getattr(code, 'name', code)}")
     return values[0] if len(values) == 1 else values
 
 

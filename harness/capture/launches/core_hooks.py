@@ -25,7 +25,7 @@ _PORTABLE_BYTES = 48 << 10  # of dynamic shared memory that needs no leave
 
 @dataclass(eq=False)
 class Made:
-    """An ObjectCode, and the Program that it was compiled from: its class, arguments, and those of `compile`."""
+    """An ObjectCode, and the Program that it was compiled from: its class, its arguments, arguments of `compile`."""
 
     code: Any
     program: tuple[type, tuple, dict[str, Any]] | None = None
@@ -200,7 +200,7 @@ def _function_of(kernel: Any) -> tuple[Made | None, str]:
 
 
 def _names(noted: tuple[Made | None, str], kernel: Any) -> set[str]:
-    """What a kernel may be chosen by: its name, and the expression that the program has for it."""
+    """The names by which a kernel may be chosen: its name, and the expression that the program has for it."""
     made, name = noted
     if made is None or not name:
         return _asked(kernel)
@@ -210,7 +210,7 @@ def _names(noted: tuple[Made | None, str], kernel: Any) -> set[str]:
 
 
 def _asked(kernel: Any) -> set[str]:
-    """The driver's name of a kernel that no PTX has, where the driver is recent enough to say it."""
+    """The driver's name of a kernel that no PTX has, if the driver is recent enough to return it."""
     try:
         code, *name = sys.modules["cuda.bindings.driver"].cuKernelGetName(kernel.handle)
     except Exception:  # the function is not there
@@ -253,7 +253,7 @@ def _shape_of(config: Any) -> Shape:
 
 
 def _attributes(kernel: Any, shape: Shape) -> dict[int, int]:
-    """What this launch needs leave for: much shared memory, large clusters."""
+    """The attributes that allow this launch: much shared memory, large clusters."""
     kinds = sys.modules["cuda.bindings.driver"].CUfunction_attribute
     found = {}
     if shape.shared_bytes > _PORTABLE_BYTES:
@@ -266,7 +266,7 @@ def _attributes(kernel: Any, shape: Shape) -> dict[int, int]:
 
 
 def _ending(result: Any) -> dict[str, Any] | None:
-    """What the emulator, or the error of cuda.core, says of a launch that failed."""
+    """The report of the emulator, or of the error of cuda.core, on a launch that failed."""
     if not isinstance(result, _Failed):
         return None
     name = str(result.error).partition(":")[0].strip()

@@ -31,7 +31,7 @@ _LAUNCHES = ("cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel")
 
 @dataclass
 class Image:
-    """What a module was loaded from."""
+    """The image that a module was loaded from."""
 
     data: bytes
     globals_of: Callable[[bytes], tuple]  # address and size of a variable, with the driver's code
@@ -91,7 +91,7 @@ def _after(module: ModuleType, name: str, note: Callable[[tuple, Any], None]) ->
             try:
                 note(args, result[1] if len(result) > 1 else None)
             except (TypeError, ValueError, OSError, IndexError, AttributeError):
-                pass  # the launch then says that its module is not known
+                pass  # the launch then reports that its module is not known
         return result
 
     setattr(module, name, called)
@@ -226,7 +226,7 @@ def _scalar(parameter: ptx.Parameter, data: bytes, dtype: str | None) -> Any:
 
 
 def _ending(result: tuple) -> dict[str, Any] | None:
-    """What the emulator says of a launch that failed."""
+    """The emulator's report on a launch that failed."""
     if int(result[0]) == 0:
         return None
     return failure() or {"outcome": "fault", "kind": getattr(result[0], "name", str(result[0]))}

@@ -1,4 +1,4 @@
-"""What one record answered, in short: the columns by which the index compares many without reading their lines.
+"""The answer of one record in short: the columns by which the index compares many without reading their lines.
 
 Values, PTX and SASS are kept as marks: short hashes, equal where the texts are.
 """
@@ -55,7 +55,7 @@ class Answer(NamedTuple):
 
     @property
     def said(self) -> tuple[str | None, ...]:
-        """What must stay the same for an answer to be the same one."""
+        """The parts that must stay the same for an answer to be the same one."""
         return self.verdict if self.is_judged else None, self.outcome, self.diagnostic, self.given
 
     @property
@@ -91,7 +91,7 @@ def _text(value: Any) -> str | None:
 
 
 def says(a: Answer, b: Answer, kinds: Sequence[str]) -> str:
-    """`pass -> fail: differs from the golden`, or which of values, SASS and PTX are other."""
+    """`pass -> fail: differs from the golden`, or which of values, SASS and PTX differ."""
     if a.ended != b.ended:
         more = [kind for kind in kinds if kind in ("values", *CODE)]
         return f"{a.ended} -> {b.ended}" + (f"; other {', '.join(more)}" if more else "")

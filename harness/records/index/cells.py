@@ -1,4 +1,4 @@
-"""What a line of the record says, and what a cell of the index is: data and no files. index.py describes both."""
+"""The data of a line of the record and of a cell of the index, without files. index.py describes both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CELL = ("claim", "case_name", "arch", "compiler", "host")
 
 
 class NoRecord(Exception):
-    """No record, or more than one, is called so; the text says which there are."""
+    """No record, or more than one, has this name; the text names the candidates."""
 
 
 @dataclass(frozen=True)
@@ -198,13 +198,13 @@ def provenance(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def line_is_hardware(line: dict[str, Any]) -> bool:
-    """Whether hardware ran it: the line says so, and its device is a GPU with its UUID below a real driver."""
+    """Whether hardware ran it: the line states it, and its device is a GPU with its UUID below a real driver."""
     says_so = line.get("hardware", True) is True
     return says_so and (line.get("verdict") == FORGOTTEN or not hardware.missing(line.get("device") or {}))
 
 
 def row(path: str, at: int, length: int, line: dict[str, Any] | None) -> tuple[Any, ...]:
-    """A line as the table has it. Raises KeyError, TypeError, ValueError, AttributeError for one that is no record."""
+    """A line as the table has it. Raises KeyError, TypeError, ValueError, AttributeError if it is not a record."""
     if line is None:
         raise ValueError("no object")
     try:

@@ -72,7 +72,7 @@ class Index(IndexFile):
         rows: list[Any] = [(*row[:7], summary_text.read(row[7])) for row in self._read(sql)]
         names = {row[:3]: row[7].last.facts.get("golden") for row in rows if row[7].last}
         own_names = {place: name for place, name in names.items() if name and "/" not in name}
-        known = self._read("select * from source")  # which may make the index anew
+        known = self._read("select * from source")  # which may rebuild the index
         now = sources.Sources(self._db, self.root, known).of((row[:3] for row in rows), own_names)
         drivers = _newest(rows, lambda row: row[4], lambda event: event.facts.get("driver"))
         kernels = _newest(rows, lambda row: row[:4], _compiled)
@@ -132,7 +132,7 @@ class Index(IndexFile):
         like = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
         rows = self._read(sql, [name, like, name]) if name else []
         if not rows:
-            raise NoRecord(f"there is no record {name!r}; `repro record history CLAIM` lists those of a claim")
+            raise NoRecord(f"there is no record {name!r}; `repro record history CLAIM` lists the records of a claim")
         if len(rows) > 1 and rows[0][3] != name:
             raise NoRecord(f"{name!r} begins several records: {', '.join(row[3] for row in rows)}")
         return self._load(*rows[0])
@@ -154,7 +154,7 @@ class Index(IndexFile):
     def answers(self, where: str, values: Iterable[Any]) -> list[Answer]:
         """Of records that fit an SQL condition over the table `record`, the newest of each answer, oldest first.
 
-        An answer is what answers.SAME says. SQLite takes the other columns from the row that has the greatest stamp.
+        The columns answers.SAME define an answer. SQLite takes the other columns from the row with the greatest stamp.
         """
         read = ", ".join(answers.READ)
         sql = (
@@ -220,7 +220,7 @@ class Index(IndexFile):
         return self._read("select count(*) from record")[0][0]
 
     def moved(self) -> dict[str, str]:
-        """What records call repros that are elsewhere now, and where: paths below the root."""
+        """The paths in records of repros that have moved, and their paths now: below the root."""
         return dict(self._read("select said, claim from place where said != claim"))
 
     def renamed(self, claims: Collection[str]) -> dict[str, str]:
@@ -251,7 +251,7 @@ class Index(IndexFile):
 
 
 def _newest(rows: list[tuple], group: Any, value: Any) -> dict[Any, Any]:
-    """For each group of cells, what their newest verdict says; without groups where it says None."""
+    """For each group of cells, the value of their newest verdict; groups whose value is None are left out."""
     newest: dict[Any, tuple[tuple[str, str], Any]] = {}
     for row in rows:
         last = row[7].last

@@ -43,7 +43,7 @@ create table cell (claim text, case_name text, arch text, compiler text, host te
 
 
 class IndexFile:
-    """An SQLite file that can be thrown away: it is made anew where it is missing, old, broken or does not fit."""
+    """An SQLite file that can be thrown away: it is rebuilt if it is missing, old, broken or does not fit."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
@@ -87,7 +87,7 @@ class IndexFile:
         return self._db.execute(sql, values).fetchall()
 
     def rebuild(self) -> None:
-        """Make the index anew, beside the old one and then in its place; in memory where it cannot be written."""
+        """Rebuild the index next to the old one, then replace it; in memory if it cannot be written."""
         self._disconnect()
         if self._hold(fcntl.LOCK_EX) and self._replace():
             return
@@ -118,7 +118,7 @@ class IndexFile:
                 part.unlink(missing_ok=True)
 
     def _hold(self, how: int) -> bool:
-        """Hold the lock that says who has the file open: shared, or exclusive to replace it. False after a while."""
+        """Hold the lock of an open index: shared, or exclusive to replace the file. False after a while."""
         try:
             if self._lock is None:
                 store.make_folder(self.path.parent)
@@ -136,7 +136,7 @@ class IndexFile:
             return False
 
     def _take_up(self) -> bool:
-        """Open the file and take what was appended since; False where it must be made anew."""
+        """Open the file and add lines that were appended since; False if it must be rebuilt."""
         for _ in range(2):  # another process may have read what was appended after we looked
             try:
                 files = self._files()
@@ -173,7 +173,7 @@ class IndexFile:
         return stamps
 
     def _update(self, files: dict[str, tuple[int, int]]) -> bool:
-        """Take what was appended since; False where the index does not fit the files and must be made anew."""
+        """Add lines that were appended since; False if the index does not fit the files and must be rebuilt."""
         if self._db.execute("select value from meta where key = 'schema'").fetchone() != (SCHEMA,):
             return False
         grown = self._grown(files)

@@ -1,4 +1,4 @@
-"""What a line of the record must be to be read: records come with checkouts and are not trusted. Checks: schema.py."""
+"""Check a line of the record before it is read: records come with checkouts and are not trusted. See schema.py."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BELOW = r"(?!/)(?!(?:[^\0]*/)?\.\.(?:/|\Z))[^\0]+"
 
 @dataclass(frozen=True)
 class Device:
-    """What executed PTX; its arch becomes part of a golden's name."""
+    """The device that executed PTX; its arch becomes part of a golden's name."""
 
     kind: str | None = must(_WORDS, None)
     arch: str | None = must(optional(string(40, r"[\w.-]*", "an arch such as sm_90a")), None)

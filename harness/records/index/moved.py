@@ -1,7 +1,7 @@
-"""Where a repro is now that was elsewhere when its record, its capsule or a link to it was made.
+"""Find a repro that has moved since its record, its capsule or a link to it was made.
 
 A repro whose file is gone is followed to a file of the same name that is the same claim: one known by the same
-sentence, or by the same text (sha256). Where none is, or several are, it is gone.
+sentence, or by the same text (sha256). If there is no such file, or there are several, it is gone.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _text_sha256(path: Path) -> str:
 
 
 def _marks(path: Path) -> set[str]:
-    """What a file may be known by: its text and, where it is a repro, its claim."""
+    """The marks by which a file may be known: its text and, if it is a repro, its claim."""
     try:
         claim = read(path).claim if is_repro(path.read_bytes()) else ""
     except (OSError, ReproError):

@@ -1,6 +1,6 @@
-"""Where the repros are now that records name: the part of the index that follows those that moved (moved.py).
+"""The paths now of the repros that records name: the part of the index that follows moved repros (moved.py).
 
-`place` has a row for each path that records name: the path where that repro is now, and by what records know it.
+`place` has a row for each path that records name: the path of that repro now, and the marks by which records know it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ TABLE = "create table place (said text primary key, claim text, marks text);"
 
 
 def now(db: sqlite3.Connection) -> dict[str, str]:
-    """What records call a repro -> where it is now: paths below the root."""
+    """The path of a repro in records -> its path now, below the root."""
     return dict(db.execute("select said, claim from place"))
 
 
 def remember(db: sqlite3.Connection, marks: Mapping[str, set[str]]) -> None:
-    """Keep by what records know the repros that they call so."""
+    """Keep the marks by which records know the repros of these paths."""
     for said, mine in marks.items():
         old = db.execute("select claim, marks from place where said = ?", [said]).fetchone()
         claim, before = (old[0], json.loads(old[1])) if old else (said, [])
@@ -30,7 +30,7 @@ def remember(db: sqlite3.Connection, marks: Mapping[str, set[str]]) -> None:
 
 
 def moves(db: sqlite3.Connection, root: Path) -> dict[str, str]:
-    """What records call a repro -> where it is now, for those of which the index has another place."""
+    """The path of a repro in records -> its path now, for repros of which the index has another path."""
     rows = db.execute("select said, claim, marks from place").fetchall()
     moved = follow({said: json.loads(marks) for said, _, marks in rows}, root)
     return {said: str(place) for said, claim, _ in rows if (place := moved.get(said, said)) != claim}

@@ -1,4 +1,4 @@
-"""What lies on disk now of the claims that records name: their texts, goldens and cases, read where a file changed."""
+"""The files now of the claims that records name: their texts, goldens and cases, read if a file changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_TABLE = "the file has no [tool.repro] block any more"
 
 @dataclass(frozen=True)
 class Source:
-    """The hashes of a repro's text and of what its golden says, None where there is none; why a case is gone, or ''."""
+    """The hashes of a repro's text and of its golden's answer, None if there is none; why a case is gone, or ''."""
 
     repro: str | None
     golden: str | None
@@ -41,7 +41,7 @@ class Sources:
         self._seen: dict[str, str | None] = {}
 
     def of(self, places: Iterable[tuple[str, str, str]], own_names: Mapping[tuple, str]) -> dict[tuple, Source]:
-        """(claim, case, arch) -> what there is. `own_names`: the golden of those that have one of their own."""
+        """(claim, case, arch) -> its source. `own_names`: the golden's file for an arch that has its own golden."""
         sources = {}
         for claim, case, arch in dict.fromkeys(places):
             folder = golden_folder(claim)
@@ -109,7 +109,7 @@ def _text(event: Event) -> object:
 
 
 def golden_folder(claim: str) -> str:
-    """Where the goldens of a claim are, below the root."""
+    """The folder of the goldens of a claim, below the root."""
     head, _, name = claim.rpartition("/")
     return f"{head}/goldens/{name.removesuffix('.py')}".lstrip("/")
 
@@ -119,7 +119,7 @@ def _answer(path: Path) -> str | None:
 
 
 def _repro(path: Path) -> str:
-    """The hash of the text and the names of its cases: null where it cannot be read, none where it is no repro."""
+    """The hash of the text and the names of its cases: null if it cannot be read, none if it is not a repro."""
     data = path.read_bytes()
     try:
         cases = [case.name for case in read(path).cases()] if is_repro(data) else []

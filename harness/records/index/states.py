@@ -1,4 +1,4 @@
-"""What the records of one cell (a claim's case, on one arch, by one compiler, on one host) come to. Pure functions.
+"""The state of one cell (a claim's case, on one arch, by one compiler, on one host) from its records. Pure functions.
 
 `summarise` folds a cell's records, in any order and with repetitions, into a summary; `state` holds the summary
 against what is true now. docs/record.md has the table.
@@ -23,7 +23,7 @@ FORGOTTEN = "forgotten"  # the verdict of a line by which a person put a cell's 
 
 @dataclass(frozen=True)
 class Event:
-    """What of one record matters here. `digest` names the question: equal digests must get equal verdicts."""
+    """The facts of one record that matter here. `digest` names the question: equal digests must get equal verdicts."""
 
     id: str
     date: str
@@ -35,12 +35,12 @@ class Event:
 
     @property
     def speaks(self) -> bool:
-        """Whether it says something of the claim: infra and skip do not, nor does an answer nobody judged yet."""
+        """Whether it judges the claim: infra and skip do not, nor does an answer that nobody has judged yet."""
         return self.verdict in _TICK and not self.is_unjudged
 
     @property
     def is_unjudged(self) -> bool:
-        """Whether it ran to the end that the claim says, and waits for a person to accept it."""
+        """Whether it ended as claimed, and waits for a person to accept it."""
         return (self.verdict, self.reason) in (("fail", NO_GOLDEN), ("pass", NOT_ACCEPTED))
 
     @property
@@ -50,7 +50,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Summary:
-    """A cell's records in short. `silent` is the newest record that says nothing of the claim."""
+    """A cell's records in short. `silent` is the newest record that does not judge the claim."""
 
     last: Event | None = None
     last_good: Event | None = None
@@ -59,14 +59,14 @@ class Summary:
     unjudged: Event | None = None  # the newest that waits for a person, where it is newer than `last`
     passes: int = 0
     fails: int = 0
-    mixed: int = 0  # records under the digest of `last` whose verdict is not that of `last`
+    mixed: int = 0  # records under the digest of `last` whose verdict differs from `last`
     ticks: str = ""  # the newest verdicts, oldest first: p f c
     forgotten: str = ""  # when a person put the cell aside; what came later counts
 
 
 @dataclass(frozen=True)
 class Now:
-    """What is true of a cell's claim today; None where it is not known, and then nothing is stale by it."""
+    """The facts of a cell's claim today; None if a fact is not known, and then nothing is stale by it."""
 
     gone: str = ""  # why nothing claims this any more
     repro_sha256: str | None = None
@@ -155,7 +155,7 @@ def _contradiction(last: Event, rivals: Sequence[Event]) -> str:
 
 
 def out_of_date(good: Event, now: Now) -> str:
-    """What has changed since a pass, in a few words, or ''."""
+    """The change since a pass, in a few words, or ''."""
     facts = good.facts
     if now.repro_sha256 and facts.get("repro_sha256") not in (None, now.repro_sha256):
         return "the repro changed"
@@ -177,7 +177,7 @@ def newer_code(good: Event, now: Now) -> str:
 
 
 def differing(good: Mapping[str, Any], bad: Mapping[str, Any]) -> list[str]:
-    """The names of facts that are not the same in both; machine code only where both have some."""
+    """The names of facts that are not the same in both; machine code only if both have some."""
     names = good.keys() | bad.keys()
     if not all(any(key.startswith("sass.") for key in facts) for facts in (good, bad)):
         names = {key for key in names if not key.startswith("sass.") and key not in ("ptxas", "no_sass")}

@@ -52,7 +52,7 @@ def test_ends_that_differ(tmp_path):
 
 def test_a_text_that_is_no_repro(tmp_path):
     (text,) = differences(tmp_path, "def run(:\n", {})
-    assert text.startswith("the file is no repro: ")
+    assert text.startswith("the file is not a repro: ")
 
 
 def test_a_line_that_a_shorter_file_joins():

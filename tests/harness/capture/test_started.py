@@ -42,8 +42,8 @@ def test_with_a_gpu_the_program_runs_as_it_is(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ("", "name the program behind `--`: repro capture -o repros/x.py -- python train.py"),
-        ("python", "name the program behind python: repro capture -o repros/x.py -- python train.py"),
+        ("", "name the program after `--`: repro capture -o repros/x.py -- python train.py"),
+        ("python", "name the program after python: repro capture -o repros/x.py -- python train.py"),
         ("python -c pass", "a program of `python -c` has no file: write it to one, and name that"),
     ],
 )

@@ -72,7 +72,7 @@ def test_the_command_of_any_file_name(path, command):
 def test_a_finding_has_its_report():
     text = issue.write(facts(differences=(), said={"text": RACE}, outcome="race"), nobody()).text
     assert (
-        "### Expected\n\n`run()` returns its outputs, and they are what the claim says.\n\n### Got\n\n```text\none.py:9:5: RACE\n"
+        "### Expected\n\n`run()` returns its outputs, and the claim holds.\n\n### Got\n\n```text\none.py:9:5: RACE\n"
         in text
     )
 
@@ -180,4 +180,4 @@ def test_a_private_name_in_an_identifier_is_said():
 
 def test_a_claim_that_holds():
     text = issue.write(facts(differences=(), verdict="pass", verdict_reason="", said={"device": GPU}), nobody()).text
-    assert "### Expected\n\nWhat the claim says.\n\n### Got, as expected\n\nOutputs.\n" in text
+    assert "### Expected\n\nThe claim holds.\n\n### Got, as expected\n\nOutputs.\n" in text

@@ -303,7 +303,7 @@ def test_status_and_diff_agree_on_what_is_stale(said, put):
     assert list(found) == ["repros/zfill.py"] and found["repros/zfill.py"]["state"] == "stale"
     cell = found["repros/zfill.py"]
     text = said("record", "status")[1]
-    assert f"what is other in the PTX\n    repro record diff {cell['last']} {cell['other_code']}\n" in text + "\n"
+    assert f"how the PTX differs\n    repro record diff {cell['last']} {cell['other_code']}\n" in text + "\n"
     differs = data(said, "record", "diff", cell["last"], cell["other_code"])
     assert "ptx.k" in [row["field"] for row in differs["fields"]]
     assert "-add.s32 %r2, %r1, 1;\n+add.s32 %r2, %r1, 2;" in differs["texts"][0]["diff"]

@@ -26,5 +26,5 @@ def test_a_module_that_changes_a_class_of_the_compiler(module, monkeypatch):
     compiler.Tensor.to = author.to
     (said,) = patches.changes_of_compilers()
     assert (
-        said == "changing puts its own Tensor.to into the compiler when it is imported, and the file has the compiler's"
+        said == "changing puts its own Tensor.to into the compiler when it is imported, but the file has the original"
     )

@@ -18,5 +18,5 @@ def test_variables_that_hold_an_address():
 
 def test_what_the_driver_refuses():
     assert allocations.good((0, 5)) == 5 and allocations.good((0, 5, 6)) == [5, 6]
-    with pytest.raises(allocations.CannotBeCaptured, match="the driver says 201"):
+    with pytest.raises(allocations.CannotBeCaptured, match="the driver returned 201"):
         allocations.good((201,))

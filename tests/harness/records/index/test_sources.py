@@ -54,7 +54,7 @@ class Project:
         return status, self.capsys.readouterr().out
 
 
-GONE = "no repro claims these any more, so they are no verdict (`repro record forget --gone` puts them aside)"
+GONE = "no repro claims these any more, so they are not verdicts (`repro record forget --gone` puts them aside)"
 
 
 def test_a_value_that_was_tried_once_or_removed_is_no_failing_claim(project):
