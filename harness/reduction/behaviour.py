@@ -1,4 +1,4 @@
-"""What a program did, in words that stay when its lines and numbers change: what a candidate is compared by."""
+"""The behaviour of a program, in words that stay when its lines and numbers change: candidates are compared by it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What one run did.
+    """The behaviour of one run.
 
     `kind`: of an Outcome. `name`: the id of a finding, or the type of an exception. `message`: why, without names and
     numbers; of a deadlock how it may be ended, which names the role of each warp. `kernel`: where. `places`: the
@@ -86,7 +86,7 @@ class Program:
         return file is not None and f"/{self.path}".endswith(f"/{file.removeprefix('./').lstrip('/')}")
 
     def at(self, told: Mapping[str, Any], part: str = "") -> frozenset[str]:
-        """What is at a place, by its `file`, `line` and perhaps `column`. The line of another file stays as it is."""
+        """The constructs at a place, by its `file`, `line` and perhaps `column`. The line of another file stays."""
         line = int(told["line"] or 0)
         if line and told["file"] and not self.has(told["file"]):
             return frozenset({f"{PurePath(told['file']).name}:{line}"})
@@ -108,7 +108,7 @@ class Program:
 
 
 def of(program: Program, outcome: Outcome, wrong: dict[str, Wrong] | None = None) -> Behaviour:
-    """What a program did. `wrong`: of outputs that differ from what is expected."""
+    """The behaviour of a program. `wrong`: of outputs that differ from what is expected."""
     told = outcome.detail.get("finding")
     if outcome.kind == "outputs":
         wrong = wrong or {}
@@ -160,7 +160,7 @@ def _part(program: Program, told: dict[str, Any]) -> Place:
 
 
 def _awaited(told: dict[str, Any]) -> str:
-    """What a wait is for: whether all arrivals have come, and on which side bytes are missing."""
+    """The state of a wait: whether all arrivals have come, and on which side bytes are missing."""
     phase = told["phase"]
     if phase is None:
         return plain(told["awaited"])
@@ -185,12 +185,12 @@ def plain(message: str) -> str:
 
 
 def _exception(program: Program, outcome: Outcome) -> Behaviour:
-    """Its type, its message, and the innermost statement of the author's."""
+    """Its type, its message, and the author's innermost statement."""
     last = [match for match in _EXCEPTION.finditer(outcome.text) if match["name"] != "fix"]
     name, message = (last[-1]["name"], last[-1]["message"] or "") if last else (outcome.kind, "")
     frame = program.innermost(reversed(list(_FRAME.finditer(outcome.text))))
     is_measure = name.endswith("AssertionError") and re.search(r"\d", outcome.text.rpartition(name)[2])
-    # An assertion that counts what is wrong says how much: with these numbers alone it is the same mistake.
+    # An assertion that counts errors has numbers in its message: only with these numbers it is the same mistake.
     said = " ".join(outcome.text.rpartition(name)[2].split())[:MOST_MESSAGE] if is_measure else plain(message)
     places = (Place("", program.at(frame.groupdict())),) if frame else ()
     return Behaviour(outcome.kind, name, said, places=places)

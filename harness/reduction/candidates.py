@@ -40,7 +40,7 @@ class Candidates:
         self._pool = ThreadPoolExecutor(width, thread_name_prefix="candidate")
 
     def submit(self, text: str) -> Future[Seen | None]:
-        """What the candidate does, where it has the property; else None, and the reason is counted."""
+        """The behaviour of the candidate if it has the property; else None, and the reason is counted."""
         return self._pool.submit(self._try, text)
 
     def _try(self, text: str) -> Seen | None:

@@ -18,9 +18,9 @@ def _tree(text: str) -> ast.Module | None:
 def at(text: str, line: int, column: int = 0, part: str = "") -> frozenset[str]:
     """The accesses and calls at a line (1-based) of a program, as in {`x[]`, `values[]`} or {`cute.copy()`, `tile[]`}.
 
-    With a column (1-based), only those of the expression that begins there, where one does. Of an assignment `part`
-    leaves its `target` or its `value`. Nothing for a line without a statement; of a loop or a branch only its head
-    counts.
+    A column (1-based) selects only the accesses of the expression that begins there, if one does. `part` selects the
+    `target` or the `value` of an assignment. Nothing for a line without a statement; of a loop or a branch only its
+    head counts.
     """
     tree = _tree(text)
     statement = _statement(tree, line) if tree else None

@@ -13,17 +13,17 @@ CURED_S = 60.0  # a program that fails early may take longer where it does not f
 
 @dataclass(frozen=True)
 class SeenOf(Seen):
-    """What was observed of the text `program`; `is_full`: with nothing left out."""
+    """The observation of the text `program`; `is_full`: with nothing left out."""
 
     program: str = ""
     is_full: bool = False
 
 
 class Cured:
-    """That a program has a property, and does nothing wrong where each `old` in it becomes `new`.
+    """That a program has a property, and does nothing wrong if each `old` in it becomes `new`.
 
-    The second is asked where the first was confirmed, with all checks: an edit that ends a deadlock and leaves a race
-    is no cure.
+    The second is tested if the first was confirmed, with all checks: an edit that ends a deadlock and leaves a race
+    is not a cure.
     """
 
     def __init__(self, kept: Property, edit: str) -> None:
@@ -31,7 +31,7 @@ class Cured:
         self.kept, (old, arrow, new) = kept, edit.partition("=>")
         self.old, self.new = old.strip(), new.strip()
         if not arrow or not self.old:
-            raise UsageError(f'--cured-by "{edit}" is no edit\nfix: write --cured-by "OLD => NEW"')
+            raise UsageError(f'--cured-by "{edit}" is not an edit\nfix: write --cured-by "OLD => NEW"')
         if isinstance(kept, Command):
             raise UsageError("--cured-by does not go with --keep command\nfix: let the command make the edit too")
         self.about, self.timeout_s = kept.about, kept.timeout_s

@@ -1,4 +1,4 @@
-"""What a reduction knows, kept below `.repro` while it runs: the best program, and what was rejected."""
+"""The state of a reduction, kept below `.repro` while it runs: the best program, and the rejected candidates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where candidates run: a host with a compiler and a GPU model, several candidates at once."""
+"""A place for candidates: a host with a compiler and a GPU model, several candidates at once."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Place:
 
     def run(self, case: Case, timeout_s: float, checks: str | None = None, delays: str = "") -> Outcome:
         """Run a job, from any thread; it waits for a free supervisor. Of a failed script it tells the reason.
-        `checks`: other checks of the emulator than those of this place. `delays`: a list; then also under these."""
+        `checks`: checks of the emulator instead of this place's checks. `delays`: a list; then also under these."""
         outcome = self._run(case, timeout_s, self.checks if checks is None else checks, delays)
         outcome.kind = outcome.detail.get("found") or outcome.kind
         return outcome

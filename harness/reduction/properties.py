@@ -1,4 +1,4 @@
-"""What must stay true of a program while it gets smaller."""
+"""Properties that a program must keep while it gets smaller."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ KEPT = """\
 
 @dataclass(frozen=True)
 class Seen:
-    """What was observed of one program. `problem`: why nothing can be said, as of a host that is gone."""
+    """The observation of one program. `problem`: why there is none, such as a lost host."""
 
     about: Any
     problem: str = ""
@@ -50,7 +50,7 @@ class Seen:
 
 
 class Property(Protocol):
-    """`timeout_s` is a candidate's; it is set when the start was timed."""
+    """`timeout_s` applies to a candidate; it is set when the start was timed."""
 
     about: str
     timeout_s: float
@@ -68,7 +68,7 @@ class Property(Protocol):
         ...
 
     def confirm(self, text: str, seen: Seen | None = None) -> Seen:
-        """What is seen of a program if nothing is left out to save time; `seen`: what `see` gave."""
+        """Observe a program with nothing left out to save time; `seen`: the observation of `see`."""
         ...
 
     def differs(self, seen: Seen, before: Seen) -> str:
@@ -76,7 +76,7 @@ class Property(Protocol):
         ...
 
     def executed(self, text: str) -> frozenset[int]:
-        """The lines that run in the program; none where that cannot be told."""
+        """The lines that run in the program; none if they are not known."""
         ...
 
     def close(self) -> None:
@@ -113,7 +113,7 @@ class InPlace(InFull):
 
 
 class OnePlace(InPlace):
-    """What the program does in one place."""
+    """The behaviour of the program in one place."""
 
     def __init__(self, case: Case, place: Place, wanted: str = "", output: str = "") -> None:
         """`wanted`: the id of a finding or the kind of an outcome; `output`: the one that is wrong."""
@@ -122,7 +122,7 @@ class OnePlace(InPlace):
         self.timeout_s = case.repro.timeout_s
         path = golden.path_of(case)
         self._golden = golden.read(path) if path.exists() else None
-        self._checks: str | None = None  # those that `see` asks for; None: those of the place
+        self._checks: str | None = None  # of `see`; None: the checks of the place
 
     def see(self, text: str) -> Seen:
         return self._see(text, self._checks)
@@ -352,7 +352,7 @@ class Command(InFull):
 
     def __init__(self, command: str, name: str) -> None:
         if "{}" not in command:
-            raise UsageError(f'--keep "command: {command}" does not say where the file goes\nfix: write {{}} for it')
+            raise UsageError(f'--keep "command: {command}" has no place for the file\nfix: write {{}} for it')
         self.command, self.name, self.timeout_s = command, name, 600.0
         self.about = f"the exit status of `{command}`"
 
@@ -404,7 +404,7 @@ def read(keep: str, case: Case | None, name: str, place: Callable[..., Place]) -
         return Command(keep.partition(":")[2].strip(), name)
     if case is None:
         raise UsageError(
-            f'{name}: of a file that is not Python a command says what is kept: --keep "command: CMD {{}}"'
+            f'{name}: a file that is not Python needs a command as its property: --keep "command: CMD {{}}"'
         )
     match words:
         case []:

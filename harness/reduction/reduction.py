@@ -1,4 +1,4 @@
-"""One reduction from its start to its end: the property at the start, the search, what is told meanwhile."""
+"""One reduction from its start to its end: the property at the start, the search, the lines of progress."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FACTOR, LEAST_S = 4.0, 3.0  # a candidate may take so many times as long as the 
 
 @dataclass
 class Report:
-    """What came of it. `left`: reason -> how many candidates were rejected for it."""
+    """The result of a reduction. `left`: reason -> how many candidates were rejected for it."""
 
     text: str
     seen: Seen
@@ -42,9 +42,9 @@ def lines(text: str) -> int:
 
 
 def begin(kept: Property, start: str, say: Callable[[str], None]) -> tuple[Seen, int, int]:
-    """What the start does, and in how many of how many runs; sets the time that a candidate may take.
+    """Run the start: what it does, in how many of how many runs; set the time that a candidate may take.
 
-    Raises UsageError where the start has not the property, or differs each time.
+    Raises UsageError if the start does not have the property, or differs each time.
     """
     limit_s = kept.timeout_s
     seen = _first(kept, start, limit_s)
@@ -133,7 +133,7 @@ def reduce(
             best = journal.best
             trial.take(best, again)
             store.write_atomically(out, best.encode())
-            say(f"goes on from {lines(best)} lines of an earlier run (--anew begins again)")
+            say(f"goes on from {lines(best)} lines of an earlier run (`--anew` begins again)")
     with Progress(lines(start), trial, say, is_terminal) as progress:
 
         def accepted(text: str, seen: Seen) -> None:

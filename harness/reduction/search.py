@@ -2,8 +2,8 @@
 
 Each pass lists edits of the best program. They are tried all at once, then in quarters, sixteenths, down to one by one;
 what is accepted stays, what is not is tried again in smaller parts. (Halves find no more, and cost half as many
-candidates again where nothing goes.) Several parts are tried at a time, each as if those
-before it failed: one that succeeds beside a part that was accepted meanwhile is tried again with it.
+candidates again where nothing goes.) Several parts are tried at a time, each as if the parts
+before it failed: if another part was accepted meanwhile, a part that succeeds is tried again with it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Pass:
 
     name: str
     about: str = ""
-    needs: str = ""  # lines of which a run says something: those that `ran`, or that its finding names (`found`)
+    needs: str = ""  # lines that a run reports: those that `ran`, or that its finding names (`found`)
     is_fine: bool = False
 
 
@@ -51,7 +51,7 @@ class Passes(Protocol):
         ...
 
     def edits(self, name: str, source: str) -> Sequence[Edit]:
-        """What this pass would do to the program."""
+        """The edits of the program that this pass proposes."""
         ...
 
     def apply(self, name: str, source: str, edits: Sequence[int]) -> str | None:

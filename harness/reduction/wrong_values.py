@@ -1,8 +1,8 @@
 """How an output differs from another answer, so that a smaller program can be asked whether it differs alike.
 
 A candidate that only removes what computes an output is wrong too, but otherwise: it gives another value while what
-is expected stays. So either both answers are those of the program that it was made from, bit for bit, or both are
-others (other data, smaller extents): then the wrong elements must be wrong in the same way.
+is expected stays. So either both answers equal the answers of the program that it was made from, bit for bit, or both
+differ from them (other data, smaller extents): then the wrong elements must be wrong in the same way.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Wrong:
 
 
 def of(difference: Difference) -> Wrong:
-    """What a difference is like."""
+    """Describe a difference."""
     got, other = difference.got, difference.expected
     if got is None or other is None:
         return Wrong(_hash(got), _hash(other), 1.0, "absent")
@@ -65,7 +65,7 @@ def _hash(array: Array | None) -> str:
 
 
 def _way(got: Array, other: Array, indices: np.ndarray) -> str:
-    """What the wrong elements are: zero, not a number, values that belong elsewhere, a multiple, an offset."""
+    """The kind of the wrong elements: zero, not a number, values that belong elsewhere, a multiple, an offset."""
     with np.errstate(all="ignore"):
         wrong = got.values().reshape(-1)[indices].astype(np.float64)
         right = other.values().reshape(-1)[indices].astype(np.float64)

@@ -1,1 +1,1 @@
-"""What people read: texts of verdicts, the report page, the table of releases."""
+"""Texts for people: texts of verdicts, the report page, the table of releases."""

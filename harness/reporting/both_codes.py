@@ -49,7 +49,7 @@ def _pairs(cells: Sequence[Indexed], records: dict[str, Record]) -> Iterator[tup
 
 
 def _listings(texts: Sequence[str]) -> list[dict[str, str]]:
-    """What the compiler's process answers for each PTX text; how it ended, where it did not."""
+    """The answer of the compiler's process for each PTX text; if there is none, how it ended."""
     if not texts:
         return []
     asked = "".join(json.dumps(ptx) + "\n" for ptx in texts)

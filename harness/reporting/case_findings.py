@@ -1,7 +1,7 @@
 """The findings of one run as data: id, level, message, fix, and places in the author's files.
 
-A compiler and a device give theirs as data. Of exceptions and warnings there is what Python prints, whoever raised
-them; of a process that was stopped what it said last; of NVIDIA's compiler its words.
+A compiler and a device give their findings as data. Other findings are read from texts: exceptions and warnings as
+Python prints them, the last output of a process that was stopped, messages of NVIDIA's compiler.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Finding:
 
 
 def of(outcome: Outcome, repro: Repro, root: Path) -> list[Finding]:
-    """What was found: how the run ended, if it did not give outputs, then the warnings that it printed."""
+    """The findings: how the run ended, if it did not give outputs, then the warnings that it printed."""
     reader = _Reader(repro, root)
     told = outcome.detail.get("finding")
     found = [reader.reported(told)] if told else []
@@ -110,7 +110,7 @@ class _Reader:
         )
 
     def reported(self, told: dict[str, Any]) -> Finding:
-        """What the compiler or the device found."""
+        """The finding of the compiler or the device."""
         place = self.at(told)
         others = [at for one in told["related"] if (at := self.at(one, one["text"])) is not None]
         level, related = finding_rules.rule(told["id"]).level, dict.fromkeys(others)
@@ -118,7 +118,7 @@ class _Reader:
         return Finding(told["id"], level, told["message"] or told["id"], place, rest, told["fix"])
 
     def at(self, told: dict[str, Any], message: str = "") -> Place | None:
-        """A place that is told of, if it is in a file."""
+        """The place in the data of a finding, if it is in a file."""
         file, line = told["file"], told["line"]
         return Place(self.file(file), line, told["column"], message) if file and line else None
 

@@ -84,7 +84,7 @@ def of_script(script: Repro, host: Host, outcome: Outcome, root: Path) -> dict[s
 
 
 def _is_predicted(case: Case, outcome: Outcome) -> bool:
-    """Whether the claim says that the run ends as it did; no checker finds `outputs` or `error`."""
+    """Whether the run ended in the claimed outcome; no checker finds `outputs` or `error`."""
     return outcome.kind not in ("outputs", "error") and claim_findings.fits(case.repro.outcome, outcome.kind)
 
 

@@ -1,7 +1,7 @@
-"""What a kernel's machine code costs, in figures: registers, stack, spills, instructions, and those of its main loop.
+"""The cost of a kernel's machine code in figures: registers, stack, spills, instructions, also in its main loop.
 
-Read from what ptxas says (`-v`) and from nvdisasm's text. Control flow is followed to find loops: a branch back to an
-earlier line is no loop where code was only moved out of line, as ptxas moves the waiting for an mbarrier.
+Read from the output of ptxas (`-v`) and from nvdisasm's text. Control flow is followed to find loops: a branch back to
+an earlier line is not a loop if code was only moved out of line, as ptxas moves the waiting for an mbarrier.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Instruction:
     predicate: str
     opcode: str
     operands: str
-    labels: tuple[str, ...] = ()  # that stand before it
+    labels: tuple[str, ...] = ()  # just before it
 
 
 @dataclass
 class Figures:
     """Counts of one kernel. `memory`: instructions by opcode and bits an access, as `LDG.128`; `loop`: the instructions
-    of its main loop, 0 where it has none."""
+    of its main loop, 0 if it has none."""
 
     registers: int = 0
     stack_bytes: int = 0
@@ -50,7 +50,7 @@ class Figures:
 
 
 def figures(log: str, sass: str) -> Figures:
-    """The figures of the kernel in `sass`, with what ptxas said when it made it.
+    """The figures of the kernel in `sass`, with the output of ptxas when it made it.
 
     Raises ValueError unless there is exactly one kernel.
     """
@@ -72,7 +72,7 @@ def figures(log: str, sass: str) -> Figures:
 
 
 def of_kernel(log: str, sass: str, kernel: str) -> tuple[str, str]:
-    """What both texts, of a module with any number of kernels, say of one."""
+    """The parts of both texts, of a module with any number of kernels, on one kernel."""
     told = [part for part in _ENTRY.split(log) if part.startswith(f"'{kernel}'")]
     code = [part for part in _SECTION.split(sass) if f"\n.text.{kernel}:" in part]
     return "".join(told), "".join(code)
@@ -197,7 +197,7 @@ def _conditional(branch: Instruction) -> bool:
 
 
 def _loops(blocks: list[_Block]) -> Iterator[frozenset[int]]:
-    """The natural loops, as sets of blocks; those of one head are one loop."""
+    """The natural loops, as sets of blocks; loops with the same head are one loop."""
     dominators = _dominators(blocks)
     before = [[n for n, block in enumerate(blocks) if number in block.after] for number in range(len(blocks))]
     bodies: dict[int, set[int]] = {}

@@ -28,7 +28,7 @@ class Listed:
 
 
 def name_of(table: dict[str, Any]) -> str:
-    """What a person calls a case, or a script."""
+    """The name of a case or a script for people."""
     return table["name"] if "name" in table else table["script"]
 
 

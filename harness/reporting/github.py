@@ -76,7 +76,7 @@ def _property(text: str) -> str:
 
 
 def _workspace(root: Path) -> Path:
-    """What files of annotations are relative to: the checkout."""
+    """The folder to which files of annotations are relative: the checkout."""
     named = os.environ.get("GITHUB_WORKSPACE")
     if named and root.resolve().is_relative_to(Path(named).resolve()):
         return Path(named)
@@ -160,7 +160,7 @@ def _short(text: str) -> str:
 
 
 def _linked(name: str, place: dict[str, Any] | None, workspace: Path, root: Path) -> str:
-    """The name as a link to the line on GitHub, where the run says which commit it is of."""
+    """The name as a link to the line on GitHub, if the run names its commit."""
     server, repository, commit = (os.environ.get(f"GITHUB_{part}") for part in ("SERVER_URL", "REPOSITORY", "SHA"))
     path = finding_list.path_in(workspace, root, place["file"]) if place else None
     if not (server and repository and commit and place and path):

@@ -1,4 +1,4 @@
-"""The report as one HTML file: the matrix as a table that needs no script, and every cell's page as data beside it.
+"""The report as one HTML file: the matrix as a table that needs no script, and every cell's page as data.
 
 Nothing of the file comes from elsewhere: its policy allows its own style and script, by their hashes, and no network.
 An author's text reaches the table escaped and the cells' pages as text nodes. The same report gives the same bytes.
@@ -91,7 +91,7 @@ def escape(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A sentence, escaped, with what stands between backticks as code."""
+    """A sentence, escaped, with the text between backticks as code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
@@ -116,7 +116,7 @@ def _hash(text: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """JSON that can stand in a script element."""
+    """JSON that is safe in a script element."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
@@ -125,7 +125,7 @@ def _packed(value: Any) -> str:
     return base64.b64encode(zlib.compress(data, 6)).decode()
 
 
-# --- the table and what stands above it --------------------------------------------------------------------------
+# --- the table and the text above it -----------------------------------------------------------------------------
 
 
 def _about(report: Report) -> str:
@@ -227,7 +227,7 @@ def _case(claim: Claim) -> str:
 
 
 def _matrix(report: Report, fragments: dict[tuple[int, int], str]) -> str:
-    """A body for each claim's rows; where repros lie in several folders, a header above those of each folder."""
+    """A body for each claim's rows; if repros are in several folders, a header above the claims of each folder."""
     cells = {(cell.claim, cell.column): cell for cell in report.cells}
     states: dict[str, Counter[str]] = defaultdict(Counter)
     for cell in report.cells:
@@ -337,7 +337,7 @@ def _cell(cell: Cell | None, link: str, newest: str) -> str:
 
 
 class _Pool:
-    """Values kept once: the number of `key` is that of `make(key)` in `values`."""
+    """Values kept once: the number of `key` is the index of `make(key)` in `values`."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self.values: list[Any] = []
@@ -353,7 +353,7 @@ class _Pool:
 
 
 class _Pools:
-    """What cells share: texts, provenances and differences of code (pairs of texts)."""
+    """The data that cells share: texts, provenances and differences of code (pairs of texts)."""
 
     def __init__(self) -> None:
         self.text = _Pool(visible)
@@ -382,7 +382,7 @@ def _data(report: Report, fragments: dict[tuple[int, int], str]) -> dict[str, An
 
 
 def _page(cell: Cell, report: Report, pools: _Pools) -> dict[str, Any]:
-    """What page_cell.js draws of a cell; what is empty is left out."""
+    """The data from which page_cell.js draws a cell; empty parts are left out."""
     stretches = [_stretch(list(group), pools) for _, group in groupby(cell.history, key=_sameness)]
     page = {
         "claim": cell.claim,
@@ -420,7 +420,7 @@ def _page(cell: Cell, report: Report, pools: _Pools) -> dict[str, Any]:
 
 
 def _both_codes(claim: int, column: int, code: BothCodes, pools: _Pools) -> list[Any]:
-    """What page_code.js draws of a kernel that both compilers made."""
+    """The data from which page_code.js draws a kernel that both compilers made."""
     problem = pools.text(code.problem) if code.problem else None
     number = None if code.problem else pools.code((code.our_sass, code.their_sass))
     figures = [[figure.name, figure.ours, figure.theirs, int(figure.worse)] for figure in code.figures]
@@ -438,7 +438,7 @@ def _sameness(past: Past) -> tuple[str, ...]:
 
 
 def _stretch(runs: list[Past], pools: _Pools) -> list[int]:
-    """Runs one after the other that say the same: the newest, the date of the first, how many."""
+    """Successive runs with the same result: the newest, the date of the first, how many."""
     last = runs[-1]
     texts = (last.id, last.date, last.verdict, last.reason, last.digest[:8], runs[0].date)
     return [*map(pools.text, texts), len(runs)]

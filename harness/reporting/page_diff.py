@@ -1,7 +1,7 @@
 """Two texts of machine code side by side: what changed, and what only got other register and label numbers.
 
-Compilers renumber: one more instruction at the top gives every register below another name. A line is said to be the
-same where it differs only by such names and the renaming is one to one over all lines that are said to be the same.
+Compilers renumber: one more instruction at the top gives every register below another name. A line counts as
+the same if it differs only by such names and the renaming is one to one over all lines that count as the same.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def diff(good: str, this: str) -> Diff:
 
 
 def _spans(changed: list[int], count: int) -> list[tuple[int, int]]:
-    """What to show of `count` rows: those that changed, with context; spans that touch are one."""
+    """The shown spans of `count` rows: those that changed, with context; spans that touch are one."""
     spans: list[tuple[int, int]] = []
     for number in changed:
         start, end = max(number - CONTEXT_LINES, 0), min(number + CONTEXT_LINES + 1, count)
@@ -104,13 +104,13 @@ class _Renaming:
 
 @lru_cache(1 << 16)
 def _shape(line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What stands between the line's names, and they."""
+    """The texts between the names of a line, and the names."""
     parts = NAME.split(line)
     return tuple(parts[::2]), tuple(parts[1::2])
 
 
 def _aligned(good: list[str], this: list[str]) -> list[tuple[int | None, int | None]]:
-    """Pairs of line numbers, in order: lines of one shape, and what lies between them side by side."""
+    """Pairs of line numbers, in order: lines of one shape, and the lines between them side by side."""
     a, b = [_shape(line)[0] for line in good], [_shape(line)[0] for line in this]
     shorter = min(len(a), len(b))
     head = next((line for line in range(shorter) if a[line] != b[line]), shorter)

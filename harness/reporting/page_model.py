@@ -1,4 +1,4 @@
-"""What the report shows: claims, columns and cells, as plain data that says nothing of how it is kept or drawn."""
+"""The contents of the report: claims, columns and cells, as plain data without details of storage or drawing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Column:
-    """One column: where and by whom claims are judged. `hardware` is false for emulators, which only predict.
+    """One column: the arch, host and compiler that judge claims. `hardware` is false for emulators, which only predict.
 
     gpu, driver and release (of the compiler): of its newest run, '' where they are not known. first, last: the dates
     of its first and of its newest run.
@@ -95,7 +95,7 @@ class Code:
 class Cell:
     """A claim in a column.
 
-    newest: the newest run that says something. base: what it is held against, called `base_name`: the last good run
+    newest: the newest run that judges the claim. base: what it is held against, called `base_name`: the last good run
     or, where the emulator and hardware disagree, the other side's newest. bad: the first that failed after the last
     good one.
     finding: the text of the fault or finding that ended the newest run. source: the repro's file as that run read it;
@@ -103,7 +103,7 @@ class Cell:
     first, last, changed: the days of its first and newest run, and of the first run that ended as the newest does.
     history: oldest first; the newest of `runs` in all where it was cut.
     validated: the date of the last run that passed on hardware here, or ''.
-    cause: what may have changed the verdict, in a sentence. known: what records already say of it.
+    cause: what may have changed the verdict, in a sentence. known: conclusions from earlier records.
     tell: (command, what it tells) of the cheapest runs that would tell more.
     arithmetic: exact, bounded or open, '' where nobody followed what the outputs depend on.
     evidence: emulator, published:KEY or hardware:GPU, why to believe the golden; '' without one.
@@ -138,7 +138,7 @@ class Cell:
 
 
 class Figure(NamedTuple):
-    """How often something stands in the machine code of one kernel, of ours and of NVIDIA's compiler."""
+    """A count of something in the machine code of one kernel, from our compiler and from NVIDIA's compiler."""
 
     name: str
     ours: int
@@ -164,7 +164,7 @@ class BothCodes:
 
 @dataclass(frozen=True)
 class Report:
-    """The whole page. Rows and columns stand in the order given; `title` names the project.
+    """The whole page. Rows and columns keep the order given; `title` names the project.
 
     both_codes: (row, column, code) of kernels that both compilers made.
     """

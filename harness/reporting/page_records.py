@@ -184,7 +184,7 @@ def _past(index: Index) -> dict[tuple[str, ...], list[Past]]:
 
 
 def _run(record: Record) -> Run:
-    """Its provenance, after what it said and how it ended."""
+    """Its provenance, after its verdict and how it ended."""
     said = f"{record.verdict}: {record.verdict_reason}" if record.verdict_reason else record.verdict
     ended = [record.outcome, *(f"{name} {value}" for name, value in sorted(record.detail.items()) if value is not None)]
     facts = {"verdict": said, "outcome": ", ".join(ended)}

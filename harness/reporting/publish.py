@@ -1,4 +1,4 @@
-"""Where the findings of a run are published besides the terminal: a SARIF file, and GitHub where it runs there."""
+"""Publish the findings of a run in addition to the terminal: a SARIF file, and GitHub if it runs there."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def publish(tables: Sequence[dict[str, Any]], root: Path, sarif_file: Path | Non
 
 
 def version() -> str | None:
-    """Of this package; None where it is not installed."""
+    """The version of this package; None if it is not installed."""
     try:
         return importlib.metadata.version("gpu-repro")
     except importlib.metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""What a person reads: differences by element and lane, how to accept, how to run it again."""
+"""Texts for a person: differences by element and lane, how to accept, how to run it again."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def verdict(case: Case, host: Host, verdict: Verdict) -> str:
 
 
 def brief(outcome: Outcome) -> str:
-    """`error: ValueError: no`: the kind and the line of its text that says most."""
+    """`error: ValueError: no`: the kind and the most useful line of its text."""
     lines = [line for line in outcome.text.splitlines() if line.strip()] or [""]
     line = lines[-1] if lines[0].startswith("Traceback") else lines[0]
     if outcome.kind in ("timeout", "crash"):
@@ -168,7 +168,7 @@ def brief(outcome: Outcome) -> str:
 def accept_advice(case: Case) -> str:
     path = case.repro.path.resolve()
     if not path.is_relative_to(root_of(path).resolve()):
-        return "run again with --update-goldens (it lies in no project: nothing is kept for `repro golden accept`)"
+        return "run again with --update-goldens (it is in no project: nothing is kept for `repro golden accept`)"
     name = case_id.name(short(case.repro.path), case.name)
     return f"accept it with `repro golden accept {shlex.quote(name)}`, or run again with --update-goldens"
 
@@ -180,13 +180,13 @@ def missing_golden(case: Case, path: Path, outcome: Outcome) -> str:
     if outcome.kind != "outputs":
         lines += ["    " + line for line in f"{outcome.kind}: {outcome.text}".split("\n")]
     if outcome.compiler == EMBEDDED:
-        lines.append(f"fix: if that is what the claim says, {accept_advice(case)}")
+        lines.append(f"fix: if that is what the claim states, {accept_advice(case)}")
     else:
         lines.append("fix: run it with `--compiler embedded` first: a golden is what this project's compiler gives")
     before, now = before_a_move(case.repro.path), golden.folder(case.repro.path)
     if before:
         move = shlex.join(["git", "mv", short(before), short(now)])
-        lines.append(f"{short(before)} holds goldens whose repro is not beside them")
+        lines.append(f"{short(before)} holds goldens whose repro is not there")
         lines.append(f"fix: if this repro was there, mkdir -p {shlex.quote(short(now.parent))} && {move}")
     return "\n".join(lines)
 
@@ -219,7 +219,7 @@ def differs_from_golden(
     lines = [differs, "", f"golden: {short(path)}, {made_by(accepted)}"]
     if compiler != compiler_of(accepted):
         lines.append(
-            f"the compilers disagree: this is {compiler}'s result, and the golden is {compiler_of(accepted)}'s"
+            f"the compilers disagree: this result comes from {compiler}, and the golden from {compiler_of(accepted)}"
         )
         return "\n".join(lines)
     if is_hardware and not accepted.validated:
@@ -229,12 +229,11 @@ def differs_from_golden(
 
 
 def other_arch(case: Case, made_on: str, arch: str) -> str:
-    """What to do where a GPU of another arch made the golden."""
+    """The advice if a GPU of another arch made the golden."""
     name = case_id.name(short(case.repro.path), case.name)
     return (
         f"the golden was made on {made_on}, but this is {arch}: if they differ here, that is the "
-        f"finding, and `repro golden accept --for-arch {shlex.quote(name)}` keeps an answer of {arch}'s own "
-        "beside it"
+        f"finding, and `repro golden accept --for-arch {shlex.quote(name)}` keeps a separate answer for {arch}"
     )
 
 
@@ -257,7 +256,7 @@ def unused_goldens(paths: list[Path]) -> list[str]:
 
 
 def notes(texts: list[str], count: int) -> list[str]:
-    """Each different note once, with how often it was said; at most `count`."""
+    """Each different note once, with the number of its repetitions; at most `count`."""
     lines = [f"{note} ({texts.count(note)} times)" if texts.count(note) > 1 else note for note in dict.fromkeys(texts)]
     left = len(lines) - count
     return lines[:count] + ([f"... and {left} more"] if left > 0 else [])
@@ -283,7 +282,7 @@ def capped(text: str) -> str:
 
 
 def properties(host: Host, verdict: Verdict) -> list[tuple[str, object]]:
-    """What `--junitxml` says of an item."""
+    """The properties of an item for `--junitxml`."""
     record = verdict.record
     rows: list[tuple[str, object]] = [
         ("host", host.name),

@@ -14,7 +14,7 @@ Stamp = dict[Path, tuple[int, int, int] | None]
 
 
 def of(path: Path) -> list[Path]:
-    """The file, and the author's modules that it imports from its folder; also where such a module may yet appear."""
+    """The file, and the author's modules that it imports from its folder; also paths of modules that may yet appear."""
     found = {path: None}
     todo = [(path, "")]
     while todo and len(found) < _MOST_FILES:
@@ -39,7 +39,7 @@ def _text(path: Path) -> str:
 
 
 def stamp(files: Iterable[Path], goldens: Path) -> Stamp:
-    """What says that a file or a golden was saved: its inode, time and size; None of one that is not there."""
+    """Marks of a saved file or golden: its inode, time and size; None for a file that does not exist."""
     found: Stamp = {}
     kept = goldens.iterdir() if goldens.is_dir() else ()
     for file in (*files, *kept):
@@ -74,6 +74,6 @@ class Watcher:
         next(self._changes)
 
     def wait(self, is_other: Callable[[], bool]) -> None:
-        """Return when files are other than they were. Raises KeyboardInterrupt."""
+        """Return when files have changed. Raises KeyboardInterrupt."""
         while not is_other():
             next(self._changes)

@@ -1,4 +1,4 @@
-"""What a run gave, and what differs from the run before."""
+"""The results of a run, and their differences from the run before."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Look:
 
 
 def changes(before: Look | None, now: Look) -> str:
-    """What differs from the run before; all of a case that was not there. One line where nothing does."""
+    """The differences from the run before; all of a case that was not there. One line if nothing differs."""
     if before is None:
         return now.text
     old, new = before.verdict.outcome, now.verdict.outcome

@@ -18,7 +18,7 @@ Say = Callable[[str], None]
 
 
 class Loop:
-    """`cases` reads the file and says what is to be run: it raises ReproError, UsageError or OSError when it cannot."""
+    """`cases` reads the file and returns the cases to run. It raises ReproError, UsageError or OSError if it cannot."""
 
     def __init__(
         self, path: Path, cases: Callable[[], Sequence[Case]], session: Session, timeout_s: float | None, fresh: bool,
@@ -71,7 +71,7 @@ class Loop:
         whole_s = time.monotonic() - started
         count = f"{len(names)} case{'s' * (len(names) != 1)}"
         self._say(
-            f"--- {count} in {whole_s:.2f} s, {own_s:.2f} s of them the program's; waiting for a save (Ctrl-C ends)"
+            f"--- {count} in {whole_s:.2f} s, {own_s:.2f} s of them in the program; waiting for a save (Ctrl-C ends)"
         )
 
     def _tell_problem(self, text: str) -> None:

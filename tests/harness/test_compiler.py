@@ -69,7 +69,7 @@ def test_its_result_is_compared_with_the_golden_of_ours(write, tmp_path):
     other = judge.judge(case, HOST, outputs(2, NVIDIA), tmp_path)
     text = text_report.failure(case, HOST, other)
     assert other.status == "fail"
-    assert "the compilers disagree: this is nvidia's result, and the golden is embedded's" in text
+    assert "the compilers disagree: this result comes from nvidia, and the golden from embedded" in text
     assert "--update-goldens" not in text
     assert text.endswith(f"again: uv run repro run {text_report.short(case.repro.path)} --compiler nvidia")
 

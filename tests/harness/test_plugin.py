@@ -57,7 +57,7 @@ def test_a_missing_golden_fails_and_says_how_to_accept_it(pytester, repros):
             "",
             "there is no golden repros/goldens/one/width=8.json; this run gave",
             "    out: float32 (8) 0.0 2.0 4.0 6.0 8.0 10.0 12.0 14.0",
-            "fix: if that is what the claim says, accept it with `repro golden accept repros/one.py::width=8`, or run *",
+            "fix: if that is what the claim states, accept it with `repro golden accept repros/one.py::width=8`, or run *",
             "",
             "again: uv run repro run repros/one.py -p width=8",
             "FAILED repros/one.py::embedded::width=8 - fail: no golden",
@@ -236,7 +236,7 @@ def test_goldens_that_a_repro_left_behind_are_told_and_followed(pytester, accept
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines([
         "there is no golden repros/shuffle/goldens/one/width=8.json; this run gave",
-        "repros/goldens/one holds goldens whose repro is not beside them",
+        "repros/goldens/one holds goldens whose repro is not there",
         "fix: if this repro was there, mkdir -p repros/shuffle/goldens && git mv repros/goldens/one "
         "repros/shuffle/goldens/one",
         "*unused goldens*",

@@ -117,7 +117,7 @@ def test_the_time_is_that_of_the_property(made):
 
 @pytest.mark.parametrize("edit", ["[9]", "=> [3]"])
 def test_what_is_no_edit(made, edit):
-    with pytest.raises(UsageError, match=r"is no edit\nfix: write --cured-by"):
+    with pytest.raises(UsageError, match=r"is not an edit\nfix: write --cured-by"):
         made(edit)
 
 

@@ -95,7 +95,7 @@ def test_a_command_that_takes_too_long_is_ended():
             "differs nvidia==x embedded",
             "--compiler nvidia==x: there are embedded, nvidia and its releases, as in nvidia",
         ),
-        ("command: true", '--keep "command: true" does not say where the file goes\nfix: write {} for it'),
+        ("command: true", '--keep "command: true" has no place for the file\nfix: write {} for it'),
     ],
 )
 def test_what_names_no_property(write, keep, says):
@@ -109,7 +109,7 @@ def test_a_ptx_file_needs_a_command():
     with pytest.raises(UsageError) as error:
         properties.read("", None, "x.ptx", Place)
     assert str(error.value) == (
-        'x.ptx: of a file that is not Python a command says what is kept: --keep "command: CMD {}"'
+        'x.ptx: a file that is not Python needs a command as its property: --keep "command: CMD {}"'
     )
 
 

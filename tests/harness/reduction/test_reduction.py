@@ -183,7 +183,7 @@ def test_ctrl_c_keeps_the_best_and_the_next_run_goes_on(reduced):
     report, _, out = reduced(FAILS, passes=Stops("python"))
     assert not report.is_finished and out.read_text() == report.text
     again, said, _ = reduced(FAILS)
-    assert said[1] == f"goes on from {reduction.lines(report.text)} lines of an earlier run (--anew begins again)"
+    assert said[1] == f"goes on from {reduction.lines(report.text)} lines of an earlier run (`--anew` begins again)"
     assert again.is_finished and reduction.lines(again.text) <= reduction.lines(report.text)
 
 
