@@ -1,10 +1,10 @@
-"""What a command cannot do as it was asked: the text says why, and what to do."""
+"""Errors of a command that cannot do what was asked: the text names the reason, and what to do."""
 
 from __future__ import annotations
 
 
 class UsageError(Exception):
-    """What was asked for cannot be done; the text says why."""
+    """The request cannot be carried out; the text names the reason."""
 
 
 class NoDevice(UsageError):

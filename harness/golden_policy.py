@@ -1,4 +1,4 @@
-"""What a golden says about an outcome: by which row of the policy it passes, waits, replaces it or fails."""
+"""The policy of goldens: the row by which an outcome passes, waits, replaces the golden or fails."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class _Comparison:
 
     @property
     def elsewhere(self) -> str:
-        """The architecture that gave the golden, where it is another than this device's; or ''."""
+        """The architecture that gave the golden, if this device has a different one; or ''."""
         gave = golden.arch_of(self.known.provenance)
         return gave if self.arch and gave != self.arch else ""
 
@@ -98,7 +98,7 @@ class _Comparison:
         return self.trial.verdict("pass", pending=self.accepted(self.path), notes=notes, validated=self.is_hardware)
 
     def accept_of_its_own(self) -> Verdict:
-        """The golden of the other model stays, and this outcome becomes the answer of this one beside it."""
+        """The golden of the other model stays, and this outcome becomes the answer of this model next to it."""
         path = golden.own_path(self.path, self.arch)
         notes = [f"accepted {text_report.short(path)}: {self.elsewhere} has another answer"]
         return self.trial.verdict("pass", pending=self.accepted(path), notes=notes)
@@ -106,11 +106,11 @@ class _Comparison:
     def no_golden(self) -> Verdict:
         text = text_report.missing_golden(self.trial.case, self.path, self.trial.outcome)
         text = "\n".join([text, *arithmetic.notes(self.trial.case, self.trial.outcome)])
-        proposal = self.accepted() if self.trial.outcome.compiler == EMBEDDED else None  # another's is no golden
+        proposal = self.accepted() if self.trial.outcome.compiler == EMBEDDED else None  # others give no golden
         return self.trial.verdict("fail", NO_GOLDEN, text, proposal=proposal)
 
     def own_answer(self) -> Verdict:
-        note = f"{self.arch} has an answer of its own: {text_report.short(self.path)}"
+        note = f"{self.arch} has its own answer: {text_report.short(self.path)}"
         return self.trial.verdict("pass", notes=[note], validated=self.is_validated)
 
     def could_validate(self) -> Verdict:
@@ -183,7 +183,7 @@ def _differs(
     changed = [key for key in identity if identity[key] != expected.identity.get(key)]
     if changed:
         rows = [f"    {key}: expected {expected.identity.get(key)!r}, got {identity[key]!r}" for key in changed]
-        return "\n".join([f"the program is {outcome.kind}, but not as the golden says", *rows, outcome.text]), []
+        return "\n".join([f"the program is {outcome.kind}, but not as in the golden", *rows, outcome.text]), []
     rules = dict(case.repro.compare)
     left_out = {name for name, rule in rules.items() if rule.is_free} | set(other_outputs)
     golden_outputs = {name: array for name, array in expected.outputs.items() if name not in left_out}

@@ -58,7 +58,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--gpu-model", metavar="NAME", help=findings.GPU_MODEL_HELP)
     parser.add_argument("--check", metavar="NAMES", help=findings.CHECKS_HELP)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="as of `repro run`")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop a case after so long")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop a case after this many seconds")
     parser.add_argument(
         "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="change a setting of the host"
     )
@@ -136,7 +136,7 @@ def _text(result: Result, changes: str) -> str:
     lines = [changes, ""] if changes else []
     lines += [f"{result.kind}: {result.why}"]
     if result.is_third:
-        lines.append("its answer is not that of the bad end either: a later version changes it again")
+        lines.append("its answer also differs from the answer of the bad end: a later version changes it again")
     if len(result.candidates) > 1:
         lines += [f"    {one}" for one in result.candidates]
     lines += [f"skipped {label}: {why.strip().splitlines()[0]}" for label, why in result.skipped.items() if why.strip()]

@@ -12,7 +12,7 @@ from harness.cli import document
 from harness.terminal import say
 
 _SIZE = """\
-What this project keeps on this machine, where, and how large it is. A host over SSH has a cache of its own:
+Show what this project keeps on this machine, where, and how large it is. A host over SSH has its own cache:
 `repro doctor HOST` shows it.
 
   repro cache size
@@ -49,7 +49,7 @@ def add(commands: Any) -> None:
 
 
 def kept() -> list[dict[str, Any]]:
-    """What is kept: a name, a folder, its bytes, and whether it can be made again."""
+    """The things that are kept: a name, a folder, its bytes, and whether it can be made again."""
     from harness.host import this_machine
     from harness.records import observations
 
@@ -66,7 +66,7 @@ def kept() -> list[dict[str, Any]]:
 
 
 def _made() -> list[tuple[str, Path, Path]]:
-    """What can be made again: a name, the folder to show, a path. Of a folder that the user chose only our files."""
+    """Things that can be made again: name, folder to show, path; in a folder that the user chose, only our files."""
     from dsl.launch import disk_cache  # noqa: PLC0415
     from harness.host.environment import releases
 

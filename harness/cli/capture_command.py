@@ -23,7 +23,8 @@ DEFAULT_LIMIT_MB = 64
 
 ABOUT = """\
 Run a program and write one of its calls of a GPU function as a file that runs alone: the function and what it reaches,
-the arguments, and run(). The file is run in a fresh process at once, and its outputs compared with the program's.
+the arguments, and run(). The file is run in a fresh process at once, and its outputs are compared with the outputs of
+the program.
 
   repro capture -o repros/x.py -- python train.py --steps 10           the first call of a @cute.jit function
   repro capture --kernel softmax -o repros/x.py -- python train.py     of that function or kernel
@@ -62,7 +63,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=float,
         default=None,
         metavar="MB",
-        help=f"write at most so much data next to the file (default {DEFAULT_LIMIT_MB}; a terminal is asked)",
+        help=f"write at most this much data next to the file (default {DEFAULT_LIMIT_MB}; a terminal is asked)",
     )
     parser.add_argument("--keep-running", action="store_true", help="let the program go on after the captured call")
     parser.add_argument("--whole", action="store_true", help="keep code that did not run, and every comment")
@@ -105,7 +106,7 @@ def _wanted(arguments: argparse.Namespace, words: list[str]) -> dict[str, Any]:
 
 
 def _program(words: list[str]) -> str:
-    """What the claim calls the program: the name of its file or module, without folders."""
+    """The name of the program in the claim: the name of its file or module, without folders."""
     for before, word in zip(["", *words], words):
         if before == "-m" and word != "dsl":
             return word
@@ -140,7 +141,7 @@ def _nothing(ran: Ran, arguments: argparse.Namespace) -> int:
     if not ran.has_begun:
         say(
             "repro capture: the program did not start under capture: does it run Python with -I, -E or -S, or with "
-            "a PYTHONPATH of its own?",
+            "its own PYTHONPATH?",
             file=sys.stderr,
         )
         return NOT_RUN
@@ -160,7 +161,7 @@ def _nothing(ran: Ran, arguments: argparse.Namespace) -> int:
 
 
 def _keep(arguments: argparse.Namespace, folder: Path, report: dict[str, Any]) -> int:
-    """Check the file, write it and its data where they belong, and say so."""
+    """Check the file, write it and its data to their places, and report it."""
     from harness.capture import checked, private
 
     data = sorted((folder / "data").glob("*.npz"))
@@ -220,7 +221,7 @@ def _is_allowed(arguments: argparse.Namespace, size: int) -> bool:
         return True
     if arguments.data_limit is None and sys.stdin.isatty():
         try:
-            answer = input(f"write {megabytes:.0f} MB of data beside the file? [y/N] ")
+            answer = input(f"write {megabytes:.0f} MB of data next to the file? [y/N] ")
         except EOFError:
             answer = ""
         if answer.strip().lower() in ("y", "yes"):

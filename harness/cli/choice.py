@@ -23,7 +23,7 @@ def path_of(name: str) -> Path:
 
 
 def chosen(repro: Repro, options: list[str]) -> list[Case]:
-    """The cases that `-p` leaves; a value that the file does not declare makes a case of its own."""
+    """The cases that `-p` leaves; a value that the file does not declare makes a new case."""
     chosen: dict[str, list[Value]] = {}
     for option in options:
         name, equals, text = option.partition("=")
@@ -38,7 +38,7 @@ def chosen(repro: Repro, options: list[str]) -> list[Case]:
 
 
 def _value(repro: Repro, name: str, text: str) -> Value:
-    """The declared value spelt so, or a value of the type of the declared ones. Raises UsageError."""
+    """The declared value with this label, or a value of the type of the declared ones. Raises UsageError."""
     for value in repro.params[name]:
         if label(value) == text:
             return value

@@ -41,7 +41,7 @@ def _print(shell: str, parser: argparse.ArgumentParser) -> int:
 
 
 def _name_files(parser: argparse.ArgumentParser, files: Mapping[Any, Any]) -> None:
-    """Mark the arguments that are files, for the shells that need to be told."""
+    """Mark the arguments that are files, for the shells that need this mark."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():

@@ -98,7 +98,7 @@ def is_asked(words: list[str]) -> bool:
 
 
 def answer(arguments: argparse.Namespace, name: str) -> int:
-    """Run the command, say how it failed, and print the document if it was asked for; the exit status."""
+    """Run the command, report a failure, print the document if it was asked for, and return the exit status."""
     if not getattr(arguments, "json", False):
         status, error = _outcome(arguments)
         if error:

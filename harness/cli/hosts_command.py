@@ -16,8 +16,8 @@ from harness.terminal import say
 HOLDS, NOT_RUN = 0, 3
 
 _HOSTS = """\
-Connect to hosts and say what they have: pools, GPUs (slots) with name, arch and the end of the UUID, and who holds
-which since when. Changes nothing.
+Connect to hosts and list what they have: pools, GPUs (slots) with name, arch and the end of the UUID, and who holds
+which GPU since when. Changes nothing.
 
   repro hosts                              the hosts of the project's pools, and those that have settings
   repro hosts p1 pool:h100                 these
@@ -26,7 +26,7 @@ Exit status: 0 every host answered, 2 wrong usage, 3 some did not.
 """
 
 _DOCTOR = """\
-What is there, what is missing and what needs it, and the command that brings it. Changes nothing without --fix and
+Show what is there, what is missing and what needs it, and the command that brings it. Changes nothing without --fix and
 --prune. Without HOST it is about this machine, with the environments of compiler releases. On a host over SSH its uv is
 asked for the packages of a first run, so a proxy, certificate, disk or quota in the way is named, with its cure.
 
@@ -52,7 +52,7 @@ def add(commands: Any) -> None:
     )
     doctor.add_argument("--fix", action="store_true", help="remove what earlier runs left there")
     doctor.add_argument(
-        "--prune", type=float, metavar="DAYS", help="remove environments that nobody used for so many days"
+        "--prune", type=float, metavar="DAYS", help="remove environments that nobody used for this many days"
     )
     add_settings(doctor)
 

@@ -40,7 +40,7 @@ What does this GPU language feature really do? Write the question as one small f
   repro doctor p1                          what that host has and lacks
   repro capture -o repros/x.py -- python train.py     one call of a program as a file that runs alone
   repro golden review                      results that nobody judged yet
-  repro record status                      what the record says of every claim
+  repro record status                      the state of every claim in the record
   repro replay capsule repros -o all.capsule      all of them as one file for a GPU without a connection
 
 `repro COMMAND --help` teaches each command; `repro golden`, `record`, `replay` and `cache` list theirs.
@@ -50,7 +50,7 @@ _GROUPS = {  # name: (in the list of commands, its own help)
     "golden": ("review results and take them as goldens", "Results that wait for you, and the goldens they become."),
     "record": ("what ran and what changed", "Questions to the record of everything that was judged."),
     "replay": ("GPUs without a connection", "Files that run elsewhere, and the results that come back."),
-    "cache": ("what is kept on this machine", "What is kept on this machine and can be made again."),
+    "cache": ("what is kept on this machine", "Files on this machine that can be made again."),
 }
 _MOVED = {
     **dict.fromkeys(("review", "accept", "reject", "unused"), "golden"),
@@ -119,7 +119,7 @@ class _Version(argparse.Action):
 
 
 def _parsed(parser: argparse.ArgumentParser, asked: argparse.ArgumentParser, given: list[str]) -> argparse.Namespace:
-    """The arguments. Claims and a program's arguments may follow options; everything after `--` is the program's."""
+    """The arguments. Claims and a program's arguments may follow options; all after `--` belongs to the program."""
     head = given[: given.index("--")] if given[:1] in (["run"], ["reduce"], ["bisect"]) and "--" in given else given
     arguments, left = parser.parse_known_args(head)
     more = next((getattr(arguments, name) for name in ("names", "args") if hasattr(arguments, name)), None)

@@ -15,9 +15,9 @@ from harness.terminal import say
 
 _NEW = """\
 Write repros/NAME.py, a first repro that passes, run it and accept its golden. Then change it into your question:
-the docstring's first line is the claim, run() returns named arrays, expected() says in numpy what must come out.
+the docstring's first line is the claim, run() returns named arrays, expected() computes the right answer in numpy.
 
-  repro new shuffle_width               its tensors are torch's, or numpy's if torch is not installed
+  repro new shuffle_width               it uses torch tensors, or numpy arrays if torch is not installed
   repro new shuffle_width --numpy       its tensors are numpy arrays in managed memory: it needs no torch
   repro new shuffle/width               in repros/shuffle/
 

@@ -77,8 +77,10 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--delays", metavar="LIST", help="reduce these delays (`seed 3`, a list, or @FILE) in place of the program"
     )
-    parser.add_argument("--minutes", type=float, metavar="N", help="end after so long with the best program so far")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the start after so long")
+    parser.add_argument(
+        "--minutes", type=float, metavar="N", help="end after this many minutes with the best program so far"
+    )
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the start after this many seconds")
     parser.add_argument(
         "-j", dest="width", type=int, default=0, metavar="N", help="candidates at once (default: cores)"
     )

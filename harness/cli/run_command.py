@@ -86,7 +86,10 @@ def add(commands: Any) -> None:
         "--fresh", action="store_true", help="start a new interpreter for each case; default: fork a warm one"
     )
     run.add_argument(
-        "--timeout", type=float, metavar="SECONDS", help="stop a case after so long; default: the repro's own timeout"
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help="stop a case after this many seconds; default: the repro's own timeout",
     )
     run.add_argument(
         "--seed", type=int, default=0, metavar="N", help="start random numbers and the emulator's order of threads here"

@@ -39,7 +39,7 @@ def given(name: str, args: tuple[str, ...]) -> Repro | None:
 def again(arguments: argparse.Namespace) -> Repro | None:
     """The script of a run that `repro record history` lists, by the run's id, or None for another name.
 
-    What the arguments leave open becomes as it was then: host, compiler, seed, checks and the script's own arguments.
+    A setting that is not given is taken from that run: host, compiler, seed, checks and the script's own arguments.
     Raises UsageError, ReproError.
     """
     from harness.claim import script_file
@@ -129,7 +129,7 @@ def keep(script: Repro, host: Host, outcome: Outcome, session: Session, interrup
 
 
 def told(outcome: Outcome, arguments: argparse.Namespace, interrupted: bool) -> int:
-    """Say what the program did not say itself; its exit status."""
+    """Print what the program did not print itself, and return the exit status."""
     from harness.reporting import text_report
 
     if outcome.kind != "exited":

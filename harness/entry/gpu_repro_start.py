@@ -1,7 +1,7 @@
 """The door of the command and of the pytest plugin: a top module, whose name no other package has.
 
 Our import packages are called `dsl` and `harness`, and a repository may have packages of these names. Then the plugin
-stays off, so that the tests there run as they do without it, and it says why. The command ends with a sentence.
+stays off and prints why, so that the tests there run as they do without it. The command ends with a sentence.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FIX = "fix: install the command apart from it, by `uv tool install`, or rename 
 
 
 def foreign() -> str:
-    """What is in the way of our packages: a sentence, or ''."""
+    """A sentence about a package of another project that has the name of one of ours, or ''."""
     for name, mark in _NAMES.items():
         spec = importlib.util.find_spec(name)
         found = [Path(folder) for folder in (spec and spec.submodule_search_locations) or ()]
@@ -37,7 +37,7 @@ def _in_project(name: str) -> Iterator[Path]:
 
 
 class Off:
-    """The plugin where it must not be on: a line in pytest's head, and an error for options of its own."""
+    """The plugin when it must be off: a line in pytest's header, and an error if an option of ours is given."""
 
     def __init__(self, why: str) -> None:
         self.why = f"{why}, so its plugin is off\n{_FIX}"

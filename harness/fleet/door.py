@@ -1,6 +1,6 @@
 """One fleet for all processes of a run: xdist's workers ask the controller over a Unix socket in a private folder.
 
-What passes is pickled by multiprocessing.connection, which lets in only who knows the run's key.
+The messages are pickled by multiprocessing.connection, which admits only processes that know the run's key.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness.run.transport import LinkDown
 
 
 class Door:
-    """In the controller: serves every worker that comes, each in a thread."""
+    """The controller's end: serves every worker that connects, each in a thread."""
 
     def __init__(self, fleet: Fleet) -> None:
         self.fleet, self.key = fleet, os.urandom(32)
@@ -57,7 +57,7 @@ class Door:
 
 
 class Visitor:
-    """In a worker: a Fleet whose engines are the controller's."""
+    """The worker's end: a Fleet whose engines are in the controller."""
 
     def __init__(self, address: str, key: bytes) -> None:
         self._address, self._key = address, key

@@ -28,7 +28,7 @@ SHOWN = 300
 
 @dataclass(eq=False)
 class Task:
-    """One case. `work(slot, transport)` runs it there; `order` says which goes first, the smallest."""
+    """One case. `work(slot, transport)` runs it there; the case with the smallest `order` goes first."""
 
     key: Hashable
     work: Callable[[Slot, Any], Any]
@@ -50,7 +50,7 @@ class Task:
 
 
 class Events:
-    """What happens, for who wants to show it. Called from the threads of slots."""
+    """Reports of what happens, for a display. Called from the threads of slots."""
 
     def start(self, task: Task, slot: Slot) -> None:
         """A case begins in a slot."""
@@ -63,7 +63,7 @@ class Events:
 
 
 class Engine:
-    """Hands cases to the slots of some providers. `busy` says what to do about a GPU that another run holds."""
+    """Hands cases to the slots of some providers. `busy` is the way to deal with a GPU that another run holds."""
 
     def __init__(self, providers: Sequence[Provider], events: Events | None = None, busy: str = "wait") -> None:
         self.providers, self.events, self.busy = list(providers), events or Events(), busy
@@ -77,7 +77,7 @@ class Engine:
         self._count = self._done = 0
         self._threads: list[threading.Thread] = []
         self._told: set[str] = set()
-        self._waits: dict[str, float] = {}  # when it was last said that a slot waits
+        self._waits: dict[str, float] = {}  # when it was last reported that a slot waits
 
     # --- for who has cases ---
 
@@ -226,7 +226,7 @@ class Engine:
         return None
 
     def _weigh(self, slot: Slot, task: Task, result: Any, failure: LinkDown | None) -> None:
-        """What a case's end means for it, and for its slot."""
+        """Decide what a case's end means for it, and for its slot."""
         if failure is None or (isinstance(failure, Declined) and failure.started):
             self._finish(task, result)
         elif isinstance(failure, Declined):
@@ -279,7 +279,7 @@ class Engine:
                 self._changed.notify_all()
 
     def _retire(self, slot: Slot, why: str, is_told: bool = False) -> None:
-        """Hand the slot no more cases, and say so where others go on and its provider does not."""
+        """Hand the slot no more cases, and report it if other slots go on and its provider does not report it."""
         with self._changed:
             self._failures[slot.name] = why
             self._drop(slot)

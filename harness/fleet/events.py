@@ -1,4 +1,4 @@
-"""What the engines of a run do, shown: lines of slots on a terminal, and what a person should know."""
+"""Display of the engines of a run: lines of slots on a terminal, and messages for a person."""
 
 from __future__ import annotations
 

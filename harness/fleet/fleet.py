@@ -42,7 +42,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of it, and where: a host's name, its device and the device's facts ('' and nothing: nowhere)."""
+    """An outcome and where it ran: a host's name, its device and the device's facts ('' and nothing: nowhere)."""
 
     outcome: Outcome
     host: str = ""
@@ -53,7 +53,7 @@ class Ran:
 
 @dataclass(frozen=True)
 class Plan:
-    """What every case of a run has in common."""
+    """The settings that all cases of a run share."""
 
     root: Path
     seed: int = 0

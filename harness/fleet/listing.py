@@ -55,7 +55,7 @@ def _named(host: str, targets: Sequence[Target]) -> dict[str, list[Member]]:
 
 
 class _Look:
-    """One host: what it has, or why it does not say."""
+    """One host: what it has, or why it gives no answer."""
 
     def __init__(self, host: Host, named: dict[str, list[Member]]) -> None:
         self.host, self.named = host, named

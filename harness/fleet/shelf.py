@@ -1,4 +1,4 @@
-"""What runs ahead of its reader: large values are kept in files, so that few of them are in memory at once.
+"""Values that are made ahead of their reader: large ones are kept in files, so that few are in memory at once.
 
 They are pickled: only this process's own values are put here.
 """

@@ -1,8 +1,8 @@
 """Slots, and where they come from. A slot is a place where one case runs at a time: a GPU of a host.
 
 A provider brings slots up (a host over SSH one for each GPU that was named, a cluster one for each GPU that it lends)
-and offers them to a desk. The desk (engine.py) gives every slot a thread and hands it cases. What goes wrong on the
-way is told by the exception that a slot's transport raises:
+and offers them to a desk. The desk (engine.py) gives every slot a thread and hands it cases. A slot's transport
+reports a failure by the exception that it raises:
 
     LinkDown                the slot is lost, with whatever ran. The case goes to a slot of another place; one that
                             was running in two losses is not run a third time
@@ -23,11 +23,11 @@ from harness.run.transport import LinkDown, Transport
 
 
 class Recalled(LinkDown):
-    """The slot was taken back: a time limit, a preemption. The text says by whom."""
+    """The slot was taken back: a time limit, a preemption. The text names the cause."""
 
 
 class GpuBusy(Exception):
-    """Another run holds the slot's GPU; the text says which."""
+    """Another run holds the slot's GPU; the text names that run."""
 
 
 def _gone() -> None:
@@ -38,9 +38,9 @@ def _gone() -> None:
 class Slot:
     """A place where one case runs at a time.
 
-    `name` is for people (`p1:3`) and in no id. `place` is what is lost together: a host, an allocation. `host` is what
-    the record says: its name, and in its device_facts the GPU with its UUID. `revive` brings a lost slot back, or
-    raises LinkDown where it is gone for good.
+    `name` is for people (`p1:3`) and in no id. `place` is what is lost together: a host, an allocation. `host` is for
+    the record: its name, and in its device_facts the GPU with its UUID. `revive` brings a lost slot back, or raises
+    LinkDown if it is gone for good.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Desk(Protocol):
     """Who takes slots. Every method may be called from any thread."""
 
     def offer(self, slot: Slot) -> None:
-        """From now on the slot is handed cases, until its transport says that it is lost."""
+        """Hand the slot cases from now on, until its transport reports that it is lost."""
 
     def withdraw(self, slot: Slot) -> None:
         """The slot is handed no further case; one that it runs now goes on."""
@@ -73,9 +73,9 @@ class Provider(Protocol):
     name: str
 
     def open(self, desk: Desk) -> None:
-        """Bring slots up and offer them, in a thread of its own; return when no more will come.
+        """Bring slots up and offer them, in a separate thread; return when no more will come.
 
-        Raises LinkDown where there are none: the text says why, and what to do.
+        Raises LinkDown if there are none: the text names the reason, and what to do.
         """
 
     def close(self) -> None:

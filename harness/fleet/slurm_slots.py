@@ -1,7 +1,7 @@
 """Slots of a Slurm cluster: one for each GPU of each allocation that it lends to this run.
 
-An allocation is used for many cases. What takes it back (a time limit, a preemption) takes the slot back: the case runs
-again in another, for which a new job is submitted.
+An allocation is used for many cases. A time limit or a preemption that takes it back takes the slot back: the case runs
+again in another slot, for which a new job is submitted.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from harness.run.transport import Declined, Job, LinkDown, Progress
 POLL_S, MOST_POLL_S = 1.0, 10.0  # often where something happens
 AWAY_S = 600.0  # for Slurm's controller to come back
 MOST_RESUBMITTED = 8
-_SETTLE_S = 15.0  # for Slurm to say how a job ended
+_SETTLE_S = 15.0  # for Slurm to report how a job ended
 
 
 class SlurmPartition:
-    """A provider of slots: see slots.Provider. `host` has the settings, and its name is that of the target."""
+    """A provider of slots: see slots.Provider. `host` has the settings and the name of the target."""
 
     def __init__(self, target: str, host: Host) -> None:
         self.name, self.host = target, host
@@ -88,7 +88,7 @@ class SlurmPartition:
             self._closed.wait(min(max((time.monotonic() - seen_at) / 10, POLL_S), MOST_POLL_S))
 
     def _beat(self) -> None:
-        """In a thread: show the jobs that this run lives, however long Slurm takes to answer."""
+        """Show the jobs that this run lives, however long Slurm takes to answer. Runs in a thread."""
         try:
             while not self._closed.wait(BEAT_S):
                 self.cluster.beat()
@@ -131,7 +131,7 @@ class SlurmPartition:
             desk.withdraw(slot)
 
     def _attach(self, row: SlurmJob, desk: Desk) -> None:
-        """In a thread: connect to the allocation, and offer its GPUs."""
+        """Connect to the allocation and offer its GPUs. Runs in a thread."""
         try:
             gpus = self.cluster.lent(row.id)
             way = IntoJob(self.login, self.cluster, row.id, f"{self.host.name}/{row.id}")
@@ -155,7 +155,7 @@ class SlurmPartition:
         return Slot(name, f"Slurm job {row.id}", host, Lent(self, row.id, lane), lambda: self._revive(row, remote))
 
     def _probed(self, remote: Remote, row: SlurmJob, gpus: list[str]) -> list[Host]:
-        """What each GPU of the allocation is. Raises LinkDown."""
+        """A host with the facts of its device for each GPU of the allocation. Raises LinkDown."""
         emulated = [replace(self.host, device="emulator", device_facts={})] * len(gpus)
         if self.host.settings.device == "emulator":
             remote.open()
@@ -176,7 +176,7 @@ class SlurmPartition:
         remote.open()
 
     def _tell(self, rows: list[SlurmJob], desk: Desk) -> None:
-        """What is waited for, where nothing runs yet."""
+        """Note what the run waits for, if no job runs yet."""
         waiting = [row for row in rows if row.is_queued]
         if waiting and not any(row.is_running for row in rows):
             desk.note(Progress(f"{self.name}: {self.cluster.waiting(waiting[0])}"))
@@ -217,7 +217,7 @@ class SlurmPartition:
 
 
 class Lent:
-    """The transport of one slot: what a job that was taken back broke is told as that."""
+    """The transport of one slot: it raises Recalled for a failure in a job that was taken back."""
 
     def __init__(self, partition: SlurmPartition, job: str, lane: Lane) -> None:
         self._partition, self._job, self._lane = partition, job, lane

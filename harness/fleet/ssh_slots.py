@@ -1,7 +1,7 @@
 """Slots of a host over SSH: one for each GPU that was named, or several of the emulator where it has no GPU.
 
-All of them share one connection and one agent. A GPU is known by its UUID from the moment it was found: that is what
-CUDA_VISIBLE_DEVICES names, whose lock is held, and what the record says.
+All of them share one connection and one agent. A GPU is known by its UUID from the moment it was found:
+CUDA_VISIBLE_DEVICES, the lock and the record all use the UUID.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class SshHost:
         ]
 
     def probe_variables(self) -> dict[str, str]:
-        """For the probe: numbers are those of nvidia-smi where GPUs are named."""
+        """Variables of the probe: if GPUs are named, their numbers are the numbers of nvidia-smi."""
         settings = self.host.settings
         return settings.variables if self.member.gpus is None else {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", **settings.env}
 

@@ -1,4 +1,4 @@
-"""What `--gpu-host` says: a host (`p1`), GPUs of one (`p1:0-7`, `p1:0,2`, `p1:all`), jobs of Slurm
+"""The values of `--gpu-host`: a host (`p1`), GPUs of one (`p1:0-7`, `p1:0,2`, `p1:all`), jobs of Slurm
 (`slurm:PARTITION:gpu:4`), or a pool of the settings.
 
     [tool.repro.pools.h100]                    --gpu-host pool:h100
@@ -24,7 +24,7 @@ HERE = ("embedded", "local")
 
 
 class BadTarget(Exception):
-    """It names no place to run; the text says why and what to write."""
+    """It names no place to run; the text names the reason and what to write."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Target:
-    """Where cases run, under one name, which is in their ids."""
+    """The places where cases run, under one name, which is in the ids of the cases."""
 
     name: str
     members: tuple[Member, ...]
@@ -84,11 +84,11 @@ def member(text: str) -> Member:
         )
     if not numbers and host:
         raise BadTarget(
-            f"`{text}` names no GPU behind the colon\nfix: write `{host}:0-7`, or `{host}` for its first GPU"
+            f"`{text}` names no GPU after the colon\nfix: write `{host}:0-7`, or `{host}` for its first GPU"
         )
     if not host or not _GPUS.fullmatch(numbers):
         raise BadTarget(
-            f"{text}: {numbers!r} is no list of GPUs\nfix: write numbers and ranges, as in "
+            f"{text}: {numbers!r} is not a list of GPUs\nfix: write numbers and ranges, as in "
             f"`{host or 'p1'}:0-7` or `{host or 'p1'}:0,2`, or `{host or 'p1'}:all`"
         )
     return Member(text, host, () if numbers == "all" else _numbers(text, numbers))
@@ -122,7 +122,9 @@ def _pool(text: str, pools: Mapping[str, tuple[str, ...]]) -> Target:
     members = []
     for one in pools[name]:
         if one.startswith(PREFIX_POOL) or one in HERE:
-            raise BadTarget(f"the pool {name} has {one!r}, which is no host over SSH\nfix: name hosts, as in `p1:0-7`")
+            raise BadTarget(
+                f"the pool {name} has {one!r}, which is not a host over SSH\nfix: name hosts, as in `p1:0-7`"
+            )
         try:
             members.append(member(one))
         except BadTarget as error:
@@ -143,7 +145,7 @@ def _refuse_overlap(pool: str, members: list[Member]) -> None:
 
 
 def _slurm(text: str, pools: Mapping[str, tuple[str, ...]]) -> Target:
-    """`slurm:PARTITION`, `slurm:PARTITION:gpu:4`: jobs of a Slurm cluster, for as many GPUs as `gres` says."""
+    """`slurm:PARTITION`, `slurm:PARTITION:gpu:4`: jobs of a Slurm cluster, for as many GPUs as `gres` names."""
     _, partition, *gres = text.split(":", 2)
     if not _WORD.fullmatch(partition) or not all(map(_WORD.fullmatch, gres)):
         raise BadTarget(f"`{text}` names no partition\nfix: write `slurm:PARTITION` or `slurm:PARTITION:gpu:4`")

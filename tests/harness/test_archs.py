@@ -69,7 +69,7 @@ def test_an_answer_of_its_own(run, capsys):
     assert [known.outputs["out"].raw[0] for known in held] == [2, 1, 1, 1] and all(known.validated for known in held)
     kept = run("old", 2)
     assert (kept.status, kept.validated) == ("pass", True) and kept.record["golden"] == "default@sm_80.json"
-    assert kept.notes == ["sm_80 has an answer of its own: repros/goldens/one/default@sm_80.json"]
+    assert kept.notes == ["sm_80 has its own answer: repros/goldens/one/default@sm_80.json"]
     assert run("p1", 1).status == "pass" and run("embedded", 1).status == "pass"
     assert {state for state, _ in states(run.root).values()} == {"validated", "predicted"}
     assert main(["golden", "unused"]) == 0

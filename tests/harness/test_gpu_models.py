@@ -69,9 +69,7 @@ def test_each_model_keeps_its_own_answer(said, tmp_path):
     status, text = said("--gpu-model", "a100", "--update-goldens")
     assert status == 0 and ONE in text
     assert "accepted repros/goldens/one/default@a100.json: sm_90 has another answer\n" in text
-    assert said("--gpu-model", "a100")[1].endswith(
-        "a100 has an answer of its own: repros/goldens/one/default@a100.json\n"
-    )
+    assert said("--gpu-model", "a100")[1].endswith("a100 has its own answer: repros/goldens/one/default@a100.json\n")
     assert said()[0] == 0
     tables = {path.name: json.loads(path.read_text()) for path in goldens.glob("*.json")}
     models = {name: table["provenance"]["gpu_model"] for name, table in tables.items()}

@@ -19,8 +19,8 @@ _REVIEW = """\
 Show what the last runs gave that nobody accepted: new results and those that differ from their golden, lane by lane.
 A run leaves them when it fails for that reason alone (never under CI); the golden itself stays as it was.
 
-At a terminal it asks about each, a key an answer: a accept, f accept for its own arch alone, r reject, s skip,
-l show the elements that differ lane by lane, q quit. Where the input is no terminal it shows all and asks nothing.
+At a terminal it asks about each; one key is the answer: a accept, f accept for its own arch alone, r reject, s skip,
+l show the elements that differ lane by lane, q quit. If the input is not a terminal, it shows all and asks nothing.
 
   repro golden review                          everything that waits
   repro golden review --list                   show it and ask nothing
@@ -34,7 +34,8 @@ Exit status: 0 nothing waits, 1 something does, 2 wrong usage.
 
 _ACCEPT = """\
 Take results that wait as goldens (see `repro golden review`).
-A result is refused if its repro or its golden has changed since, and an emulator's never replaces hardware's.
+A result is refused if its repro or its golden has changed since. A result of the emulator never replaces a golden from
+hardware.
 
   repro golden accept shuffle_width            what waits of one repro; also a path, a folder, FILE::CASE
   repro golden accept --all                    everything that waits
@@ -83,7 +84,7 @@ def add(commands: Any) -> None:
     accept = document.command(commands, "accept", "take results as goldens", _ACCEPT, _accept)
     document.add_claims(accept)
     accept.add_argument("--all", action="store_true", help="accept everything that waits")
-    accept.add_argument("--for-arch", action="store_true", help="keep it as the answer of its own arch alone")
+    accept.add_argument("--for-arch", action="store_true", help="keep it as the answer for its own arch only")
     accept.add_argument("--from-replay", type=Path, metavar="FOLDER", help="as `repro replay accept FOLDER`")
     _add_differences(accept)
     reject = document.command(commands, "reject", "forget results that wait", _REJECT, _reject)

@@ -67,7 +67,7 @@ def _decide(root: Path, one: pending.Waiting, key: Callable[[], str], run: store
 
 
 def _settle(root: Path, one: pending.Waiting, pressed: str, run: store.Run) -> bool:
-    """Accept or reject it; False where that is refused, and why is said."""
+    """Accept or reject it; if that is refused, print why and return False."""
     if pressed == "r":
         pending.discard(root, one)
         say(f"rejected {one.name}")

@@ -32,7 +32,7 @@ their number is printed first.
   repro record compare gpu=a100 gpu=h100; repro record compare host=p1 host=p2
   repro record compare commit=v1.2 commit=HEAD --since 30d      two commits; what changed in the last 30 days
 
-`since` is the day from which on B has given its answer. `repro record diff ID ID` shows all that two records say.
+`since` is the day from which on B has given its answer. `repro record diff ID ID` shows all differences of two records.
 
 Exit status: 0 no behaviour changed (PTX and SASS may have), 1 some did, 2 wrong usage, 3 a run could not be made.
 """
@@ -47,7 +47,7 @@ def add(commands: Any, places: Callable[[argparse.ArgumentParser], None]) -> Non
     document.add_claims(parser)
     places(parser)
     parser.add_argument("--since", metavar="WHEN", help="list what changed then or later: 7d, 12h, 2026-11-20")
-    parser.add_argument("--no-run", action="store_true", help="run nothing: say what the record says")
+    parser.add_argument("--no-run", action="store_true", help="run nothing: compare what is in the record")
     parser.add_argument("--all", action="store_true", help="list changes of PTX and SASS alone too, and every line")
 
 
@@ -117,7 +117,7 @@ def _cases(records: Index, names: list[str]) -> list[Any]:
 
 
 def _declared(file: Path, root: Path) -> list[Any]:
-    """The cases of a file, none where it is no repro. Raises UsageError."""
+    """The cases of a file, none if it is not a repro. Raises UsageError."""
     from harness.records.changes import Declared
 
     if not is_repro(file.read_bytes()):

@@ -1,4 +1,4 @@
-"""The commands `repro record ...` but compare and report, which have modules of their own."""
+"""The commands `repro record ...` except compare and report, which have their own modules."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from harness.terminal import say
 HOLDS, FAILS = 0, 1
 
 _STATUS = """\
-What the record says of every claim: how many are in each state, and each one that needs a look, with the reason.
+Show how many claims of the record are in each state, and each one that needs a look, with the reason.
 
   repro record status                          all claims
   repro record status shuffle_width            one claim: its path or its name without .py; a folder; FILE::CASE
   repro record status --json                   the same as data
 
 validated     passed on hardware, and nothing that matters has changed since
-stale         passed, but the repro, its golden, the PTX or the driver is another by now
+stale         passed, but the repro, its golden, the PTX or the driver has changed since
 regressed     passed once, fails now                contradicted  hardware and the emulator disagree
 flaky         one question, both verdicts           failing       never passed
 predicted     passed on the emulator alone          unknown       never judged (infra, skipped, no golden yet)
@@ -50,15 +50,15 @@ The records of one claim, newest first, and for each what changed since the one 
   repro record history shuffle_width --host p1 --compiler nvidia
   repro record history shuffle_width -n 5 --json
 
-What scripts without a claim printed is found again by the script, or by a text in it or in what it printed:
+The output of a script without a claim is found by the script, or by a text in the script or in the output:
 
   repro record history script.py               what it printed each time; with an ID, one run and its script
   repro record history --grep "shuffle width"  a regular expression
 """
 
 _DIFF = """\
-What changed between two records, field by field: sources, compiler, driver, GPU, outputs; the PTX and the SASS as text.
-Where one passed and the other did not it names what may be the cause, and if several things changed, the cheapest runs
+Show what changed between two records, field by field: sources, compiler, driver, GPU, outputs; the PTX and the SASS as
+text. If one passed and the other did not, name the possible causes, and if several things changed, the cheapest runs
 that would tell them apart.
 
   repro record diff 1f2e3d4c-0017 99aa01fe-0003    two records, by their ids or beginnings of them
@@ -86,7 +86,7 @@ One line a claim, one column for each arch, compiler and host; a letter for the 
 
 def add(commands: Any) -> None:
     """Add the commands."""
-    status = document.command(commands, "status", "what the record says of every claim", _STATUS, _status)
+    status = document.command(commands, "status", "the state of every claim in the record", _STATUS, _status)
     document.add_claims(status)
     status.add_argument("--all", action="store_true", help="show every line, however many")
     forget = document.command(commands, "forget", "put records aside that no repro claims any more", _FORGET, _forget)
@@ -97,7 +97,9 @@ def add(commands: Any) -> None:
     history.add_argument("claim", metavar="CLAIM", nargs="?", help="a path, a name without .py, FILE::CASE, or an id")
     history.add_argument("--grep", metavar="TEXT", help="find runs of scripts by what they print, or their own text")
     _places(history)
-    history.add_argument("-n", type=int, default=20, metavar="COUNT", help="show at most so many records (default 20)")
+    history.add_argument(
+        "-n", type=int, default=20, metavar="COUNT", help="show at most this many records (default 20)"
+    )
     diff = document.command(commands, "diff", "what changed between two records", _DIFF, _diff)
     diff.add_argument("a", metavar="A", help="the id of a record, or a claim")
     diff.add_argument("b", metavar="B", nargs="?", help="the id of the other record")

@@ -12,9 +12,9 @@ from harness.cli import document
 from harness.terminal import say
 
 _REPORT = """\
-Write what the record says as one HTML file that needs no network: the matrix of claims by arch, host and compiler, and
+Write the record as one HTML file that needs no network: the matrix of claims by arch, host and compiler, and
 a page for each cell: what changed since the last good run, PTX and SASS side by side, differing lanes, history. A
-kernel that both compilers made is assembled by ptxas: its figures and its SASS from both stand on the claim's page.
+kernel that both compilers made is assembled by ptxas: its figures and its SASS from both are on the claim's page.
 
   repro record report                             all claims, to report.html
   repro record report repros/shuffles -o s.html   those in a folder

@@ -6,9 +6,9 @@ Python 3.8, which is older than what repros need. It starts a supervisor for eac
 Frames (see `frames.py`) come in on stdin and go out on stdout. In: `ping`, and calls, each with its number and its
 lane; for a program that is run live also what its supervisor is to hear meanwhile. Out: `hello` once, `pong`, and of
 each call, with its number, any number of `note` (text for a person), `started` and what the program prints, then the
-answer: `reply`, or `down`, whose text says why the host could not do it. A lane does one thing at a time, lanes work
-side by side: one for each GPU. Where nothing came in for `lease_s` seconds, or stdin ends, everything below this
-process is killed.
+answer: `reply`, or `down`, whose text is the reason why the host could not do it. A lane does one thing at a time,
+lanes work side by side: one for each GPU. If nothing came in for `lease_s` seconds, or stdin ends, everything below
+this process is killed.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Agent:
             self.write(header, buffers)
 
     def write(self, header: dict[str, Any], buffers: Any = ()) -> None:
-        """A frame; an end of line behind it makes a program that passes on whole lines pass it on."""
+        """Write a frame; an end of line after it makes a program that passes on whole lines pass it on."""
         write_frame(self.answers_fd, header, buffers)
         if self.hello.get("lines"):
             os.write(self.answers_fd, b"\n")
@@ -145,7 +145,7 @@ class Agent:
 
 
 class Lane:
-    """What happens one after another: a GPU, or what is asked of the host itself."""
+    """Calls that are done one after another: the calls for one GPU, or for the host itself."""
 
     def __init__(self, agent: Agent, number: int) -> None:
         self.agent, self.cache, self.number = agent, agent.cache, number
@@ -215,7 +215,7 @@ class Lane:
         return {"kind": "reply", "sizes": [supplies.append(self.cache, *about, buffers[0])]}, []
 
     def do_equipment(self, header: dict, buffers: list) -> tuple[dict, list]:
-        """What is here of what an environment is made with."""
+        """Report which parts that make an environment are here."""
         environment = header["environment"]
         uv, variables = remote_env.find_uv(self.cache), environment["variables"]
         wanted = environment.get("python") if environment["kind"] == "managed" else None
@@ -240,12 +240,12 @@ class Lane:
         return dict(about, kind="reply", why=found.why if found else "", cure=found.cure if found else ""), []
 
     def do_uv(self, header: dict, buffers: list) -> tuple[dict, list]:
-        """Where uv is, or None."""
+        """Find uv: its path, or None."""
         broken: list[str] = []
         return {"kind": "reply", "uv": remote_env.find_uv(self.cache, broken), "broken": broken}, []
 
     def do_job(self, header: dict, buffers: list) -> tuple[dict, list]:
-        """Run a job in its environment, and pass on what the supervisor says."""
+        """Run a job in its environment, and pass on the supervisor's frames."""
         supervisor = self.supervisor(header)
         try:
             supervisor.start(self.agent.hello["protocol"])
@@ -293,7 +293,7 @@ class Lane:
         return supervisor
 
     def do_doctor(self, header: dict, buffers: list) -> tuple[dict, list]:
-        """What is on this host; with `fix`, what was left over is removed."""
+        """Report what is on this host; with `fix`, remove what was left over."""
         found = doctor(self.cache, self.agent.run_id, header["fix"], header["prune_s"])
         found["disk"] = disk_room.trouble(self.cache, header["need_bytes"])
         return {"kind": "reply", "found": found}, []
@@ -338,7 +338,7 @@ class Supervisor:
         return frame
 
     def last_words(self) -> str:
-        """What it wrote to stderr and how it ended, to put behind an error."""
+        """Its stderr and how it ended, to append to an error."""
         if self.process is None:
             return ""
         try:
@@ -385,7 +385,7 @@ def error_text(error: BaseException) -> str:
 
 
 def doctor(cache: str, own: str, fix: bool, prune_s: float | None = None) -> dict[str, Any]:
-    """What there is, and what was left over; environments unused for `prune_s` are removed."""
+    """Report what there is, and what was left over; remove environments unused for `prune_s`."""
     runs = left_over(cache, own, 0.0)
     processes = marked(runs) if runs else {}
     if fix:

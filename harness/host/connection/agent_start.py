@@ -1,4 +1,4 @@
-"""How the agent starts: what the shell of a host is told, and the program that goes over stdin then.
+"""How the agent starts: the command for the shell of a host, and the program that goes over stdin then.
 
 Nothing is installed for it. The shell finds a Python, which reads its own program: the sources of the agent's modules.
 """
@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-MAGIC = b"\0GPU-REPRO\n"  # the agent's first word, behind whatever start-up files print
+MAGIC = b"\0GPU-REPRO\n"  # the agent's first word, after whatever start-up files print
 SENT = (
     "run.frames",
     "run.gpu_lock",
@@ -24,7 +24,7 @@ SENT = (
     "host.connection.agent",
 )  # in the order in which they need one another
 
-# What the shell there is told: find a Python, and let it read its program. Data never goes this way.
+# The command for the shell there: find a Python, and let it read its program. Data never goes this way.
 READ = (
     'import sys; o = sys.stdout.buffer; o.write(b"\\0GPU-REPRO\\n"); o.flush(); '
     "i = sys.stdin.buffer; exec(i.read(int(i.readline())))"

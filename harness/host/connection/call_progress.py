@@ -1,4 +1,4 @@
-"""What is told of a call while it lasts: past two seconds, and then every ten."""
+"""The progress of a call, reported after two seconds, and then every ten."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Clock:
         self._next = self._began + TELL_AFTER_S
 
     def wait_s(self) -> float:
-        """How long until something is to be told."""
+        """The time until the next report is due."""
         return max(self._next - time.monotonic(), 0.01)
 
     def tell(self) -> None:
@@ -37,7 +37,7 @@ class Clock:
 
 
 class Talk:
-    """What is told of one call while it lasts."""
+    """The reports of one call while it lasts."""
 
     def __init__(self, header: dict[str, Any], name: str, note: Note) -> None:
         self.is_running = False

@@ -1,7 +1,7 @@
 """Running on a host over SSH: one connection and one agent for each host, whatever runs there at once.
 
-What an environment there lacks is brought before a job is asked for. A call names its lane, and each lane does one
-thing at a time.
+The missing parts of an environment there are brought before a job is asked for. A call names its lane, and each lane
+does one thing at a time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Remote:
         self.is_offline = settings.offline is True
 
     def open(self) -> Link:
-        """The link, made anew after it was lost. Raises LinkDown."""
+        """The link, made again after it was lost. Raises LinkDown."""
         with self._opening:
             if self._refusal:
                 raise LinkDown(self._refusal)
@@ -54,11 +54,11 @@ class Remote:
         self.close()
 
     def lane(self, name: str, variables: Mapping[str, str]) -> Lane:
-        """A transport over this connection for one thing at a time, beside those of other lanes."""
+        """A transport over this connection for one thing at a time; other lanes work at the same time."""
         return Lane(self, name, variables)
 
     def device(self, probe: str, timeout_s: float) -> tuple[dict[str, Any] | None, str]:
-        """What the probe says of the host's CUDA device, or None and why there is none. Raises LinkDown."""
+        """The host's CUDA device from the probe, or None and why there is none. Raises LinkDown."""
         rows, why = self.devices(probe, timeout_s, self.settings.variables)
         return (rows[0][0], "") if rows else (None, why)
 
@@ -80,14 +80,14 @@ class Remote:
         return self._guard(lambda link: self._run(link, job, self.address.alias, {}))
 
     def run_in_lane(self, job: Job, lane: str, variables: Mapping[str, str]) -> tuple[dict[str, Any], list[bytes]]:
-        """As `run`, beside what other lanes do, with more environment variables. Raises LinkDown."""
+        """As `run`, at the same time as other lanes, with more environment variables. Raises LinkDown."""
         return self._guard(lambda link: self._run(link, job, lane, variables))
 
     def doctor(self, fix: bool, prune_s: float | None = None, need_bytes: int = 0) -> reply.Found:
-        """What is on the host, and whether `need_bytes` fit; with `fix`, what runs left there is removed;
-        environments unused for `prune_s` are too.
+        """Report what is on the host, and whether `need_bytes` fit; with `fix`, remove what runs left there; remove
+        environments unused for `prune_s`.
 
-        With `fix` a uv of ours that does not run is removed and, with `bootstrap`, brought anew. Raises LinkDown.
+        With `fix` a uv of ours that does not run is removed and, with `bootstrap`, brought again. Raises LinkDown.
         """
         call = {"kind": "doctor", "fix": fix, "prune_s": prune_s, "need_bytes": need_bytes}
 
@@ -101,7 +101,7 @@ class Remote:
         return self._guard(ask)
 
     def lacks(self, has_gpu: bool) -> offline.Lack | None:
-        """Whether it fetches what repros need that compile, and what would be copied; None with a Python of its own.
+        """Whether it fetches what repros that compile need, and what would be copied; None with its own Python.
 
         Raises LinkDown.
         """
@@ -158,7 +158,7 @@ class Remote:
             self.note(text)
 
     def _equip(self, link: Link, environment: dict[str, Any]) -> dict[str, Any] | None:
-        """Bring a host without internet what this environment lacks, and say of what it is to be made."""
+        """Bring a host without internet what this environment lacks, and return what to make it from."""
         if not self.is_offline or environment["kind"] == "python":
             return None
         key = json.dumps({**environment, "variables": {}}, sort_keys=True)
@@ -171,7 +171,7 @@ class Remote:
             brought = offline.equip(link, environment, self.settings.python_archive, cache, self._tell)
         except (offline.CannotBring, OSError) as error:
             text = f"{self.address.alias} gets no packages itself, and they cannot be brought from here: {error}"
-            link.unequipped[key] = text  # each case says so, none tries again
+            link.unequipped[key] = text  # each case reports it, none tries again
             raise Declined(text) from None
         except reply.Misfit as error:
             raise LinkDown(f"what the host answered is broken: {error}") from None
@@ -179,7 +179,7 @@ class Remote:
         return brought
 
     def _bring_uv(self, link: Link) -> None:
-        """Give a host without uv this machine's, once."""
+        """Give a host without uv this machine's uv, once."""
         if link.has_uv or understood(reply.Uv, link.call({"kind": "uv"})[0]).uv:
             link.has_uv = True
             return
@@ -191,7 +191,7 @@ class Remote:
         link.has_uv = True
 
     def _guard(self, ask: Callable[[Link], Any]) -> Any:
-        """Ask, and close the link where it broke, so that the next call connects anew."""
+        """Ask, and close the link if it broke, so that the next call connects again."""
         link = self.open()
         try:
             return ask(link)
@@ -213,7 +213,7 @@ class Remote:
 
 
 class Lane:
-    """A transport to one lane of a host. The connection is its host's, and stays when it is closed."""
+    """A transport to one lane of a host. The connection belongs to the host, and stays when the lane is closed."""
 
     def __init__(self, remote: Remote, name: str, variables: Mapping[str, str]) -> None:
         self.remote, self.name, self.variables = remote, name, variables
@@ -222,4 +222,4 @@ class Lane:
         return self.remote.run_in_lane(job, self.name, self.variables)
 
     def close(self) -> None:
-        """Nothing of its own is open."""
+        """Do nothing: a lane opens nothing itself."""

@@ -1,7 +1,7 @@
 """A connection with an agent at its end: frames out and in, calls by number, signs of life from both sides.
 
-A thread here reads what the agent says and another shows it that this process lives; each side gives up when it hears
-nothing from the other. Calls have numbers, and an answer has that of its call.
+A thread here reads what the agent sends and another shows it that this process lives; each side gives up when it hears
+nothing from the other. Calls have numbers, and an answer has the number of its call.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CALL_S = 120.0
 CLOSE_S = 10.0
 NOISE_BYTES = 64 << 10  # of what a shell's start-up files may print before the agent speaks
 MOST_WAITING = 4  # frames that came and were not asked for yet
-MOST_CALL_S = 6 * 3600.0  # for one call, however often the host says that it is at work
+MOST_CALL_S = 6 * 3600.0  # for one call, however often the host reports that it is at work
 SHOWN_NOTE = 500
 PIECE_BYTES = 1 << 20
 HELLO = 0  # the number of the call that nobody made
@@ -50,7 +50,7 @@ class Way(Protocol):
 
     @property
     def command(self) -> str:
-        """What starts the agent's Python."""
+        """The command that starts the agent's Python."""
         ...
 
     def connect(self) -> tuple[Any, Any]:
@@ -61,7 +61,7 @@ class Way(Protocol):
 class Link:
     """A connection with an agent at its end. Raises LinkDown from every method but `close`.
 
-    What comes by a `way` comes in whole lines, so that a frame has an end of line behind it.
+    A `way` passes on whole lines, so a frame that comes by it is followed by an end of line.
     """
 
     def __init__(self, address: Address, settings: Settings, way: Way | None = None) -> None:
@@ -122,10 +122,10 @@ class Link:
             seen += data
             if not data or len(seen) > NOISE_BYTES or time.monotonic() > end:
                 said = printable((seen + self._stderr()).decode("utf-8", "replace")).strip()[-1000:]
-                raise LinkDown(f"the agent could not be started there; the host said:\n{said or '(nothing)'}")
+                raise LinkDown(f"the agent could not be started there; the host printed:\n{said or '(nothing)'}")
 
     def _stderr(self) -> bytes:
-        """What the far side wrote to stderr so far."""
+        """The stderr of the far side so far."""
         self.channel.settimeout(1.0)
         try:
             return self.channel.recv_stderr(4096)
@@ -133,7 +133,7 @@ class Link:
             return b""
 
     def _listen(self) -> None:
-        """In a thread: take frames off the channel until it ends, or nothing came for DEAD_S."""
+        """Take frames off the channel until it ends, or nothing came for DEAD_S. Runs in a thread."""
         try:
             while frame := read_frame(self._read, RESULT_LIMIT_BYTES):
                 if self._in_lines:
@@ -141,7 +141,7 @@ class Link:
                 if frame[0].get("kind") != "pong":
                     self._offer(frame[0].get("call"), frame)
             said = printable(self._stderr().decode("utf-8", "replace")).strip()
-            self._end("the connection was lost" + (f"; the host said:\n{said}" if said else ""))
+            self._end("the connection was lost" + (f"; the host printed:\n{said}" if said else ""))
         except BadFrame as error:
             self._end(f"the agent sent an invalid frame: {printable(str(error))}")
         except TimeoutError:
@@ -152,9 +152,9 @@ class Link:
             self._ended.set()
 
     def _offer(self, number: Any, answer: tuple[dict[str, Any], list[bytes]] | str) -> None:
-        """Hand over what came; where nobody takes it nothing more is read, so that a flood stays with the host.
+        """Hand over what came; if nobody takes it, nothing more is read, so that a flood stays with the host.
 
-        That nothing more will come is handed over also where this side closed: somebody may wait for an answer.
+        The end of the connection is handed over even if this side closed it: somebody may wait for an answer.
         """
         while isinstance(answer, str) or not self._closed.is_set():
             with self._answering:
@@ -175,7 +175,7 @@ class Link:
             self._offer(number, why)
 
     def _expect(self, number: int) -> queue.Queue[tuple[dict[str, Any], list[bytes]] | str]:
-        """Where the answers to a call will be."""
+        """The queue for the answers to a call."""
         with self._answering:
             answers = self._answers[number] = queue.Queue(MOST_WAITING)
             if self._last_word:
@@ -308,11 +308,11 @@ class Link:
 
 
 class Offline(Declined):
-    """The host has no way to a package index; the text says why."""
+    """The host has no way to a package index; the text names the reason."""
 
 
 def understood(cls: type[T], header: dict[str, Any]) -> T:
-    """What the agent's frame says. Raises LinkDown."""
+    """Read the header of the agent's frame. Raises LinkDown."""
     try:
         return reply.read(cls, header)
     except reply.Misfit as error:

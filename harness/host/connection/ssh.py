@@ -1,7 +1,7 @@
 """An SSH connection to a host: its address by `ssh -G`, its key enforced.
 
 OpenSSH reads its own configuration (Include, Match, agents, jumps); fabric connects. A host key that is not in the
-user's known_hosts is refused, whatever StrictHostKeyChecking says. `GPU_REPRO_SSH_CONFIG` names another ssh_config.
+user's known_hosts is refused, whatever StrictHostKeyChecking is. `GPU_REPRO_SSH_CONFIG` names another ssh_config.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from fabric import Connection
 
 CONNECT_S = 10.0
-ATTEMPTS = 3  # for a server that hangs up before it says who it is: it has too many connections for the moment
+ATTEMPTS = 3  # for a server that hangs up before it identifies itself: it has too many connections for the moment
 _NAME = re.compile(r"[A-Za-z0-9._@][A-Za-z0-9._@-]*")
 
 
 class CannotConnect(Exception):
-    """There is no connection; the text says why and what to do."""
+    """There is no connection; the text names the reason and what to do."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """What `ssh -G` says of an alias."""
+    """The answer of `ssh -G` for an alias."""
 
     alias: str
     hostname: str
@@ -118,7 +118,7 @@ def connect(address: Address) -> tuple[Connection, Gateway | None]:
 
 
 class _HungUp(Exception):
-    """The server closed the connection before it said who it is."""
+    """The server closed the connection before it identified itself."""
 
 
 def _unreachable(address: Address, why: str) -> str:
@@ -211,11 +211,11 @@ def _open(connection: Connection, address: Address, keys: list[str]) -> None:
 
 
 def _no_greeting(said: str) -> str:
-    """paramiko's words on a server that did not say who it is, in plain ones."""
+    """paramiko's message about a server that did not identify itself, in plain words."""
     _, is_so, rest = said.partition("Error reading SSH protocol banner")
     if is_so and not rest:
         return f"no SSH server greeted within {CONNECT_S:g} s: the machine hangs, or another program listens there"
-    return f"it closed the connection before it said who it is{f' ({rest or said})' if rest or said else ''}"
+    return f"it closed the connection before it identified itself{f' ({rest or said})' if rest or said else ''}"
 
 
 def _reason(error: Exception) -> str:
@@ -254,7 +254,7 @@ def _jump_target(jump: str) -> list[str]:
 
 
 def _trust(address: Address) -> tuple[Any, list[str]]:
-    """What to do with the host's key: a policy that takes only those of known_hosts; and their kinds.
+    """The policy for the host's key, which takes only keys of known_hosts; and the kinds of these keys.
 
     OpenSSH's own program reads the files, with their patterns, hashes and markers.
     """
@@ -344,7 +344,7 @@ def _changed_key(address: Address, key: Any, holders: list[Path]) -> str:
     removals = [f"`{shlex.join(['ssh-keygen', '-R', name, '-f', str(path)])}`, " for path in holders]
     return (
         f"{address.alias} ({address}) shows a host key other than the one in {files}:\n    {fingerprint(key)}\n"
-        "somebody may be in between, or the host was set up anew\n"
+        "somebody may be in between, or the host was set up again\n"
         f"fix: ask who runs it; if the key is right, {''.join(removals)}then `{command(address.alias)} true`"
     )
 

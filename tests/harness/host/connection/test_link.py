@@ -37,12 +37,12 @@ def test_garbage_instead_of_an_agent(on_host, infra, sshd):
     sshd.key("garbage")
     sshd.authorize("garbage", 'command="head -c 300000 /dev/urandom"')
     assert infra(on_host(sshd.alias("garbage", "garbage"))).startswith(
-        "the agent could not be started there; the host said:\n"
+        "the agent could not be started there; the host printed:\n"
     )
     sshd.key("closed")
     sshd.authorize("closed", 'command="echo This account is closed. >&2; exit 1"')
     assert infra(on_host(sshd.alias("closed", "closed"))) == (
-        "the agent could not be started there; the host said:\nThis account is closed."
+        "the agent could not be started there; the host printed:\nThis account is closed."
     )
 
 
