@@ -1,4 +1,4 @@
-"""What is on a host, what is missing, and what to do about it."""
+"""The state of a host: what is there, what is missing, and what to do about it."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _uv(answer: reply.Found) -> str:
 def _device(settings: Settings, facts: dict[str, Any] | None, why: str) -> str:
     if facts and settings.device != "emulator":
         return f"{facts['name']}, {facts['arch']}, driver {facts['driver']}"
-    return "emulator, as its settings say" if facts else f"emulator ({why})"
+    return "emulator, by its settings" if facts else f"emulator ({why})"
 
 
 def _place(settings: Settings) -> str:
@@ -173,7 +173,7 @@ def _wrong(
     if not answer.uv and not settings.python and answer.broken:
         wrong.append(
             f"the uv there does not run\nfix: `repro doctor {host.name} --fix --bootstrap` removes one that was brought"
-            ", and brings this machine's; one of the host's own is mended or removed there"
+            ", and brings the uv of this machine; a uv of the host itself is mended or removed there"
         )
     elif not (answer.uv or settings.python or settings.bootstrap or (lack and not lack.is_unknown)):
         wrong.append(
@@ -181,7 +181,7 @@ def _wrong(
             "into the cache there"
         )
     if settings.device == "cuda" and not facts:
-        wrong.append(f'its settings say device = "cuda", but there is no such device: {why}')
+        wrong.append(f'its settings have device = "cuda", but there is no such device: {why}')
     managed = not (settings.python or settings.workdir)
     has_environment = any({*own_wheel.needs(), own_wheel.torch()} <= set(one.requires) for one in answer.environments)
     if managed and not has_environment and answer.free_bytes < LITTLE_BYTES:

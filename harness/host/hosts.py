@@ -1,6 +1,6 @@
-"""Where repros run: `embedded` (the emulator here), `local` (this machine's CUDA device), and hosts over SSH.
+"""The hosts of repros: `embedded` (the emulator here), `local` (this machine's CUDA device), and hosts over SSH.
 
-A name is a host over SSH where there are settings for it, where ssh_config knows it, or where it reads user@host.
+A name is a host over SSH if there are settings for it, if ssh_config knows it, or if it has the form user@host.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ PROBE_TIMEOUT_S = 60
 
 
 class HostError(Exception):
-    """The host is unknown; the text says which there are."""
+    """The host is unknown; the text lists the hosts."""
 
 
 class NoDevice(HostError):
-    """The host is known and cannot be used; the text says why and what to do."""
+    """The host is known and cannot be used; the text names the reason and what to do."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,11 @@ class Host:
         return model in words or model in [one + other for one, other in zip(words, words[1:], strict=False)]
 
     def other_silicon(self, model: str) -> str:
-        """Why this host says nothing of a claim about the bits of this GPU model, or ''."""
+        """Why this host cannot judge a claim about the bits of this GPU model, or ''."""
         if not model or self.is_gpu(model):
             return ""
         other = self.describe() if self.is_hardware else f"{self.name} computes as {self.gpu_model}"
-        return f'the claim says `silicon = "{model}"`, but {other}'
+        return f'the claim states `silicon = "{model}"`, but {other}'
 
     def shortfall(self, arch: str | None) -> str:
         """Why this host cannot show a feature that needs `arch`, or ''. The emulator shows all it knows."""
@@ -173,7 +173,7 @@ def _local(note: Callable[[str], None] | None = None) -> Host:
 
 _HOSTS = {"embedded": _embedded, "local": _local}
 
-# Run in a process of its own: one that has initialised CUDA can no longer fork.
+# Run in a separate process: one that has initialised CUDA can no longer fork.
 PROBE = """
 import ctypes, json, sys
 try:

@@ -22,7 +22,7 @@ _END_S = 5.0
 
 @dataclass(frozen=True)
 class Said:
-    """What a command printed, and its exit status."""
+    """The output of a command, and its exit status."""
 
     status: int
     out: str
@@ -30,7 +30,7 @@ class Said:
 
 
 class Login:
-    """One connection for short commands and for what stays open beside them. `alias`: of ssh_config, '' for here."""
+    """A connection for short commands, and for others that stay open. `alias`: of ssh_config, '' for here."""
 
     def __init__(self, alias: str) -> None:
         self.alias = alias
@@ -44,7 +44,7 @@ class Login:
         return self.alias or "this machine"
 
     def address(self, name: str) -> ssh.Address:
-        """Where connections of the name go. Raises LinkDown."""
+        """The address that connections of the name go to. Raises LinkDown."""
         if not self.alias:
             return ssh.Address(name, "localhost", {})
         try:
@@ -56,7 +56,7 @@ class Login:
         return found
 
     def connect(self) -> tuple[Any, Any]:
-        """A connection of its own, and the process it goes through. Raises LinkDown."""
+        """A separate connection, and the process it goes through. Raises LinkDown."""
         if not self.alias:
             return LocalConnection(), None
         try:
@@ -88,7 +88,7 @@ class Login:
                 channel.sendall(text.encode())
                 channel.shutdown_write()
             except (BrokenPipeError, ConnectionResetError):
-                pass  # it ended without reading; what it said is told
+                pass  # it ended without reading; its output is reported
             out = _all_of(channel.recv)
             errors = _all_of(channel.recv_stderr)
             return Said(channel.recv_exit_status(), out, errors)
@@ -118,7 +118,7 @@ def _all_of(receive: Any) -> str:
 
 
 class LocalConnection:
-    """As a connection over SSH, with a shell of this machine behind it."""
+    """As a connection over SSH, but to a shell of this machine."""
 
     def __init__(self) -> None:
         self.transport = self
@@ -155,7 +155,7 @@ class LocalChannel:
         return self._sock.recv(count)
 
     def recv_stderr(self, count: int) -> bytes:
-        """What was not read yet; the process has the file's offset, so the place is kept here."""
+        """The stderr that was not read yet; the process has the file's offset, so the place is kept here."""
         data = os.pread(self._errors.fileno(), count, self._read)
         self._read += len(data)
         return data

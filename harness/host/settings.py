@@ -4,7 +4,7 @@
     [p1]                                        [tool.repro.hosts.p1]
     workdir = "~/code/kestrel"                  torch_index = "cu126"
 
-The keys are those of MEANINGS.
+The keys are in MEANINGS.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MOST_SLOTS = 64
 
 
 class BadSettings(Exception):
-    """A file or an option says something that is no setting; the text says where and what is."""
+    """A file or an option has something that is not a setting; the text names the place and the valid settings."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Settings:
     sbatch: Sequence[str] = ()
     array: int | None = None
     env: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    is_listed: bool = False  # by a file, which makes the name a host's; an option does not
+    is_listed: bool = False  # by a file, which makes the name a host; an option does not
 
     @property
     def variables(self) -> dict[str, str]:
@@ -180,7 +180,7 @@ def _check(where: str, key: str, value: Any) -> None:
 
 
 def _value(key: str, text: str) -> Any:
-    """What an option's text stands for."""
+    """The value that an option's text stands for."""
     if _TYPES.get(key) is bool and text in ("true", "false"):
         return text == "true"
     if _TYPES.get(key) is int and text.isdigit():

@@ -92,7 +92,7 @@ done
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a job asks for, passed on as it was written."""
+    """The request of a job, passed on as it was written."""
 
     partition: str
     gres: str = ""
@@ -104,7 +104,7 @@ class Wanted:
 
     @property
     def gpus(self) -> int:
-        """How many slots an allocation may have, as far as `gres` says: `gpu:h100:4`."""
+        """How many slots an allocation may have, according to `gres`: `gpu:h100:4`."""
         found = re.search(r"gpu(?::[^:,=]+)??[:=](\d+)", self.gres)
         return max(int(found[1]), 1) if found else 1
 
@@ -162,12 +162,12 @@ class Job:
 
     @property
     def advice(self) -> str:
-        """What to do where it was not lent enough; ''."""
+        """Advice if it was not lent enough; else ''."""
         return f"\nfix: {_USED_UP[self.state]}" if self.state in _USED_UP else ""
 
     @property
     def never(self) -> str:
-        """What to do where it would wait for ever; ''."""
+        """Advice if it would wait for ever; else ''."""
         return _NEVER.get(self.reason, "") if self.is_queued else ""
 
 
@@ -204,7 +204,7 @@ class Cluster:
         self._folder = said.decode("utf-8", "replace").strip().removeprefix("at ")
 
     def _find_slurm(self) -> None:
-        """Where a plain shell there lacks Slurm's programs, take PATH and SLURM_CONF of a login shell."""
+        """If a plain shell there lacks Slurm's programs, take PATH and SLURM_CONF of a login shell."""
         if self.login.run(["sh", "-c", "command -v sbatch"]).status == 0:
             return
         found = re.search(r"<([^|>\n]+)\|([^|>\n]*)>", self.login.run(["sh", "-c", _LOGIN_SHELL]).out)
@@ -221,7 +221,7 @@ class Cluster:
             raise LinkDown(f"{self.login.where}: the connection was lost: {error}") from None
 
     def submit(self, count: int) -> None:
-        """Ask for so many allocations; an array, where they are several."""
+        """Ask for `count` allocations; as an array if they are several."""
         script = _HOLDER.format(
             folder=shlex.quote(self._folder), not_shared=NOT_SHARED, silent=int(LEASE_S / BEAT_S), every=int(BEAT_S)
         )
@@ -242,8 +242,8 @@ class Cluster:
         return [Job(row[1] if row[2] not in _QUEUED else row[0], *row[2:]) for row in rows]
 
     def waiting(self, job: Job) -> str:
-        """`job 4711 waits, 3 before it: Slurm says Resources`"""
-        ahead, reason = self.ahead(job), "" if job.reason in ("None", "") else f"Slurm says {job.reason}"
+        """`job 4711 waits, 3 before it: Slurm reports Resources`"""
+        ahead, reason = self.ahead(job), "" if job.reason in ("None", "") else f"Slurm reports {job.reason}"
         place = "" if ahead is None else ", the first in its queue" if ahead == 0 else f", {ahead} before it"
         lacks = self._sinfo("%N is %t (%E)", "-R") if "DOWN, DRAINED" in reason or "NotAvail" in reason else ""
         why = "; ".join(filter(None, (lacks, reason)))
@@ -257,7 +257,7 @@ class Cluster:
         return queue.index(job.id) if said.status == 0 and job.id in queue else None
 
     def step(self, job: str) -> list[str]:
-        """What runs a command in the job's allocation, beside what runs there already."""
+        """The words that run a command in the job's allocation, next to what runs there already."""
         return ["srun", f"--jobid={job}", "--overlap", "--nodes=1", "--ntasks=1", "--quiet"]
 
     def lent(self, job: str) -> list[str]:
@@ -338,7 +338,7 @@ class IntoJob:
 
 
 def is_away(said: str) -> bool:
-    """Whether Slurm's programs say that its controller does not answer."""
+    """Whether Slurm's programs report that its controller does not answer."""
     return any(words in said.lower() for words in _AWAY)
 
 
@@ -347,12 +347,12 @@ def is_target(name: str) -> bool:
 
 
 def not_alone() -> Any:
-    """In the place of a connection, which only a job has. Raises LinkDown."""
+    """A stand-in for a connection, which only a job has. Raises LinkDown."""
     raise LinkDown("its GPUs are reached by jobs alone\nfix: ask `sinfo` on the login node; run with --gpu-host")
 
 
 def settings_of(target: str, by_host: Any) -> Settings:
-    """The settings of a target: those of `slurm`, and over them those of `slurm:PARTITION`."""
+    """The settings of a target: the settings of `slurm`, changed by the settings of `slurm:PARTITION`."""
     base, own = by_host.get(PREFIX, Settings()), by_host.get(":".join(target.split(":")[:2]), Settings())
     changed = {
         one.name: getattr(own, one.name)
@@ -367,4 +367,4 @@ def problems(rows: Sequence[Job]) -> str:
     waiting = [row for row in rows if row.is_queued]
     if not waiting or any(row.is_running or row.is_ending or not row.never for row in rows if row in waiting):
         return ""
-    return f"job {waiting[0].id} would wait for ever: Slurm says {waiting[0].reason}\nfix: {waiting[0].never}"
+    return f"job {waiting[0].id} would wait for ever: Slurm reports {waiting[0].reason}\nfix: {waiting[0].never}"

@@ -1,4 +1,4 @@
-"""What works on this machine, what is missing, how large it is, and the command that brings what is missing."""
+"""The state of this machine: what works, what is missing and how large it is, and the command that brings it."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_a_claim_about_one_gpu_is_skipped_as_another(said, write):
     write(FOUR_SMALL_PRODUCTS, 'silicon = "a100"')
     status, text = said()
     assert status == 0 and "skip: another GPU\n" in text
-    assert 'the claim says `silicon = "a100"`, but embedded computes as h100\n' in text
+    assert 'the claim states `silicon = "a100"`, but embedded computes as h100\n' in text
     assert "fail: no golden\n" in said("--gpu-model", "a100")[1]
 
 

@@ -1,1 +1,1 @@
-"""Where a repro runs on a host: its Python, and what it can import."""
+"""The environment of a repro on a host: its Python, and what it can import."""

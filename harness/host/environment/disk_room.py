@@ -1,6 +1,6 @@
 """Whether files can be written here: free space, the user's quota, limits of processes.
 
-Runs on the host, beside `agent.py`. Standard library only, and Python 3.8.
+Runs on the host, next to `agent.py`. Standard library only, and Python 3.8.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _IN_MEMORY = ("tmpfs", "ramfs")  # to reserve there takes memory
 
 
 def trouble(folder: str, need_bytes: int) -> str:
-    """What keeps `need_bytes` in large files from being written below a folder, and the fix; or ''.
+    """The reason why `need_bytes` in large files cannot be written below a folder, and the fix; or ''.
 
     Room is reserved and given back at once: only so a quota shows.
     """
@@ -61,7 +61,7 @@ def _reserve(fd: int, count_bytes: int) -> None:
 
 
 def _file_system(device: int) -> str:
-    """`ext4`, or '' where the list of mounts does not say."""
+    """`ext4`, or '' if the list of mounts does not have the device."""
     wanted = "%d:%d" % (os.major(device), os.minor(device))
     try:
         with open("/proc/self/mountinfo") as file:

@@ -24,7 +24,7 @@ _INDEXES = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL"
 
 
 def size_of(file: File) -> int:
-    """How many bytes a file has, 0 where nobody says."""
+    """The number of bytes of a file, 0 if it is not known."""
     path = local_path(file.place)
     if path is not None or file.bytes:
         return file.bytes or (path.stat().st_size if path and path.exists() else 0)
@@ -55,14 +55,14 @@ def fetch(cache: str, file: File, tell: Callable[[int], None]) -> tuple[File, Pa
             _continue(file, part, tell)
             if file.sha256 and supplies.hash_of(str(part)) != file.sha256:
                 part.unlink()
-                raise CannotBring(f"{file.place} gave another file than the index says: its hash differs")
+                raise CannotBring(f"{file.place} gave another file than the index lists: its hash differs")
             part.rename(whole)
         os.utime(folder)
     return File(file.name, file.place, whole.stat().st_size, file.sha256 or supplies.hash_of(str(whole))), whole
 
 
 def _name_of(url: str) -> str:
-    """Where a file is kept whose hash nobody says."""
+    """The name under which a file without a known hash is kept."""
     return hashlib.sha256(url.encode()).hexdigest()
 
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _ELF = b"\x7fELF"
-_LEAST_BYTES = 1 << 20  # a launcher that is a program of its own is smaller
+_LEAST_BYTES = 1 << 20  # a launcher that is a separate program is smaller
 _ANSWER_S = 30.0
 
 
 class NoUv(Exception):
-    """There is no uv here that can be copied; the text says what there is."""
+    """There is no uv here that can be copied; the text lists what there is."""
 
 
 def program() -> Path:
@@ -26,11 +26,13 @@ def program() -> Path:
         if not why:
             return path
         refused.append(f"{path} {why}")
-    raise NoUv("; ".join(refused) or "it is not on PATH\nfix: install uv as its page says (https://docs.astral.sh/uv)")
+    raise NoUv(
+        "; ".join(refused) or "it is not on PATH\nfix: install uv as its page describes (https://docs.astral.sh/uv)"
+    )
 
 
 def _candidates() -> Iterator[Path]:
-    """Where uv may be: what says so itself, what is on PATH, where its own installers put it, its Python package."""
+    """Places where uv may be: from UV, on PATH, where its own installers put it, in its Python package."""
     for named in (os.environ.get("UV"), shutil.which("uv")):
         if named:
             yield Path(named).resolve()
@@ -51,7 +53,7 @@ def _of_users() -> Iterator[Path]:
 
 
 def _behind_shim() -> Path | None:
-    """What the uv on PATH starts in the end: it tells a program that it runs where it is itself, in UV."""
+    """The uv that the shim on PATH starts: uv gives its own path to a program that it runs, in UV."""
     shim = shutil.which("uv")
     if not shim:
         return None

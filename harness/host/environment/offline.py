@@ -25,7 +25,7 @@ Note = Callable[[str], None]
 
 
 class Link(Protocol):
-    """What is needed of a connection."""
+    """The part of a connection that is needed here."""
 
     name: str
 
@@ -34,7 +34,7 @@ class Link(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """What an environment takes that is not there: uv, an archive with a Python, or the path of one, and wheels."""
+    """The missing parts of an environment: uv, an archive with a Python, or the path of one, and wheels."""
 
     uv: File | None
     archive: File | None
@@ -47,7 +47,7 @@ class Plan:
 
 
 def plan(there: reply.Equipment, environment: dict[str, Any], archive: str | None) -> Plan:
-    """What is to be brought for this environment. Raises CannotBring."""
+    """Plan what is to be brought for this environment. Raises CannotBring."""
     uv = None
     if not there.uv:
         check_machine(there.machine)
@@ -89,7 +89,7 @@ def megabytes(count: int) -> str:
 
 
 def bring(link: Link, wanted: Plan, cache: str, note: Note) -> dict[str, Any]:
-    """Fetch and copy the files, and say of what the environment is to be made.
+    """Fetch and copy the files, and return what to make the environment from.
 
     Raises CannotBring, LinkDown, OSError.
     """
@@ -157,7 +157,7 @@ def _sizes(header: dict[str, Any], count: int) -> list[int]:
 
 
 def missing(link: Link, wanted: Plan) -> str:
-    """What would be copied, in words: `uv (38 MB), the Python x.tar.gz (30 MB), 41 packages (2893 MB)`; or ''."""
+    """Name what would be copied: `uv (38 MB), the Python x.tar.gz (30 MB), 41 packages (2893 MB)`; or ''."""
     sizes = dict(zip([file.name for file in wanted.files], there(link, wanted.files), strict=True))
     left = {file.name: max(fetch.size_of(file) - sizes[file.name], 0) for file in wanted.files}
     words = [f"uv ({megabytes(left['uv'])} MB)"] if wanted.uv else []
@@ -183,7 +183,7 @@ class Lack:
 
 
 def lack(link: Link, environment: dict[str, Any], archive: str | None, offline: bool | None) -> Lack | None:
-    """What a host lacks that cannot reach a package index; None for one that need not. `offline` is its setting.
+    """Find what a host lacks that cannot reach a package index; None if it need not. `offline` is its setting.
 
     Raises LinkDown, reply.Misfit.
     """
@@ -192,9 +192,9 @@ def lack(link: Link, environment: dict[str, Any], archive: str | None, offline: 
         index = reply.read(reply.Index, link.call({"kind": "index", "environment": environment})[0])
         found = Lack(index.why, index.cure, certificates=index.certificates)
     else:
-        found = Lack("its settings say so" if offline else equipment.no_way_out)
+        found = Lack("its settings have `offline = true`" if offline else equipment.no_way_out)
     if offline is False:
-        return replace(found, trouble="its settings say `offline = false`") if found.reason and equipment.uv else None
+        return replace(found, trouble="its settings have `offline = false`") if found.reason and equipment.uv else None
     if not found.reason:
         return replace(found, is_unknown=not equipment.uv) if environment["kind"] == "managed" else None
     try:
@@ -206,7 +206,7 @@ def lack(link: Link, environment: dict[str, Any], archive: str | None, offline: 
 def equip(
     link: Link, environment: dict[str, Any], archive: str | None, cache: str, note: Note
 ) -> dict[str, Any] | None:
-    """Bring what an environment lacks, and say of what it is to be made; None where it is there.
+    """Bring what an environment lacks, and return what to make it from; None if it is there.
 
     Raises CannotBring, LinkDown, OSError of this machine's disk.
     """
@@ -219,5 +219,5 @@ def equip(
 
 
 def equipment_of(link: Link, environment: dict[str, Any]) -> reply.Equipment:
-    """What there is of what the environment is made with. Raises LinkDown, reply.Misfit."""
+    """Ask which parts of the environment are there. Raises LinkDown, reply.Misfit."""
     return reply.read(reply.Equipment, link.call({"kind": "equipment", "environment": environment})[0])

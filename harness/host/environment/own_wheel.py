@@ -79,7 +79,7 @@ def _digest(data: bytes) -> str:
 
 
 def needs() -> list[str]:
-    """What the compiler and the runner import, as requirements."""
+    """The packages that the compiler and the runner import, as requirements."""
     requirements = importlib.metadata.requires(DISTRIBUTION) or []
     return [need for need in requirements if name_of(need) not in HERE_ONLY and "extra ==" not in need]
 

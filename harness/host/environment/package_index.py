@@ -1,6 +1,6 @@
 """Whether uv reaches the package index from here, why not, and what would help.
 
-Runs on the host, beside `agent.py`. Standard library only, and Python 3.8.
+Runs on the host, next to `agent.py`. Standard library only, and Python 3.8.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PYPI = "https://pypi.org/simple"
 ASK_S = 60.0
 _ANSWER_S = 5.0
 _REQUEST_S = "8"  # for one request while asking; uv itself waits 30 s, and tries four times
-# What uv says when an index or a server of files did not do its part. Every other failure is told as it is.
+# The words of uv when an index or a server of files did not do its part. Every other failure is shown as it is.
 _OF_THE_NETWORK = (
     "client error (", "error sending request", "network was disabled", "operation timed out", "tunnel error",
     "HTTP status ", "failed to build HTTP client", "401 Unauthorized", "403 Forbidden", "request or response body",
@@ -41,7 +41,7 @@ class Trouble(NamedTuple):
 
 
 def trouble(uv: str, environment: dict, python: str = sys.executable) -> Trouble | None:
-    """What keeps uv from choosing the packages of an environment; None where it can, or fails for another reason.
+    """The reason why uv cannot choose the packages of an environment; None if it can, or fails for another reason.
 
     uv itself is asked, so its settings, certificates and proxies count. A cure that names variables was tried.
     """
@@ -54,7 +54,7 @@ def trouble(uv: str, environment: dict, python: str = sys.executable) -> Trouble
 
 
 def why_not(uv: str, environment: dict, python: str) -> str:
-    """Why uv gets nothing from its index, or ''. What it has in its cache is not asked for again."""
+    """Why uv gets nothing from its index, or ''. A package in its cache is not asked for again."""
     known = dict(os.environ, **environment["variables"])
     return "" if _is_offline(known) else reason(_ask(uv, environment, python, {}), known)
 
@@ -64,7 +64,7 @@ def _is_offline(known: dict) -> bool:
 
 
 def _ask(uv: str, environment: dict, python: str, more: dict, *options: str) -> str:
-    """What uv says when it cannot choose the packages, or ''."""
+    """The output of uv if it cannot choose the packages, or ''."""
     known = dict(os.environ, UV_NO_PROGRESS="1", NO_COLOR="1", UV_PYTHON_DOWNLOADS="never")
     known.update(environment["variables"], **more)
     known.setdefault("UV_HTTP_TIMEOUT", _REQUEST_S)
@@ -131,7 +131,7 @@ def _certificate_error(text: str) -> str:
 
 
 def unreadable_certificates(known: dict) -> str:
-    """What is wrong with the file that SSL_CERT_FILE names, or ''."""
+    """Why the file that SSL_CERT_FILE names cannot be used, or ''."""
     path = known.get("SSL_CERT_FILE")
     if not path:
         return ""
@@ -144,7 +144,7 @@ def unreadable_certificates(known: dict) -> str:
 
 
 def _cure(uv: str, environment: dict, python: str, said: str, known: dict) -> str:
-    """What to do: variables with which uv does get there, or what a person must do."""
+    """The cure: variables with which uv does get there, or what a person must do."""
     if "certificate" not in said.lower():
         proxies = "HTTPS_PROXY=http://PROXY:PORT` for a proxy, `env=UV_DEFAULT_INDEX=URL` for another index"
         return "name what that host can reach: `env=" + proxies

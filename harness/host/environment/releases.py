@@ -1,8 +1,8 @@
-"""Releases of NVIDIA's compiler by number, `--compiler nvidia==4.6.3`: each in an environment of its own.
+"""Releases of NVIDIA's compiler by number, `--compiler nvidia==4.6.3`: each in its own environment.
 
-On this machine the environment is made by uv on first use, in the user's cache folder: the release, and beside it what
-this process has (torch, numpy, llvmlite), whose files uv links from its own cache. On a host over SSH the requirement
-joins those of the repro in the environment that is kept there.
+On this machine uv makes the environment on first use, in the user's cache folder: the release, and next to it what this
+process has (torch, numpy, llvmlite), whose files uv links from its own cache. On a host over SSH the requirement joins
+the requirements of the repro in the environment that is kept there.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _TOOLS = ("nvidia-cuda-nvdisasm",)  # for CHECK-SASS, where this process has it
 _LANGUAGES = {"quadrants": ("Quadrants", "quadrants"), "apache-tvm": ("TIRx", "tvm")}  # by package: name, module
 _NO_UV = (
     "an environment for a release of NVIDIA's compiler is made by uv, but uv is not installed\nfix: "
-    "install uv as its page says (https://docs.astral.sh/uv)"
+    "install uv as its page describes (https://docs.astral.sh/uv)"
 )
 
 
 class BadCompiler(Exception):
-    """No compiler goes by this name; the text says which do."""
+    """No compiler has this name; the text lists the names."""
 
 
 def split(compiler: str) -> tuple[str, str]:
@@ -44,14 +44,14 @@ def split(compiler: str) -> tuple[str, str]:
 
 
 def requirement(compiler: str) -> tuple[str, ...]:
-    """What an environment needs for this compiler, besides what repros need: the release, where one is named."""
+    """The requirements of this compiler, without the needs of repros: the release, if one is named."""
     release = split(compiler)[1]
     return (f"{PACKAGE}=={release}", _FFI) if release else ()
 
 
 def untaken(repro: Repro, compiler: str) -> str:
-    """Why a compiler does not take a repro, or ''. NVIDIA's has CuTe alone:
-    of another language the real package ran."""
+    """Why a compiler does not take a repro, or ''. NVIDIA's compiler takes only CuTe:
+    a repro in another language would run the real package of that language."""
     if split(compiler)[0] != NVIDIA:
         return ""
     needs, modules = set(map(_language_of, repro.needs)), repro.imports
@@ -62,7 +62,7 @@ def untaken(repro: Repro, compiler: str) -> str:
 
 
 def needs_of(repro: Repro, compiler: str) -> tuple[str, ...]:
-    """What an environment needs for a repro under this compiler. Under ours its language comes with our package.
+    """The packages that a repro needs under this compiler. Under ours its language comes with our package.
 
     torch is needed by a repro that imports it, whether or not its block declares it.
     """
@@ -108,7 +108,7 @@ class Released:
             self._locals.popitem()[1].close()
 
     def needs(self, own: Sequence[str]) -> tuple[str, ...]:
-        """What the environment holds for a repro with these needs of its own."""
+        """The packages in the environment for a repro with these needs."""
         tools = [name for name in _TOOLS if _version(name)]
         return tuple(_beside([*own_wheel.needs(), _FFI, *tools, *own], self._compiler, self._pins))
 
@@ -146,7 +146,7 @@ class Released:
 
 
 def cache_folder() -> Path:
-    """Where environments are kept on this machine."""
+    """The folder where environments are kept on this machine."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpu-repro"
 
 
@@ -164,9 +164,9 @@ def environment_of(compiler: str, needs: Sequence[str]) -> dict[str, Any]:
 
 
 def _beside(needs: Sequence[str], compiler: str = NVIDIA, pins: Sequence[str] = ()) -> list[str]:
-    """Requirements at the versions that this process has, but the compiler and what is pinned.
+    """Requirements at the versions that this process has, except the compiler and what is pinned.
 
-    NVIDIA's compiler without a release is that of this process.
+    NVIDIA's compiler without a release is the compiler of this process.
     """
     requirements, named = {}, {own_wheel.name_of(pin): pin for pin in pins}
     for need in [*needs, *([PACKAGE] if compiler == NVIDIA and pins else [])]:
@@ -185,7 +185,7 @@ def _version(name: str) -> str:
 
 
 def lost_files(path: Path) -> list[Path]:
-    """What is gone from an environment: its Python, files of the compiler that its own lists name."""
+    """The files that an environment has lost: its Python, files of the compiler that its own lists name."""
     python = path / "bin" / "python"
     lost = [python] if path.exists() and not os.access(python, os.X_OK) else []
     for record in path.glob(f"lib/python*/site-packages/{PACKAGE.replace('-', '_')}*.dist-info/RECORD"):

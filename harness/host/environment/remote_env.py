@@ -1,10 +1,10 @@
-"""Where a repro runs on a host: a Python there, and what it can import. Runs on the host, beside `agent.py`.
+"""The environment of a repro: a Python, and what it can import. Runs on the host, next to `agent.py`.
 
     managed    an environment of ours in the cache, made by uv once for each set of needs
     project    somebody's project: `uv run --no-sync`, which touches neither its lock nor its environment
     python     a named interpreter
 
-Our own code is never installed: it lies unpacked in the cache under its hash, and PYTHONPATH names it. Standard
+Our own code is never installed: it is unpacked in the cache under its hash, and PYTHONPATH names it. Standard
 library only, and Python 3.8.
 """
 
@@ -127,12 +127,12 @@ def find_uv(cache: str, broken: list | None = None) -> str | None:
 
 
 def cached_uv(cache: str) -> str:
-    """Where uv is once it has been copied to this host."""
+    """The path of uv after it has been copied to this host."""
     return os.path.join(cache, "bin", "uv")
 
 
 def uv_trouble(path: str) -> str:
-    """What is wrong with a program that should be uv, or ''."""
+    """Why a program that should be uv does not work as uv, or ''."""
     if path not in _asked:
         try:
             done = subprocess.run(
@@ -149,7 +149,7 @@ def uv_trouble(path: str) -> str:
     return ""
 
 
-_asked: dict = {}  # path of a uv that runs -> what it said of its version
+_asked: dict = {}  # path of a uv that runs -> the version that it printed
 
 
 def remove_broken_uv(cache: str) -> None:
@@ -179,7 +179,7 @@ def uv_version(uv: str) -> str:
 def prepare(
     environment: dict, cache: str, package: str, note: Callable[[str], None], brought: dict | None = None
 ) -> Command:
-    """Make the environment where it is not there, and say how to start its Python. Raises Refused, OSError.
+    """Make the environment if it is not there, and return how to start its Python. Raises Refused, OSError.
 
     `brought` is what was copied here for it (see `offline.py`); without it uv asks the package index, and Unreachable
     is raised where nothing leads there.
@@ -188,7 +188,7 @@ def prepare(
     try:
         os.utime(path)
     except OSError:
-        raise Refused("our package is gone from %s: connect anew" % path) from None
+        raise Refused("our package is gone from %s: connect again" % path) from None
     variables = dict(environment["variables"], PYTHONPATH=path)
     kind = environment["kind"]
     if kind == "python":
@@ -202,12 +202,12 @@ def prepare(
     return _managed(uv, environment, cache, variables, note, brought)
 
 
-_OF_A_FILE = re.compile(r" \(from file://\S+\)$")  # behind a package that was copied here: its name says enough
+_OF_A_FILE = re.compile(r" \(from file://\S+\)$")  # after a package that was copied here: its name is enough
 FULL_DISK = "the disk there is full: %s\nfix: make room, or name a folder on a larger disk by `cache`"
 NO_UV = (
     "there is no uv on the host, in ~/.local/bin, ~/.cargo/bin or on PATH\n"
     "fix: --gpu-bootstrap (or `bootstrap = true` for this host) brings this machine's uv into the cache there; or "
-    "install it there as its page says"
+    "install it there as its page describes"
 )
 
 
@@ -265,7 +265,7 @@ def _managed(
         if not os.path.exists(marker):
             shutil.rmtree(path, ignore_errors=True)
             if (path, bool(brought)) in _not_made:
-                raise _not_made[path, bool(brought)]  # each case says so, none tries again
+                raise _not_made[path, bool(brought)]  # each case reports it, none tries again
             prune(cache, note=note)
             try:
                 if brought:
@@ -289,7 +289,7 @@ def _managed(
 def prune(cache: str, unused_s: float = KEEP_UNUSED_S, most: int = KEPT_ENVIRONMENTS, note: Any = None) -> list:
     """Remove environments that nobody used for `unused_s`, and of the others the longest unused beyond `most`.
 
-    One that was used within a day stays in any case but that of an `unused_s` shorter than it. Their names.
+    One that was used within a day stays, unless `unused_s` is shorter than a day. Returns the names of those removed.
     """
     now, gone = time.time(), []
     newest_first = sorted(environments(cache), key=lambda one: one["used"], reverse=True)
@@ -363,7 +363,7 @@ def _make_of(brought: dict, uv: str, environment: dict, cache: str, path: str, n
 
 
 def _uv(argv: list, text: str, variables: dict, note: Callable[[str], None]) -> None:
-    """Run uv, pass on what it says, and tell now and then that it lives. Raises Refused."""
+    """Run uv, pass on its output, and note now and then that it lives. Raises Refused."""
     variables = dict(os.environ, UV_NO_PROGRESS="1", NO_COLOR="1", **variables)
     pipe = subprocess.PIPE
     raise_held = _hold_interrupts()
@@ -407,7 +407,7 @@ def _hold_interrupts() -> Callable[[], None]:
 
 
 def _pass_on(process: subprocess.Popen, text: str, note: Callable[[str], None]) -> list:
-    """Give uv its input, and pass on what it says until it ends; returns its lines."""
+    """Give uv its input, and pass on its output until it ends; returns its lines."""
     assert process.stdin is not None and process.stdout is not None
     stdin, stdout = process.stdin, process.stdout
     said: list[str] = []
@@ -423,7 +423,7 @@ def _pass_on(process: subprocess.Popen, text: str, note: Callable[[str], None]) 
         stdin.write(text.encode())
         stdin.close()
     except BrokenPipeError:
-        pass  # it ended; what it said is told
+        pass  # it ended; its output is reported
     started = time.monotonic()
     while True:
         listener.join(_NOTE_EVERY_S)

@@ -1,10 +1,10 @@
-"""What a host without internet is given: files under their hashes, in pieces, and what it has of them.
+"""Files for a host without internet: under their hashes, in pieces, and how much of them it has.
 
     files/<sha256>/<name>        whole: its hash was checked
-    files/<sha256>/part          what came so far; the next connection goes on behind it
+    files/<sha256>/part          what came so far; the next connection goes on after it
     pythons/<sha256>/            an archive with an interpreter, unpacked
 
-Runs on the host, beside `agent.py`; on this machine it keeps what was fetched. Standard library only, and Python 3.8.
+Runs on the host, next to `agent.py`; on this machine it keeps what was fetched. Standard library only, and Python 3.8.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _RUN_S = 60.0
 
 
 class Refused(Exception):
-    """The host cannot do it; the text says why and what to do."""
+    """The host cannot do it; the text names the reason and what to do."""
 
 
 class Unreachable(Refused):
@@ -35,7 +35,7 @@ class Unreachable(Refused):
 
 
 def path_of(cache: str, sha256: str, name: str) -> str:
-    """Where a file is once it is whole. Raises Refused for what is no name."""
+    """The path of a file once it is whole. Raises Refused for a name that is not valid."""
     if not _NAME.fullmatch(name) or not _SHA256.fullmatch(sha256):
         raise Refused("no file is called %r with the hash %r" % (name, sha256))
     return os.path.join(cache, "files", sha256, name)
@@ -52,7 +52,7 @@ def stored(cache: str, files: list) -> list[int]:
 
 
 def append(cache: str, sha256: str, name: str, offset: int, total: int, data: Any) -> int:
-    """Put a piece behind what is here, and return how many bytes are here now.
+    """Append a piece to what is here, and return how many bytes are here now.
 
     A piece for another place is not taken: somebody else brings the same file. Raises Refused, OSError.
     """
@@ -95,7 +95,7 @@ def hash_of(path: str) -> str:
 
 
 def prune(cache: str, unused_s: float) -> None:
-    """Remove files that nobody used for so long, and interpreters that no environment has."""
+    """Remove files that nobody used for `unused_s`, and interpreters that no environment has."""
     envs = os.path.join(cache, "envs")
     names = os.listdir(envs) if os.path.isdir(envs) else []
     in_use = [os.path.realpath(os.path.join(envs, name, "bin", "python")) for name in names]
@@ -176,7 +176,7 @@ def install_list(cache: str, wheels: list) -> str:
 
 
 def libc() -> str:
-    """`glibc 2.35`, or '' where it is another."""
+    """`glibc 2.35`, or '' for another C library."""
     try:
         return os.confstr("CS_GNU_LIBC_VERSION") or ""
     except (ValueError, OSError):

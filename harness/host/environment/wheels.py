@@ -23,7 +23,7 @@ _SAID = 3000
 
 
 class CannotBring(Exception):
-    """What a host needs cannot be had here; the text says what and what to do."""
+    """A file that a host needs cannot be had here; the text names it and what to do."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def resolve(requires: Sequence[str], platform: str, python: str, index: str | No
 
 
 def _ask(argv: list[str], text: str, failure: str) -> str:
-    """What uv prints. Raises CannotBring."""
+    """Run uv and return what it prints. Raises CannotBring."""
     environment = {**os.environ, "NO_COLOR": "1"}
     environment.pop("VIRTUAL_ENV", None)
     try:

@@ -157,12 +157,12 @@ def test_a_job_that_waits_says_for_what_and_the_controller_may_go_meanwhile(on_s
     cluster.set_node("state=drain", "reason=new disk")
     try:
         engine, events = on_slurm.start("slurm:gpu:gpu:1", repro := write(body.replace("run(case)", "run(case=1)")))
-        wait_until(lambda: any("Slurm says Nodes" in note for note in events.notes))
+        wait_until(lambda: any("Slurm reports Nodes" in note for note in events.notes))
     finally:
         cluster.set_node("state=resume")
-    (said,) = {note for note in events.notes if "Slurm says Nodes" in note}
+    (said,) = {note for note in events.notes if "Slurm reports Nodes" in note}
     assert re.fullmatch(
-        r"slurm:gpu:gpu:1: job \d+ waits, the first in its queue: \w+ is drain \(new disk\); Slurm says Nodes required "
+        r"slurm:gpu:gpu:1: job \d+ waits, the first in its queue: \w+ is drain \(new disk\); Slurm reports Nodes required "
         r"for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
         said,
     ), said
@@ -194,7 +194,11 @@ def test_a_folder_that_the_nodes_do_not_see(on_slurm, write, cluster):
     [
         ("slurm:nope", {}, "sbatch on this machine refused: sbatch: error: invalid partition specified: nope\n"),
         ("slurm:gpu:tpu:1", {}, "sbatch: error: Invalid generic resource (gres) specification\n"),
-        ("slurm:short", {"time": "100"}, " would wait for ever: Slurm says PartitionTimeLimit\nfix: ask for less time"),
+        (
+            "slurm:short",
+            {"time": "100"},
+            " would wait for ever: Slurm reports PartitionTimeLimit\nfix: ask for less time",
+        ),
     ],
 )
 def test_what_slurm_refuses_is_told_in_its_own_words(on_slurm, write, target, settings, text):

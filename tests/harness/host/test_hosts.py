@@ -51,11 +51,11 @@ def test_an_older_gpu_skips(write, tmp_path):
 ])  # fmt: skip
 def test_a_claim_about_one_gpu_says_nothing_of_another(name, model, is_it):
     host = Host("p1", "cuda", device_facts={"name": name, "arch": "sm_90", "driver": "570", "uuid": UUID})
-    text = f'the claim says `silicon = "{model}"`, but p1 ({name}, sm_90, driver 570)'
+    text = f'the claim states `silicon = "{model}"`, but p1 ({name}, sm_90, driver 570)'
     assert host.other_silicon(model) == ("" if is_it else text)
 
 
 def test_the_emulator_computes_as_one_gpu():
     assert Host("embedded", "emulator").other_silicon("h100") == Host("embedded", "emulator").other_silicon("") == ""
-    text = 'the claim says `silicon = "a100"`, but embedded computes as h100'
+    text = 'the claim states `silicon = "a100"`, but embedded computes as h100'
     assert Host("embedded", "emulator").other_silicon("a100") == text

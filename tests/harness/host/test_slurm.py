@@ -36,7 +36,7 @@ def test_the_settings_of_a_partition_stand_over_those_of_slurm():
 def test_jobs_that_would_wait_for_ever():
     never, later = Job("4", "PENDING", "PartitionTimeLimit", ""), Job("5", "PENDING", "Resources", "")
     assert slurm.problems([never]) == (
-        "job 4 would wait for ever: Slurm says PartitionTimeLimit\n"
+        "job 4 would wait for ever: Slurm reports PartitionTimeLimit\n"
         "fix: ask for less time than the partition allows, by `time`"
     )
     assert slurm.problems([later]) == slurm.problems([]) == slurm.problems([never, later]) == ""

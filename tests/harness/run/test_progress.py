@@ -168,7 +168,7 @@ def test_what_is_of_no_slot_has_a_line_of_its_own_while_it_is_news(tmp_path):
         live.queues = lambda: ["slurm:gpu: 0 of 9 done"]
         live.watch()
         for now[0] in (PLAIN_S - 1, PLAIN_S + 1):
-            live.phase(Progress("slurm:gpu: job 4711 waits, 3 before it: Slurm says Resources"))
+            live.phase(Progress("slurm:gpu: job 4711 waits, 3 before it: Slurm reports Resources"))
         live.start("p1:0  one.py", "p1:0")
         now[0] = 2 * PLAIN_S
         live.phase("p2: the connection was lost")
@@ -180,7 +180,7 @@ def test_what_is_of_no_slot_has_a_line_of_its_own_while_it_is_news(tmp_path):
         live.close()
     assert path.read_text().splitlines() == [
         "slurm:gpu: 0 of 9 done",
-        "    slurm:gpu: job 4711 waits, 3 before it: Slurm says Resources",
+        "    slurm:gpu: job 4711 waits, 3 before it: Slurm reports Resources",
         "    31 s  p1:0  one.py  running (2 s)",
         "slurm:gpu: 0 of 9 done",
         "    p1: copying: 12 of 63 MB",

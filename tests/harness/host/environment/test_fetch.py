@@ -64,7 +64,7 @@ def test_a_server_without_ranges_starts_again(server, tmp_path):
 def test_what_cannot_be_fetched_and_what_is_another_file(server, tmp_path):
     with pytest.raises(CannotBring, match=r"^http://127\.0\.0\.1:\d+/none cannot be fetched: 404 Not Found$"):
         fetch.fetch(str(tmp_path), File("none", f"{server.url}/none"), print)
-    with pytest.raises(CannotBring, match=r"gave another file than the index says: its hash differs$"):
+    with pytest.raises(CannotBring, match=r"gave another file than the index lists: its hash differs$"):
         fetch.fetch(str(tmp_path), wanted(server, "0" * 64), print)
     with pytest.raises(CannotBring, match="^there is no file /nowhere/x$"):
         fetch.fetch(str(tmp_path), File("x", "/nowhere/x"), print)

@@ -61,7 +61,7 @@ def test_behind_a_shim_is_uv_itself(real, only, tmp_path):
     with pytest.raises(local_uv.NoUv, match="does not run: "):
         local_uv.program()
     shutil.rmtree(shim.parent)
-    with pytest.raises(local_uv.NoUv, match="^it is not on PATH\nfix: install uv as its page says"):
+    with pytest.raises(local_uv.NoUv, match="^it is not on PATH\nfix: install uv as its page describes"):
         local_uv.program()
 
 

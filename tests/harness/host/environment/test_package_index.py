@@ -212,7 +212,7 @@ def test_the_doctor_names_the_certificate_and_its_cure(uv, on_host, sshd, tmp_pa
         settings.write_text(f'[p1]\nenv = {{ SSL_CERT_FILE = "{gone}", {name} = "{url}" }}\n')
         text, ready = doctor.report(on_host(**there, offline="false").host)
         assert not ready and text.endswith(
-            "it gets no packages, and they cannot be brought from here: its settings say `offline = false`\n"
+            "it gets no packages, and they cannot be brought from here: its settings have `offline = false`\n"
             "fix: copy the certificate of its authority there, and name the file: "
             "`env=SSL_CERT_FILE=/path/ca.pem`"
         )
