@@ -1,6 +1,6 @@
-"""The judge: what an outcome says about a claim.
+"""The judge: the verdict on a claim from an outcome.
 
-In this order: could it be run; did it end as the claim says; does it agree with `expected()`, with its CHECK lines,
+The questions, in order: could it be run; did it end as claimed; does it agree with `expected()`, with its CHECK lines,
 with its golden. Only an outcome that passes all but the last may become a golden.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Verdict", "in_ci", "judge", "run"]
 
 REPLAYED_RUNS = 200  # of a case that is recorded, and then replayed, more often
-EXPECTED, UNEXPECTED = "expected failure", "unexpected pass"  # reasons of verdicts where `nvidia` says something
+EXPECTED, UNEXPECTED = "expected failure", "unexpected pass"  # reasons of verdicts if `nvidia` applies
 
 
 def run(
@@ -53,12 +53,12 @@ def run(
     console: Console | None = None,
     lines: bool = False,
 ) -> Outcome:
-    """Run the case on the host, once; skipped where the host's GPU is older than the repro's `arch`, or another than
-    its `silicon`, where no GPU sees its outcome, and where the compiler does not take its language.
+    """Run the case on the host, once; skipped if the host's GPU is older than the repro's `arch`, or is not its
+    `silicon`, if no GPU sees its outcome, and if the compiler does not take its language.
 
-    `compiler` is embedded, nvidia or a release of it (`nvidia==4.6.3`). `seed` is that of random numbers and of the
-    emulator's schedule. `fill` is the byte of new memory where a recording or a playback is run; a device is run twice
-    where the repro has `poison`. `checks` is what the emulator looks for (None: findings.sought). `sass` asks for the
+    `compiler` is embedded, nvidia or a release of it (`nvidia==4.6.3`). `seed` is for random numbers and for the
+    emulator's schedule. `fill` is the byte of new memory if a recording or a playback is run; a device is run twice
+    if the repro has `poison`. `checks` is what the emulator looks for (None: findings.sought). `sass` asks for the
     machine code of its kernels, which a GPU's runs always have. With `perturb` the case is also run under delays, and a
     GPU shows a race by two answers; `told` hears how far that is. `console` is where a script prints and reads.
     `lines`: also tell which lines of the program ran.
@@ -168,12 +168,12 @@ def _weigh(case: Case, host: Host, outcome: Outcome, update: bool, strict: bool)
 
 
 def _release(host: Host, outcome: Outcome) -> str | None:
-    """Which release of the compiler it was: as it said, or as it was asked for."""
+    """The release of the compiler: as it reported, or as it was asked for."""
     return (outcome.facts.get("compiler") or {}).get("version") or releases.split(host.compiler)[1] or None
 
 
 def _against_claim(trial: Trial) -> Verdict:
-    """The verdict on the claim alone, but for outputs that the repro says are other."""
+    """The verdict on the claim alone, except for outputs that the repro expects to differ."""
     for check in _CHECKS:
         verdict = check(trial)
         if verdict is not None:
@@ -198,9 +198,9 @@ def _against_claim(trial: Trial) -> Verdict:
 
 
 def _against_expectation(trial: Trial, other: Otherwise) -> Verdict:
-    """The verdict where the repro says that the claim does not hold under this release.
+    """The verdict if the repro states that the claim does not hold under this release.
 
-    As it says: pass, and an expected failure. As the claim says after all: an unexpected pass, which fails.
+    It ends as stated: pass, and an expected failure. It ends as claimed after all: an unexpected pass, which fails.
     """
     problem, verdict = "", trial.verdict("pass")
     if other.rejected is not None:
@@ -214,7 +214,7 @@ def _against_expectation(trial: Trial, other: Otherwise) -> Verdict:
     if claim.status == "pass" and (other.xfail or problem):
         return trial.verdict("fail", UNEXPECTED, _unexpected(trial, other))
     if problem:
-        return trial.verdict("fail", "not what `nvidia` says", problem)
+        return trial.verdict("fail", "differs from `nvidia`", problem)
     if verdict.status == "pass":
         verdict.reason, verdict.expected = EXPECTED, str(other)
         verdict.notes.append(f"{trial.case.repro.path.name}: expected of NVIDIA's compiler: {other}")
@@ -225,7 +225,7 @@ def _unexpected(trial: Trial, other: Otherwise) -> str:
     release = _release(trial.host, trial.outcome)
     fix = f'leave release {release} out of "{other.releases}"' if other.releases else "remove `nvidia`"
     only = f', or write `nvidia = {{ "<{release}" = ... }}` where it is true of earlier releases' * (not other.releases)
-    return f"[tool.repro] says `{other}`, but release {release} does as the claim says\nfix: {fix}{only}"
+    return f"[tool.repro] states `{other}`, but release {release} does what the claim states\nfix: {fix}{only}"
 
 
 # --- before the golden ------------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ def _fails_sass_lines(trial: Trial) -> Verdict | None:
     return trial.verdict("fail", "CHECK-SASS", text) if text else None
 
 
-# The first that has something to say decides.
+# The first that returns a verdict decides.
 _CHECKS: tuple[Callable[[Trial], Verdict | None], ...] = (
     _could_not_run,
     _was_skipped,
@@ -336,11 +336,11 @@ _CHECKS: tuple[Callable[[Trial], Verdict | None], ...] = (
 
 
 def _wrong_end(case: Case, outcome: Outcome) -> str:
-    """What to say when a case did not end as its claim says, or ''."""
+    """The message if a case did not end as claimed, or ''."""
     declared = case.repro.outcome
     if findings.fits(declared, outcome.kind):
         return ""
-    says = f'the claim says `outcome = "{declared}"`'
+    says = f'the claim states `outcome = "{declared}"`'
     if outcome.kind == "outputs":
         names = ", ".join(outcome.outputs)
         return f"{says}, but run() returned {names}\nfix: if that is right, remove `outcome` from [tool.repro]"
@@ -350,28 +350,28 @@ def _wrong_end(case: Case, outcome: Outcome) -> str:
             if declared == "outputs"
             else f"{says}, but:\n{outcome.text}"
         )
-    fix = f'if that is what the claim says, write `outcome = "{outcome.kind}"` in [tool.repro]'
+    fix = f'if that is what the claim states, write `outcome = "{outcome.kind}"` in [tool.repro]'
     head = f"{outcome.kind}:" if declared == "outputs" else f"{says}, but it was {outcome.kind}:"
     return f"{head}\n{outcome.text}\n{fix}"
 
 
 def _keeps_rejecting(other: Otherwise, outcome: Outcome) -> str:
-    """What to say where the compiler does not reject the program with this id, or words of its message; or ''."""
+    """The message if the compiler does not reject the program with this id, or words of its message; or ''."""
     code, name = outcome.detail.get("id"), other.rejected or ""
     if outcome.kind == "rejected" and (code == name if code else name in outcome.text):
         return ""
     got = f"rejected it with {code or 'no id'}" if outcome.kind == "rejected" else f"gave {outcome.kind}"
-    text = f"[tool.repro] says `{other}`, but it {got}\n{outcome.text}".rstrip()
-    return text + "\nfix: write what it does now, or remove `nvidia` where it does what the claim says"
+    text = f"[tool.repro] states `{other}`, but it {got}\n{outcome.text}".rstrip()
+    return text + "\nfix: write what it does now, or remove `nvidia` if it does what the claim states"
 
 
 def _other_values(other: Otherwise, outcome: Outcome) -> str:
-    """What to say where an output has not the values that `nvidia` gives it, or ''."""
+    """The message if an output does not have the values that `nvidia` gives it, or ''."""
     for name, values in other.outputs.items():
         got = outcome.outputs[name].values().tolist() if name in outcome.outputs else None
         if got != values:
             return (
-                f"[tool.repro] says that under NVIDIA's compiler `{name}` is {values}, but it is {got}\n"
-                "fix: write what it is now, or remove `nvidia` where it is what the claim says"
+                f"[tool.repro] states that under NVIDIA's compiler `{name}` is {values}, but it is {got}\n"
+                "fix: write what it is now, or remove `nvidia` if it is what the claim states"
             )
     return ""

@@ -2,7 +2,7 @@
 
 Each is one file, `.repro/pending/<path of its golden below the root>`, written whole. It remembers what the golden and
 the repro were when it was made, and is stale when either has changed since. Accepting writes the golden, appends a
-record that says so, and then removes the file: a crash between leaves a file that is accepted again to the same end.
+record of that, and then removes the file: a crash between leaves a file that is accepted again to the same end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HARDWARE_WINS = "hardware gave the golden, and the emulator never replaces it"
 
 @dataclass(frozen=True)
 class Waiting:
-    """One result that waits. `stale` says why it cannot be accepted any more, or ''."""
+    """One result that waits. `stale` is the reason why it cannot be accepted any more, or ''."""
 
     path: Path
     golden: Path
@@ -104,7 +104,7 @@ def withdraw(root: Path, data: dict[str, Any]) -> None:
 
 
 def waiting(root: Path, names: Sequence[str] = ()) -> list[Waiting]:
-    """What waits, by path; with names, of these repros, cases (`FILE::width=8`) or golden files. Raises UsageError."""
+    """Waiting results by path; with names, of these repros, cases (`FILE::width=8`) or goldens. Raises UsageError."""
     proposals = [_read(root, path) for path in sorted(folder(root).rglob("*.json"))]
     if not names:
         return proposals
@@ -151,7 +151,7 @@ def _read(root: Path, path: Path) -> Waiting:
 
 @dataclass(frozen=True)
 class _Texts:
-    """What of a file that waits becomes a path or a file."""
+    """The parts of a waiting file that become a path or a file."""
 
     repro: str = schema.must(schema.string(4096))
     case: str = schema.must(schema.string(1000))
@@ -203,7 +203,7 @@ def refuse_in_ci(command: str) -> None:
 def accept(root: Path, one: Waiting, run: store.Run, for_arch: bool = False) -> Path:
     """Make it the golden, of its arch alone with `for_arch`, and record that; the golden's path.
 
-    Raises UsageError where it is stale, or has no arch that differs from the golden's; OSError: then it waits on.
+    Raises UsageError if it is stale, or has no arch that differs from the golden's arch; OSError: then it waits on.
     """
     from harness.comparison import golden
 
@@ -238,7 +238,7 @@ def discard(root: Path, one: Waiting) -> None:
 
 
 def show(one: Waiting) -> str:
-    """What would change, with the first elements that differ."""
+    """The change that it would make, with the first elements that differ."""
     from harness.comparison import golden
     from harness.reporting import text_report
 
@@ -313,7 +313,7 @@ def _proposed(one: Waiting) -> Golden:
 
 
 def _as_outcome(one: Waiting, new: Golden) -> Outcome:
-    """The result as the reports know it: its outputs, and the launches that say which lane wrote what."""
+    """The result as the reports know it: its outputs, and the launches that record which lane wrote what."""
     from harness.run.result import Outcome
 
     outcome = Outcome(new.outcome, outputs=new.outputs)

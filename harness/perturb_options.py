@@ -35,7 +35,7 @@ class Wanted:
 
 
 def wanted(runs: int | None, delays: str | None = None) -> Wanted | None:
-    """What the options ask for; None where they are not given. Raises UsageError."""
+    """The delays that the options ask for; None if they are not given. Raises UsageError."""
     if runs is not None and delays is not None:
         raise UsageError("--perturb and --delays are given: --perturb draws its own delays, so leave one of them out")
     if delays is not None:

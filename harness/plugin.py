@@ -75,7 +75,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--gpu-timeout",
         type=float,
         metavar="SECONDS",
-        help="stop a case after so long; default: the repro's own timeout",
+        help="stop a case after this many seconds; default: the repro's own timeout",
     )
     group.addoption(
         "--gpu-seed",
@@ -166,7 +166,7 @@ def _name_hosts(config: pytest.Config, ids: dict[str, CaseId], session: Session)
 
 
 def _notes(config: pytest.Config) -> Callable[[str], None]:
-    """Shows what a host says while it works, around pytest's capturing."""
+    """Return a function that shows a host's notes while it works, around pytest's capturing."""
 
     def note(text: str) -> None:
         terminal = config.pluginmanager.get_plugin("terminalreporter")
@@ -289,8 +289,8 @@ class HostCollector(pytest.Collector):
             yield ReproItem.from_parent(self, name=case.name, host=self.host, case=case)
 
     def _is_asked(self, case: Case) -> bool:
-        """Whether the case is to run here: on a host that only ids name, those that they name. A folder beside them
-        that holds the file means the default host."""
+        """Whether the case is to run here: a host that only ids name runs the cases that they name. A folder that is
+        given with the ids, and holds the file, means the default host."""
         default = self.config.option.gpu_default_host
         if default is None or self.host.name == default:
             return True
@@ -395,7 +395,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Gener
 
 
 def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
-    """A case that could not be run is an error, not a failed claim; what the repro expects to fail is no pass."""
+    """A case that could not be run is an error, not a failed claim; what the repro expects to fail is not a pass."""
     data = getattr(report, "gpu_repro", None)
     if data and report.failed and data["record"]["verdict"] == "infra":
         return "error", "E", "INFRA"
@@ -408,15 +408,14 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
-    """Run the others where nothing is wrong but files that are no repros: they are errors of the run all the same."""
+    """Run the rest if the only errors are files that are not repros: they are errors of the run all the same."""
     option = session.config.option
     if session.testsfailed == session.stash.get(_NOT_READ, 0) and not (session.shouldfail or option.collectonly):
         option.continue_on_collection_errors = True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Cases of one compiler after those of another: a process of each takes 1 GB. Without the device of a repro nothing
-    runs."""
+    """Order the cases by compiler: a process of each takes 1 GB. Without the device of a repro nothing runs."""
     if _NO_DEVICE in config.stash:
         if getattr(config, "workerinput", {}).get("workerid") == "gw0":  # xdist does not pass the reason on
             say(config.stash[_NO_DEVICE], sys.stderr)

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 class SaidOnce:
-    """The texts of verdicts of one run, as they are printed: why cases could not be run is said with the first."""
+    """The texts of verdicts of one run, as printed: the reason why cases could not be run is printed with the first."""
 
     def __init__(self) -> None:
-        self._first: dict[str, str] = {}  # text -> the case it was said of
+        self._first: dict[str, str] = {}  # text -> the first case that had it
 
     def shown(self, verdict: Verdict, name: str) -> Verdict:
         """The verdict with the text that is printed for the case `name`; the verdict itself is left as it is."""

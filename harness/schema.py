@@ -126,7 +126,7 @@ def either(*checks: Check, called: str) -> Check:
 
 
 def optional(of: Check) -> Check:
-    """None, or what the check says."""
+    """Accept None, or what the check accepts."""
     return lambda value, place: None if value is None else of(value, place)
 
 
@@ -144,7 +144,7 @@ def many(of: Check, most: int = 0, exactly: int | None = None) -> Check:
 
 
 def table(of: Check, most: int, name: Check | None = None) -> Check:
-    """A table of names to what the check says; no two names look alike once they are printable."""
+    """Accept a table of names to what the check accepts; no two names look alike once they are printable."""
     name = name or string(1000)
 
     def check(value: Any, place: str) -> dict[str, Any]:

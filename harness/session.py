@@ -75,7 +75,7 @@ class Session:
         self.record_run = Run()
         self._shelf = Shelf()
         self._accepted: list[Kept] = []  # goldens to be written at the end
-        self.ordinary = 0  # tests that are no cases of repros
+        self.ordinary = 0  # tests that are not cases of repros
         self.waiting = 0  # results for `repro golden review`
         self.not_accepted: set[Path] = set()  # repros that agree with expected() and have no golden
         self.outside: set[Path] = set()  # repros of no project, whose results nothing keeps
@@ -111,7 +111,7 @@ class Session:
             raise UsageError("--update-goldens is refused where CI is set: accept goldens by hand, and commit them")
 
     def _refuse_without_compiler(self) -> None:
-        """NVIDIA's compiler judges nothing anew, and must be here unless every host is elsewhere."""
+        """Refuse new goldens from NVIDIA's compiler; refuse it if it is not here, unless every host is elsewhere."""
         import importlib.metadata
 
         from harness.host.environment import releases
@@ -124,7 +124,7 @@ class Session:
         if self.update:
             raise UsageError(
                 "--update-goldens is refused with --compiler nvidia: a golden is what this project's compiler gives, "
-                "and NVIDIA's is compared with it"
+                "and the result of NVIDIA's compiler is compared with it"
             )
         if NVIDIA not in self.compilers or not {"embedded", "local"} & set(self._host_names):
             return
@@ -164,7 +164,7 @@ class Session:
         return self._hosts
 
     def targets(self) -> list[Target]:
-        """What the names of hosts stand for. Raises UsageError."""
+        """The targets that the names of hosts stand for. Raises UsageError."""
         if self._targets is None:
             from harness.fleet import targets
             from harness.host import settings
@@ -180,14 +180,14 @@ class Session:
         return self._targets
 
     def _under(self, target: Target, compiler: str) -> Host:
-        """What stands for the target in this run, with this compiler. Raises HostError."""
+        """The host that stands for the target in this run, with this compiler. Raises HostError."""
         from harness.host import hosts
 
         under = [hosts.under(self._members[member.host], compiler, self.notify) for member in target.members]
         return replace(under[0], name=target.name, settings=hosts.Settings()) if target.is_pool else under[0]
 
     def machines(self) -> list[Host]:
-        """The hosts themselves, also those of a pool, each once. Raises as `hosts`."""
+        """The hosts themselves, also the hosts of a pool, each once. Raises as `hosts`."""
         self.hosts()
         return list(self._members.values())
 
@@ -209,7 +209,7 @@ class Session:
         )
 
     def name_of(self, host: Host) -> str:
-        """What a host is called in the id of a case: with its compiler where there are several."""
+        """The name of a host in the id of a case: with its compiler if there are several."""
         return host.name if len(self.compilers) == 1 else f"{host.name} {host.compiler}"
 
     def is_case(self, nodeid: str) -> bool:
@@ -235,7 +235,7 @@ class Session:
     def run(
         self, case: Case, host: Host, timeout_s: float | None, fresh: bool, lines: bool = False
     ) -> tuple[Host, Outcome]:
-        """Run a case on the host, and say what the host turned out to be. `lines`: note which ran, if it is here."""
+        """Run a case on the host; return the host as it was found, too. `lines`: note which ran, if it is here."""
         if host.name in self._far():
             return self._run_far(case, host, timeout_s, fresh)
         from harness import judge
@@ -290,7 +290,7 @@ class Session:
         return self._fleet
 
     def open_door(self) -> tuple[str, bytes] | None:
-        """Where processes of this run find its fleet; None where every case runs here."""
+        """The address at which processes of this run find its fleet; None if every case runs here."""
         if not self._far():
             return None
         if self._door is None:
@@ -333,7 +333,7 @@ class Session:
     def take(self, data: dict[str, Any]) -> None:
         """Append the record of one verdict; its golden waits for the end of the run.
 
-        What of it is large goes to files: a run may have many such verdicts.
+        Its large parts go to files: a run may have many such verdicts.
         """
         from harness.records import history
 
@@ -406,11 +406,11 @@ class Session:
         self.unused = {path for path in self.unused if path.exists() and not unused_goldens.is_referenced(path)}
 
     def advice(self) -> list[str]:
-        """What to do about results that nobody accepted: of repros that agree with expected(), or lie in no project."""
+        """Advice on results that nobody accepted: of repros that agree with expected(), or are in no project."""
         accept = "agrees with expected(), not accepted yet: `repro golden accept"
         lines = [f"{one} {accept} {shlex.quote(one)}`" for one in map(short, sorted(self.not_accepted))]
         return lines + [
-            f"{short(path)} lies in no project, so its result is not kept for `repro golden accept`\n"
+            f"{short(path)} is in no project, so its result is not kept for `repro golden accept`\n"
             "fix: put a pyproject.toml into its folder or above it, or accept it with --update-goldens"
             for path in sorted(self.outside)
         ]

@@ -1,7 +1,7 @@
 """Ordinary tests on another machine: `pytest tests --gpu-host p1 --gpu-all`.
 
 The tests of one file become one program for the machinery of repros: it holds the file and each conftest.py above it,
-and its case N runs the N-th test there, in a process of its own. What pytest reports of it there is reported here.
+and its case N runs the N-th test there, in its own process. The reports of pytest there are reported here.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ITEMS = {items}
 
 class Reports:
     def __init__(self):
-        self.said = []
+        self.rows = []
 
     def take(self, report, when):
         text = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
@@ -55,7 +55,7 @@ class Reports:
         crash = getattr(getattr(report.longrepr, "reprcrash", None), "message", "").partition(chr(10))[0]
         row = {{"when": when, "outcome": report.outcome, "text": text[:{most}], "crash": crash[:1000]}}
         row |= {{"sections": sections, "duration": duration}}
-        self.said.append(row | ({{"wasxfail": str(report.wasxfail)}} if hasattr(report, "wasxfail") else {{}}))
+        self.rows.append(row | ({{"wasxfail": str(report.wasxfail)}} if hasattr(report, "wasxfail") else {{}}))
 
     def pytest_runtest_logreport(self, report):
         self.take(report, report.when)
@@ -78,14 +78,14 @@ def run(item):
         options = ["--rootdir", folder, "-q", "-p", "no:cacheprovider", "--import-mode=importlib"]
         pytest.main([ITEMS[item], *options], plugins=[reports])
         os.chdir("/")
-    return {{"reports": np.frombuffer(json.dumps(reports.said).encode(), np.uint8)}}
+    return {{"reports": np.frombuffer(json.dumps(reports.rows).encode(), np.uint8)}}
 '''
 _MOST_TEXT = 100_000
 
 
 @dataclasses.dataclass(frozen=True)
 class _Report:
-    """What pytest said there of one phase of a test."""
+    """The report of pytest there on one phase of a test."""
 
     when: Any = schema.must(schema.one_of("setup", "call", "teardown"))
     outcome: Any = schema.must(schema.one_of("passed", "failed", "skipped"))
@@ -139,7 +139,7 @@ def _needs(text: str) -> list[str]:
 
 
 def reports(item: pytest.Item, outcome: Outcome, where: str) -> Iterator[pytest.TestReport]:
-    """What to report of a test that ran `where`: as there, or why it could not be run."""
+    """The reports of a test that ran `where`: as there, or why it could not be run."""
     rows: list[_Report] = []
     problem = "" if outcome.kind == "outputs" else outcome.text or outcome.kind
     if not problem:

@@ -2,7 +2,7 @@
 
 `records/` holds one file for each run, `<utc-date>-<8 hex digits>.jsonl`, one JSON object a line. Nobody but that run
 writes it, so checkouts merge as sets of files. `records/blobs/` holds PTX and SASS, named by the sha256 of the text.
-Runs on the emulator write to `.repro/records/` below the project's root, runs on hardware to `records/` beside the
+Runs on the emulator write to `.repro/records/` below the project's root, runs on hardware to `records/` next to the
 repro.
 """
 
@@ -75,12 +75,12 @@ def inside(root: Path, name: str) -> Path | None:
 
 
 def folder(case_path: Path, is_hardware: bool, root: Path) -> Path:
-    """Where a record of this repro goes."""
+    """The folder that a record of this repro goes to."""
     return case_path.parent / "records" if is_hardware else root / LOCAL / "records"
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it; what lies below `.repro` is hidden from git."""
+    """Make a folder and the folders above it; what is below `.repro` is hidden from git."""
     path.mkdir(parents=True, exist_ok=True)
     for above in (path, *path.parents):
         if above.name == LOCAL and not (above / ".gitignore").exists():
@@ -90,7 +90,7 @@ def make_folder(path: Path) -> None:
 def write_atomically(path: Path, data: bytes, sync: bool = True, by_way_of: Path | None = None) -> None:
     """Replace the file at `path` by one with `data`; a reader sees the old file or the new one. Raises OSError.
 
-    It is written in the folder `by_way_of` first, where a process that is killed may leave it; None: beside `path`.
+    It is written in the folder `by_way_of` first, where a process that is killed may leave it; None: next to `path`.
     """
     if by_way_of is not None:
         try:
@@ -145,7 +145,7 @@ def sync_folder(path: Path) -> None:
 def alone(root: Path, what: str) -> Iterator[None]:
     """Hold a lock of the project meanwhile, as one of its processes at a time. Raises OSError after a while.
 
-    Where no lock can be held, as on some network file systems, it goes on without.
+    If no lock can be held, as on some network file systems, it goes on without.
     """
     try:
         make_folder(root / LOCAL)
@@ -223,7 +223,7 @@ class Run:
 
 
 def read_lines(path: Path, offset: int = 0) -> Iterator[tuple[int, int, dict[str, Any] | None]]:
-    """(offset, length, object) of each line from `offset`; None for a line that is no object.
+    """(offset, length, object) of each line from `offset`; None for a line that is not an object.
 
     A last line without its newline may still be being written: if it is not an object it is not yielded.
     """
@@ -256,7 +256,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
 
 
 def line_id(line: dict[str, Any], data: bytes | None = None) -> str:
-    """The id of a record; older ones have none, and are called after what they say."""
+    """The id of a record; older ones have none, and are named by a hash of their text."""
     if isinstance(line.get("id"), str):
         return line["id"]
     return "x" + hashlib.sha256(data or json.dumps(line, sort_keys=True).encode()).hexdigest()[:11]
@@ -304,7 +304,7 @@ def kept_text(directories: list[Path], name: str) -> str | None:
 
 
 def record_folders(root: Path) -> list[Path]:
-    """Every folder of records in a project: its own, and those beside repros."""
+    """Every folder of records in a project: its own, and the folders next to repros."""
     folders = [root / LOCAL / "records"] if (root / LOCAL / "records").is_dir() else []
     return folders + [path for above in walk(root) if (path := above / "records").is_dir()]
 
@@ -326,7 +326,7 @@ def walk(root: Path) -> Iterator[Path]:
 
 
 def answer_sha256(data: bytes) -> str | None:
-    """The hash of what a golden says, not of who made it and how sure it is; None where it cannot be read."""
+    """The hash of a golden's answer, not of who made it and how sure it is; None if it cannot be read."""
     try:
         table = json.loads(data)
         said = {key: table[key] for key in table if key not in ("provenance", "validated", "evidence")}

@@ -1,6 +1,6 @@
 """Text from elsewhere (a host, a repro, a record, a file's name) as a person sees it: the only way to a terminal.
 
-What a terminal obeys or what a reader cannot see is spelt out, as Python's `repr` spells it: control characters,
+Characters that a terminal obeys or that a reader cannot see are escaped, as in Python's `repr`: control characters,
 escape sequences, directions of writing, characters without width. Standard library only.
 """
 
@@ -30,7 +30,7 @@ _SPELLING = _Spelling()
 
 
 def printable(text: str) -> str:
-    """The text with every character spelt out that a terminal obeys or that cannot be seen; lines stay lines."""
+    """The text with every character escaped that a terminal obeys or that cannot be seen; lines stay lines."""
     if text.isascii() and text.isprintable():
         return text
     return text.replace("\r\n", "\n").translate(_SPELLING)
@@ -45,7 +45,7 @@ def printable_with_colours(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The same for a name: a line's end is spelt out too."""
+    """The same for a name: a line's end is escaped too."""
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
@@ -80,7 +80,7 @@ def coloured(text: str) -> str:
 def say(text: object = "", file: TextIO | None = None, colour: bool = False) -> None:
     """Print text from anywhere, whatever the encoding of the terminal. Raises OutputFailed, BrokenPipeError.
 
-    `colour`: that of a verdict's words.
+    `colour`: print the words of a verdict in their colours.
     """
     file = file or sys.stdout
     line = coloured(printable(str(text))) if colour else printable(str(text))

@@ -1,4 +1,4 @@
-"""What is said about one case, and what it is said from: the data between the judge, the golden and the reports."""
+"""The verdict on one case, and its basis: the data between the judge, the golden and the reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.run.result import EMBEDDED, Outcome
 
 @dataclass
 class Verdict:
-    """What is said about one case.
+    """The verdict on one case.
 
     status: pass | fail | contradicted (an emulator disagrees with hardware) | infra | skip. `reason` is a few words on
     why it is not pass.
@@ -32,13 +32,13 @@ class Verdict:
     proposal: golden.Pending | None = None  # not accepted: for a person to review
     validated: bool = False
     differences: list[compare.Difference] = field(default_factory=list)
-    expected: str = ""  # what the repro says of this compiler, where the claim does not hold and that was expected
+    expected: str = ""  # the repro's expectation of this compiler, if the claim does not hold and that was expected
     evidence: str = ""  # why to believe the golden's answer; '' where there is none
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What is judged. `other`: what the repro says of the compiler that made this outcome."""
+    """The basis of a verdict. `other`: the repro's expectation of the compiler that made this outcome."""
 
     case: Case
     host: Host
@@ -56,7 +56,7 @@ class Trial:
 
     @property
     def other_outputs(self) -> Mapping[str, Any]:
-        """The outputs that this compiler is expected to give otherwise than the claim says."""
+        """The outputs that this compiler is expected to give otherwise than claimed."""
         return self.other.outputs if self.other else {}
 
     @property

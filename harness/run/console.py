@@ -22,9 +22,9 @@ STDOUT, STDERR = 1, 2
 
 
 class Console:
-    """Where one program after another prints and reads. `stdin`: a file descriptor; None: there is nothing to read.
+    """Prints and reads for one program after another. `stdin`: a file descriptor; None: there is nothing to read.
 
-    Use it as a context manager in the main thread: inside, Ctrl-C is the program's.
+    Use it as a context manager in the main thread: inside, Ctrl-C goes to the program.
     """
 
     def __init__(self, stdin: int | None, stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
@@ -108,7 +108,7 @@ class Console:
             pass  # it is awake already
 
     def _serve(self) -> None:
-        """In a thread: send what is typed here, a piece whenever the last was taken, and Ctrl-C."""
+        """Send what is typed here, a piece whenever the last was taken, and Ctrl-C. Runs in a thread."""
         told = 0
         while not self._is_closed:
             may_send = self._send is not None and self._may_send.is_set()

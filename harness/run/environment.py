@@ -1,7 +1,7 @@
-"""What is wrong with the machine and not with the program: such an error says nothing of a claim. Beside the repro.
+"""Errors of the machine and not of the program: they show nothing about a claim. Runs next to the repro.
 
-An error that the repro raises itself, by a `raise` in its own file, is the program's, whatever its class: a claim may
-be about one. Standard library only.
+An error that the repro raises itself, by a `raise` in its own file, belongs to the program, whatever its class: a claim
+may be about one. Standard library only.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ _FIX |= {
     errno.EPERM: _FIX[errno.EACCES],
     errno.ENFILE: _FIX[errno.EMFILE],
 }
-_NO_DRIVER, _LOOK_AT_GPU = "the CUDA driver is missing, or does not work", "look what `nvidia-smi` says there"
-_ASK_FOR_LESS = "ask for less memory: the embedded device has that of this machine"
+_NO_DRIVER, _LOOK_AT_GPU = "the CUDA driver is missing, or does not work", "look at the output of `nvidia-smi` there"
+_ASK_FOR_LESS = "ask for less memory: the embedded device has the memory of this machine"
 _DRIVER_WORDS = (
     r"Found no NVIDIA driver|no NVIDIA GPU|driver version is insufficient|CUDA driver initialization failed|"
     r"no CUDA-capable device|No CUDA GPUs are available|forward compatibility was attempted"
 )
-_WORDS = (  # words of errors that have no class of their own: what is wrong, what to do
+_WORDS = (  # words of errors that have no separate class: what is wrong, what to do
     (r"cannot open shared object file|undefined symbol|version `\S+' not found|invalid ELF header",
      "a library cannot be loaded", "install what it belongs to, or mend that installation"),
     (r"can't allocate memory|CUDA out of memory|CUDA error: out of memory|DefaultCPUAllocator",
@@ -70,7 +70,7 @@ _DEEP = 20
 
 
 def trouble(error: BaseException, path: str, needs: Sequence[str] = (), on_gpu: bool = True) -> str:
-    """What is wrong with the machine and what to do, where that is why a repro ended; else ''.
+    """The error of the machine and what to do, if that is why a repro ended; else ''.
 
     `path`: the repro's file. `needs`: the requirements in its block. `on_gpu`: the device is not the embedded one.
     """
@@ -83,7 +83,7 @@ def trouble(error: BaseException, path: str, needs: Sequence[str] = (), on_gpu: 
 
 
 def _behind(error: BaseException) -> list[BaseException]:
-    """The error and what its library says that it comes from."""
+    """The error and the errors that its library names as its causes."""
     errors: list[BaseException] = []
     one: BaseException | None = error
     while one is not None and one not in errors and len(errors) < _DEEP:
@@ -128,7 +128,7 @@ def _named(error: BaseException, path: str, needs: Sequence[str]) -> str:
 
 
 def _of_device(error: BaseException, on_gpu: bool) -> str:
-    """An error of a device that is about the device. On the embedded one all but a lack of memory is the program's."""
+    """An error of a device that is about the device; on the embedded device a lack of memory, or a call to a driver."""
     text, name = f"{type(error).__name__}: {error}", device_error(error)
     if on_gpu and (name in _DEVICE or _is_of_driver(error, text)):
         return f"{'the device cannot be used' if name in _DEVICE else _NO_DRIVER}: {text}\nfix: {_LOOK_AT_GPU}"
@@ -154,7 +154,7 @@ def _absent(error: ModuleNotFoundError, path: str, needs: Sequence[str]) -> str:
     text = f"the module {top} is not installed where the repro runs"
     missing = [need for need in needs if not _is_installed(need)]
     if top == "torch" and "torch" not in map(_name_of, missing):
-        missing = ["torch", *missing]  # its module and its package have one name: no block needs to say it
+        missing = ["torch", *missing]  # its module and its package have one name: no block needs it
     if not missing:
         return (
             f"{text}; its block does not declare it\nfix: name its package under `dependencies` in the block, "
@@ -168,7 +168,7 @@ def _absent(error: ModuleNotFoundError, path: str, needs: Sequence[str]) -> str:
 
 
 def install_command(needs: Sequence[str], program: str) -> str:
-    """The command that brings packages into this process's environment, or runs `program` with them if it is uv's."""
+    """The command that brings packages into this process's environment, or runs `program` with them if uv made it."""
     words = [shlex.quote(need) for need in needs]
     options, prefix = " ".join(f"--with {word}" for word in words), Path(sys.prefix)
     if (prefix / "pipx_metadata.json").exists():
@@ -187,7 +187,7 @@ def install_command(needs: Sequence[str], program: str) -> str:
 
 
 def _own_source() -> str:
-    """What this package was installed from: its name, or the address of a file or a folder."""
+    """The source that this package was installed from: its name, or the address of a file or a folder."""
     try:
         told = importlib.metadata.distribution("gpu-repro").read_text("direct_url.json")
     except importlib.metadata.PackageNotFoundError:

@@ -1,8 +1,8 @@
-"""What the harness reads of a compiler's exceptions. It imports no compiler: any may keep to this protocol.
+"""The attributes of a compiler's exceptions that the harness reads. It imports no compiler: any may keep to it.
 
     repro_outcome   a dict {"outcome": "rejected" | "trap" | "deadlock" | "fault", "text", "file", "line", and "class"
                     and "id" of a rejection, "kind" of a fault, "finding" (the report as data: reply.Finding)}: the
-                    exception says what the program did. Absent or None: it says nothing of the program by itself
+                    exception reports what the program did. Absent or None: it shows nothing about the program itself
     name            of an error of a device: CUDA's name, CUDA_ERROR_OUT_OF_MEMORY
     signal_name     of a process of the compiler that died: SIGKILL
 
@@ -16,13 +16,13 @@ MISSING = ("DeviceMissing", "CompilerMissing", "ToolMissing")
 
 
 def outcome_of(error: BaseException) -> dict | None:
-    """What the exception says of the program, if anything."""
+    """The outcome of the program that the exception reports, if any."""
     outcome = getattr(error, "repro_outcome", None)
     return outcome if isinstance(outcome, dict) else None
 
 
 def device_error(error: BaseException) -> str | None:
-    """CUDA's name of a device's error that says nothing of the program, or None."""
+    """CUDA's name of a device's error that is not about the program, or None."""
     name = getattr(error, "name", None)
     return name if isinstance(name, str) and outcome_of(error) is None else None
 

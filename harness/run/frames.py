@@ -20,12 +20,12 @@ STRUCTURE_LIMIT_BYTES = 8 << 20  # of a header without its texts: what Python ma
 TEXT_LIMIT_BYTES = 256 << 10  # of stdout and of stderr that is kept; the rest is counted and dropped
 MOST_INPUT_BYTES = 64 << 10  # of a piece of what a live program reads
 FAILED = 70  # the exit status of a runner that failed itself
-STOP_SIGNAL = signal.SIGALRM  # a repro's time is over: its process says where it is, in the author's terms
+STOP_SIGNAL = signal.SIGALRM  # a repro's time is over: its process prints where it is, in the author's terms
 DUMP_SIGNAL = signal.SIGUSR2  # makes a repro write where it is
 
 
 class BadFrame(Exception):
-    """The other side sent bytes that are no frame, or one over the limit."""
+    """The other side sent bytes that are not a frame, or a frame over the limit."""
 
 
 def pack_frame(header: dict[str, Any], buffers: Sequence[bytes | memoryview] = ()) -> list[bytes | memoryview]:
@@ -75,7 +75,7 @@ def read_frame(read: Callable[[int], bytes], limit_bytes: int) -> tuple[dict[str
 
 
 def _structure_bytes(text: bytes) -> int:
-    """How many bytes of JSON stand outside of its texts, each of which counts for four."""
+    """The number of bytes of JSON outside of its texts, each of which counts for four."""
     plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     quotes = plain.count(b'"')
     if 2 * quotes > STRUCTURE_LIMIT_BYTES:

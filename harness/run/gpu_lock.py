@@ -1,10 +1,10 @@
 """One run at a time on a GPU, also between users: a lock in /tmp that ends with the process that holds it.
 
-Beside the lock the holder writes a note of itself, UUID.PID, which counts while that process holds the lock. A program
+The holder writes a note of itself next to the lock, UUID.PID, which counts while that process holds the lock. A program
 that knows nothing of the lock, such as a training job, is seen where the driver tells which processes compute on a GPU
 (NVML). Whoever has just taken the lock has no process there yet: all that compute are others.
 
-Runs beside the repro: standard library only, and Python 3.8.
+Runs next to the repro: standard library only, and Python 3.8.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SHOWN = 60
 
 
 class Busy(Exception):
-    """Another run held the GPU all the while; the text says which, and `holder` says it alone."""
+    """Another run held the GPU all the while; the text names it, and `holder` is that name alone."""
 
     def __init__(self, text: str, holder: str) -> None:
         super().__init__(text)
@@ -138,7 +138,7 @@ def _sign(uuid: str) -> None:
             try:
                 os.unlink(os.path.join(FOLDER, name))
             except OSError:
-                pass  # another user's
+                pass  # of another user
     path = _note_of(uuid, os.getpid())
     try:
         os.unlink(path)

@@ -1,4 +1,4 @@
-"""Whether what is said of a device names hardware: a GPU, its UUID, and a driver that runs kernels on it.
+"""Whether the description of a device names hardware: a GPU, its UUID, and a driver that runs kernels on it.
 
 Software can answer for a driver: the emulator, or a stand-in in a test. It has no version of NVIDIA's kernel module and
 no UUID that NVIDIA gave.
@@ -25,7 +25,7 @@ def is_stand_in(name: Any) -> bool:
 
 
 def missing(device: Mapping[str, Any]) -> str:
-    """What keeps a device's facts (kind, name, driver, uuid, arch) from naming a GPU, or ''."""
+    """The reason why a device's facts (kind, name, driver, uuid, arch) do not name a GPU, or ''."""
     about = (device.get(key) for key in ("kind", "name", "driver", "uuid"))
     kind, name, driver, uuid = (None if one is None else one_line(str(one)[:_SHOWN]) for one in about)
     if kind != "cuda":
@@ -41,7 +41,7 @@ def missing(device: Mapping[str, Any]) -> str:
     if not uuid:
         return "names no UUID of the GPU"
     if not _is_given(str(uuid)):
-        return f"names the UUID {uuid}, which is not a GPU's"
+        return f"names the UUID {uuid}, which is not the UUID of a GPU"
     return "" if _ARCH.fullmatch(str(device.get("arch") or "")) else "names no arch"
 
 

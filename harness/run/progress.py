@@ -1,6 +1,6 @@
-"""What runs now, while it runs: on a terminal one live line for each slot, elsewhere a plain line now and then.
+"""The cases that run now: on a terminal one live line for each slot, elsewhere a plain line now and then.
 
-A slot is a place where one case runs at a time: this process, or one of its workers. The lines stand below what pytest
+A slot is a place where one case runs at a time: this process, or one of its workers. The lines are below what pytest
 prints, which goes through `Live.write`: it takes them away before and draws them again after.
 """
 
@@ -18,7 +18,7 @@ from harness.terminal import one_line
 
 REDRAW_S = 0.25
 PLAIN_S = 30.0
-NEWS_S = 15.0  # so long what belongs to no slot is shown: what lasts is told every ten seconds
+NEWS_S = 15.0  # news of no slot is shown this long: what lasts is reported every ten seconds
 _UNSEEN = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
@@ -32,8 +32,8 @@ class Live:
         self.queues: Callable[[], list[str]] = list  # lines on what waits
         self._news, self._news_at = "", -NEWS_S  # of no slot: a job that waits, a copy to a host
         self._queues_told = clock()
-        self._column = 0  # where the cursor stands in what pytest prints
-        self._drawn = 0  # lines that stand below it
+        self._column = 0  # of the cursor in what pytest prints
+        self._drawn = 0  # lines below it
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -58,9 +58,9 @@ class Live:
             self._thread.start()
 
     def phase(self, text: str) -> None:
-        """What the case in the slot is at that `text` begins with; what names no slot stands in a line of its own.
+        """Show the phase of the case in the slot that `text` begins with; a text without a slot has its own line.
 
-        Where slots have no names it is what the case is at that began last.
+        If slots have no names, it is the phase of the case that began last.
         """
         with self._lock:
             running = [slot for slot in self._slots if slot]
@@ -108,7 +108,7 @@ class Live:
 
     def _clear(self) -> None:
         if self._drawn:
-            self._put("\x1b[J")  # all behind the cursor
+            self._put("\x1b[J")  # all after the cursor
             self._drawn = 0
 
     def _draw(self) -> None:
@@ -127,12 +127,12 @@ class Live:
             self._drawn = len(lines)
 
     def _heads(self) -> list[str]:
-        """The lines above those of slots."""
+        """The lines above the lines of slots."""
         is_new = self._clock() - self._news_at < NEWS_S
         return [*self.queues(), *([f"    {self._news}"] if is_new else [])]
 
     def _write_plain_lines(self) -> None:
-        """Plain lines, of each slot that has said nothing for long."""
+        """Write plain lines, one for each slot that has printed nothing for long."""
         now = self._clock()
         for slot in self._slots:
             if slot and now - slot[3] >= PLAIN_S:

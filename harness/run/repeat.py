@@ -1,4 +1,4 @@
-"""What runs beside a repro to see more than one answer: run() called often, memory filled before, predicates asked."""
+"""Ways to see more than one answer of a repro: run() called often, memory filled before, predicates asked."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def judged(
 
 
 def _asked(predicate: Callable, output: Any) -> Any:
-    """The predicate's answer about an output, which it gets on the host. What it raises is the author's."""
+    """The predicate's answer about an output, which it gets on the host. An error in it is the author's error."""
     try:
         return predicate(output.detach().cpu() if hasattr(output, "detach") else output)
     except Exception as error:
@@ -102,9 +102,9 @@ def others(
 ) -> dict[str, Any]:
     """Call run() again, and count: how often it gave what it gave first, and each other outcome.
 
-    Before each call `schedule(seed)` is told another seed, the same ones for the same job. `arrays` is runner._arrays.
+    Before each call `schedule(seed)` gets another seed, the same seeds for the same job. `arrays` is runner._arrays.
     The buffers of each other outcome follow: its outputs, then its predicates' answers. Outputs that the job calls
-    `near` do not make an outcome another; behind all others comes their `spread`.
+    `near` do not make an outcome different; their `spread` comes after all others.
     """
     spread = Spread(job["near"], first[1], first[2])
     near = spread.places
@@ -137,7 +137,7 @@ def others(
 
 
 def _key(described: list[dict[str, Any]], arrays: list[np.ndarray], left_out: list[int]) -> bytes:
-    """What makes two outcomes the same: all but the outputs that are compared within a bound."""
+    """A key that is equal for equal outcomes: all except the outputs that are compared within a bound."""
     kept = (array.tobytes() for place, array in enumerate(arrays) if place not in left_out)
     return repr(described).encode() + b"".join(kept)
 

@@ -1,7 +1,7 @@
-"""What a host answers, typed and bounded: the door through which its words come in. Nothing behind it checks again.
+"""The answers of a host, typed and bounded: all of them are checked here, and nothing later checks again.
 
-A supervisor's reply is a `Reply`; what the agent of a host over SSH says besides is a `Hello`, a `Device`, a `Found`,
-a `Said`. `read` makes each of a frame's header, or raises schema.Misfit, whose text is one sentence. Hashes are never
+A supervisor's reply is a `Reply`; the agent of a host over SSH also answers with a `Hello`, a `Device`, a `Found`, a
+`Said`. `read` makes each from a frame's header, or raises schema.Misfit, whose text is one sentence. Hashes are never
 taken from a host: `Kernel` has none.
 """
 
@@ -93,7 +93,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Device:
-    """What executes PTX there: a GPU, or the emulator."""
+    """The device that executes PTX there: a GPU, or the emulator."""
 
     kind: str = must(string(20, r"[a-z]+", "a word"), "cuda")
     name: str = must(_SHORT, "")
@@ -106,7 +106,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Facts:
-    """What was compiled and launched, by whom and on what."""
+    """The kernels that were compiled and launched, the compiler and the device."""
 
     device: Device | None = must(optional(fields(Device)), None)
     compiler: dict[str, Any] | None = must(optional(table(_SCALAR, 20, _SHORT)), None)
@@ -141,7 +141,7 @@ class Dependence:
 
 @dataclass(frozen=True)
 class Other:
-    """What run() gave `count` times besides."""
+    """Another result, which run() gave `count` times."""
 
     count: int = must(integer(1, MOST_RUNS))
     outputs: list[Described] = must(_ARRAYS)
@@ -182,8 +182,8 @@ class Phase:
 
 @dataclass(frozen=True)
 class RelatedPlace:
-    """Another place of a finding, with what is to be said there. Of an access or a wait: what it `does`, by which
-    instruction (`code`); of a wait what for (`awaited`)."""
+    """Another place of a finding, with the text for it. Of an access or a wait: what it `does`, by which instruction
+    (`code`); of a wait what for (`awaited`)."""
 
     text: str = must(_PROSE)
     file: str | None = must(optional(string(MOST_NAME)), None)
@@ -213,7 +213,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Result:
-    """What the runner wrote (see runner.py)."""
+    """The result that the runner wrote (see runner.py)."""
 
     outcome: str = must(one_of("outputs", "exited", *_FOUND, "infra"))
     exit: int | None = must(optional(integer(0, 255)), None)
@@ -247,7 +247,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Begun:
-    """What the runner wrote before the repro ran."""
+    """The facts that the runner wrote before the repro ran."""
 
     facts: Facts | None = must(optional(fields(Facts)), None)
 
@@ -259,12 +259,12 @@ class Status:
     timeout: bool = must(boolean, False)
     signal: str | None = must(optional(string(20, r"SIG[A-Z0-9+]+|\d+", "the name of a signal")), None)
     exit: int | None = must(optional(integer(-(1 << 31), 1 << 31)), None)
-    why: str = must(_PROSE, "")  # what the system says of it
+    why: str = must(_PROSE, "")  # the reason that the system gives
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a supervisor says of one job (see supervisor.py)."""
+    """A supervisor's answer to one job (see supervisor.py)."""
 
     status: Status = must(fields(Status))
     stdout: str = must(_PROSE)
@@ -277,7 +277,7 @@ class Reply:
     broken: str = must(_PROSE, "")
 
 
-# --- what an agent says besides -------------------------------------------------------------------------------------
+# --- other answers of an agent --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -319,7 +319,7 @@ class Probed:
 
 @dataclass(frozen=True)
 class Uv:
-    """Where uv is there; what is wrong with one that does not run."""
+    """The path of uv there; why another uv does not run."""
 
     uv: str | None = must(optional(string(MOST_NAME)), None)
     broken: list[str] = must(many(_PROSE, 100), list)
@@ -334,7 +334,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Equipment:
-    """What there is of what an environment is made with."""
+    """The parts there that an environment is made with."""
 
     is_made: bool = must(boolean)
     machine: str = must(_SHORT)
@@ -391,7 +391,7 @@ _CHECKS: dict[type, Check] = {cls: fields(cls) for cls in (Reply, Said, Hello, P
 
 
 def read(cls: type[T], header: Any, place: str = "") -> T:
-    """What a frame's header says, as one of the types above. Raises Misfit."""
+    """Read a frame's header as one of the types above. Raises Misfit."""
     if cls not in _CHECKS:
         _CHECKS[cls] = fields(cls)
     return _CHECKS[cls](header, place)

@@ -1,4 +1,4 @@
-"""What came of running one case: a typed outcome, read from a reply that is not trusted."""
+"""The result of one run of a case: a typed outcome, read from a reply that is not trusted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Dtype:
 
 
 FROM_OUTSIDE = {  # signals that a program does not get by its own doing
-    "SIGKILL": "a person, a job scheduler, or the kernel for want of memory (`dmesg` says)",
+    "SIGKILL": "a person, a job scheduler, or the kernel for want of memory (see `dmesg`)",
     "SIGTERM": "a person, a job scheduler or a shutdown",
     "SIGHUP": "the session that it ran in ended",
     "SIGINT": "a person or a job scheduler",
@@ -55,7 +55,7 @@ _RUNNER = re.compile(r'File "([^"]*/)harness/run/(?:runner|supervisor)\.py"')
 _NOBODYS = re.compile(r'File "(<frozen |[^"]*/lib/python3\.\d+/threading\.py")')
 _COMPILER = ("dsl/emulator/", "dsl/launch/", "dsl/core/", "dsl/lower/")
 _ROOT = f"{Path(__file__).parents[2]}/"
-_NO_FRAMES = "(most recent call first):"  # of a thread that runs nothing of the author's
+_NO_FRAMES = "(most recent call first):"  # of a thread that runs no code of the author
 
 DTYPES = {
     dtype.name: dtype
@@ -120,7 +120,7 @@ def _decode_float8(dtype: Dtype, raw: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Other:
-    """What run() gave `count` times where it was called often and did not always give the same."""
+    """Another result that run() gave `count` times, if it was called often and did not always give the same."""
 
     count: int
     outputs: dict[str, Array]
@@ -132,9 +132,9 @@ class Outcome:
     """One run of one case.
 
     kind: outputs | exited (of a script) | rejected | trap | deadlock | fault, or the fault's own name (findings.py);
-    error | timeout | crash | infra | skipped. Those before the semicolon are what a claim may say; error, timeout and
-    crash are failures of the repro; infra (it could not be run) and skipped (the host has no such feature) say nothing
-    about the claim.
+    error | timeout | crash | infra | skipped. A claim may name those before the semicolon; error, timeout and crash
+    are failures of the repro; infra (it could not be run) and skipped (the host has no such feature) show nothing about
+    the claim.
     """
 
     kind: str
@@ -148,7 +148,7 @@ class Outcome:
     durations: dict[str, float] = field(default_factory=dict)
     stdout: str = ""
     stderr: str = ""
-    preds: dict[str, Array] = field(default_factory=dict)  # output -> what its predicate says
+    preds: dict[str, Array] = field(default_factory=dict)  # output -> the answer of its predicate
     count: int = 1  # how often run() gave these outputs
     depends: dict[str, list[reply.Dependence]] = field(default_factory=dict)  # of the outputs whose ways were followed
     others: list[Other] = field(default_factory=list)
@@ -229,9 +229,9 @@ def _from_status(said: reply.Reply, script: bool) -> Outcome | None:
 
 
 def _stopped(status: reply.Status, stderr: str) -> str:
-    """What to say of a process that something else than the repro ended."""
+    """The message for a process that something else than the repro ended."""
     if status.exit == FAILED:
-        return f"the runner failed before it could say what came of the repro:\n{stderr.strip()[-SHOWN_STDERR:]}"
+        return f"the runner failed before it could report the repro's outcome:\n{stderr.strip()[-SHOWN_STDERR:]}"
     why = status.why or FROM_OUTSIDE[str(status.signal)]
     return f"the repro's process was ended by {status.signal}, which came from outside: {why}\nfix: {_AGAIN}"
 
@@ -276,7 +276,7 @@ def _ends(described: list[reply.Described], data: Iterator[bytes], outputs: dict
 
 
 def _facts(facts: reply.Facts) -> dict[str, Any]:
-    """As the record has them; the hash of PTX is that of the PTX that came."""
+    """As the record has them; the hash of PTX is computed from the PTX that came."""
     table: dict[str, Any] = {"kernels": [_kernel(one) for one in facts.kernels], "compiler": facts.compiler}
     if facts.device:
         about = asdict(facts.device)
@@ -293,7 +293,7 @@ def _kernel(kernel: reply.Kernel) -> dict[str, Any]:
 def _answers(
     described: list[reply.Described], data: Iterator[bytes], outputs: dict[str, Array], preds: Collection[str]
 ) -> dict[str, Array]:
-    """What predicates said: booleans, one or as many as the output has elements."""
+    """The answers of predicates: booleans, one or as many as the output has elements."""
     arrays = _arrays(described, data)
     for name, array in arrays.items():
         if array.dtype.kind != "bool" or name not in outputs or array.shape not in ((), outputs[name].shape):
@@ -331,7 +331,7 @@ def _array(described: reply.Described, data: bytes) -> Array:
 def author_frames(fault: str) -> str:
     """Python's fault report without the frames of the harness, in the order of the call: innermost first."""
     kept = []
-    roots = {_ROOT, *_RUNNER.findall(fault)}  # a report from elsewhere says itself where our package is
+    roots = {_ROOT, *_RUNNER.findall(fault)}  # a report from elsewhere shows where our package is
     ours = tuple(f'File "{root}{name}' for root in roots for name in (*_COMPILER, "harness/run/"))
     for line in fault.splitlines():
         if line.lstrip().startswith(ours) or _NOBODYS.search(line):

@@ -1,12 +1,12 @@
 """Runs one case of a repro in this process and writes what came of it as one frame.
 
-It runs beside the repro: standard library and numpy, and `dsl.alias` by name, which makes `import cutlass` ours.
+It runs next to the repro: standard library and numpy, and `dsl.alias` by name, which makes `import cutlass` ours.
 The header of the frame holds `outcome` and what belongs to it:
 
     outputs     outputs, expected, preds: lists of {name, dtype, shape}, whose bytes are the buffers, in that order;
                 depends: output -> the instructions on whose open results it depends, null where nobody looked;
                 count, others, uncounted: how often run() gave these, and what else it gave (see repeat.py)
-    rejected, trap, deadlock, fault    whatever the exception's `repro_outcome` says (exception_protocol)
+    rejected, trap, deadlock, fault    whatever is in the exception's `repro_outcome` (exception_protocol)
     exited      of a script: exit, its status; found, and what belongs to it: what ended or failed it, if anything did
     error       text: what the author reads;  full_text: the same with the frames inside the compiler
     infra       text: the repro could not be run at all
@@ -47,7 +47,7 @@ _OWN_FOLDERS = tuple(
     for spec in (importlib.util.find_spec("harness"), importlib.util.find_spec("dsl"))
     if spec and spec.origin
 )
-KEPT_TEXT = 256 << 10  # characters of what an error says
+KEPT_TEXT = 256 << 10  # characters of an error's text
 _RAW_VIEWS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
@@ -66,11 +66,11 @@ class Unavailable(Exception):
 
 
 def warm(modules: list[str], compiler: str, device: str) -> None:
-    """Import what is slow to import, before a fork. What cannot be imported is left for the repro to report, and so are
-    the packages `cuda`: at their import they look for the driver of the device.
+    """Import what is slow to import, before a fork. A failed import is left for the repro to report; so are the
+    packages `cuda`: at their import they look for the driver of the device.
 
     Our compiler is imported on the emulator whatever the repro's device is: a process that touched CUDA cannot fork.
-    NVIDIA's is imported for the emulator or not at all.
+    NVIDIA's compiler is imported for the emulator or not at all.
     """
     before = len(sys.modules)
     gc.disable()  # it would look through what is imported again and again: a third of the time of importing torch
@@ -110,7 +110,7 @@ def _warm_up(modules: list[str], compiler: str, device: str) -> None:
 
 
 _warm: set[str] = set()
-# Where a fork has these already, a program could leave out the line that imports them.
+# If a fork has these already, a program could leave out the line that imports them.
 _IMPORTS, _DOTTED = re.compile(r"(?m)^\s*import\s.*"), re.compile(r"\btorch(?:\.\w+)+")
 
 
@@ -154,7 +154,7 @@ def install_alias(device: str, compiler: str = "embedded") -> Any:
 
 
 def run_job(job: dict[str, Any], result_fd: int, fault_fd: int) -> NoReturn:
-    """Run the job, write its frame to `result_fd` and end the process. A crash or a hang is told on `fault_fd`."""
+    """Run the job, write its frame to `result_fd` and end the process. A crash or a hang is reported on `fault_fd`."""
     faulthandler.enable(fault_fd)
     faulthandler.register(frames.DUMP_SIGNAL, fault_fd, chain=False)
     signal.signal(frames.STOP_SIGNAL, _time_is_over)
@@ -182,7 +182,7 @@ def _time_is_over(*_: Any) -> NoReturn:
 
 
 def _where(stop: BaseException) -> str:
-    """Where the repro was: its kernel, then the author's frames, innermost first, as faulthandler prints them."""
+    """The place of the repro: its kernel, then the author's frames, innermost first, as faulthandler prints them."""
     rows = [
         f'  File "{one.filename}", line {one.lineno} in {one.name}'
         for one in reversed(traceback.extract_tb(stop.__traceback__))
@@ -263,7 +263,7 @@ def _perturb(session: Any, delays: str) -> None:
 def _run_case(
     module: ModuleType, job: dict[str, Any], session: Any, header: dict[str, Any], buffers: list[np.ndarray]
 ) -> None:
-    """Call what the module claims, and say what came of it in the header."""
+    """Call what the module claims, and write the outcome into the header."""
     schedule = session.schedule if session is not None else lambda seed: None
     try:
         returned = _call(module, job, header, buffers, schedule)
@@ -310,7 +310,7 @@ def _let_handlers_run() -> None:
 
 
 def _facts(session: Any, sass: bool) -> dict[str, Any]:
-    """What was compiled and launched. `no_sass` says why there is no SASS, and whether only a tool is missing."""
+    """Facts of kernels and launches. `no_sass`: why there is no SASS, and whether only a tool is missing."""
     try:
         return {"facts": session.facts(sass=sass)}
     except Exception as error:
@@ -400,7 +400,7 @@ def _arrays(function: Any, returned: Any, buffers: list[np.ndarray], limit_bytes
 
 
 def _refusal(function: Any, message: str) -> Refused:
-    """What run() or expected() returned cannot be judged: the place, the author's line, the fix."""
+    """The error for a result of run() or expected() that cannot be judged: the place, the author's line, the fix."""
     name, code = function.__name__, getattr(function, "__code__", None)
     fix = f'return a dict of name to torch tensor or numpy array from {name}(), e.g. `return {{"out": out}}`'
     if code is None:
@@ -444,7 +444,7 @@ def _a(value: Any) -> str:
 
 
 def _outcome_of(error: BaseException, job: dict[str, Any]) -> dict[str, Any]:
-    """What an exception that left the repro means."""
+    """The outcome that an exception out of the repro means."""
     why = environment.trouble(error, job["path"], job["needs"], job["device"] == "cuda")
     if why:
         return {"outcome": "infra", "text": why, "full_text": _traceback(error, True)[-KEPT_TEXT:]}
@@ -486,7 +486,7 @@ def _is_ours(filename: str) -> bool:
 
 
 def main() -> NoReturn:
-    """In a new interpreter: read the job from the first file descriptor named, and run it."""
+    """Read the job from the first file descriptor named, and run it. Runs in a new interpreter."""
     try:
         job_fd, result_fd, fault_fd = map(int, sys.argv[1:4])
         frame = frames.read_frame(frames.read_exactly(job_fd), limit_bytes=0)

@@ -1,7 +1,7 @@
 """A program run as `python FILE ARGS` runs it: as `__main__`, with its arguments, its streams and its exit status.
 
-It runs beside the repro (standard library only). The program's text comes with the job; so do modules of the author's
-that its imports name, where the job runs on another machine than the file lies on.
+It runs next to the repro (standard library only). The program's text comes with the job; so do modules of the author
+that its imports name, if the job runs on another machine than the machine of the file.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def remember(path: str, source: str) -> None:
 def run(job: dict[str, Any], check: Callable[[], None], fail: Callable[[BaseException], str]) -> int:
     """Run the program to its end, exit handlers included; its exit status.
 
-    `check` raises what a kernel did that the program did not let through. `fail` is told of what left the program, and
-    gives the text for its author.
+    `check` raises what a kernel did that the program did not let through. `fail` takes the error that left the
+    program, and gives the text for its author.
     """
     status = _execute(job, check, fail)
     try:
@@ -71,7 +71,7 @@ def run(job: dict[str, Any], check: Callable[[], None], fail: Callable[[BaseExce
         try:
             stream.flush()
         except (OSError, ValueError):
-            status = status or 120  # as Python says that its output could not be written
+            status = status or 120  # as Python reports that its output could not be written
     return status
 
 

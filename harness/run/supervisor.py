@@ -1,12 +1,12 @@
-"""The process that starts repros and sees to their end: one at a time, each in a session of its own.
+"""The process that starts repros and sees to their end: one at a time, each in its own session.
 
-It runs beside the repro (standard library only), reads jobs from stdin and writes replies to stdout, both as frames.
+It runs next to the repro (standard library only), reads jobs from stdin and writes replies to stdout, both as frames.
 It imports what the repros need once and forks for each job; a job that is `fresh` execs a new interpreter instead.
 Whatever a repro started - also in other sessions - is killed when the repro ends, when its time is over, and when
 the other end of stdin goes away: the process is the subreaper of all its descendants.
 
 While a job that is `live` runs, what it prints goes out as it comes, in `output` frames with the number of its file
-descriptor. What it reads comes in `input` frames of one piece each (an empty one is the end); each is answered by
+descriptor. Its input comes in `input` frames of one piece each (an empty one is the end); each is answered by
 `more` when the program has taken it. An `interrupt` frame is Ctrl-C.
 """
 
@@ -39,7 +39,7 @@ from harness.run.frames import (
     write_frame,
 )
 
-_STOP_S, _DUMP_S = 1.0, 0.25  # for a process whose time is over to say where it is
+_STOP_S, _DUMP_S = 1.0, 0.25  # for a process whose time is over to print where it is
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -126,7 +126,7 @@ class _Stream:
 
 
 class _Input:
-    """What a live program reads: one piece at a time, so that no more is here than it takes."""
+    """The input of a live program: one piece at a time, so that no more is here than it takes."""
 
     def __init__(self, fd: int, taken: Callable[[], None]) -> None:
         self.fd, self.taken, self.left = fd, taken, b""
@@ -174,7 +174,7 @@ class Supervisor:
 
     def serve(self) -> None:
         """Answer jobs until stdin ends."""
-        from harness.run import gpu_lock, runner  # beside this file; needs numpy  # noqa: PLC0415
+        from harness.run import gpu_lock, runner  # next to this file; needs numpy  # noqa: PLC0415
 
         ready = {"kind": "ready", "protocol": PROTOCOL, "pid": os.getpid(), "python": sys.version.split()[0]}
         write_frame(self.replies_fd, ready)
@@ -182,7 +182,7 @@ class Supervisor:
         while frame := read_frame(read_exactly(self.jobs_fd), limit_bytes=0):
             job = frame[0]
             if "kind" in job:
-                continue  # said to a program that has ended
+                continue  # for a program that has ended
             started = time.monotonic()
             if not job["fresh"]:
                 runner.warm(job["warm"], job["compiler"], job["device"])
@@ -260,7 +260,7 @@ class Supervisor:
     def _become_child(
         self, job: dict[str, Any], stdin: tuple[int, int], writes: list[int], body: Callable[[dict, int, int], None]
     ) -> None:
-        """In the child: leave the parent's session, signals and files behind, run the body, and never return."""
+        """Leave the parent's session, signals and files, run the body, and never return. Runs in the child."""
         try:
             os.setsid()
             _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -325,7 +325,7 @@ class Supervisor:
                         selector.unregister(key.fd)
 
     def _hear(self, pid: int, given: _Input | None, selector: selectors.BaseSelector) -> None:
-        """What the client says meanwhile; leave at the end of the stream, and where nothing was to be said."""
+        """Take a frame that the client sends meanwhile; leave at the end of the stream, and if it may send none."""
         frame = read_frame(read_exactly(self.jobs_fd), MOST_INPUT_BYTES) if given else None
         if frame is None or given is None:
             return self.leave()

@@ -1,4 +1,4 @@
-"""What passes between this process and a supervisor: jobs go out, replies come in.
+"""The messages between this process and a supervisor: jobs go out, replies come in.
 
 A transport starts one supervisor when it is first needed and keeps it. Another way of reaching a host is another
 class with these two methods.
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from harness.run.console import Console
 
 RESULT_LIMIT_BYTES = 64 << 20
-_START_S = 60.0  # for a supervisor to say that it is ready
+_START_S = 60.0  # for a supervisor to report that it is ready
 WARM_S = 300.0  # for it to import torch and the compiler from a cold disk
 SLACK_S = 20.0  # beyond a job's own timeout, which the supervisor keeps
 
 
 class Progress(str):
-    """What goes on, told now and then while it lasts: a live line shows the newest."""
+    """A note on work that goes on, sent now and then while it lasts: a live line shows the newest."""
 
 
 class LinkDown(Exception):
-    """No reply came; the text says why. The claim was not judged."""
+    """No reply came; the text names the reason. The claim was not judged."""
 
 
 class Declined(LinkDown):
@@ -58,20 +58,20 @@ class Job:
     needs: tuple[str, ...] = ()  # requirements of the repro's own, for an environment made for it
     requires_python: str = ">=3.11"
     gpu: str = ""  # whose lock to hold meanwhile
-    gpu_patience_s: float = 600.0  # for it; the reply `busy` with `locked` says that it was not to be had
+    gpu_patience_s: float = 600.0  # for it; the reply `busy` with `locked` means that it was not to be had
     runs: int = 1  # how often run() is called
     preds: Mapping[str, str] = field(default_factory=dict)  # output -> the function that judges it
     near: tuple[str, ...] = ()  # outputs that are compared within a bound
     fill: int | None = None  # the byte that torch.empty and numpy.empty give; None: whatever is there
-    seed: int = 0  # of Python's, numpy's and torch's random numbers
+    seed: int = 0  # of the random numbers of Python, numpy and torch
     perturb: str = ""  # the delays of its kernels: `seed 5` or a list; '': none
     checks: str = "none"  # what the emulator looks for besides: names of findings.SOUGHT
-    gpu_model: str = ""  # whose arithmetic the emulator follows; '': as the place where the job runs says
+    gpu_model: str = ""  # whose arithmetic the emulator follows; '': as set where the job runs
     compiler: str = "embedded"  # or nvidia: the package nvidia-cutlass-dsl of the place where the job runs
     lines: bool = False  # tell which lines of the program ran
     script: bool = False  # run it as `python FILE ARGS` does, and tell its exit status
     args: tuple[str, ...] = ()
-    modules: Mapping[str, tuple[str, str]] | None = None  # the author's: name -> path, source; None: they are here
+    modules: Mapping[str, tuple[str, str]] | None = None  # of the author: name -> path, source; None: they are here
     console: Console | None = None  # where a program that is run live prints and reads
 
     def wire(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Start(NamedTuple):
 
 
 class Local:
-    """A supervisor that is a child of this process, in a session of its own so that Ctrl-C reaches only us."""
+    """A supervisor that is a child of this process, in its own session so that Ctrl-C reaches only us."""
 
     def __init__(self, note: Callable[[str], None] | None = None, command: Callable[[], Start] | None = None) -> None:
         self._note, self._command = note, command or (lambda: Start([sys.executable], dict(os.environ)))
@@ -186,7 +186,7 @@ class Local:
         return frame
 
     def _last_words(self) -> str:
-        """What the supervisor wrote to stderr and how it ended, to put behind an error."""
+        """The supervisor's stderr and how it ended, to append to an error."""
         if self._process is None:
             return ""
         try:

@@ -103,15 +103,15 @@ def test_a_program_it_rejects_and_ours_runs(write, tmp_path):
     assert judge.judge(case, HOST, rejected(EMBEDDED, id="UNSUP_EARLY_EXIT"), tmp_path).status == "fail"
     assert judge.judge(case, HOST, rejected(NVIDIA, id="UNSUP_EARLY_EXIT"), tmp_path).status == "pass"
     other = judge.judge(case, HOST, rejected(NVIDIA, id="OTHER"), tmp_path)
-    assert (other.status, other.reason) == ("fail", "not what `nvidia` says")
-    says = '[tool.repro] says `nvidia = { rejected = "UNSUP_EARLY_EXIT" }`, but it '
+    assert (other.status, other.reason) == ("fail", "differs from `nvidia`")
+    says = '[tool.repro] states `nvidia = { rejected = "UNSUP_EARLY_EXIT" }`, but it '
     assert other.text.startswith(
         says + "rejected it with OTHER\nerror\nfix: write what it does now, or remove `nvidia`"
     )
     after_all = judge.judge(case, HOST, outputs(1, NVIDIA), tmp_path)
     assert (after_all.status, after_all.reason) == ("fail", "unexpected pass")
     assert after_all.text.startswith(
-        says.removesuffix("it ") + "release 4.8.1 does as the claim says\nfix: remove `nvidia`, "
+        says.removesuffix("it ") + "release 4.8.1 does what the claim states\nfix: remove `nvidia`, "
     )
     assert judge.judge(case, HOST, outputs(2, NVIDIA), tmp_path).text.startswith(says + "gave outputs\nfix: ")
 
@@ -132,8 +132,8 @@ def test_releases_have_expectations_of_their_own(write, tmp_path):
     assert (wrong.status, wrong.expected) == ("pass", 'nvidia = { ">=4.7,<4.8" = { xfail = "wrong" } }')
     right = judged(outputs(1, NVIDIA), "4.7.0")
     assert (right.status, right.reason, right.text) == (
-        "fail", "unexpected pass", '[tool.repro] says `nvidia = { ">=4.7,<4.8" = { xfail = "wrong" } }`, but release '
-        '4.7.0 does as the claim says\nfix: leave release 4.7.0 out of ">=4.7,<4.8"')  # fmt: skip
+        "fail", "unexpected pass", '[tool.repro] states `nvidia = { ">=4.7,<4.8" = { xfail = "wrong" } }`, but release '
+        '4.7.0 does what the claim states\nfix: leave release 4.7.0 out of ">=4.7,<4.8"')  # fmt: skip
     assert (judged(outputs(1, NVIDIA), "4.8.1").status, judged(outputs(2, NVIDIA), "4.8.1").status) == ("pass", "fail")
     assert judged(rejected(NVIDIA, id="E1"), "4.8.1").status == "fail"
 
@@ -166,7 +166,7 @@ def test_values_that_differ_under_it(write, tmp_path):
     same = judged(1, NVIDIA)
     assert same.reason == "unexpected pass"
     neither = judged(3, NVIDIA)
-    assert neither.reason == "not what `nvidia` says"
+    assert neither.reason == "differs from `nvidia`"
     assert "under NVIDIA's compiler `out` is [2, 2, 2, 2], but it is [3, 3, 3, 3]\nfix: " in neither.text
     other = Array(DTYPES["int32"], np.zeros(4, np.uint32))
     assert judged(2, NVIDIA, other=other).reason == "differs from the golden"

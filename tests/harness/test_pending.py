@@ -205,7 +205,7 @@ def test_a_repro_of_no_project_is_told_that_nothing_waits(write, project, said, 
     status, text = said("run", str(path))
     assert status == 0 and "not accepted yet: `repro golden accept" not in text
     assert text.endswith(
-        f"{path} lies in no project, so its result is not kept for `repro golden accept`\n"
+        f"{path} is in no project, so its result is not kept for `repro golden accept`\n"
         "fix: put a pyproject.toml into its folder or above it, or accept it with --update-goldens\n"
     )
     assert said("golden", "review") == (0, "nothing waits\n")

@@ -165,7 +165,7 @@ def test_an_outcome_is_accepted_only_where_it_is_declared(pytester, repros):
             "fail: rejected: one.py:8:1: UNSUP_X",
             "rejected:",
             "one.py:8:1: UNSUP_X",
-            'if that is what the claim says, write `outcome = "rejected"` in [[]tool.repro[]]',
+            'if that is what the claim states, write `outcome = "rejected"` in [[]tool.repro[]]',
         ]
     )
     repros(one=(OUTCOME, 'outcome = "rejected"'))
@@ -180,7 +180,7 @@ def test_an_outcome_is_accepted_only_where_it_is_declared(pytester, repros):
     result.stdout.fnmatch_lines(["    id: expected 'UNSUP_X', got 'UNSUP_Y'"])
     repros(one=(give("np.zeros(1)"), 'outcome = "rejected"'))
     result = pytester.runpytest("repros")
-    result.stdout.fnmatch_lines(['the claim says `outcome = "rejected"`, but run() returned out'])
+    result.stdout.fnmatch_lines(['the claim states `outcome = "rejected"`, but run() returned out'])
 
 
 def test_corrupt_golden_fails_alone(pytester, accepted):

@@ -214,7 +214,7 @@ def run():
 def test_what_a_checker_finds_is_an_outcome_of_its_own(said, project, kind):
     status, text, line = said(FOUND.format(kind=kind))
     assert status == 1 and line["outcome"] == kind and line["detail"]["kind"] == kind
-    assert f'if that is what the claim says, write `outcome = "{kind}"`' in text
+    assert f'if that is what the claim states, write `outcome = "{kind}"`' in text
     for declared in (kind, "fault"):
         status, text, line = said(FOUND.format(kind=kind), f'outcome = "{declared}"')
         assert (status, line["verdict"]) == (0, "pass")
@@ -222,7 +222,7 @@ def test_what_a_checker_finds_is_an_outcome_of_its_own(said, project, kind):
         assert known["outcome"] == kind and "kind" not in known
     other = "race" if kind != "race" else "misaligned"
     status, text, line = said(FOUND.format(kind=kind), f'outcome = "{other}"')
-    assert status == 1 and f'the claim says `outcome = "{other}"`, but it was {kind}:' in text
+    assert status == 1 and f'the claim states `outcome = "{other}"`, but it was {kind}:' in text
 
 
 def test_a_golden_of_one_fault_is_not_that_of_another(said, capsys):

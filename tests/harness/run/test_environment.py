@@ -199,19 +199,19 @@ def _device_error(name: str) -> Exception:
         (
             RuntimeError("Found no NVIDIA driver on your system."),
             "the CUDA driver is missing, or does not work: RuntimeError: Found no NVIDIA driver on your system.\n"
-            "fix: look what `nvidia-smi` says there",
+            "fix: look at the output of `nvidia-smi` there",
             "the embedded device does not answer this function: RuntimeError: Found no NVIDIA driver on your system.\n"
             "fix: leave the function out, or run the repro on a GPU (--gpu-host NAME)",
         ),
         (
             _device_error("CUDA_ERROR_OUT_OF_MEMORY"),
-            "the device cannot be used: DeviceError: no\nfix: look what `nvidia-smi` says there",
+            "the device cannot be used: DeviceError: no\nfix: look at the output of `nvidia-smi` there",
             "there is too little memory: DeviceError: no\n"
-            "fix: ask for less memory: the embedded device has that of this machine",
+            "fix: ask for less memory: the embedded device has the memory of this machine",
         ),
         (
             _device_error("CUDA_ERROR_NOT_INITIALIZED"),
-            "the device cannot be used: DeviceError: no\nfix: look what `nvidia-smi` says there",
+            "the device cannot be used: DeviceError: no\nfix: look at the output of `nvidia-smi` there",
             "",  # the program did not call cuInit
         ),
         (ValueError("no"), "", ""),

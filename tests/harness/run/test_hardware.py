@@ -24,9 +24,9 @@ from tests.harness.by_a_gpu import FACTS
         ({"driver": "CUDA 13.0"}, "names the driver CUDA 13.0, which is not a version of NVIDIA's driver"),
         ({"driver": "1"}, "names the driver 1, which is not a version of NVIDIA's driver"),
         ({"uuid": None}, "names no UUID of the GPU"),
-        ({"uuid": "0707"}, "names the UUID 0707, which is not a GPU's"),
-        ({"uuid": "07" * 16}, f"names the UUID {'07' * 16}, which is not a GPU's"),
-        ({"uuid": attributes.UUID.hex()}, f"names the UUID {attributes.UUID.hex()}, which is not a GPU's"),
+        ({"uuid": "0707"}, "names the UUID 0707, which is not the UUID of a GPU"),
+        ({"uuid": "07" * 16}, f"names the UUID {'07' * 16}, which is not the UUID of a GPU"),
+        ({"uuid": attributes.UUID.hex()}, f"names the UUID {attributes.UUID.hex()}, which is not the UUID of a GPU"),
         ({"arch": "any"}, "names no arch"),
     ],
 )
