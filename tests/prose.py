@@ -1,4 +1,4 @@
-"""Sentences of pages, docstrings, comments and messages that break a rule of docs/prose.toml.
+"""Sentences of pages, docstrings, comments, messages and names of tests that break a rule of docs/prose.toml.
 
 python -m tests.prose                          in the whole project
 python -m tests.prose docs dsl/gpu README.md   in these files and folders
@@ -25,12 +25,14 @@ from proselint.tools import LintFile
 
 ROOT = Path(__file__).resolve().parents[1]
 RULES = tomllib.loads((ROOT / "docs/prose.toml").read_text())["rule"]
-PROGRAMS = ("dsl", "harness", "benchmarks")  # of which docstrings, comments and messages are read
+PROGRAMS = ("dsl", "harness", "benchmarks", "tests")
+EXAMPLES = "tests/test_prose.py"  # sentences that break rules on purpose
 _CODE = re.compile(r"``[^`]+``|`[^`]*`|<[^<>]*>|\{[^{}]*\}")
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 _FENCE = re.compile(r"(?ms)^( *)(```+|~~~+)[^\n]*\n.*?^ *\2 *$|^(?: {4,}[^\n]*\n)+")
 _BREAK = re.compile(r"\n[ \t]*\n|\n[ \t]*(?=[-*|#>] |\d+\. )|(?<=[.!?:])[)\"']?\s+(?=[A-Z`(])|\s\|\s|\|$")
 _MARKS = re.compile(r"^[\s\-*|#>\d.]*(?=[A-Za-z`(])")
+_SQL = re.compile(r"\s*(?:select|create table|update|insert|delete from)\s")
 _WORD = re.compile(r"\b[a-z]{2,}\b")
 
 
@@ -86,13 +88,15 @@ def _of_program(text: str) -> Iterator[tuple[int, str]]:
     inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
     docstrings = set(_docstrings(tree))
     for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            yield node.lineno, node.name.removeprefix("test_").replace("_", " ").capitalize()
         if isinstance(node, ast.JoinedStr):
             words = "".join(str(one.value) if isinstance(one, ast.Constant) else "`x`" for one in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
             words = node.value
         else:
             continue
-        if node in docstrings or len(_WORD.findall(words)) >= 4:
+        if node in docstrings or (len(_WORD.findall(words)) >= 4 and not _SQL.match(words)):
             yield from _sentences(words, node.lineno)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
@@ -123,7 +127,7 @@ def files(names: list[str]) -> list[str]:
     return [
         name
         for name in listed.splitlines()
-        if name.endswith(".md") or (name.endswith(".py") and name.split("/")[0] in PROGRAMS)
+        if name.endswith(".md") or (name.endswith(".py") and name.split("/")[0] in PROGRAMS and name != EXAMPLES)
     ]
 
 

@@ -1,6 +1,6 @@
 """The table claim x compiler of one run, as Markdown: what each release makes of each claim, and what changed when.
 
-A cell says how the program ended: `pass`; `differs` from expected() or the golden; `CHECK-PTX`, a line that the PTX
+A cell shows how the program ended: `pass`; `differs` from expected() or the golden; `CHECK-PTX`, a line that the PTX
 lacks; `rejected` with the diagnostic's id; `accepted` where the claim is that it is rejected; or another outcome by its
 name. Bold is what the verdict calls a failure; what `nvidia = {...}` announces is none.
 """
@@ -122,7 +122,7 @@ def _changes(names: Sequence[str], rows: dict[str, list[str]]) -> list[str]:
 
 
 def _why(cells: dict[str, Any], compilers: Sequence[str]) -> list[str]:
-    """What errors and failures to run said, each text once, with the claims and the releases."""
+    """The texts of errors and of failures to run, each once, with its claims and releases."""
     said: dict[str, dict[str, list[str]]] = {}
     for claim, by in cells.items():
         for name in compilers:
