@@ -113,7 +113,7 @@ def test_a_constant_becomes_a_parameter(adopt):
          {"x_p_parse_args_n": [0, 2, 4]}),
     ],
 )  # fmt: skip
-def test_what_is_printed_becomes_outputs(adopt, body, outputs):
+def test_printed_values_become_outputs(adopt, body, outputs):
     assert adopt(f'"""It is so."""\nimport numpy as np\nx = np.arange(3)\n{body}\n')[1] == outputs
 
 
@@ -153,7 +153,7 @@ def test_a_claim_that_is_given(adopt):
          "script.py: as a repro it does otherwise than as a script: array___name_____main___1 has other values"),
     ],
 )  # fmt: skip
-def test_what_is_refused(adopt, script, told):
+def test_scripts_that_are_not_adopted(adopt, script, told):
     with pytest.raises(NotAdopted) as refused:
         adopt(script)
     assert str(refused.value).startswith(told)
@@ -167,7 +167,7 @@ def test_what_is_refused(adopt, script, told):
         ({"N": [1]}, "script.py:5: f needs N where it is defined, before run() is called\nfix: write the value in f"),
     ],
 )
-def test_what_is_no_parameter(adopt, wanted, told):
+def test_constants_that_cannot_be_parameters(adopt, wanted, told):
     with pytest.raises(NotAdopted) as refused:
         adopt(
             '"""c"""\nimport numpy as np\nN = 2\nS = [1]\ndef f(n=N):\n    return n\nprint(np.zeros(f()))\n',

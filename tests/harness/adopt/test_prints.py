@@ -1,4 +1,4 @@
-"""Where print() is called, and with what."""
+"""The print() calls of a script, and their arguments."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_the_recorded_script_has_the_same_lines():
     )
 
 
-def test_what_a_print_is_in():
+def test_the_blocks_around_a_print():
     text = "def f(k):\n    for i, v in enumerate(t.tolist()):\n        if v:\n            print(v, u[i])\n"
     [site] = prints.find(text).sites
     assert (site.function, site.in_loop, site.in_branch, site.scope, site.loop_line) == (

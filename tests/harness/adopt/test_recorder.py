@@ -1,4 +1,4 @@
-"""What is kept of printed values."""
+"""The events and arrays that are kept of printed values."""
 
 import json
 
@@ -17,7 +17,7 @@ def recorded(text: str) -> tuple[list[dict], dict]:
 
 
 def test_values_are_kept_as_they_were():
-    """Of one that is written to later, the event says so."""
+    """The event of an array that is written to later has `changed` set."""
     text = "import numpy as np\nn, x = 3, np.arange(2)\n__adopt__(0, 0, x)\nx += 1\n__adopt__(0, 1, x.tolist())\n"
     events, arrays = recorded(text)
     assert [event["how"] for event in events] == ["", "numbers"] and events[0]["changed"] is True
@@ -30,7 +30,7 @@ def test_a_number_that_has_nothing_to_do_with_an_array():
     assert [(event["how"], event["named"]) for event in events] == [(None, {})] and arrays == {}
 
 
-def test_a_script_that_says_that_it_failed():
+def test_a_script_that_exits_with_an_error():
     with pytest.raises(SystemExit):
         recorded("raise SystemExit(2)")
 
@@ -48,7 +48,7 @@ class Field:
         (torch.zeros(1, dtype=torch.complex64), None), (1, None), ([1.0], None),
     ],
 )  # fmt: skip
-def test_what_is_an_array(value, how):
+def test_arrays_are_recognised(value, how):
     assert recorder.how_of(value) == how
 
 

@@ -42,7 +42,7 @@ def test_a_loop_that_did_more_than_print_stays(adopt):
     assert "for i" not in text
 
 
-def test_numbers_that_are_no_arrays(adopt):
+def test_printed_numbers_become_arrays(adopt):
     text, outputs = adopt("# c\nimport numpy\nx = numpy.arange(3)\nprint(sum(v for v in x.tolist()))\n")
     assert "import numpy\nimport numpy as np\n" in text and list(outputs.values()) == [3]
     assert "return {" in text and "np.array(sum(v for v in x.tolist()))" in text

@@ -1,4 +1,4 @@
-"""What stays, what moves, and what is shared."""
+"""The statements that stay, the statements that move, and the names that both share."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def sorted_lines(text: str) -> tuple[list[int], list[int], set[str]]:
         ("a = 1; print(a); b = a", [1], [1, 1], set()),
     ],
 )
-def test_where_statements_go(text, kept, moved, shared):
+def test_kept_and_moved_statements(text, kept, moved, shared):
     assert sorted_lines(text) == (kept, moved, shared)
 
 

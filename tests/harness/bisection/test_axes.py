@@ -102,7 +102,7 @@ def test_git_that_fails_is_wrong_usage(read, tmp_path, monkeypatch):
         ),
     ],
 )  # fmt: skip
-def test_what_is_no_axis_says_what_to_write(read, given, about, message):
+def test_wrong_axes_are_refused(read, given, about, message):
     with pytest.raises(UsageError) as error:
         read(given, **about)
     assert str(error.value) == message

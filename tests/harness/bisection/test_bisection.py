@@ -1,4 +1,4 @@
-"""A bisection of versions whose answers are given: which run, what is told, and what comes out."""
+"""A bisection of versions whose answers are given: the versions that run, the lines printed, and the result."""
 
 import dataclasses
 
@@ -96,7 +96,7 @@ def test_equal_ends_end_it(bisect):
     assert asked == ["v0", "v2"]
 
 
-def test_a_third_answer_is_told(bisect):
+def test_a_third_answer_is_reported(bisect):
     result, *_ = bisect(1, 2, 3)
     assert result.bad == "v1" and result.is_third
 

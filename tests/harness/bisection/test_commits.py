@@ -33,7 +33,7 @@ def test_a_merge_stands_for_what_it_brought(repo):
     assert [(one.label[11:], one.is_merge) for one in found] == [("One", False), ("Merge it", True)]
 
 
-def test_a_wrong_range_says_what_is_wrong(repo):
+def test_wrong_ranges_of_commits_are_refused(repo):
     first, second = make(repo, {"One": RIGHT, "Two": WRONG})
     for text, message in {
         "HEAD": "write two commits, as in v1.2..HEAD",
@@ -79,7 +79,7 @@ def test_a_half_made_worktree_is_made_again(repo, tmp_path):
     assert imported(tree) == "10\n"
 
 
-def test_of_the_compiler_dsl_alone_is_of_the_commit(repo, tmp_path):
+def test_only_dsl_is_taken_from_the_commit(repo, tmp_path):
     for name in ("dsl", "harness"):
         (repo / name).mkdir(parents=True)
         (repo / name / "__init__.py").write_text("raise SystemExit('of the commit')\n")

@@ -1,4 +1,4 @@
-"""What an interrupted bisection knows is there for the same command, and for no other."""
+"""The same command goes on with the answers of an interrupted bisection; other commands do not get them."""
 
 import json
 

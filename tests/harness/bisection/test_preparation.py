@@ -1,4 +1,4 @@
-"""Worktrees and environments are made in processes of their own, which end with the bisection."""
+"""Separate processes make worktrees and environments; they end with the bisection."""
 
 import dataclasses
 import io

@@ -46,7 +46,7 @@ def test_the_first_bad_is_found_or_the_candidates_are_exact(history):
 
 
 @given(histories())
-def test_what_is_prepared_is_what_is_asked(history):
+def test_the_next_place_is_among_the_upcoming_ones(history):
     answer, search = answers(*history), Search(history[0])
     while (place := search.next()) is not None:
         upcoming = search.upcoming()
@@ -60,7 +60,7 @@ def test_what_is_prepared_is_what_is_asked(history):
 
 
 @pytest.mark.parametrize("count, most", [(2, 0), (3, 1), (4, 2), (8, 3), (9, 3), (33, 5), (1000, 10)])
-def test_the_number_of_runs_is_told_beforehand(count, most):
+def test_the_most_runs_are_known_beforehand(count, most):
     assert Search(count).most_runs() == most
     for first_bad in range(1, count):
         search = Search(count)

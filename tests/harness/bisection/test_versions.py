@@ -41,7 +41,7 @@ def test_builds_with_a_local_label_count_where_an_end_has_it(monkeypatch):
         ("1.0..1.0.0", "--package 1.0..1.0.0: both ends are the same version"),
     ],
 )
-def test_a_wrong_range_says_what_to_write(text, message):
+def test_wrong_ranges_are_refused(text, message):
     with pytest.raises(UsageError) as error:
         names(text)
     assert str(error.value) == message
@@ -54,7 +54,7 @@ def test_an_end_that_is_not_on_the_index_names_its_neighbours():
         names("1.0..1.3")
 
 
-def test_of_several_packages_each_version_has_its_own(monkeypatch):
+def test_each_version_names_its_package(monkeypatch):
     listed = {"new": ["13.0"], "old": ["12.8", "12.9"]}
     monkeypatch.setattr(versions, "released", lambda package: [Version(one) for one in listed[package]])
     found = versions.between("12.8..13.0", ["new", "old"], "--ptxas")

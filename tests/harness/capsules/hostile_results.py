@@ -112,7 +112,7 @@ class Honest:
 
 
 def accept(path: Path, root: Path, unpacked: Path) -> str:
-    """What `repro replay accept` does up to the repros: 'refused', or what it says of the forms."""
+    """Do the part of `repro replay accept` before the repros. Return 'refused', or the statuses of the forms."""
     said: list[str] = []
     try:
         capsule, replayed = results.read(path, unpacked)

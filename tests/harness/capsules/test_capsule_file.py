@@ -125,7 +125,7 @@ def text_of(body: str, table: str) -> str:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """A project with repros and a capsule of them, and what was said of each."""
+    """A project with repros, a capsule of them, and the line printed about each."""
     root = tmp_path_factory.mktemp("project")
     (root / "pyproject.toml").write_text("")
     (root / "repros").mkdir()
@@ -178,7 +178,7 @@ def accepted(root: Path, out: Path, accept_differences: bool = False) -> tuple[d
 
 
 @pytest.mark.slow
-def test_every_case_is_recorded_or_says_why_not(recorded):
+def test_every_case_is_recorded_or_skipped_with_a_reason(recorded):
     assert recorded[1] == [
         "[1/12] adds: recorded, 1 launch",
         "[2/12] hangs: recorded, 1 launch",
@@ -242,7 +242,7 @@ def test_replay_runs_every_case_whatever_became_of_the_others(results):
 
 
 @pytest.mark.slow
-def test_what_came_back_becomes_validated_goldens(project, results):
+def test_results_become_validated_goldens(project, results):
     found, said = accepted(project, results[0])
     assert found == {
         "validated": ["adds", "hangs", "often", "outside", "poisoned", "two_launches--by=2", "two_launches--by=3"],
@@ -277,7 +277,7 @@ def test_a_folder_of_results_that_comes_again_is_named(project, results):
 
 
 @pytest.mark.slow
-def test_a_stand_in_that_says_so_validates_nothing(project, results, tmp_path):
+def test_results_that_name_an_emulator_validate_nothing(project, results, tmp_path):
     out = tmp_path / "out"
     shutil.copytree(results[0], out)
     table = json.loads((out / "adds.json").read_text())
@@ -327,7 +327,7 @@ def test_a_gpu_that_disagrees_is_listed_and_believed_only_when_asked(project, re
 
 
 def only(out: Path, to: Path, name: str, **changes) -> Path:
-    """A folder of results with those of one case, changed."""
+    """A copy of a folder of results that keeps the result of one case, changed."""
     shutil.copytree(out, to, ignore=lambda _, names: [n for n in names if n.endswith(".json") and n != f"{name}.json"])
     table = json.loads((to / f"{name}.json").read_text())
     (to / f"{name}.json").write_text(json.dumps(table | changes))
@@ -335,7 +335,7 @@ def only(out: Path, to: Path, name: str, **changes) -> Path:
 
 
 @pytest.mark.slow
-def test_a_timeout_says_nothing_of_a_claim_of_no_deadlock(project, results, tmp_path):
+def test_a_timeout_does_not_judge_a_claim_of_no_deadlock(project, results, tmp_path):
     ended = json.loads((results[0] / "hangs.json").read_text())["result"]
     assert (ended["name"], ended["limit_s"]) == (replay.TIMEOUT, 4.0)
     found, said = accepted(project, only(results[0], tmp_path / "out", "adds", result=ended))
@@ -345,7 +345,7 @@ def test_a_timeout_says_nothing_of_a_claim_of_no_deadlock(project, results, tmp_
 
 @pytest.mark.slow
 def test_a_replay_that_is_accepted_after_its_claim_was_forgotten_counts(project, results, tmp_path, capsys):
-    """Whatever the clock of the GPU's machine said."""
+    """The clock of the GPU's machine does not matter."""
     out = only(results[0], tmp_path / "out", "adds", date="2026-01-01T00:00:00Z")
     assert accepted(project, out)[0] == {"validated": ["adds"]}
     assert cli.main(["record", "forget", "adds", "--host", "replay"]) == 0
@@ -401,7 +401,7 @@ def test_a_repro_that_moved_since_it_was_recorded_is_judged_where_it_is(project,
     assert list((project / "repros/warp/records").glob("*.jsonl"))
 
 
-def test_two_repros_of_one_name_are_told_apart_by_their_folders(tmp_path):
+def test_equal_names_begin_with_their_folders(tmp_path):
     for folder in ("warp", "loops"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "first.py").write_text(text_of("def run(n):\n    return {}", "params = { n = [1] }"))
@@ -417,7 +417,7 @@ def test_goldens_are_not_accepted_in_ci(project, results, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-def test_a_crash_is_told_and_the_rest_goes_on(project, stand_in, tmp_path):
+def test_a_crash_is_reported_and_the_rest_goes_on(project, stand_in, tmp_path):
     file, out = project / "all.capsule", tmp_path / "out"
     status, lines = replayed(stand_in, file, out, "-k", "two", STAND_IN_CRASH="scale")
     assert status == 1 and lines == [
@@ -502,7 +502,7 @@ def test_a_recording_made_again_has_the_same_bytes(recorded, tmp_path):
 
 
 def test_a_pointer_in_memory_changes_as_a_whole():
-    """Some of its bytes may by chance be those of a pointer that nobody brings back."""
+    """Some of its new bytes may equal its old bytes by chance."""
     region = object.__new__(replay.Region)
     region.known = np.frombuffer(bytes(8) + bytes.fromhex("80123456789a0000") + bytes(8), np.uint8).copy()
     now = region.known.copy()

@@ -23,7 +23,7 @@ SEEDS = 2
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """A project with a racy and a correct claim, and what was said when they were recorded."""
+    """A project with a racy and a correct claim, and the lines printed when they were recorded."""
     root = tmp_path_factory.mktemp("project")
     (root / "pyproject.toml").write_text("")
     (root / "repros").mkdir()
@@ -37,7 +37,7 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def results(recorded, tmp_path_factory, needs):
-    """What a stand-in for a GPU's driver gave, which runs the kernels on the emulator."""
+    """The results of a stand-in for a GPU's driver, which runs the kernels on the emulator."""
     needs("cc", "build-essential")
     variables = runpy.run_path(str(STAND_IN))["build"](tmp_path_factory.mktemp("stand_in"))
     variables |= {"STAND_IN_NAME": "NVIDIA H100"}

@@ -48,7 +48,7 @@ def test_every_form_of_the_table_fits(honest):
     (lambda c: c["launches"][0]["writes"].update({"1": []}), "the form's operands in array 1 are not the bytes of one"),
     (lambda c: c["launches"][0].update(tensor_maps=[{"param": 99, "mode": "tiled", "arguments": {}}]), "in no parameter"),
 ])  # fmt: skip
-def test_what_is_no_form_is_refused(honest, change, said):
+def test_wrong_forms_are_refused(honest, change, said):
     case = copy.deepcopy(next(case for case in honest.cases if case.get("form") == "sub.u32"))
     change(case)
     with pytest.raises((Misfit, ValueError)) as caught:

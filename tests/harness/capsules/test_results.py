@@ -1,4 +1,4 @@
-"""Results of a replay come from elsewhere: what is no result is refused by name before any of it is judged."""
+"""Results of a replay come from other machines: a wrong one is refused by name before any of it is judged."""
 
 import copy
 import hashlib
@@ -40,7 +40,7 @@ RESULT = {
 }  # fmt: skip
 LAUNCHED = ("result", "launches", 0)
 CHANGED = (*LAUNCHED, "changes", "0", 0)
-HOSTILE = [  # of a result: where, what, what is said
+HOSTILE = [  # of a result: the place, the value, the message
     (("result", "outcome"), "banana", "result.outcome must be one of ran, fault, trap, deadlock, skipped, error, crash, got 'banana'"),
     (("result", "outcome"), [1], "result.outcome must be one of ran, fault, trap, deadlock, skipped, error, crash, got a list of 1"),
     (("result", "outcome"), "fault", "it has 1 launches of 1, and its outcome is fault"),
@@ -110,12 +110,12 @@ def test_a_result_is_read(tmp_path):
 
 
 @pytest.mark.parametrize("place, value, text", HOSTILE, ids=[str(row[:2])[:60] for row in HOSTILE])
-def test_what_is_no_result_is_refused(tmp_path, place, value, text):
+def test_wrong_results_are_refused(tmp_path, place, value, text):
     assert refusal(written(tmp_path, changed(RESULT, place, value))) == text
 
 
 @pytest.mark.parametrize("place, value, text", DAMAGED, ids=[str(row[:2])[:60] for row in DAMAGED])
-def test_what_is_no_case_of_a_capsule_is_refused(tmp_path, place, value, text):
+def test_wrong_cases_of_a_capsule_are_refused(tmp_path, place, value, text):
     assert refusal(written(tmp_path, cases=[changed(CASE, place, value)])) == text
 
 
@@ -134,7 +134,7 @@ def test_a_capsule_without_cases_of_a_name_is_refused(tmp_path, cases):
     assert "is not a capsule, or only part of one: " in refusal(written(tmp_path, cases=cases))
 
 
-def test_what_the_playback_device_reads(tmp_path):
+def test_the_files_of_the_playback_device(tmp_path):
     capsule, (one,) = results.read(written(tmp_path), tmp_path)
     folder = tmp_path / "playback"
     folder.mkdir()
@@ -162,7 +162,7 @@ def bomb(path: Path, name: str, size_bytes: int, how: int = zipfile.ZIP_DEFLATED
 
 
 def lying(path: Path, name: str, size_bytes: int, says_bytes: int) -> Path:
-    """The same, which says that the member is of another size."""
+    """The same file, but its directory names another size of the member."""
     bomb(path, name, size_bytes)
     data = path.read_bytes()
     at = data.rindex(b"PK\1\2")
@@ -186,7 +186,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("make, text", BOMBS.values(), ids=BOMBS)
-def test_what_would_be_large_is_refused_before_it_is_unpacked(tmp_path, make, text):
+def test_large_files_are_refused_before_they_are_unpacked(tmp_path, make, text):
     path, unpacked = make(tmp_path / "out.zip"), tmp_path / "unpacked"
     unpacked.mkdir()
     tracemalloc.start()
@@ -210,7 +210,7 @@ def test_a_list_of_members_is_bounded_before_it_is_read(tmp_path, monkeypatch):
 
 
 def test_data_are_in_memory_one_case_at_a_time(tmp_path):
-    """Of forty cases of 4 MB: what is read stays checked, and little of it stays in memory."""
+    """Forty cases of 4 MB: a file that changes after the check is refused, and little data stays in memory."""
     data = bytes(range(256)) * (1 << 14)
     regions = {"0": {"size_bytes": len(data), "residue": 0, "label": "x"}}
     launch = {**LAUNCH, "regions": regions, "writes": {"0": [{"at": 0, "size": 16, "fill": 0}]}}
