@@ -15,7 +15,7 @@ def capture(folder: Path, *options: str, program: tuple[str, ...], text: str | N
 
 
 def captured(folder: Path, program: Path, what: str, *options: str) -> str:
-    """The captured file of a call that `program` makes when it is told `what`."""
+    """The captured file of a call that `program` makes for the argument `what`."""
     status, said, told = capture(folder, *options, "-o", "x.py", program=("python", str(program), what))
     assert status == 0, said + told
     return (folder / "x.py").read_text()

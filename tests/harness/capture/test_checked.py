@@ -50,7 +50,7 @@ def test_ends_that_differ(tmp_path):
     assert differences(tmp_path, FILE, {}, told) == ["the program ended in race, and the file in outputs: "]
 
 
-def test_a_text_that_is_no_repro(tmp_path):
+def test_a_text_that_is_not_a_repro(tmp_path):
     (text,) = differences(tmp_path, "def run(:\n", {})
     assert text.startswith("the file is not a repro: ")
 

@@ -33,7 +33,7 @@ def test_names_that_a_call_is_chosen_by(program):
     assert {"Scaled", "scale", "scale_kernel"} <= cute_hooks.names_of(call, (kernel,))
 
 
-def test_what_a_decorator_made_is_known(program):
+def test_decorated_functions_are_recognised(program):
     assert cute_hooks.is_decorated(program.scale) and cute_hooks.is_decorated(program.scale_kernel)
     assert not cute_hooks.is_decorated(program.main)
     assert cute_hooks.plain(program.scale).__name__ == "scale" and cute_hooks.plain(program.main) is program.main

@@ -42,7 +42,7 @@ def test_everything_else_stays():
     assert private.without(code) == (code, [])
 
 
-def test_why_is_said():
+def test_the_reason_is_reported():
     _, said = private.without('A = "tok-5a1b2c3d"\n')
     assert said == ["a string was left out: it has the value of the environment variable SERVICE_TOKEN"]
 

@@ -1,4 +1,4 @@
-"""What runs inside a program that is captured from."""
+"""The code that runs inside a captured program."""
 
 import json
 import sys
@@ -52,7 +52,7 @@ def test_a_block_without_such_a_call(recorder, tmp_path):
     assert not (tmp_path / "x.py").exists()
 
 
-def test_what_the_command_reads(recorder, tmp_path):
+def test_the_files_that_the_command_reads(recorder, tmp_path):
     taken = []
     kept = Recorder(Wanted(), taken.append)
     call_of([kept], np.ones(4))

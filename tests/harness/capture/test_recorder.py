@@ -86,7 +86,7 @@ def test_the_first_call_with_a_finding():
 
 
 @pytest.mark.parametrize(("value", "name"), [(2.5, "returned"), ((1, 2.5), "returned_1")])
-def test_what_a_call_returns_is_an_output(value, name):
+def test_returned_values_are_outputs(value, name):
     _, (taken,) = calls(Wanted(), inputs(1), lambda x, y: value)
     dtype, bits = taken.outputs()[name]
     assert dtype == "float64" and bits.view(np.float64) == 2.5
@@ -119,7 +119,7 @@ def test_a_program_goes_on_where_a_call_has_no_name():
     assert recorder.problems == ["call 1 has no name that is known: KeyError: 'name'"]
 
 
-def test_a_call_without_memory_says_that_it_ended():
+def test_a_call_without_memory_records_that_it_ended():
     taken = []
     recorder = Recorder(Wanted(), taken.append)
     call = Call("f", set, lambda speller: "f()")

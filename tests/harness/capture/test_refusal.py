@@ -1,4 +1,4 @@
-"""What can be captured of functions whose text is in no file: cells of a notebook and executed text."""
+"""Captures of functions whose text is in no file: cells of a notebook and executed text."""
 
 from pathlib import Path
 

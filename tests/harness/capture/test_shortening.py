@@ -91,7 +91,7 @@ def passes():
     made.close()
 
 
-def test_what_did_not_run_goes_and_the_rest_stays(passes):
+def test_lines_that_did_not_run_go_and_the_rest_stays(passes):
     text = HEAD + TAIL
     short = shortening.shortened(text, check(text)[1], check, passes)
     assert check(short)[0] == []
@@ -111,8 +111,8 @@ def test_a_long_file_loses_comments_and_line_breaks(passes, monkeypatch):
     )
 
 
-def test_what_would_change_the_answer_stays(passes):
-    """The lines that are said to have run lack those of one function."""
+def test_lines_that_change_the_answer_stay(passes):
+    """The set of lines that ran lacks one line that did run."""
     text = HEAD + TAIL
     ran = check(text)[1]
     step = next(node for node in ast.parse(text).body if getattr(node, "name", "") == "step")

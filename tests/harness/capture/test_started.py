@@ -47,19 +47,19 @@ def test_with_a_gpu_the_program_runs_as_it_is(monkeypatch):
         ("python -c pass", "a program of `python -c` has no file: write it to one, and name that"),
     ],
 )
-def test_what_cannot_be_started(words, text):
+def test_programs_that_cannot_be_started(words, text):
     with pytest.raises(UsageError) as error:
         started.command_of(words.split(), None, None)
     assert str(error.value) == text
 
 
-def test_what_is_no_command(tmp_path):
+def test_a_command_that_does_not_exist(tmp_path):
     with pytest.raises(UsageError) as error:
         started.run(["/nowhere/at/all"], tmp_path, {})
     assert str(error.value) == "/nowhere/at/all cannot be started: No such file or directory"
 
 
-def test_a_program_that_captures_nothing_says_how_many_calls_it_made(tmp_path):
+def test_a_program_that_captures_nothing_counts_its_calls(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("print('hello')\n")
     wanted = {"kernel": None, "number": 1, "property": "call", "reference": None, "program": "x", "goes_on": False}

@@ -99,7 +99,7 @@ def test_an_outcome_is_claimed(program):
     assert '"""Call 1 of scaled in train.py ends there in: race."""' in text
 
 
-def test_what_is_missing_stands_at_the_top(program):
+def test_missing_values_are_listed_at_the_top(program):
     call = taken(program, np.ones(3, np.float32), np.zeros(3, np.float32))
     call.spelling.lacks("rows is an iterator")
     written = written_file.write(call, "train.py", {})

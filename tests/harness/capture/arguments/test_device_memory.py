@@ -12,7 +12,7 @@ def memory_of(array: np.ndarray, dtype: str) -> DeviceMemory:
     return DeviceMemory(4096, array.nbytes, dtype, "_memory({})", "_values({})", lambda at, size: data[:size].copy())
 
 
-def test_bytes_that_are_no_elements_are_bytes():
+def test_bytes_that_are_not_elements_stay_bytes():
     assert memory_of(np.zeros(6, np.uint8), "float32").dtype == "uint8"
     assert memory_of(np.zeros(8, np.uint8), "float32").dtype == "float32"
 

@@ -38,7 +38,7 @@ def test_draws_are_repeated_and_the_programs_generator_stays():
     assert torch.equal(after, torch.rand(2))
 
 
-def test_a_new_seed_begins_anew():
+def test_a_new_seed_restarts_the_draws():
     torch.manual_seed(1)
     torch.rand(3)
     torch.manual_seed(2)

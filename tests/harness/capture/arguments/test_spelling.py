@@ -92,7 +92,7 @@ def test_names_keep_clear_of_those_that_are_taken():
     assert speller.finished(text, {id(Plain): "Plain"}, {"scale"}) == "x, x_2, scale_, Plain"
 
 
-def test_what_a_runtime_made_is_written_as_it_was_made():
+def test_values_of_a_runtime_are_written_as_they_were_made():
     tensor, value, speller = torch.zeros(4), Tile(1, Kind.ROW), Spelling()
     makings.note(value, makings.Making("cutlass.cute.runtime.from_dlpack", (tensor,), {"assumed_align": 16},
                                        [("mark_layout_dynamic", (), {"leading_dim": 0})]))  # fmt: skip
@@ -104,13 +104,13 @@ def test_what_a_runtime_made_is_written_as_it_was_made():
     assert list(speller.imports) == ["from cutlass.cute import runtime"]
 
 
-def test_an_address_is_that_of_the_tensor_that_has_it():
+def test_an_address_is_written_with_its_tensor():
     tensor, speller = torch.zeros(64), Spelling()
     text = speller.finished(speller.of(tensor.data_ptr() + 8, "x"), {}, set())
     assert text == "x.data_ptr() + 8" and len(speller.views) == 1
 
 
-def test_what_cannot_be_written_is_said():
+def test_values_that_cannot_be_written_are_reported():
     speller = Spelling()
     assert speller.of(iter([]), "rows") == "None"
     assert speller.missing == ["rows is a builtins.list_iterator, which cannot be written down"]

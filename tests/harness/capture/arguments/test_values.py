@@ -37,7 +37,7 @@ def test_generators(tensor, text):
         == storage.before.tobytes()  # fmt: skip
 
 
-def test_minus_zero_is_no_zero():
+def test_minus_zero_is_not_zero():
     _, how = made(torch.full((4,), -0.0))
     assert how.text == "torch.full({shape}, -0.0, dtype=torch.float32)"
 

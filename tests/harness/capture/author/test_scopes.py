@@ -27,6 +27,6 @@ def test_names_from_outside(text):
     assert {name.id for name in outer_names(ast.parse(text).body[0])} == CASES[text]
 
 
-def test_what_is_left_out_mentions_nothing():
+def test_parts_left_out_mention_nothing():
     (tree,) = ast.parse("class A:\n    def kept(self):\n        return a\n    def gone(self):\n        return b").body
     assert {name.id for name in outer_names(tree, frozenset([id(tree.body[1])]))} == {"a"}

@@ -1,4 +1,4 @@
-"""What functions of a program reach, as one module: the law is that it gives what the program gives."""
+"""The code that functions of a program use, as one module: it must give the same results as the program."""
 
 import importlib
 import linecache
@@ -279,7 +279,7 @@ def test_the_text_alone_gives_what_the_program_gives(tmp_path, monkeypatch, case
     assert run(part)[part.names[id(function)]](3) == wanted and part.missing == []
 
 
-def test_what_a_loop_of_a_module_changes_is_said(tmp_path, monkeypatch):
+def test_changes_by_a_loop_of_a_module_are_reported(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "of_author", raising=False)
     (tmp_path / "of_author.py").write_text("T = [object]\nfor i in range(4):\n    T.append(i)\ndef f(x): return T[2]\n")

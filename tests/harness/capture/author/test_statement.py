@@ -34,7 +34,7 @@ def test_a_short_docstring_stays(module):
 TEXTS = {
     "in an f-string": ('def f(): return f"{A + 1:>{A}} A"', 'def f(): return f"{B + 1:>{B}} A"'),
     "a global": ("def f():\n    global A, C\n    A = 1", "def f():\n    global B, C\n    B = 1"),
-    "behind letters of two bytes": ("def f(é): return é + A", "def f(é): return é + B"),
+    "after letters of two bytes": ("def f(é): return é + A", "def f(é): return é + B"),
     "not a keyword or a parameter": ("def f(A=A): return g(A=A)", "def f(A=B): return g(A=A)"),
     "defined in a branch": ("if g:\n    def A(): return 1", "if g:\n    def B(): return 1"),
     "a default of a method": (

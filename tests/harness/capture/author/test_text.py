@@ -27,8 +27,8 @@ def test_a_licence_at_the_top_of_a_file_is_found(module):
 
 
 def test_a_licence_in_the_docstring_of_a_file_is_found(module):
-    made = module('"""What it does.\n\nCopyright (c) 2026 the authors\n"""\nA = 1\n')
-    assert text.read(made).licence == "# What it does.\n#\n# Copyright (c) 2026 the authors"
+    made = module('"""It adds numbers.\n\nCopyright (c) 2026 the authors\n"""\nA = 1\n')
+    assert text.read(made).licence == "# It adds numbers.\n#\n# Copyright (c) 2026 the authors"
 
 
 def test_all_statements_that_bind_a_name_are_found(module):

@@ -16,7 +16,7 @@ def test_variables_that_hold_an_address():
     del pointer
 
 
-def test_what_the_driver_refuses():
+def test_an_error_of_the_driver_is_raised():
     assert allocations.good((0, 5)) == 5 and allocations.good((0, 5, 6)) == [5, 6]
     with pytest.raises(allocations.CannotBeCaptured, match="the driver returned 201"):
         allocations.good((201,))

@@ -1,4 +1,4 @@
-"""What is read off PTX text, against a kernel that has each part."""
+"""The parts that are read from PTX text, for a kernel that has each of them."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_a_kernel_alone():
         ptx.alone(PTX, "nobody")
 
 
-def test_what_a_kernel_calls_stays():
+def test_functions_that_a_kernel_calls_stay():
     called = PTX.replace("mov.u32 %r1, 5;", "mov.u32 %r1, 5; call (%f1), twice, (%f1);")
     names = [each.name for each in ptx.items(ptx.alone(called, "through_table")) if each.name]
     assert names == ["twice", "through_table"]
@@ -30,7 +30,7 @@ def test_variables():
     assert ptx.dtype_of_variable(PTX, "unused") == "uint32" and ptx.dtype_of_variable(PTX, "scale") == "uint8"
 
 
-def test_what_pointers_point_at():
+def test_the_types_that_pointers_point_at():
     types = ptx.pointed_types(PTX, "add_scaled")
     assert types == {("out", 0): "float32", ("x", 0): "float32", ("pair", 0): "float32"}
     assert ptx.pointed_types(PTX, "through_table") == {("table", 0): "uint64"}
