@@ -52,7 +52,7 @@ def test_works_are_named(tmp_path):
     ("[a]\nauthors = 'A'\ntitle = 'T'\n", "a.year is missing"),
     ("[a]\nauthors = 'A'\ntitle = 'T'\nyear = 'x'\n", "a.year must be a whole number from 1900 to 2200, got 'x'"),
 ])  # fmt: skip
-def test_a_work_must_say_who_what_and_when(tmp_path, text, why):
+def test_a_work_must_have_authors_a_title_and_a_year(tmp_path, text, why):
     path = tmp_path / "bibliography.toml"
     path.write_text(text)
     with pytest.raises(bibliography.BadBibliography) as error:
@@ -65,7 +65,7 @@ def test_a_work_must_say_who_what_and_when(tmp_path, text, why):
     ('evidence = "published:two"', EXPECTED, "^^^^^^^^ cites two; the keys of bibliography.toml are: fasi2021, one"),
     ('evidence = "published:one"', "", "^^^^^^^^ cites what was published, but there is no expected()"),
 ])  # fmt: skip
-def test_what_a_claim_may_cite(project, table, more, text):
+def test_evidence_that_a_claim_cannot_cite(project, table, more, text):
     with pytest.raises(ReproError) as error:
         read(project(table, more))
     assert str(error.value).splitlines()[0].endswith("BAD_EVIDENCE")

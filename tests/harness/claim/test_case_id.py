@@ -1,4 +1,4 @@
-"""What a case is called: what one place prints is what every other takes."""
+"""Names of cases: every place takes the names that another prints."""
 
 import pytest
 

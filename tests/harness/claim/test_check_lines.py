@@ -1,4 +1,4 @@
-"""CHECK lines of a repro against texts of a compiler: what fits says nothing, what does not shows the line."""
+"""CHECK lines of a repro against texts of a compiler: a match gives no text, a mismatch shows the line."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def said(write):
     return said
 
 
-def test_lines_that_match_say_nothing(said):
+def test_lines_that_match_give_no_text(said):
     assert said("ld.global.b32 %r1;\nadd.s32 %r2;\n") == ""
     assert said("nothing here", target="SASS") == ""  # no line is about SASS
 
@@ -43,7 +43,7 @@ def test_a_line_is_of_the_cases_that_it_names(said):
     assert lines[2].startswith("      ^") and set(lines[2].split()[0]) == {"^"}
 
 
-def test_what_must_not_be_there(said):
+def test_a_forbidden_line_fails(said):
     lines = said("ld.global.b32 %r1;\nadd.s32 %r2;\nst.local.b32 %r1;\n").splitlines()
     assert lines[0].endswith("CHECK_FAILED") and lines[1] == "    # CHECK-PTX-NOT: st.local"
 

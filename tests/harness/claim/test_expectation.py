@@ -1,4 +1,4 @@
-"""What a repro expects of releases of NVIDIA's compiler: the tables that can be written, and the errors of others."""
+"""The expectations of a repro for releases of NVIDIA's compiler: valid tables, and the errors of wrong ones."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def expectations(tmp_path, monkeypatch):
     return expectations
 
 
-def test_releases_have_expectations_of_their_own(expectations):
+def test_releases_have_their_own_expectations(expectations):
     of = expectations(
         'nvidia = { "<4.7" = { rejected = "E1" }, ">=4.7,<4.9" = { xfail = "wrong lane" }, ">=4.9" = "passes" }'
     ).of
@@ -72,7 +72,7 @@ def test_one_expectation_is_of_every_release(expectations):
          '\nfix: write "<5" so that it leaves out the releases of ">4"'),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_shown_in_the_authors_line(expectations, line, column, width, message):
+def test_errors_are_shown_in_the_authors_line(expectations, line, column, width, message):
     with pytest.raises(ReproError) as error:
         expectations(line)
     carets = " " * (column - 1) + "^" * width

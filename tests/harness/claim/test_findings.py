@@ -1,4 +1,4 @@
-"""What a device is asked to look for: by name, by default, and for a claim about a finding always."""
+"""The checks that a device is asked for: by name, by default, and always for a claim about a finding."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def test_checks_by_name(text, names):
 
 
 @pytest.mark.parametrize("text", ["", "races", "race,", "all,race", "race undefined"])
-def test_a_name_that_is_none_is_told(text, tmp_path):
+def test_unknown_names_of_checks_are_refused(text, tmp_path):
     with pytest.raises(findings.BadChecks, match="fix: write all, none, or some of race, undefined"):
         findings.checks(text)
     with pytest.raises(UsageError, match="unknown check"):
@@ -33,11 +33,11 @@ def test_a_name_that_is_none_is_told(text, tmp_path):
     ("race", "outputs", True, "race"), ("none", "race", False, "race"), (None, "undefined_read", True, "undefined"),
     (None, "rejected", False, "race,undefined"),
 ])  # fmt: skip
-def test_what_is_sought_in_a_repro(asked, outcome, varies, found):
+def test_the_checks_of_a_repro(asked, outcome, varies, found):
     assert findings.sought(asked, outcome, varies) == found
 
 
-def test_repros_whose_outputs_vary_say_so():
+def test_repros_whose_outputs_vary():
     assert read(REPROS / "race_store_buffer.py").varies
     assert not read(REPROS / "race_tree_sum_without_barrier.py").varies
 

@@ -16,7 +16,7 @@ def run():
 """
 
 
-def test_what_the_keys_say(write):
+def test_the_keys_are_read(write):
     repro = write(BODY, 'allowed = { out = [[0, 1], [1, 0]] }\nmask = { other = "valid" }\nruns = 20\nsilicon = "h100"')
     assert repro.allowed == {"out": [[0, 1], [1, 0]]} and repro.compare["out"] == Rule("set")
     assert (repro.mask, repro.runs, repro.silicon, repro.poison) == ({"other": "valid"}, 20, "h100", False)
@@ -44,7 +44,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("lines, id, what", WRONG, ids=[row[0] for row in WRONG])
-def test_what_is_refused(write, lines, id, what):
+def test_wrong_keys_are_refused(write, lines, id, what):
     with pytest.raises(ReproError) as error:
         write(BODY, lines)
     text = str(error.value)

@@ -1,4 +1,4 @@
-"""Claims about what a program prints: what their block says, and the whole text of every complaint."""
+"""Claims about what a program prints: the keys of their block, and the whole text of every complaint."""
 
 import pytest
 
@@ -145,7 +145,7 @@ def test_complaint(path, name):
     assert complaint(path, GOOD.replace(old, new, 1)) == text
 
 
-def test_a_file_that_lost_its_run_is_no_claim_about_prints(path):
+def test_a_file_that_lost_its_run_is_not_a_claim_about_prints(path):
     block = '# /// script\n# [tool.repro]\n# KEY\n# ///\n"""It is so."""\nprint(1)\n'
     assert "NO_RUN" in complaint(path, block.replace("KEY", "params = { n = [1] }"))
     assert "NO_RUN" in complaint(path, block.replace("KEY", 'compare = { out = "bits" }'))
@@ -154,7 +154,7 @@ def test_a_file_that_lost_its_run_is_no_claim_about_prints(path):
     assert str(read(path).compare["stdout"]) == "text"
 
 
-def test_keys_of_prints_beside_a_run(path):
+def test_keys_of_prints_in_a_file_with_run(path):
     text = '# /// script\n# [tool.repro]\n# exit = 1\n# ///\n"""It is so."""\ndef run():\n    return {}\n'
     assert complaint(path, text) == (
         "q.py:3:3: NO_PRINTED_CLAIM\n    # exit = 1\n      ^^^^ is about what a program prints, and this file has run()\n"

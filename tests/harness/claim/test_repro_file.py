@@ -1,4 +1,4 @@
-"""Reading a repro from its text: what it says, and the whole text of every complaint."""
+"""Reading a repro from its text: its parts, and the whole text of every complaint."""
 
 import subprocess
 import sys
@@ -267,7 +267,7 @@ def test_bounds_are_read_and_print_as_rules_that_are_read_again(path, text, rule
 @pytest.mark.parametrize(
     "text", ["abs:-1", "abs:", "abs:1e", "abs:inf", "close:1", "close:1,", "close:,1", "close:nan,1", "rel:1e999"]
 )
-def test_what_is_no_bound_is_refused(path, text):
+def test_wrong_bounds_are_refused(path, text):
     path.write_text(GOOD.replace("rel:1e-5", text))
     with pytest.raises(ReproError, match="BAD_COMPARE"):
         read(path)

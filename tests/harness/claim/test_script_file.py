@@ -19,7 +19,7 @@ BLOCK = '# /// script\n# dependencies = ["einops"]\n# ///\n'
         ("def run(n=3, **more):\n    pass\nrun(4)\n", True),
         ("def run():\n    return {}\nprint(run())\n", True),
         ("x = f()\ndef run(n=3):\n    return {}\n", False),
-        ("def run(n):\n    return {}\n", False),  # whoever reads it as a repro says what is missing
+        ("def run(n):\n    return {}\n", False),  # the reader of repros reports what is missing
         ("x = (", False),
     ],
 )
@@ -27,14 +27,14 @@ def test_a_script_has_no_run_or_calls_it_itself(text, is_script):
     assert script_file.is_script(text) == is_script
 
 
-def test_what_the_block_asks_for_is_kept(tmp_path):
+def test_the_packages_and_arguments_of_a_script_are_kept(tmp_path):
     script = script_file.read(tmp_path / "s.py", (BLOCK + "import torch\n").encode(), ("a",))
     assert (script.needs, script.imports, script.script.args) == (("einops",), {"torch"}, ("a",))
     with pytest.raises(ReproError, match="SYNTAX_ERROR"):
         script_file.read(tmp_path / "s.py", b"x = (", ())
 
 
-def test_modules_beside_the_script_go_with_it(tmp_path):
+def test_modules_next_to_the_script_go_with_it(tmp_path):
     files = {
         "s.py": "import helpers, numpy\nfrom package.part import f\n",
         "helpers.py": "import deeper\n",

@@ -64,7 +64,7 @@ def test_the_page(here):
     assert (here / "repros/odd_stride.py").read_text() == files["repros/odd_stride.py"]
 
 
-def test_what_is_refused(here, capsys):
+def test_scripts_and_arguments_that_are_refused(here, capsys):
     script = here / "s.py"
     script.write_text("print(1)\n")
     (here / "o.py").write_text("")

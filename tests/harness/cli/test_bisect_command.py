@@ -44,7 +44,7 @@ def test_the_commit_that_changed_a_value(author, capsys, tmp_path):
     assert result["skipped"] == {f"{hashes[2][:10]} Break it": why}
 
 
-def test_what_changed_there_is_shown_and_recorded(author, capsys, tmp_path):
+def test_the_changed_answer_is_shown_and_recorded(author, capsys, tmp_path):
     hashes = author({"Begin": RIGHT, "Add instead": SAME, "Scale by three": WRONG, "Rest": WRONG})
     assert main(["bisect", "claim.py", "--commit", f"{hashes[0]}..HEAD"]) == 0
     found = capsys.readouterr()
@@ -54,7 +54,7 @@ def test_what_changed_there_is_shown_and_recorded(author, capsys, tmp_path):
     assert f"\ncommit {hashes[2]}\nauthor, " in found.out and " scaling.py | 2 +-\n" in found.out
     assert found.out.endswith(f"\nfound: {label} is the first that changes the answer\n4 runs\n")
     assert found.err.splitlines()[0].endswith(": at most 4 runs") and found.err.endswith("; done\n")
-    # Every run is a record of its commit, in a column of its own, and nothing waits for a review.
+    # Every run is a record of its commit, in its own column, and nothing waits for a review.
     main(["record", "history", "claim.py", "--json"])
     records = result_of(capsys.readouterr().out)["records"]
     assert {one["compiler"] for one in records} == {f"embedded, commit {sha[:10]}" for sha in hashes}

@@ -1,4 +1,4 @@
-"""What is kept on this machine: its sizes, and that only what can be made again is removed."""
+"""Files kept on this machine: their sizes, and that only files that can be made again are removed."""
 
 import fcntl
 import json
@@ -30,7 +30,7 @@ def kept(project, tmp_path, monkeypatch):
     os.close(lock)
 
 
-def test_sizes_are_told_by_kind(kept, project, capsys):
+def test_sizes_are_listed_by_kind(kept, project, capsys):
     assert main(["cache", "size", "--json"]) == 0
     rows = {one["name"]: one for one in result_of(capsys.readouterr().out)["kept"]}
     assert rows["compiled programs"]["bytes"] == 3000 and rows["compiled programs"]["path"] == str(kept)

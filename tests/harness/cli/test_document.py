@@ -43,7 +43,7 @@ def said(capsys):
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:
-    """Every command of `repro`, those of groups too."""
+    """Every command of `repro`, also in groups."""
     found, left = {}, [("", main_command._parser())]
     while left:
         name, parser = left.pop()
@@ -228,7 +228,7 @@ def test_an_option_of_the_program_is_not_ours(words, is_asked):
     assert document.is_asked(words) is is_asked
 
 
-def test_what_json_cannot_have():
+def test_values_that_json_does_not_have():
     value = {"a": (1, float("nan"), Path("x/y")), 2: {"b": float("inf"), "c": 0.5}}
     assert document.plain(value) == {"a": [1, None, "x/y"], "2": {"b": None, "c": 0.5}}
     assert json.dumps(document.plain(value), allow_nan=False)
@@ -253,7 +253,7 @@ def test_the_example_of_the_page(project, said):
 
 
 def _has(got, shown, place="document"):
-    """Where a document differs from the part of it that a page shows."""
+    """The places where a document differs from the part of it that a page shows."""
     if isinstance(shown, dict):
         return [wrong for key in shown for wrong in _has(got.get(key), shown[key], f"{place}.{key}")]
     if isinstance(shown, list):

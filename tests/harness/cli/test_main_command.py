@@ -101,7 +101,7 @@ def test_without_a_command_it_teaches(capsys):
     [("statsu", "there is no command `statsu`; did you mean `repro record status`?"),
      ("x.py", "`x.py` is a file; `repro run x.py` runs it")],
 )  # fmt: skip
-def test_what_was_meant(project, capsys, word, said):
+def test_a_wrong_command_gets_a_suggestion(project, capsys, word, said):
     (project / "x.py").write_text("print(1)\n")
     with pytest.raises(SystemExit) as ended:
         main([word])
@@ -123,14 +123,14 @@ def test_output_that_nobody_can_take(project, options):
     assert (done.returncode, done.stderr) == (3, "repro: standard output: No space left on device\n")
 
 
-def test_a_file_that_is_no_repro(project, capsys):
+def test_a_file_that_is_not_a_repro(project, capsys):
     (project / "x.py").write_text("def run(:\n")
     assert main(["run", "x.py"]) == 2
     assert capsys.readouterr().err.startswith("x.py:1:9: SYNTAX_ERROR\n    def run(:\n            ^ ")
 
 
 def test_a_program_whose_run_needs_values_that_nothing_lists(project, capsys):
-    """The sentence says what is missing; the fix, put where it says, makes the file one that is read."""
+    """The message names what is missing; with the fix in the place that it names, the file can be read."""
     for head in ("", "# /// script\n# dependencies = []\n# ///\n"):
         for spec, names in (("f", "f"), ("n, *, m", "n, m"), ("n, k=1, *rest, m=2", "n")):
             text = f'{head}"""It is so."""\ndef run({spec}):\n    return {{}}\n'
@@ -166,7 +166,7 @@ def test_a_program_whose_run_needs_values_that_nothing_lists(project, capsys):
     ]
 
 
-def test_accepting_a_replay_says_each_line(project, capsys, monkeypatch):
+def test_accepting_a_replay_prints_each_line(project, capsys, monkeypatch):
     monkeypatch.setattr(
         "harness.capsules.capsule_file.accept", lambda *about: about[3]("adds: it holds") or {"validated": [1]}
     )
@@ -183,7 +183,7 @@ def test_a_crash_and_an_infra_failure(write, capsys):
     assert "infra: could not be run" in capsys.readouterr().out
 
 
-def test_a_host_without_a_device_is_no_verdict(write, capsys, monkeypatch):
+def test_a_host_without_a_device_gives_no_verdict(write, capsys, monkeypatch):
     monkeypatch.setattr(hosts, "PROBE", "raise SystemExit('the driver sees no device')")
     write(TWICE, WIDTHS)
     assert main(["run", "repros/one.py", "--host", "local"]) == 3
@@ -241,7 +241,7 @@ def test_words_of_a_verdict_are_coloured_where_that_is_wanted(write, capsys, mon
 
 
 def on_a_terminal(project, code: str, **variables: str) -> str:
-    """What a Python program prints whose input and output are a terminal of 10 lines."""
+    """The output of a Python program whose input and output are a terminal of 10 lines."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (10, 80))
     command = [sys.executable, "-c", code]

@@ -55,7 +55,7 @@ def test_the_program_itself_is_not_overwritten(project):
     assert (done.returncode, done.stderr) == (2, "-o one.py is the program itself\nfix: name another file\n")
 
 
-def test_a_time_that_is_no_time_is_refused(project):
+def test_a_time_of_zero_is_refused(project):
     done = command(project, "reduce", "one.py", "--minutes", "0")
     assert (done.returncode, done.stderr) == (2, "--minutes 0 leaves no time\nfix: give it a number above 0\n")
 

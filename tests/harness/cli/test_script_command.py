@@ -105,7 +105,7 @@ def test_a_heredoc_is_run_again_by_its_id():
     assert run("run", observations.every()[0].id).stdout == "from a heredoc\n"
 
 
-def test_what_reads_where_nothing_is_to_be_read_meets_the_end(folder):
+def test_a_read_without_input_gets_the_end(folder):
     reads = "import sys\nprint(repr(sys.stdin.read()))\n"
     assert run("run", "-", text=reads).stdout == "''\n"
     (folder / "reads.py").write_text(reads)
@@ -154,7 +154,7 @@ def test_how_a_program_ends(text, status, said):
     assert done.returncode == status and said in done.stderr and "harness" not in done.stderr
 
 
-def test_a_failed_kernel_is_a_failure_also_where_the_program_goes_on():
+def test_a_failed_kernel_is_a_failure_even_if_the_program_goes_on():
     done = run("run", "-", text=WRITES_PAST_THE_END + "launch(a)\n")
     assert done.returncode == 1 and done.stderr.count("OUT_OF_BOUNDS") == 1 and "a[cute.arch" in done.stderr
     goes_on = WRITES_PAST_THE_END + "try:\n    launch(a)\nexcept Exception:\n    print('caught')\n"
@@ -174,7 +174,7 @@ def test_options_of_repros_are_refused():
     )
 
 
-def test_a_terminal_gets_colours_and_the_rest_spelt_out():
+def test_a_terminal_gets_colours_and_other_codes_are_escaped():
     with Console(None, stdout=(out := io.StringIO())) as console:  # which has no bytes, as a terminal
         console.take({"kind": "output", "fd": 1}, [b"\x1b[31mred\x1b[0m \xe2\x82"])
         console.take({"kind": "output", "fd": 1}, [b"\xac\x1b]0;title\x07\n"])
@@ -242,7 +242,7 @@ def test_packages_of_its_block_are_there_on_a_host(on_host, sshd, folder, monkey
 
 
 def test_a_terminal_is_read(folder):
-    """What is typed at a terminal reaches the program line by line, and Ctrl-D ends its input."""
+    """Text typed at a terminal reaches the program line by line, and Ctrl-D ends its input."""
     (folder / "asks.py").write_text("import sys\nprint('got', input('name? '))\nprint(sys.stdin.read().split())\n")
     typed, terminal = pty.openpty()
     process = subprocess.Popen(

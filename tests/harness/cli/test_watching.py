@@ -1,4 +1,4 @@
-"""What cannot be watched."""
+"""Commands that cannot be watched."""
 
 import io
 
@@ -22,7 +22,7 @@ from tests.harness.conftest import repro_text
         (["script.py", "--watch", "--sass"], "--watch and --sass do not go together: run once with --sass"),
     ],
 )
-def test_what_is_refused(tmp_path, monkeypatch, capsys, arguments, told):
+def test_commands_that_cannot_be_watched(tmp_path, monkeypatch, capsys, arguments, told):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"print(1)")))
     (tmp_path / "one.py").write_text(repro_text("def run(): ..."))

@@ -1,4 +1,4 @@
-"""exact, bounded, open: what golden, record and an author are told of outputs that came through approximations."""
+"""exact, bounded, open: notes for golden, record and the author on outputs that came through approximations."""
 
 import json
 
@@ -48,7 +48,7 @@ def test_kinds_and_proposals(dtype, depends, kind, rule):
     assert arithmetic.proposal(array(dtype), depends) == rule
 
 
-def test_a_proposal_says_what_it_is_made_of():
+def test_a_proposal_names_its_basis():
     assert arithmetic.basis([EX2]) == "twice the documented 2 ulp"
     assert arithmetic.basis([EX2, EX2, TANH]) == "twice the sum of documented errors: 2 ulp, relative error 2^-11"
     more = [Dependence("x", f"{count} ulp", relative=0.0) for count in range(5)]
@@ -62,7 +62,7 @@ def test_instructions_are_named_with_their_lines():
     assert text == "ex2.approx.ftz.f32 (lines 31, helper.py:5), rcp.approx.f32, sin.approx.f32 (line 33) and 1 more"
 
 
-def test_an_author_is_told_where_bits_are_compared(write):
+def test_an_author_gets_a_note_if_bits_are_compared(write):
     (case,) = write(RUN, 'compare = { close = "ulp:4" }').cases()
     got = outcome(out=("float32", [EX2]), close=("float32", [EX2]), n=("int32", [EX2]), sure=("float32", []))
     path = arithmetic.short(case.repro.path)
@@ -91,7 +91,7 @@ def test_a_missing_golden_proposes_the_comparison_and_an_accepted_one_keeps_it(w
     }  # fmt: skip
 
 
-def test_how_sure_a_golden_is_is_not_what_it_says(write, tmp_path):
+def test_the_arithmetic_is_not_part_of_the_answer(write, tmp_path):
     """A golden of before, without these keys, holds the same answer: nothing becomes stale by a new one."""
     (case,) = write(RUN).cases()
     before, after = (golden.make(case, outcome(out=("float32", depends)), {"host": "h"}) for depends in ([], [EX2]))
@@ -103,7 +103,7 @@ def test_how_sure_a_golden_is_is_not_what_it_says(write, tmp_path):
     assert golden.read(golden.path_of(case)).outputs["out"].raw.tobytes() == array().raw.tobytes()
 
 
-def test_outputs_that_nobody_followed_say_nothing(write, tmp_path):
+def test_outputs_that_nobody_followed_get_no_notes(write, tmp_path):
     (case,) = write(RUN).cases()
     got = Outcome("outputs", outputs={"out": array()})
     assert arithmetic.table(got) == {} and arithmetic.notes(case, got) == []

@@ -110,7 +110,7 @@ def test_nan_is_itself_only_with_its_payload():
         assert agree(quiet, quiet, rule).all() and not agree(quiet, other, rule).any()
 
 
-def test_bfloat16_and_float8_decode_as_torch_says():
+def test_bfloat16_and_float8_decode_as_in_torch():
     torch = pytest.importorskip("torch")
     for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
         raw = np.arange(1 << DTYPES[name].bits, dtype=RAW[DTYPES[name].bits])
@@ -149,7 +149,7 @@ ATTACKS = {
     "one sign flipped": lambda raw: np.where(
         np.arange(raw.size) == 3, raw ^ raw.dtype.type(1 << (raw.itemsize * 8 - 1)), raw
     ),
-    "the last lane is another's": lambda raw: np.where(np.arange(raw.size) == raw.size - 1, raw[0], raw),
+    "the last lane has the value of the first": lambda raw: np.where(np.arange(raw.size) == raw.size - 1, raw[0], raw),
     "one NaN": lambda raw: np.where(np.arange(raw.size) == 7, raw.dtype.type((1 << (raw.itemsize * 8 - 1)) - 1), raw),
 }
 RULES = {"float32": ("bits", "ulp:4", "rel:1e-6"), "bfloat16": ("bits", "ulp:1"), "float8_e4m3fn": ("bits",),
@@ -249,7 +249,7 @@ def test_close_is_numpys(pair, relative, absolute):
     (np.inf, [False, True, False]), (-np.inf, [False, False, False]), (np.nan, [False, False, True]),
     (1e9, [False, False, False]), (1.5, [True, False, False]),
 ])  # fmt: skip
-def test_what_is_not_finite_is_near_nothing_else(got, fine):
+def test_infinity_and_nan_are_near_nothing_else(got, fine):
     expected, values = np.float32([1, np.inf, np.nan]), np.full(3, got, np.float32)
     assert agree(array(expected), array(values), Rule("close", 0.1, absolute=1.0)).tolist() == fine
     assert agree(array(expected), array(values), Rule("abs", absolute=1.0)).tolist() == fine

@@ -195,7 +195,7 @@ def test_a_merge_conflict_names_both_sides(write, tmp_path, monkeypatch):
     ]
 
 
-def test_a_link_to_what_was_not_fetched_is_no_missing_golden(write, tmp_path, monkeypatch):
+def test_a_link_to_a_file_not_fetched_is_not_a_missing_golden(write, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (case,) = write(RUN).cases()
     path = hardware_golden(case)
@@ -230,7 +230,7 @@ def test_the_own_golden_of_an_arch_may_be_a_link_to_nowhere(write):
 @pytest.mark.parametrize(
     "text", ['{"outputs": {"x": {"file": 5}}}', "[" * 100_000, '{"outputs": 5}', '{"outputs": {"x": 5}}']
 )
-def test_a_strange_file_beside_goldens_costs_no_sidecar(write, text):
+def test_a_strange_file_next_to_goldens_removes_no_sidecar(write, text):
     (case,) = write(RUN).cases()
     big = outcome_of(out=("uint32", np.zeros(5000, np.uint32)))
     write_golden(make(case, big, {}))
@@ -253,7 +253,7 @@ def test_a_strange_npy_header(write, header):
         golden.read(path_of(case))
 
 
-def test_what_is_made_can_be_read(write):
+def test_goldens_that_are_made_can_be_read(write):
     """Texts are cut to what a reader takes, and an answer that is cut still agrees with itself."""
     repro = write(RUN + "  # " + "x" * 5000)
     (case,) = repro.cases()

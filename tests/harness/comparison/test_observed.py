@@ -137,7 +137,7 @@ def expected(): return {'r': np.int32([1, 2, 3, 4]), 'valid': np.array(VALID)}
         ("[True]", "the mask `valid` is bool (1,), but `r` has the shape (4,)"),
     ],
 )
-def test_a_mask_says_where_it_counts(said, valid, says):
+def test_a_mask_selects_the_elements_that_count(said, valid, says):
     status, text, _ = said(MASKED.replace("VALID", valid), 'mask = { r = "valid" }')
     assert status == bool(says) and says in text
 
@@ -195,7 +195,7 @@ def test_complaints_point_at_the_key(write, table):
     assert says.startswith(COMPLAINTS[table]) and "\nfix: " in says and ": BAD_" in place
 
 
-def test_what_the_keys_say(write):
+def test_the_keys_are_read(write):
     repro = write("def run(): return {}", 'allowed = { r = [1] }\nmask = { s = "v" }\nruns = 5')
     assert (repro.runs, dict(repro.mask), dict(repro.allowed), repro.poison) == (5, {"s": "v"}, {"r": [1]}, False)
     assert str(repro.compare["r"]) == "set" and read(repro.path) == repro
@@ -211,7 +211,7 @@ def run():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", rest_slow(findings.MEANINGS, 2))
-def test_what_a_checker_finds_is_an_outcome_of_its_own(said, project, kind):
+def test_each_finding_of_a_checker_is_a_separate_outcome(said, project, kind):
     status, text, line = said(FOUND.format(kind=kind))
     assert status == 1 and line["outcome"] == kind and line["detail"]["kind"] == kind
     assert f'if that is what the claim states, write `outcome = "{kind}"`' in text
@@ -225,7 +225,7 @@ def test_what_a_checker_finds_is_an_outcome_of_its_own(said, project, kind):
     assert status == 1 and f'the claim states `outcome = "{other}"`, but it was {kind}:' in text
 
 
-def test_a_golden_of_one_fault_is_not_that_of_another(said, capsys):
+def test_a_golden_of_one_fault_does_not_match_another_fault(said, capsys):
     assert said(FOUND.format(kind="race"), 'outcome = "fault"')[0] == 0
     path = "repros/one.py"
     text = open(path).read().replace("race", "misaligned")
@@ -234,7 +234,7 @@ def test_a_golden_of_one_fault_is_not_that_of_another(said, capsys):
     assert "the golden holds race; this run gave misaligned" in capsys.readouterr().out
 
 
-def test_goldens_that_say_fault_and_a_kind_are_read_as_the_kind(project):
+def test_goldens_with_fault_and_a_kind_are_read_as_the_kind(project):
     table = {"outcome": "fault", "kind": "out_of_bounds", "provenance": {}, "validated": False}
     known = golden.parse(project / "x.json", json.dumps(table).encode(), lambda name: b"")
     assert (known.outcome, known.identity) == ("out_of_bounds", {})
@@ -265,7 +265,7 @@ def test_the_seed_reaches_random_numbers_and_the_record(write, capsys, project):
     assert "--seed" not in capsys.readouterr().err
 
 
-def test_what_a_process_that_died_had_begun_with_is_kept():
+def test_the_first_facts_of_a_crashed_process_are_kept():
     device = {"kind": "emulator", "arch": "sm_90a"}
     begun = {"facts": {"device": device, "compiler": {"name": "embedded"}, "kernels": []}}
     header = {"status": {"signal": "SIGSEGV"}, "result": None, "fault": "", "stdout": "", "stderr": "", "timeout_s": 5,

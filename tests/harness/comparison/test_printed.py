@@ -1,4 +1,4 @@
-"""What a program printed, held to a golden: texts, numbers, statuses, and the way through the commands."""
+"""The output of a program, compared with a golden: texts, numbers, statuses, and the way through the commands."""
 
 import json
 import subprocess

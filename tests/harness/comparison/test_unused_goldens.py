@@ -1,4 +1,4 @@
-"""Goldens that belong to no case, beside repros and where one is gone."""
+"""Goldens that belong to no case, of repros that exist and of a repro that is gone."""
 
 import numpy as np
 

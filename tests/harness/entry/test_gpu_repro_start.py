@@ -44,7 +44,7 @@ def test_tests_of_a_repository_with_packages_of_our_names_run(theirs, start):
     )
 
 
-def test_an_option_of_the_plugin_says_why_it_is_off(theirs):
+def test_an_option_of_the_plugin_shows_why_it_is_off(theirs):
     root, name = theirs
     command = [sys.executable, "-m", "pytest", "checks", "--gpu-host", "p1"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=600)
@@ -52,7 +52,7 @@ def test_an_option_of_the_plugin_says_why_it_is_off(theirs):
     assert "fix: install the command apart from it" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_the_command_says_which_package_is_in_its_way(theirs, capsys, monkeypatch):
+def test_the_command_names_the_package_in_its_way(theirs, capsys, monkeypatch):
     root, name = theirs
     if name == "harness":
         monkeypatch.syspath_prepend(str(root))

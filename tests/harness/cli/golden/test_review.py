@@ -81,7 +81,7 @@ def test_elements_that_differ_are_shown_lane_by_lane(root, capsys):
     assert "    out[63]  block 0 warp 1 lane 31  0x00000001 1  ->  0x00000002 2\n" in rest
 
 
-def test_what_cannot_be_accepted_is_asked_again_and_other_keys_are_explained(root, capsys):
+def test_a_refused_key_asks_again_and_an_unknown_key_lists_the_keys(root, capsys):
     left, text = reviewed(root, "xf", capsys)
     assert left == 3 and "    r  reject: forget the result, keep the golden\n" in text
     assert "not accepted: repros/one.py::n=1: --for-arch is for a result that differs from" in text

@@ -1,4 +1,4 @@
-"""Runs that a comparison lacks: made, recorded and then part of the answer; what cannot be run is said. With harness/cli/record/compare_command.py.
+"""Missing runs of a comparison are made, recorded and compared; the impossible ones are reported.
 
 Modules tested here: harness/cli/record/compare_command.py.
 """
@@ -21,7 +21,7 @@ def expected(width):
 '''
 
 
-def test_what_is_missing_is_counted_run_and_compared(tmp_path, monkeypatch, capsys):
+def test_missing_runs_are_counted_run_and_compared(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CI", raising=False)
     (tmp_path / "pyproject.toml").write_text("")
@@ -29,7 +29,7 @@ def test_what_is_missing_is_counted_run_and_compared(tmp_path, monkeypatch, caps
     (tmp_path / "repros/count.py").write_text(REPRO)
     assert main(["run", "repros/count.py", "-p", "width=8"]) == 0
     capsys.readouterr()
-    # The other side is not to be had here: its runs are counted, tried and said; those of ours are made.
+    # The other side cannot run here: its runs are counted, tried and reported; our runs are made.
     status = main(["record", "compare", "embedded", "nvidia==0.0.1", "count::width=8", "--no-run"])
     found = capsys.readouterr()
     assert status == 0 and found.out.endswith(
