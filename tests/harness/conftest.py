@@ -42,7 +42,7 @@ def validate(path: Path) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def bytecode(pytestconfig):
-    """Where writing bytecode is turned off, keep it in pytest's cache: these tests start many interpreters."""
+    """Keep bytecode in pytest's cache if writing it is turned off: these tests start many interpreters."""
     with pytest.MonkeyPatch.context() as patch:
         if sys.dont_write_bytecode and hasattr(pytestconfig, "cache"):
             prefix = str(pytestconfig.cache.mkdir("bytecode"))
@@ -85,7 +85,7 @@ def repros(pytester, monkeypatch):
 
 @pytest.fixture
 def embedded():
-    """The embedded host with a supervisor of its own, which is gone afterwards."""
+    """The embedded host with its own supervisor, which is gone afterwards."""
     host = resolve("embedded")
     transport = host.connect()
     yield host, transport
@@ -193,7 +193,7 @@ class Sshd:
         path.chmod(0o644)
 
     def know(self, path: Path, key: str) -> Path:
-        """A known_hosts file that says the host has this key."""
+        """A known_hosts file that gives the host this key."""
         kind, data = self.keys[key].with_suffix(".pub").read_text().split()[:2]
         path.write_text(f"[127.0.0.1]:{self.port} {kind} {data}\n")
         return path

@@ -72,7 +72,7 @@ class Project:
             pending.accept(self.root, one, store.Run())
 
     def found(self) -> dict:
-        """What a process sees that comes later."""
+        """The state that a later process sees."""
         known = golden.read(golden.path_of(self.case))
         values = sorted({int(v) for a in known.outputs.values() for v in a.raw.flat})
         with index.open_index(self.root) as records:
@@ -142,7 +142,7 @@ def die_at(number: int) -> None:
 
 
 def die_in_sqlite(number: int) -> None:
-    """Die after so many steps of SQLite's machine."""
+    """Die after this number of steps of SQLite's virtual machine."""
     connect = index.Index._connect
 
     def watched(self, *args, **kw):

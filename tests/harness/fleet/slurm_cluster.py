@@ -47,7 +47,7 @@ PartitionName=short Nodes={name} MaxTime=1 State=UP OverSubscribe=FORCE:8
 
 
 class Cluster:
-    """`variables` lead Slurm's programs to it. What is in `login_only` its node does not see."""
+    """Slurm's programs find it by `variables`. Its node does not see the files in `login_only`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.variables = folder, {"SLURM_CONF": str(folder / "slurm.conf")}
@@ -92,7 +92,7 @@ class Cluster:
         return {**os.environ, **self.variables, "PATH": self._path}
 
     def run(self, *argv: str) -> str:
-        """What a program of Slurm's prints."""
+        """The output of a Slurm program."""
         return subprocess.run(argv, capture_output=True, text=True, env=self._environment()).stdout
 
     def jobs(self) -> list[str]:

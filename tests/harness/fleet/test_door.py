@@ -14,7 +14,7 @@ from harness.run.transport import LinkDown
 
 
 class Fixed:
-    """A fleet that says where a case ran."""
+    """A fleet that reports where a case ran."""
 
     def __init__(self):
         self.submitted = []
@@ -58,7 +58,7 @@ def test_only_this_user_and_who_knows_the_key(door):
     Visitor(door.address, door.key).submit([])
 
 
-def test_a_fleet_that_is_gone_is_said(door):
+def test_a_fleet_that_is_gone_is_reported(door):
     visitor = Visitor(door.address, door.key)
     door.close()
     with pytest.raises(LinkDown, match="the process that holds the connections is gone"):

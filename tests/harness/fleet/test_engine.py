@@ -22,7 +22,7 @@ LOCKED = {"kind": "busy", "text": "the GPU was not free", "holder": "process 471
 
 @dataclass
 class Scripted:
-    """A transport that gives or raises what it is told, in turn, and then replies."""
+    """A transport that gives or raises the items of `script` in turn, and then replies."""
 
     script: list = field(default_factory=list)
     jobs: list = field(default_factory=list)
@@ -182,7 +182,7 @@ def test_a_case_that_is_always_recalled_ends(run):
     assert done["a"].result[1] == "infra: preempted" and done["a"].recalls == engines.MOST_RECALLS
 
 
-def test_providers_without_slots_say_why(run):
+def test_providers_without_slots_give_the_reason(run):
     engine, done = run([Fixed("p1", failure="p1 is down"), Fixed("p2", failure="p2 is down")], tasks("a"))
     assert done["a"].unrun.splitlines() == ["p1 is down", "p2 is down"] or done["a"].unrun.splitlines() == [
         "p2 is down",
@@ -281,7 +281,7 @@ def test_a_withdrawn_slot_takes_no_further_case(run):
     engine.close()
 
 
-def test_a_busy_gpu_is_no_outcome():
+def test_a_busy_gpu_is_not_an_outcome():
     watched = engines._Watched(Scripted([LOCKED]), "wait")
     with pytest.raises(GpuBusy, match="process 4711 has it"):
         watched.run(JOB)

@@ -42,7 +42,7 @@ def run(n):
 
 @pytest.fixture
 def project(two_hosts, tmp_path, monkeypatch):
-    """A project with a pool; `project.begun` is where cases say that they began."""
+    """A project with a pool; cases write to `project.begun` when they begin."""
     monkeypatch.delenv("CI", raising=False)
 
     class Project:
@@ -135,7 +135,7 @@ def test_the_longest_go_first(tmp_path):
     assert {single._order(case) for case in cases} == {(0,)}  # one slot: in the order of collection
 
 
-def test_hosts_says_who_holds_what(project, two_hosts, capsys, monkeypatch):
+def test_the_hosts_command_lists_who_holds_what(project, two_hosts, capsys, monkeypatch):
     """harness/cli/hosts_command.py, as a person runs it."""
     from harness.cli import main
     from harness.run import gpu_lock
@@ -151,7 +151,7 @@ def test_hosts_says_who_holds_what(project, two_hosts, capsys, monkeypatch):
     assert lines[0] == "pool:both  p1:0-3, p2:0-3" and lines[2].startswith("p1  4 GPUs, 4 free, driver ")
     (held,) = [
         line for line in lines if "held by" in line and str(os.getpid()) in line
-    ]  # tests beside this one hold GPUs
+    ]  # other tests hold GPUs at the same time
     assert held.startswith("  p2:1     NVIDIA H100 sm_90 02020201") and held.endswith("pool:both")
     assert f", process {os.getpid()}, since {time.strftime('%H:')}" in held
     assert sum(line.rstrip().endswith("pool:both") for line in lines) == 8
@@ -169,7 +169,7 @@ def test_hosts_says_who_holds_what(project, two_hosts, capsys, monkeypatch):
         ),
     ],
 )
-def test_mistakes_are_said_before_anything_runs(project, pytester, host, why):
+def test_mistakes_are_reported_before_anything_runs(project, pytester, host, why):
     (project.folder / "pyproject.toml").write_text(PROJECT + '[tool.repro.pools.lost]\nhosts = ["p9:0-3"]\n')
     if host == "pool:bot":
         (project.folder / "pyproject.toml").write_text(PROJECT)

@@ -1,4 +1,4 @@
-"""What `repro hosts` says of hosts that answer, have no GPU, or do not answer."""
+"""The output of `repro hosts` for hosts that answer, have no GPU, or do not answer."""
 
 import time
 from dataclasses import replace

@@ -97,7 +97,7 @@ def test_an_allocation_of_two_gpus_is_used_for_many_cases(on_slurm, write):
 
 @pytest.mark.slow
 def test_a_job_that_is_preempted_is_asked_for_again(on_slurm, write, cluster, tmp_path):
-    """The case that ran is no verdict, and runs in the next job."""
+    """The case that ran gets no verdict, and runs in the next job."""
     body = WHERE.replace(
         "    print", f"    open({str(tmp_path / 'began')!r}, 'a').write('x')\n    import time; time.sleep(4)\n    print"
     )
@@ -127,7 +127,7 @@ def test_a_job_that_reaches_its_time_limit_is_asked_for_again(on_slurm, write, t
 
 @pytest.mark.slow
 def test_an_array_of_jobs_as_it_was_asked_for(on_slurm, write, cluster, tmp_path):
-    """Two jobs side by side, with all that the settings say; Slurm is asked what it understood."""
+    """Two jobs at the same time, with all settings; Slurm is asked what it understood."""
     meet = f"    open({str(tmp_path)!r} + f'/at{{case}}', 'w').close()\n    import time\n    END\n    print"
     meet = meet.replace(
         "END", f"while not all(os.path.exists({str(tmp_path)!r} + f'/at{{n}}') for n in (1, 2)): time.sleep(0.1)"
@@ -152,7 +152,7 @@ def test_an_array_of_jobs_as_it_was_asked_for(on_slurm, write, cluster, tmp_path
 
 
 @pytest.mark.slow
-def test_a_job_that_waits_says_for_what_and_the_controller_may_go_meanwhile(on_slurm, write, cluster, tmp_path):
+def test_a_waiting_job_gives_its_reason_and_the_controller_may_go_meanwhile(on_slurm, write, cluster, tmp_path):
     body = WHERE.replace("    print", f"    while not os.path.exists({str(tmp_path / 'go')!r}): pass\n    print")
     cluster.set_node("state=drain", "reason=new disk")
     try:
@@ -201,7 +201,7 @@ def test_a_folder_that_the_nodes_do_not_see(on_slurm, write, cluster):
         ),
     ],
 )
-def test_what_slurm_refuses_is_told_in_its_own_words(on_slurm, write, target, settings, text):
+def test_a_refusal_by_slurm_is_reported_in_its_own_words(on_slurm, write, target, settings, text):
     (task,), _ = on_slurm(target, write(WHERE.replace("run(case)", "run(case=1)")), **settings)
     assert task.unrun.startswith(f"{target}: ") and text in task.unrun and "\nfix: " in task.unrun, task.unrun
 
@@ -275,8 +275,8 @@ def test_a_script_from_standard_input_runs_once_in_a_job(cluster, tmp_path, monk
     monkeypatch.setenv("PYTHONPATH", os.getcwd())
     settings = [f"python={sys.executable}", f"cache={tmp_path / 'cache'}", "device=emulator"]
     options = [part for one in settings for part in ("--set", one)]
-    (tmp_path / "beside.py").write_text("WIDTH = 8\n")
-    text = "import beside, os, sys\nprint('job', 'SLURM_JOB_ID' in os.environ, beside.WIDTH, sys.argv)\nsys.exit(6)\n"
+    (tmp_path / "width.py").write_text("WIDTH = 8\n")
+    text = "import os, sys, width\nprint('job', 'SLURM_JOB_ID' in os.environ, width.WIDTH, sys.argv)\nsys.exit(6)\n"
     repro = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())"]
     command = [*repro, "run", "-", "one", "--host", "slurm:gpu:gpu:1", *options]
     done = subprocess.run(command, cwd=tmp_path, input=text, capture_output=True, text=True, timeout=600)

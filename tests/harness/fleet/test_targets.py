@@ -1,4 +1,4 @@
-"""What `--gpu-host` may say, and the one sentence for what it may not."""
+"""Valid values of `--gpu-host`, and the one sentence for an invalid value."""
 
 import pytest
 
@@ -52,13 +52,13 @@ def test_a_pool_is_one_target():
         ("pool:deep", "the pool deep has 'pool:h100', which is not a host over SSH\n"),
     ],
 )
-def test_what_is_no_target(text, why):
+def test_invalid_targets(text, why):
     with pytest.raises(BadTarget) as error:
         parse(text, POOLS)
     assert str(error.value).startswith(why)
 
 
-def test_without_pools_it_is_said_how_to_write_one():
+def test_without_pools_the_error_shows_how_to_write_one():
     with pytest.raises(BadTarget) as error:
         parse("pool:h100", {})
     said = "unknown pool 'h100': pyproject.toml has none\nfix: write [tool.repro.pools.h100] with hosts = [\"p1:0-7\"]"

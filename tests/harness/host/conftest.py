@@ -1,4 +1,4 @@
-"""What tests of hosts share: a case that cannot be run, a host that works again, an agent that is changed."""
+"""Fixtures for tests of hosts: a case that cannot be run, a host that works again, an agent that is changed."""
 
 import threading
 

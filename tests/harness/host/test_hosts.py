@@ -1,4 +1,4 @@
-"""Hosts: what they are called, and what is said where there is no device."""
+"""Hosts: their names, and the message if there is no device."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def test_embedded_needs_nothing():
     assert (host.device, host.is_hardware, host.describe()) == ("emulator", False, "embedded (emulator)")
 
 
-def test_local_without_a_driver_says_so(monkeypatch):
+def test_local_without_a_driver_is_an_error(monkeypatch):
     probe = "raise SystemExit('there is no NVIDIA driver (libcuda.so.1: cannot open shared object file)')"
     monkeypatch.setattr(hosts, "PROBE", probe)
     with pytest.raises(NoDevice) as error:
@@ -49,7 +49,7 @@ def test_an_older_gpu_skips(write, tmp_path):
     ("NVIDIA H100 80GB HBM3", "h100", True), ("NVIDIA A100-SXM4-40GB", "a100", True),
     ("NVIDIA GeForce RTX 4090", "rtx4090", True), ("NVIDIA L40S", "l4", False), ("NVIDIA H200", "h100", False),
 ])  # fmt: skip
-def test_a_claim_about_one_gpu_says_nothing_of_another(name, model, is_it):
+def test_a_claim_about_one_gpu_is_not_about_another(name, model, is_it):
     host = Host("p1", "cuda", device_facts={"name": name, "arch": "sm_90", "driver": "570", "uuid": UUID})
     text = f'the claim states `silicon = "{model}"`, but p1 ({name}, sm_90, driver 570)'
     assert host.other_silicon(model) == ("" if is_it else text)

@@ -7,7 +7,7 @@ from harness.run.transport import LinkDown
 
 
 @pytest.mark.parametrize("alias", ["", "p1"])
-def test_what_a_command_says_and_how_it_ends(on_host, alias):
+def test_a_command_returns_its_output_and_exit_status(on_host, alias):
     on_host()
     login = Login(alias)
     said = login.run(["sh", "-c", "cat; echo 'to stderr' >&2; exit 3"], "a 'b\" $(id)\n")
@@ -16,7 +16,7 @@ def test_what_a_command_says_and_how_it_ends(on_host, alias):
     login.close()
 
 
-def test_what_stays_open_ends_with_the_connection(tmp_path):
+def test_an_open_command_ends_with_the_connection(tmp_path):
     """It reads the end of its stdin, whatever happens to this process."""
     login = Login("")
     channel = login.start(["sh", "-c", f"echo begun; cat > /dev/null; echo over > {tmp_path}/end"])
@@ -25,7 +25,7 @@ def test_what_stays_open_ends_with_the_connection(tmp_path):
     assert (tmp_path / "end").read_text() == "over\n"
 
 
-def test_a_login_node_that_is_no_host(on_host):
+def test_a_login_node_that_is_not_a_host(on_host):
     on_host()
     with pytest.raises(LinkDown) as error:
         Login("nowhere").run(["true"])

@@ -1,4 +1,4 @@
-"""Settings of hosts: where they come from, and what is said of those that are none."""
+"""Settings of hosts: where they come from, and the errors for invalid ones."""
 
 import pytest
 
@@ -43,7 +43,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_what_is_no_setting(user, tmp_path, text):
+def test_invalid_settings(user, tmp_path, text):
     user.write_text(text)
     with pytest.raises(BadSettings) as error:
         load(tmp_path)
@@ -51,7 +51,7 @@ def test_what_is_no_setting(user, tmp_path, text):
 
 
 @pytest.mark.parametrize("option", ["p1", "workdir=x", ".python=x"])
-def test_what_is_no_option(tmp_path, option):
+def test_invalid_options(tmp_path, option):
     with pytest.raises(BadSettings) as error:
         load(tmp_path, [option])
     assert str(error.value) == f"--gpu-set {option}: write HOST.KEY=VALUE, as in p1.workdir=~/code/kestrel"

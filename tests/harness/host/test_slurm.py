@@ -1,4 +1,4 @@
-"""What is asked of Slurm and what its words mean; its programs are run by tests/harness/fleet/test_slurm_slots.py."""
+"""Requests to Slurm and the meaning of its words; tests/harness/fleet/test_slurm_slots.py runs its programs."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from harness.host.slurm import Job, Wanted
         ("slurm:a", {"constraint": "x&y", "time": "1-0", "account": "z"}, "--partition=a --constraint=x&y --time=1-0 --account=z".split()),
     ],
 )  # fmt: skip
-def test_what_is_asked_for(target, settings, options):
+def test_options_that_are_asked_for(target, settings, options):
     assert slurm.wanted(target, Settings(**settings)).options() == options
 
 
@@ -26,7 +26,7 @@ def test_gpus_of_an_allocation(gres, gpus):
     assert Wanted("p", gres).gpus == gpus
 
 
-def test_the_settings_of_a_partition_stand_over_those_of_slurm():
+def test_settings_of_a_partition_override_settings_of_slurm():
     by_host = {"slurm": Settings(slurm="login", time="10"), "slurm:gpu": Settings(time="20", is_listed=True)}
     assert slurm.settings_of("slurm:gpu:gpu:2", by_host) == Settings(slurm="login", time="20", is_listed=True)
     assert slurm.settings_of("slurm:other", by_host) == Settings(slurm="login", time="10")

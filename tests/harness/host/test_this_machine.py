@@ -14,7 +14,7 @@ from harness.host import this_machine
 from tests.harness.documents import result_of
 
 
-def test_what_is_here_is_told(capsys):
+def test_the_doctor_lists_the_parts_of_this_machine(capsys):
     assert main(["doctor", "--json"]) == 0
     (here,) = result_of(capsys.readouterr().out)["hosts"]
     found = {one["name"]: one["found"] for one in here["parts"]}
@@ -50,8 +50,8 @@ def test_a_missing_tool_comes_with_its_command(monkeypatch):
     assert "  ptxas                missing, for SASS of our kernels" in lines and "nvidia-cuda-nvcc" in lines
 
 
-def test_what_only_torch_requires_is_counted_as_torchs(monkeypatch):
-    """A package that something else needs too is not torch's; one that is only an extra's is nobody's."""
+def test_packages_that_only_torch_requires_count_as_part_of_torch(monkeypatch):
+    """A package that something else needs too is not part of torch; one that only an extra needs does not count."""
     needs = {"torch": ["cuda", "numpy", "sympy"], "sympy": ["mpmath"], "cuda": [], "numpy": [], "ours": ["numpy"],
              "mpmath": []}  # fmt: skip
 

@@ -1,11 +1,11 @@
-"""What is told of a call while it lasts."""
+"""Progress of a call."""
 
 from harness.host.connection import call_progress
 from harness.run.transport import Progress
 
 
-def test_what_lasts_is_told(on_host, write, monkeypatch):
-    """Past two seconds a person hears what goes on: starting, running; what is told is for a live line too."""
+def test_a_long_call_reports_progress(on_host, write, monkeypatch):
+    """After two seconds the user sees the phase: starting, running; the live line shows it too."""
     monkeypatch.setattr(call_progress, "TELL_AFTER_S", 0.3)
     monkeypatch.setattr(call_progress, "TELL_EVERY_S", 0.5)
     far = on_host("p1")

@@ -1,4 +1,4 @@
-"""What goes wrong on the way to a host and there: one clear message, no verdict, nothing left, the next run works.
+"""Failures on the way to a host and there: one clear message, no verdict, nothing left, the next run works.
 
 Modules tested here: harness/host/connection/agent.py.
 """
@@ -44,7 +44,7 @@ def test_an_unreachable_host(on_host, infra, sshd):
 
 
 def test_a_host_that_never_speaks(on_host, infra, sshd, monkeypatch):
-    """Something listens and says nothing: it is given up, not tried again and again."""
+    """A server listens and sends nothing: the connection is given up, not tried again and again."""
     from harness.host.connection import ssh
 
     monkeypatch.setattr(ssh, "CONNECT_S", 0.3)

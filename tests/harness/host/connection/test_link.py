@@ -1,4 +1,4 @@
-"""A connection with an agent at its end: what is said over it, and what is not an agent's."""
+"""A connection with an agent at its end: messages of the agent, and data that no agent sent."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What runs leave on a host: a folder whose agent is gone, and processes with the mark of its run."""
+"""Leftovers of runs on a host: a folder whose agent is gone, and processes with the mark of its run."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ import subprocess
 from harness.host.connection import run_folders
 
 
-def test_what_a_run_left_is_removed_and_what_lives_stays(tmp_path):
+def test_leftovers_of_a_run_are_removed_and_live_runs_stay(tmp_path):
     cache, runs = str(tmp_path), tmp_path / "runs"
     lock = run_folders.make_run_folder(str(runs / "alive"))
     os.close(run_folders.make_run_folder(str(runs / "dead")))

@@ -72,7 +72,7 @@ def test_one_connection_and_one_supervisor(on_host, write, sshd):
 
 
 def test_the_compiler_and_the_emulator_there(on_host, write, tmp_path):
-    """The same outcome, kernels included, as here; and the record says that it was an emulator, on that host."""
+    """The same outcome, kernels included, as here; and the record names the emulator and that host."""
     host, repro = on_host(), write(KERNEL.replace("BODY", "out[tid] = tid * 3"))
     outcome = host.run(repro)
     assert outcome.kind == "outputs", outcome.text
@@ -175,7 +175,7 @@ def run():
 
 @pytest.mark.slow
 def test_a_release_of_nvidias_compiler_runs_on_a_host(on_host, write, sshd, monkeypatch, needs):
-    """In an environment made there, on the emulator: the package, and no more of our needs than that takes."""
+    """The environment made there, on the emulator, has the package and only the needs that it takes."""
     needs("cc", "gcc libc6-dev")
     variables = {name: os.environ[name] for name in INDEX if name in os.environ}
     monkeypatch.setattr(connection.Settings, "variables", variables)
@@ -196,7 +196,7 @@ OTHER_LANGUAGES = ["quadrants/quadrants_mod_follows_the_divisor", "tirx/tirx_mod
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OTHER_LANGUAGES)
 def test_other_languages_are_ours_on_a_host(on_host, sshd, monkeypatch, name):
-    """In an environment made there, which has not the package of the language: what it imports is ours."""
+    """The environment made there does not have the package of the language: the program imports ours."""
     variables = {name: os.environ[name] for name in INDEX if name in os.environ}
     monkeypatch.setattr(connection.Settings, "variables", variables)
     few = [need for need in connection.own_wheel.needs() if not need.startswith("cuda-python")]
@@ -329,7 +329,7 @@ def test_doctor(on_host, sshd, capsys, tmp_path, monkeypatch, request):
     assert "  left over            nothing" in said and said[-1] == "ready"
 
 
-def test_names_that_are_no_hosts(on_host, tmp_path, capsys):
+def test_names_that_are_not_hosts(on_host, tmp_path, capsys):
     from harness.cli import main
 
     on_host()

@@ -45,7 +45,7 @@ def test_a_folder_that_cannot_be_one(tmp_path):
 
 
 def test_a_limit_of_file_sizes(tmp_path):
-    """As `ulimit -f` sets it, in a process of its own."""
+    """As `ulimit -f` sets it, in a separate process."""
     code = f"from harness.host.environment import disk_room; print(disk_room.trouble({str(tmp_path)!r}, 12 << 30))"
     limit = 100 << 20
     done = subprocess.run(

@@ -61,7 +61,7 @@ def test_a_server_without_ranges_starts_again(server, tmp_path):
     assert fetch.fetch(str(tmp_path), wanted(server), print)[1].read_bytes() == DATA
 
 
-def test_what_cannot_be_fetched_and_what_is_another_file(server, tmp_path):
+def test_files_that_cannot_be_fetched_and_a_file_that_differs(server, tmp_path):
     with pytest.raises(CannotBring, match=r"^http://127\.0\.0\.1:\d+/none cannot be fetched: 404 Not Found$"):
         fetch.fetch(str(tmp_path), File("none", f"{server.url}/none"), print)
     with pytest.raises(CannotBring, match=r"gave another file than the index lists: its hash differs$"):

@@ -1,4 +1,4 @@
-"""What is brought to a host without uv is uv itself, and one that does not run there is found and mended.
+"""A host without uv gets uv itself; a uv that does not run there is found and replaced.
 
 Modules tested here: harness/host/doctor.py.
 """
@@ -44,8 +44,8 @@ def only(tmp_path, monkeypatch):
     return only
 
 
-def test_behind_a_shim_is_uv_itself(real, only, tmp_path):
-    """A script that starts uv, a link to it, a link to a script: always the program; where there is none it says so."""
+def test_a_shim_leads_to_uv_itself(real, only, tmp_path):
+    """A script that starts uv, a link to it, a link to a script: always the program, or an error if there is none."""
     shim = only(SHIM.format(real=real))
     assert local_uv.program() == real
     (tmp_path / "shims/other").write_text(SHIM.format(real=real))
@@ -67,7 +67,7 @@ def test_behind_a_shim_is_uv_itself(real, only, tmp_path):
 
 @pytest.mark.slow
 def test_a_broken_uv_there_is_found_and_mended(real, only, on_host, sshd, monkeypatch):
-    """As when a shim was copied: it is not taken for uv, the doctor says so, and --fix --bootstrap brings uv."""
+    """As when a shim was copied: it is not taken for uv, the doctor reports it, and --fix --bootstrap brings uv."""
     sources = dict(agent_start.sources())
     old = "places: list = ["
     assert old in sources["host.environment.remote_env"]

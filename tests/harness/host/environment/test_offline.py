@@ -1,4 +1,4 @@
-"""Hosts without internet, over a real sshd whose commands run in a network of their own: nothing but loopback."""
+"""Hosts without internet, over a real sshd whose commands run in their own network: only loopback."""
 
 import hashlib
 import http.server
@@ -32,7 +32,7 @@ HERE = Equipment(False, os.uname().machine, "glibc 2.31", "/bin/uv", "/usr/bin/p
 def island(sshd, tmp_path):
     """An alias whose commands have no network and an empty home."""
     if os.getuid() != 0:
-        pytest.skip("only root can make a network of its own: `unshare --net`")
+        pytest.skip("only root can make a separate network: `unshare --net`")
     name, home = f"island{len(list(sshd.folder.glob('island*_key')))}", tmp_path / "home"
     home.mkdir()
     sshd.key(name)
@@ -110,7 +110,7 @@ def test_a_host_that_answers_nonsense_about_sizes(tmp_path, sizes):
         offline.push(Liar(), [(wheels.own_file(path, "x"), path)], print)
 
 
-def test_what_a_plan_refuses(monkeypatch):
+def test_hosts_that_a_plan_refuses(monkeypatch):
     with pytest.raises(wheels.CannotBring, match="its processor is riscv64: this machine's uv does not run there"):
         offline.plan(Equipment(False, "riscv64", "glibc 2.36"), NUMPY, None)
     with pytest.raises(wheels.CannotBring, match="its system is x86_64 with a C library other than glibc"):
@@ -119,7 +119,7 @@ def test_what_a_plan_refuses(monkeypatch):
     assert offline.plan(made, NUMPY, None).files == []
 
 
-def test_the_doctor_says_what_is_missing_and_how_much(on_host, island, monkeypatch):
+def test_the_doctor_lists_what_is_missing_and_its_size(on_host, island, monkeypatch):
     alias, _ = island
     chosen = [wheels.File("a-1-py3-none-any.whl", "https://pypi.org/a", 12_000_000, "a" * 64)]
     chosen.append(wheels.File("b-1-py3-none-any.whl", "https://pypi.org/b", 900_000, "b" * 64))
@@ -136,7 +136,7 @@ def test_the_doctor_says_what_is_missing_and_how_much(on_host, island, monkeypat
 
 @pytest.mark.slow
 def test_from_an_empty_home_to_outputs(on_host, island, write):
-    """Found out by itself, said in one sentence; then uv and the wheels are copied, once."""
+    """Found out by itself and reported in one sentence; then uv and the wheels are copied, once."""
     alias, home = island
     host = on_host(alias, python=None, cache="~/cache")
     outcome = host.run(write(INFO))
@@ -145,7 +145,7 @@ def test_from_an_empty_home_to_outputs(on_host, island, write):
     (said,) = [note for note in host.notes if "gets no packages itself" in note]
     assert said.startswith(f"{alias} gets no packages itself (pypi.org:443 cannot be reached: ")
     assert said.endswith("): what it needs is fetched here and copied")
-    assert not [note for note in host.notes if "file://" in note], "a package's name says enough"
+    assert not [note for note in host.notes if "file://" in note], "a package's name is enough"
     again = on_host(alias, python=None, cache="~/cache", offline="true")
     assert again.run(write(INFO)).kind == "outputs"
     assert not [note for note in again.notes if "copying" in note or "making" in note]
@@ -153,7 +153,7 @@ def test_from_an_empty_home_to_outputs(on_host, island, write):
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
-    """This interpreter as an archive like those of python-build-standalone, and its version."""
+    """This interpreter as an archive like the ones of python-build-standalone, and its version."""
     path, base = tmp_path_factory.mktemp("archive") / "python.tar.gz", Path(sys.base_prefix)
     minor = f"{sys.version_info.major}.{sys.version_info.minor}"
     left_out = {"test", "idlelib", "site-packages", "__pycache__", "lib2to3", "tkinter"}

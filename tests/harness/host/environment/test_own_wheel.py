@@ -1,4 +1,4 @@
-"""What is sent to a host: our code as a wheel, and an agent that an old Python can run."""
+"""Parts that are sent to a host: our code as a wheel, and an agent that an old Python can run."""
 
 import ast
 import fcntl
@@ -38,7 +38,7 @@ def test_uv_takes_the_wheel(tmp_path, uv):
     assert (tmp_path / "there/dsl/span.py").exists()
 
 
-def test_what_the_host_needs():
+def test_the_needs_of_a_host():
     names = [own_wheel.name_of(need) for need in own_wheel.needs()]
     assert {"numpy", "llvmlite"} <= set(names) and not {"torch", "pytest", "fabric", "filecheck"} & set(names)
     assert own_wheel.torch().startswith("torch>=")
@@ -55,7 +55,7 @@ def test_the_agent_is_python_3_8(name):
         assert "strict" not in keywords
 
 
-def test_what_is_kept_is_whole_or_not_there(tmp_path):
+def test_a_kept_package_is_whole_or_not_there(tmp_path):
     cache, wheel = str(tmp_path), own_wheel.ours().wheel
     with pytest.raises(remote_env.Refused, match="its hash differs"):
         remote_env.keep_package(cache, "0" * 64, wheel)
@@ -92,7 +92,7 @@ def test_environments_are_bounded(tmp_path, monkeypatch, capsys):
     assert said[-1] == "removed the environment old, last used 31 days ago"
     assert len(remote_env.environments(cache)) == remote_env.KEPT_ENVIRONMENTS
     lock = os.open(tmp_path / "gpu-repro/envs/e09.lock", os.O_CREAT | os.O_RDWR)
-    fcntl.flock(lock, fcntl.LOCK_EX)  # somebody makes it anew
+    fcntl.flock(lock, fcntl.LOCK_EX)  # somebody makes it again
     assert "e09" not in remote_env.prune(cache, 9 * day) and (tmp_path / "gpu-repro/envs/e09/gpu-repro.json").exists()
     os.close(lock)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -103,7 +103,7 @@ def test_environments_are_bounded(tmp_path, monkeypatch, capsys):
     assert {one["name"] for one in remote_env.environments(cache)} == {"new", "e00", "e01"}
 
 
-def test_an_environment_that_is_half_made_is_made_anew(tmp_path, monkeypatch):
+def test_an_environment_that_is_half_made_is_made_again(tmp_path, monkeypatch):
     made = []
 
     def make(uv, environment, path, python, note):

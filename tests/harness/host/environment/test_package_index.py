@@ -152,14 +152,14 @@ def test_an_index_that_refuses(uv, tmp_path, status, words):
         assert found and found.why == f"127.0.0.1:{port} answers {words}"
 
 
-def test_uv_is_told_to_stay_offline(uv, tmp_path):
+def test_uv_is_set_to_stay_offline(uv, tmp_path):
     with index(tmp_path) as port:
         found = package_index.trouble(uv, wants(f"http://127.0.0.1:{port}/simple", UV_OFFLINE="1"))
     assert found == ("UV_OFFLINE is set there", "unset UV_OFFLINE there")
 
 
 def test_a_certificate_nobody_trusts_and_the_cure(uv, tmp_path, authority):
-    """Where a program names the authority's certificate, its file is the cure, and it does cure."""
+    """If a program names the authority's certificate, its file is the cure, and it does cure."""
     ca, certificate = authority
     with index(tmp_path, certificate=certificate) as port:
         url = f"https://localhost:{port}/simple"

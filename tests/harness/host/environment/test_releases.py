@@ -1,4 +1,4 @@
-"""`--compiler nvidia==4.6.3`: a release is an environment of its own, made once, and a column of a table."""
+"""`--compiler nvidia==4.6.3`: a release has its own environment, made once, and a column of a table."""
 
 import dataclasses
 import os
@@ -26,23 +26,23 @@ NUMPY_ONLY = "import numpy as np\ndef run(): return {'out': np.arange(3)}\ndef e
 
 
 @pytest.mark.parametrize("text", ["embedded", "nvidia", "nvidia==4.6.3", "nvidia==4.8.0.dev0"])
-def test_what_a_compiler_is_called(text):
+def test_names_of_compilers(text):
     assert releases.split(text) == (text.split("=")[0], text.partition("==")[2])
 
 
 @pytest.mark.parametrize("text", ["nvidia==", "nvidia==4", "nvidia==4.6; x", "embedded==1.0", "nvida", ""])
-def test_what_none_is_called(text, tmp_path):
+def test_names_that_no_compiler_has(text, tmp_path):
     with pytest.raises(UsageError, match="there are embedded, nvidia and its releases, as in nvidia==4.6.3"):
         Session(tmp_path, ["embedded"], compiler=[text])
 
 
-def test_a_release_is_no_reason_to_make_goldens(tmp_path, monkeypatch):
+def test_goldens_are_not_made_with_a_release(tmp_path, monkeypatch):
     monkeypatch.delenv("CI", raising=False)
     with pytest.raises(UsageError, match="--update-goldens is refused with --compiler nvidia"):
         Session(tmp_path, ["embedded"], update=True, compiler=["embedded", "nvidia==4.6.3"])
 
 
-def test_the_release_stands_beside_what_this_process_has():
+def test_the_release_joins_the_packages_of_this_process():
     needs = releases._beside([*own_wheel.needs(), "nvidia-cutlass-dsl", "a-package-that-is-not-here>=2"])
     environment = releases.environment_of("nvidia==4.6.3", needs)
     found = dict(need.split("==") for need in environment["requires"] if "==" in need)
@@ -81,7 +81,7 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "gpu-repro"
 
 
-def test_what_could_not_be_made_is_asked_for_once(cache, monkeypatch):
+def test_an_environment_that_could_not_be_made_is_asked_for_once(cache, monkeypatch):
     made = []
 
     def make(uv, environment, path, python, note):
@@ -173,7 +173,7 @@ def report(claim: str, compiler: str, outcome: str, verdict: str, brief: str = "
     return {"record": record, "compiler": compiler, "brief": brief}
 
 
-def test_the_table_says_how_each_ends_and_what_changed():
+def test_the_table_shows_how_each_ends_and_what_changed():
     old, new = "nvidia==4.3.5", "nvidia==4.4.2"
     text = release_table.markdown([old, new], [
         report("early", old, "rejected", "fail", "no such thing", **{"class": "DSLRuntimeError", "id": None}),
@@ -202,7 +202,7 @@ def test_the_table_says_how_each_ends_and_what_changed():
 
 @pytest.mark.slow
 def test_a_release_really_runs(write, tmp_path, needs):
-    """The release that is installed, in an environment of its own: whatever uv has of it, it need not fetch."""
+    """The release that is installed, in its own environment: uv need not fetch the files that it has."""
     needs("cc", "gcc libc6-dev")
     installed = releases._version("nvidia-cutlass-dsl")
     (case,) = write(RUNS_ON_NVIDIA).cases()

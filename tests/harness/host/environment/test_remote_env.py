@@ -1,4 +1,4 @@
-"""uv at work: what it says is passed on, and Ctrl-C at any moment leaves nothing of it."""
+"""uv at work: its output is passed on, and Ctrl-C at any moment leaves nothing of it."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ def test_ctrl_c_while_a_process_is_being_started_leaves_nothing(monkeypatch):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_what_it_says_is_passed_on_and_a_failure_is_told():
+def test_its_output_is_passed_on_and_a_failure_is_reported():
     notes: list[str] = []
     program = "import sys; print('one'); print(sys.stdin.read()); sys.exit(3)"
     with pytest.raises(remote_env.Refused) as refused:
@@ -55,7 +55,7 @@ case "$*" in *install*) echo "error: the index is broken"; exit 2;; esac
 
 
 def test_an_index_that_is_broken_is_tried_once_in_a_run(tmp_path, monkeypatch):
-    """The environment is asked for by every case: each is told the same, and uv is not started again."""
+    """Every case asks for the environment: each gets the same error, and uv is not started again."""
     program, log = tmp_path / "uv", tmp_path / "log"
     program.write_text(UV.format(log=log))
     program.chmod(0o755)

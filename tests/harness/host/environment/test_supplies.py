@@ -1,4 +1,4 @@
-"""What a host keeps of what was copied to it, and whether it has a way out."""
+"""The copied files that a host keeps, and whether it has a way out."""
 
 import hashlib
 import platform
@@ -25,13 +25,13 @@ def test_pieces_make_a_file_that_is_whole_or_not_there(tmp_path):
 
 
 @pytest.mark.parametrize(("sha256", "name"), [(HASH, "../x"), (HASH, ""), (HASH, "a/b"), (HASH, ".x"), ("..", "x")])
-def test_names_that_are_no_files(tmp_path, sha256, name):
+def test_names_that_are_not_files(tmp_path, sha256, name):
     with pytest.raises(supplies.Refused, match="^no file is called "):
         supplies.append(str(tmp_path), sha256, name, 0, 1, b"1")
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_no_archive(tmp_path):
+def test_a_file_that_is_not_an_archive(tmp_path):
     supplies.append(str(tmp_path), HASH, "python.tar.gz", 0, 5, b"hello")
     with pytest.raises(supplies.Refused, match=r"^python\.tar\.gz is not an archive: "):
         supplies.unpack_python(str(tmp_path), HASH, "python.tar.gz")
@@ -56,7 +56,7 @@ def test_an_interpreter_stays_while_an_environment_has_it(tmp_path):
     [">=3.11", ">=3.11,<3.12", "==3.11.*", "==3.11.7", "!=3.11.7", "~=3.11", "~=3.11.2", ">3.11,<=3.13", "<3.11"],
 )
 def test_which_interpreters_fit(wanted):
-    """As `packaging` says."""
+    """The same ones as with `packaging`."""
     for version in ("3.8.20", "3.10.1", "3.11.0", "3.11.2", "3.11.7", "3.12.0", "3.13.1", "4.0.0"):
         assert supplies.fits(version, wanted) == SpecifierSet(wanted).contains(version), version
 

@@ -1,4 +1,4 @@
-"""What uv chooses here for another machine: of wheels that lie in a folder, and of the interpreters it knows."""
+"""uv chooses here for another machine: from wheels in a folder, and from the interpreters it knows."""
 
 import hashlib
 import tarfile
