@@ -69,7 +69,7 @@ def test_a_program_keeps_its_statements():
     assert one.kept == ["anna_sum"]
 
 
-def test_a_text_that_is_no_program():
+def test_a_text_that_is_not_a_program():
     assert ONE.source("def (: /home/anna/x.py anna") == "def (: x.py USER"
 
 
@@ -90,7 +90,7 @@ def _has(text: str, name: str) -> bool:
     return Anonymous._without_names(text, {name: "\x00"}) != text
 
 
-def test_what_this_machine_has(tmp_path, monkeypatch):
+def test_names_of_this_machine(tmp_path, monkeypatch):
     monkeypatch.setenv("USER", "annabel")
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".ssh").mkdir()

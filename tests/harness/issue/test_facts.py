@@ -1,4 +1,4 @@
-"""What an issue is about, from the record."""
+"""The facts of an issue, from the record."""
 
 import json
 
@@ -102,7 +102,7 @@ def test_hosts_of_a_bisection_are_private(recorded, root):  # noqa: F811
 
 
 def test_a_script_is_shown_by_the_run_that_went_wrong(root, monkeypatch):  # noqa: F811
-    """Of several runs of one text; a bisection of the script belongs to it."""
+    """Several runs have one text; a bisection of the script belongs to it."""
     monkeypatch.setattr(facts.observations, "script_of", lambda one: "import cutlass, yaml_of_nobody\n")
     path = str(root / "smooth.py")
     runs = [

@@ -148,7 +148,7 @@ def test_githubs_limit(lines):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20, deadline=None)
 @given(NAMES, NAMES, NAMES)
 def test_nothing_private_is_left(user, host, folder):
-    """In the claim, comments, strings, messages, outputs' names, elements, code and commands."""
+    """Neither in the claim nor in comments, strings, messages, names of outputs, elements, code and commands."""
     root = f"/home/{user}/{folder}"
     anonymous = Anonymous(
         {user: "USER", host: "HOST", f"{host}.lan": "HOST"}, {f"{root}/": "", root: ".", f"/home/{user}": "~"}
@@ -157,7 +157,7 @@ def test_nothing_private_is_left(user, host, folder):
     source = recorded.SOURCE.replace("neighbour.", f"neighbour on {host}, in {root}.").replace(
         "import numpy as np", f"import numpy as np  # {user}@{host}.lan:{place}\nDATA = '/data/{user}/{host}.bin'"
     )
-    message = f'File "{place}", line 3\nssh {user}@{host} said: {host}.lan: /scratch/{user}/x: no\n'
+    message = f'File "{place}", line 3\nssh {user}@{host} printed: {host}.lan: /scratch/{user}/x: no\n'
     difference = DIFFERENCE | {"message": f"out of {place} differs", "output": user}
     one = facts(source, (), {"text": message, "repro": f"{folder}/one.py"}, claim=f"{folder}/one.py", host=host)
     one.good = recorded.record(recorded.line(), verdict="pass", host=host)
@@ -173,7 +173,7 @@ def test_nothing_private_is_left(user, host, folder):
         assert "/home" not in text and "/data" not in text and "/scratch" not in text
 
 
-def test_a_private_name_in_an_identifier_is_said():
+def test_a_private_name_in_an_identifier_is_a_warning():
     written = issue.write(facts(recorded.SOURCE + "anna_table = 1\n"), Anonymous({"anna": "USER"}, {}))
     assert written.warnings == ["the name anna_table in the program contains a user or host name"]
 

@@ -48,7 +48,7 @@ def test_code_is_one_line(text):
     assert "\n" not in made and made.endswith(ticks) and ticks not in made[len(ticks) : -len(ticks)]
 
 
-def test_control_characters_are_spelt_out():
+def test_control_characters_are_shown_as_escapes():
     assert markdown.fenced("a\x1b[31mb\x00") == "```\na\\x1b[31mb\\x00\n```"
 
 

@@ -1,4 +1,4 @@
-"""`repro record compare`: what is other on two sides of the record, how, where and since when; what is missing."""
+"""`repro record compare`: what differs on two sides of the record, how, where and since when; what is missing."""
 
 import pytest
 
@@ -18,7 +18,7 @@ REJECTED = {"outcome": "rejected", "detail": {"class": "DSLError", "id": "E_WIDT
 
 @pytest.fixture(autouse=True)
 def repros(root):
-    """Files that are repros, unlike those of the other tests."""
+    """Files that are repros, unlike the files of the other tests."""
     for path in (root / "repros").glob("*.py"):
         path.write_text(REPRO)
 
@@ -28,7 +28,7 @@ def compared(said, *argv):
     return result_of(text, status)
 
 
-def test_a_change_says_how_where_and_since_when(said, put):
+def test_a_change_names_how_where_and_since_when(said, put):
     a = put("zfill", "fail", 1, asked=OLD, version="4.6.3", hardware=True, reason="no", **REJECTED)
     put("zfill", "pass", 3, asked="nvidia==4.7.0", version="4.7.0", hardware=True)
     put("zfill", "pass", 4, asked=NEW, version="4.8.1", hardware=True)
@@ -58,7 +58,7 @@ def test_an_installed_compiler_counts_as_its_release(said, put):
     assert row["kinds"] == ["values"] and row["says"] == "other values (pass)" and row["b"]["version"] == "4.8.1"
 
 
-def test_kinds_of_changes_are_told_apart(said, put):
+def test_kinds_of_changes_are_distinguished(said, put):
     put("zfill", "fail", 1, asked=OLD, **REJECTED)
     put("zfill", "fail", 2, asked=NEW, **REJECTED | {"detail": {"class": "DSLError", "id": "E_OTHER", "line": 3}})
     put("vote", "pass", 1, asked=OLD, sass={"k": "1" * 64})
@@ -103,14 +103,14 @@ def test_two_drivers_two_gpus_and_two_hosts(said, put):
         (row,) = compared(said, *pair)["changes"]
         assert row["kinds"] == ["verdict", "values"], pair
     (row,) = compared(said, "driver=570", "driver=580")["changes"]
-    assert (row["a"]["host"], row["a"]["driver"], row["b"]["driver"]) == ("p1", "570.86", "580.1")  # not p2's
+    assert (row["a"]["host"], row["a"]["driver"], row["b"]["driver"]) == ("p1", "570.86", "580.1")  # not the one of p2
     text = said("record", "compare", "gpu=a100", "gpu=h100", "--no-run")[1]
     assert (
         "on sm_80 -> sm_90 p2 -> p1 (NVIDIA A100-SXM4-80GB -> NVIDIA H100, driver 570.1 -> 580.1) by embedded" in text
     )
 
 
-def test_what_is_missing_names_the_runs(said, put):
+def test_missing_records_name_the_runs(said, put):
     put("zfill", "pass", 1, hardware=True, asked=OLD)
     put("vote", "skip", 1, asked=NEW, reason="not its language")
     put("vote", "pass", 1, asked=OLD)
@@ -125,7 +125,7 @@ def test_what_is_missing_names_the_runs(said, put):
     assert [(one["side"], one["host"]) for one in rows] == [("driver=999", None)]
 
 
-def test_what_no_repro_declares_any_more_is_left_out(said, put, root):
+def test_cases_that_no_repro_declares_any_more_are_left_out(said, put, root):
     put("zfill", "pass", 1, asked=OLD)
     put("zfill", "fail", 2, asked=NEW)
     (root / "repros/zfill.py").unlink()
@@ -154,7 +154,7 @@ def test_sides_that_cannot_be_compared_are_refused(said, put, argv, text):
     assert status == 2 and found.startswith(text), found
 
 
-def test_a_side_without_records_says_what_there_is(said, put):
+def test_a_side_without_records_lists_what_there_is(said, put):
     assert said("record", "compare", "host=p1", "host=p2", "--no-run")[1].endswith(
         "0 compared: 0 the same\nname what is to be run on both sides: a file or a folder, such as `repros`\n"
     )

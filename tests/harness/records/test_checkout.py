@@ -1,4 +1,4 @@
-"""Which commit lies in a folder: of a clean checkout, of a changed one, of none; what a name of git stands for."""
+"""The commit of a folder: a clean checkout, a changed one, none; and the commit that a name in git means."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""What may be the cause of two records that differ: which groups of fields are left, and the runs that would tell."""
+"""Possible causes for two records that differ: the groups of fields that are left, and the runs that would tell."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_two_that_ended_alike_have_no_cause_to_look_for():
     assert differ._suspects(a, a, []) == ([], "none to look for: both passed")
 
 
-def test_fields_that_differ_are_told_with_both_values():
+def test_fields_that_differ_are_listed_with_both_values():
     a, b = pair({}, {}, numpy="3", host=None)
     assert differ.differing_fields(a, b) == [
         {"field": "numpy", "a": "2", "b": "3"}, {"field": "host", "a": "embedded", "b": None},

@@ -1,4 +1,4 @@
-"""What the record answers: status, history, diff, regressions, matrix, as text and as data.
+"""Answers of the record: status, history, diff, regressions, matrix, as text and as data.
 
 Modules tested here: harness/cli/record/record_commands.py.
 """
@@ -91,7 +91,7 @@ def test_unknown_claims_get_a_hint(put, said):
     )
 
 
-def test_history_says_what_changed(put, said):
+def test_history_shows_what_changed(put, said):
     put("zfill", "pass", 1, hardware=True)
     put("zfill", "pass", 2)
     put("zfill", "fail", 3, hardware=True, driver="580")
@@ -203,7 +203,7 @@ def test_diff_refuses_what_it_cannot_find(put, said):
     assert said("record", "diff", "nope", "nope")[0] == 2
 
 
-def test_diff_of_records_of_two_claims_says_so(put, said):
+def test_diff_reports_records_of_two_claims(put, said):
     a, b = put("zfill", "pass", 1), put("vote", "fail", 2, version="0.2.0")
     text = said("record", "diff", a, b)[1]
     why = "A is a record of repros/zfill.py, B one of repros/vote.py, another claim"
@@ -272,7 +272,7 @@ def test_help_teaches(capsys, command):
 
 @pytest.mark.slow
 def test_from_a_kernel_to_the_lanes_and_the_ptx_that_changed(root, said):
-    """What a real run leaves: PTX as text, the differing lanes, the question; and the way back to a pass."""
+    """Results of a real run: PTX as text, the differing lanes, the question; and the way back to a pass."""
     for name in ("shfl_width", "zfill", "vote"):
         (root / f"repros/{name}.py").unlink()
     assert main(["new", "mine"]) == 0
@@ -294,7 +294,7 @@ def test_from_a_kernel_to_the_lanes_and_the_ptx_that_changed(root, said):
 
 
 def test_status_and_diff_agree_on_what_is_stale(said, put):
-    """A claim is stale by its PTX where, and only where, `repro record diff` of the two records that it names shows other PTX."""
+    """A claim is stale by its PTX if, and only if, `repro record diff` of the two records that it names shows other PTX."""
     ptx = {"same": PTX, "other": PTX.replace("r1, 1", "r1, 2"), "elsewhere": '.file 1 "/x/one.py"\n' + PTX}
     for day, (name, text) in enumerate((("shfl_width", "same"), ("zfill", "other"), ("vote", "same")), 1):
         put(name, "pass", day)

@@ -1,4 +1,4 @@
-"""Answers of the record as text: columns, ages, and what is said where there is nothing."""
+"""Answers of the record as text: columns, ages, and the message if there is nothing."""
 
 import datetime
 

@@ -61,12 +61,12 @@ def test_both_sides_of_a_race_whichever_came_first():
     assert other.is_at(one) and one.is_at(other) and other.message == one.message
 
 
-def test_a_race_at_another_access_is_another():
+def test_a_race_at_another_access_differs():
     other = PROGRAM.replace("words[t] = t", "sums[t] = t")
     assert not of(other, RACE).is_at(of(PROGRAM, RACE))
 
 
-def test_what_is_read_besides_may_go_but_not_come():
+def test_other_reads_may_go_but_not_come():
     more = PROGRAM.replace("words[63 - t]", "words[63 - t] + sums[t]")
     before, after = (of(text, RACE) for text in (more, PROGRAM))
     assert after.is_at(before) and not before.is_at(after)
@@ -81,7 +81,7 @@ def test_the_wait_of_a_deadlock_with_what_is_missing():
     assert fewer.is_at(some) and not all_came.is_at(some)
 
 
-def test_a_deadlock_in_a_later_phase_or_of_another_role_is_another():
+def test_a_deadlock_in_a_later_phase_or_of_another_role_differs():
     """A ring that a reader does not give back is not a barrier at which nobody arrives."""
     back = "let warps 1 and 2 arrive at the empty mbarrier smem+0x18 when the stage is read"
     ring, never, smaller, later = (

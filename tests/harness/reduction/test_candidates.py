@@ -14,7 +14,7 @@ def test_a_candidate_that_was_rejected_is_not_run_again():
     trial.close()
 
 
-def test_what_an_earlier_run_rejected_is_not_run():
+def test_a_candidate_that_an_earlier_run_rejected_is_not_run():
     kept = Holds(lambda text: True)
     trial = Candidates(kept, Seen(True), 1, lambda text: "", known={key("a")})
     assert trial.submit("a").result() is None and kept.asked == []
@@ -46,7 +46,7 @@ def test_how_often_a_candidate_is_tried():
     assert [tries_for(5, 5), tries_for(3, 5), tries_for(4, 5)] == [1, 4, 2]
 
 
-def test_what_is_no_program_is_not_run():
+def test_a_text_that_is_not_a_program_is_not_run():
     assert python_problem("a b", is_script=True) == "not Python"
     assert python_problem("def run(n=1): pass", is_script=True) == "no longer a script"
     assert python_problem("def run(n=1): pass\nrun()", is_script=True) == ""

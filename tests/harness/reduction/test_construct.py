@@ -32,7 +32,7 @@ def test_a_column_names_the_expression_that_begins_there():
     assert construct.at(TEXT, 3, 2) == construct.at(TEXT, 3)
 
 
-def test_where_there_is_no_statement_or_no_python_there_are_no_names():
+def test_without_a_statement_or_python_there_are_no_names():
     assert construct.at(TEXT, 40) == construct.at("a b", 1) == frozenset()
 
 

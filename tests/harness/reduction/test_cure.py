@@ -73,7 +73,7 @@ def run():
 """
 
 
-def test_an_edit_that_leaves_a_race_is_no_cure(made):
+def test_an_edit_that_leaves_a_race_is_not_a_cure(made):
     kept, text = made("=96 => =64", DEADLOCK)
     start = kept.see(text)
     assert kept.refuse(start) == ""
@@ -102,13 +102,13 @@ def test_an_edit_that_does_not_cure_the_start_is_refused(made):
     assert kept.refuse(kept.see(text)) == "the edit does not cure it"
 
 
-def test_parentheses_that_the_edit_has_are_no_matter_of_form(made):
+def test_parentheses_that_the_edit_has_are_not_a_matter_of_form(made):
     kept, text = made("(9) => 3")
     with_them = text.replace("[9]", "[(9)]")
     assert kept.shape(with_them) == kept.shape(with_them + "# more") != kept.shape(text)
 
 
-def test_the_time_is_that_of_the_property(made):
+def test_the_time_limit_is_the_one_of_the_property(made):
     kept, text = made("[9] => [3]")
     kept.timeout_s = 25.0
     kept.see(text)
@@ -116,7 +116,7 @@ def test_the_time_is_that_of_the_property(made):
 
 
 @pytest.mark.parametrize("edit", ["[9]", "=> [3]"])
-def test_what_is_no_edit(made, edit):
+def test_invalid_edits(made, edit):
     with pytest.raises(UsageError, match=r"is not an edit\nfix: write --cured-by"):
         made(edit)
 

@@ -19,12 +19,12 @@ def test_the_best_and_the_rejected_are_found_again(tmp_path):
     again.close()
 
 
-def test_another_start_or_property_has_a_journal_of_its_own(tmp_path):
+def test_another_start_or_property_has_its_own_journal(tmp_path):
     folders = {Journal(tmp_path, *about).folder for about in (("a", {}), ("b", {}), ("a", {"keep": "hang"}))}
     assert len(folders) == 3
 
 
-def test_anew_forgets_and_so_does_the_end(tmp_path):
+def test_the_option_to_begin_again_forgets_and_so_does_the_end(tmp_path):
     journal = Journal(tmp_path, "start", {})
     journal.open()
     journal.keep("smaller")

@@ -32,7 +32,7 @@ def test_it_runs_as_many_at_once_as_it_is_wide(tmp_path, write):
 
 
 def test_a_host_and_this_machine_disagree(two_hosts, tmp_path, write):
-    """Two sides over a real connection: what a program says of its process differs, the rest is dropped."""
+    """Two sides over a real connection: the facts that a program gives of its process differ, the rest is dropped."""
     body = """
     import os, numpy
     def run():

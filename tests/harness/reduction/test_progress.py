@@ -1,4 +1,4 @@
-"""What is told while a reduction runs."""
+"""Progress of a reduction."""
 
 from harness.reduction.candidates import Candidates
 from harness.reduction.progress import Progress, reasons_of

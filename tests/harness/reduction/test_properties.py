@@ -50,7 +50,7 @@ def test_a_wrong_output_stays_wrong_in_the_same_way(made):
     assert why("x[3] = 0", "x[30] = 0") == "another outcome: IndexError"
 
 
-def test_outputs_that_are_right_are_no_property(made):
+def test_right_outputs_are_not_a_property(made):
     kept, text = made(WRONG.replace("x[3] = 0", "pass"))
     assert kept.refuse(kept.see(text)) == "it does nothing wrong: its outputs are as expected"
 
@@ -98,7 +98,7 @@ def test_a_command_that_takes_too_long_is_ended():
         ("command: true", '--keep "command: true" has no place for the file\nfix: write {} for it'),
     ],
 )
-def test_what_names_no_property(write, keep, says):
+def test_invalid_names_of_properties(write, keep, says):
     (case,) = write("def run():\n    return {}").cases()
     with pytest.raises(UsageError) as error:
         properties.read(keep, case, "one.py", Place)

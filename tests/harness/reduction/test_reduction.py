@@ -36,7 +36,7 @@ def run():
 
 @pytest.fixture
 def reduced(tmp_path, write):
-    """`reduced(body)`: the report of a reduction of a repro, what was said, the file."""
+    """`reduced(body)`: the report of a reduction of a repro, its messages, the file."""
 
     def reduce(body, keep="", anew=False, passes=None, limit_s=None):
         repro, said = write(body), []
@@ -79,7 +79,7 @@ def test_a_start_without_the_property_is_refused(reduced):
     assert str(error.value) == ("the start has not the property: it does nothing wrong: its outputs are as expected")
 
 
-def test_a_start_that_fails_sometimes_is_said_first(reduced, tmp_path):
+def test_a_start_that_fails_sometimes_is_reported_first(reduced, tmp_path):
     count = tmp_path / "count"
     body = f"""
     import numpy as np
@@ -99,7 +99,7 @@ def test_a_start_that_fails_sometimes_is_said_first(reduced, tmp_path):
 
 
 @pytest.mark.parametrize("place", [(), (3,)])
-def test_a_start_that_is_slow_is_no_hang(place):
+def test_a_start_that_is_slow_is_not_a_hang(place):
     class Slow:
         about, case, timeout_s, runs = "what it does", None, 60.0, 0
 
@@ -155,7 +155,7 @@ def test_an_endless_loop_is_kept_as_one(reduced):
 test_an_endless_loop_is_kept_as_one = pytest.mark.slow(test_an_endless_loop_is_kept_as_one)
 
 
-def test_what_did_not_run_goes_at_once(reduced):
+def test_lines_that_did_not_run_go_at_once(reduced):
     tried = []
 
     class Notes(PassesProcess):

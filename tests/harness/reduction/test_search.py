@@ -23,7 +23,7 @@ class Lines:
 
 
 class Holds(InFull):
-    """A property that a function of the text says."""
+    """A property that a function of the text decides."""
 
     about, timeout_s = "it holds", 1.0
 
@@ -118,7 +118,7 @@ def test_an_edit_that_failed_is_tried_again_only_when_its_definition_changed_and
     assert kept.asked.index(without_b0) < kept.asked.index(without_a0)  # `b` changed; `a` is tried again at the end
 
 
-def test_a_fine_edit_that_failed_is_tried_again_only_where_its_line_changed():
+def test_a_fine_edit_that_failed_is_tried_again_if_its_line_changed():
     class Words(Lines):
         """The first of two passes drops lines, the fine one words of a line."""
 

@@ -1,4 +1,4 @@
-"""What of two answers differs, from the lines of the record."""
+"""Differences between two answers, from the lines of the record."""
 
 import pytest
 

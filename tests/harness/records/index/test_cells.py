@@ -1,4 +1,4 @@
-"""What a line of the record says: the cell it belongs to, what may explain its verdict, the command that runs it again."""
+"""Facts of a line of the record: its cell, the fields that may explain its verdict, the command that runs it again."""
 
 from harness.records.index import cells
 from harness.records.index.cells import Cell, Record
@@ -18,7 +18,7 @@ def test_the_cell_of_a_line():
     }  # fmt: skip
     emulated = LINE | {"device": {"kind": "emulator", "arch": "sm_90a", "gpu_model": "a100"}, "asked": None, "host": ""}
     assert cells.column(emulated) | {"arch": "a100", "host": "embedded"} == cells.column(emulated)
-    assert cells.column(emulated)["compiler"] == "nvidia"  # of an old line, which does not say what was asked for
+    assert cells.column(emulated)["compiler"] == "nvidia"  # of an old line, which does not name what was asked for
 
 
 def test_provenance_is_flat_and_leaves_out_what_is_not_there():
@@ -29,7 +29,7 @@ def test_provenance_is_flat_and_leaves_out_what_is_not_there():
     assert cells.marks(LINE) == ["It is so.", "ab"]
 
 
-def test_what_was_compiled_is_unknown_after_a_crash_and_nothing_after_a_refusal():
+def test_kernels_are_unknown_after_a_crash_and_empty_after_a_refusal():
     kernels = {
         outcome: cells.facts({**LINE, "kernels": {}, "outcome": outcome})["kernels"]
         for outcome in ("crash", "rejected")

@@ -1,4 +1,4 @@
-"""The index says what the record files say, whatever became of the files or of the index itself.
+"""The index agrees with the record files, whatever happened to the files or to the index itself.
 
 Modules tested here: harness/records/index/index_file.py.
 """
@@ -45,7 +45,7 @@ def root(tmp_path):
 
 @pytest.fixture
 def put(root):
-    """Append lines as one run each; those of hardware go beside the repros."""
+    """Append lines as one run each; lines of hardware go next to the repros."""
 
     def put(*lines: dict, run: store.Run | None = None) -> list[dict]:
         run = run or store.Run()
@@ -60,7 +60,7 @@ def put(root):
 
 
 def said(root):
-    """What a fresh index and one that was kept up to date say; they must say the same."""
+    """The cells of a fresh index and of one that was kept up to date; they must be the same."""
     with open_index(root) as kept:
         cells, count, records = kept.cells(), kept.count(), kept.records()
         kept.rebuild()
@@ -96,7 +96,7 @@ def test_cells_and_records(root, put):
             records.record("%")
 
 
-def test_what_changes_on_disk_makes_a_pass_stale(root, put):
+def test_a_change_on_disk_makes_a_pass_stale(root, put):
     golden = root / "repros/goldens/one/default.json"
     golden.parent.mkdir(parents=True)
     golden.write_text('{"outcome": "outputs", "provenance": {"date": "1"}, "validated": false}')
@@ -175,7 +175,7 @@ def test_only_the_same_claim_is_followed(root, case):
 
 
 def test_a_claim_that_was_reworded_after_it_moved_keeps_its_history(root):
-    """What it was once called in the new place is in the records of that place."""
+    """Its earlier names in the new place are in the records of that place."""
     for n, path in enumerate(("repros/one.py", "repros/a/one.py")):
         sha256 = write(root, path, "It is so.")
         store.Run().append(root / ".repro/records", line(n, path) | {"key": {"repro_sha256": sha256}})
@@ -220,7 +220,7 @@ def _sql(path, text):
 
 
 @pytest.mark.parametrize("name", BREAK)
-def test_a_broken_index_is_made_anew(root, put, name):
+def test_a_broken_index_is_made_again(root, put, name):
     put(*(line(n, case=f"n={n}") for n in range(40)))
     before = said(root)
     BREAK[name](root / ".repro" / index_file.FILE)
@@ -229,14 +229,14 @@ def test_a_broken_index_is_made_anew(root, put, name):
     assert not list((root / ".repro").glob("*.tmp*"))
 
 
-def test_where_nothing_can_be_written_it_works_in_memory(root, put):
+def test_it_works_in_memory_if_nothing_can_be_written(root, put):
     put(line(1, hardware=True))
     (root / ".repro").write_text("in the way")
     with open_index(root) as records:
         assert records.count() == 1 and records.cells()[0].state == "validated"
 
 
-def test_damaged_and_torn_lines_are_told_and_lose_nothing_else(root, put):
+def test_damaged_and_torn_lines_are_reported_and_lose_nothing_else(root, put):
     put(line(1), line(2))
     (path,) = (root / ".repro/records").glob("*.jsonl")
     good = path.read_bytes().splitlines(keepends=True)
@@ -271,7 +271,7 @@ def test_a_merge_conflict_in_a_record_is_named_and_both_sides_are_read(root, put
         assert records.damaged() == [told, damaged]  # another line of that file is named all the same
 
 
-def test_a_file_that_was_rewritten_or_taken_away_is_read_anew(root, put):
+def test_a_file_that_was_rewritten_or_removed_is_read_again(root, put):
     put(line(1))
     put(line(2))
     assert said(root)[0].passes == 2
@@ -305,7 +305,7 @@ def test_lines_of_the_first_schema_are_read(root):
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 60), st.sampled_from(["pass", "fail", "infra", "contradicted"]),
                           st.booleans(), st.sampled_from(["", "w=8"])), max_size=12))  # fmt: skip
-def test_kept_up_to_date_is_made_anew(tmp_path_factory, history):
+def test_an_index_kept_up_to_date_equals_one_made_again(tmp_path_factory, history):
     root = tmp_path_factory.mktemp("root")
     (root / "repros").mkdir()
     (root / "repros/one.py").write_text("x")

@@ -1,4 +1,4 @@
-"""Lines of the record come with checkouts: what is no record is damaged, and nothing else comes of it."""
+"""Lines of the record come with checkouts: a line that is not a record is damaged, and has no other effect."""
 
 import json
 import os
@@ -43,7 +43,7 @@ HOSTILE = {
 }
 
 
-def test_what_a_line_must_be():
+def test_hostile_lines_are_refused():
     lines.check(LINE, "")
     for key, values in HOSTILE.items():
         for value in values:
@@ -60,7 +60,7 @@ ODD = [None, True, False, 0, 1, -1, 1 << 62, 1 << 71, 10**400, 0.0, 1e305, float
 
 
 def test_a_plain_line_is_one_that_the_check_takes():
-    """`plain` never says yes where `check` says no, for any value of any key; and it knows plain lines."""
+    """`plain` never accepts a line that `check` refuses, for any value of any key; and it knows plain lines."""
     tables = ["key", "compiler", "versions", "detail", "kernels", "sass", "outputs", "shapes", "durations", "device"]
     inside = [{name: value} for value in ODD for name in ("k", "arch", "kind", "driver")]
     inside += [

@@ -43,7 +43,7 @@ def test_of_several_the_one_with_the_same_text(project):
     marks = {"repros/one.py": {"It is so.", text}}
     assert moved.follow(marks, project.root) == {"repros/one.py": "a/one.py"}
     project("c/one.py")
-    assert moved.follow(marks, project.root) == {}  # two with that text: nobody can say
+    assert moved.follow(marks, project.root) == {}  # two with that text: nobody knows which
 
 
 def test_another_name_with_the_same_text_is_known(project):

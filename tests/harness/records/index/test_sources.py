@@ -22,7 +22,7 @@ def project(tmp_path, monkeypatch, capsys):
 
 
 class Project:
-    """A project with repros of one parameter, lines of its record, and what `repro` says of them."""
+    """A project with repros of one parameter, lines of its record, and the output of `repro` about them."""
 
     def __init__(self, root, capsys):
         self.root, self.capsys, self.count = root, capsys, 0
@@ -41,7 +41,7 @@ class Project:
         store.Run().append(store.folder(self.path, bool(more.get("hardware")), self.root), line)
 
     def states(self):
-        """Case, arch -> state and reason, of all cells; an index made anew says the same."""
+        """Case, arch -> state and reason, of all cells; an index made again has the same."""
         with open_index(self.root) as records:
             cells = records.cells(gone=True)
             assert records.cells() == [cell for cell in cells if cell.state != "gone"]
@@ -57,7 +57,7 @@ class Project:
 GONE = "no repro claims these any more, so they are not verdicts (`repro record forget --gone` puts them aside)"
 
 
-def test_a_value_that_was_tried_once_or_removed_is_no_failing_claim(project):
+def test_a_value_that_was_tried_once_or_removed_is_not_a_failing_claim(project):
     project.write(values="[8, 32]")
     project.put("width=8", "pass")
     project.put("width=32")
@@ -88,13 +88,13 @@ def test_a_run_that_did_not_begin_knows_no_arch(project):
     }
 
 
-def test_an_earlier_text_without_kernels_is_no_claim(project):
+def test_an_earlier_text_without_kernels_is_not_a_claim(project):
     project.write()
     project.put("width=8", arch=None)
     project.path.write_text(project.path.read_text() + "# with kernels\n")
     project.put("width=8", "pass")
     assert project.states()["width=8", "any"] == ("gone", "an earlier text of the repro; now it runs on sm_90")
-    project.put("width=8", arch=None)  # the same text, both ways: nobody can tell which is the claim's
+    project.put("width=8", arch=None)  # the same text, both ways: nobody can tell which one the claim means
     assert project.states()["width=8", "any"][0] == "failing"
 
 
@@ -141,7 +141,7 @@ def test_forget_where_the_folder_is_gone_too(project):
     assert project.states() == {("width=8", "sm_90"): ("gone", f"forgotten on {store.now()[:10]}")}
 
 
-def test_files_are_read_again_only_where_they_changed(project, monkeypatch):
+def test_only_changed_files_are_read_again(project, monkeypatch):
     from harness.records.index import sources
 
     project.write()
@@ -156,7 +156,7 @@ def test_files_are_read_again_only_where_they_changed(project, monkeypatch):
     assert project.states()["width=8", "sm_90"][0] == "stale"
 
 
-def test_a_file_that_is_no_repro_any_more(project):
+def test_a_file_that_is_no_longer_a_repro(project):
     project.write()
     project.put("width=8")
     project.path.write_text('"""It is so."""\ndef run(width): ...\n')
@@ -178,5 +178,5 @@ def test_a_program_that_never_was_a_repro_is_judged_as_it_ran(project):
     assert project.states()["", "sm_90"][0] == "gone"
 
 
-def test_where_goldens_lie():
+def test_folders_of_goldens():
     assert golden_folder("repros/a/one.py") == "repros/a/goldens/one" and golden_folder("one.py") == "goldens/one"

@@ -59,7 +59,7 @@ TABLE = {  # name: (records, now, rivals) -> (state, words of its reason)
         [E(1, digest="d"), E(2, "fail", digest="d"), E(3, digest="d")], NOW, [], "flaky", "2 of 3 runs passed"),
     "mixed under another question": (
         [E(1, digest="d"), E(2, "fail", digest="d"), E(3, digest="e")], NOW, [], "predicted", ""),
-    "the golden is hardware's": ([E(1), E(2, "contradicted")], NOW, [], "contradicted", "differs"),
+    "the golden is from hardware": ([E(1), E(2, "contradicted")], NOW, [], "contradicted", "differs"),
     "hardware fails what the emulator passes": (
         [E(2, "fail", **HW)], NOW, [E(1)], "contradicted", "p1 fails, the emulator passes"),
     "the emulator passes what hardware fails": (
@@ -116,7 +116,7 @@ def test_only_hardware_validates(history):
 
 
 @given(events, st.sampled_from(["infra", "skip"]), st.integers(0, 200))
-def test_what_says_nothing_changes_nothing(history, verdict, number):
+def test_runs_without_an_answer_change_nothing(history, verdict, number):
     silent = replace(event(number, verdict), id="silent")
     before, after = summarise(history), summarise([*history, silent])
     assert replace(before, silent=None) == replace(after, silent=None)

@@ -33,12 +33,12 @@ def test_a_summary_comes_back_with_facts():
     assert (back.passes, back.fails, back.ticks) == (summary.passes, summary.fails, summary.ticks)
 
 
-def test_what_waits_for_a_person_comes_back_with_facts():
+def test_a_run_that_waits_for_a_person_comes_back_with_facts():
     _, text, asked = text_of([*EVENTS, Event("d", "2026-01-04", "pass", "not accepted yet", "d3")])
     assert summary_text.read(text).unjudged.facts == {"numpy": "d"} and "d" in asked
 
 
-def test_what_is_the_last_is_written_once():
+def test_an_event_that_is_the_last_in_two_ways_is_written_once():
     _, text, asked = text_of(EVENTS[:1])
     assert json.loads(text)["last_good"] is True and asked == ["a"]
     back = summary_text.read(text)
