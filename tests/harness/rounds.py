@@ -2,8 +2,8 @@
 
     python rounds.py at-once|kill FOLDER ROUNDS SEED
 
-Every process writes an answer of its own: a number, in a small output and in a large one, which lies in a file beside
-the golden. Prints a line of JSON for each round.
+Every process writes its own answer: a number, in a small output and in a large one, which is in a file next to the
+golden. Prints a line of JSON for each round.
 """
 
 import json
@@ -58,7 +58,7 @@ class Project:
         return [sorted({int(v) for array in one.outputs.values() for v in array.raw.flat}) for one in goldens if one]
 
     def state(self) -> dict:
-        """What a later process sees."""
+        """The state that a later process sees."""
         with open_index(self.root) as records:
             count, damaged = records.count(), len(records.damaged())
         folder = golden.folder(self.cases[0].repro.path)

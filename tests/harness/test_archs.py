@@ -1,4 +1,4 @@
-"""Two archs that answer a claim differently: the difference is told, and each keeps the answer that is its own.
+"""Two archs that answer a claim differently: the difference is reported, and each keeps its own answer.
 
 Modules tested here: harness/session.py.
 """
@@ -56,7 +56,7 @@ def states(root) -> dict[str, tuple[str, str]]:
         return {f"{cell.arch} {cell.host}": (cell.state, cell.reason) for cell in records.cells()}
 
 
-def test_an_answer_of_its_own(run, capsys):
+def test_an_arch_keeps_its_own_answer(run, capsys):
     assert run("p1", 1, update=True).status == "pass"
     other = run("old", 2)
     assert (other.status, other.reason) == ("fail", "differs from the golden of sm_90")
@@ -78,7 +78,7 @@ def test_an_answer_of_its_own(run, capsys):
     assert main(["golden", "unused"]) == 1 and "default@sm_80.json" in capsys.readouterr().out
 
 
-def test_hardware_validates_the_answer_of_its_own_that_an_emulator_gave(run):
+def test_hardware_validates_its_own_answer_that_an_emulator_gave(run):
     run("p1", 1, update=True)
     run("embedded", 1, update=True)
     own = golden.own_path(golden.path_of(run.case), "sm_80")
@@ -122,7 +122,7 @@ def test_an_emulator_of_another_arch_neither_contradicts_nor_replaces(run, capsy
     assert run("p1", 3).reason == "differs from the golden"  # the prediction for its arch, which it contradicts
 
 
-def test_no_answer_of_its_own_where_nothing_differs(run, capsys):
+def test_an_arch_has_no_own_answer_if_nothing_differs(run, capsys):
     run("p1", 1)
     assert main(["golden", "accept", "--for-arch", "one"]) == 1
     assert "--for-arch is for a result that differs from the golden of another arch" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`--compiler nvidia`: who compiles is asked for, said and never mistaken for us.
+"""`--compiler nvidia`: the compiler is asked for, named and never mistaken for ours.
 
 Modules tested here: harness/records/history.py.
 """
@@ -116,7 +116,7 @@ def test_a_program_it_rejects_and_ours_runs(write, tmp_path):
     assert judge.judge(case, HOST, outputs(2, NVIDIA), tmp_path).text.startswith(says + "gave outputs\nfix: ")
 
 
-def test_releases_have_expectations_of_their_own(write, tmp_path):
+def test_releases_have_their_own_expectations(write, tmp_path):
     (case,) = write(RUN, 'nvidia = { "<4.7" = { rejected = "E1" }, ">=4.7,<4.8" = { xfail = "wrong" } }').cases()
     accept(case, outputs(1, EMBEDDED))
 
@@ -172,7 +172,7 @@ def test_values_that_differ_under_it(write, tmp_path):
     assert judged(2, NVIDIA, other=other).reason == "differs from the golden"
 
 
-def test_what_could_not_be_run_names_the_compiler_too(write, tmp_path):
+def test_a_case_that_could_not_be_run_names_the_compiler_too(write, tmp_path):
     (case,) = write(RUN).cases()
     verdict = judge.judge(case, HOST, dataclasses.replace(Outcome("infra", "no"), compiler="nvidia"), tmp_path)
     assert "\ncompiler: nvidia\n" in text_report.failure(case, HOST, verdict)
@@ -235,7 +235,7 @@ def test_machine_code_is_recorded_where_it_is_asked_for(write, tmp_path, ptxas_p
     assert made["digest"] == without["digest"] and made["no_sass"] is None
 
 
-def test_a_gpu_is_asked_for_machine_code_and_says_where_there_is_none(write, tmp_path):
+def test_a_gpu_is_asked_for_machine_code_and_reports_if_there_is_none(write, tmp_path):
     (case,) = write("def run():\n    return {'out': 1}").cases()
     asked = []
 
@@ -306,7 +306,7 @@ def test_it_is_skipped_by_name_and_no_verdict(write, tmp_path, capsys, pytester,
 
 
 def test_under_ours_its_package_is_not_needed(write):
-    """Ours stands for it; NVIDIA's does not, nor for what else a repro needs."""
+    """Our compiler replaces it; NVIDIA's compiler does not, and neither replaces the other needs of a repro."""
     repro = other_language(write, "quadrants>=1.3")
     assert releases.needs_of(repro, "embedded") == ("numpy",)
     assert releases.needs_of(other_language(write, "apache_tvm"), "embedded") == ("numpy",)

@@ -1,4 +1,4 @@
-"""What cannot be done as asked is one sentence and exit status 2, never a traceback."""
+"""A command that cannot do as asked prints one sentence and ends with exit status 2, never a traceback."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a record says does not depend on where the repro lies, from where it is run, or on which machine's folder."""
+"""A record does not depend on the folder of the repro, the folder it is run from, or the folders of a machine."""
 
 import importlib.util
 import os
@@ -106,7 +106,7 @@ def locally(project: Path, cwd: Path, names, compiler: str) -> dict:
 @pytest.mark.slow
 @pytest.mark.parametrize("compiler", ["embedded", "nvidia"])
 def test_no_recorded_field_depends_on_a_folder(tmp_path, on_host, compiler, request):
-    """From two folders of different lengths, from inside and from elsewhere, and over SSH: all fields, PTX and SASS."""
+    """All fields, PTX and SASS, from two folders of different lengths, from inside and from elsewhere, and over SSH."""
     if compiler == "nvidia":
         request.getfixturevalue("installed")
     names = BY_NVIDIA if compiler == "nvidia" else tuple(TEXTS.keys() - BY_NVIDIA)

@@ -49,7 +49,7 @@ def test_first_answers_wait_and_later_ones_are_held_to_what_was_accepted(case):
 
 @pytest.mark.parametrize("update", [False, True])
 def test_a_golden_that_git_could_not_merge_judges_nothing(case, monkeypatch, update):
-    """It is infra, also where goldens are accepted: the claim is neither regressed nor accepted anew."""
+    """It is infra, even when goldens are accepted: the claim is neither regressed nor accepted again."""
     monkeypatch.chdir(case.repro.path.parent)
     golden.write(weighed(case, 1, update=True).pending)
     path = golden.path_of(case)

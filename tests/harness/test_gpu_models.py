@@ -1,4 +1,4 @@
-"""`--gpu-model`: the emulator's answer is one GPU's; golden and record name it, and each model may keep its own."""
+"""`--gpu-model`: the emulator answers as one GPU; golden and record name it, and each model may keep its own answer."""
 
 import json
 
@@ -89,7 +89,7 @@ def test_a_claim_about_one_gpu_is_skipped_as_another(said, write):
 
 
 @pytest.mark.slow
-def test_an_unknown_model_is_said(said):
+def test_an_unknown_model_is_an_error(said):
     status, text = said("--gpu-model", "b300")
     assert status == 3 and "unknown GPU model b300: the emulator has a100, " in text
 

@@ -1,4 +1,4 @@
-"""What the harness reads again and others may have written: goldens, records, results that wait, files of `validation/`.
+"""Files that the harness reads and others may have written: goldens, records, results that wait, files of `validation/`.
 
 Each is changed at random; it is refused by a sentence, or read; there is no traceback, and nothing is written elsewhere.
 """

@@ -59,7 +59,7 @@ class Theirs:
         self.write(f"claims/gpu/{name}.py", "\n".join([*(f"# {line}" for line in lines), '"""It is so."""', body, ""]))
 
     def run(self, program: str, *arguments: str, cwd: str = ".", **variables: str) -> tuple[int, str]:
-        """Exit status, and what it said."""
+        """Exit status and output."""
         known = {name: value for name, value in os.environ.items() if name not in ("CI", "PYTHONPATH", "VIRTUAL_ENV")}
         argv = [self.bin / program] if program == "repro" else [self.bin / "python", "-m", program]
         done = subprocess.run([*argv, *arguments], cwd=self.root / cwd, env=known | variables, text=True,
@@ -67,7 +67,7 @@ class Theirs:
         return done.returncode, done.stdout
 
     def files(self) -> set[str]:
-        """What git would see of the repository."""
+        """The files of the repository that git would see."""
         found = (path.relative_to(self.root).as_posix() for path in self.root.rglob("*") if path.is_file())
         return {name for name in found if not name.startswith((".repro/", ".pytest_cache/")) and ".pyc" not in name}
 

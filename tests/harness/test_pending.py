@@ -76,7 +76,7 @@ def test_a_difference_is_shown_and_rejected(write, project, said):
     assert said("golden", "review")[0] == 0 and golden_of(project) == before
 
 
-def test_what_waits_goes_when_the_case_passes_again(write, project, said):
+def test_a_result_that_waits_goes_when_the_case_passes_again(write, project, said):
     write(VALUE % 2)
     said("run", "repros/one.py", "--update-goldens")
     write(VALUE % 5)
@@ -105,7 +105,7 @@ STALE = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("why", STALE)
-def test_stale_results_are_told_and_not_accepted(write, project, said, why):
+def test_stale_results_are_reported_and_not_accepted(write, project, said, why):
     write(VALUE % 2)
     said("run", "repros/one.py", "--update-goldens")
     write(VALUE % 5)
@@ -118,7 +118,7 @@ def test_stale_results_are_told_and_not_accepted(write, project, said, why):
 
 
 def test_only_what_could_be_accepted_waits(write, project, said):
-    """Not what expected() contradicts, not another outcome than the claim's, not NVIDIA's results."""
+    """Not a result that expected() contradicts, not an outcome that the claim does not state, not NVIDIA's results."""
     write(VALUE % 2 + "\ndef expected(): return {'out': np.float32([1, 9, 3])}", name="wrong")
     write("def run(): raise ValueError", name="error")
     write("import os\ndef run(): os.kill(os.getppid(), 9)", name="infra")
@@ -186,7 +186,7 @@ def test_unused(write, project, said):
     assert said("golden", "unused") == (0, "") and (project / left[1]).exists()
 
 
-def test_what_was_accepted_before_a_crash_is_accepted_again(write, project, said, monkeypatch):
+def test_a_result_accepted_before_a_crash_is_accepted_again(write, project, said, monkeypatch):
     write(VALUE % 2)
     said("run", "repros/one.py")
     with monkeypatch.context() as patch:
@@ -198,7 +198,7 @@ def test_what_was_accepted_before_a_crash_is_accepted_again(write, project, said
     assert pending.waiting(project) == [] and golden_of(project)["validated"] is False
 
 
-def test_a_repro_of_no_project_is_told_that_nothing_waits(write, project, said, tmp_path_factory):
+def test_a_result_without_a_project_does_not_wait(write, project, said, tmp_path_factory):
     write(VALUE % 2 + "\ndef expected(): return run()")
     path = tmp_path_factory.mktemp("elsewhere") / "one.py"
     (project / "repros/one.py").rename(path)

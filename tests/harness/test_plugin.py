@@ -43,7 +43,7 @@ def accepted(pytester, repros):
     return accept
 
 
-def test_a_missing_golden_fails_and_says_how_to_accept_it(pytester, repros):
+def test_a_missing_golden_fails_and_shows_how_to_accept_it(pytester, repros):
     repros(one=(TWICE, WIDTHS))
     result = pytester.runpytest("repros")
     assert result.ret == 1
@@ -156,7 +156,7 @@ def run():
 
 
 @pytest.mark.slow
-def test_an_outcome_is_accepted_only_where_it_is_declared(pytester, repros):
+def test_an_outcome_is_accepted_only_if_it_is_declared(pytester, repros):
     repros(one=OUTCOME)
     result = pytester.runpytest("repros", "--update-goldens")
     assert result.ret == 1 and not (pytester.path / "repros/goldens").exists()
@@ -226,7 +226,7 @@ def test_unused_goldens_fail_unless_their_file_was_narrowed(pytester, accepted):
 
 
 @pytest.mark.slow
-def test_goldens_that_a_repro_left_behind_are_told_and_followed(pytester, accepted):
+def test_goldens_without_their_repro_are_reported_and_followed(pytester, accepted):
     folder = accepted(one=(TWICE, WIDTHS))
     (folder / "goldens/somebody_elses").mkdir()
     (folder / "goldens/somebody_elses/table.json").write_text('{"rows": []}')
@@ -268,7 +268,7 @@ def test_a_validated_golden_is_never_overwritten_by_the_emulator(pytester, accep
     )
 
 
-def test_bad_files_are_told_and_the_others_go_on(pytester, repros):
+def test_bad_files_are_reported_and_the_others_go_on(pytester, repros):
     folder = repros(good=give("np.zeros(1)"))
     (folder / "bad.py").write_text("# /// script\n# [tool.repro]\n# wdith = 3\n# ///\ndef run(:\n    pass\n")
     (folder / "plain.py").write_text("def run(f):\n    return f\n\n\nraise SystemExit('imported')\n")
@@ -427,7 +427,7 @@ def test_disabled_the_plugin_does_nothing(pytester, repros):
 
 @pytest.mark.slow
 def test_one_id_everywhere(pytester, repros, accepted, capsys, monkeypatch):
-    """What pytest prints of a case is taken by pytest itself, by -k and by every command of repro."""
+    """The id that pytest prints for a case works in pytest itself, in -k and in every command of repro."""
     accepted(one=(TWICE, WIDTHS), two=(TWICE, WIDTHS))
     listed = pytester.runpytest_inprocess("repros", "--collect-only", "-q").stdout.lines
     (printed,) = [line for line in listed if line.startswith("repros/one.py") and line.endswith("=8")]
@@ -499,7 +499,7 @@ def test_a_host_in_an_id_is_that_arguments_alone(pytester, repros, monkeypatch):
         "repros/two.py::embedded::width=16",
         "repros/two.py::embedded::width=8",
     ]
-    listed = pytester.runpytest_inprocess("repros", on_p1, "--collect-only", "-q").stdout.lines  # a folder beside it
+    listed = pytester.runpytest_inprocess("repros", on_p1, "--collect-only", "-q").stdout.lines  # a folder next to it
     everywhere = [f"repros/{name}.py::embedded::width={width}" for name in ("one", "two") for width in (16, 8)]
     assert sorted({line for line in listed if "::" in line}) == sorted([*everywhere, on_p1])
     listed = pytester.runpytest_inprocess("repros/two.py", "--gpu-host", "p1", "--collect-only", "-q").stdout.lines

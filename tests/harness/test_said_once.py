@@ -21,7 +21,7 @@ def test_another_reason_is_another_text():
     assert said.shown(failed, "d") is failed
 
 
-def test_repro_run_says_it_once(on_host, tmp_path, capsys, monkeypatch):
+def test_repro_run_prints_it_once(on_host, tmp_path, capsys, monkeypatch):
     on_host()
     monkeypatch.chdir(tmp_path)
     block = '# /// script\n# [tool.repro]\n# params = { width = [8, 16, 24, 32] }\n# ///\n"""It is so."""\n'

@@ -44,7 +44,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("check, value, text", WRONG, ids=[row[2] for row in WRONG])
-def test_what_does_not_fit_is_said(check, value, text):
+def test_a_value_that_does_not_fit_is_reported(check, value, text):
     with pytest.raises(Misfit) as error:
         check(value, "x")
     assert str(error.value) == text
@@ -68,7 +68,7 @@ def test_a_moment_is_one_that_there_was(text, is_one):
     assert is_moment(text) is is_one
 
 
-def test_what_fits_comes_through():
+def test_values_that_fit_come_through():
     assert either(boolean, integer(5, 6), called="")(6, "x") == 6 and optional(boolean)(None, "x") is None
     assert many(integer(0, 3))([], "x") == [] and many(integer(0, 3), exactly=2)([1, 2], "x") == [1, 2]
     assert real(0, 9)(3, "x") == 3.0 and type(real(0, 9)(3, "x")) is float

@@ -19,7 +19,7 @@ def test_passes_there(where):
     assert where == os.environ["SSH_CONNECTION"].split()[0]
 
 def test_fails():
-    print("said there")
+    print("printed there")
     assert 1 == 2
 
 @pytest.mark.parametrize("n", ["a/b", "c d"])
@@ -85,13 +85,13 @@ def test_outcomes_pass_through_a_real_host(project, sshd, monkeypatch):
         "SKIPPED [[]1[]] tests/test_one.py:*: a reason",
         "XFAIL tests/test_one.py::test_is_expected_to_fail - known",
         "*Captured stdout call*",
-        "said there",
+        "printed there",
     ):
         result.stdout.fnmatch_lines([line])
     assert "the repro's process died of SIGABRT" in said
 
 
-def test_without_it_one_line_says_that_they_ran_here(project, monkeypatch):
+def test_without_it_one_line_reports_that_they_ran_here(project, monkeypatch):
     monkeypatch.setenv("SSH_CONNECTION", "x y")
     (project.path / "tests/test_one.py").write_text("def test_one(): pass\ndef test_two(): pass\n")
     monkeypatch.setenv("GPU_REPRO_SSH_CONFIG", str(project.path / "ssh_config"))
@@ -124,7 +124,7 @@ def reported(rows: object) -> list:
     5, {}, [5], [{}], [ROW | {"when": "later"}], [ROW | {"outcome": 1}], [ROW | {"sections": [["a"]]}], [ROW] * 1001,
     [ROW | {"text": "x" * 200_000}], [ROW | {"duration": float("nan")}],
 ])  # fmt: skip
-def test_what_is_no_report_is_an_error_of_one_sentence(rows):
+def test_an_invalid_report_is_an_error_of_one_sentence(rows):
     (report,) = reported(rows)
     said = report.longrepr.partition("\n")[2]
     assert (report.when, report.outcome) == ("setup", "failed") and "what came back is not a report of pytest" in said

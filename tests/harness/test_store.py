@@ -17,7 +17,7 @@ CRASH = Path(__file__).with_name("crash.py")
 
 
 def points(scenario: str, folder: Path) -> list[dict]:
-    """What crash.py found after each of its deaths."""
+    """The state that crash.py found after each of its deaths."""
     argv = [sys.executable, str(CRASH), scenario, str(folder)]
     run = subprocess.run(argv, capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-4000:]
@@ -57,7 +57,7 @@ def test_death_at_every_write_point(tmp_path, scenario):
 @pytest.mark.slow
 @pytest.mark.parametrize(("scenario", "count"), [("update", 33), ("rebuild", 3)])
 def test_death_inside_the_index(tmp_path, scenario, count):
-    """A fresh index and the one that is found say the same; crash.py compares them."""
+    """A fresh index and the one that is found are the same; crash.py compares them."""
     found = points(f"sqlite:{scenario}", tmp_path)
     assert found[-1]["status"] == 0 and len(found) >= 3
     assert {one["records"] for one in found} == {count} and not any(one["damaged"] for one in found)
@@ -122,7 +122,7 @@ def test_eight_processes_write_one_store_and_read_it(tmp_path):
 
 
 def rounds(kind: str, folder: Path, count: int) -> list[dict]:
-    """What rounds.py found after each round: in all of them goldens that somebody gave, and whole records."""
+    """The state that rounds.py found after each round: goldens that somebody gave, and whole records."""
     argv = [sys.executable, str(CRASH.with_name("rounds.py")), kind, str(folder), str(count), "1"]
     environment = {name: value for name, value in os.environ.items() if name != "CI"}
     run = subprocess.run(argv, capture_output=True, text=True, timeout=900, env=environment)
@@ -197,7 +197,7 @@ SMALL = "import numpy as np\ndef run(n):\n    return {'out': np.arange(2000, dty
 
 @pytest.mark.slow
 def test_a_disk_that_is_really_full(tmp_path, repros, pytester):
-    """A file system of 200 KB, in a namespace of its own: what was written before it was full is whole."""
+    """A file system of 200 KB, in its own namespace: files written before it was full are whole."""
     if subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode != 0:
         pytest.skip("no file system can be mounted here")
     folder = repros(one=(SMALL, f"params = {{ n = {list(range(1, 25))} }}"))

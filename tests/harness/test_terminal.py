@@ -45,7 +45,7 @@ def test_say_prints_to_any_terminal(tmp_path, encoding):
 
 
 def test_nothing_of_ours_prints_by_another_way():
-    """In the package only terminal.say prints, and what runs beside a repro, which shows nothing of anybody else's."""
+    """Only `terminal.say` prints in the package, and the programs that run with a repro, which print only their own text."""
     found = []
     for path in sorted(HERE.glob("*.py")):
         if path.name in BESIDE_A_REPRO | {"terminal.py"}:
@@ -124,7 +124,7 @@ def test_headers_that_ask_for_too_much(write):
     "http://a.b www.a.b me@a.b", "# a\n- b\n1. c", "a\u202eb\x1b[2J", "$x$ #12", "snake_case_name sm_100, 580.65.06 (x) + - ! {y}",
 ])  # fmt: skip
 def test_text_in_markdown_is_only_text(text):
-    """Each mark of Markdown stands behind a backslash, and what is left without backslashes is the text."""
+    """Each mark of Markdown follows a backslash, and the text without the backslashes is the original text."""
     shown = markdown(text)
     assert "\n" not in shown and shown.isprintable()
     assert re.sub(r"\\([\\`*\[\]<>|#&~@$_:.])", r"\1", shown) == one_line(text)

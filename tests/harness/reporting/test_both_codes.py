@@ -100,7 +100,7 @@ def test_the_newest_record_of_each_compiler_is_asked(root):
         ("raise SystemExit('the tool broke')", "the tool broke"),
     ],
 )
-def test_without_a_tool_the_command_says_what_to_do(root, monkeypatch, capsys, program, problem):
+def test_without_a_tool_the_command_gives_the_fix(root, monkeypatch, capsys, program, problem):
     monkeypatch.setattr(both_codes, "LISTING", (sys.executable, "-c", program))
     for compiler in ("embedded", "nvidia"):
         put(root, compiler, 1, "k", " EXIT")

@@ -31,7 +31,7 @@ def code_of(*lines):
     return without_padding(functions(text(*lines))["k"])
 
 
-def test_padding_is_no_instruction():
+def test_padding_is_not_an_instruction():
     assert [each.opcode for each in code_of("MOV R1, c[0x0][0x28]", "NOP", "@P0 EXIT", "EXIT")] == [
         "MOV",
         "NOP",
@@ -110,7 +110,7 @@ def test_one_kernel_at_a_time():
         figures(LOG, "")
 
 
-def test_what_the_tools_print_is_read(ptxas_path):
+def test_output_of_the_tools_is_read(ptxas_path):
     body = "\n".join(["ld.global.v4.f32 {%a, %b, %c, %d}, [%p];", "st.global.f32 [%p], %a;", "ret;"])
     ptx = (
         ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 x)\n{\n"

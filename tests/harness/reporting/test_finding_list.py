@@ -15,7 +15,7 @@ def test_places_and_ids_keep_findings_apart():
     assert len(finding_list.listed(tables)) == 4
 
 
-def test_what_a_claim_predicts_is_left_out_and_errors_come_first():
+def test_predicted_findings_are_left_out_and_errors_come_first():
     tables = [case(finding("WARP_SYNCHRONOUS", level="warning"), finding(expected=True), finding("DEADLOCK"))]
     assert [one.finding["id"] for one in finding_list.listed(tables)] == ["DEADLOCK", "WARP_SYNCHRONOUS"]
 

@@ -10,7 +10,7 @@ from harness.reporting import finding_rules
 ROOT = Path(__file__).parents[3]
 
 
-def test_the_table_is_that_of_the_emulator():
+def test_the_table_equals_the_table_of_the_emulator():
     known = {name: (kind.level, kind.meaning) for name, kind in finding_kinds.KINDS.items()}
     assert {name: (rule.level, rule.meaning) for name, rule in finding_rules.KINDS.items()} == known
 

@@ -24,7 +24,7 @@ def workspace(tmp_path, monkeypatch):
         ("%0A", "%2C", "::error title=%252C::%250A"),
     ],
 )
-def test_what_githubs_rules_escape(message, title, line):
+def test_characters_that_github_requires_to_be_escaped(message, title, line):
     assert github.command("error", message, title=title) == line
     assert "\n" not in line
 

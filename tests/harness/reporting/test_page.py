@@ -41,7 +41,7 @@ def run(name="1a-1", date="2026-11-20T12:00:00Z", **facts):
 
 
 def report(text="It is so.", state="regressed", **more):
-    """One claim whose every text is `text`, beside a validated one."""
+    """One claim whose every text is `text`, with a validated one."""
     good = run("good-1", "2026-11-01T08:00:00Z", driver="575", gpu=text)
     bad = run("bad-1", driver="580", **{text or "none": text})
     wrong = Cell(
@@ -80,7 +80,7 @@ class Reader(HTMLParser):
 
 
 def data(text):
-    """What the cells' pages are drawn from."""
+    """The data from which the cells' pages are drawn."""
     packed = re.search(r'<script type="application/octet-stream" id="cells">([A-Za-z0-9+/=]*)</script>', text)[1]
     return json.loads(zlib.decompress(base64.b64decode(packed)))
 
@@ -140,7 +140,7 @@ def test_the_scripts_draw_texts_only():
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|fetch\(|import\(", script)
 
 
-def test_states_are_those_of_the_record_each_with_its_own_symbol():
+def test_states_are_the_ones_of_the_record_each_with_its_own_symbol():
     assert (*page_model.STATES, states.GONE) == states.STATES  # a page has no cells that are gone
     assert len({symbol for symbol, _ in page_model.STATES.values()}) == len(page_model.STATES)
     style = page._ours("page.css")
@@ -200,7 +200,7 @@ def test_verdicts_that_changed_on_the_day_of_the_newest_run_are_named():
     assert "since 2026" not in said(cells[3:4])
 
 
-def test_runs_that_say_the_same_are_one_row():
+def test_equal_runs_are_one_row():
     past = [Past(f"{n}", f"2026-11-{n + 1:02}", "fail" if n == 4 else "pass", "", "q") for n in range(8)]
     cell = Cell(0, 0, "flaky", "both", run(), history=tuple(past), runs=80)
     made = data(page.render(Report("x", (Claim("a.py", "", "A."),), (Column("any", "e", "e", True),), (cell,))))
@@ -240,7 +240,7 @@ def kinds(found):
     return [[row.kind for row in hunk] for hunk in found.hunks]
 
 
-def test_renumbered_registers_are_no_change():
+def test_renumbered_registers_are_not_a_change():
     found = page_diff.diff(PTX, PTX.replace("%r1", "%r7").replace("%r2", "%r1"))
     assert found == ((), 0, 3, 0)
 
@@ -258,7 +258,7 @@ def test_an_inserted_line_is_one_change():
     assert kinds(found) == [["same", "added", "same", "same", "same"]] and found.changed == 1
 
 
-def test_what_is_not_shown_is_counted():
+def test_lines_that_are_not_shown_are_counted():
     found = page_diff.diff("\n".join(f"a {n}" for n in range(1000)), "\n".join(f"b {n}" for n in range(1000)))
     assert found.changed == 1000
     assert sum(map(len, found.hunks)) == page_diff.SHOWN_LINES and found.left_out == 1000 - page_diff.SHOWN_LINES
@@ -271,7 +271,7 @@ CODE = st.lists(st.sampled_from(LINES))
 @given(CODE, CODE)
 @settings(deadline=None, max_examples=300)
 def test_a_diff_loses_no_line(good, this):
-    """Lines of both sides stand in order and once; those left out are the same up to one renaming."""
+    """Lines of both sides are in order and once; the lines left out are the same up to one renaming."""
     found = page_diff.diff("\n".join(good), "\n".join(this))
     shown = [row for hunk in found.hunks for row in hunk]
     for number, text, lines in ((1, 2, good or [""]), (3, 4, this or [""])):

@@ -210,7 +210,7 @@ LINK = "#" + page.fragment(made().claims[0], made().columns[1])
 
 
 def nodes(browser):
-    """(role, name) of everything that a screen reader is told of, in order."""
+    """(role, name) of everything that a screen reader reads, in order."""
     found = browser.call("Accessibility.getFullAXTree")["nodes"]
     heard = [node for node in found if not node["ignored"]]
     return [(node["role"]["value"], node.get("name", {}).get("value", "").strip()) for node in heard]
@@ -242,7 +242,7 @@ def test_a_cell_page_as_a_screen_reader_hears_it(opened):
     assert "changed:" in [name for role, name in heard if role == "StaticText"]
 
 
-def test_what_a_cell_page_says(opened):
+def test_text_of_a_cell_page(opened):
     browser = opened(LINK)
     browser.until("document.querySelector('#cell-title')")
     text = browser.seen()
@@ -293,7 +293,7 @@ def test_an_emulator_only_predicts(opened):
     assert "Hardware has never passed it here." in text and "◇ predicted" in text
 
 
-def test_a_link_to_nothing_says_so(opened):
+def test_a_link_to_nothing_is_reported(opened):
     browser = opened("#/repros/%3Cimg%20src=x%3E@a/b/c")
     browser.until("document.querySelector('#cell-title')")
     assert "This report has no such cell" in browser.seen() and "<img src=x>" in browser.seen()
@@ -345,7 +345,7 @@ def test_every_thing_is_reached_by_keys(opened):
 
 @pytest.fixture(params=[1280, 390])
 def wide(request, chromium):
-    """The browser's window, as wide as a desk's and as a telephone's."""
+    """The browser's window, as wide as on a desk and as on a telephone."""
     size = {"width": request.param, "height": 800, "deviceScaleFactor": 1, "mobile": False}
     chromium.call("Emulation.setDeviceMetricsOverride", **size)
     yield request.param
@@ -404,7 +404,7 @@ def test_the_page_of_a_claim_has_a_strip_for_each_cell(opened, wide):
     assert browser.ask("document.documentElement.scrollWidth") == wide
 
 
-def test_columns_and_the_list_of_what_is_wrong_say_where_and_when(opened):
+def test_columns_and_the_list_of_what_is_wrong_show_where_and_when(opened):
     browser = opened()
     heads = browser.ask(
         "[...document.querySelectorAll('.hosts th')].map((one) => [...one.children].map((part) => part.textContent))"
@@ -548,7 +548,7 @@ def test_without_scripts_the_matrix_is_whole(opened, chromium, tmp_path):
 
 @pytest.fixture
 def in_folders(chromium, tmp_path):
-    """The browser at a report whose repros lie in two folders, opened at a fragment."""
+    """The browser at a report whose repros are in two folders, opened at a fragment."""
     whole, path = made(), tmp_path / "folders.html"
     claims = tuple(
         replace(claim, repro=claim.repro.replace("repros/", f"repros/{folder}/"))

@@ -1,4 +1,4 @@
-"""Two texts of machine code side by side: a renaming that is one to one is no change."""
+"""Two texts of machine code side by side: a renaming that is one to one is not a change."""
 
 from hypothesis import given, strategies as st
 
@@ -31,7 +31,7 @@ def test_a_line_more_shifts_nothing():
     assert found.hunks[0][0] == page_diff.Row("added", 0, "", 1, "bar.sync 0;")
 
 
-def test_distant_changes_are_hunks_of_their_own():
+def test_distant_changes_are_separate_hunks():
     lines = [f"op{number};" for number in range(30)]
     this = lines.copy()
     this[2], this[25] = "other;", "another;"

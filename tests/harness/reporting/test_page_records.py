@@ -1,4 +1,4 @@
-"""The report of a project's record files: what its cells say, and the command that writes it."""
+"""The report of a project's record files: the text of its cells, and the command that writes it."""
 
 import hashlib
 
@@ -103,7 +103,7 @@ def test_a_racy_claim_shows_what_was_seen_and_what_never_was(root, put):
     assert cell.seen == ((75, "r = [0, 1]"), (25, "r = [1, 0]"), (0, "r = [1, 1]  (allowed)"))
 
 
-def test_what_other_cells_tell_of_a_cause_is_known(root, put):
+def test_facts_of_other_cells_about_a_cause_are_known(root, put):
     put(1, versions={"numpy": "1"})
     elsewhere = put(2, host="p2", driver="580", versions={"numpy": "1"})
     put(3, "fail", ptx="bad", driver="580", versions={"numpy": "2"})
@@ -120,7 +120,7 @@ def test_an_emulator_validates_nothing(root, put):
     assert [(c.state, c.validated, found.columns[c.column].hardware) for c in found.cells] == [("predicted", "", False)]
 
 
-def test_rows_and_columns_stand_in_a_readers_order(root, put):
+def test_rows_and_columns_are_in_an_order_for_readers(root, put):
     text = REPRO.replace("# ///\n", "# params = { width = [16, 8] }\n# ///\n", 1).replace("run()", "run(width)")
     (root / "repros/one.py").write_text(text)
     for case in ("width=16", "width=8"):
@@ -161,7 +161,7 @@ def test_the_command_writes_the_same_page_twice_and_names_what_it_could_not_read
     assert "not read: repros/records/" in capsys.readouterr().err
 
 
-def test_where_it_cannot_write(root, put, capsys):
+def test_a_path_that_it_cannot_write(root, put, capsys):
     put(1)
     (root / "folder").mkdir()
     for out in ("nowhere/x.html", "folder"):

@@ -44,7 +44,7 @@ def test_nothing_is_written_elsewhere(project):
     assert {path.name for path in project.iterdir()} == {"pyproject.toml"}
 
 
-def test_what_cannot_be_written_is_said(project, github):
+def test_a_file_that_cannot_be_written_is_an_error(project, github):
     github.mkdir()
     (project / "file").write_text("")
     lines, errors = publish.publish(TABLES, project, project / "file" / "x.sarif")

@@ -61,7 +61,7 @@ def test_every_rule_has_help(run_of, name):
     assert rule["id"] == name and finding_rules.rule(name).page in rule["help"]["markdown"]
 
 
-def test_expected_findings_are_no_results(run_of):
+def test_expected_findings_are_not_results(run_of):
     assert run_of(case(finding(expected=True)), case())["results"] == []
 
 

@@ -171,6 +171,6 @@ def test_a_reply_is_not_trusted():
         assert got.kind == "infra" and got.text.startswith("the reply of the runner is broken: ")
 
 
-def test_a_pattern_that_is_no_pattern(write):
+def test_an_invalid_pattern(write):
     (case,) = write("# CHECK-PTX: [[unknown]]\ndef run(): return {}").cases()
     assert "one.py:5: CHECK_FAILED" in check_lines.failure(case, [kernel()], "PTX")

@@ -1,4 +1,4 @@
-"""What is wrong with the machine is never a verdict: a table of failures, in a fork, a new interpreter and over SSH."""
+"""Faults of the machine are never a verdict: a table of failures, in a fork, a new interpreter and over SSH."""
 
 import importlib.util
 import os
@@ -13,7 +13,7 @@ from harness.claim.repro_file import read
 from harness.host.hosts import resolve
 from harness.run import environment
 
-FAILURES = {  # name: (the repro's body, the first words of what is said, a part of the fix)
+FAILURES = {  # name: (the repro's body, the first words of the message, a part of the fix)
     "a package": ("import no_such_package\ndef run(): ...", "the module no_such_package is not installed where the repro",
                   "name its package under `dependencies` in the block, or correct `import no_such_package`"),
     "a package, late": ("def run():\n    import no_such_package.deep", "the module no_such_package is not installed", "name its package"),
@@ -90,8 +90,8 @@ def body_of(text: str, disks: dict) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["fork", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fresh", "ssh"))])
-def test_a_machine_is_no_verdict(write, tmp_path, disks, on_host, place):
-    """Each failure of the table is infra with what to do, and each error of the program itself stays the program's."""
+def test_faults_of_the_machine_are_not_a_verdict(write, tmp_path, disks, on_host, place):
+    """Each failure of the table is infra with what to do, and each error of the program itself stays an error of the program."""
     embedded = resolve("embedded")
     transport = None if place == "ssh" else embedded.connect()
     far = on_host("p1") if place == "ssh" else None
@@ -124,7 +124,7 @@ def test_a_machine_is_no_verdict(write, tmp_path, disks, on_host, place):
 
 @pytest.mark.slow
 def test_a_declared_package_is_one_command_away(tmp_path, embedded, monkeypatch):
-    """What the block declares and is not installed: the command that has uv bring it for this run."""
+    """For a declared package that is not installed: the command that has uv bring it for this run."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "one.py"
     needs = '["numpy", "nvidia-cutlass-dsl", "no-such-yaml>=2; python_version>\'3\'"]'

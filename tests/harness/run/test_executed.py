@@ -47,7 +47,7 @@ def test_statements_of_the_file_alone_and_of_its_threads():
     assert names["__doc__"] == "It has a docstring." and names["one"].__doc__ == "And so has this."
 
 
-def test_what_a_compiler_made_of_a_function_keeps_its_lines():
+def test_a_tree_that_a_compiler_made_of_a_function_keeps_its_lines():
     with executed.record("<program>") as lines:
         tree = compile(SOURCE, "<program>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
         tree.body = [tree.body[1], tree.body[3]]

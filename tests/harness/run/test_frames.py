@@ -1,4 +1,4 @@
-"""Frames: what one side packs the other reads, and whatever else comes is said."""
+"""Frames: one side reads what the other packs, and any other input is an error."""
 
 import pytest
 

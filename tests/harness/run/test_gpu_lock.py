@@ -44,7 +44,7 @@ def holder(folder):
     process.stdout.close()
 
 
-def test_one_at_a_time_and_it_is_told(holder):
+def test_one_at_a_time_and_the_wait_is_reported(holder):
     notes = []
     with pytest.raises(gpu_lock.Busy) as error:
         gpu_lock.take("7", notes.append, lambda: None, patience_s=0.1)

@@ -1,4 +1,4 @@
-"""What names hardware, and what does not."""
+"""Facts that name hardware, and facts that do not."""
 
 import pytest
 
@@ -30,7 +30,7 @@ from tests.harness.by_a_gpu import FACTS
         ({"arch": "any"}, "names no arch"),
     ],
 )
-def test_what_hardware_must_name(change, why):
+def test_facts_that_hardware_must_name(change, why):
     facts = FACTS | change
     assert missing(facts) == why
     assert Host("p1", "cuda", device_facts=facts).is_hardware == (not why or "kind" in change)
@@ -43,7 +43,7 @@ def test_what_hardware_must_name(change, why):
     assert missing(of_provenance(provenance)) == why
 
 
-def test_the_emulators_own_driver_is_no_gpu():
+def test_the_emulators_own_driver_is_not_a_gpu():
     assert is_stand_in(attributes.NAME) and not is_stand_in("NVIDIA GeForce RTX 4090") and not is_stand_in(None)
     facts = {"name": attributes.NAME, "arch": "sm_90", "driver": "CUDA 13.0", "uuid": attributes.UUID.hex()}
     host = Host("local", "cuda", device_facts=facts)
@@ -52,7 +52,7 @@ def test_the_emulators_own_driver_is_no_gpu():
     assert not Host("local", "cuda", device_facts=facts | {"name": "NVIDIA H100"}).is_hardware
 
 
-def test_a_line_of_the_record_is_not_hardwares_because_it_says_so():
+def test_a_line_of_the_record_needs_facts_to_be_from_hardware():
     assert line_is_hardware({"hardware": True, "device": FACTS})
     assert line_is_hardware({"device": FACTS})
     assert not line_is_hardware({"hardware": False, "device": FACTS})

@@ -1,4 +1,4 @@
-"""What runs now, as a terminal shows it (a pty, read by a small terminal of the test's own) and as a file holds it."""
+"""The running cases, as a terminal shows them (a pty, read by a small terminal of the test) and as a file holds them."""
 
 import os
 import pty
@@ -138,7 +138,7 @@ def test_lines_fit_the_terminal_and_slots_are_taken_again(tmp_path):
         os.close(fd)
 
 
-def test_what_is_said_of_a_slot_stands_in_its_line_and_queues_above(tmp_path):
+def test_progress_of_a_slot_is_in_its_line_and_queues_above(tmp_path):
     now = [0.0]
     path = tmp_path / "out"
     with open(path, "w") as file:
@@ -159,7 +159,7 @@ def test_what_is_said_of_a_slot_stands_in_its_line_and_queues_above(tmp_path):
     ]
 
 
-def test_what_is_of_no_slot_has_a_line_of_its_own_while_it_is_news(tmp_path):
+def test_progress_of_no_slot_has_its_own_line_while_it_is_news(tmp_path):
     """A job of Slurm that waits, before there is any slot; and a copy to the host of slots that have names."""
     now = [0.0]
     path = tmp_path / "out"

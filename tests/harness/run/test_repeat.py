@@ -104,13 +104,13 @@ def test_outputs_within_a_bound_give_their_ends_and_no_other_outcomes(kind):
 
 
 @pytest.mark.parametrize("odd", [np.nan, -np.nan, np.inf, -np.inf])
-def test_what_is_not_finite_in_one_run_is_an_end(odd):
+def test_a_value_that_is_not_finite_in_one_run_is_an_end(odd):
     _, _, buffers = counted([1.0, 2.0, odd, 1.5], 4, near=("out",), kind=np.float32)
     ends = [buffer.view(np.float32)[0] for buffer in buffers[1:]]
     assert any(np.array_equal(end, odd, equal_nan=True) for end in ends) and set(ends) & {np.float32(1), np.float32(2)}
 
 
-def test_what_a_predicate_raises_is_the_authors():
+def test_an_error_in_a_predicate_is_the_authors_error():
     def raises(out):
         raise KeyError("mine")
 

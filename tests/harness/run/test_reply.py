@@ -1,4 +1,4 @@
-"""What a host answers: hashed here, typed and bounded; whatever else comes is one sentence and no verdict.
+"""Replies of a host: hashed here, typed and bounded; any other reply is one sentence and no verdict.
 
 Modules tested here: dsl/lower/ptx_identity.py.
 """
@@ -66,7 +66,7 @@ def kernel_of(header):
          "result.others must be a list of at most 64, got a list of 201"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_one_sentence(change, said):
+def test_a_reply_that_does_not_fit_is_one_sentence(change, said):
     outcome = read(change)
     assert outcome.kind == "infra" and outcome.text.startswith("the reply of the runner is broken: ")
     assert outcome.text.isprintable()

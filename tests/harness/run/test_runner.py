@@ -95,7 +95,7 @@ def test_a_program_that_goes_on_has_the_outcome_too(outcome_of, body):
     assert outcome_of(KERNELS["race"], body).kind == "race"
 
 
-def test_an_error_of_its_own_is_the_programs(outcome_of):
+def test_an_error_that_the_program_raises_is_an_error_of_the_program(outcome_of):
     outcome = outcome_of(IN_BOUNDS, "def run():\n    begin()\n    raise ValueError('mine')\n")
     assert outcome.kind == "error" and "ValueError: mine" in outcome.text
 
@@ -107,7 +107,7 @@ def test_a_refused_launch_is_one_no_gpu_accepts(outcome_of):
     assert outcome_of(IN_BOUNDS, caught).kind == "outputs"  # the context is sound
 
 
-def test_a_kernel_that_never_ends_says_where_its_warps_are(outcome_of):
+def test_a_kernel_that_never_ends_reports_where_its_warps_are(outcome_of):
     """As when the supervisor's patience is over; here the repro's own thread rings once the kernel runs."""
     endless = "st.global.u32 [%a], 7; L: add.u32 %r, %r, 2; setp.ne.u32 %p, %r, 1; @%p bra L;"
     body = """

@@ -44,7 +44,7 @@ def test_outputs(outcome_of, fresh):
     assert set(outcome.durations) == {"load_s", "call_s", "run_s", "warm_s"}
 
 
-def test_each_case_has_a_process_of_its_own(outcome_of):
+def test_each_case_has_its_own_process(outcome_of):
     body = (
         "import numpy as np, sys\nsys.seen = getattr(sys, 'seen', 0) + 1\ndef run(): return {'n': np.array(sys.seen)}"
     )
@@ -71,7 +71,7 @@ def test_segfault(outcome_of, fresh):
     assert "runner.py" not in outcome.text and "supervisor.py" not in outcome.text
 
 
-def test_an_alarm_of_its_own_is_said(outcome_of):
+def test_an_alarm_that_the_program_sets_is_reported(outcome_of):
     body = "import signal\ndef run():\n    signal.alarm(1)\n    while True:\n        pass"
     outcome = outcome_of(body)
     assert (outcome.kind, outcome.detail) == ("crash", {"signal": "SIGALRM"})
@@ -79,7 +79,7 @@ def test_an_alarm_of_its_own_is_said(outcome_of):
     assert 'one.py", line ' in outcome.text
 
 
-def test_timeout_says_where_it_was(outcome_of):
+def test_a_timeout_reports_where_it_was(outcome_of):
     outcome = outcome_of("def run():\n    while True:\n        pass", "timeout = 0.5")
     assert outcome.kind == "timeout"
     assert outcome.text.startswith("the repro did not end within 0.5 s and was killed\nit was here:\n")
@@ -168,7 +168,7 @@ RETURNS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("returned", RETURNS)
-def test_what_run_may_not_return(outcome_of, tmp_path, returned):
+def test_values_that_run_may_not_return(outcome_of, tmp_path, returned):
     outcome = outcome_of(f"import numpy as np\ndef run():\n    return {returned}")
     fix = 'fix: return a dict of name to torch tensor or numpy array from run(), e.g. `return {"out": out}`'
     assert outcome.kind == "error"
@@ -289,7 +289,7 @@ def test_a_kernel_that_spins_gives_its_line(embedded, write, monkeypatch, tmp_pa
     assert said[-2:] == ["(most recent call first):", f'  File "{path}", line {call} in run']
 
 
-def test_what_one_job_imports_of_this_package_is_imported_before_the_next(outcome_of):
+def test_modules_of_this_package_that_a_job_imports_are_imported_before_the_next(outcome_of):
     body = """
     import sys, numpy as np
     before = "dsl.reduction.schedules" in sys.modules
@@ -299,7 +299,7 @@ def test_what_one_job_imports_of_this_package_is_imported_before_the_next(outcom
     assert [outcome_of(body).outputs["before"].values().tolist() for _ in range(2)] == [False, True]
 
 
-def test_what_torch_imports_late_is_imported_before_the_next_fork_and_starts_no_thread(outcome_of):
+def test_late_imports_of_torch_come_before_the_next_fork_and_start_no_thread(outcome_of):
     body = """
     import os, sys, numpy as np
     before, threads = "torch.distributed.tensor" in sys.modules, len(os.listdir("/proc/self/task"))
@@ -316,7 +316,7 @@ def test_what_torch_imports_late_is_imported_before_the_next_fork_and_starts_no_
 @pytest.mark.parametrize(
     "line, is_there", [("from torch.utils import benchmark", True), ("import torch.fx, torch.utils.benchmark", False)]
 )
-def test_what_a_job_imported_late_of_torch_is_there_for_the_next(outcome_of, line, is_there):
+def test_modules_of_torch_that_a_job_imports_late_are_there_for_the_next(outcome_of, line, is_there):
     """Not what the program imports by a dotted name: without that line it must fail."""
     body = f"""
     import sys

@@ -11,7 +11,7 @@ from tests.harness.conftest import wait_until
 
 @pytest.fixture
 def project(tmp_path):
-    (tmp_path / "one.py").write_text("import helper, numpy\nfrom package.part import x\nfrom . import beside\n")
+    (tmp_path / "one.py").write_text("import helper, numpy\nfrom package.part import x\nfrom . import sibling\n")
     (tmp_path / "helper.py").write_text("import deeper\n")
     (tmp_path / "deeper.py").write_text("x = (\n")
     (tmp_path / "package").mkdir()
@@ -25,7 +25,7 @@ def test_the_authors_modules_count(project):
     found = files.of(project / "one.py")
     there = {path.relative_to(project).as_posix() for path in found if path.exists()}
     assert there == {"one.py", "helper.py", "deeper.py", "package/__init__.py", "package/part.py"}
-    assert {project / "numpy.py", project / "beside.py"} <= set(found)
+    assert {project / "numpy.py", project / "sibling.py"} <= set(found)
 
 
 def replaced(path, text):

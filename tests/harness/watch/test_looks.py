@@ -1,4 +1,4 @@
-"""What a run gave, compared with the run before."""
+"""The result of a run, compared with the run before."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def look(write, embedded, tmp_path):
     return look
 
 
-def test_what_changed(look):
+def test_changes_between_runs(look):
     first = look(BODY.format(said="hello\nthere", values=[1, 2, 3]))
     assert looks.changes(None, first) == first.text and "out: int64 (3) 1 2 3" in first.text
     assert looks.changes(first, first) == "one.py: fail: no golden, as before"
@@ -53,7 +53,7 @@ def test_an_output_that_went(look):
 
 
 def test_a_script(look):
-    """A program that claims nothing is told by what it prints and how it ends."""
+    """A program that claims nothing is described by its output and its exit status."""
     first = look("print('a')\nprint('b')", script=True)
     assert looks.changes(None, first) == "--- stdout\na\nb\nexit status 0"
     second = look("import sys\nprint('a')\nprint('c')\nsys.exit(4)", script=True)

@@ -1,4 +1,4 @@
-"""The command in a process of its own, while its files are saved."""
+"""The command in its own process, while its files are saved."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ BODY = "import numpy as np\nimport helper\ndef run(n):\n    return {'out': np.ar
 
 
 class Watch:
-    """`repro run FILE --watch`, and what it says."""
+    """`repro run FILE --watch`, and its output."""
 
     def __init__(self, folder: Path) -> None:
         environment = {**os.environ, "GPU_REPRO_TEST": folder.name}
