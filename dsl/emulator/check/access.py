@@ -6,14 +6,25 @@ memory in another way calls `body.accessed` (now) or `body.copied` (until it is 
 
 from __future__ import annotations
 
-from dsl.emulator.check.numbers import access, orders
+from dsl.emulator.check.numbers import access, orders, scope
 from dsl.emulator.ptx import traits
 from dsl.emulator.ptx.operands import result
 from dsl.emulator.ptx.syntax import TYPE_BITS, Function, Instr
 
 DATA = traits.READS | traits.WRITES | traits.UPDATES
 _STRONG = frozenset({"volatile", "relaxed", "acquire", "release", "mmio"})
+_SCOPES = {"cta": scope.CTA, "cluster": scope.CLUSTER} | dict.fromkeys(("gl", "gpu", "sys"), scope.ALL)
 SHARED_SPACES = frozenset({"global", "shared", "generic"})
+
+
+def scope_of(mods: tuple[str, ...], unsaid: int = scope.ALL) -> int:
+    """The scope of an instruction: of a strong access, of a fence, of an arrival. `unsaid`: where it names none."""
+    return next((_SCOPES[each] for each in mods if each in _SCOPES), unsaid)
+
+
+def _narrow(mods: tuple[str, ...]) -> int:
+    """The bits of a kind that a scope sets: a narrow scope has the bits of all wider ones."""
+    return {scope.CTA: access.CTA | access.NEAR, scope.CLUSTER: access.NEAR}.get(scope_of(mods), 0)
 
 
 def kind_of(instr: Instr) -> int | None:
@@ -21,13 +32,13 @@ def kind_of(instr: Instr) -> int | None:
     if instr.traits & traits.INIT:
         return access.WRITE | access.STRONG | access.OBJECT
     if instr.traits & traits.UPDATES:
-        return access.WRITE | access.STRONG | (access.CTA if "cta" in instr.mods else 0)
+        return access.WRITE | access.STRONG | _narrow(instr.mods)
     write = access.WRITE if instr.traits & traits.WRITES else 0
     if not write and not instr.traits & traits.READS:
         return None
     if _STRONG.isdisjoint(instr.mods):
         return write
-    return write | access.STRONG | (access.CTA if "cta" in instr.mods else 0)
+    return write | access.STRONG | _narrow(instr.mods)
 
 
 def is_volatile_shared(instr: Instr) -> bool:

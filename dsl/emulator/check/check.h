@@ -8,10 +8,13 @@ extern "C" {
 [[gnu::cold]] void emu_near(Context *, u64 address);
 u32 emu_order(Context *, u32 what, u32 tid, u64 a, u64 b);
 u32 emu_race(Context *, u32 tid, u32 site, u64 address, u32 size, u32 kind);
+u32 emu_bulk_touches(Context *, u32 tid, u32 site, u64 address, u32 size, u32 kind);
 u32 emu_matrix_written(Context *, u32 tid, u32 site, u64 address, u32 size);
 u32 emu_no_mbarrier(Context *, u32 tid, u32 site, u64 address, u32 size);
 void emu_race_landed(Context *, u32 tid, u64 address, u32 size);
 }
+
+bool check_access(Context *, u32 tid, u32 site, u64 address, u32 size, u32 kind);
 
 // The slot of the cluster in whose shared memory an address is, or null.
 [[gnu::always_inline]] inline Context *owner_of(Context *ctx, u64 address) {
@@ -74,8 +77,8 @@ CellEntry *entry_beyond(Context *ctx, Cell *cell, u32 i);
   return i < INLINE ? &cell->first[i] : entry_beyond(ctx, cell, i);
 }
 
-// `place_kind_site` of an entry: warp (5 bits), block (31), kind (4), site (24).
-constexpr u32 KIND_SHIFT = 36, SITE_SHIFT = 40, KIND_MASK = 15;
+// `place_kind_site` of an entry: warp (5 bits), block (31), kind (5), site (23).
+constexpr u32 KIND_SHIFT = 36, SITE_SHIFT = 41, KIND_MASK = 31;
 constexpr u64 PLACE_MASK = (1ull << KIND_SHIFT) - 1;
 
 // An entry, as it was when it was looked at.

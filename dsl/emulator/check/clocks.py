@@ -1,4 +1,7 @@
-"""Clocks: {block: the last label seen of each of its threads}. See order.py."""
+"""Clocks: {block: labels}, the last label seen of each of its threads, twice: of memory, then of execution.
+
+The order of memory tells which writes of a thread others know. The order of execution tells only that the thread had
+come so far: what it had read by then was read. All of the first is in the second too. See order.py."""
 
 from __future__ import annotations
 
@@ -22,3 +25,41 @@ def later(clocks: dict, older: dict) -> dict:
            for block, labels in older.items()):  # fmt: skip
         return clocks
     return joined(clocks, older)
+
+
+def execution_only(clocks: dict) -> dict:
+    """The part of clocks about execution, with none about memory."""
+    return {block: np.concatenate((np.zeros_like(labels[: len(labels) // 2]), labels[len(labels) // 2 :]))
+            for block, labels in clocks.items()}  # fmt: skip
+
+
+class Known:
+    """Clocks that threads may learn, by the group that may: a block, a cluster or all. See Slot.groups."""
+
+    def __init__(self, by_group: dict | None = None) -> None:
+        self._by_group: dict = by_group or {}
+        self._seen: dict[tuple, dict] = {}
+
+    def add(self, groups: tuple, clocks: dict) -> None:
+        """Threads of these groups may learn the clocks."""
+        self._seen = {}
+        for group in groups if clocks else ():
+            self._by_group[group] = joined(self._by_group.get(group, {}), clocks)
+
+    def seen_by(self, groups: tuple) -> dict:
+        """The clocks that a thread of these groups learns; the same object until more are added."""
+        if groups not in self._seen:
+            result: dict = {}
+            for group in groups:
+                result = joined(result, self._by_group.get(group, {}))
+            self._seen[groups] = result
+        return self._seen[groups]
+
+    def take(self, other: Known, groups: tuple) -> None:
+        """Add the clocks that a thread of these groups may learn from `other`."""
+        for group in groups:
+            self.add((group,), other._by_group.get(group, {}))
+
+    def copy(self) -> Known:
+        """A copy that later additions do not change."""
+        return Known(dict(self._by_group))

@@ -10,12 +10,20 @@ _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
 class access:
     """The kind of an access, as bits: see check/access.py and check/race.cc."""
 
-    WRITE, STRONG, CTA, ASYNC = 1, 2, 4, 8  # CTA: only for threads of its block; ASYNC: at some time until its wait
+    # CTA, NEAR: only for threads of its block, of its cluster; ASYNC: at some time until its wait
+    WRITE, STRONG, CTA, ASYNC, NEAR = 1, 2, 4, 8, 16
     # no bits of what is kept:
-    SILENT = 16  # a plain write of what is there already
+    SILENT = 64  # a plain write of what is there already
     OBJECT = 32  # an mbarrier begins or ends there
+    FEW = 128  # a cell keeps two of its kind, and no more
     ASKED_SHIFT = 8  # above it the observers by which a plain access runs (dependence/observed.py)
     PENDING = 2**32 - 1  # the label of a copy that was not waited for: nobody has seen its end
+
+
+class scope:
+    """Which threads a strong access, a fence, a release or an acquire is for (PTX ISA 8.5). UNSAID: of an mbarrier."""
+
+    CTA, CLUSTER, ALL, UNSAID = 0, 1, 2, 3
 
 
 class other_kind:

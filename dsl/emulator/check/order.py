@@ -8,13 +8,14 @@ of its block begun later has; a thread begins a new one when it releases, that i
 - bar.sync and bar.arrive of some threads, bar.warp.sync and mbarriers order those that came before those that waited.
   Shuffles, votes, matches and redux order nothing: they move registers.
 - A release (st.release, atom.release, or a fence and then a strong write) is ordered before the acquire that reads what
-  it wrote (ld.acquire, atom.acquire, or a strong read and then a fence). If one of the two is .cta, only in its block.
+  it wrote (ld.acquire, atom.acquire, or a strong read and then a fence), if each is in the scope of the other.
+- elect.sync orders the execution of its lanes, not their writes: what they had read before it, they had read.
 - Two fence.sc are ordered too, if an access shows which is the earlier: sc_fences.py.
 - A strong write is ordered before what runs by a read that observed it, at its place alone: observed_writes.py.
 
-A clock is {block: the last label seen of each of its threads}. The knowledge of a thread about its block is a row
-of a matrix that native code reads; its knowledge about other blocks is kept as facts, and a thread that has seen the
-end of the stretch in which another thread learnt a fact knows it too.
+A clock is {block: the last label seen of each of its threads}, of memory and of execution (clocks.py). The knowledge of
+a thread about its block is a row of a matrix that native code reads; its knowledge about other blocks is kept as facts,
+and a thread that has seen the end of the stretch in which another thread learnt a fact knows it too.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dsl.emulator import families
-from dsl.emulator.check.clocks import joined, later
+from dsl.emulator.check.clocks import Known, execution_only, joined, later
 from dsl.emulator.check.divergence import Divergence
+from dsl.emulator.check.numbers import scope
 from dsl.emulator.check.observed_writes import ObservedWrites
 from dsl.emulator.check.sc_fences import ScFences
 from dsl.emulator.machine import context
@@ -40,16 +42,15 @@ SIGNATURE = ctypes.CFUNCTYPE(
 )
 LANDED = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32)
 # Bits of ORDER_ACCESS about an access.
-READS, WRITES, ACQUIRES, RELEASES, CTA, MODIFIES = 1, 2, 4, 8, 16, 32
+READS, WRITES, ACQUIRES, RELEASES, MODIFIES, SCOPE_SHIFT = 1, 2, 4, 8, 16, 5  # above SCOPE_SHIFT: of `scope`
+SHARED, GLOBAL = 1, 2  # the state spaces of a proxy fence, as bits
 
 
 class Place:
-    """Memory by which threads synchronise: the clocks that readers in a block, and in any block, take over."""
+    """Memory by which threads synchronise: the clocks that its readers take over."""
 
     def __init__(self) -> None:
-        self.near: dict[int, dict] = {}
-        self.far: dict = {}
-        self.version = 0
+        self.known, self.version = Known(), 0
 
 
 class SeenAbroad:
@@ -75,8 +76,9 @@ class Slot:
         self.address = address
         n = self.threads = ctx.threads
         self.labels = self.array_at(ctx.labels)
-        known = (ctypes.c_uint32 * (n * n)).from_address(ctx.known) if ctx.known else np.zeros(n * n, np.uint32)
-        self.known = np.asarray(known).reshape(n, n)
+        size = 2 * n * n
+        known = (ctypes.c_uint32 * size).from_address(ctx.known) if ctx.known else np.zeros(size, np.uint32)
+        self.known = np.asarray(known).reshape(n, 2 * n)
         self.met_apart: tuple[list[int], list[int]] = [], []  # threads that check/divergence.py has found
         self.proxied = self.array_at(ctx.proxied)  # by thread: the last label whose writes the async proxy sees
         self.begin()
@@ -92,8 +94,8 @@ class Slot:
         self.common: dict = {}  # what all threads know of other blocks
         self.seen_abroad: dict[int, SeenAbroad] = {}  # by thread, until it learns more
         self._kept: dict[type, Any] = {}
-        self.fences: dict[int, tuple[dict, bool]] = {}
-        self.pending: dict[int, tuple[dict, dict]] = {}
+        self.fences: dict[int, tuple[dict, int]] = {}  # by thread: what it knew at its last fence, and the scope
+        self.pending: dict[int, Known] = {}  # by thread: what it learns at its next fence
         self.acquired: dict[tuple, int] = {}
 
     def of(self, kind: type[Kept]) -> Kept:
@@ -114,8 +116,14 @@ class Slot:
     def seen(self, thread: int) -> np.ndarray:
         """The last label of each thread of the block whose end this thread has seen, its own included."""
         row = np.maximum(self.known[thread], self.ctx.epoch - 1)
-        row[thread] = self.label(thread)
+        row[[thread, self.threads + thread]] = self.label(thread)
         return row
+
+    def groups(self, scope: int) -> tuple:
+        """The groups of threads in a scope: all that know of what a thread of the block does with this scope."""
+        leader = self.ctx.leader
+        cluster = context.Context.from_address(leader).block if self.ctx.mate != self.address else self.block
+        return (("block", self.block), ("cluster", cluster), ("all",))[: scope + 1]
 
     def step(self, *threads: int) -> None:
         """New labels."""
@@ -150,6 +158,9 @@ class Slot:
             seen = len(rows) if other == thread else bisect_right(rows, known[other], key=itemgetter(0))
             if seen:
                 clocks[id(rows[seen - 1][1])] = rows[seen - 1][1]
+            ran = bisect_right(rows, known[self.threads + other], seen, key=itemgetter(0))
+            if ran > seen:
+                clocks[id(rows[ran - 1])] = execution_only(rows[ran - 1][1])
         return list(clocks.values())
 
     def _fold(self, epoch: int) -> None:
@@ -191,10 +202,25 @@ class Slot:
         if not threads:
             return
         together = self.known[threads].max(axis=0)
-        together[threads] = np.maximum(self.labels[threads], self.ctx.epoch)
+        self.mark(together, threads)
         if more is not None:
             together = np.maximum(together, more)
         self.known[threads] = together
+        self.forget(threads)
+        self.step(*threads)
+
+    def mark(self, labels: np.ndarray, threads: list[int]) -> None:
+        """Write into a clock of the block that these threads have come as far as they are now."""
+        now = np.maximum(self.labels[threads], self.ctx.epoch)
+        labels[threads] = now
+        labels[[self.threads + thread for thread in threads]] = now
+
+    def come(self, threads: list[int]) -> None:
+        """Some threads have seen that the others have come so far, and nothing of their writes."""
+        n = self.threads
+        ran = self.known[threads, n:].max(axis=0)
+        ran[threads] = np.maximum(self.labels[threads], self.ctx.epoch)
+        self.known[threads, n:] = ran
         self.forget(threads)
         self.step(*threads)
 
@@ -225,6 +251,7 @@ class Order:
         self.callback = SIGNATURE(self.event)
         self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
         self.failed, self.race_landed = failed, LANDED(landed)
+        self.proxied: dict = {}  # a clock: the writes to global memory that the async proxy sees
         self._kept: dict[type, Any] = {}
         self._rows: dict[int, tuple[Callable, ...]] = {
             context.ORDER_ACROSS: (self._across,), context.ORDER_WARP: (self._warp,),
@@ -232,7 +259,7 @@ class Order:
             context.ORDER_BLOCK_MEETING: (lambda slot, _, number, __: divergence.block(slot, number),),
             context.ORDER_FENCE: (self._fence,), context.ORDER_ACCESS: (self._access,),
             context.ORDER_OBSERVES: (self._observes,), context.ORDER_OBSERVED: (self._observed,),
-            context.ORDER_PROXY: (self._proxy,),
+            context.ORDER_PROXY: (self._proxy,), context.ORDER_UNPROXIED: (self._unproxied,),
         }  # fmt: skip
         for events in families.named("check", "events"):
             for event, handler in events(self).items():
@@ -279,34 +306,43 @@ class Order:
         return next(inside, None)
 
     @staticmethod
-    def _warp(slot: Slot, warp: int, mask: int, _: int) -> None:
-        slot.meet([32 * warp + lane for lane in range(32) if mask >> lane & 1])
+    def _warp(slot: Slot, warp: int, mask: int, is_election: int) -> None:
+        lanes = [32 * warp + lane for lane in range(32) if mask >> lane & 1]
+        (slot.come if is_election else slot.meet)(lanes)
 
     # ** by memory
 
-    def _fence(self, slot: Slot, thread: int, cta: int, is_sc: int) -> None:
-        near, far = slot.pending.pop(thread, ({}, {}))
-        clocks = near if cta else joined(near, far)
+    def _fence(self, slot: Slot, thread: int, scope: int, is_sc: int) -> None:
+        groups = slot.groups(scope)
+        clocks = slot.pending.pop(thread, Known()).seen_by(groups)
         if is_sc:
-            clocks = joined(clocks, self.sc_fences.learnt((slot.block, thread), bool(cta)))
+            clocks = joined(clocks, self.sc_fences.learnt((slot.block, thread), groups))
         if clocks:
             slot.learn(thread, clocks)
-        slot.step(thread)  # the label also marks when it released
-        slot.fences[thread] = slot.clock(thread), bool(cta)
+        slot.step(thread)  # the label shows when it released, too
+        slot.fences[thread] = slot.clock(thread), scope
         if is_sc:
-            self.sc_fences.fenced((slot.block, thread), *slot.fences[thread])
+            self.sc_fences.fenced((slot.block, thread), slot.fences[thread][0], groups)
         slot.step(thread)
 
-    @staticmethod
-    def _proxy(slot: Slot, thread: int, *_: int) -> None:
-        """fence.proxy.async: what the thread has seen, the async proxy sees."""
-        np.maximum(slot.proxied, slot.seen(thread), out=slot.proxied)
+    def _proxy(self, slot: Slot, thread: int, spaces: int, _: int) -> None:
+        """fence.proxy.async: the async proxy sees in these state spaces all that the thread has seen."""
+        if spaces & SHARED:
+            np.maximum(slot.proxied, slot.seen(thread)[: slot.threads], out=slot.proxied)
+        if spaces & GLOBAL:
+            self.proxied = later(slot.clock(thread), self.proxied)
         slot.step(thread)
+
+    def _unproxied(self, slot: Slot, thread: int, where: int, what: int) -> int:
+        """Whether lanes of `what` in a block's warp wrote global memory that the async proxy does not see."""
+        block, first, label, mask = where >> 5, 32 * (where & 31), what >> 32, what & 0xFFFFFFFF
+        labels = self.proxied.get(block)
+        return int(labels is None or any(mask >> lane & 1 and labels[first + lane] < label for lane in range(32)))
 
     def _access(self, slot: Slot, thread: int, address: int, how: int) -> None:
         """A strong access, before it is made."""
         key = self._key(slot, address)
-        self.sc_fences.access((slot.block, thread), key, bool(how & READS), bool(how & WRITES))
+        self.sc_fences.access((slot.block, thread), slot.groups(scope.ALL), key, bool(how & READS), bool(how & WRITES))
         place = self.places.get(key)
         if place is None:
             if not how & WRITES:
@@ -337,41 +373,40 @@ class Order:
         if slot.acquired.get((thread, key, how & ACQUIRES)) == place.version:
             return
         slot.acquired[thread, key, how & ACQUIRES] = place.version
-        near, far = place.near.get(slot.block, {}), {} if how & CTA else place.far
+        groups = slot.groups(how >> SCOPE_SHIFT)
         if how & ACQUIRES:
-            clocks = joined(near, far)
-            if clocks:
+            if clocks := place.known.seen_by(groups):
                 slot.learn(thread, clocks)
         else:
-            before = slot.pending.get(thread, ({}, {}))
-            slot.pending[thread] = joined(before[0], near), joined(before[1], far)
+            slot.pending.setdefault(thread, Known()).take(place.known, groups)
 
     @staticmethod
     def _write(slot: Slot, thread: int, place: Place, how: int) -> None:
         if how & RELEASES:
             slot.step(thread)
-            clocks, cta = slot.clock(thread), bool(how & CTA)
+            clocks, reach = slot.clock(thread), scope.ALL
             slot.step(thread)
         else:
-            clocks, cta = slot.fences.get(thread, ({}, False))
-            cta = cta or bool(how & CTA)
-        near = {slot.block: clocks} if clocks else {}
-        far = clocks if clocks and not cta else {}
-        if how & MODIFIES:
-            near = place.near | {slot.block: joined(place.near.get(slot.block, {}), clocks)}
-            far = joined(place.far, far)
-        place.near, place.far = near, far
+            clocks, reach = slot.fences.get(thread, ({}, scope.ALL))
+        if not how & MODIFIES:
+            place.known = Known()
+        place.known.add(slot.groups(min(reach, how >> SCOPE_SHIFT)), clocks)
         place.version += 1
 
     def _across(self, slot: Slot, thread: int, where: int, what: int) -> int:
-        """The lanes of `what` in another block's warp whose stretch this thread has not seen the end of."""
+        """The lanes of `what` in another block's warp whose stretch this thread has not seen the end of.
+
+        `where` has its top bit set if they only read: then the order of execution is enough.
+        """
+        only_read, where = where >> 63, where & (1 << 63) - 1
         block, first, label, mask = where >> 5, 32 * (where & 31), what >> 32, what & 0xFFFFFFFF
         if label == 0xFFFFFFFF:
             return mask
         labels = slot.abroad(thread).labels(block)
         if labels is None:
             return mask
-        ended = np.packbits(labels[first : first + 32] >= label, bitorder="little")
+        lanes = labels[slot.threads * only_read :][first : min(first + 32, slot.threads)]
+        ended = np.packbits(lanes >= label, bitorder="little")
         return mask & ~int.from_bytes(ended.tobytes(), "little")
 
 

@@ -31,19 +31,22 @@ u32 below(const u32 *labels, u32 label) {
 
 // The lanes of an entry that a thread has not seen the end of: those not ordered before it.
 [[gnu::always_inline]] inline u32 unseen(Context *ctx, u32 tid, Kept other) {
+  bool only_read = !(other.kind() & WRITE);  // then the order of execution is enough
   if (other.block() != ctx->block) {
     if (!(ctx->order_kinds & orders::BLOCKS)) return other.lanes;
-    return emu_order(ctx, ORDER_ACROSS, tid, other.place(), other.label_and_lanes(other.lanes));
+    u64 place = other.place() | (u64)only_read << 63;
+    return emu_order(ctx, ORDER_ACROSS, tid, place, other.label_and_lanes(other.lanes));
   }
   if (other.label < ctx->epoch) return 0;
   if (!(ctx->order_kinds & orders::THREADS)) return other.lanes;
-  return other.lanes & below(ctx->known + tid * ctx->threads + 32 * other.warp(), other.label);
+  const u32 *known = ctx->known + (2ul * tid + only_read) * ctx->threads;
+  return other.lanes & below(known + 32 * other.warp(), other.label);
 }
 
 // Whether what races with an access of kind `other`, that is ordered before one of kind `mine`, races with it too.
 [[gnu::always_inline]] inline bool covers(u32 mine, u32 other) {
   u32 more = other & ~mine, less = mine & ~other;
-  return !(more & WRITE) && !(less & STRONG) && !(more & CTA && mine & STRONG);
+  return !(more & WRITE) && !(less & STRONG) && !(more & (CTA | NEAR) && mine & STRONG);
 }
 
 // An access as it is compared with those that cells keep.
@@ -52,7 +55,7 @@ struct Own {
   u32 tid, site, size;
   u32 kind;  // what is kept of it
   u32 asked;
-  bool silent;
+  bool silent, few;
   u32 bit;
   u64 place, meta;
   Own(Context *ctx, u32 tid, u32 site, u32 size, u32 kind)
@@ -63,6 +66,7 @@ struct Own {
         kind(kind & KIND_MASK),
         asked(kind >> ASKED_SHIFT),
         silent(kind & SILENT),
+        few(kind & FEW),
         bit(1u << (tid & 31)),
         place(ctx->block << 5 | tid >> 5),
         meta(place | (u64)this->kind << KIND_SHIFT | (u64)site << SITE_SHIFT) {}
@@ -105,13 +109,21 @@ bool is_observed(const Own &own, const Kept &other, u32 lanes, u64 address) {
 
 enum Verdict { RACES, FINE, ORDERED };
 
+// Whether two lanes of a warp store bulk bytes of one place by one instruction: copies of the same bytes.
+bool is_one_store(const Own &own, const Kept &other) {
+  u32 writes = own.kind & other.kind() & (WRITE | ASYNC);
+  return writes == (WRITE | ASYNC) && other.place() == own.place && other.site() == own.site;
+}
+
 // An access and lanes of an entry that are not ordered before it; one of the two writes.
 [[gnu::noinline]] Verdict judge(const Own &own, Kept other, u32 lanes, u64 address) {
   Context *ctx = own.ctx;
   bool strong = own.kind & other.kind() & STRONG, same_block = other.block() == ctx->block;
   u32 lane = first_bit(lanes);
   if (strong && other.place() == own.place && !ctx->step_site) note_steps(own, other, lane, address);
-  if (strong && (same_block || !((own.kind | other.kind()) & CTA))) return FINE;
+  u32 narrow = (own.kind | other.kind()) & (CTA | NEAR);
+  if (strong && (same_block || !narrow || (narrow == NEAR && is_mate(ctx, other.block())))) return FINE;
+  if (is_one_store(own, other) && !owner_of(ctx, address)) return FINE;
   if (is_observed(own, other, lanes, address)) return ORDERED;
   if (own.silent && own.kind == WRITE && other.kind() == WRITE &&
       ctx->site_lines[other.site()] == ctx->site_lines[own.site]) {
@@ -164,7 +176,7 @@ enum Verdict { RACES, FINE, ORDERED };
     if (alike_mine) return true;
     target = last;
   }
-  if (target >= MOST) return true;
+  if (target >= MOST || (own.few && alike >= 2)) return true;
   *entry_of(ctx, cell, target) = {own.meta, label, own.bit};
   if (target == count) cell->count = count + 1;
   return true;
@@ -203,11 +215,8 @@ void keep_landed(Context *ctx, Cell *cell, u64 meta, u32 label, u32 bit) {
   return &cell->beyond->entries[i - INLINE];
 }
 
-extern "C" {
-
-// An access of `size` bytes at an address: 1, or 0 and a fault where it is part of a race.
-u32 emu_race(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u32 kind) {
-  keep_in_trail(ctx, tid, site, address);
+// Whether an access is no part of a race; else a fault.
+bool check_access(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u32 kind) {
   Context *owner = owner_of(ctx, address);
   if (owner && owner->matrix_reads && kind & WRITE && !emu_matrix_written(ctx, tid, site, address, size)) return 0;
   Cell *first = cell_of(ctx, address, owner);
@@ -223,6 +232,14 @@ u32 emu_race(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u32 kind) {
   // a copy has its own way to be on: ORDER_COPY
   if (owner && owner != ctx && !(kind & ASYNC)) emu_order(ctx, ORDER_VISIT, tid, address, site);
   return 1;
+}
+
+extern "C" {
+
+// An access of `size` bytes at an address: 1, or 0 and a fault if it is part of a race.
+u32 emu_race(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u32 kind) {
+  keep_in_trail(ctx, tid, site, address);
+  return check_access(ctx, tid, site, address, size, kind);
 }
 
 // The copy of a thread to or from an address was waited for: it is an access of now. Copies of other lanes of its warp,

@@ -8,29 +8,7 @@ first thread. An order that only this run shows does not count: a fence alone or
 
 from __future__ import annotations
 
-from dsl.emulator.check.clocks import joined
-
-
-class Known:
-    """Clocks for the threads of one block, and clocks for the threads of any block."""
-
-    def __init__(self) -> None:
-        self.near: dict[int, dict] = {}
-        self.far: dict = {}
-
-    def add(self, block: int, clocks: dict, is_cta: bool) -> None:
-        self.near[block] = joined(self.near.get(block, {}), clocks)
-        if not is_cta:
-            self.far = joined(self.far, clocks)
-
-    def for_block(self, block: int, is_cta: bool) -> dict:
-        near = self.near.get(block, {})
-        return near if is_cta else joined(near, self.far)
-
-    def take(self, other: Known, block: int) -> None:
-        """Add the clocks that a thread of a block may learn from `other`."""
-        self.near[block] = joined(self.near.get(block, {}), other.near.get(block, {}))
-        self.far = joined(self.far, other.far)
+from dsl.emulator.check.clocks import Known
 
 
 class _Place:
@@ -44,30 +22,30 @@ class ScFences:
     """The fence.sc of one launch. A thread is (block, thread); a key names a place."""
 
     def __init__(self) -> None:
-        self._fenced: dict[tuple, tuple[int, dict, bool]] = {}  # by thread: its last fence: number, clocks, .cta
+        self._fenced: dict[tuple, tuple[int, dict, tuple]] = {}  # by thread: its last fence: number, clocks, groups
         self._pending: dict[tuple, Known] = {}  # by thread: what it learns at its next fence
         self._places: dict[tuple, _Place] = {}
         self._told: dict[tuple, int] = {}  # by thread, key and whether it writes: its last fence then
         self._taken: dict[tuple, int] = {}  # the same: the last version
 
-    def learnt(self, who: tuple, is_cta: bool) -> dict:
-        """Take the clocks that a thread learns at its fence.sc."""
+    def learnt(self, who: tuple, groups: tuple) -> dict:
+        """Take the clocks that a thread learns at its fence.sc, whose scope has the thread in these groups."""
         pending = self._pending.pop(who, None)
-        return pending.for_block(who[0], is_cta) if pending is not None else {}
+        return pending.seen_by(groups) if pending is not None else {}
 
-    def fenced(self, who: tuple, clocks: dict, is_cta: bool) -> None:
+    def fenced(self, who: tuple, clocks: dict, groups: tuple) -> None:
         """A thread has passed a fence.sc, and knows these clocks."""
-        self._fenced[who] = self._fenced.get(who, (0, {}, False))[0] + 1, clocks, is_cta
+        self._fenced[who] = self._fenced[who][0] + 1 if who in self._fenced else 1, clocks, groups
 
-    def access(self, who: tuple, key: tuple, reads: bool, writes: bool) -> None:
-        """A strong access."""
+    def access(self, who: tuple, groups: tuple, key: tuple, reads: bool, writes: bool) -> None:
+        """A strong access of a thread that is in these groups."""
         place, fence = self._places.get(key), self._fenced.get(who)
         if place is not None and self._taken.get((who, key, writes)) != place.version:
             self._taken[who, key, writes] = place.version
             pending = self._pending.setdefault(who, Known())
-            pending.take(place.writes, who[0])
+            pending.take(place.writes, groups)
             if writes:
-                pending.take(place.reads, who[0])
+                pending.take(place.reads, groups)
         if fence is None or self._told.get((who, key, writes)) == fence[0]:
             return
         place = self._places.setdefault(key, _Place())
@@ -75,4 +53,4 @@ class ScFences:
         place.version += 1
         for does, known in ((reads, place.reads), (writes, place.writes)):
             if does:
-                known.add(who[0], *fence[1:])
+                known.add(fence[2], fence[1])

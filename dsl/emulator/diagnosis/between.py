@@ -120,8 +120,13 @@ class Between:
 
     def fix_of_blocks(self) -> str | None:
         """The missing part of a flag between two blocks, or scopes that are too narrow; None if no flag is meant."""
-        if self.mine.kind & self.other.kind & access.STRONG and (self.mine.kind | self.other.kind) & access.CTA:
-            return "give both the scope .gpu, or .cluster for blocks of one cluster: .cta is for threads of one block"
+        either = self.mine.kind | self.other.kind
+        if self.mine.kind & self.other.kind & access.STRONG and either & access.NEAR:
+            if either & access.CTA:
+                return (
+                    "give both the scope .gpu, or .cluster for blocks of one cluster: .cta is for threads of one block"
+                )
+            return "give both the scope .gpu: .cluster is for threads of one cluster"
         after = self.other.after or self._text_after(self.other)
         return flags.fix(self.sites, after, self.mine.before, self.place, self.is_one_block)
 

@@ -55,7 +55,7 @@ class Checks:
             ctx.order_barrier = native.address("emu_order_barrier")
             if self.order is not None:
                 # native code looks at whole warps
-                ctx.known = self._new(4 * (threads * threads + 32)) if code.order_kinds & orders.ANY else 0
+                ctx.known = self._new(4 * (2 * threads * threads + 32)) if code.order_kinds & orders.ANY else 0
                 ctx.order_call = self.order.address
             if code.order_kinds & (orders.MATRICES | orders.BULK):
                 ctx.proxied = self._new(4 * threads)

@@ -10,7 +10,7 @@ import functools
 
 from dsl.emulator import families
 from dsl.emulator.check import observed_writes, order, trail
-from dsl.emulator.check.access import kind_of, order_kinds, unit_shift
+from dsl.emulator.check.access import kind_of, order_kinds, scope_of, unit_shift
 from dsl.emulator.check.numbers import access, orders, undefined
 from dsl.emulator.dependence.observed import Observations
 from dsl.emulator.ir.body import constant
@@ -163,7 +163,7 @@ class Checked(Thread):
             how |= order.READS | order.MODIFIES
         how |= order.ACQUIRES if mods & {"acquire", "acq_rel"} and how & order.READS else 0
         how |= order.RELEASES if mods & {"release", "acq_rel"} and how & order.WRITES else 0
-        how |= order.CTA if kind & access.CTA else 0
+        how |= scope_of(instr.mods) << order.SCOPE_SHIFT
         value = str(how)
         if "cas" in mods:  # one that fails writes nothing
             bits = next(TYPE_BITS[m] for m in instr.mods if m in TYPE_BITS)

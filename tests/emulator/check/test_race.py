@@ -56,7 +56,7 @@ CAS_LOOP = """
 L: add.u32 %r2, %r1, 1; atom.global.cas.b32 %r3, [%d1], %r1, %r2; setp.ne.u32 %p, %r3, %r1; mov.u32 %r1, %r3; @%p bra L;
 """
 # name: (kernel with {fix}, what {fix} is in the right one, threads, blocks);
-# "|" parts the racy {fix} from the right one
+# "|" parts the racy {fix} from the right one; "¦" is a "|" of PTX
 PAIRS = {
     "a neighbour's word": ("st.shared.u32 [%mine], %t; {fix} ld.shared.u32 %r1, [%next];", "bar.sync 0;", 64, 1),
     "a neighbour's word in a warp": ("st.shared.u32 [%mine], %t; {fix} ld.shared.u32 %r1, [%next];",
@@ -125,6 +125,28 @@ PAIRS = {
     "a flag without fences": (FLAG, ("@%first st.relaxed.gpu.global.u32 [%f], 1;|"
                                      "fence.acq_rel.gpu; @%first st.relaxed.gpu.global.u32 [%f], 1;",
                                      "ld.relaxed.gpu.global.u32 %r2, [%f];", "|fence.acq_rel.gpu;"), 32, 2),
+    "elect.sync publishes no writes of other lanes": (
+        "@!%warp0 bra C; st.shared.u32 [%mine], %t; {fix} @%lead st.release.cta.global.u32 [%f], 1; ret;"
+        " C: L: ld.acquire.cta.global.u32 %r2, [%f]; setp.eq.u32 %p, %r2, 0; @%p bra L; ld.shared.u32 %r3, [%mine+-128];",
+        "elect.sync %r9¦%p, -1;|bar.warp.sync -1;", 64, 1),
+    "a word that lanes have read before elect.sync": (
+        "@!%warp0 bra C; ld.shared.u32 %r3, [%mine]; {fix} @%lead st.release.cta.global.u32 [%f], 1; ret;"
+        " C: L: ld.acquire.cta.global.u32 %r2, [%f]; setp.eq.u32 %p, %r2, 0; @%p bra L; st.shared.u32 [%mine+-128], %t;",
+        "|elect.sync %r9¦%p, -1;", 64, 1),
+    "a lane that has waited tells no others by elect.sync": (
+        "@%warp0 bra W; st.shared.u32 [%mine], %t; bar.warp.sync -1; @%lead st.release.cta.global.u32 [%f], 1; ret;"
+        " W: @!%lead bra N; L: ld.acquire.cta.global.u32 %r2, [%f]; setp.eq.u32 %p, %r2, 0; @%p bra L;"
+        " N: {fix} ld.shared.u32 %r3, [%mine+128];", "elect.sync %r9¦%p, -1;|bar.warp.sync -1;", 64, 1),
+    "a flag of a cluster's scope": (FLAG, ("@%first st.release.cluster.global.u32 [%f], 1;|"
+                                           "@%first st.release.gpu.global.u32 [%f], 1;",
+                                           "ld.acquire.gpu.global.u32 %r2, [%f];", ""), 32, 2),
+    "a fence of a cluster's scope": (FLAG, ("fence.acq_rel.cluster; @%first st.relaxed.gpu.global.u32 [%f], 1;|"
+                                            "fence.acq_rel.gpu; @%first st.relaxed.gpu.global.u32 [%f], 1;",
+                                            "ld.acquire.gpu.global.u32 %r2, [%f];", ""), 32, 2),
+    "an acquire of a cluster's scope": (FLAG, ("@%first st.release.gpu.global.u32 [%f], 1;",
+                                               "ld.acquire.cluster.global.u32 %r2, [%f];|"
+                                               "ld.acquire.gpu.global.u32 %r2, [%f];", ""), 32, 2),
+    "atomics of a cluster's scope": ("red.relaxed.{fix}.global.add.u32 [%g], 1;", "cluster|gpu", 1, 2),
     "a flag of a block's scope": (FLAG, ("@%first st.release.cta.global.u32 [%f], 1;|"
                                          "@%first st.release.gpu.global.u32 [%f], 1;",
                                          "ld.acquire.gpu.global.u32 %r2, [%f];", ""), 32, 2),
@@ -196,7 +218,7 @@ def texts(name: str) -> tuple[str, str, int, int]:
         parts = {name: row.split("|")[which] for name, row in zip(names, rows)}
         if "|" not in rows[0] and len(rows) == 1 and which == 0:
             parts["fix"] = ""
-        found.append(HEAD + body.format(**parts) + "\nE: ret;\n}\n" + EXCHANGE)
+        found.append(HEAD + body.format(**parts).replace("¦", "|") + "\nE: ret;\n}\n" + EXCHANGE)
     return (*found, threads, blocks)
 
 

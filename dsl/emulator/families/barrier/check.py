@@ -99,7 +99,7 @@ class Generations:
         labels = np.zeros(32, np.uint32)
         labels[[thread - first for thread in threads]] = np.maximum(slot.labels[threads], epoch)
         seen = np.maximum(slot.known[threads].max(axis=0), epoch - 1)
-        seen[threads] = np.maximum(slot.labels[threads], epoch)
+        slot.mark(seen, threads)
         return Arrival(site, waits, 1, labels, seen)
 
     def _came(self, number: int, rows: dict[int, Arrival]) -> int:
@@ -123,7 +123,7 @@ class Generations:
         before = self.last.get(number, {})
         for warp, row in rows.items():
             for other, its in before.items():
-                seen = row.seen[32 * other : 32 * other + 32]
+                seen = row.seen[self.slot.threads + 32 * other :][:32]  # of execution
                 if not np.any((its.labels[: len(seen)] != 0) & (seen >= its.labels[: len(seen)])):
                     self._report(AGAIN if warp in before else EARLY, number, rows, warp, before, other)
                     return
@@ -152,9 +152,9 @@ class Barriers:
         came = {w: masks[base + w] for w in range(slot.ctx.warps) if masks[base + w]}
         waiters = [32 * w + lane for w, mask in came.items() for lane in range(32) if mask >> lane & 1]
         more = self.generation(slot, _, number, __)
-        more = np.zeros(slot.threads, np.uint32) if more is None else more
+        more = np.zeros(2 * slot.threads, np.uint32) if more is None else more
         left = [32 * w + lane for w in came for lane in range(32) if slot.ctx.exited[w] >> lane & 1]
-        more[left] = np.maximum(slot.labels[left], slot.ctx.epoch)
+        slot.mark(more, left)
         slot.meet(waiters, more)
 
     def generation(self, slot, _: int, number: int, __: int) -> np.ndarray | None:

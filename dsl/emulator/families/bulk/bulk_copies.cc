@@ -5,13 +5,14 @@
 //
 // Stores and reductions in another block's shared memory are entries too (PTX ISA 9.7.9.12, st.async; 9.7.13.8,
 // red.async): they land as copies into shared memory do.
+#include "check/check.h"
 #include "families/bulk/bulk_reductions.h"
 #include "families/tensor_map/box_copies.h"
 #include "machine/grid.h"
 #include "machine/queues.h"
 
 struct BulkEntry {
-  u32 kind, thread, group, size;
+  u32 kind, thread, group, size, has_landed;  // one that has landed is there for checkers: it was read, not written
   u64 smem, other, barrier;
   union {
     i32 coords[8];  // and offsets of pixels
@@ -32,6 +33,7 @@ BulkEntry &add(Context *ctx, u32 tid, u32 kind, u32 size, u64 smem, u64 other, u
   BulkQueue &queue = bulk_of(ctx);
   BulkEntry &entry = add_entry(queue, &BulkQueue::bulk_copies);
   entry.kind = kind, entry.thread = tid, entry.group = queue.committed[tid], entry.size = size;
+  entry.has_landed = 0;
   entry.smem = smem, entry.other = other, entry.barrier = barrier;
   emu_cluster_wake(ctx);
   return entry;
@@ -87,21 +89,65 @@ void land(Context *ctx, const BulkEntry &one) {
   if (one.enters()) complete(ctx, (u64 *)one.barrier, one.size, one.thread);
 }
 
-// Land the entries for which `lands` is true; the others stay.
-template <class Lands> void land_all(Context *ctx, Lands lands) {
+// Drop the entries for which `ends` is true; the others stay.
+template <class Ends> void sweep(Context *ctx, Ends ends) {
   BulkQueue &queue = bulk_of(ctx);
   u32 kept = 0;
   for (u32 i = 0; i < queue.count; ++i)
-    if (BulkEntry &entry = queue.bulk_copies[i]; lands(entry)) land(ctx, entry);
-    else __builtin_memmove(&queue.bulk_copies[kept++], &entry, sizeof entry);
+    if (BulkEntry &entry = queue.bulk_copies[i]; !ends(entry))
+      __builtin_memmove(&queue.bulk_copies[kept++], &entry, sizeof entry);
   queue.count = kept;
 }
 
 bool leaves(const BulkEntry &one, u32 tid) { return !one.enters() && one.thread == tid; }
 
-// The copies out of shared memory that a thread began in groups below `groups`.
-void land_out(Context *ctx, u32 tid, i32 groups) {
-  land_all(ctx, [=](const BulkEntry &one) { return leaves(one, tid) && (i32)one.group < groups; });
+// `visit` the bytes in global memory that a copy reads or writes.
+bool visit_global(const BulkEntry &one, Visit visit, void *data) {
+  if ((one.kind & 3) < bulk::BOX_IN) return visit(data, one.other, one.size);
+  return visit_box(*(const TensorMap *)one.map, one.coords, visit, data);
+}
+
+bool is_checked(const Context *ctx) { return ctx->order_kinds & orders::BULK; }
+
+// What the thread of a copy wrote in global memory has been waited for.
+void end_writes(Context *ctx, const BulkEntry &one) {
+  struct Whose {
+    Context *ctx;
+    u32 tid;
+  } whose{ctx, one.thread};
+  auto visit = [](void *data, u64 address, u64 size) {
+    emu_race_landed(((Whose *)data)->ctx, ((Whose *)data)->tid, address, size);
+    return true;
+  };
+  visit_global(one, visit, &whose);
+}
+
+// Land the copies out of shared memory that a thread began in groups below `groups`. Without `written` only their
+// reads are waited for.
+void land_out(Context *ctx, u32 tid, i32 groups, bool written) {
+  sweep(ctx, [=](BulkEntry &one) {
+    if (!leaves(one, tid) || (i32)one.group >= groups) return false;
+    if (!one.has_landed) land(ctx, one);
+    one.has_landed = 1;
+    if (written && is_checked(ctx)) end_writes(ctx, one);
+    return written || !is_checked(ctx);
+  });
+}
+
+// Whether nothing races with what the copy that was started last does in global memory; else a fault.
+bool check_global(Context *ctx, u32 site) {
+  const BulkQueue &queue = bulk_of(ctx);
+  const BulkEntry &one = queue.bulk_copies[queue.count - 1];
+  struct Access {
+    Context *ctx;
+    u32 tid, site, kind;
+  } access{ctx, one.thread, site, 0};
+  if (!one.enters()) access.kind = WRITE | ASYNC | STRONG * (one.kind >> REDUCTION_SHIFT != 0);
+  auto visit = [](void *data, u64 address, u64 size) {
+    const Access &in = *(const Access *)data;
+    return emu_bulk_touches(in.ctx, in.tid, in.site, address, size, in.kind) != 0;
+  };
+  return visit_global(one, visit, &access);
 }
 
 // An instruction of a thread that starts copies.
@@ -145,7 +191,7 @@ extern "C" {
 // Start a copy of `size` bytes between `smem`, in shared::cluster, and address `other`; 0 after a fault.
 u32 emu_bulk_copy(Context *ctx, u32 tid, u32 site, u32 kind, u64 smem, u64 other, u32 size, u64 barrier, u32 mask) {
   if (size & 15) return illegal(ctx, tid, site, BAD_BULK, size);
-  return Starter{ctx, tid, site, kind}.for_targets(smem, barrier, mask, size, 16, [&](u64 target, u64 signal) {
+  auto start = [&](u64 target, u64 signal) {
     if (other & 15) {
       emu_fault(ctx, MISALIGNED, site, tid, other, 16, 0);
       return false;
@@ -153,7 +199,9 @@ u32 emu_bulk_copy(Context *ctx, u32 tid, u32 site, u32 kind, u64 smem, u64 other
     if (!emu_range(ctx, other, size, 1, GLOBAL, site, tid)) return false;
     add(ctx, tid, kind, size, target, other, signal);
     return true;
-  });
+  };
+  if (!Starter{ctx, tid, site, kind}.for_targets(smem, barrier, mask, size, 16, start)) return 0;
+  return !is_checked(ctx) || check_global(ctx, site);
 }
 
 // Start a copy of `size` bytes from `smem` of the block to `other` in shared::cluster; 0 after a fault.
@@ -187,7 +235,8 @@ u32 emu_bulk_box(Context *ctx, u32 tid, u32 site, u32 kind, u64 smem, u64 addres
     __builtin_memcpy(entry.map, &map, sizeof entry.map);
     return true;
   };
-  return Starter{ctx, tid, site, kind}.for_targets(smem, barrier, mask, box_room(map), 128, start);
+  if (!Starter{ctx, tid, site, kind}.for_targets(smem, barrier, mask, box_room(map), 128, start)) return 0;
+  return !is_checked(ctx) || check_global(ctx, site);
 }
 
 // Start the store or reduction of `size` bytes of `low` and `high` at an address, and of their complete_tx; 0 after a
@@ -203,19 +252,25 @@ u32 emu_async_store(Context *ctx, u32 tid, u32 site, u32 kind, u64 address, u64 
 
 void emu_bulk_commit(Context *ctx, u32 tid) { ++bulk_of(ctx).committed[tid]; }
 
-// Land what the thread copied out of shared memory in all its groups but the last `keep`.
-void emu_bulk_wait(Context *ctx, u32 tid, u32 keep) { land_out(ctx, tid, bulk_of(ctx).committed[tid] - keep); }
+// Land what the thread copied out of shared memory in all its groups but the last `keep`; `written`: not for .read.
+void emu_bulk_wait(Context *ctx, u32 tid, u32 keep, u32 written) {
+  land_out(ctx, tid, bulk_of(ctx).committed[tid] - keep, written);
+}
 
 // A thread ends: what it copied out of shared memory lands. A checker hears of it.
 void emu_bulk_exit(Context *ctx, u32 tid) {
   const BulkQueue &queue = bulk_of(ctx);
   for (u32 i = 0; i < queue.count; ++i)
-    if (leaves(queue.bulk_copies[i], tid)) tell_order(ctx, ORDER_BULK_LEFT, tid, 0);
-  land_out(ctx, tid, EVERY);
+    if (leaves(queue.bulk_copies[i], tid) && !queue.bulk_copies[i].has_landed) tell_order(ctx, ORDER_BULK_LEFT, tid, 0);
+  land_out(ctx, tid, EVERY, false);
 }
 
 // A thread looks at an mbarrier: what blocks of the cluster copy into shared memory lands.
 void emu_bulk_arrive(Context *ctx) {
-  for (Context &slot : Mates{ctx}) land_all(&slot, [](const BulkEntry &one) { return one.enters(); });
+  for (Context &slot : Mates{ctx})
+    sweep(&slot, [&](const BulkEntry &one) {
+      if (one.enters()) land(&slot, one);
+      return one.enters();
+    });
 }
 }

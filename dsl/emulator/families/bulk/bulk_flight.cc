@@ -49,6 +49,20 @@ u32 emu_bulk_proxied(Context *ctx, u32 tid, u32 site, u64 address, u32 size) {
   return read.each_write(first, [&](const Kept &write) { return write.block() != ctx->block || look(read, write); });
 }
 
+// A copy reads or writes bytes in global memory: 1, or 0 and a fault if that races, or if it reads a generic store that
+// was not fenced. A read counts as one of the moment at which the copy begins.
+u32 emu_bulk_touches(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u32 kind) {
+  if (!check_access(ctx, tid, site, address, size, kind & WRITE ? kind : FEW)) return 0;
+  Cell *first = kind & WRITE ? nullptr : cell_of(ctx, address, nullptr);
+  if (!first) return 1;
+  const Reading read{ctx, tid, site, address, size};
+  return read.each_write(first, [&](const Kept &write) {
+    bool is_fenced = write.kind() & ASYNC || !emu_order(ctx, ORDER_GENERIC, tid, write.site(), 0) ||
+                     !emu_order(ctx, ORDER_UNPROXIED, tid, write.place(), write.label_and_lanes(write.lanes));
+    return is_fenced || read.report(write, first_bit(write.lanes), other_kind::UNPROXIED);
+  });
+}
+
 // A copy into shared memory at `smem` begins, in each block of its mask: 1, or 0 and a fault. `smem` and `barrier`,
 // which it signals, are addresses in shared::cluster; `source` is one of the host, 0 outside of shared memory.
 u32 emu_bulk_begins(Context *ctx, u32 tid, u32 site, u64 smem, u32 size, u32 kind, u64 barrier, u32 mask, u64 source) {

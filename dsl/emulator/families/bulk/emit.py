@@ -134,7 +134,8 @@ def group(body, instr):
     if "commit_group" in instr.mods:
         body.do(f"call void @emu_bulk_commit(ptr %ctx, i32 {linear})")
     else:
-        body.do(f"call void @emu_bulk_wait(ptr %ctx, i32 {linear}, i32 {body.read(instr.operands[0], 32)})")
+        which = f"i32 {body.read(instr.operands[0], 32)}, i32 {int('read' not in instr.mods)}"
+        body.do(f"call void @emu_bulk_wait(ptr %ctx, i32 {linear}, {which})")
 
 
 prefetch = nothing

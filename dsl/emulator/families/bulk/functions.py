@@ -8,7 +8,7 @@ SIGNATURES = {
     "emu_bulk_peer": "i32 (ptr, i32, i32, i32, i64, i64, i32, i64)",
     "emu_async_store": "i32 (ptr, i32, i32, i32, i64, i64, i32, i64, i64)",
     "emu_bulk_commit": "void (ptr, i32)",
-    "emu_bulk_wait": "void (ptr, i32, i32)",
+    "emu_bulk_wait": "void (ptr, i32, i32, i32)",
     "emu_bulk_exit": "void (ptr, i32)",
     "emu_bulk_arrive": "void (ptr)",
     "emu_bulk_proxied": "i32 (ptr, i32, i32, i64, i32)",

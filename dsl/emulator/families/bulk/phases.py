@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dsl.emulator.check.numbers import access
 from dsl.emulator.diagnosis import cluster_report, frames
-from dsl.emulator.families.mbarrier.check import Flight, Mbarrier, Mbarriers, Shared, Wait
+from dsl.emulator.families.mbarrier.check import Flight, Mbarriers, Shared, Wait
 from dsl.span import Span
 
 
@@ -70,7 +70,11 @@ class Order:
                 f"reads what was there before, {empty}"
             )
         mine = self.order.slot_of(self.launch.slot.address).of(Shared).last_wait.get(ctx.thread)
-        if mine is not None and not mine.begun and (lane := self._lane_for_its_warp(mine)) is not None:
+        if (
+            mine is not None
+            and not mine.begun
+            and (lane := mine.lane_for(ctx.other_block, ctx.other_thread)) is not None
+        ):
             return (
                 f"lane {lane} arrives at the empty mbarrier for its warp: put a barrier of the warp (bar.warp.sync, "
                 f"`cute.arch.sync_warp`) between {at} and that arrival"
@@ -81,13 +85,6 @@ class Order:
                 "mbarrier.arrive.release.cluster), and its count has them all"
             )
         return f"{empty}; who reads or writes the slot arrives there after {at}"
-
-    def _lane_for_its_warp(self, one: Mbarrier) -> int | None:
-        """The lane that arrives at an mbarrier where another one of its warp, the other thread, does not."""
-        block, other = self.ctx.other_block, self.ctx.other_thread
-        if (block, other) in one.arrivers:
-            return None
-        return next((lane for lane in range(32) if (block, (other & ~31) + lane) in one.arrivers), None)
 
     def _flight(self) -> Flight | None:
         """The copy that the other thread began, where it is one into the memory that this thread touches."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator.check.numbers import access, other_kind
-from dsl.emulator.diagnosis import frames, places, report
+from dsl.emulator.diagnosis import cluster_report, frames, places, report
 from dsl.emulator.diagnosis.between import Between
 from dsl.emulator.diagnosis.group_waits import Family
 from dsl.emulator.diagnosis.race import Race
@@ -16,6 +16,7 @@ from dsl.emulator.ptx.syntax import Instr
 from dsl.emulator.ptx.traits import COPY
 
 READ_WAIT = "cp.async.bulk.wait_group.read (`cute.arch.cp_async_bulk_wait_group(0, read=True)`)"
+WRITE_WAIT = "cp.async.bulk.wait_group (`cute.arch.cp_async_bulk_wait_group(0)`)"
 _GROUPS = Family(COPY, True, "cp.async.bulk.commit_group", "cp.async.bulk.wait_group.read")
 _PROXY = "fence.proxy.async (`cute.arch.fence_proxy`)"
 
@@ -63,6 +64,8 @@ def race(race: Race) -> tuple[str, str] | None:
     if reads or not (is_bulk(mine) or is_bulk(other)):
         return None
     does, who, did, at, here, between = race.does, race.who, race.did, race.at, race.here, race.between
+    if cluster_report.owner_of(race.launch, race.launch.ctx.address) is None and not its_kind & other_kind.OF_MAP:
+        return _in_global_memory(race)
     order = Order(race.launch, frames.place_of(race.launch, mine))
     if its_kind & other_kind.OF_MAP:
         return f"uses a tensor map that {who} changed at {at}: no fence.proxy.tensormap between", (
@@ -117,6 +120,26 @@ def race(race: Race) -> tuple[str, str] | None:
     return message, _before_copy(mine, my_kind, at, here, between, order) or order.fix_of_wait(
         _NOUNS[other.opcode].split()[-1], at, here
     )  # fmt: skip
+
+
+def _in_global_memory(race: Race) -> tuple[str, str]:
+    """The message and the fix of a race with the global memory that a bulk copy reads or writes."""
+    ctx, at, here, still = race.launch.ctx, race.at, race.here, race.its_kind & access.ASYNC
+    is_stored = is_bulk(race.other)
+    if ctx.other_block != ctx.block:
+        order = f"a flag that the other block releases (st.release.gpu) after {at} and this one acquires before {here}"
+    else:
+        order = f"a barrier (bar.sync) between {at} and {here}"
+    if is_stored and still:
+        message = f"{race.does}, which the bulk store at {at} still writes: nobody has waited for its writes"
+        fix = f"let the thread of the store wait until it has written, {WRITE_WAIT}: `.read` waits for its reads alone"
+        is_own = (ctx.other_block, ctx.other_thread) == (ctx.block, ctx.thread)
+        return message, fix if is_own else f"{fix}; then {order}"
+    who = f"the bulk store at {at} wrote" if is_stored else f"{race.who} {race.did} at {at}"
+    if race.its_kind & other_kind.UNPROXIED:
+        return f"{race.does}, which {who}: no fence.proxy.async between", unproxied_fix(at, here, race.between)
+    fence = "" if is_stored or not is_bulk(race.mine) else f"{_PROXY} after {at}, and then "
+    return f"{race.does}, which {who}: nothing orders the two", f"put {fence}{order}"
 
 
 def _before_copy(mine: Instr, my_kind: int, at: str, here: str, between: Between | None, order: Order) -> str | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dsl.emulator.check.clocks import joined, later
+from dsl.emulator.check.clocks import Known, later
+from dsl.emulator.check.numbers import scope
 from dsl.emulator.machine import context
 
 
@@ -18,8 +19,7 @@ class Barrier:
 
     def __init__(self, block: int):
         self.block, self.phases = block, 0
-        self.arrived: dict = {}
-        self.complete: dict = {}
+        self.arrived, self.complete = Known(), Known()
         self.all_wait: set[int] = set()  # blocks all of whose threads waited as it was completed
 
 
@@ -48,14 +48,14 @@ class Clusters:
 
     def arrive(self, slot, thread: int, relaxed: int, _: int) -> None:
         state = self.barrier(slot)
-        clocks = slot.fences.get(thread, ({}, False))[0] if relaxed else slot.clock(thread)
-        state.arrived = joined(state.arrived, clocks)
+        clocks, reach = slot.fences.get(thread, ({}, scope.ALL)) if relaxed else (slot.clock(thread), scope.ALL)
+        state.arrived.add(slot.groups(min(reach, scope.CLUSTER)), clocks)
         slot.step(thread)
 
     def complete(self, slot, *_: int) -> None:
         """All have arrived: who waits is about to go on."""
         state = self.barrier(slot)
-        state.complete, state.arrived = state.arrived, {}
+        state.complete, state.arrived = state.arrived, Known()
         state.phases += 1
         state.all_wait.clear()
         for member in self.order.members(slot):
@@ -63,15 +63,16 @@ class Clusters:
             running = (ctx.live[w] & ~ctx.exited[w] & ~ctx.at_barrier[base + w] for w in range(ctx.warps))
             if not any(running):
                 state.all_wait.add(member.block)
-                member.learn_together({b: labels for b, labels in state.complete.items() if b != member.block})
+                clocks = state.complete.seen_by(member.groups(scope.CLUSTER))
+                member.learn_together({b: labels for b, labels in clocks.items() if b != member.block})
 
     def wait(self, slot, thread: int, *_: int) -> None:
         state = self.barrier(slot)
+        clocks = state.complete.seen_by(slot.groups(scope.CLUSTER))
         if slot.block in state.all_wait:
-            own = state.complete.get(slot.block)
-            slot.learn(thread, {} if own is None else {slot.block: own})
-        else:
-            slot.learn(thread, state.complete)
+            own = clocks.get(slot.block)
+            clocks = {} if own is None else {slot.block: own}
+        slot.learn(thread, clocks)
 
     def visit(self, slot, thread: int, address: int, site: int) -> None:
         """A thread touches another block's shared memory: each last time is kept."""
@@ -92,7 +93,7 @@ class Clusters:
             clocks = later(rows[-1][1], clocks)
         for (block, thread), (label, site, address) in visits.items():
             labels = clocks.get(block)
-            if labels is None or labels[thread] < label:
+            if labels is None or labels[slot.threads + thread] < label:
                 slot.ctx.other_block, slot.ctx.other_thread = block, thread
                 slot.report(context.EXITED, thread, address, site, context.EARLY)
                 return

@@ -96,7 +96,7 @@ def arrive_on(body, instr):
     body.do(f"call void @emu_queue_commit(ptr %ctx, i32 {body.threads['linear']})")
     body.do(f"call void @emu_queue_wait(ptr %ctx, i32 {body.threads['linear']}, i32 0)")
     if counts:
-        mbarrier.update(body, word_at, "1", "0", False, how=body.site(instr) << mbarrier.SITE_SHIFT)
+        mbarrier.update(body, word_at, "1", "0", False, how=body.site(instr) << mbarrier.seen.SITE_SHIFT)
 
 
 def _commit(body) -> None:

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from dsl.emulator.check import trail
-from dsl.emulator.check.clocks import joined
+from dsl.emulator.check.clocks import Known, execution_only
+from dsl.emulator.check.numbers import scope
 from dsl.emulator.families.cluster.check import Clusters
+from dsl.emulator.families.mbarrier.numbers import seen
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Addr, Instr
 
@@ -54,8 +56,7 @@ class Mbarrier:
     def __init__(self, block: int, thread: int = 0, label: int = 0, site: int = 0):
         self.block, self.thread, self.label, self.site = block, thread, label, site  # of its init
         self.uses: dict[tuple[int, int], tuple[int, int]] = {}  # by (block, thread): the last one's label and site
-        self.arrived: dict = {}
-        self.ended: dict = {}
+        self.arrived, self.ended = Known(), Known()
         self.fenced_at: int | None = None  # how often the cluster had met when its init was fenced
         self.seen_by: set[tuple[int, int]] = set()  # (block, thread) that have seen its init
         self.phase = 0  # the number of the phase that goes on
@@ -64,10 +65,20 @@ class Mbarrier:
         self.complete: list[Flight] = []  # in those before, and no thread of the block has waited since
         self.waits: dict[int, Wait] = {}  # by thread of the block
         self.arrivers: set[tuple[int, int]] = set()  # (block, thread)
+        self.narrow: dict[
+            tuple[int, int], int
+        ] = {}  # by (block, thread) of another block: the site of an arrival whose
+        # scope has not this block
+
+    def lane_for(self, block: int, thread: int) -> int | None:
+        """The lane that arrives here for the warp of a thread; None if the thread arrives too, or no lane does."""
+        if (block, thread) in self.arrivers:
+            return None
+        return next((lane for lane in range(32) if (block, (thread & ~31) + lane) in self.arrivers), None)
 
     def ends(self) -> None:
         """The phase has ended."""
-        self.ended = self.arrived
+        self.ended = self.arrived.copy()
         self.phase += 1
         self.complete += self.landed
         self.landed = []
@@ -122,19 +133,20 @@ class Mbarriers:
         used += [
             (block, user, where)
             for (block, user), (label, where) in one.uses.items()
-            if not any(self._has_seen(slot, thread, block, lane, label) for lane in _warp_of(user, slot.threads))
+            if not any(self._has_seen(slot, thread, block, lane, label, True) for lane in _warp_of(user, slot.threads))
         ]
         if used:
             slot.ctx.other_block, slot.ctx.other_thread, slot.ctx.other_site = used[0]
             slot.report(context.IN_USE, thread, address, site)
 
     @staticmethod
-    def _has_seen(slot, thread: int, block: int, other: int, label: int) -> bool:
-        """Whether a thread has seen the end of another one's stretch."""
+    def _has_seen(slot, thread: int, block: int, other: int, label: int, execution: bool = False) -> bool:
+        """Whether a thread has seen the end of another thread's stretch, or only that it has come so far."""
+        at = other + slot.threads * execution
         if block == slot.block:
-            return thread == other or bool(slot.seen(thread)[other] >= label)
+            return thread == other or bool(slot.seen(thread)[at] >= label)
         labels = slot.abroad(thread).labels(block)
-        return labels is not None and bool(labels[other] >= label)
+        return labels is not None and bool(labels[at] >= label)
 
     def fence_init(self, slot, thread: int, *_: int) -> None:
         """fence.mbarrier_init: of what the thread has initialised."""
@@ -149,24 +161,43 @@ class Mbarriers:
         return one if one is not None and one.block == block else None
 
     def arrive_at(self, slot, thread: int, address: int, how: int) -> None:
-        """An arrival or a change of the bytes; `how`: ended (bit 0), relaxed (1), the site (8 and up)."""
+        """An arrival or a change of the bytes; `how`: see numbers.seen."""
         owner = self.order.owner(slot, address)
         block = slot.block if owner is None else owner.block
         one = self.mbarrier(block, address)
         if owner is not None and owner is not slot:
-            self.clusters.visit(slot, thread, address, how >> 8)
+            self.clusters.visit(slot, thread, address, how >> seen.SITE_SHIFT)
         if one is None or not self._sees(slot, thread, block, one):
-            slot.report(context.NOT_VISIBLE, thread, address, how >> 8)
+            slot.report(context.NOT_VISIBLE, thread, address, how >> seen.SITE_SHIFT)
             return
-        clocks = slot.fences.get(thread, ({}, False))[0] if how & 2 else slot.clock(thread)
-        one.arrived = joined(one.arrived, clocks)
+        self._arrived(one, slot, thread, how, owner is not None and owner is not slot)
         one.arrivers.add((slot.block, thread))
-        one.uses[slot.block, thread] = slot.label(thread), how >> 8
+        one.uses[slot.block, thread] = slot.label(thread), how >> seen.SITE_SHIFT
         releases = slot.of(Shared).releases
         releases[thread] = releases.get(thread, 0) + 1
-        if how & 1:
+        if how & seen.ENDED:
             one.ends()
         slot.step(thread)
+
+    @staticmethod
+    def _arrived(one: Mbarrier, slot, thread: int, how: int, is_remote: bool) -> None:
+        """Keep what an arrival makes known to a group of threads.
+
+        The ISA gives an arrival without a scope .cta. At the mbarrier of another block programs still rely on it for
+        the order of execution: the other block may write what the thread has read.
+        """
+        reach, asked = scope.ALL, how >> seen.SCOPE_SHIFT & 3
+        if how & seen.RELAXED:
+            clocks, reach = slot.fences.get(thread, ({}, scope.ALL))
+        else:
+            clocks = slot.clock(thread)
+        if asked == scope.UNSAID and is_remote and not how & seen.RELAXED:
+            one.arrived.add(slot.groups(scope.CLUSTER)[1:], execution_only(clocks))
+            asked = scope.CTA
+        reach = min(reach, asked, scope.CLUSTER)
+        if is_remote and reach == scope.CTA:
+            one.narrow[slot.block, thread] = how >> seen.SITE_SHIFT
+        one.arrived.add(slot.groups(reach), clocks)
 
     def copy(self, slot, thread: int, address: int, barrier: int) -> int:
         """A thread begins a copy to an address, which will signal an mbarrier of the same block; 1 where that may not
@@ -215,24 +246,24 @@ class Mbarriers:
 
     def wait_at(self, slot, thread: int, address: int, how: int) -> None:
         """A look at an mbarrier; `how` as above."""
-        one = self.mbarrier(slot.block, address) if how & 1 else None
+        one = self.mbarrier(slot.block, address) if how & seen.ENDED else None
         if one is None:
             return
         if not self._sees(slot, thread, slot.block, one):
-            slot.report(context.NOT_VISIBLE, thread, address, how >> 8)
+            slot.report(context.NOT_VISIBLE, thread, address, how >> seen.SITE_SHIFT)
             return
         mine = slot.of(Shared)
         before, releases = one.waits.get(thread), mine.releases.get(thread, 0)
         again = before is not None and before.phase == one.phase - 1 and before.releases != releases
-        one.waits[thread] = Wait(one.phase - 1, how >> 8, releases, again)
+        one.waits[thread] = Wait(one.phase - 1, how >> seen.SITE_SHIFT, releases, again)
         mine.last_wait[thread] = one
         self._end_flights(slot, one)
-        if how & 2:
-            near, far = slot.pending.get(thread, ({}, {}))
-            slot.pending[thread] = joined(near, one.ended), joined(far, one.ended)
+        groups = slot.groups(min(how >> seen.SCOPE_SHIFT & 3, scope.CLUSTER))
+        if how & seen.RELAXED:
+            slot.pending.setdefault(thread, Known()).take(one.ended, groups)
         else:
-            slot.learn(thread, one.ended)
-        one.uses[slot.block, thread] = slot.label(thread), how >> 8
+            slot.learn(thread, one.ended.seen_by(groups))
+        one.uses[slot.block, thread] = slot.label(thread), how >> seen.SITE_SHIFT
 
     def _end_flights(self, slot, one: Mbarrier) -> None:
         """A thread has waited for what was copied until a phase ended: the copies are accesses of now, which all see
@@ -242,9 +273,9 @@ class Mbarriers:
             whose, thread = flight.slot, flight.thread
             for address in filter(None, (flight.address, flight.source)):
                 self.order.race_landed(whose.address, thread, address, flight.size_bytes)
-            own = np.zeros(whose.threads, np.uint32)
-            own[thread] = whose.label(thread)
-            one.ended = joined(one.ended, {whose.block: own})
+            own = np.zeros(2 * whose.threads, np.uint32)
+            whose.mark(own, [thread])
+            one.ended.add(slot.groups(scope.CTA), {whose.block: own})
             whose.step(thread)
         one.complete = []
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dsl.emulator.check.access import scope_of
+from dsl.emulator.check.numbers import scope
 from dsl.emulator.families.mbarrier import numbers
+from dsl.emulator.families.mbarrier.numbers import seen
 from dsl.emulator.families.memory.emit import host_address
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.operands import space_of
 from dsl.emulator.ptx.syntax import SINK, Addr, Instr, PtxError
 
 _COUNT, _BYTES, _PHASE = 20, 40, 63
-_RELAXED, SITE_SHIFT = 2, 8  # of events for families/mbarrier/check.py
 _COUNT_MASK, _BYTES_MASK = (1 << 20) - 1, (1 << 21) - 1
 
 
@@ -53,7 +55,7 @@ def barrier(body, instr):
     if "arrive" in mods or "arrive_drop" in mods:
         return _arrive(body, instr)
     address, amount = instr.operands  # .expect_tx, .complete_tx
-    how = _RELAXED | body.site(instr) << SITE_SHIFT  # bytes order nothing
+    how = seen.RELAXED | body.site(instr) << seen.SITE_SHIFT  # bytes order nothing
     word_at, amount = place(body, instr, address), body.read(amount, 32)
     what = numbers.mbarrier.EXPECTS if "expect_tx" in mods else numbers.mbarrier.LOOKS
     note(body, instr, what, body.cast("ptrtoint", word_at, "ptr", "i64"), amount)
@@ -91,7 +93,7 @@ def _arrive(body, instr) -> None:
         raise PtxError("an arrival in shared::cluster has no state: its destination is _")
     amount = body.read(rest[0], 32) if rest else "1"
     arrivals, n_bytes = ("1", amount) if "expect_tx" in instr.mods else (amount, "0")
-    how = _RELAXED * ("relaxed" in instr.mods) | body.site(instr) << SITE_SHIFT
+    how = _asked(body, instr)
     word_at = place(body, instr, address)
     what = numbers.mbarrier.ARRIVES | numbers.mbarrier.EXPECTS * ("expect_tx" in instr.mods)
     note(body, instr, what, body.cast("ptrtoint", word_at, "ptr", "i64"), n_bytes)
@@ -106,6 +108,12 @@ def note(body, instr, what: int, address: str, amount: str = "0") -> None:
     body.uses.add("mbarrier")
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i64 {address}, i32 {amount}"
     body.stop_unless(body.op(f"call i32 @emu_note_{what}(ptr %ctx, {where})"))
+
+
+def _asked(body, instr) -> int:
+    """The order that an arrival or a look asks for."""
+    relaxed = seen.RELAXED * ("relaxed" in instr.mods)
+    return relaxed | scope_of(instr.mods, scope.UNSAID) << seen.SCOPE_SHIFT | body.site(instr) << seen.SITE_SHIFT
 
 
 def _how(body, ended: str, how: int) -> str:
@@ -166,7 +174,7 @@ def _wait(body, instr) -> None:
     body.store("b", body.cast("trunc", asked, "i64", "i32"), linear)
     passes = body.cast("zext", ended, "i1", "i32")
     note(body, instr, numbers.mbarrier.WAITS, body.cast("ptrtoint", word_at, "ptr", "i64"), passes)
-    how = _how(body, ended, _RELAXED * ("relaxed" in instr.mods) | body.site(instr) << SITE_SHIFT)
+    how = _how(body, ended, _asked(body, instr))
     body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
     body.write(destination, ended, 1)
 

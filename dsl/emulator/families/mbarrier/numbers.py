@@ -16,6 +16,12 @@ class mbarrier:
     OWN_BIT = 8  # of the high word of a fault's detail: see mbarrier_log.Life
 
 
+class seen:
+    """How a thread arrives or looks, for check.py, as bits: the phase ended, relaxed, the scope, above it the site."""
+
+    ENDED, RELAXED, SCOPE_SHIFT, SITE_SHIFT = 1, 2, 2, 8
+
+
 class MbarrierEntry(ctypes.Structure):
     """The life of an mbarrier: see mbarrier_log.cc. Masks are of warps, and of ranks of other blocks of the cluster;
     sites are + 1."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from dsl.emulator.check.numbers import access
 from dsl.emulator.diagnosis import cluster_report, frames, places, report
+from dsl.emulator.diagnosis.race import Race
 from dsl.emulator.families.bulk import words as bulk_findings
 from dsl.emulator.families.mbarrier import log as mbarrier_log
-from dsl.emulator.families.mbarrier.check import Mbarriers
+from dsl.emulator.families.mbarrier.check import Mbarriers, Shared
 from dsl.emulator.families.mbarrier.log import Life
 from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context
@@ -141,6 +143,44 @@ def _warn_of_unfenced(launch) -> None:
         "barrier"
     )
     report.warn(launch, "MBARRIER_NOT_FENCED", instr, text)
+
+
+def race(race: Race) -> tuple[str, str] | None:
+    """The message and the fix of a race that an arrival or a wait at an mbarrier seems to order, and does not."""
+    ctx, order = race.launch.ctx, race.launch.checks.order
+    if order is None or race.its_kind & access.ASYNC:
+        return None
+    mine = order.slot_of(race.launch.slot.address).of(Shared)
+    last = mine.last_wait.get(ctx.thread)
+    other = ctx.other_block, ctx.other_thread
+    message = f"{race.does}, which {race.who} {race.did} at {race.at}"
+    if last is not None and other in last.narrow and race.its_kind & access.WRITE:
+        return f"{message}: its arrival is for its own block alone", _wider(race, last.narrow[other])
+    if race.between is None:
+        return None
+    if last is not None and (lane := last.lane_for(*other)) is not None:
+        return f"{message}: no barrier of the warp before its arrival", (
+            f"lane {lane} arrives at the mbarrier for its warp: put a barrier of the warp (bar.warp.sync, "
+            f"`cute.arch.sync_warp`) between {race.at} and that arrival"
+        )
+    warp = range(ctx.thread & ~31, (ctx.thread & ~31) + 32)
+    lanes = [thread for thread in warp if (one := mine.last_wait.get(thread)) is not None and other in one.arrivers]
+    if last is None and lanes:
+        return f"{message}: no barrier of the warp after the wait for it", (
+            f"lane {lanes[0] & 31} waits at the mbarrier for its warp: put a barrier of the warp (bar.warp.sync, "
+            f"`cute.arch.sync_warp`) between that wait and {race.here}"
+        )
+    return None
+
+
+def _wider(race: Race, site: int) -> str:
+    """The fix of an arrival at the mbarrier of another block whose scope does not have that block."""
+    instr = race.launch.code.sites[site]
+    at = places.at(race.launch, instr, race.mine)
+    if "relaxed" in instr.mods:
+        return f"give the fence before the relaxed arrival at {at} the scope .cluster, or make the arrival a release"
+    name = re.sub(r"^mbarrier\.(arrive(?:_drop)?)(?:\.release\.cta)?", r"mbarrier.\1.release.cluster", instr.name)
+    return f"write `{name}` at {at}: without a scope, as with .cta, an arrival is for threads of its own block"
 
 
 VERBS = {"mbarrier": verb}

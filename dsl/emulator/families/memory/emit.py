@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dsl.emulator.check import order
+from dsl.emulator.check.access import scope_of
 from dsl.emulator.families.cluster import emit as cluster
 from dsl.emulator.families.memory.addresses import of_param, window
 from dsl.emulator.families.tensor_map.emit import tell
@@ -205,11 +207,13 @@ def fence(body, instr):
     """membar and fence: a fence of the host. Threads of one block run in turn: for them the compiler keeps order."""
     if "proxy" not in instr.mods and "mbarrier_init" not in instr.mods:
         is_sc = instr.opcode == "membar" or "sc" in instr.mods  # PTX ISA 9.7.13.4: membar is fence.sc
-        body.ordered(context.ORDER_FENCE, str(int("cta" in instr.mods)), str(int(is_sc)))
+        body.ordered(context.ORDER_FENCE, str(scope_of(instr.mods)), str(int(is_sc)))
     elif "mbarrier_init" in instr.mods:
         body.ordered(context.ORDER_INIT_FENCE)
-    elif "async" in instr.mods or "async::shared::cta" in instr.mods:
-        body.ordered(context.ORDER_PROXY)
+    elif {"async", "async::global", "async::shared::cta"} & {*instr.mods}:
+        spaces = {each.removeprefix("async::").split("::")[0] for each in instr.mods} & {"global", "shared"}
+        bits = order.GLOBAL * (spaces != {"shared"}) | order.SHARED * (spaces != {"global"})
+        body.ordered(context.ORDER_PROXY, str(bits))
     elif "tensormap::generic" in instr.mods and "acquire" in instr.mods:
         tell(body, instr, context.ORDER_MAP_FENCED, body.address(instr.operands[0]))
     scope = 'syncscope("singlethread") ' if "cta" in instr.mods else ""

@@ -13,19 +13,17 @@ namespace {
 
 constexpr i64 CHUNK_BYTES = 16;
 
-// A walk over a box does this with each part of the tensor that it touches.
-enum Mode : u32 { CHECK, LOAD, STORE };
-
+// A walk over a box: a visit, or a copy.
 struct Walk {
-  Context *ctx;
   const TensorMap &map;
   const i32 *coords;
-  u32 site, tid;  // of a check
-  Mode mode = CHECK;
+  Visit visit;  // null: it copies
+  void *data;
   u64 smem = 0;
+  bool loads = false;
   u32 reduction = 0;
 
-  bool touches(u64 address, i64 size) const { return emu_range(ctx, address, size, 1, GLOBAL, site, tid); }
+  bool visits(u64 address, i64 size) const { return visit(data, address, size); }
   void move_row(u64 to, u64 row, i64 at, i64 size, bool inside) const;
   void move_chunk(u64 address, u64 tensor, i64 low, i64 size) const;
 };
@@ -44,7 +42,7 @@ void round_to_tf32(u32 *floats, i64 low, i64 size) {
 // loading, with zeros, or 0x7ff7 repeated, a NaN of each type.
 void Walk::move_chunk(u64 address, u64 tensor, i64 low, i64 size) const {
   u8 *place = (u8 *)(address ^ (address >> 3 & map.swizzle_mask())), *inner = place + low, *inside = (u8 *)tensor + low;
-  if (mode == LOAD) {
+  if (loads) {
     u64 fill = map.fills() ? 0x7FF77FF77FF77FF7 : 0;
     if (size != CHUNK_BYTES)
       for (u32 half = 0; half < 2; ++half) __builtin_memcpy(place + 8 * half, &fill, 8);
@@ -86,10 +84,10 @@ bool walk_pixels(const Walk &walk) {
       inside &= position <= map.last[i];
       source += position * map.stride_bytes(i);
     }
-    if (walk.mode != CHECK) walk.move_row(walk.smem + number * row_bytes, source, start, row_bytes, inside);
+    if (!walk.visit) walk.move_row(walk.smem + number * row_bytes, source, start, row_bytes, inside);
     else if (inside) {
       i64 low = max<i64>(start, 0), high = min(start + row_bytes, map.channel_bytes());
-      if (low < high && !walk.touches(source + low, high - low)) return false;
+      if (low < high && !walk.visits(source + low, high - low)) return false;
     }
     // On to the next pixel: along W, and where the box ends back to its corner and along the next dimension.
     for (u32 i = 1; i < DIMENSIONS; ++i) {
@@ -128,14 +126,14 @@ bool walk_slices(const Walk &walk) {
     }
     inside &= (u64)at < (u64)end;  // below 0 is far outside
     source += (u64)at / unit * slice_stride;
-    if (walk.mode != CHECK) walk.move_row(walk.smem + number * unit, source - at, at, unit, inside);
-    else if (inside && !walk.touches(source, min(end - at, unit))) return false;
+    if (!walk.visit) walk.move_row(walk.smem + number * unit, source - at, at, unit, inside);
+    else if (inside && !walk.visits(source, min(end - at, unit))) return false;
   }
   return true;
 }
 
-// Walk over the rows of a box, to copy.
-void walk_rows(const Walk &walk) {
+// Walk over the rows of a box.
+bool walk_rows(const Walk &walk) {
   const TensorMap &map = walk.map;
   const i64 row_bytes = map.row_bytes(), start = walk.coords[0] * map.element_bytes();
   i64 rows = 1;
@@ -150,8 +148,17 @@ void walk_rows(const Walk &walk) {
       inside &= position <= map.last[i];
       source += position * map.stride_bytes(i);
     }
-    walk.move_row(walk.smem + row * row_bytes, source, start, row_bytes, inside);
+    if (!walk.visit) walk.move_row(walk.smem + row * row_bytes, source, start, row_bytes, inside);
+    else if (inside) {
+      i64 low = max<i64>(start, 0), high = min(start + row_bytes, map.channel_bytes());
+      if (low < high && !walk.visits(source + low, high - low)) return false;
+    }
   }
+  return true;
+}
+
+bool walk_box(const Walk &walk) {
+  return walk.map.is_im2col() ? walk_pixels(walk) : walk.map.interleave() ? walk_slices(walk) : walk_rows(walk);
 }
 
 // The first and the last index along a dimension that the box touches and the tensor has; none if last < first.
@@ -165,17 +172,16 @@ struct Inside {
   }
 };
 
-// The check of a box of rows.
-bool check_rows(const Walk &walk) {
-  const TensorMap &map = walk.map;
+// Visit one range that has all bytes that a box of rows touches.
+bool visit_rows(const TensorMap &map, const i32 *coords, Visit visit, void *data) {
   u64 first = map.address, last = map.address;
   for (u32 i = 0; i < DIMENSIONS; ++i) {
-    const Inside inside(map, i, walk.coords[i]);
+    const Inside inside(map, i, coords[i]);
     if (inside.last < inside.first) return true;  // no element is inside
     first += inside.first * map.stride_bytes(i);
     last += inside.last * map.stride_bytes(i);
   }
-  return walk.touches(first, last - first + map.element_bytes());
+  return visit(data, first, last - first + map.element_bytes());
 }
 
 // Whether the map is not interleaved, or as the walk over slices has it: tiles, in steps of one slice.
@@ -206,10 +212,11 @@ u32 box_room(const TensorMap &map) {
 }
 
 void box_copy(const TensorMap &map, u64 smem, const i32 *coords, bool loads, u32 reduction) {
-  const Walk walk{nullptr, map, coords, 0, 0, loads ? LOAD : STORE, smem, reduction};
-  if (map.is_im2col()) walk_pixels(walk);
-  else if (map.interleave()) walk_slices(walk);
-  else walk_rows(walk);
+  walk_box({map, coords, nullptr, nullptr, smem, loads, reduction});
+}
+
+bool visit_box(const TensorMap &map, const i32 *coords, Visit visit, void *data) {
+  return walk_box({map, coords, visit, data});
 }
 
 bool check_map(Context *ctx, u64 address, u32 rank, u32 site, u32 tid) {
@@ -230,8 +237,16 @@ bool check_start(Context *ctx, const TensorMap &map, const i32 *coords, u32 site
 }
 
 bool check_range(Context *ctx, const TensorMap &map, const i32 *coords, u32 site, u32 tid) {
-  const Walk walk{ctx, map, coords, site, tid};
-  return map.is_im2col() ? walk_pixels(walk) : map.interleave() ? walk_slices(walk) : check_rows(walk);
+  struct Where {
+    Context *ctx;
+    u32 site, tid;
+  } where{ctx, site, tid};
+  Visit visit = [](void *data, u64 address, u64 size) {
+    const Where &in = *(const Where *)data;
+    return emu_range(in.ctx, address, size, 1, GLOBAL, in.site, in.tid);
+  };
+  bool has_rows = !map.is_im2col() && !map.interleave();
+  return (has_rows ? visit_rows : visit_box)(map, coords, visit, &where);
 }
 
 extern "C" u32 emu_box_bytes(u64 map) { return box_bytes(*(const TensorMap *)map); }

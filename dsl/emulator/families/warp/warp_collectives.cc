@@ -185,8 +185,9 @@ bool resolve_warp(Context *ctx, u32 warp) {
       moved |= resolve_warpgroup(ctx, first, key);
       continue;
     }
-    // elect.sync too: pipelines let the leader give back a slot that all lanes have read
-    if (key == WARP_SYNC || (key & 255) == ELECT) tell_order(ctx, ORDER_WARP, warp, group);
+    // elect.sync orders execution: pipelines let the leader give back a slot that all lanes have read
+    bool is_election = (key & 255) == ELECT;
+    if (key == WARP_SYNC || is_election) tell_order(ctx, ORDER_WARP, warp, group, is_election);
     perform(ctx, base, group, key);
     ctx->in_warp[warp] &= ~group;
     ctx->ready[warp] |= group;

@@ -36,7 +36,7 @@ class WgmmaReads:
         """wgmma of the warpgroup from thread `first` on; the number (from 1) of its group."""
         seen = []
         for warp in range(first, first + 128, 32):
-            seen.append(self.slot.known[warp : warp + 32].max(axis=0))
+            seen.append(self.slot.known[warp : warp + 32, : self.slot.threads].max(axis=0))
             seen[-1][warp : warp + 32] = access.PENDING - 1
         self.known[:] = np.min(seen, axis=0)
         group = self.latest.get(first)
@@ -65,7 +65,8 @@ class WgmmaReads:
         else:
             labels = who.abroad(thread).labels(self.slot.block)
             own, clocks = 0, [] if labels is None else [labels]
-        part = slice(group.first, group.first + 128)
+        first = who.threads + group.first  # of execution: the group reads
+        part = slice(first, first + 128)
         if own or any(((group.waited != 0) & (seen[part] >= group.waited)).any() for seen in clocks):
             return 1
         ctx = who.ctx

@@ -31,10 +31,11 @@ LOAD = f"{EXPECT}\n@%lead {TARGET} [%s], [%g], 256, [full];"
 BOX = (f"{EXPECT}\n@%lead cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [MAP, {{%z}}],"
        " [full];")  # fmt: skip
 MINE = "mov.u32 %r1, %cluster_ctarank; mapa.shared::cluster.u32 %r1, %s, %r1;"
-STORE = "@%lead cp.async.bulk.global.shared::cta.bulk_group [%g], [%s], 256;"
+STORE = "@%lead cp.async.bulk.global.shared::cta.bulk_group [%g+1024], [%s], 256;"
 STORE_BOX = "@%lead cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%f, {%z}], [%s];"
 ADD = "@%lead cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%g], [%s], 256;"
 COMMIT, READ = "cp.async.bulk.commit_group;", "cp.async.bulk.wait_group.read 0;"
+WRITTEN, PROXY_OF_ALL = "cp.async.bulk.wait_group 0;", "fence.proxy.async;"
 WRITE, USE, PROXY, SYNC = (
     "st.shared.b32 [%m], %t;",
     "ld.shared.b32 %r0, [%m];",
@@ -44,7 +45,7 @@ WRITE, USE, PROXY, SYNC = (
 MEET, WRITE_BY_ALL = "bar.warp.sync 0xffffffff;", f"@%warp0 {WRITE}"
 GIVE = "mbarrier.arrive.shared.b64 %q1, [empty];"
 ONE_LANE = "and.b32 %r2, %t, 31; setp.eq.u32 %p, %r2, 0; @%p mbarrier.arrive.shared.b64 %q1, [empty], 32;"
-KEEP = "st.global.b32 [%gt], %r0;"
+KEEP = "st.global.b32 [%gt+1024], %r0;"
 
 
 def wait(barrier: str, parity: int, name: str, who: str = "") -> str:
@@ -124,6 +125,37 @@ PAIRS = {
         f"{WRITE} {PROXY} {SYNC}\n{STORE}\n{{fix}} {READ} {SYNC}\n{WRITE}", f"|{COMMIT}", "it was not waited for"),
     "a stored buffer is loaded into": (
         f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT}\n{{fix}}\n{LOAD}\n{FULL}", f"|{READ}", "which the bulk store at line 2"),
+    "what a bulk store writes is read": (
+        f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT} {{fix}}\n@%lead ld.global.b32 %r0, [%g+1024];", f"{READ}|{WRITTEN}",
+        "which the bulk store at line 2 still writes: nobody has waited for its writes"),
+    "what a bulk store writes is read by others": (
+        f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT} {{fix}}\nld.global.b32 %r0, [%gt+1024];",
+        f"{READ} {SYNC}|{WRITTEN} {SYNC}", "which the bulk store at line 2 still writes: nobody has waited"),
+    "what a bulk store has written is read without a barrier": (
+        f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT} {WRITTEN}\n{{fix}} ld.global.b32 %r0, [%gt+1024];", f"|{SYNC}",
+        "nothing orders the two"),
+    "two bulk stores of one place": (
+        f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT} {{fix}}\n{STORE.replace('[%s]', '[%s+256]')}", f"{READ}|{WRITTEN}",
+        "which the bulk store at line 2 still writes"),
+    "a store of a box is read": (
+        f"{WRITE} {PROXY} {SYNC}\n{STORE_BOX} {COMMIT} {{fix}}\n@%lead ld.global.b32 %r0, [%g+64];", f"{READ}|{WRITTEN}",
+        "which the bulk store at line 2 still writes"),
+    "a reduction and a plain store": (
+        f"{WRITE} {PROXY} {SYNC}\n{ADD} {COMMIT} {{fix}} {SYNC}\nst.global.b32 [%gt], %r0;", f"{READ}|{WRITTEN}",
+        "which the bulk store at line 2 still writes"),
+    "a generic store is loaded without a fence": (
+        f"st.global.b32 [%gt], %t;\n{{fix}} {SYNC}\n{LOAD}\n{FULL}", f"|{PROXY_OF_ALL}", "no fence.proxy.async between"),
+    "a generic store is loaded with the fence of another space": (
+        f"st.global.b32 [%gt], %t;\n{{fix}} {SYNC}\n{LOAD}\n{FULL}", f"{PROXY}|fence.proxy.async.global;",
+        "no fence.proxy.async between"),
+    "a generic store is loaded as a box": (
+        f"st.global.b32 [%gt], %t;\n{{fix}} {SYNC}\n{BOX.replace('MAP', '%f')}\n{FULL}", f"|{PROXY_OF_ALL}",
+        "no fence.proxy.async between"),
+    "a generic store is loaded without a barrier": (
+        f"st.global.b32 [%gt], %t; {PROXY_OF_ALL}\n{{fix}}\n{LOAD}\n{FULL}", f"|{SYNC}", "nothing orders the two"),
+    "a bulk store reads what the fence of another space left": (
+        f"{WRITE} {{fix}} {SYNC}\n{STORE} {COMMIT} {WRITTEN}", f"fence.proxy.async.global;|{PROXY}",
+        "no fence.proxy.async between"),
     "a changed map without its fence": (
         f"{CHANGE}\n{{fix}}\n{BOX.replace('MAP', '%mp')}\n{FULL}", f"|{ACQUIRE}", "no fence.proxy.tensormap between"),
     "a map is fenced before it is changed": (

@@ -32,7 +32,7 @@ tma_kernel.py:4:1: RACE
     writes   thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): tma_kernel.py:4, PTX line 21: \
 st.shared.b32 [%m], %t;
     read     thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): tma_kernel.py:2, PTX line 17: @%lead \
-cp.async.bulk.global.shared::cta.bulk_group [%g], [%s], 256;
+cp.async.bulk.global.shared::cta.bulk_group [%g+1024], [%s], 256;
 fix: let the thread of the store wait for it, cp.async.bulk.wait_group.read \
 (`cute.arch.cp_async_bulk_wait_group(0, read=True)`), and then a barrier (or the arrival at the empty \
 mbarrier) that line 4 comes after""",
@@ -41,7 +41,7 @@ tma_kernel.py:3:1: RACE
     reads smem+0x0, which this thread wrote at line 1: no fence.proxy.async between
     in `k`, 256 bytes of smem+0x0
     reads    thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): tma_kernel.py:3, PTX line 19: @%lead \
-cp.async.bulk.global.shared::cta.bulk_group [%g], [%s], 256;
+cp.async.bulk.global.shared::cta.bulk_group [%g+1024], [%s], 256;
     wrote    thread (0, 0, 0) = warp 0, lane 0 of block (0, 0, 0): tma_kernel.py:1, PTX line 15: \
 st.shared.b32 [%m], %t;
 fix: put fence.proxy.async (`cute.arch.fence_proxy`) after the writes at line 1, before the barrier that line \
