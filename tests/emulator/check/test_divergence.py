@@ -78,7 +78,7 @@ PAIRS = {
 # Correct programs: (kernel, threads)
 RIGHT = {
     "an early return": ("setp.ge.u32 %p, %t, 40; @%p ret; bar.sync 0; " + LATER, 64),
-    "an early return that says so": ("setp.ge.u32 %p, %t, 40; @!%p bra A; " + LATER + " ret; A: bar.sync 0; " + LATER, 64),
+    "an early return in a branch": ("setp.ge.u32 %p, %t, 40; @!%p bra A; " + LATER + " ret; A: bar.sync 0; " + LATER, 64),
     "all in one if": ("setp.ge.u32 %p, %t, 40; @%p bra E; bar.sync 0; " + LATER, 64),
     "a return in a loop": (
         "mov.u32 %r2, 0; L: " + LATER + " setp.eq.u32 %p, %t, %r2; @%p ret; bar.warp.sync -1; "

@@ -1,6 +1,6 @@
 """Plain accesses to a place after atomics on it, and fences, in pairs: a kernel with a race, and the same put right.
 
-PTX ISA 8.9.2 to 8.9.5. What is found does not depend on which block comes last.
+PTX ISA 8.9.2 to 8.9.5. The findings do not depend on which block comes last.
 
 Modules tested here: dsl/emulator/check/sc_fences.py, dsl/emulator/dependence/observed.py.
 """
@@ -12,7 +12,7 @@ import pytest
 from tests.emulator.check.test_race import EXCHANGE, HEAD, outcome
 
 # The words of {fix}: the wrong one, "|", the right one. %f is a counter or a flag, %g data; 4 blocks of one thread
-# unless a row says otherwise.
+# unless a row has other numbers.
 TICKET = "atom.global.inc.u32 %r1, [%f], 4; setp.eq.u32 %p, %r1, 3;"
 LAST_INDEX = "atom.global.inc.u32 %r1, [%f], 4; setp.eq.u32 %p, %b, 3;"
 ASK = f"{LAST_INDEX}|{TICKET}"
@@ -145,7 +145,7 @@ def test_a_read_shows_which_fence_is_the_earlier():
     assert found["acq_rel.gpu"].kind == found["sc.cta"].kind == "race"
 
 
-# Mutual exclusion by fence.sc and relaxed accesses; {fix} is the fence between the own flag and the other's.
+# Mutual exclusion by fence.sc and relaxed accesses; {fix} is the fence between the own flag and the other flag.
 DEKKER = """
   setp.eq.u32 %first, %b, 0; selp.u32 %r5, 0, 4, %first; selp.u32 %r6, 4, 0, %first; mov.u32 %r9, 0;
   cvt.u64.u32 %d1, %r5; add.u64 %d1, %f, %d1; cvt.u64.u32 %d2, %r6; add.u64 %d2, %f, %d2;

@@ -110,7 +110,7 @@ PAIRS = {
         "shr.u32 %r1, %t, 1; shl.b32 %r1, %r1, 3; add.u32 %r1, %r1, %s; and.b32 %r2, %t, 1; setp.eq.u32 %p, %r2, 0; "
         "st.shared.u32 [%mine], %t; {fix} @%p ld.shared.v2.u32 {{%r3, %r4}}, [%r1];", "bar.warp.sync -1;", 32, 1),
     "blocks write one word": ("{fix} @%first st.global.u32 [%g], %b;", "|setp.ne.u32 %p, %b, 0; @%p ret;", 32, 2),
-    "the guess of a loop round cas, its address spelt otherwise": (
+    "the guess of a loop round cas, its address written otherwise": (
         "add.u64 %d1, %g, 8; {fix} " + CAS_LOOP, "ld.global.u32 %r9, [%g+8]; ld.global.u32 %r1, [%g+8];|"
         "mov.u64 %d2, %d1; ld.global.u32 %r9, [%d2]; mov.b32 %r1, %r9;", 64, 1),
     "the guess of a loop round cas in a function": (
@@ -300,7 +300,7 @@ def test_a_note_names_both_threads_and_the_place():
     )
 
 
-def test_both_accesses_are_told_with_their_lines(tmp_path):
+def test_a_race_shows_both_accesses_with_their_lines(tmp_path):
     source = tmp_path / "k.py"
     source.write_text("\n" * 6 + "    s[t] = t\n\n    out[t] = s[n - 1 - t]\n")
     body = """
@@ -373,9 +373,7 @@ def ptx_of(steps) -> str:
             opcode, *strong = what.split(".")
             text = f"{opcode}{'.volatile' if strong else ''}.shared.{'add.' if opcode == 'red' else ''}{WIDTHS[width]}"
             operands = f"{REGISTER[width]}, [%r2]" if opcode == "ld" else f"[%r2], {REGISTER[width]}"
-            own = (
-                f"cvt.u{max(8 * width, 16)}.u32 {REGISTER[width]}, %t; " if opcode == "st" else ""
-            )  # a value of its own
+            own = f"cvt.u{max(8 * width, 16)}.u32 {REGISTER[width]}, %t; " if opcode == "st" else ""  # its own value
             lines.append(
                 f"{own}mad.lo.u32 %r2, %t, {stride}, {offset}; and.b32 %r2, %r2, 7; mad.lo.u32 %r2, %r2, {width}, "
                 f"%s; sub.u32 %r4, %t, {first}; setp.lt.u32 %p, %r4, {count};\n @%p {text} {operands};"
@@ -423,7 +421,7 @@ def races_of(steps) -> set:
 @settings(max_examples=50, deadline=None)
 @given(steps=st.lists(STEPS, min_size=2, max_size=7), seed=st.sampled_from([0, 0, 7]))
 @example([("st.volatile", 4, 1, 0, 0, 96), ("ld", 4, 0, 0, 0, 1), ("red", 4, 0, 0, 0, 96)], 7)  # two lines of one kind
-def test_programs_by_chance_race_where_their_order_says_so(steps, seed):
+def test_random_programs_race_if_accesses_have_no_order(steps, seed):
     ptx = ptx_of(steps)
     pairs, fault = races_of(steps), outcome(ptx, THREADS, 1, seed)
     if not pairs:

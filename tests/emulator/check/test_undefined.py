@@ -24,7 +24,7 @@ OUT = " st.global.u32 [%gt], %r1;"
 PAIRS = {
     "a word of shared memory": ("{fix} ld.shared.u32 %r1, [%mine];" + OUT, "st.shared.u32 [%mine], %t;"),
     "a word of local memory": ("{fix} ld.local.u32 %r1, [depot+4];" + OUT, "st.local.u32 [depot+4], %t;"),
-    "another thread's local memory is no one's": (
+    "local memory of another thread": (
         "@%first st.local.u32 [depot], %t; {fix} ld.local.u32 %r1, [depot];" + OUT, "st.local.u32 [depot], %t;"),
     "one byte of a word": ("mov.u32 %r2, 0; cvt.u16.u32 %h0, %t; st.shared.u16 [%mine], %h0; st.shared.u8 [%mine+2], "
                            "%h0;{fix} ld.shared.u32 %r1, [%mine];" + OUT, "st.shared.u8 [%mine+3], %h0;"),
@@ -101,7 +101,7 @@ def test_a_read_that_does_not_matter_is_none(body):
     assert outcome(body) is None
 
 
-def test_the_read_and_its_use_are_told_with_their_lines(tmp_path):
+def test_the_report_shows_the_read_and_its_use_with_their_lines(tmp_path):
     source = tmp_path / "k.py"
     source.write_text("\n" * 6 + "    v = s[t]\n\n    out[t] = v\n")
     body = f'\n.loc 1 7 9\nld.shared.u32 %r1, [%mine+16];\n.loc 1 9 5\n{OUT}\nret;\n}}\n.file 1 "{source}"\n'

@@ -9,7 +9,7 @@ from dsl import emulator
 
 @pytest.fixture(scope="module")
 def ptx(request, needs, tmp_path_factory) -> str:
-    """What nvcc makes of the CUDA file beside the tests."""
+    """The PTX that nvcc makes of the CUDA file next to the tests."""
     source = request.path.with_name(request.path.name.removeprefix("test_")).with_suffix(".cu")
     nvcc, target = needs("nvcc", "nvidia-cuda-toolkit"), tmp_path_factory.mktemp("nvcc") / "kernels.ptx"
     command = [nvcc, "-arch=sm_90a", "-std=c++17", "-lineinfo", "--ptx", "-o", target, source]

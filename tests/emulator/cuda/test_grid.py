@@ -12,7 +12,7 @@ import pytest
 from dsl import emulator
 
 BLOCKS = 4
-# What each array of int32 begins with; the last one's expected first elements; threads of a block.
+# The initial values of each array of int32; the expected first elements of the last array; threads of a block.
 PAIRS = {
     "rounds": ([[0] * BLOCKS] * 2, [6, 3, 4, 5], 64),
     "last_block": ([[1, 2, 3, 4], [0] * BLOCKS, [0], [0]], [10], 64),

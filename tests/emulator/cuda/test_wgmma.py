@@ -87,7 +87,7 @@ def test_a_pipeline(program, seed):
 
 @pytest.mark.slow
 def test_a_stage_that_is_released_early(program):
-    """Found by the line of the load, which is the producer's, and of the product, which is the consumer's."""
+    """The report has the line of the producer's load and the line of the consumer's product."""
     a, b, out = np.zeros((5, 64, 64), np.float16), np.zeros((5, 64, 64), np.float16), np.zeros((64, 64), np.float32)
     lines = Path(__file__).with_name("wgmma.cu").read_text().split("\n")
     load, product = (

@@ -79,7 +79,7 @@ def test_variables_of_the_module_carry_it_on(run):
     assert run.is_open(c) and not run.is_open(a)
 
 
-def test_what_no_kernel_had_is_the_hosts(run):
+def test_an_array_of_the_host_is_open_once_any_array_is_open(run):
     a, b = run.array(1, 2), run.array(0, 0)
     mine = np.ones(3, np.float32)
     run.launch("copy", a, b)

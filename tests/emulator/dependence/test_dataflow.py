@@ -1,4 +1,4 @@
-"""What flows from open instructions and inputs into the stores of a kernel: through registers, memory and branches."""
+"""The flow from open instructions and inputs into the stores of a kernel: through registers, memory and branches."""
 
 import pytest
 
@@ -112,7 +112,7 @@ def test_through_tensor_maps(body, table):
      " st.global.f32 [%b], %z;", {"b": {"ex2.approx.f32", "?a"}}),
     (f"{LOAD} {EX2} setp.gt.f32 %p, %y, 0f3F800000; selp.f32 %z, %x, 0f00000000, %p; st.global.f32 [%b], %z;",
      {"b": {"ex2.approx.f32", "a"}}),
-    # a loop that sums until the clock says so: who waits is not what comes out
+    # a loop that ends by the clock: the length of the wait is not in the result
     ("mov.f32 %z, 0f00000000; L: mov.u32 %j, %clock; setp.lt.u32 %p, %j, 9; @%p bra L; st.global.f32 [%b], %z;",
      {"b": set()}),
     # how often a loop runs depends on an approximation

@@ -1,4 +1,4 @@
-"""Every instruction that the ISA leaves open has its bound; those whose bits it says have none.
+"""Every instruction that the ISA leaves open has its bound; instructions whose bits it defines have none.
 
 Modules tested here: dsl/emulator/families/arithmetic/leeway.py, dsl/emulator/families/bulk/leeway.py,
 dsl/emulator/families/matrix/leeway.py, dsl/emulator/families/memory/leeway.py, dsl/emulator/families/warp/leeway.py.
@@ -52,7 +52,7 @@ def test_approximations_have_the_bound_of_the_isa(name, text, error):
 @pytest.mark.parametrize(
     "name", ["div.rn.f32", "sqrt.rn.f32", "rcp.rn.f64", "add.f32", "fma.rn.f32", "div.s32", "cvt.rn.f16.f32", "ld.f32"]
 )
-def test_what_the_isa_says_in_every_bit_has_no_leeway(name):
+def test_instructions_with_bits_that_the_isa_defines_have_no_leeway(name):
     assert bound(name) is None
 
 

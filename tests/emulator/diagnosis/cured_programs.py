@@ -50,7 +50,7 @@ class Program(NamedTuple):
         return HEAD + body + TAIL
 
     def fault(self, cured: bool = False, seed: int = 0) -> Fault | None:
-        """What the checkers find in one of both kernels."""
+        """The fault that the checkers find in one of both kernels, or None."""
         x = np.zeros(4096, np.int32)
         try:
             Machine().run(self.ptx(cured), grid=self.grid, block=self.block, cluster=(self.cluster, 1, 1), seed=seed,

@@ -1,4 +1,4 @@
-"""What is said of blocks of a cluster that wait for ever, and of memory of a block that has ended.
+"""Reports on blocks of a cluster that wait for ever, and on memory of a block that has ended.
 
 Modules tested here: dsl/emulator/families/cluster/words.py.
 """
@@ -70,7 +70,7 @@ READS = [
 @pytest.mark.parametrize("body", READS)
 @pytest.mark.parametrize("seed", [0, 3])
 def test_memory_of_a_block_that_has_exited(machine, body, seed):
-    """By an address in shared::cluster and by a generic one, also where it was read before."""
+    """By an address in shared::cluster and by a generic one, also if it was read before."""
     error = fault(machine, body.replace("@%q exit;", f"{body.split(';', 1)[1]}\n@%q exit; {MEET}"), seed)
     assert error.kind == "exited_block"
     assert str(error).splitlines()[:2] == [

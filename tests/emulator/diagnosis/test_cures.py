@@ -1,4 +1,4 @@
-"""Fixes cure: each broken kernel is found with a fix, and the kernel edited as the fix says is silent.
+"""Fixes cure: each broken kernel is found with a fix, and the kernel edited by that fix is silent.
 
 The texts are whole. A line of an edit that begins with `-` is in the broken kernel alone, one with `+` in the cured one.
 
@@ -519,7 +519,7 @@ PROGRAMS = [
         xor.b32 %r1, %b, 1; mapa.shared::cluster.u32 %r2, %mine, %r1; ld.shared::cluster.u32 %r3, [%r2];
       + barrier.cluster.arrive; barrier.cluster.wait;
         mov.u32 %r1, 0;""", 64, 2, 2),
-    P("blocks with a flag that is no release", "race",
+    P("blocks with a flag without a release", "race",
      "make the write of the flag at line 2 a release (a fence before it, or .release)", """
         setp.ne.u32 %q, %b, 0; @%q bra C; @%first st.global.u32 [%g], 7;
       - @%first st.relaxed.gpu.global.u32 [%g+256], 1; bra E;

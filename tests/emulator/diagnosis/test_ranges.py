@@ -3,7 +3,7 @@
 from dsl.emulator.diagnosis.ranges import ranges, runs
 
 
-def test_threads_are_told_as_ranges_of_lanes():
+def test_threads_are_printed_as_ranges_of_lanes():
     assert ranges([0, 1, 2, 5, *range(32, 64)]) == "warp 1, warp 0 lanes 0-2,5"
 
 

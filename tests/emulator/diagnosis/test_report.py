@@ -7,7 +7,7 @@ from dsl.emulator.faults import KernelNote, KernelWarning
 
 
 @pytest.mark.parametrize(("name", "category"), [("RACE_SAME_VALUE", KernelWarning), ("STOPPED", KernelNote)])
-def test_what_is_no_error_is_a_python_warning_at_the_authors_line(name, category):
+def test_a_finding_below_an_error_is_a_python_warning_at_the_authors_line(name, category):
     class Launch:
         class program:
             frames_of = staticmethod(lambda instr: [])

@@ -1,4 +1,4 @@
-"""A launch that is stopped says where every warp was, by line."""
+"""A launch that is stopped shows where every warp was, by line."""
 
 import signal
 import subprocess
@@ -22,7 +22,7 @@ HEAD = """.version 8.0
 """
 SPIN = "L: .loc 1 7 3\n add.u32 %r1, %r1, 2; .loc 1 8 3\n setp.ne.u32 %p, %r1, 0; @%p bra L;\n"
 IN_LOOP = "in the loop at k.py:8, PTX line 11: @%p bra L;"
-# name: (body, threads, what is said of block 0)
+# name: (body, threads, the lines about block 0)
 KERNELS = {
     "every thread": (SPIN, 64, [f"warp 0 lane 0: {IN_LOOP}"]),
     "one thread while others wait": (
@@ -40,7 +40,7 @@ class Stop(KeyboardInterrupt):
 
 
 def stopped(body: str, threads: int, blocks: int = 1, **options) -> str:
-    """What the exception of a launch stopped by a signal has to say."""
+    """The notes of the exception of a launch that a signal stopped."""
 
     def stop(*_):
         raise Stop
@@ -115,7 +115,7 @@ host(0)
         1,
     ),
 )
-def test_a_program_that_hangs_says_where(by, status, last, tmp_path):
+def test_a_program_that_hangs_shows_where(by, status, last, tmp_path):
     (tmp_path / "hangs.py").write_text(PROGRAM)
     with subprocess.Popen(
         [sys.executable, "-m", "dsl", "--timeout", "1000", "hangs.py"],
@@ -134,7 +134,7 @@ def test_a_program_that_hangs_says_where(by, status, last, tmp_path):
     assert said.endswith(last + "\n")
 
 
-def test_the_other_blocks_of_a_cluster_are_told_of():
+def test_the_other_blocks_of_a_cluster_are_listed():
     """Block 0 runs for ever; block 1, which it has met, is ready to go on."""
     meet = "barrier.cluster.arrive; barrier.cluster.wait;"
     text = stopped(

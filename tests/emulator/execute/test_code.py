@@ -1,4 +1,4 @@
-"""What machine code of an entry tells of itself."""
+"""Properties of the machine code of an entry."""
 
 import pytest
 
@@ -20,6 +20,6 @@ call.uni (r), vprintf, (f, v); ld.param.b32 %r, [r]; } ret; }"""
         (PRINTS, False, True),
     ],
 )
-def test_what_a_launch_has_to_do_for_it(text, meets, prints):
+def test_code_records_whether_threads_meet_and_print(text, meets, prints):
     code = emulator.load(HEADER + text).code("k", 32)
     assert (code.meets, code.prints, code.block != 0) == (meets, prints, True)

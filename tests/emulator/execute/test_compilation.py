@@ -62,7 +62,7 @@ def test_optimisation_changes_no_bit(instructions, seed):
 
 
 def guarded(bodies: int) -> str:
-    """Stores that a branch may jump over, each at an address of its own."""
+    """Stores that a branch may jump over, each at its own address."""
     return kernel(
         [
             f"setp.gt.s32 %p, %r0, {i}; @!%p bra L{i}; add.s64 %off, %a, {16 * i}; st.global.b32 [%off], %r1; L{i}:"

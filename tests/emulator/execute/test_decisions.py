@@ -41,7 +41,7 @@ def run(seed: int, decisions: Decisions | None = None) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", range(1, 9))
-def test_all_decisions_are_those_of_the_seed_and_their_list_replays_them(seed):
+def test_decisions_follow_from_the_seed_and_their_list_replays_them(seed):
     all_of_it = Decisions(seed)
     expected = run(seed)
     assert run(seed, all_of_it) == expected
@@ -75,6 +75,6 @@ def test_a_list_is_written_as_it_is_read():
 
 
 @pytest.mark.parametrize("text", ["", "x", "0: 1", "7: 1,2", "7: 1-", "-7:", "7: 99999999", "7 1"])
-def test_what_is_no_schedule_is_refused(text):
+def test_a_bad_schedule_is_refused(text):
     with pytest.raises(BadSchedule, match="a schedule must"):
         Decisions.of(text)

@@ -98,7 +98,7 @@ def test_dynamic_shared_memory_follows_the_static(machine):
         machine.run(SMEM, smem_bytes=96, out=out)
 
 
-def test_entries_say_what_a_launch_needs():
+def test_entries_describe_what_a_launch_needs():
     program = emulator.load(
         ".version 8.0\n.target sm_90a\n.address_size 64\n" + SMEM.replace(".u64 out)", ".u64 out) .reqntid 8")
     )

@@ -1,4 +1,4 @@
-"""A compiled program as bytes: another process runs them without parsing or compiling; bad bytes are told.
+"""A compiled program as bytes: another process runs them without parsing or compiling; bad bytes are refused.
 
 Modules tested here: dsl/emulator/machine/native.py.
 """
@@ -122,7 +122,7 @@ def test_variables_start_afresh():
     assert launched_here(program)[0] == before[0] and launched_here(program)[1] > before[1]
 
 
-def test_bytes_that_are_no_program_are_told():
+def test_damaged_bytes_are_refused():
     data = emulator.Program(PTX).object_bytes()
     for end in (0, 10, len(data) // 2, len(data) - 1):
         with pytest.raises(emulator.BadObject):
@@ -134,7 +134,7 @@ def test_bytes_that_are_no_program_are_told():
             emulator.Program.from_object(bytes(altered))
 
 
-def test_bytes_of_another_emulator_are_told(monkeypatch):
+def test_bytes_of_another_emulator_are_refused(monkeypatch):
     data, name = emulator.Program(PTX).object_bytes(), emulator.object_key(PTX)
     monkeypatch.setattr(object_code, "host_key", lambda: "another")
     with pytest.raises(emulator.BadObject, match="another emulator, LLVM or type of machine made it"):

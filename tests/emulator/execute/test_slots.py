@@ -63,7 +63,7 @@ def test_each_launch_has_its_own_parameters_and_fresh_shared_memory(program):
     assert set(two.values) == {sum(by for by in range(1, 40) if by % 3 == 0)}
 
 
-def test_what_a_kernel_may_touch_is_what_is_registered_now(program):
+def test_a_kernel_may_touch_only_memory_that_is_registered_now(program):
     memory = emulator.Memory()
     for _ in range(3):
         array = Array(memory)
@@ -123,7 +123,7 @@ def test_threads_launch_one_program_at_once(program):
     assert [set(array.values) for array in arrays] == [{sum(range(200))}] * 6
 
 
-def test_a_fork_has_slots_of_its_own(program):
+def test_a_fork_has_its_own_slots(program):
     memory = emulator.Memory()
     array = Array(memory)
     for by in (1, 2, 3):

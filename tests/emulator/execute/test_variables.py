@@ -1,4 +1,4 @@
-"""Variables of a module: bytes as the PTX says (PTX ISA, 5.4 Variables: initializers), addresses of others among them."""
+"""Variables of a module: bytes as in the PTX (PTX ISA, 5.4 Variables: initializers), addresses of others among them."""
 
 import ctypes
 
@@ -29,7 +29,7 @@ def test_an_address_of_another_variable_and_alignment():
     assert int.from_bytes(values["b"], "little") == addresses["a"] + 2
 
 
-def test_what_has_no_memory_or_no_address():
+def test_variables_without_memory_or_an_address():
     with pytest.raises(Unsupported, match="an .extern variable has no memory: link the module that has it"):
         made(".extern .global .b32 v[4];")
     with pytest.raises(PtxError, match="`v` is initialised with the address of `f`, not a variable"):

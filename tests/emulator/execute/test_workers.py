@@ -1,4 +1,4 @@
-"""Blocks on several threads: atomics, the order of prints, which fault is told, blocks that wait for each other."""
+"""Blocks on several threads: atomics, the order of prints, which fault is reported, blocks that wait for each other."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ PRINT = """
 """  # fmt: skip
 
 
-def test_what_blocks_print_comes_in_their_order(machine):
+def test_prints_of_blocks_come_in_their_order(machine):
     machine.run(PRINT, grid=300, block=2, bad=300)
     assert machine.printed == "".join(f"{b} {t};" for b in range(300) for t in range(2))
 
@@ -145,7 +145,7 @@ QUICK:
 """  # fmt: skip
 
 
-def test_the_lowest_faulting_block_is_told_however_late_it_faults(machine):
+def test_the_lowest_faulting_block_is_reported_however_late_it_faults(machine):
     """Blocks from 30 on write past the end; 30 takes a thousand times as long as those after it."""
     out = np.zeros(30, np.uint32)
     texts = set()
@@ -336,13 +336,13 @@ def test_the_workers_are_those_asked_for(machine, several, monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5"])
-def test_a_setting_that_is_no_number(machine, monkeypatch, text):
+def test_a_setting_that_is_not_a_number_of_threads(machine, monkeypatch, text):
     monkeypatch.setenv("GPU_REPRO_WORKERS", text)
     with pytest.raises(ValueError, match=f"GPU_REPRO_WORKERS={text}: expected a number of threads, 1 or more"):
         machine.run(REDUCE, grid=20, out=np.zeros(8, np.uint32))
 
 
-def test_a_forked_child_has_workers_of_its_own(machine):
+def test_a_forked_child_has_its_own_workers(machine):
     out = np.zeros(8, np.uint32)
     machine.run(REDUCE, grid=100, block=64, out=out)
     child = os.fork()
