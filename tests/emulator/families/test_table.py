@@ -30,7 +30,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_no_row_allows_is_refused_when_used(name):
+def test_an_instruction_without_a_row_is_refused_when_used(name):
     text = HEAD + f'.file 1 "k.py"\n.visible .entry k() {{ .reg .b32 %r<3>;\n.loc 1 9 4\n{name} %r1, %r2;\nret; }}'
     with pytest.raises(emulator.Unsupported) as caught:
         use(text)

@@ -1,4 +1,4 @@
-"""What a complete barrier of the block orders: all threads, those that wait alone, or none of those that only arrive."""
+"""The threads that a complete barrier of the block orders: all, only those that wait, or none that only arrive."""
 
 import pytest
 

@@ -56,7 +56,7 @@ PAIRS = {
         "setp.eq.u32 %p, %t, 5; @%low bra A; bar.red.or.pred %q, {n}, 64, %p; bra E; A: bar.red.or.pred %q, 2, 64, %p;",
         {"n": 2}, {"n": 3}, 128),
 }  # fmt: skip
-# What must stay silent, besides: (kernel, threads)
+# More kernels that must stay silent: (kernel, threads)
 RIGHT = {
     "several sites of one group": (
         "@!%low bra E; bar.sync 1, 64; @%w0 bra A; bar.sync 1, 64; bra B; A: bar.sync 1, 64; B: bar.sync 1, 64;", 128),
@@ -106,7 +106,7 @@ def test_groups_that_may_mix_are_found_in_every_order(name):
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_what_is_ordered_is_silent(name):
+def test_ordered_kernels_are_silent(name):
     body, threads = RIGHT[name]
     with warnings.catch_warnings():
         warnings.simplefilter("error")

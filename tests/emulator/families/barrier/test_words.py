@@ -61,7 +61,7 @@ DIVERGENT_BARRIER
 
 
 @pytest.mark.parametrize("name", APART)
-def test_the_report_says_who_does_not_come_and_where_they_are(name):
+def test_the_report_names_threads_that_do_not_come_and_where_they_are(name):
     kernel, wrong, _, threads = divergence.PAIRS[name]
     text = str(outcome(divergence.REGISTERS + kernel.format(at=wrong), threads))
     assert text.startswith(APART[name])

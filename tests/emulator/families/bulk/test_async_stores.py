@@ -78,7 +78,7 @@ def test_bad_stores(machine, store, kind, text):
      "`.and` does not go with"),
     ("st.async.mmio.release.sys.global.b32 [%w0], %v1;", "`.async` does not go with"),
 ])  # fmt: skip
-def test_what_is_refused_by_name(instruction, why):
+def test_wrong_modifiers_are_refused_by_name(instruction, why):
     with pytest.raises(emulator.Unsupported, match=why):
         use(".version 8.0\n.target sm_90a\n.address_size 64\n" + HEAD + instruction + END)
 

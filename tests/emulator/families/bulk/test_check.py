@@ -63,7 +63,7 @@ COPY_MAP = (
     "@%lead ld.global.b64 %q3, [%mp]; @%lead st.global.b64 [%mp], %q3; fence.proxy.tensormap::generic.release.gpu;"
 )
 ACQUIRE = "fence.proxy.tensormap::generic.acquire.gpu [%mp], 128;"
-# name: (kernel with {fix}, wrong | right, what is said of the wrong one)
+# name: (kernel with {fix}, wrong | right, words of the report on the wrong one)
 PAIRS = {
     "a load is read before its phase": (
         f"{LOAD}\n{SYNC} {{fix}}\n{USE}\n{KEEP}", f"|{FULL}", "which the bulk copy at line 2 still writes"),
@@ -170,7 +170,7 @@ PAIRS = {
 
 
 def outcome(body: str, seed: int = 0, checks=("race",)):
-    """The fault of a launch of 64 threads, or None. Lines of tma_kernel.py are those of `body`."""
+    """The fault of a launch of 64 threads, or None. Lines of tma_kernel.py are the lines of `body`."""
     lines = [f".loc 1 {i + 1} 1\n{line}" for i, line in enumerate(body.split("\n"))]
     program = emulator.load(HEAD + "\n".join(lines) + "\n ret;\n}")
     raw = np.zeros(1024, np.uint32)

@@ -149,7 +149,7 @@ def test_each_block_copies_a_quarter_for_all(machine, seed):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_from_shared_memory_to_that_of_the_next_block(machine, seed):
+def test_from_shared_memory_to_shared_memory_of_the_next_block(machine, seed):
     body = """mad.lo.u32 %d, %x, 4, %s; mad.lo.u32 %v, %r, 1000, %x; st.shared.u32 [%d], %v; fence.proxy.async;
   barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
   @%q mbarrier.arrive.expect_tx.shared.b64 _, [%b], 128; add.u32 %e, %r, 1; and.b32 %e, %e, 3; add.u32 %d, %s, 128;

@@ -92,7 +92,7 @@ def test_bytes_in_global_memory(operation, kind):
 
 @pytest.mark.parametrize("operation, kind", FORMS, ids=[".".join(form) for form in FORMS])
 def test_a_box_has_the_type_of_its_map(operation, kind):
-    """Half of the box lies outside the tensor: nothing is reduced there."""
+    """Half of the box is outside the tensor: nothing is reduced there."""
     old, new = inputs(kind)
     half = len(old) // 2
     expected = np.concatenate([old[:half], model(operation, old[half:], new[:half])])
@@ -106,7 +106,7 @@ def test_a_box_has_the_type_of_its_map(operation, kind):
     assert same(old, expected)
 
 
-def test_a_type_that_does_not_take_the_operation_is_said():
+def test_a_type_that_does_not_take_the_operation_is_refused():
     old, new = inputs("f32")
     with pytest.raises(emulator.Unsupported, match="`.f32` does not go with"):
         run(f"cp.reduce.async.bulk.global.shared::cta.bulk_group.min.f32 [%o], [%s], {BYTES};", old, new)

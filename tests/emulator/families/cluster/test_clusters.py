@@ -10,7 +10,7 @@ from dsl import emulator
 
 MEET = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
 SEEDS = [0, 1, 2]
-# Each block leaves its number in shared memory; each thread reads that of the next block, three times.
+# Each block leaves its number in shared memory; each thread reads the number of the next block, three times.
 RING = """
 .visible .entry k(.param .u64 out)
 {
@@ -31,7 +31,7 @@ again:
 
 
 def ring(grid, cluster):
-    """What thread 0 of each block has after three rounds: the number of the third block after it in its cluster."""
+    """The value in thread 0 of each block after three rounds: the number of the third block after it in its cluster."""
     x, y = np.meshgrid(np.arange(grid[0]), np.arange(grid[1]))
     rank = x % cluster[0] + cluster[0] * (y % cluster[1])
     rank = (rank + 3) % (cluster[0] * cluster[1])
@@ -123,7 +123,7 @@ def test_many_clusters_on_several_workers(machine, monkeypatch):
 
 
 def test_a_fault_ends_its_cluster_and_later_ones(machine):
-    """The lowest cluster with a fault is told of."""
+    """The launch reports the fault of the lowest cluster."""
     bad = RING.replace("again:", "setp.ne.u32 %p, %v, 325; @%p bra again; st.global.u32 [%o+1], %v; again:")
     out = np.zeros((64, 32), np.uint32)
     with pytest.raises(emulator.Fault, match="is not aligned to 4 bytes") as caught:

@@ -47,7 +47,7 @@ def test_a_word_of_the_other_block(machine, load):
 
 
 def test_a_plain_address_is_the_blocks_own(machine):
-    """PTX ISA 5.1.8: the window of .shared::cta lies in that of .shared::cluster."""
+    """PTX ISA 5.1.8: the window of .shared::cta is inside the window of .shared::cluster."""
     out = run(machine, "ld.shared::cluster.u32 %v1, [%a]; st.global.u32 [%o], %v1; getctarank.shared::cluster.u32 %v1, %a;"
               "st.global.u32 [%o+4], %v1;")  # fmt: skip
     np.testing.assert_array_equal(out[:, :2], [[100, 0], [101, 1]])

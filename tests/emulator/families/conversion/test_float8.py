@@ -1,4 +1,4 @@
-"""cvt to and from pairs of narrow floats: every code, and numbers on and beside the ties.
+"""cvt to and from pairs of narrow floats: every code, and numbers on and next to the ties.
 
 e4m3x2 and e5m2x2 are compared with torch's float8 types; e2m3x2, e3m2x2 and e2m1x2 with numbers of the OCP formats,
 computed here from exponent and fraction.
@@ -18,7 +18,7 @@ PAIRS = ("e4m3x2", "e5m2x2")
 
 
 def numbers(kind: str) -> torch.Tensor:
-    """Every value of the format, the midpoints between neighbours, floats beside both, and special ones."""
+    """Every value of the format, the midpoints between neighbours, floats next to both, and special ones."""
     values = torch.arange(128, dtype=torch.uint8).view(TORCH[kind]).float()
     values = values[values.isfinite()].double()
     middles = (values[1:] + values[:-1]) / 2

@@ -53,7 +53,7 @@ done2:
 
 @pytest.mark.parametrize("count, arrivals, done", [(1, 0, 0), (1, 1, 1), (3, 2, 0), (3, 3, 1), (1, 2, 0), (2, 5, 0)])
 def test_a_phase_ends_with_its_arrivals(machine, count, arrivals, done):
-    """`done`: whether the phase of parity 0 is over and that of parity 1 is not."""
+    """`done`: whether the phase of parity 0 is over and the phase of parity 1 is not."""
     body = (
         "@!%first bra end;"
         + "mbarrier.arrive.shared.b64 _, [%b];" * arrivals

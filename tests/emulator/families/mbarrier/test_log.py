@@ -1,4 +1,4 @@
-"""What is noted of mbarriers: only those that the block has made, each with who waited and arrived in this phase.
+"""The log of mbarriers: only those that the block has made, each with who waited and arrived in this phase.
 
 Modules tested here: dsl/emulator/families/mbarrier/kept.py.
 """
@@ -18,7 +18,7 @@ HEAD = """
 
 
 def noted(machine, monkeypatch, body: str) -> dict[int, dict[str, int]]:
-    """What is noted when the deadlock of the body is told."""
+    """The log of mbarriers when the deadlock of the body is reported."""
     seen: list[dict] = []
     entries = mbarrier_log.entries
     monkeypatch.setattr(mbarrier_log, "entries", lambda ctx: seen.append(entries(ctx)) or seen[-1])
@@ -37,7 +37,7 @@ def test_only_what_was_made_is_noted(machine, monkeypatch):
     assert (table[8]["waiters"], table[8]["arrivers"], table[8]["ended"], table[8]["passed_new"]) == (3, 0, 0, 0)
 
 
-def test_arrivals_are_those_of_the_phase(machine, monkeypatch):
+def test_arrivals_are_counted_by_phase(machine, monkeypatch):
     body = f"{ARRIVE} {WAIT.format(0)} setp.ge.u32 %p, %t, 32; @%p {ARRIVE} {WAIT.format(1).replace('W', 'V')}"
     table = noted(machine, monkeypatch, body)
     assert (table[8]["arrivers"], table[8]["now"], table[8]["parity"], table[8]["ended"]) == (3, 2, 1, 1)

@@ -140,7 +140,7 @@ SPACES = ("global", "shared", "shared::cta", "shared::cluster", "local", "const"
 
 
 def test_every_address_is_of_its_space_alone(machine):
-    """PTX ISA 9.7.9.17: what isspacep says of a generic address of each space, for each space that can be asked for."""
+    """PTX ISA 9.7.9.17: isspacep for a generic address of each space, for each space that can be asked for."""
     places = {"global": "mov.u64 %rd1, counter;", "array": "mov.b64 %rd1, %g;",
               "shared": "mov.u64 %rd1, cell; cvta.shared.u64 %rd1, %rd1;",
               "local": "mov.u64 %rd1, depot; cvta.local.u64 %rd1, %rd1;",

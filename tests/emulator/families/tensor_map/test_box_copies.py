@@ -168,7 +168,7 @@ def test_a_box_is_loaded(case):
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(boxes())
 def test_a_box_is_stored(case):
-    """What loads as x stores as x: the elements inside the tensor become those of shared memory, the others stay."""
+    """A box that loads as x stores as x: elements inside the tensor are copied from shared memory, others stay."""
     tensor, box, steps, swizzle, at = case
     source = aligned(tensor)
     smem = model_load(source, box, steps, swizzle, at)
@@ -201,7 +201,7 @@ def test_the_filling_is_a_nan_of_every_type(kind):
     assert out[:16].tolist() == [0] * 16 and out[16:].view(np.uint16).tolist() == [0x7FF7] * 8
 
 
-# What is loaded of an f32 by a map of TF32: nearest, ties away from zero; infinities stay, a NaN is that of cvt.rna.
+# An f32 as a map of TF32 loads it: nearest, ties away from zero; infinities stay, a NaN is the NaN of cvt.rna.
 ROUNDED = [
     (0x3F800000, 0x3F800000), (0x3F800FFF, 0x3F800000), (0x3F801000, 0x3F802000), (0x3F803000, 0x3F804000),
     (0xBF801000, 0xBF802000), (0x3FFFFFFF, 0x40000000), (0x7F7FFFFF, 0x7F800000), (0x7F800000, 0x7F800000),
@@ -250,7 +250,7 @@ def test_a_kernel_that_expects_too_many_bytes_waits_for_ever():
     assert "1 of 1 arrivals have come, and 64 bytes that were expected have not" in str(caught.value)
 
 
-def test_what_is_no_tensor_map(tmp_path):
+def test_a_missing_map_and_a_map_of_another_rank(tmp_path):
     tensor = aligned(np.zeros((4, 8), np.float16))
     described = map_of(tensor, (8, 4))
 
@@ -282,7 +282,7 @@ def test_ptxas_accepts_what_is_tested_here(ptxas, rank):
 
 
 # The PTX ISA's figures of swizzling modes, 5.5.7: lines of 128 bytes of shared memory, as numbers of the 16-byte chunks
-# that come to lie there, counted within the line. The pattern repeats below.
+# in each line, counted within the line. The pattern repeats below.
 SWIZZLE_FIGURES = {
     32: ["01234567", "10325476"],
     64: ["01234567", "10325476", "23016745", "32107654"],
@@ -292,7 +292,7 @@ SWIZZLE_FIGURES = {
 
 @pytest.mark.parametrize("swizzle", SWIZZLE_FIGURES)
 @pytest.mark.parametrize("entry", ["load", "store"])
-def test_swizzles_are_those_of_the_figures(swizzle, entry):
+def test_swizzles_agree_with_the_figures(swizzle, entry):
     """Each chunk of 16 bytes of the tensor holds its number; the box has 16 lines of 128 bytes."""
     row_chunks, lines = swizzle // 16, 16
     tensor = aligned(np.repeat(np.arange(8 * lines, dtype=np.uint8), 16).reshape(-1, swizzle))
@@ -312,7 +312,7 @@ def test_swizzles_are_those_of_the_figures(swizzle, entry):
 
 def assert_bounds(entry: str, described: Tiled, touched: list[int], n_bytes: int, part: np.ndarray, at) -> None:
     """A copy between shared memory and a tensor of which `part` is allocated: a fault if an element of `touched` is
-    behind it, and no other."""
+    after `part`, and no other."""
     smem = np.zeros(-(-n_bytes // 128) * 128, np.uint8)
     if max(touched, default=-1) < part.size:
         launch(entry, part, described, smem, at, n_bytes)
@@ -335,7 +335,7 @@ def test_a_tensor_of_which_only_a_part_is_allocated(entry, case, percent):
 @pytest.mark.parametrize("entry", ["load", "store", "reduce"])
 @pytest.mark.parametrize("step", [1, 2, 3, 8])
 def test_a_box_touches_every_step_th_row(entry, step):
-    """Each extent, box and coordinate near the edges; the rows before and behind the allocation belong to nobody."""
+    """Each extent, box and coordinate near the edges; the rows before and after the allocation belong to nobody."""
     starts = (-9, *range(-3, 4), 2**31 - 1, -(2**31))
     for extent, box, start in itertools.product((1, 3), (1, 3, 9), starts):
         tensor = aligned(np.zeros((extent, 4), np.int32))

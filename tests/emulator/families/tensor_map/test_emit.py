@@ -1,4 +1,4 @@
-"""A kernel that makes a map of its own in shared memory, copies it to global memory and loads by it."""
+"""A kernel that makes its own map in shared memory, copies it to global memory and loads by it."""
 
 from __future__ import annotations
 

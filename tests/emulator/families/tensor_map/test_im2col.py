@@ -108,7 +108,7 @@ def columns(draw):
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(columns())
-def test_columns_are_those_of_the_model(case):
+def test_columns_equal_the_model(case):
     tensor, column, at, offsets = case
     assert decode(column.encode()) == column
     swizzle = {number: span for span, number in SWIZZLES.items()}[column.swizzle]
@@ -118,14 +118,14 @@ def test_columns_are_those_of_the_model(case):
     if swizzle is None:
         assert got.tolist() == raw.tolist()
     else:
-        whole = len(raw) // 128 * 128  # a last line of its own is not swizzled within the bytes of the column alone
+        whole = len(raw) // 128 * 128  # a last part of a line is not swizzled within the bytes of the column alone
         assert got[:whole].tolist() == expected[:whole].tolist()
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(columns(), st.integers(0, 100))
 def test_a_tensor_of_which_only_a_part_is_allocated(case, percent):
-    """A fault if a channel inside the tensor is behind the allocation, and no other."""
+    """A fault if a channel inside the tensor is after the allocation, and no other."""
     tensor, column, at, offsets = case
     touched = [index for row in indices(tensor, column, at, offsets) for index in row if index is not None]
     last = max((int(np.ravel_multi_index(index, tensor.shape)) for index in touched), default=-1)
@@ -160,7 +160,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("change, text", WRONG, ids=[text[:30] for _, text in WRONG])
-def test_what_the_driver_refuses(change, text):
+def test_maps_that_the_driver_refuses(change, text):
     tensor = np.zeros((2, 5, 6, 8), np.float16)
     arguments = {"lower": (0, 0), "upper": (0, 0), "channels": 8, "pixels": 4, "steps": (1, 1, 1, 1)} | change
     with pytest.raises(BadTensorMap) as raised:

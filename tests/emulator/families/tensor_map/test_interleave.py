@@ -23,14 +23,14 @@ from tests.emulator.families.tensor_map.test_box_copies import (
 
 
 def interleaved(tensor: np.ndarray, channels: int) -> np.ndarray:
-    """(N, ..., C) as (N, C/channels, ..., channels), zeros behind the last channel."""
+    """(N, ..., C) as (N, C/channels, ..., channels), zeros after the last channel."""
     missing = -tensor.shape[-1] % channels
     padded = np.pad(tensor, [(0, 0)] * (tensor.ndim - 1) + [(0, missing)])
     return np.moveaxis(padded.reshape(*tensor.shape[:-1], -1, channels), -2, 1)
 
 
 def map_of(memory: np.ndarray, channels: int, unit: int, box, steps, swizzle=None, **more) -> Tiled:
-    """The map of what `interleaved` gave, of so many channels: dimension 0 is C, then W, H, D, N."""
+    """The map of an array of `interleaved` with `channels` channels: dimension 0 is C, then W, H, D, N."""
     extents = channels, *memory.shape[2:-1][::-1], memory.shape[0]
     strides = *memory.strides[2:-1][::-1], memory.strides[0]
     return Tiled(DTYPES[memory.dtype], memory.ctypes.data, extents, strides, tuple(box), tuple(steps),
@@ -38,7 +38,7 @@ def map_of(memory: np.ndarray, channels: int, unit: int, box, steps, swizzle=Non
 
 
 def model(tensor: np.ndarray, unit: int, box, steps, at) -> np.ndarray:
-    """The box as it lies in shared memory: that of `tensor`, (N, ..., C), filled and interleaved."""
+    """The box as it is in shared memory: the box of `tensor`, (N, ..., C), filled and interleaved."""
     channels = unit // tensor.itemsize
     counts = [-(-box[0] // channels) * channels, *(-(-b // s) for b, s in zip(box[1:], steps[1:]))]
     part = np.zeros(counts[::-1], tensor.dtype)
@@ -80,7 +80,7 @@ def test_a_box_of_slices_is_loaded_and_stored(case):
     launch("store", target, map_of(target, tensor.shape[-1], unit, box, steps, swizzle), expected, at)
     channels = unit // tensor.itemsize
     stored = interleaved(tensor, channels)
-    keeps = interleaved(np.ones_like(tensor, bool), channels)  # nothing is written behind the last channel
+    keeps = interleaved(np.ones_like(tensor, bool), channels)  # nothing is written after the last channel
     whole = [-(-box[0] // channels) * channels, *box[1:]]  # a box has whole slices
     for dimension, (start, extent, step) in enumerate(zip(at, whole, steps)):
         axis = tensor.ndim - 1 - dimension
@@ -93,7 +93,7 @@ def test_a_box_of_slices_is_loaded_and_stored(case):
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(["load", "store", "reduce"]), boxes((np.float16, np.int32)), st.integers(0, 100))
 def test_a_tensor_of_which_only_a_part_is_allocated(entry, case, percent):
-    """A fault if a channel inside the tensor is behind the allocation, and no other."""
+    """A fault if a channel inside the tensor is after the allocation, and no other."""
     tensor, unit, box, steps, swizzle, at = case
     channels = unit // tensor.itemsize
     memory = aligned(interleaved(tensor, channels))
@@ -128,7 +128,7 @@ def refused(described: Tiled, tensor: np.ndarray, at) -> str:
     return str(caught.value)
 
 
-def test_what_stops_a_copy():
+def test_copies_that_are_refused():
     memory = aligned(np.zeros((2, 2, 2, 2, 16), np.float16))
     described = map_of(memory, 32, 32, (16, 2, 2, 1), (1,) * 4, swizzle=32)
     text = refused(described, memory, (8, 0, 0, 0))
@@ -136,7 +136,7 @@ def test_what_stops_a_copy():
     stepped = map_of(memory, 32, 32, (16, 2, 2, 1), (2, 1, 1, 1), swizzle=32)
     text = "a copy by an interleaved map of im2col, or with a step of channels, is not emulated"
     assert text in refused(stepped, memory, (0, 0, 0, 0))
-    larger = map_of(memory, 40, 32, (16, 2, 2, 1), (1,) * 4, swizzle=32)  # a third slice is behind the last image
+    larger = map_of(memory, 40, 32, (16, 2, 2, 1), (1,) * 4, swizzle=32)  # a third slice is after the last image
     launch("load", memory, larger, np.zeros(128, np.uint8), (32, 0, 0, 0), 128)
     assert "just past the end of `tensor` (512 bytes)" in refused(larger, memory, (32, 0, 0, 1))
 
@@ -151,7 +151,7 @@ def test_what_stops_a_copy():
     ],
     ids=["swizzle", "address", "stride", "mode"],
 )
-def test_what_the_driver_refuses(change, text):
+def test_maps_that_the_driver_refuses(change, text):
     good = {"dtype": 6, "address": 4096, "extents": (16, 2, 2), "strides": (32, 64), "box": (16, 2, 1),
             "steps": (1, 1, 1), "interleave": 2, "swizzle": 1}  # fmt: skip
     Tiled(**good).encode()

@@ -1,4 +1,4 @@
-"""What the driver's encoder refuses, and that its 128 bytes are those of NVIDIA's compiler.
+"""Arguments that the driver's encoder refuses, and its 128 bytes, equal to the bytes of NVIDIA's compiler.
 CUDA driver API, cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("change, text", BAD, ids=[text[:30] for _, text in BAD])
-def test_what_the_driver_refuses(change, text):
+def test_maps_that_the_driver_refuses(change, text):
     with pytest.raises(BadTensorMap) as caught:
         Tiled(**{**vars_of(GOOD), **change}).encode()
     assert str(caught.value) == text
@@ -93,9 +93,9 @@ def test_a_map_of_columns_is_what_nvidias_compiler_writes(described, words):
 @pytest.mark.parametrize(
     "byte, bit, is_map",
     [(8, 1, False), (9, 0x80, False), (12, 1, True), (55, 1, False), (30, 1, False), (52, 8, True), (127, 1, False)],
-    ids=["mode", "swizzle", "stride", "box of half a chunk", "NaN for integers", "element stride", "behind the fields"],
+    ids=["mode", "swizzle", "stride", "box of half a chunk", "NaN for integers", "element stride", "after the fields"],
 )
-def test_bytes_that_no_arguments_make_are_no_map(byte, bit, is_map):
+def test_only_bytes_that_arguments_can_make_are_a_map(byte, bit, is_map):
     made = bytearray(Tiled(2, 0x7F0DB86E0040, (512, 256), (2048,), (32, 64), (1, 3)).encode())
     assert decode(bytes(made)).steps == (1, 3)
     made[byte] ^= bit

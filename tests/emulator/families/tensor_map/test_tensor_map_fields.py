@@ -14,7 +14,7 @@ TYPES = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7), (10, 8)
 
 
 def replaced(start: bytes, target: Tiled, space: str, elemtype: int) -> bytes:
-    """The bytes of a map at `start` after a kernel has replaced every field by that of `target`."""
+    """The bytes of a map at `start` after a kernel has replaced every field by the field of `target`."""
     rank = len(target.extents)
     lines = [("global_address", "b64", None, target.address), ("rank", "b32", None, rank - 1),
              ("elemtype", "b32", None, elemtype), ("interleave_layout", "b32", None, 0),
@@ -77,7 +77,7 @@ def test_every_field(space, rank):
                    swizzle=3, fill=1)  # fmt: skip
     made, wanted = replaced(start.encode(), target, space, 7), bytearray(target.encode())
     wanted[8:12] = made[8:12] if (int.from_bytes(made[8:12], "little") ^ int.from_bytes(wanted[8:12], "little")) in (
-        0, 1 << 21) else wanted[8:12]  # the flag of 128 KiB and more, of which the instruction says nothing  # fmt: skip
+        0, 1 << 21) else wanted[8:12]  # the flag of 128 KiB and more, no field of the instruction  # fmt: skip
     assert made.hex() == bytes(wanted).hex()
 
 
@@ -94,7 +94,7 @@ def test_every_type(dtype, elemtype):
     assert replaced(start.encode(), target, "global", elemtype).hex() == target.encode().hex()
 
 
-def test_what_needs_another_device_is_refused():
+def test_a_field_of_another_device_is_refused():
     text = _KERNEL.replace("REPLACES", "tensormap.replace.tile.swizzle_atomicity.global.b1024.b32 [%o], 1;")
     text = text.replace("sm_90a", "sm_100a")
     with pytest.raises(emulator.Unsupported, match="compute capability 10.0"):

@@ -58,7 +58,7 @@ ARRIVE = "@%lead mbarrier.arrive.shared.b64 %q0, [empty];"
 EXPECT = "@%lead mbarrier.arrive.expect_tx.shared.b64 %q0, [full], 1024;"
 FILL = f"bar.sync 0; {EXPECT}\n{BULK}\n{{fix}} {SETS} {FENCE}\n{multiply()}\n{COMMIT} {wait(0)} bar.sync 0;"
 FILLED = "W: mbarrier.try_wait.parity.shared.b64 %p, [full], {0}; @!%p bra W;"
-# name: (kernel with {fix}, wrong | right, threads, what is said of the wrong one)
+# name: (kernel with {fix}, wrong | right, threads, words of the report on the wrong one)
 PAIRS = {
     "D is read before the wait": (
         f"{READY}{multiply()}\n{COMMIT} {{fix}}\n{USE}", f"|{wait(0)}", 128, "reads a register of D, which the wgmma at"),
@@ -143,7 +143,7 @@ PAIRS = {
 
 
 def outcome(body: str, threads: int, seed: int = 0, checks=("race",), cluster: int = 1):
-    """The fault of a launch, or None. Lines of gemm.py are those of `body`."""
+    """The fault of a launch, or None. Lines of gemm.py are the lines of `body`."""
     lines = [f".loc 1 {i + 1} 1\n{line}" for i, line in enumerate(body.split("\n"))]
     program = emulator.load(HEAD + "\n".join(lines) + "\n ret;\n}")
     raw, memory = np.zeros(1056, np.uint32), emulator.Memory()

@@ -188,7 +188,7 @@ def stored(values: np.ndarray, kind: str) -> np.ndarray:
 
 
 def product(machine: Machine, form: tuple, a: np.ndarray, b: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """A (64, K) * B (K, N) + D as (m, n, k, A, B, D) says; arrays of bits where numpy lacks a type."""
+    """A (64, K) * B (K, N) + D of the form (m, n, k, A, B, D); arrays of bits if numpy lacks a type."""
     image = np.zeros(SMEM_BYTES, np.uint8)
     leading, stride = k_major(a, 0, image)
     k_major(np.ascontiguousarray(b.T), 16384, image)
@@ -266,7 +266,7 @@ def test_every_swizzle(machine, mode):
     assert np.array_equal(given, expected)
 
 
-# Where byte (row, byte of K) of a K-major operand lies, read off the ISA's figures of the swizzles: the first rows of
+# The place of byte (row, byte of K) of a K-major operand, read off the ISA's figures of the swizzles: the first rows of
 # the 16-byte chunks of each 128-byte line, numbered as they are in K; a row of the 32-byte swizzle is a quarter line.
 FIGURES = {
     "128B": [(0, "01234567"), (1, "10325476"), (2, "23016745"), (3, "32107654"), (4, "45670123"), (7, "76543210")],
@@ -276,7 +276,7 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("mode", FIGURES)
-def test_swizzles_are_those_of_the_figures(machine, mode):
+def test_swizzles_agree_with_the_figures(machine, mode):
     """One chunk at a time is not zero: D names the row of B and the k that it is."""
     chunks = {"128B": 8, "64B": 4, "32B": 2}[mode]
     a = np.zeros((64, 16), np.float16)
@@ -297,7 +297,7 @@ def test_swizzles_are_those_of_the_figures(machine, mode):
 
 
 def address(desc: int, rows_fastest: bool, nbytes: int, row: int, k: int) -> int:
-    """Where an element lies, for any descriptor: the ISA's offsets, then the swizzle of the whole address."""
+    """The place of an element, for any descriptor: the ISA's offsets, then the swizzle of the whole address."""
     start, leading, stride = ((desc >> bit & 0x3FFF) << 4 for bit in (0, 16, 32))
     base, mode = desc >> 49 & 7, desc >> 62
     chunks = {0: 1, 1: 8, 2: 4, 3: 2}[mode]
@@ -347,7 +347,7 @@ def test_random_descriptors(machine, seed):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_descriptors_out_of_shared_memory(machine, seed):
-    """A fault where a chunk of an operand is behind the end, and no other."""
+    """A fault if a chunk of an operand is after the end, and no other."""
     random = np.random.default_rng(seed)
     transposed, mode = bool(random.integers(2)), str(random.choice(list(MODES)))
     leading, stride = (16 * int(random.integers(1, 64)) for _ in range(2))
