@@ -1,6 +1,6 @@
 """The table of instruction forms, docs/ptx-coverage.md: what runs, how its meaning is known, by what it is tested.
 
-python tests/emulator/coverage_table.py           # write it anew
+python tests/emulator/coverage_table.py           # write it again
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _rule(opcode: str, row: Row) -> str:
 
 
 def tests_by_opcode() -> dict[str, list[str]]:
-    """opcode -> up to three test files of the emulator that name an instruction of it, those of instructions first."""
+    """opcode -> up to three test files of the emulator that name an instruction of it, files in a folder emit first."""
     table = defaultdict(list)
     paths = sorted(
         (ROOT / "tests" / "emulator").rglob("test_*.py"), key=lambda path: (path.parent.name != "emit", path)

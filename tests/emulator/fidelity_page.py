@@ -1,9 +1,9 @@
-"""What docs/fidelity.md says of hardware, of disagreements and of sources, from files; the rest of the page is prose.
+"""The parts of docs/fidelity.md on hardware, disagreements and sources, from files; the rest of the page is prose.
 
-python tests/emulator/fidelity_page.py            # write those parts anew
+python tests/emulator/fidelity_page.py            # write those parts again
 
 Files: validation/*.json (a GPU's results of instruction forms), validation/failing/*.json (forms that a GPU
-contradicted; `resolution` in one says what became of it), the goldens of repros, repros/bibliography.toml.
+contradicted; `resolution` in one is the explanation), the goldens of repros, repros/bibliography.toml.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ PARTS = {"hardware": hardware, "disagreements": disagreements, "sources": source
 
 
 def page(text: str, root: Path = ROOT) -> str:
-    """The page with its generated parts written anew."""
+    """The page with its generated parts written again."""
     return MARK.sub(lambda match: match[1] + PARTS[match[2]](root) + match[3], text)
 
 

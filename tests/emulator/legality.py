@@ -4,8 +4,8 @@
     python tests/emulator/legality.py 1000000     all
 
 Each form of `repro replay validate` is changed in its modifiers: two of them swapped, one left out, written twice, in place of
-another or added, of those that the opcode has. ptxas says which of these are PTX. What it refuses for the operands
-(vectors, sizes of registers, address spaces) or the target is left out: the emulator looks at operands elsewhere.
+another or added, of those that the opcode has. ptxas decides which of these are PTX. Refusals for the operands
+(vectors, sizes of registers, address spaces) or the target are left out: the emulator looks at operands elsewhere.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def changes(most: int) -> list[Change]:
 
 
 def refusal(change: Change, ptxas: str) -> str:
-    """What ptxas says against it, or ''."""
+    """The error of ptxas, or ''."""
     argv = [ptxas, f"-arch={change.arch}", "-o", "/dev/null", "-"]
     done = subprocess.run(argv, input=change.ptx, text=True, capture_output=True)
     if done.returncode == 0:
@@ -117,7 +117,7 @@ def refusal(change: Change, ptxas: str) -> str:
 
 
 def disagreements(asked: list[Change], ptxas: str) -> list[tuple[str, str]]:
-    """(instruction, what ptxas says against it; '': nothing, but the emulator does not have it)."""
+    """(instruction, the error of ptxas; '': none, but the emulator does not have it)."""
     with ThreadPoolExecutor() as pool:
         said = pool.map(lambda each: refusal(each, ptxas), asked)
     rows = zip(asked, said, strict=True)

@@ -34,7 +34,7 @@ def sources() -> list[Path]:
 
 
 def layout(paths: list[Path], fix: bool = False) -> str:
-    """What clang-format would lay out in another way, and lines that are too long; after it has, with `fix`."""
+    """Errors of clang-format about the layout, and lines that are too long; `fix` lays out first."""
     how = ["-i"] if fix else ["--dry-run", "-Werror"]
     told = _output([_tool("clang-format"), *how, *map(str, paths)])
     for path in paths:
@@ -45,7 +45,7 @@ def layout(paths: list[Path], fix: bool = False) -> str:
 
 
 def lint(paths: list[Path], analyzer: bool = True) -> str:
-    """What clang-tidy says of C++ files."""
+    """The findings of clang-tidy in C++ files."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         (Path(folder) / "shared.h").write_text(build.header_text())
         return "".join(pool.map(lambda path: _tidy(path, folder, analyzer), paths))
@@ -64,7 +64,7 @@ def _tool(name: str) -> str:
 
 
 def _output(command: list[str]) -> str:
-    """What a command says; nothing if it finds nothing."""
+    """The output of a command; '' if it finds nothing."""
     done = subprocess.run(command, capture_output=True, text=True)
     return (done.stdout + done.stderr) if done.returncode else ""
 

@@ -39,8 +39,8 @@ ROOT = Path(__file__).parents[2]
 EMULATOR = ROOT / "dsl/emulator"
 TESTS = "tests/emulator"
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
-# The tests of a file: those of the first list in one process, then those of the second in another. Quick tests that
-# find most come first. `check` and `diagnosis` have tests of what checkers say of it.
+# The tests of a file: the first list runs in one process, then the second in another. Quick tests that find most come
+# first. `check` and `diagnosis` have tests of what checkers report on it.
 _LIBRARY = ("library",)
 _BARRIERS = (
     "families/barrier/test_emit.py families/cluster/test_emit.py families/barrier/test_check.py "
@@ -149,7 +149,7 @@ def mutants(path: Path, kinds: tuple[str, ...] = KINDS) -> list[Mutant]:
     return [found[key] for key in sorted(found)]
 
 
-# What libclang comes without.
+# Headers that libclang lacks.
 _SIZES = [(sign, bits) for sign in ("", "U") for bits in (8, 16, 32, 64)]
 _HEADERS = {
     "stddef.h": "typedef __SIZE_TYPE__ size_t;\n#define offsetof(type, member) __builtin_offsetof(type, member)\n",
@@ -227,7 +227,7 @@ def _of_condition(source: str, place: tuple[int, int]) -> Iterator[tuple[int, in
 
 
 def _of_operands(source: str, cursor) -> Iterator[tuple[int, int, str, str]]:
-    """An operand of && or || that is no && or || of its own kind."""
+    """An operand of && or || that is not the same operation again."""
     from clang.cindex import CursorKind
 
     operands = list(cursor.get_children())
@@ -249,7 +249,7 @@ def _of_operands(source: str, cursor) -> Iterator[tuple[int, int, str, str]]:
 
 
 class Stop(Exception):
-    """Ctrl-C, or nothing can be told; the text says why."""
+    """Ctrl-C, or no result is possible; the text is the reason."""
 
 
 class Tree:
@@ -269,7 +269,7 @@ class Tree:
                 shutil.copy2(ROOT / name, folder / name)
 
     def build(self) -> str:
-        """Build the library; what the compiler says where it cannot."""
+        """Build the library; return the compiler's output if it fails."""
         command = [sys.executable, "dsl/native_library.py", native_library.level()]
         status, said = self._run(command, None)
         return "" if status == 0 else said
@@ -464,7 +464,7 @@ def table(rows: list[dict[str, Any]], known: collections.Counter[tuple[str, ...]
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items) -> None:
-    """In the order of the command line, and no slow tests."""
+    """Put tests in the order of the command line, without slow ones."""
     order = [str(Path(config.invocation_params.dir, each.partition("::")[0])) for each in config.args]
 
     def place(item) -> int:

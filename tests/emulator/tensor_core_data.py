@@ -1,7 +1,7 @@
-"""What tensor cores give for operands of every kind, by a model that others checked on real chips.
+"""Results of tensor cores for operands of every kind, by a model that others checked on real chips.
 
-    python tests/emulator/tensor_core_data.py MMA-SIM                   write tensor_core.npz anew
-    python tests/emulator/tensor_core_data.py MMA-SIM --compare 100000  compare so many elements of each form
+    python tests/emulator/tensor_core_data.py MMA-SIM                   write tensor_core.npz again
+    python tests/emulator/tensor_core_data.py MMA-SIM --compare 100000  compare this many elements of each form
 
 MMA-SIM is a checkout of github.com/microsoft/MMA-Sim (arXiv 2511.10909). Operands are made from a seed here and in the
 test; the file holds what came out.
@@ -127,7 +127,7 @@ def computed(form: tuple, seed: int, gpu_model: str) -> np.ndarray:
 
 
 def product(machine, form: tuple, *operands: np.ndarray) -> np.ndarray:
-    """The bits of D on a machine, from those of A, B and C."""
+    """The bits of D on a machine, from the bits of A, B and C."""
     from tests.emulator.families.matrix import test_emit as test_matrix
     from tests.emulator.families.warpgroup import test_emit as test_warpgroup
 

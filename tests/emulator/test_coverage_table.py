@@ -16,11 +16,11 @@ def parts(page: str) -> tuple[list[str], dict[str, set[str]]]:
 
 
 def test_the_page_is_current():
-    """A new test changes nothing that the page says wrongly: those that it names must be there."""
+    """A new test does not make the page wrong; the tests that it names must exist."""
     told, now = (parts(text) for text in (coverage_table.PAGE.read_text(), coverage_table.page()))
-    assert told[0] == now[0], f"write it anew: {coverage_table.COMMAND}"
+    assert told[0] == now[0], f"write it again: {coverage_table.COMMAND}"
     names = {path.stem for path in (coverage_table.ROOT / "tests/emulator").rglob("test_*.py")}
-    assert set().union(*told[1].values()) <= names, f"write it anew: {coverage_table.COMMAND}"
+    assert set().union(*told[1].values()) <= names, f"write it again: {coverage_table.COMMAND}"
 
 
 def test_every_opcode_of_the_emulator_is_one_of_the_isa():

@@ -1,4 +1,4 @@
-"""Edge values of forms where the PTX ISA says more than IEEE 754 does."""
+"""Edge values of forms for which the PTX ISA defines more than IEEE 754 does."""
 
 import numpy as np
 

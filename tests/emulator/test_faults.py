@@ -1,4 +1,4 @@
-"""What a launch raises, as an outcome of a repro."""
+"""The fault of a launch, as an outcome of a repro."""
 
 import pytest
 

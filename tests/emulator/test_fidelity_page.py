@@ -1,4 +1,4 @@
-"""docs/fidelity.md is current, and says what files of a GPU's results say."""
+"""docs/fidelity.md is current, and agrees with files of a GPU's results."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ from tests.harness.by_a_gpu import UUID
 
 def test_the_page_is_current():
     text = fidelity_page.PAGE.read_text()
-    assert text == fidelity_page.page(text), f"write it anew: {fidelity_page.COMMAND}"
+    assert text == fidelity_page.page(text), f"write it again: {fidelity_page.COMMAND}"
     assert fidelity_page.MARK.findall(text) and text.count("<!-- generated") == len(fidelity_page.PARTS)
 
 
@@ -59,7 +59,7 @@ def test_results_of_a_gpu_are_on_the_page(root, monkeypatch):
     assert "| ISA; hardware Planted GPU (1 of 2 forms agree) |" in line
 
 
-def test_a_disagreement_that_is_mended_says_so(root):
+def test_a_mended_disagreement_shows_its_resolution(root):
     path = root / "validation/failing/add.s32@planted-gpu.json"
     case = json.loads(path.read_text())
     path.write_text(json.dumps(case | {"predicted": [["00000043"]], "got": [["00000003"]]}))

@@ -1,5 +1,5 @@
 """Every form of Hopper's instructions for clusters, TMA, mbarriers and wgmma: ptxas takes it, and the emulator has code for
-it. What the forms mean is tested beside their emitters. PTX ISA 9.7.9.22 to 9.7.9.28, 9.7.13, 9.7.15."""
+it. The meaning of the forms is tested with their emitters. PTX ISA 9.7.9.22 to 9.7.9.28, 9.7.13, 9.7.15."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms of instructions that the emulator has, beside NVIDIA's assembler."""
+"""The forms of instructions that the emulator has, against NVIDIA's assembler."""
 
 import re
 
@@ -11,7 +11,7 @@ QUIRKS = re.compile(r"testp\.f32")  # ptxas takes it without the property that i
 
 
 @pytest.mark.parametrize("most", [4, pytest.param(250, marks=pytest.mark.slow)])
-def test_what_ptxas_refuses_does_not_run(ptxas_path, most):
+def test_forms_that_ptxas_refuses_do_not_run(ptxas_path, most):
     found = legality.disagreements(legality.changes(most), ptxas_path)
     assert [row for row in found if row[1] or not QUIRKS.match(row[0])] == []
 

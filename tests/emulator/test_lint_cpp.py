@@ -34,7 +34,7 @@ def test_files_are_analyzed():
     assert lint_cpp.lint(lint_cpp.linted(lint_cpp.sources())) == ""
 
 
-def test_a_file_that_is_laid_out_in_another_way_is_told_and_can_be_fixed(file):
+def test_a_file_with_another_layout_is_reported_and_can_be_fixed(file):
     assert lint_cpp.layout([file]) == ""
     file.write_text(FILE.replace("  int total", "  int  total"))
     assert f"{file}:3:6: error: code should be clang-formatted" in lint_cpp.layout([file])
@@ -42,12 +42,12 @@ def test_a_file_that_is_laid_out_in_another_way_is_told_and_can_be_fixed(file):
     assert file.read_text() == FILE
 
 
-def test_a_line_that_is_too_long_is_told(file):
+def test_a_line_that_is_too_long_is_reported(file):
     file.write_text("// " + "x" * 118 + "\n")
     assert lint_cpp.layout([file]) == f"{file}:1: 121 columns, of at most 120\n"
 
 
-def test_what_the_checks_find_is_told(file):
+def test_findings_of_the_checks_are_reported(file):
     assert lint_cpp.lint([file]) == ""
     file.write_text(FILE.replace("int i = 0", "short i = 0"))
     assert "[bugprone-too-small-loop-variable" in lint_cpp.lint([file], analyzer=False)

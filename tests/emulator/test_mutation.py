@@ -1,4 +1,4 @@
-"""What mutants are made of a C++ file, and that a test that fails, crashes or hangs kills one."""
+"""The mutants of a C++ file; a test that fails, crashes or hangs kills one."""
 
 import collections
 import json
@@ -31,7 +31,7 @@ def changes(text, path):
     return [(each.line, each.kind, each.was, each.text) for each in mutants(path)]
 
 
-def test_what_is_changed(tmp_path):
+def test_conditions_that_are_changed(tmp_path):
     made = changes(FILE, tmp_path / "some.cc")
     assert [(line, kind, was) for line, kind, was, _ in made] == [
         *((2, kind, "a < b") for kind in ("false", "negated", "true")),
@@ -59,7 +59,7 @@ def test_a_mutant_is_the_file_with_its_text(tmp_path):
     assert len({one.key(FILE), one.key(FILE + "\n"), mutants(path)[0].key(FILE)}) == 3
 
 
-def test_a_file_that_clang_cannot_read_is_told(tmp_path):
+def test_a_file_that_clang_cannot_read_is_an_error(tmp_path):
     with pytest.raises(SyntaxError, match="unknown type name 'u33'"):
         changes("#include <shared.h>\nu33 first();\n", tmp_path / "some.cc")
 
@@ -115,7 +115,7 @@ def test_a_mutant_is_tested_until_a_test_tells_it(run):
     assert (row["outcome"], row["test"]) == ("crashed", "a test") and tried == [("if (!(a)) b;", ("first",))]
 
 
-def test_what_survives_has_passed_all_tests_and_may_be_tried_again(run):
+def test_a_survivor_has_passed_all_tests_and_may_be_tried_again(run):
     row, tried = run({})
     assert row["outcome"] == "survived" and [files for _, files in tried] == [("first",), ("second",)]
     assert run({})[1] == []  # it is known
@@ -124,16 +124,16 @@ def test_what_survives_has_passed_all_tests_and_may_be_tried_again(run):
     assert run({}, again=True)[1] == []
 
 
-def test_what_does_not_compile_is_not_tested(run):
+def test_a_mutant_that_does_not_compile_is_not_tested(run):
     row, tried = run({}, Mutant("runtime/some.cc", 1, "true", "a", 4, 5, "(void)a"))
     assert row["outcome"] == "not built" and tried == []
 
 
 ROWS = """# file | change | condition | why it changes nothing
 
-some.cc | true | a | b | it is
-some.cc | true | c | it is
-other.cc | false | c | it is
+some.cc | true | a | b | equal
+some.cc | true | c | equal
+other.cc | false | c | equal
 """
 
 
@@ -175,7 +175,7 @@ def test_each_equivalent_mutant_is_one_of_its_file():
         pytest.param("import time; time.sleep(3600)", "hung", marks=pytest.mark.slow),
     ],
 )
-def test_what_a_tree_says_of_its_tests(tmp_path, monkeypatch, body, outcome):
+def test_a_tree_reports_the_outcome_of_its_tests(tmp_path, monkeypatch, body, outcome):
     tree = mutation.Tree.__new__(mutation.Tree)
     tree.folder, tree.note, tree.stopped, tree._process = tmp_path, tmp_path / "note", False, None
     for name in ("emulator/mutation.py", "emulator/test_some.py"):
@@ -191,7 +191,7 @@ def test_what_a_tree_says_of_its_tests(tmp_path, monkeypatch, body, outcome):
     assert tree.test(("test_some.py",), limit) == (outcome, "tests/emulator/test_some.py::test_it")
 
 
-def test_nothing_is_told_where_tests_fail_without_a_change(run):
+def test_a_run_stops_if_it_fails_without_a_change(run):
     one = Run([Tree(None, {})], mutation.ROOT / "nowhere.json", False)
     one.trees[0].build = lambda: "it does not compile"
     with pytest.raises(Stop, match="it does not compile"):

@@ -1,4 +1,4 @@
-"""Linear forms of threads: what a rule says of a sum or product holds for every thread, modulo 2^bits."""
+"""Linear forms of threads: what a rule gives for a sum or product holds for every thread, modulo 2^bits."""
 
 import itertools
 import random

@@ -15,7 +15,7 @@ FORMS = [(opcode, form) for opcode, rows in isa.ROWS.items() for row in rows for
 
 
 @given(st.data(), st.sampled_from(FORMS))
-def test_what_fills_a_form_is_found_and_keeps_the_order_of_the_isa(data, chosen):
+def test_modifiers_that_fill_a_form_are_found_in_the_order_of_the_isa(data, chosen):
     opcode, form = chosen
     filled = [
         data.draw(st.sampled_from(sorted(group.modifiers)))
@@ -71,7 +71,7 @@ def test_a_form_needs_what_the_alternative_and_its_modifiers_need(modifiers, nee
         ("add.rna.f32 %r, %r, %r;", "`add.rna.f32`: the emulator does not support this form"),
     ],
 )
-def test_a_refusal_says_which_modifier_is_wrong(instruction, why):
+def test_a_refusal_names_the_wrong_modifier(instruction, why):
     with pytest.raises(Exception) as caught:
         use(HEADER + f".visible .entry k() {{ .reg .b32 %r;\n{instruction}\nret; }}")
     assert str(caught.value).startswith(f"UNSUPPORTED_PTX {why}\n    PTX line ")
@@ -99,7 +99,7 @@ def test_modifiers_in_another_order_mean_the_same(machine):
         ("st.global.u8 [%d], %r;", ""),
     ],
 )
-def test_the_size_of_a_register_is_that_of_the_type(ptxas, instruction, why):
+def test_the_size_of_a_register_is_the_size_of_the_type(ptxas, instruction, why):
     text = HEADER + f".visible .entry k() {{ .reg .b32 %r; .reg .b64 %d;\n{instruction}\nret; }}"
     if not why:
         ptxas(text)

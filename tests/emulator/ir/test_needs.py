@@ -43,7 +43,7 @@ def test_a_need_is_read(text, need):
     assert needs.read(text) == need
 
 
-def test_what_is_not_a_need_is_refused():
+def test_a_bad_need_is_refused():
     with pytest.raises(ValueError, match="a need must be such as 80, 90a:8.0 or :7.4, got 'sm_80'"):
         needs.read("sm_80")
 

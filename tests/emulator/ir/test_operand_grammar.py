@@ -1,4 +1,4 @@
-"""Operands as rows describe them: kinds and types, told in the words of the PTX ISA, and what ptxas says of changed ones."""
+"""Operands as rows describe them: kinds and types, in the words of the PTX ISA, and ptxas on changed ones."""
 
 import itertools
 import os
@@ -51,7 +51,7 @@ REGISTERS = ".reg .pred %p, %q; .reg .b16 %h; .reg .b32 %r; .reg .s32 %s; .reg .
         ("cvt.rn.f32.s32 %f", "`cvt` takes 2 or 3 operands, got 1"),
     ],
 )
-def test_an_operand_of_another_kind_is_told(ptxas, instruction, why):
+def test_an_operand_of_another_kind_is_refused(ptxas, instruction, why):
     text = HEADER + f".visible .entry k() {{ {REGISTERS}\n{instruction};\nret; }}"
     with pytest.raises(AssertionError):
         ptxas(text)
@@ -151,8 +151,8 @@ def changes() -> Iterator[tuple[str, str, str]]:
 
 @pytest.mark.slow
 def test_changed_operands_are_judged_as_by_ptxas(tmp_path):
-    """ptxas refuses all that the notation refuses, but for what the ISA does not have. Few of the changes run that ptxas
-    refuses for their operands: 43 of 4 046."""
+    """ptxas refuses all that the notation refuses, except what the ISA does not have. Few of the changes that ptxas
+    refuses for their operands run: 43 of 4 046."""
 
     def asked(number: int, text: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / f"{number}.ptx").write_text(text)

@@ -1,4 +1,4 @@
-"""Where variables of an entry live: shared memory in the order of the text, each aligned, what is dynamic after it."""
+"""Places of the variables of an entry: shared memory in the order of the text, each aligned, then dynamic memory."""
 
 from dsl import emulator
 

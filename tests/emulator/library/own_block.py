@@ -54,7 +54,7 @@ class Thread:
 
     @property
     def out(self) -> tuple[int, bool]:
-        """What a meeting gave it."""
+        """The result that a meeting gave this thread."""
         return self.block.ctx.out[self.tid], bool(self.block.ctx.out_pred[self.tid])
 
     def sync(self, barrier: int = 0, count: int = 0, vote: int = NO_VOTE, site: int = 0):
@@ -82,8 +82,8 @@ class Thread:
 
 
 class Block:
-    """A slot for the blocks of a launch of a test; its fields are those of `ctx`. What C++ has a function `emu_x` for is
-    the method `x`."""
+    """A slot for the blocks of a launch of a test; its fields are the fields of `ctx`. A function `emu_x` of C++ is the
+    method `x`."""
 
     def __init__(self, threads: int = 32, smem_bytes: int = 0, grid: Grid | None = None, address: int | None = None):
         self.ctx = ctx = context.Context()
@@ -117,12 +117,12 @@ class Block:
         return lambda *arguments: called(self.address, *arguments)
 
     def zeros(self, nbytes: int) -> int:
-        """The address of cleared memory that is the block's."""
+        """The address of cleared memory that belongs to the block."""
         self._memory.append((ctypes.c_uint64 * (nbytes // 8 + 1))())
         return ctypes.addressof(self._memory[-1])
 
     def allocate(self, *rows: tuple[int, int, int]) -> None:
-        """What accesses may touch: address, bytes, kind."""
+        """Set the memory that accesses may touch: address, bytes, kind."""
         table = sorted((address, address + nbytes, kind) for address, nbytes, kind in rows)
         flat = [each for row in table for each in row]
         self._memory.append((ctypes.c_uint64 * len(flat))(*flat))
@@ -196,14 +196,14 @@ class Mbarriers:
 
 
 class Grid:
-    """What the blocks of a launch share; `run` is the loop of one worker."""
+    """The state that the blocks of a launch share; `run` is the loop of one worker."""
 
     def __init__(self, blocks: int = 1, chunk: int = 1):
         self.fields = context.Grid(first_fault=context.NO_FAULT, blocks=blocks, chunk=chunk)
         self.more(lambda: None)
 
     def more(self, make: Callable[[], Block | None]) -> None:
-        """Where another slot for blocks comes from."""
+        """Set the function that makes another slot for blocks."""
 
         def answer(worker: int) -> int:
             block = make()

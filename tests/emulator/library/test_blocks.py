@@ -275,7 +275,7 @@ def test_shared_memory_of_a_block_that_has_ended_is_nobodys():
 
 
 def waits_turns(count: int):
-    """A `run` whose blocks poll in so many turns and then end; and the turns that each has had."""
+    """A `run` whose blocks poll in `count` turns and then end; and the turns that each has had."""
     turns = {}
 
     def run(ctx):

@@ -1,4 +1,4 @@
-"""What an access may touch."""
+"""The memory that an access may touch."""
 
 import ctypes
 import itertools

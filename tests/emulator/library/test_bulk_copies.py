@@ -144,7 +144,7 @@ def test_a_copy_out_takes_the_bytes_when_it_lands():
     assert of.data[512:576].tobytes() == b"\x11" * 64
 
 
-def test_what_is_in_no_group_lands_when_its_thread_ends():
+def test_a_copy_in_no_group_lands_when_its_thread_ends():
     of = Bulk()
     of.out(tid=7)
     of.block.bulk_wait(7, 0)
@@ -154,7 +154,7 @@ def test_what_is_in_no_group_lands_when_its_thread_ends():
     assert of.data[512:576].tobytes() == b"\xee" * 64
 
 
-def test_copies_of_one_way_leave_those_of_the_other():
+def test_copies_of_one_way_leave_copies_of_the_other():
     of = Bulk()
     of.init()
     of.expect(64)

@@ -12,7 +12,7 @@ MINE, OTHER = 3, 4  # the blocks' numbers
 
 
 class Kept:
-    """A block of 64 threads that is checked for races. `answers` of the checker by what it is asked; else it says 0."""
+    """A block of 64 threads that is checked for races. `answers`: of the checker by question; others are 0."""
 
     def __init__(self, block: Block | None = None):
         self.block = block or Block(threads=64, smem_bytes=256)
@@ -60,7 +60,7 @@ def found(address: int, nbytes: int, mark: int, thread: int = 33):
         (dict(kind=0), {}, 1, None),
     ],
 )
-def test_what_a_copy_reads_was_fenced_by_who_wrote_it(kept, proxied, generic, thread):
+def test_a_copy_needs_a_fence_of_the_threads_that_wrote_its_source(kept, proxied, generic, thread):
     of = Kept()
     of.keep(of.block.ctx.smem_cells, 5, **kept)
     fences = (ctypes.c_uint32 * 64).from_address(of.block.ctx.proxied)

@@ -72,7 +72,7 @@ def test_empty_groups_count():
 
 
 @pytest.mark.parametrize("given", [0, 1, 3])
-def test_what_the_source_has_not_becomes_zero(given):
+def test_bytes_that_the_source_lacks_become_zero(given):
     copies = Copies()
     copies.copy(to=3, start=20, count=4, source_count=given)
     copies.block.queue_commit(0)

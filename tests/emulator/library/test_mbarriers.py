@@ -1,4 +1,4 @@
-"""What is noted of mbarriers, and where there must be one. PTX ISA 9.7.13.15."""
+"""The log of mbarriers, and places that must have one. PTX ISA 9.7.13.15."""
 
 import ctypes
 
@@ -141,7 +141,7 @@ def test_data_may_be_written_where_an_mbarrier_was():
     assert of.block.no_mbarrier(0, 0, of.at(8), 8) == 1
 
 
-def test_what_is_noted_of_an_mbarrier():
+def test_the_log_of_an_mbarrier():
     of = Mbarriers()
     of.init(count=2)
     of.note(ARRIVE, 8, tid=33, site=10)
@@ -155,7 +155,7 @@ def test_what_is_noted_of_an_mbarrier():
     assert (noted["expected"], noted["ended"], noted["passed_new"]) == (128, 0, 0)
 
 
-def test_what_is_noted_of_a_phase_ends_with_it():
+def test_the_log_of_a_phase_ends_with_it():
     of = Mbarriers()
     of.init()
     of.note(ARRIVE | EXPECT, 8, tid=0, amount=64)
@@ -192,7 +192,7 @@ def test_blocks_of_a_cluster_are_noted_by_their_rank():
     assert peer.block.note_2(40, 8, own.at(16), 0) == 0 and peer.record[0] == context.NOT_INITIALIZED
 
 
-def test_of_another_blocks_mbarrier_the_checker_of_the_cluster_says_that_it_is_none():
+def test_the_checker_of_the_cluster_reports_a_missing_mbarrier_of_another_block():
     """It knows whether the two blocks are ordered."""
     own, peer = (Mbarriers(block) for block in cluster(2))
     ignored = ctypes.CFUNCTYPE(ctypes.c_uint32)(lambda: 0)

@@ -34,7 +34,7 @@ def shuffle_of_the_isa(mode: int, lane: int, b: int, c: int) -> tuple[int, bool]
 
 
 @pytest.mark.parametrize("mode", [UP, DOWN, BUTTERFLY, INDEX])
-def test_a_shuffle_reads_the_lane_that_the_isa_says(mode):
+def test_a_shuffle_reads_the_lane_that_the_isa_defines(mode):
     made = random.Random(mode)
     for _ in range(60):
         b = made.randrange(40)
@@ -246,7 +246,7 @@ def test_warps_with_other_keys_make_no_warpgroup():
 
 @pytest.mark.parametrize("threads, left, told", [(96, [], 0), (160, [], 128), (128, [127], 96), (128, [96, 97], 98)])
 def test_a_warpgroup_has_128_threads(threads, left, told):
-    """The fault is told of the first thread that waits in a warp."""
+    """The fault names the first thread that waits in a warp."""
     area = Area()
 
     def body(thread):

@@ -56,7 +56,7 @@ def test_registering_is_counted_and_undone():
     assert memory.allocations() == [] and memory.freed(4096 + 16) is None
 
 
-def test_the_signature_is_that_of_the_ranges_in_any_order():
+def test_the_signature_does_not_depend_on_the_order_of_the_ranges():
     one, two = Memory(), Memory()
     for memory, order in ((one, (1, 2, 3)), (two, (3, 1, 2))):
         for k in order:
@@ -65,7 +65,7 @@ def test_the_signature_is_that_of_the_ranges_in_any_order():
     assert ctypes.c_int64.from_address(one.addresses[0]).value == one.signature
 
 
-def test_memory_of_its_own_is_aligned_and_given_back_once():
+def test_allocated_memory_is_aligned_and_freed_once():
     memory = Memory()
     address = memory.alloc(100, "own")
     assert address % 256 == 0 and [each.label for each in memory.allocations()] == ["own"]

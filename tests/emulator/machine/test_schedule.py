@@ -37,7 +37,7 @@ LOST_UPDATE = (
   ret; }
 """
 )
-# Two threads: each writes its own flag, then reads the other's.
+# Two threads: each writes its own flag, then reads the other flag.
 STORE_BUFFER = (
     HEAD
     + """
@@ -90,7 +90,7 @@ WRITE:
 
 
 def run(ptx: str, seed: int, grid: int = 1, block: int = 2) -> tuple[list[int], list[int]]:
-    """The first 16 words, and each thread's."""
+    """The first 16 words, and the word of each thread."""
     data = np.zeros(16 + grid * block, np.uint32)
     memory = emulator.Memory()
     memory.register(data.ctypes.data, data.nbytes, "data")
@@ -107,7 +107,7 @@ def test_every_interleaving_of_two_accesses_comes_up_and_none_that_cannot_be(gri
 
 
 @pytest.mark.parametrize("grid, block", [(1, 2), (2, 1)])
-def test_the_outcomes_are_those_of_sequential_consistency(grid, block):
+def test_the_outcomes_are_sequentially_consistent(grid, block):
     seen = {tuple(run(STORE_BUFFER, seed, grid, block)[1]) for seed in range(1, 120)}
     assert seen == {(0, 1), (1, 0), (1, 1)}
 
@@ -120,7 +120,7 @@ def test_a_seed_gives_the_same_each_time_and_none_the_order_of_threads():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_what_is_ordered_stays_ordered(seed):
+def test_ordered_accesses_stay_ordered(seed):
     words, each = run(ORDERED, seed, 8, 64)
     assert each == [n ^ 33 for n in range(512)] and words[0] == sum(range(512))
 

@@ -1,4 +1,4 @@
-"""What is read off PTX: calls, loops, clusters, and whether the order of blocks can show in the results."""
+"""Analysis of PTX: calls, loops, clusters, and whether the order of blocks can show in the results."""
 
 import pytest
 

@@ -15,7 +15,7 @@ BODIES = {
     "two loops": "L: M: add.u32 %r1, %r1, 1; @%p bra M; add.u32 %r2, %r2, 1; @%p bra L;",
     "two ways back": "L: add.u32 %r1, %r1, 1; @%p bra L; add.u32 %r2, %r2, 1; @%p bra L;",
     "a loop entered in its middle": "bra M; L: mov.u32 %r1, 0; @%p bra M; bra E; M: mov.u32 %r2, 0; bra L;",
-    "a branch back that is no loop": "@%p bra B; J: mov.u32 %r1, 0; bra E; B: mov.u32 %r2, 0; bra J;",
+    "a branch back without a loop": "@%p bra B; J: mov.u32 %r1, 0; bra E; B: mov.u32 %r2, 0; bra J;",
     "an exit in a loop": "L: @%p exit; add.u32 %r1, %r1, 1; @!%p bra L;",
     "a loop without an end": "L: add.u32 %r1, %r1, 1; bra L;",
 }
@@ -46,7 +46,7 @@ def reached(function: Function, start: list[int], without: int = -1) -> set[int]
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_what_is_reached_is_what_a_walk_reaches(name):
+def test_blocks_reach_the_items_that_a_walk_reaches(name):
     function = function_of(name)
     blocks = BasicBlocks(function)
     for block, start in enumerate(blocks.starts):

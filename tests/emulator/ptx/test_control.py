@@ -1,4 +1,4 @@
-"""What a branch decides about: the items on one of its paths, up to where all of them meet."""
+"""The items that a branch decides about: on one of its paths, up to where all paths meet."""
 
 import pytest
 
@@ -25,5 +25,5 @@ def decided(body: str) -> list[str]:
     ("A: mov.u32 %r, 1; @%p bra A; mov.u32 %r, 2; ret;", ["mov.u32 %r, 1", "@%p bra A"]),
     ("@%p bra A; A: mov.u32 %r, 2; ret;", []),
 ])  # fmt: skip
-def test_what_a_branch_decides(body, texts):
+def test_items_that_a_branch_decides(body, texts):
     assert decided(body) == texts

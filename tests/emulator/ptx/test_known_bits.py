@@ -66,7 +66,7 @@ def kernel(body: str, demand: str) -> str:
      False),
 ])  # fmt: skip
 def test_an_or_of_bits_that_are_apart_is_a_sum(demand, block, body, index, apart):
-    """Against numpy, whether it is one or not; where it is not, threads whose address it makes are no loop."""
+    """Against numpy, whether it is one or not; if not, threads whose address it makes do not run as a loop."""
     threads, n = block[0] * block[1], 75
     rng = np.random.default_rng(3)
     data, out = rng.integers(0, 1 << 32, 1 << 14, dtype=np.uint32), np.zeros(GRID * threads, np.uint32)
@@ -124,7 +124,7 @@ OPERATIONS = {
 VALUES = [0, 1, 8, 96, 127, 1 << 30, 1 << 31, M32]
 
 
-def test_what_an_instruction_writes_is_in_its_mask():
+def test_bits_that_an_instruction_writes_are_in_its_mask():
     """Each over constants, whose masks are their values: every register is written once."""
     rows = [(how, a, b) for how in OPERATIONS if OPERATIONS[how] for a in VALUES for b in VALUES]
     lines = [

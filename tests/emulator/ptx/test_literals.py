@@ -33,7 +33,7 @@ BASES = {
     "f64": "an exact f64 has 16 hexadecimal digits after `0d`",
     "large": "it is too large for an f64",
 }
-# What a literal must be; None: it is one.
+# The rule of BASES that a text breaks; None: it is a literal.
 SPELLINGS = {
     "08": "octal", "019U": "octal", "017": None, "017U": None, "00": None, "0": None, "0U": None,
     "0x": "hexadecimal", "0xG": "hexadecimal", "0x1G": "hexadecimal", "0x1u": "hexadecimal", "0X1f": None, "0x1U": None,
@@ -50,7 +50,7 @@ _KERNEL = (
 
 
 @pytest.mark.parametrize("literal", SPELLINGS)
-def test_text_that_is_not_a_literal_is_said_with_its_line(literal):
+def test_the_error_for_a_bad_literal_has_its_line(literal):
     text, why = _KERNEL.format(f"mov.b32 r, {literal};"), SPELLINGS[literal]
     if why is None:
         parse(text)
@@ -60,7 +60,7 @@ def test_text_that_is_not_a_literal_is_said_with_its_line(literal):
     assert str(caught.value) == f"PTX line 5: `{literal}` is not a literal: {BASES[why]}"
 
 
-def test_directives_and_offsets_say_so_too():
+def test_bad_literals_in_directives_and_offsets():
     for body, line in (
         (".reg .b32 %x<08>;", 5),
         (".loc 1 0x 3", 5),

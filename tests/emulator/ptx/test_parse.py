@@ -56,7 +56,7 @@ def test_comments_places_and_text():
     assert items[0].callers == ((1, 5, 6),)
 
 
-def test_callers_of_an_inlined_function_are_those_of_the_place_it_is_inlined_at():
+def test_callers_of_an_inlined_function_come_from_the_place_it_is_inlined_at():
     """The last .loc of that place counts: a helper may be called twice."""
     rows = [".loc 1 5 6", ".loc 2 7 1, function_name $L, inlined_at 1 5 6", ".loc 3 1 1, inlined_at 2 7 1", ".loc 1 9 9",
             ".loc 2 7 1, inlined_at 1 9 9", ".loc 3 1 1, inlined_at 2 7 1", ".loc 3 1 1, inlined_at 3 1 1", ".loc 1 5 6"]  # fmt: skip
@@ -108,7 +108,7 @@ ret; }
      "PTX line 4: expected at most 1048576 registers, found `>`"),
     ("", None),
 ])  # fmt: skip
-def test_what_is_not_ptx(text, message):
+def test_text_that_is_not_ptx(text, message):
     if message is None:
         assert emulator.load(text).entries == {}
         return
@@ -177,7 +177,7 @@ def mutant_of(text: str, chosen: random.Random) -> str:
 
 
 def assert_loads_or_says_where(text: str) -> bool:
-    """Whether a text is refused: by PtxError or Unsupported with a PTX line, and no word of Python's."""
+    """Whether a text is refused: by PtxError or Unsupported with a PTX line, and no word of Python."""
     try:
         program = emulator.load(text)
         for name in program.entries:
@@ -192,7 +192,7 @@ def assert_loads_or_says_where(text: str) -> bool:
 
 @pytest.mark.parametrize("count", [100, pytest.param(1500, marks=pytest.mark.slow)])
 def test_mutants_load_or_are_ptx_errors(count):
-    """What cannot be read is said so, and is not a fault of the reader."""
+    """Text that cannot be read is an error with its line, not a fault of the reader."""
     chosen = random.Random(count)
     refused = sum(assert_loads_or_says_where(mutant_of(WHOLE, chosen)) for _ in range(count))
     assert 0.3 < refused / count < 0.95

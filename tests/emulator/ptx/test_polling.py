@@ -118,7 +118,7 @@ def test_an_atomic_that_helps_to_decide_is_a_wait(wait, monkeypatch):
         assert launch(body, 2, 1)[0] == 7
 
 
-def test_an_atomic_that_decides_nothing_is_no_wait():
+def test_an_atomic_that_decides_nothing_is_not_a_wait():
     bucket = (
         "mov.u32 %r2, 0; L: atom.global.add.u32 %r1, [%g], 1; setp.gt.u32 %p, %r1, 9; @%p bra S; st.global.u32 "
         "[%g+8], %r2; S: add.u32 %r2, %r2, 1; setp.lt.u32 %q, %r2, 20; @%q bra L;"
@@ -131,7 +131,7 @@ def _polls(body: str) -> dict:
     return polls(prepare(parse(HEAD + body + "\nE: ret;\n}\n")).functions["k"])
 
 
-def test_tickets_are_no_deadlock_however_many():
+def test_any_number_of_tickets_is_not_a_deadlock():
     body = "L: atom.global.add.u32 %r1, [%g], 1; setp.lt.u32 %p, %r1, 2000000; @%p bra L;"
     assert launch(body, 1, 1)[0] == 2000001
 
@@ -164,7 +164,7 @@ MEETING = {
     "a barrier of the cluster": f"L: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; {LOOK} {AGAIN}",
     "one thread tells the block": "L: bar.sync 0; @%first ld.global.u32 %r2, [%g]; @%first st.shared.u32 [s], %r2; "
     f"bar.sync 0; ld.shared.u32 %r1, [s]; {AGAIN}",
-    "one thread tells the block, behind a branch": "L: bar.sync 0; @!%first bra S; ld.volatile.global.u32 %r2, [%g]; "
+    "one thread tells the block, after a branch": "L: bar.sync 0; @!%first bra S; ld.volatile.global.u32 %r2, [%g]; "
     f"st.shared.u32 [s], %r2; S: bar.sync 0; ld.shared.u32 %r1, [s]; {AGAIN}",
     "the loop begins in its middle": "bra M; L: bar.sync 0; ld.shared.u32 %r1, [s]; setp.ne.u32 %q, %r1, 7; @%q bra M; bra E; "
     "M: bar.sync 0; @!%first bra L; atom.global.or.b32 %r2, [%g], 0; st.shared.u32 [s], %r2; bra L;",
@@ -199,7 +199,7 @@ SETUP = (
 
 
 def meet(body: str, blocks: int, last: int, checks=(), threads=64) -> None:
-    """Blocks that run `body`, but for block `last`, which sets the word."""
+    """Launch blocks that run `body`, except block `last`, which sets the word."""
     text = HEAD.replace(".visible", FUNCTIONS + ".visible") + SETUP.format(last=last) + body
     x = np.zeros(64, np.uint32)
     memory = emulator.Memory()
@@ -244,7 +244,7 @@ LONG = {
     "setp.lt.u64 %q, %d3, 30000000; @%q bra L;",
     "it gives up by shared memory": f"st.shared.u32 [s], 0; mov.u32 %r2, 0; L: bar.sync 0; {TRIES} @%p st.shared.u32 [s], 7; "
     f"bar.sync 0; ld.shared.u32 %r1, [s]; {AGAIN}",
-    "it gives up behind a branch": f"st.shared.u32 [s], 0; mov.u32 %r2, 0; L: bar.sync 0; {TRIES} @!%p bra S; "
+    "it gives up after a branch": f"st.shared.u32 [s], 0; mov.u32 %r2, 0; L: bar.sync 0; {TRIES} @!%p bra S; "
     f"st.shared.u32 [s], 7; S: bar.sync 0; ld.shared.u32 %r1, [s]; {AGAIN}",
     "it counts in shared memory": "st.shared.u32 [s], 0; L: bar.sync 0; @!%first bra S; ld.shared.u32 %r2, [s]; "
     "add.u32 %r2, %r2, 1; st.shared.u32 [s], %r2; S: bar.sync 0; ld.shared.u32 %r1, [s]; "
@@ -257,12 +257,12 @@ LONG = {
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_a_long_wait_that_ends_by_itself_is_no_deadlock(name):
+def test_a_long_wait_that_ends_by_itself_is_not_a_deadlock(name):
     """More rounds than a wait for nobody lasts in checked code."""
     meet(LONG[name], 1, 9, ("undefined",))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
-def test_a_longer_wait_that_ends_by_itself_is_no_deadlock(name):
+def test_a_longer_wait_that_ends_by_itself_is_not_a_deadlock(name):
     meet(LONG[name].replace(str(ROUNDS), str(300_000)), 1, 9)

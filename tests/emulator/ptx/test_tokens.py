@@ -1,4 +1,4 @@
-"""PTX text as tokens: names with their modifiers are one, comments none; errors say the line and what is there."""
+"""PTX text as tokens: names with their modifiers are one, comments none; errors name the line and what is there."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_reading_goes_from_left_to_right():
         (lambda tokens: tokens.skip_to_semicolon(), "PTX line 2: expected `a token`, found `end of text`"),
     ],
 )
-def test_errors_say_the_line_and_what_is_there(read, message):
+def test_errors_name_the_line_and_what_is_there(read, message):
     with pytest.raises(PtxError) as error:
         read(Tokens("\na"))
     assert str(error.value) == message

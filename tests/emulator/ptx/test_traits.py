@@ -56,7 +56,7 @@ def test_the_traits_depend_on_the_modifiers(name, expected):
         ("shfl.sync.idx.b32 %r0|%p0, %r1, %r2, 31, -1;", ["%r0", "%p0"], ["%r1", "%r2"]),
     ],
 )
-def test_what_an_instruction_sets_and_reads(body, sets, reads):
+def test_registers_that_an_instruction_sets_and_reads(body, sets, reads):
     instr = first(body)
     assert [reg.name for reg in operands.writes(instr)] == sets
     assert [reg.name for reg in operands.reads(instr)] == reads

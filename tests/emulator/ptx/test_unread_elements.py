@@ -30,7 +30,7 @@ def launch(body: str, smem_bytes: int) -> list[int]:
 
 
 @pytest.mark.parametrize("address", ["s", "%a"])
-def test_what_nobody_reads_may_lie_past_the_end(address):
+def test_an_unread_element_may_be_past_the_end(address):
     assert launch(f"ld.shared.v4.b32 {{%r0, %r1, %r2, %r3}}, [{address}]; {STORE}", 12) == [5, 6, 7, 0]
 
 
@@ -42,7 +42,7 @@ def test_what_nobody_reads_may_lie_past_the_end(address):
         f"ld.volatile.shared.v4.b32 {{%r0, %r1, %r2, %r3}}, [s]; {STORE}",
     ],
 )
-def test_what_is_read_or_volatile_may_not(body):
+def test_a_read_or_volatile_element_may_not_be_past_the_end(body):
     with pytest.raises(emulator.Fault, match="OUT_OF_BOUNDS"):
         launch(body, 12)
     assert launch(body.replace("%r3, %r2", "%r2, %r3"), 16)[:3] == [5, 6, 7]

@@ -51,8 +51,8 @@ def cells(figure: dict[int, str]):
                 yield 16 * warp + row, column, 32 * warp + thread, element
 
 
-def test_what_the_tests_of_wgmma_take_for_the_places_of_elements():
-    """That the device agrees is theirs to see."""
+def test_places_of_elements_in_the_tests_of_wgmma():
+    """Those tests check that the device agrees."""
     for row, column, thread, element in cells(D_FIGURE):
         for eight in range(16):  # columns 16 eight on: elements 8 eight on
             assert result_place(256, thread, element + 8 * eight) == (row, column + 16 * eight)
@@ -70,7 +70,7 @@ FORMS = {
 
 @pytest.mark.parametrize("nbytes", A_FIGURES)
 def test_a_warp_of_mma_has_the_same(nbytes):
-    """PTX ISA 9.7.14.5: the figures of m16n8k16, m16n8k8 (tf32) and m16n8k32 are those of a warp's part here."""
+    """PTX ISA 9.7.14.5: the figures of m16n8k16, m16n8k8 (tf32) and m16n8k32 are the same as for a warp's part here."""
     form = FORMS[nbytes]
     for row, column, thread, element in cells(A_FIGURES[nbytes]):
         if thread < 32:

@@ -14,7 +14,7 @@ from tests.emulator.families.matrix.test_emit import multiply
 KEPT = np.load(data.FILE)
 
 
-# What a GPU of another generation does is seldom what breaks.
+# Changes seldom break only the GPUs of other generations.
 MODELS = [pytest.param(model, marks=[] if model == "h100" else [pytest.mark.slow]) for model in data.MODELS]
 
 
@@ -61,7 +61,7 @@ def exponents_of_products(form: tuple) -> range:
 
 
 def assert_every_accumulator_fits(form: tuple, gpu_model: str, exponents: range) -> None:
-    """The emulator's bits are those of whole numbers (exact_products.py)."""
+    """The emulator's bits equal sums of whole numbers (exact_products.py)."""
     machine = Machine(gpu_model)
     infinity = {"f16": 0x7C00, "f32": 0x7F800000}[form[5]]
     for exponent in exponents:
@@ -81,7 +81,7 @@ def pairs_of_types(shape: int) -> list[tuple]:
 
 
 @pytest.mark.parametrize("form", pairs_of_types(64), ids=data.name)
-def test_every_exponent_of_c_beside_small_products(form):
+def test_every_exponent_of_c_with_small_products(form):
     """Products of about the least exponent of C's type, in which the exponent of a subnormal C counts."""
     least = 1 - exact_products.bias(form[5])
     assert_every_accumulator_fits(form, "h100", range(least - 12, least + 6, 5))
@@ -94,7 +94,7 @@ def test_every_exponent_of_c_beside_small_products(form):
      if gpu_model == "h100" or f"{gpu_model} {data.name(form)}" in KEPT],
     ids=lambda value: value if isinstance(value, str) else data.name(value),
 )  # fmt: skip
-def test_every_exponent_of_c_beside_all_products(form, gpu_model):
+def test_every_exponent_of_c_with_all_products(form, gpu_model):
     every = exponents_of_products(form)
     assert_every_accumulator_fits(form, gpu_model, every[:: max(len(every) // 64, 1)])
 
@@ -121,8 +121,8 @@ ret;
 """
 
 
-def test_what_ptxas_makes_of_8_bit_floats_on_hopper(ptxas_path):
-    """The reading that tensor_core.py stands on: two HMMA of f16, the first from zero, then the accumulator is added."""
+def test_code_of_ptxas_for_8_bit_floats_on_hopper(ptxas_path):
+    """The reading that tensor_core.py uses: two HMMA of f16, the first from zero, then the accumulator is added."""
     from dsl.lower import sass
 
     text = sass.disassemble(sass.assemble(SASS, "sm_90a"))
@@ -158,6 +158,6 @@ def test_8_bit_floats_on_hopper_are_two_sums_of_f16(machine, a, b):
         assert same.all()
 
 
-def test_an_unknown_gpu_model_is_said():
+def test_an_unknown_gpu_model_is_refused():
     with pytest.raises(ValueError, match=r"unknown GPU model b300: the emulator has a100, .*h100"):
         emulator.load(".version 8.0\n.target sm_90a\n.address_size 64\n", gpu_model="b300")

@@ -23,7 +23,7 @@ class Pair:
         assert isinstance(self.programs[1]._compiler.source("k", False)[0], RegionCode) == regions
 
     def run(self, grid=1, block=32, words=4096, n=0, cut=None):
-        """What both leave in `out` and `data` (one buffer; `cut` parts it into two allocations after so many bytes)."""
+        """`out` and `data` (one buffer) and the report of each program; `cut`: the byte that splits `data` in two."""
         answers = []
         buffer = np.empty(2 * words + 256, np.uint32)
         base = (-buffer.ctypes.data % 256) // 4

@@ -1,4 +1,4 @@
-"""Threads that wait many times: the values are numpy's, and the time to compile them grows with their number."""
+"""Threads that wait many times: the values are as in numpy, and the time to compile them grows with their number."""
 
 import time
 
@@ -64,7 +64,7 @@ def test_the_time_to_compile_grows_with_the_number_of_waits():
         return time.process_time() - start
 
     for _ in range(3):  # others use the machine too
-        few, many = seconds(64), seconds(512)  # 8 times as many: 64 times as long where LLVM computes anew
+        few, many = seconds(64), seconds(512)  # 8 times as many: 64 times as long if LLVM computes all again
         if many < 16 * few:
             return
     pytest.fail(f"64 waits take {few:.2f} s, 512 waits {many:.2f} s")

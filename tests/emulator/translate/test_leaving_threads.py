@@ -29,7 +29,7 @@ DONE:
     "and.b32 %r, %t, 1;", "mul.hi.u32 %r, %t, 268435456;", "popc.b32 %r, %t; and.b32 %r, %r, 1;",
 ])  # fmt: skip
 def test_any_threads_may_leave(condition):
-    """Those left are no box of coordinates; linear registers live on."""
+    """Those left are not a box of coordinates; linear registers live on."""
     body = f"""
   mov.u64 %h, %g; mov.u32 %k, 0; {condition} setp.ne.u32 %p, %r, 0; @%p ret;
 NEXT:

@@ -1,4 +1,4 @@
-"""Where a region ends: loads for the whole block after stores, addresses that differ freely."""
+"""The end of a region: loads for the whole block after stores, addresses that differ freely."""
 
 import numpy as np
 

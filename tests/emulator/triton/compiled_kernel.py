@@ -22,7 +22,7 @@ def aligned(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """`boxes` and `swizzles` are those of its descriptor parameters, in their order."""
+    """`boxes` and `swizzles` belong to its descriptor parameters, in their order."""
 
     ptx: str
     smem_bytes: int

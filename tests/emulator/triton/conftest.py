@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture
 def compiled(needs_module, tmp_path, monkeypatch):
-    """A function that compiles a kernel of kernels.py; a type is Triton's, such as *fp16 or tensordesc<fp16[64, 64]>."""
+    """A function that compiles a kernel of kernels.py; types are as in Triton: *fp16, tensordesc<fp16[64, 64]>."""
     needs_module("triton", "dev")
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", "1")
