@@ -1,4 +1,4 @@
-"""What the emulator predicts for forms, beside numpy; the case of a capsule that a form becomes."""
+"""Predictions of the emulator for forms, against numpy; the case of a capsule that a form becomes."""
 
 import functools
 import hashlib

@@ -38,7 +38,7 @@ def load(path: Path):
 
 
 def results(modules: list, where: str) -> list[tuple[np.ndarray, np.ndarray]]:
-    """What each program stores, compiled `where`: "host" or "kernel"."""
+    """The values that each program stores, compiled `where`: "host" or "kernel"."""
     inputs = [np.array(module.INPUTS, np.int32) for module in modules]
     outputs = [
         (np.full(THREADS * SLOTS, UNTOUCHED, np.int64), np.full(THREADS * SLOTS, UNTOUCHED, np.float64))

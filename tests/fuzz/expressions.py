@@ -20,7 +20,7 @@ SHIFTS = {"<<": "lshift", ">>": "rshift"}
 
 @dataclass(frozen=True)
 class Value:
-    """An expression: its type (int and float are Python's), and whether it is surely dynamic."""
+    """An expression: its type (int and float are Python types), and whether it is surely dynamic."""
 
     text: str
     type: str
@@ -81,7 +81,7 @@ class Expressions:
     # ** expressions
 
     def scalars(self, dynamic: bool = True) -> list[Value]:
-        """What can be read: variables and their parts."""
+        """Values that can be read: variables and their parts."""
         found = []
         for name, it in self.scope.items():
             if it.kind == "scalar":

@@ -1,4 +1,4 @@
-"""Wrong programs: accepted ones with an author's mistakes, each run in a process of its own.
+"""Wrong programs: accepted ones with an author's mistakes, each run in its own process.
 
     python tests/fuzz/mutate.py --mutants 5000 --seed 1      a progress line, and what went wrong by kind
     python tests/fuzz/mutate.py FILE ...                     run programs again, as repros
@@ -38,7 +38,7 @@ LIMIT_S = 20
 MEMORY_BYTES = 24 << 30
 Outcome = tuple[str, str]  # kind, text
 
-# Whole programs to make mistakes in, beside the repros; `fuzz` stands for generated ones.
+# Whole programs to make mistakes in, in addition to the repros; `fuzz` means generated ones.
 PROGRAMS = [
     "tests/cutlass/frontend_program.py",
     "tests/cutlass/host_program.py",
@@ -80,7 +80,7 @@ def generated(seed: int, count: int) -> list[str]:
 
 
 def run_alone(text: str, folder: str, answer: int) -> None:
-    """Run the mutant, and say as JSON what became of it."""
+    """Run the mutant, and write its outcome as JSON."""
     os.setpgid(0, 0)
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: no longer than its worker
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
@@ -132,7 +132,7 @@ _PLACED = re.compile(r"^(mutant\.py|<text at .*>):(\d+):(\d+): (\w+)\n.*\^+ ?\S.
 
 
 def judged(error: BaseException) -> Outcome:
-    """What kind of end this is, and its text. Kinds that begin with `!` are failures."""
+    """The kind of an end, and its text. Kinds that begin with `!` are failures."""
     import traceback as tracebacks
 
     from dsl.__main__ import _failure
@@ -180,7 +180,7 @@ def in_plain_python(error: BaseException) -> bool:
     return all("/dsl/" in frame.filename for frame in frames[ours:])
 
 
-faults: list[BaseException] = []  # behind each CompilerFault of this process
+faults: list[BaseException] = []  # the cause of each CompilerFault of this process
 
 
 def prepare() -> None:

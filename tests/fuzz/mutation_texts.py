@@ -1,4 +1,4 @@
-"""What the mistakes of mutations.py put into a program: values, what takes a value X, and statements.
+"""Texts that the mistakes of mutations.py put into a program: values, uses of a value X, and statements.
 
 A statement is a line, in which a ¶ stands for the end of a line.
 """

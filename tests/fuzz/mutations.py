@@ -1,4 +1,4 @@
-"""Mistakes that authors make, as changes of a program's AST: each function changes one place, or says that it cannot.
+"""Mistakes that authors make, as changes of a program's AST: each function changes one place or returns False.
 
 `mutant(text, number)` gives the program with one to three mistakes, the same for the same number.
 """

@@ -5,7 +5,7 @@ computes into `ints` and `floats`; `kernel` is the same with the number of the t
 threads read. `programs(portable=True)` keeps to what NVIDIA's compiler accepts.
 
 Kept out, because the two sides may differ there by design: operators between two values that may both be static (their
-`%` is Python's), products that a sum could contract with (kernels have fma), changes through a second name of a
+`%` is that in Python), products that a sum could contract with (kernels have fma), changes through a second name of a
 container that is rebound on some path (docs/object-state.md), assignments to a loop's variable that is read after the
 loop (they are local to the trip), and a name in two types in one function.
 """
@@ -59,7 +59,7 @@ class Program(Expressions):
     # ** statements
 
     def block(self, depth: int, loop: bool, result: str | None) -> list[str]:
-        """Statements in a scope of their own. `result`: the type that `return` gives, '' where it gives nothing."""
+        """Statements in their own scope. `result`: the type that `return` gives, '' where it gives nothing."""
         outer, lines = dict(self.scope), []
         for _ in range(1 + self.number(2)):
             lines += self.statement(depth, loop, result)
@@ -462,7 +462,7 @@ class Program(Expressions):
         for _ in range(1 + self.number(5)):
             body += self.statement(3, False, "")
         body += self.finish()
-        if self.chance(20):  # a kernel of its own costs as much again
+        if self.chance(20):  # a separate kernel costs as much again
             device = indented(["thread, _, _ = cute.arch.thread_idx()", *body])
         else:
             device = ["    thread, _, _ = cute.arch.thread_idx()", "    program(inputs, ints, floats, thread)"]

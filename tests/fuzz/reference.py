@@ -1,4 +1,4 @@
-"""What a generated program computes, found without any compiler: CPython runs its text, with numpy scalars as numbers.
+"""The results of a generated program, found without any compiler: CPython runs its text, with numpy scalars as numbers.
 
 The statements mean what Python means. Only what a traced number does is written down here: the type of each operator is
 looked up in `tests/core/operator_table.json`, which records NVIDIA's compiler (release 4.8.1), and its value is made

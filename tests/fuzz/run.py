@@ -65,7 +65,7 @@ def write(text: str, folder: str) -> Path:
 
 
 def work(number: int, count: int, portable: bool, say: Connection) -> None:
-    """In a worker: draw a chunk and check it batch by batch, saying each batch before and its failures after."""
+    """Draw a chunk in a worker and check it batch by batch: send each batch before and its failures after."""
     from compiled import check
 
     texts: dict[str, None] = {}
@@ -137,7 +137,7 @@ def opinion(text: str) -> Failure | None:
 
 
 def start(target: Callable, *arguments) -> tuple[multiprocessing.Process, Connection]:
-    """A forked process and what it says."""
+    """A forked process and the end to read its answers from."""
     answer, say = multiprocessing.Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(target=target, args=(*arguments, say), daemon=True)
     process.start()
@@ -300,7 +300,7 @@ def options_of(arguments: list[str]):
     parser.add_argument("--programs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
-    parser.add_argument("--failures", type=int, default=5, help="stop after so many")
+    parser.add_argument("--failures", type=int, default=5, help="stop after this many")
     parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds after which a program alone hangs")
     parser.add_argument("--repros", type=Path, default=Path("fuzz-repros"))
     parser.add_argument(

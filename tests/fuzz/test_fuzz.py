@@ -52,7 +52,7 @@ def test_programs_of_a_fixed_seed_are_clean(tmp_path):
         ("while x == x:\n        x += 1 - 1", "hang"),
     ],
 )
-def test_what_is_wrong_with_a_program_is_told(statement, told, tmp_path):
+def test_the_output_names_what_is_wrong_with_a_program(statement, told, tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM.format(inputs=[7, 12, -3, 1000001], statement=statement))
     done = run("--limit", 5, path)

@@ -50,7 +50,7 @@ def test_a_text_that_comes_twice_has_two_answers_and_is_one_program_of_a_run(tmp
     assert made.counts["tma"] == {"equal": 2, run.AGAIN: 1} and "\n2 programs" in made.summary()
 
 
-def test_who_differs_is_told():
+def test_the_finding_names_who_differs():
     right, wrong = {"out": np.arange(3)}, {"out": np.array([0, 5, 2])}
     assert run.judge(right, right, right) is None
     assert run.judge(right, wrong, right) == run.Finding("ours differs", "1 of 3: out[1] is 5, not 1")

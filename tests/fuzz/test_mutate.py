@@ -43,7 +43,7 @@ ENDS = {
 
 
 @pytest.mark.slow
-def test_kinds_of_end_are_told_apart(tmp_path):
+def test_kinds_of_end_are_distinguished(tmp_path):
     paths = []
     for number, statement in enumerate(ENDS):
         path = tmp_path / f"program_{number}.py"

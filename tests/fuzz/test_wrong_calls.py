@@ -18,7 +18,7 @@ def surface():
     alias.uninstall()
 
 
-def test_a_wrong_call_is_told_in_the_authors_words(surface):
+def test_a_wrong_call_is_reported_in_the_authors_words(surface):
     every = int(os.environ.get("DSL_WRONG_CALLS", "0"))
     count, found = wrong_calls.sweep(5, every or 1, share=1.0 if every else 0.4)
     assert count > 150 and found == []
@@ -35,14 +35,14 @@ OF_TMA = [
 ]
 
 
-def test_tma_of_what_is_no_tensor(surface):
+def test_tma_of_values_that_are_not_tensors(surface):
     calls = [
         f"cute.nvgpu.cpasync.{call}".replace("op,", "cute.nvgpu.cpasync.CopyBulkTensorTileG2SOp(),") for call in OF_TMA
     ]
     assert wrong_calls.forked(calls, False) == []
 
 
-def test_what_the_sweep_calls_a_fault():
+def test_errors_that_the_sweep_calls_faults():
     """The judge itself: each kind of bad error is one."""
     from dsl.core.errors import DSLUserCodeError
 
@@ -50,5 +50,5 @@ def test_what_the_sweep_calls_a_fault():
     assert wrong_calls.fault(DSLUserCodeError("x", fix="y", id="INTERNAL"), True) == "fault of the compiler"
     assert wrong_calls.fault(DSLUserCodeError("x"), True) == "no fix"
     assert wrong_calls.fault(DSLUserCodeError("x", fix="y"), False) == "not at the call"
-    assert wrong_calls.fault(DSLUserCodeError("dsl.x", fix="y"), True) == "words of the compiler's"
+    assert wrong_calls.fault(DSLUserCodeError("dsl.x", fix="y"), True) == "words of the compiler"
     assert wrong_calls.fault(DSLUserCodeError("x", fix="y"), True) == ""

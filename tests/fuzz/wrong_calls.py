@@ -1,9 +1,9 @@
-"""Calls of every public function and class of the CuTe surface with wrong arguments: what each says.
+"""Calls of every public function and class of the CuTe surface with wrong arguments, and the error of each.
 
     python tests/fuzz/wrong_calls.py [--seed 1] [--calls 10] [NAME ...]      # each function that has NAME in its name
 
-A call is a line of a kernel, or of plain Python for what belongs there. It is right, or an error at that line that says
-what is wrong with a fix; never a fault of the compiler, a bare exception, a hang or the end of the process.
+A call is a line of a kernel, or of plain Python for what belongs there. It is right, or an error at that line with
+what is wrong and a fix; never a fault of the compiler, a bare exception, a hang or the end of the process.
 """
 
 import argparse
@@ -200,7 +200,7 @@ def wrong_call(spelt: str, function: object, rng: random.Random) -> str:
 
 
 def run(calls: list[str], plain: bool) -> list[tuple[str, str, str]]:
-    """(call, what is wrong with what it says, that text) of those calls that say it badly."""
+    """(call, what is wrong with its error, that text) of the calls with a bad error."""
     import cutlass
     import numpy as np
 
@@ -238,7 +238,7 @@ def run(calls: list[str], plain: bool) -> list[tuple[str, str, str]]:
             if "traced" not in str(error):
                 raise
         except Exception:
-            if not errors:  # else what it left behind when it was refused
+            if not errors:  # else it is left from a call that was refused
                 raise
         finally:
             compiling.compile = real
@@ -254,7 +254,7 @@ def run(calls: list[str], plain: bool) -> list[tuple[str, str, str]]:
 
 
 def fault(error: Exception, in_place: bool) -> str:
-    """What is wrong with an error as an author reads it, or ''."""
+    """The mistake in an error as an author reads it, or ''."""
     from dsl.core.errors import DSLUserCodeError
 
     if not isinstance(error, DSLUserCodeError):
@@ -269,7 +269,7 @@ def fault(error: Exception, in_place: bool) -> str:
     if any(
         bad in words for bad in ("<class", "object at 0x", "dsl.", "NotImplemented", "<function", "<dsl", "<module")
     ):
-        return "words of the compiler's"
+        return "words of the compiler"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Forms of atomics beside numpy: a thread's own word, and words that a block shares."""
+"""Forms of atomics against numpy: a thread's own word, and words that a block shares."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Forms of TMA beside numpy: runs of bytes, boxes over edges, swizzles, reductions; a case alone is as among others."""
+"""Forms of TMA and numpy: runs of bytes, boxes over edges, swizzles, reductions; a case alone is as among others."""
 
 import dataclasses
 
@@ -55,7 +55,7 @@ def test_pixels_of_a_filter_with_padding():
 
 @pytest.mark.parametrize("name", [name for name in FORMS if "tensor" in name and "prefetch" not in name])
 def test_every_box_does_something(name):
-    """What the form writes is neither nothing nor what was there."""
+    """The form writes words that are neither 0 nor the initial ones."""
     out = of_blocks(predict.predict(FORMS[name]))
     assert ((out != 0) & (out != 0xFFFFFFFF)).any()
 

@@ -11,7 +11,7 @@ FORMS = {form.name: form for form in cluster.forms()}
 
 
 def other(array: np.ndarray) -> np.ndarray:
-    """What the same thread of the other block has."""
+    """The values of the same threads of the other block."""
     return array.reshape(-1, 2, BLOCK)[:, ::-1].reshape(-1)
 
 

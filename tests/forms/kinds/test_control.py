@@ -1,4 +1,4 @@
-"""Forms of control flow beside numpy."""
+"""Forms of control flow against numpy."""
 
 import numpy as np
 

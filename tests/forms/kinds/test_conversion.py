@@ -1,4 +1,4 @@
-"""Forms of cvt: .sat is where it can saturate; results beside numpy."""
+"""Forms of cvt: .sat is where it can saturate; results against numpy."""
 
 import numpy as np
 

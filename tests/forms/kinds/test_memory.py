@@ -14,7 +14,7 @@ def test_a_load_extends_to_the_register():
     assert (signed.view(np.int32) == words.view(np.int8)).all() and (unsigned == words).all()
 
 
-def test_a_store_leaves_what_lies_behind_it():
+def test_a_store_leaves_the_words_after_it():
     (out,) = predict.predict(FORMS["st.global.v2.s16"])
     halves = out.view(np.uint16).reshape(-1, 8)
     for index, operand in enumerate(FORMS["st.global.v2.s16"].operands):

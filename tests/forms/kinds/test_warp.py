@@ -1,4 +1,4 @@
-"""Forms of warps: lanes beside numpy."""
+"""Forms of warps: lanes against numpy."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Probes of wgmma: types and sizes; products of whole numbers beside numpy, from each layout of the operands."""
+"""Probes of wgmma: types and sizes; products of whole numbers against numpy, from each layout of the operands."""
 
 import functools
 

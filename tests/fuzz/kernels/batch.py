@@ -1,8 +1,8 @@
 """Calls a function of generated programs, one after another: `batch.py run|expected LIMIT FOLDER PROGRAM ...`
 
 `run` is what the compiler of this process computes, `expected` what numpy does. Writes what is returned to
-FOLDER/NAME.npz, or the error to FOLDER/NAME.txt. No program runs behind a kernel that failed.
-A program that takes LIMIT seconds of the processor's time ends the process with SIGVTALRM: a busy machine is no hang.
+FOLDER/NAME.npz, or the error to FOLDER/NAME.txt. No program runs after a kernel that failed.
+A program that takes LIMIT seconds of processor time ends the process with SIGVTALRM: a busy machine is not a hang.
 """
 
 import gc

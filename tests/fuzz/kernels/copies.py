@@ -80,8 +80,8 @@ SHARED = """\
     cute.autovec_copy(mine_store.partition_S(box), values)
     cute.copy({by_store}, values, target{pred_argument})
 """
-# The thread of an element is the thread layout at its place among the threads, and so for its value; behind the
-# values of a tile's first copy come those of the next.
+# The thread of an element is the thread layout at its place among the threads, and so for its value; after the
+# values of a tile's first copy come the values of the next.
 FORMULA = """\
         owner[m, n] = (rows[0] % THREADS[0]) * {thread_strides}[0] + (columns[0] % THREADS[1]) * {thread_strides}[1]
         place[m, n] = rows[1] * {value_strides}[0] + columns[1] * {value_strides}[1]

@@ -32,13 +32,13 @@ KNOWN = (
         "nvidia differs",
         r"c\[",
         r"RMEM.*in_a = cute.make_fragment_like\(from_a\)",
-        "A in registers of another order",  # the product takes registers as they lie, whatever their layout says
+        "A in registers of another order",  # the product takes registers in their order, whatever their layout is
     ),
     (
         "nvidia differs",
         r"out\[",
         r"# Rows are padded to whole tiles",
-        "a padded row",  # modes whose strides follow one another are one: what lies outside a row is its padding
+        "a padded row",  # modes whose strides follow one another are one: elements outside a row are its padding
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Kernel fuzzing: programs with tiled copies, TMA, wgmma and pipelines, under our compiler and NVIDIA's, against numpy.
+"""Kernel fuzzing: programs with tiled copies, TMA, wgmma and pipelines, under our and NVIDIA's compiler, against numpy.
 
     python tests/fuzz/kernels/run.py --programs 200 --seed 1                   each kind, with a progress line
     python tests/fuzz/kernels/run.py --kind wgmma --programs 50 --seed 2       one kind
@@ -39,7 +39,7 @@ LIMIT_S = 120  # of the processor's time, of a program
 WAIT_S = 600  # of a process, and 30 s more for each program: for what hangs without computing
 AGAIN = "generated before"
 REFUSED, WRONG_THERE = "refused by both", "ours refuses, nvidia is wrong"
-Answer = dict[str, np.ndarray] | str  # arrays, or what the error says
+Answer = dict[str, np.ndarray] | str  # arrays, or the text of the error
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def write(text: str, folder: Path) -> Path:
 
 
 def answers(compiler: str, paths: Sequence[Path], folder: Path) -> list[Answer]:
-    """What each program gives under a compiler. One that fails ends its process; the next begins a new one."""
+    """The answer of each program under a compiler. One that fails ends its process; the next begins a new one."""
     folder.mkdir()
     given: list[Answer] = []
     while len(given) < len(paths):
@@ -78,7 +78,7 @@ def answers(compiler: str, paths: Sequence[Path], folder: Path) -> list[Answer]:
 
 
 def expected(paths: Sequence[Path], folder: Path) -> list[dict[str, np.ndarray]]:
-    """What numpy computes of each program; in another process, for programs import `cutlass`."""
+    """The arrays that numpy computes for each program; in another process, as programs import `cutlass`."""
     folder.mkdir()
     fork_server.run([HERE / "batch.py", "expected", LIMIT_S, folder, *paths], cwd=folder, check=True)
     given = {path: written(folder / path.stem) for path in paths}
@@ -89,7 +89,7 @@ def expected(paths: Sequence[Path], folder: Path) -> list[dict[str, np.ndarray]]
 
 
 def written(path: Path) -> Answer | None:
-    """What a program gave; None where it was not run, or did not end."""
+    """The answer of a program; None if it was not run, or did not end."""
     if path.with_suffix(".npz").exists():
         with np.load(path.with_suffix(".npz")) as arrays:
             return dict(arrays)
@@ -132,7 +132,7 @@ def judge(wanted: dict[str, np.ndarray], ours: Answer, theirs: Answer) -> Findin
 
 
 def check(texts: Sequence[str]) -> list[Finding | None]:
-    """What is found about each program."""
+    """The finding about each program, or None."""
     with tempfile.TemporaryDirectory(prefix="fuzz-kernels-") as name:
         folder = Path(name)
         paths = [write(text, folder) for text in texts]
@@ -209,8 +209,8 @@ def options_of(arguments: list[str]):
     parser.add_argument("--kind", choices=KINDS, action="append", help="default: each")
     parser.add_argument("--programs", type=int, default=200, help="of each kind")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--failures", type=int, default=5, help="stop after so many that nothing explains")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
+    parser.add_argument("--failures", type=int, default=5, help="stop after this many that nothing explains")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this many seconds")
     parser.add_argument("--repros", type=Path, default=Path("fuzz-repros"))
     parser.add_argument(
         "--verbose", action="store_true", help="also print differences that are explained, and what both refuse"

@@ -1,4 +1,4 @@
-"""What generated programs have in common: their head, element types, and values that sums keep exact."""
+"""Parts that generated programs have in common: their head, element types, and values that sums keep exact."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from tests.fuzz.kernels.text import (
 
 UINT32, UINT64 = Type("Uint32", "torch.uint32", 32, 0, 90), Type("Uint64", "torch.uint64", 64, 0, 90)
 LOADED = FLOAT32, FLOAT16, INT32, BFLOAT16, INT8, INT16, UINT8, INT64, FLOAT64
-# What a reduction may do with a type.  PTX ISA: cp.reduce.async.bulk.tensor.
+# The operations of a reduction on each type.  PTX ISA: cp.reduce.async.bulk.tensor.
 # The tensor map of a signed type is one of the unsigned type of its width, so that values are positive.
 POSITIVE32, POSITIVE64 = Type("Int32", "torch.int32", 32, 0, 90), Type("Int64", "torch.int64", 64, 0, 90)
 SMALL = Type("BFloat16", "torch.bfloat16", 16, -30, 30)

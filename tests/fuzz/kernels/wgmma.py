@@ -136,7 +136,7 @@ def program(pick: Choices) -> str:
 
 
 def _layout(pick: Choices, kind: Type, shape: tuple[int, int], major: str, stages: int, atom: int) -> str:
-    """Shared memory of an operand (rows, K): a layout atom that divides its contiguous extent, or that of an instruction."""
+    """Shared memory of an operand (rows, K): a layout atom that divides its contiguous extent, or `atom`."""
     row = (shape[1] if major == "K" else atom) * kind.bits // 8
     fits = [name for name, size in (("INTER", 16), ("SW32", 32), ("SW64", 64), ("SW128", 128)) if row % size == 0]
     name = pick(*fits)
@@ -146,7 +146,7 @@ def _layout(pick: Choices, kind: Type, shape: tuple[int, int], major: str, stage
 
 
 def _products(pick: Choices, stage_a: str, stage_b: str, blocks: int, wide: int) -> tuple[str, str, str, str]:
-    """What comes before the products, they, what comes behind, and the result."""
+    """The code before the products, the products, the code after them, and the result."""
     keep = pick(False, True)
     accumulate = "mma.set(warpgroup.Field.ACCUMULATE, {})"
     way = pick("blocks", "whole", "dynamic", "some", "restart")
