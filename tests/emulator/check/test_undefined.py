@@ -24,7 +24,7 @@ OUT = " st.global.u32 [%gt], %r1;"
 PAIRS = {
     "a word of shared memory": ("{fix} ld.shared.u32 %r1, [%mine];" + OUT, "st.shared.u32 [%mine], %t;"),
     "a word of local memory": ("{fix} ld.local.u32 %r1, [depot+4];" + OUT, "st.local.u32 [depot+4], %t;"),
-    "local memory of another thread": (
+    "another thread's local memory": (
         "@%first st.local.u32 [depot], %t; {fix} ld.local.u32 %r1, [depot];" + OUT, "st.local.u32 [depot], %t;"),
     "one byte of a word": ("mov.u32 %r2, 0; cvt.u16.u32 %h0, %t; st.shared.u16 [%mine], %h0; st.shared.u8 [%mine+2], "
                            "%h0;{fix} ld.shared.u32 %r1, [%mine];" + OUT, "st.shared.u8 [%mine+3], %h0;"),
