@@ -46,6 +46,11 @@ KINDS = {
     "BARRIER_COLLISION": Kind(
         ERROR, "barrier_collision", "a named barrier that other warps could have made complete than those that did"
     ),
+    "MBARRIER_LAPPED": Kind(
+        ERROR,
+        "mbarrier_lapped",
+        "phases of an mbarrier that nothing orders: one may be missed, or arrivals of two count for one",
+    ),
     "MBARRIER_NOT_FENCED": Kind(
         WARNING, "", "a bulk copy signals an mbarrier, with no fence after its `mbarrier.init`; works on GPUs so far"
     ),

@@ -16,12 +16,14 @@ MEANINGS = {
     "mbarrier_not_initialized": "a use of an mbarrier before its init or after its end",
     "mbarrier_in_use": "an init, an end or data where an mbarrier is in use",
     "barrier_collision": "a named barrier that other warps could have made complete than those that did",
+    "mbarrier_lapped": "phases of an mbarrier that nothing orders: one may be missed, or arrivals of two count for one",
     "divergent_barrier": "a barrier or a collective that not all its threads reach together",
 }
 # A GPU reports no error, or hangs.
 RACE = "race"
 CHECKED = (
-    RACE, "undefined_read", "mbarrier_not_initialized", "mbarrier_in_use", "barrier_collision", "divergent_barrier",
+    RACE, "undefined_read", "mbarrier_not_initialized", "mbarrier_in_use", "barrier_collision", "mbarrier_lapped",
+    "divergent_barrier",
 )  # fmt: skip
 
 SOUGHT = {"race": "race", "undefined": "undefined_read"}  # what a device looks for where it is asked to: the outcome

@@ -44,6 +44,9 @@ KINDS = {
         ERROR, "an `mbarrier.init`, an `mbarrier.inval` or data in memory that an mbarrier still has"
     ),
     "BARRIER_COLLISION": Rule(ERROR, "a named barrier that other warps could have made complete than those that did"),
+    "MBARRIER_LAPPED": Rule(
+        ERROR, "phases of an mbarrier that nothing orders: one may be missed, or arrivals of two count for one"
+    ),
     "MBARRIER_NOT_FENCED": Rule(
         WARNING, "a bulk copy signals an mbarrier, with no fence after its `mbarrier.init`; works on GPUs so far"
     ),

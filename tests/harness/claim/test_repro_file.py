@@ -164,7 +164,7 @@ fix: write seconds, more than 0 and at most 86400""",
         'outcome of the claim: "outputs" (the default) | "rejected" | "trap" | '
         '"deadlock" | "fault", or a fault by its name, as in "misaligned"; the faults are '
         "out_of_bounds, misaligned, illegal, invalid_launch, race, undefined_read, mbarrier_not_initialized, "
-        "mbarrier_in_use, barrier_collision, divergent_barrier",
+        "mbarrier_in_use, barrier_collision, mbarrier_lapped, divergent_barrier",
     ),
     "bad nvidia": (
         ("timeout = 2", 'nvidia = "rejected"'),

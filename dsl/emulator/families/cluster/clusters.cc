@@ -5,7 +5,8 @@
 // no atomic operation of the host where they meet.
 //
 // An address in shared memory of the cluster has the rank + 1 of the block with that memory in bits 24 and up; with 0
-// there it is an address of the executing block. The host's addresses of the memory of a cluster differ in the same bits.
+// there it is an address of the executing block. The host's addresses of the memory of a cluster differ in the same
+// bits.
 // PTX ISA: 5.1.8 (state space .shared), 9.7.13.3 (barrier.cluster), 9.7.9.23 (mapa).
 #include "machine/grid.h"
 #include "machine/random.h"

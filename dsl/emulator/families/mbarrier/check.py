@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,20 +18,36 @@ from dsl.emulator.check import trail
 from dsl.emulator.check.clocks import Known, execution_only
 from dsl.emulator.check.numbers import scope
 from dsl.emulator.families.cluster.check import Clusters
+from dsl.emulator.families.mbarrier import turns
 from dsl.emulator.families.mbarrier.numbers import seen
+from dsl.emulator.families.mbarrier.turns import Turns
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Addr, Instr
+from dsl.emulator.ptx.traits import ARRIVE
 
 
 @dataclass(frozen=True)
 class Wait:
     """The last wait of a thread at an mbarrier: for which phase, where, how often the thread had arrived anywhere by
-    then, and whether it had waited for that phase before it arrived last."""
+    then, whether it had waited for that phase before it arrived last, and its label after the wait."""
 
     phase: int
     site: int
     releases: int
     again: bool
+    label: int = 0
+
+
+class Lap(NamedTuple):
+    """Phases of an mbarrier that nothing orders (turns.py): what a thread did, and the wait or arrival of another."""
+
+    thread: int
+    address: int
+    site: int
+    what: int
+    other_block: int
+    other_thread: int
+    other_site: int
 
 
 @dataclass(eq=False)
@@ -57,6 +73,7 @@ class Mbarrier:
         self.block, self.thread, self.label, self.site = block, thread, label, site  # of its init
         self.uses: dict[tuple[int, int], tuple[int, int]] = {}  # by (block, thread): the last one's label and site
         self.arrived, self.ended = Known(), Known()
+        self.turns = Turns()
         self.fenced_at: int | None = None  # how often the cluster had met when its init was fenced
         self.seen_by: set[tuple[int, int]] = set()  # (block, thread) that have seen its init
         self.phase = 0  # the number of the phase that goes on
@@ -79,6 +96,7 @@ class Mbarrier:
     def ends(self) -> None:
         """The phase has ended."""
         self.ended = self.arrived.copy()
+        self.turns.end()
         self.phase += 1
         self.complete += self.landed
         self.landed = []
@@ -103,6 +121,7 @@ class Shared:
         self.last_wait: dict[int, Mbarrier] = {}  # by thread: where it last waited for a phase
         self.copies: deque[Flight] = deque(maxlen=256)  # the last ones into its shared memory
         self.flights: list[Flight] = []  # copies into its shared memory that no thread of it has waited for
+        self.lap: Lap | None = None
 
 
 def _warp_of(thread: int, threads: int) -> range:
@@ -175,9 +194,31 @@ class Mbarriers:
         one.uses[slot.block, thread] = slot.label(thread), how >> seen.SITE_SHIFT
         releases = slot.of(Shared).releases
         releases[thread] = releases.get(thread, 0) + 1
+        site = how >> seen.SITE_SHIFT
+        if self.order.sites[site].traits & ARRIVE:
+            other = one.turns.arrive(slot.block, thread, slot.label(thread), slot.clock(thread))
+            if other is not None:
+                self._lap(slot, Lap(thread, address, site, turns.ARRIVAL, *other, one.uses[other][1]))
         if how & seen.ENDED:
-            one.ends()
+            self._end(one, slot, thread, address, site)
         slot.step(thread)
+
+    def _end(self, one: Mbarrier, slot, thread: int, address: int, site: int) -> None:
+        """The phase ends, by what a thread does at a site."""
+        owner: Any = self.order.owner(slot, address)
+        waits = {who: wait.label for who, wait in one.waits.items() if wait.phase == one.phase - 1}
+        if waits:
+            clocks = one.arrived.seen_by(owner.groups(scope.CLUSTER))
+            missed = one.turns.missed(owner.block, waits, clocks, owner.ctx.epoch, owner.threads)
+            if missed is not None:
+                self._lap(slot, Lap(thread, address, site, turns.WAIT, owner.block, missed, one.waits[missed].site))
+        one.ends()
+
+    @staticmethod
+    def _lap(slot, lap: Lap) -> None:
+        """Keep the first of the block: it ends the launch where nothing else does, which tells more."""
+        mine = slot.of(Shared)
+        mine.lap = mine.lap or lap
 
     @staticmethod
     def _arrived(one: Mbarrier, slot, thread: int, how: int, is_remote: bool) -> None:
@@ -211,6 +252,7 @@ class Mbarriers:
         ctx = slot.ctx
         flight = Flight(slot, thread, site, address, ctx.address, ctx.access_bytes, barrier, one.phase)
         one.begun.setdefault((slot.block, thread), deque()).append(flight)
+        one.turns.issue(slot.clock(thread))
         owner.of(Shared).flights.append(flight)
         owner.of(Shared).copies.append(flight)
         return 0
@@ -227,10 +269,12 @@ class Mbarriers:
         one = self.mbarriers.get(address)
         if one is None:  # it has ended, which is a finding
             return
+        site = slot.ctx.site
         if one.begun.get((slot.block, thread)):
             one.landed.append(one.begun[slot.block, thread].popleft())
+            site = one.landed[-1].site
         if ended:
-            one.ends()
+            self._end(one, slot, thread, address, site)
 
     def _sees(self, slot, thread: int, block: int, one: Mbarrier) -> bool:
         """Whether an mbarrier of a block has been made, as far as a thread can know."""
@@ -255,7 +299,6 @@ class Mbarriers:
         mine = slot.of(Shared)
         before, releases = one.waits.get(thread), mine.releases.get(thread, 0)
         again = before is not None and before.phase == one.phase - 1 and before.releases != releases
-        one.waits[thread] = Wait(one.phase - 1, how >> seen.SITE_SHIFT, releases, again)
         mine.last_wait[thread] = one
         self._end_flights(slot, one)
         groups = slot.groups(min(how >> seen.SCOPE_SHIFT & 3, scope.CLUSTER))
@@ -263,7 +306,9 @@ class Mbarriers:
             slot.pending.setdefault(thread, Known()).take(one.ended, groups)
         else:
             slot.learn(thread, one.ended.seen_by(groups))
-        one.uses[slot.block, thread] = slot.label(thread), how >> seen.SITE_SHIFT
+        label = slot.label(thread)
+        one.waits[thread] = Wait(one.phase - 1, how >> seen.SITE_SHIFT, releases, again, label)
+        one.uses[slot.block, thread] = label, how >> seen.SITE_SHIFT
 
     def _end_flights(self, slot, one: Mbarrier) -> None:
         """A thread has waited for what was copied until a phase ended: the copies are accesses of now, which all see
@@ -281,11 +326,15 @@ class Mbarriers:
 
     @staticmethod
     def exit(slot, *_: int) -> None:
-        """The block has ended: each copy into its shared memory has to be one that it has waited for."""
+        """The block has ended: each copy into its shared memory has to be one that it has waited for, and the phases of
+        mbarriers that its threads came to have to be in order."""
         if slot.of(Shared).flights and not slot.ctx.status:
             one = slot.of(Shared).flights[0]
             slot.ctx.other_block, slot.ctx.other_thread = one.slot.block, one.thread
             slot.report(context.EXITED, one.thread, one.address, one.site, context.IN_FLIGHT)
+        elif (lap := slot.of(Shared).lap) is not None and not slot.ctx.status:
+            slot.ctx.other_block, slot.ctx.other_thread, slot.ctx.other_site = lap[-3:]
+            slot.report(context.LAPPED, lap.thread, lap.address, lap.site, lap.what)
 
 
 def _value(body, instr: Instr) -> str:

@@ -8,7 +8,7 @@ from dsl.emulator.check.numbers import access
 from dsl.emulator.diagnosis import cluster_report, frames, places, report
 from dsl.emulator.diagnosis.race import Race
 from dsl.emulator.families.bulk import words as bulk_findings
-from dsl.emulator.families.mbarrier import log as mbarrier_log
+from dsl.emulator.families.mbarrier import log as mbarrier_log, turns
 from dsl.emulator.families.mbarrier.check import Mbarriers, Shared
 from dsl.emulator.families.mbarrier.log import Life
 from dsl.emulator.faults import Fault
@@ -183,8 +183,37 @@ def _wider(race: Race, site: int) -> str:
     return f"write `{name}` at {at}: without a scope, as with .cta, an arrival is for threads of its own block"
 
 
+def _lapped(launch) -> Fault:
+    """An arrival, or the end of a phase, that need not come after the phase before: see turns.py."""
+    ctx, sites = launch.ctx, launch.code.sites
+    instr, other = sites[ctx.site], sites[ctx.other_site]
+    what, at = places.place_of(launch, ctx.address, 1), places.at(launch, other, instr)
+    who = places.thread_of(launch, ctx.other_block, ctx.other_thread)
+    if ctx.detail == turns.ARRIVAL:
+        message = (
+            f"arrives at the mbarrier at {what}, and nothing makes it come after the arrival of {who} at {at}, which "
+            "counts for the phase before: in another order both count for one phase"
+        )
+        fix = "let this thread wait for the end of the phase before (`mbarrier.try_wait`) before it arrives again"
+    else:
+        message = (
+            f"ends a phase of the mbarrier at {what}, and nothing makes it come after the wait of {who} at {at}, for "
+            "the phase before: in another order that wait misses its phase, and ends later or never"
+        )
+        fix = (
+            f"let each warp that waits at {at} arrive after its wait at an mbarrier that this thread waits for "
+            "(`pipeline.consumer_release`), and let its count have them all"
+        )
+    return places.of_one(launch, instr, "MBARRIER_LAPPED", message, ctx.block, fix)
+
+
 VERBS = {"mbarrier": verb}
-FAULTS = {context.NOT_VISIBLE: _not_visible, context.NOT_INITIALIZED: _life, context.IN_USE: _life}
+FAULTS = {
+    context.LAPPED: _lapped,
+    context.NOT_VISIBLE: _not_visible,
+    context.NOT_INITIALIZED: _life,
+    context.IN_USE: _life,
+}
 WARNINGS = {"unfenced": _warn_of_unfenced}
 # By `detail` of the fault: the message and the fix.
 ILLEGAL = {context.NOT_SHARED: not_shared, context.BAD_ARRIVALS: bad_count}

@@ -1,0 +1,61 @@
+"""The order of the phases of an mbarrier: whether they follow one another in every order of threads.
+
+An mbarrier has the parity of its phase alone, and counts arrivals whoever makes them. So
+
+- an arrival must come after each arrival of the phase before: else both may count for one phase;
+- a phase must end after each warp that waits for the phase before has seen its end: else that wait may miss it, and
+  the thread goes on a phase late, or never.
+
+PTX ISA 9.7.13.15. Whether one comes after the other is asked of the order of execution (order.py), not of this run. A
+warp counts as one: one of its lanes is enough.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dsl.emulator.check.clocks import joined, later
+
+ARRIVAL, WAIT = 1, 2  # `detail` of a report: what is not in order
+
+
+class Turns:
+    """The arrivals at an mbarrier in its phase and in the phase before: by block a label for each thread, 0: none."""
+
+    def __init__(self) -> None:
+        self.now: dict[int, np.ndarray] = {}
+        self.before: dict[int, np.ndarray] = {}
+        self.issued: dict = {}  # a clock: what threads had seen when they began the copies that signal it
+
+    def issue(self, clock: dict) -> None:
+        """A thread begins a copy."""
+        self.issued = later(clock, self.issued)
+
+    def arrive(self, block: int, thread: int, label: int, clock: dict) -> tuple[int, int] | None:
+        """An arrival; (block, thread) of one of the phase before that it need not come after."""
+        n = len(clock[block]) // 2
+        for other, labels in self.before.items():
+            seen = clock[other][n:] if other in clock else np.zeros(n, np.uint32)
+            if (first := _unseen(labels, seen)) is not None:
+                return other, first
+        self.now.setdefault(block, np.zeros(n, np.uint32))[thread] = label
+        return None
+
+    def end(self) -> None:
+        """The phase ends."""
+        self.before, self.now = self.now, {}
+
+    def missed(self, block: int, waits: dict[int, int], arrived: dict, epoch: int, threads: int) -> int | None:
+        """A thread of the block whose wait need not have returned when the phase ends: `waits` has their labels."""
+        labels = np.zeros(threads, np.uint32)
+        labels[list(waits)] = list(waits.values())
+        known = joined(arrived, self.issued).get(block)
+        seen = np.full(threads, epoch - 1, np.uint32)
+        return _unseen(labels, seen if known is None else np.maximum(known[threads:], seen))
+
+
+def _unseen(labels: np.ndarray, seen: np.ndarray) -> int | None:
+    """A thread of a warp none of whose labels are among those seen."""
+    came = np.flatnonzero(labels)
+    warps = {int(each) >> 5 for each in came[seen[came] >= labels[came]]}
+    return next((int(each) for each in came if int(each) >> 5 not in warps), None)
