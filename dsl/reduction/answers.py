@@ -65,7 +65,7 @@ class Answers:
         except Refused as refusal:
             return {"refused": str(refusal)}
         except (SyntaxError, ValueError, PtxError) as error:
-            return {"error": f"this is no {language} program: {error}"}
+            return {"error": f"this is not a {language} program: {error}"}
         except (RecursionError, MemoryError):
             return {"error": "the program is nested too deeply"}
 

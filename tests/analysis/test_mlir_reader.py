@@ -30,7 +30,7 @@ def module():
     return read(TEXT)
 
 
-def test_what_a_module_holds(module):
+def test_the_contents_of_a_module(module):
     assert [kernel.attributes["sym_name"] for kernel in module.kernels] == ["k"]
     assert list(module.globals) == ["text"] and list(module.declared) == ["vprintf"]
 
@@ -67,6 +67,6 @@ def test_walking_goes_into_regions_in_order(module):
     assert [op.name for op in module.kernels[0].walk()][4:7] == ["scf.for", "arith.addi", "scf.yield"]
 
 
-def test_text_that_is_no_mlir_is_refused():
+def test_text_that_is_not_mlir_is_refused():
     with pytest.raises(Exception, match="Unable to parse"):
         read("llvm.func @k(")

@@ -1,4 +1,4 @@
-"""What values are in each thread: the rules by operation."""
+"""The values in each thread: the rules by operation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHIFTED = Shifted((0, 1, 2, 3))
 
 
 def _result(name: str, types: str, *operands, attributes: dict | None = None):
-    """The value of an op in `THREADS` threads; `types`: that of its operands and of its result."""
+    """The value of an op in `THREADS` threads; `types`: the type of its operands and of its result."""
     values = ThreadValues((THREADS, 1, 1))
     operand_type, result_type = types.split()
     function = Op("llvm.func", [], [], {}, None)
@@ -91,7 +91,7 @@ def test_equality_parts_the_threads_into_classes():
 
 
 @pytest.mark.parametrize("name", ["llvm.load", "llvm.call", "scf.while"])
-def test_what_memory_and_loops_give_is_not_known(name):
+def test_results_of_memory_and_loops_are_not_known(name):
     assert _result(name, "i32 i32", UNIFORM) is None
 
 

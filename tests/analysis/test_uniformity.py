@@ -17,7 +17,7 @@ PAIRS = []
 
 
 class Checked(Exception):
-    """What comes after the check is of no interest."""
+    """Raised after the check: the rest of the compilation is not needed."""
 
 
 @pytest.fixture(autouse=True)
@@ -388,7 +388,7 @@ def test_a_block_known_at_launch_only_is_checked_there(monkeypatch):
         cute.compile(host, tensor, 8, 16)(tensor, 8, 64)
 
 
-# --- what is said ----------------------------------------------------------------------------------------------------
+# --- the messages ----------------------------------------------------------------------------------------------------
 
 
 def told(kernel, k) -> list[str]:
@@ -461,7 +461,7 @@ def both(wrong, right):
         tvm.compile(right, target="cuda")
 
 
-def test_cta_sync_behind_a_thread_guard():
+def test_cta_sync_under_a_thread_guard():
     @T.prim_func
     def wrong(A: T.Buffer((256,), "float32")):
         T.device_entry()

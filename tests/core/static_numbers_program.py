@@ -1,4 +1,4 @@
-"""What operators and casts of static numbers give: prints, a line of JSON for each pair of types, a list of results.
+"""Print the results of operators and casts of static numbers: a list in a line of JSON for each pair of types.
 
 A result is the type and the value, `dynamic` where an operation was made for run time, or the class of the exception.
 """
@@ -60,7 +60,7 @@ UNARY = {
     "index": operator.index,
     "not": operator.not_,
 }
-SHARE = int(sys.argv[1])  # one pair of types and operator in so many
+SHARE = int(sys.argv[1])  # 1 of this many pairs of types and operators runs
 LINES = []
 
 

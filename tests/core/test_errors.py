@@ -38,7 +38,7 @@ def test_the_whole_text(place):
     assert DSLUserCodeError("x", id="NAME", place=place).heading == "NAME"
 
 
-def test_what_a_harness_records(place):
+def test_the_record_of_a_harness(place):
     outcome = outcome_of(DSLUserCodeError("is wrong", id="NAME", place=place))
     assert (outcome["outcome"], outcome["class"], outcome["id"], outcome["line"]) == (
         "rejected",
@@ -71,7 +71,7 @@ def say(text, times=1):
         warn(text, "SOME_ID")
 
 
-def test_a_warning_is_said_once_a_place(monkeypatch):
+def test_a_warning_is_given_once_for_each_place(monkeypatch):
     monkeypatch.setattr(errors, "_warned", {})
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("default")
@@ -79,7 +79,7 @@ def test_a_warning_is_said_once_a_place(monkeypatch):
     assert [(one.category, str(one.message), one.filename) for one in told] == [(DSLWarning, "SOME_ID: odd", __file__)]
 
 
-def test_what_is_not_portable_is_a_warning_or_an_error(monkeypatch):
+def test_code_that_is_not_portable_gives_a_warning_or_an_error(monkeypatch):
     monkeypatch.setattr(errors, "_warned", {})
     with pytest.warns(PortabilityWarning) as told:
         warn_not_portable("it does so", "SOME_ID")

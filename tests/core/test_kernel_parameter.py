@@ -133,7 +133,7 @@ def test_parameters_keep_the_order_of_the_signature(surface, seed):
 
 
 def test_numbers_of_the_launch_alone_are_parameters_and_what_is_unused_is_none():
-    """As apache-tvm: `n` only sets the grid, `O` is not used. What the host computes of `n` is no parameter."""
+    """As apache-tvm: `n` only sets the grid, `O` is not used. A result of the host is not a parameter."""
 
     @T.prim_func
     def main(O: T.Buffer((4,), "float32"), n: T.int32, a: T.handle, k: T.int32):

@@ -1,4 +1,4 @@
-"""The examples of docs/object-state.md print what the page says."""
+"""The examples of docs/object-state.md print what the page shows."""
 
 import re
 from pathlib import Path

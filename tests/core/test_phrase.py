@@ -1,4 +1,4 @@
-"""Sentences with parts: core's own text, and a language's."""
+"""Sentences with parts: core's own text, and the text of a language."""
 
 import ast
 import collections
@@ -48,7 +48,7 @@ def test_a_language_words_a_phrase_and_its_fields(phrase, text):
     assert reworded(phrase, TEMPLATES, words) == text
 
 
-def test_kinds_are_those_of_the_fields_too():
+def test_kinds_include_the_kinds_of_the_fields():
     assert list(kinds(Phrase("a {b}", "A", b=Phrase("c {d}", d=STATIC_PARAMETER)))) == ["A", "STATIC_PARAMETER"]
     assert list(kinds("plain")) == []
 
@@ -65,7 +65,7 @@ def test_articles(word, text):
 
 @pytest.mark.slow
 def test_a_fix_in_cutes_words_has_a_kind():
-    """Another language has its own sentence for it, or says that there is none."""
+    """Another language has its own sentence for it, or states that there is none."""
     wrong = []
     for folder in ("core", "gpu"):
         for path in sorted((ROOT / "dsl" / folder).rglob("*.py")):
@@ -84,7 +84,7 @@ def test_a_fix_in_cutes_words_has_a_kind():
 
 
 def test_languages_word_the_kinds_that_there_are():
-    """From a table, and by no regular expression over sentences."""
+    """The words come from a table, not from regular expressions over sentences."""
     from dsl.quadrants.errors import wording
     from dsl.tirx.errors import error_wording
 

@@ -50,7 +50,7 @@ def test_a_tree_is_rebuilt_of_other_leaves():
     assert rebuilt["c"] is not VALUE["c"] and type(rebuilt["b"]) is Point
 
 
-def test_an_object_that_opens_itself_keeps_what_is_no_leaf():
+def test_an_object_that_opens_itself_keeps_parts_that_are_not_leaves():
     value = Opened([1, 2], "note")
     leaves, node = flatten(value)
     rebuilt = unflatten(node, iter(leaves[::-1]), value)

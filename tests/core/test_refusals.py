@@ -1,4 +1,4 @@
-"""What the front end refuses: NVIDIA's diagnostic, the author's place, one sentence, one fix;
+"""Programs that the front end refuses: NVIDIA's diagnostic, the author's place, one sentence, one fix;
 the whole text of each."""
 
 import re

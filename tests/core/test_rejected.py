@@ -1,4 +1,4 @@
-"""What both compilers reject: NVIDIA's class of error is one of ours, and its diagnostic is ours, asked of it today."""
+"""Programs that both compilers reject in this run: our error is also of NVIDIA's class and has the same diagnostic."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 PROGRAM = Path(__file__).with_name("rejected_program.py")
 
-# What NVIDIA's compiler 4.8.1 takes, calls a fault of its own, or has no diagnostic for: what ours says.
+# Programs that NVIDIA's compiler 4.8.1 takes, calls its own fault, or has no diagnostic for: our diagnostics.
 OURS_ALONE = {
     "kernel_called_from_python": "LAUNCH_OUTSIDE_JIT",
     "thread_idx_in_host_code": "CALL_OUTSIDE_KERNEL",

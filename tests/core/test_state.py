@@ -1,4 +1,4 @@
-"""Where tracing is belongs to a thread: threads and forks of all three languages at once.
+"""The state of tracing belongs to a thread: threads and forks of all three languages at once.
 
 Modules tested here: dsl/core/trace.py.
 """
@@ -217,7 +217,7 @@ def test_many_threads_of_all_languages_trace_at_once():
     assert sorted(seen) == sorted((program.__name__, values) for program, values in PROGRAMS.items() for _ in range(3))
 
 
-def test_what_a_fork_prints_while_tracing_is_seen(capfd):
+def test_the_output_of_a_fork_while_tracing_is_seen(capfd):
     inside, leave = threading.Event(), threading.Event()
 
     def wait():

@@ -1,4 +1,4 @@
-"""Variables that some path has not assigned: any use is an error, but for uses that only assigning paths reach."""
+"""Variables that some path has not assigned: any use is an error, except uses that only assigning paths reach."""
 
 import operator
 
@@ -28,7 +28,7 @@ USES = [
 
 
 @pytest.mark.parametrize("number", range(len(USES)))
-def test_every_use_of_a_variable_without_a_value_says_so(number):
+def test_every_use_of_a_variable_without_a_value_is_an_error(number):
     with pytest.raises(DSLUserCodeError) as error:
         USES[number](Unbound("total"))
     assert error.value.message == "`total` is not defined" and error.value.fix == "assign `total` first"

@@ -1,8 +1,8 @@
-"""What printf prints under NVIDIA's compiler, on the host and in a kernel: printf_table.json, which this file writes.
+"""The output of printf under NVIDIA's compiler, on the host and in a kernel: printf_table.json, which this file writes.
 
     python tests/gpu/printf_table.py record          needs nvidia-cutlass-dsl 4.8.1 and the emulator; some minutes
 
-Every case is the body of a host function (or of a kernel, whose PTX the emulator runs) in a process of its own. A row
+Every case is the body of a host function (or of a kernel, whose PTX the emulator runs) in a separate process. A row
 is [case, what it prints on the host, what in a kernel], null where NVIDIA's compiler rejects it or dies of it.
 """
 
@@ -120,7 +120,7 @@ def program(statements: list[str], in_kernel: bool) -> str:
 
 
 def printed(text: str, options: tuple[str, ...] = ()) -> list[str] | None:
-    """What each statement of a program printed, without what differs from run to run; None where it failed."""
+    """The output of each statement of a program, without the parts that differ from run to run; None if it failed."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "program.py"
         file.write_text(text)
@@ -137,7 +137,7 @@ def printed(text: str, options: tuple[str, ...] = ()) -> list[str] | None:
 
 
 def by_nvidia(statements: list[str], in_kernel: bool) -> list[str | None]:
-    """What each statement prints under NVIDIA's compiler: tried together, and one by one where that fails."""
+    """The output of each statement under NVIDIA's compiler: tried together, and one by one if that fails."""
     options = ("-m", "dsl", "--device", "emulator", "--compiler", "nvidia") if in_kernel else ()
     found = printed(program(statements, in_kernel), options)
     if found is None and len(statements) > 1:

@@ -1,4 +1,4 @@
-"""printf beside NVIDIA's compiler: the recorded table, on the host and in a kernel; and what fits no format."""
+"""printf compared with NVIDIA's compiler: the recorded table, on the host and in a kernel; and mistakes."""
 
 import json
 
@@ -98,7 +98,7 @@ def compiled(statement: str, tmp_path):
 
 
 @pytest.mark.parametrize("arguments, message, fix", MISTAKES, ids=[row[0] for row in MISTAKES])
-def test_what_fits_no_format(arguments, message, fix, tmp_path):
+def test_arguments_that_fit_no_format(arguments, message, fix, tmp_path):
     with pytest.raises(DSLUserCodeError) as error:
         compiled(f"cute.printf({arguments})", tmp_path)(1, 1.5, 2)
     place = error.value.place
@@ -121,7 +121,7 @@ def test_what_fits_no_format(arguments, message, fix, tmp_path):
         ('"100%"', "100%\n"),
     ],
 )
-def test_where_nvidias_text_is_none_to_read(arguments, text, tmp_path, capfd):
+def test_calls_that_nvidias_compiler_prints_wrong_or_rejects(arguments, text, tmp_path, capfd):
     compiled(f"cute.printf({arguments})", tmp_path)(-7, 1.5, -1 << 44)
     assert capfd.readouterr().out == text
 
@@ -132,8 +132,8 @@ def test_a_computed_format(tmp_path, capfd):
     assert capfd.readouterr().out == "   -7|  1.5|\n"
 
 
-def test_values_beside_an_f_string_are_not_printed(tmp_path, capfd):
-    """NVIDIA's compiler prints the braces; ours too, and says so."""
+def test_values_after_an_f_string_are_not_printed(tmp_path, capfd):
+    """NVIDIA's compiler prints the braces; ours too, with a warning."""
     host = compiled('cute.printf(f"{1 + 1} {n} {{}} {x:.1f}", n)', tmp_path)
     with pytest.warns(DSLWarning) as told:
         host(7, 2.5, 1)

@@ -1,4 +1,4 @@
-"""A machine with a GPU, to a Python process of its own: libcuda is a stand-in that runs PTX on the emulator."""
+"""A machine with a GPU, for a separate Python process: libcuda is a stand-in that runs PTX on the emulator."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What a decorator takes, and what a launch does without being told: errors with their whole text.
+"""The functions that a decorator takes, and the defaults of a launch: errors with their whole text.
 
 Modules tested here: dsl/launch/call/jit.py.
 """

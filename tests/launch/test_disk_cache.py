@@ -89,10 +89,10 @@ def program(tmp_path):
 
 
 @pytest.mark.slow
-def test_another_process_finds_it_whatever_changed_is_made_anew(folder, program):
+def test_another_process_finds_it_and_makes_changed_programs_again(folder, program):
     first = run(program(), "--device", "emulator")
     known = entries(folder)
-    assert len(known) == 2  # the code, and the emulator's
+    assert len(known) == 2  # the code, and the code of the emulator
     assert run(program(), "--device", "emulator") == first and entries(folder) == known
     for what, (old, new) in CHANGES.items():
         assert old in PROGRAM
@@ -134,12 +134,12 @@ def test_it_can_be_turned_off(folder, program, off):
     assert entries(folder) == set()
 
 
-def test_it_lies_in_the_users_cache_folder(tmp_path, monkeypatch):
+def test_it_is_in_the_users_cache_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("DSL_CACHE", "1")
     monkeypatch.delenv("DSL_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert disk_cache.current().folder == tmp_path / "gpu-repro"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # to be ignored, says the specification
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # the specification requires to ignore it
     monkeypatch.setenv("HOME", str(tmp_path))
     assert disk_cache.current().folder == tmp_path / ".cache" / "gpu-repro"
 
@@ -161,7 +161,7 @@ def host(folder):
 
 
 def forget(function):
-    """What a new process does not know."""
+    """Forget everything that a new process does not know."""
     compilation._codes.clear()
     function.cached_calls._rows.clear()
 
@@ -252,7 +252,7 @@ def test_files_of_others_in_its_folder_stay(tmp_path):
     assert store.get(b"63") is not None and store.get(b"0") is None
 
 
-def test_what_a_killed_writer_left_goes(tmp_path):
+def test_files_that_a_killed_writer_left_are_deleted(tmp_path):
     store = disk_cache.Cache(tmp_path)
     store.put(b"a", b"1")
     left = store.path(b"c").with_name(store.path(b"c").name + ".1.2.new")
@@ -267,7 +267,7 @@ def test_what_a_killed_writer_left_goes(tmp_path):
 
 
 @pytest.mark.parametrize("obstacle", ["a file", "read-only", "full"])
-def test_without_a_folder_it_works_and_says_so_once(host, folder, obstacle, monkeypatch):
+def test_without_a_folder_it_works_with_one_warning(host, folder, obstacle, monkeypatch):
     disk_cache._at.cache_clear()
     disk_cache._said.clear()
     if obstacle == "a file":

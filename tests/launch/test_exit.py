@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-# What is kept, and where: objects that the interpreter itself holds outlive every module's names.
+# Objects that are kept, by kind: objects that the interpreter itself holds outlive every module's names.
 KEPT = {
     "compiled": "cute.compile(host, a)",
     "jit function": "(host(a), host)[1]",

@@ -1,4 +1,4 @@
-"""What a device says it has (tests/tile/scheduler/scheduler_program.py compares it with upstream)."""
+"""The reported properties of a device (tests/tile/scheduler/scheduler_program.py compares them with upstream)."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def emulator():
     session.stop()
 
 
-def test_it_says_what_torch_says():
+def test_it_reports_the_same_as_torch():
     info = HardwareInfo()
     assert info.get_device_multiprocessor_count() == PROPERTIES["multi_processor_count"]
     assert info.get_l2_cache_size_in_bytes() == PROPERTIES["L2_cache_size"]

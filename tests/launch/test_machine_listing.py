@@ -28,7 +28,7 @@ def test_each_text_is_answered_in_order(ptxas_path, tmp_path, monkeypatch):
     assert asked(PTX) == [right]
 
 
-def test_without_ptxas_it_says_what_to_install(monkeypatch):
+def test_without_ptxas_it_names_the_package_to_install(monkeypatch):
     def missing(tool):
         raise sass.ToolMissing(tool)
 

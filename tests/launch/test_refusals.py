@@ -55,7 +55,7 @@ def relative(text: str, folder) -> str:
     return re.sub(r"program\.py:(\d+)", lambda found: f"program.py:{int(found[1]) - HEAD_LINES}", text)
 
 
-def test_what_is_probably_not_meant_is_said(recwarn):
+def test_probable_mistakes_give_a_warning(recwarn):
     from dsl.core.errors import DSLWarning
     from dsl.cutlass import Float32, cute, utils
     from dsl.launch import session

@@ -26,7 +26,7 @@ def emulator():
 
 
 def made(factor: int):
-    """A host function and a kernel of their own."""
+    """A new host function with a new kernel."""
 
     @cute.kernel
     def kernel(out: cute.Tensor, n: Int32):

@@ -38,7 +38,7 @@ powers = st.recursive(
     st.sampled_from((1, 2, 4, 8)), lambda inner: st.lists(inner, min_size=1, max_size=3).map(tuple), max_leaves=4
 ).filter(lambda shape: lay.size(shape) <= 128)
 power_layouts = st.builds(_overlapping, powers, randoms)
-compact_power_layouts = st.builds(_compact, powers, randoms)  # every boundary falls on one of the other's
+compact_power_layouts = st.builds(_compact, powers, randoms)  # every boundary falls on one of the other layout
 
 
 def coords(shape) -> list:

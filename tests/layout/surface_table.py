@@ -1,7 +1,7 @@
 """The layout functions of `cutlass.cute` on arguments an author might give, and what NVIDIA's compiler makes of each.
 
-`python tests/layout/surface_table.py` (with nvidia-cutlass-dsl) writes surface_table.json anew from its own
-expressions: `same` has what both compilers give, `differs` what NVIDIA's gives and what ours gives. `!` is an error.
+`python tests/layout/surface_table.py` (with nvidia-cutlass-dsl) writes surface_table.json again from its own
+expressions: `same` has what both compilers give, `differs` the values of NVIDIA's compiler and of ours. `!` is an error.
 `n` and `m` are arguments, 12 and 5. With --print it prints what it finds for the expressions on standard input, one
 line each.
 """
@@ -18,7 +18,7 @@ TABLE = Path(__file__).with_name("surface_table.json")
 
 
 def shown(x: object) -> str:
-    """The text of a value, by which types are told apart too."""
+    """The text of a value, with enough of its type to compare types."""
     if isinstance(x, (tuple, list)):
         ends = "()" if isinstance(x, tuple) else "[]"
         return ends[0] + ",".join(map(shown, x)) + ends[1]
@@ -36,7 +36,7 @@ def outcome(expression: str, names: dict) -> str:
 
 
 def values(expressions: list[str], in_jit: bool = True) -> list[str]:
-    """What the compiler that is imported here makes of the expressions, in a jit function each, or in plain Python."""
+    """The values of the expressions in the compiler imported here, in a jit function each, or in plain Python."""
     warnings.simplefilter("ignore")
     import cutlass
     import cutlass.cute as cute
@@ -62,7 +62,7 @@ def values(expressions: list[str], in_jit: bool = True) -> list[str]:
     for number, now in enumerate(expressions):
         try:
             program(12, 5)
-        except Exception:  # NVIDIA's: an op that was refused stays in the function
+        except Exception:  # NVIDIA's compiler: an op that was refused stays in the function
             found.extend("!" * (number + 1 - len(found)))
     return found[: len(expressions)]
 
@@ -73,7 +73,7 @@ def _printed(*command: str, expressions: list[str]) -> list[str]:
 
 
 def theirs(expressions: list[str]) -> list[str]:
-    """What NVIDIA's compiler makes of the expressions, in another process."""
+    """The values of the expressions in NVIDIA's compiler, in another process."""
     return _printed(expressions=expressions)
 
 

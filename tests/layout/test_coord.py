@@ -40,7 +40,7 @@ def test_elem_less_is_a_conjunction():
         lay.elem_less((1, 2), (1, 2, 3))
 
 
-def test_coordinate_of_the_wrong_rank_says_how_many():
+def test_the_error_of_a_wrong_rank_names_the_right_one():
     with pytest.raises(LayoutError) as error:
         lay.crd2idx((1, 2, 3), (4, 8))
     assert str(error.value) == (

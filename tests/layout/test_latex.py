@@ -1,4 +1,4 @@
-"""Pictures of layouts: what their cells say, and NVIDIA's text of the same.
+"""Pictures of layouts: the text of their cells, and NVIDIA's text of the same.
 
 Modules tested here: dsl/cutlass/cute/viz.py.
 """
@@ -84,7 +84,7 @@ def test_a_cell_shows_the_first_thread_on_it():
         (lambda: picture_tv(make_layout((2, 2)), 4), "a tile has two modes, got 4"),
     ],
 )
-def test_what_has_no_picture(draw, says):
+def test_layouts_without_a_picture(draw, says):
     with pytest.raises(LayoutError) as error:
         draw()
     assert error.value.message == says

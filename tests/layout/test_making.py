@@ -1,4 +1,4 @@
-"""Layouts by an order: compact, one to one, strides increasing as the order says."""
+"""Layouts by an order: compact, one to one, strides increasing in that order."""
 
 import itertools
 
@@ -62,7 +62,7 @@ def test_an_identity_layout_gives_the_coordinate():
         assert identity((i, (j, k))) == (i, (j, k))
 
 
-def test_what_is_refused():
+def test_orders_that_are_refused():
     with pytest.raises(LayoutError) as error:
         make_ordered_layout((2, 3), (0, 1, 2))
     assert error.value.message == "make_ordered_layout: the order (0,1,2) does not fit the shape (2,3)"

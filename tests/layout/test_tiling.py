@@ -42,7 +42,7 @@ def test_divides_differ_in_nesting_only(a, tiler):
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 9), st.integers(1, 9))
-def test_a_tile_holds_neighbours_also_where_it_does_not_divide(m, n, tile_m, tile_n):
+def test_a_tile_holds_neighbours_even_if_it_does_not_divide(m, n, tile_m, tile_n):
     divided = lay.zipped_divide(make_layout((m, n), stride=(n, 1)), (tile_m, tile_n))
     assert divided.shape == ((tile_m, tile_n), (-(-m // tile_m), -(-n // tile_n)))
     identity = lay.zipped_divide(lay.make_identity_layout((m, n)), (tile_m, tile_n))

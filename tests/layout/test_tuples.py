@@ -75,7 +75,7 @@ def test_repetitions_and_fronts():
         (lambda: front(()), "front: () has no first element"),
     ],
 )  # fmt: skip
-def test_what_is_refused(call, text):
+def test_calls_that_are_refused(call, text):
     with pytest.raises(LayoutError) as error:
         call()
     assert error.value.message == text and error.value.fix

@@ -123,7 +123,7 @@ def ours(text: str) -> str:
 
 
 def is_wrong(text: str, theirs: str) -> bool:
-    """Whether upstream accepted something that has no right answer, and we refused it saying why."""
+    """Whether upstream accepted something that has no right answer, and we refused it with the reason."""
     refusal = ours(text)
     if "they do not divide" in refusal:
         return breaks_the_law(text, theirs) if text.startswith("composition") else True

@@ -1,4 +1,4 @@
-"""Run beside test_upstream.py: prints what nvidia-cutlass-dsl makes of the expressions on stdin, one line each.
+"""Run by test_upstream.py: prints what nvidia-cutlass-dsl makes of the expressions on stdin, one line each.
 
 An expression names CuTe functions without a prefix. A line starting with `!` is a refusal.
 """

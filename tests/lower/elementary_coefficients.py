@@ -1,8 +1,8 @@
 """The polynomials of dsl/lower/elementary: what each stands for, how far it is off, and how such are found.
 
-    python tests/lower/elementary_coefficients.py          fits each anew, prints it and both errors as powers of two
+    python tests/lower/elementary_coefficients.py          fits each again, prints it and both errors as powers of two
 
-`errors` are relative to the function's result (their `weight` says so). A fit is minimax by Lawson's weights, with its
+`errors` are relative to the function's result (by their `weight`). A fit is minimax by Lawson's weights, with its
 coefficients rounded to floats one after another, the lowest power first, and the others fitted again.
 """
 

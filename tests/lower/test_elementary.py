@@ -161,7 +161,7 @@ def test_a_kernel_gives_the_bits_of_the_printed_text(made):
         assert same.all(), (name, x[~same][:3], y[~same][:3], got[~same][:3], row[~same][:3])
 
 
-def test_the_polynomials_are_what_they_say():
+def test_the_polynomials_have_the_stated_errors():
     """Each is below a fifth of an ulp off, and as good as its number of coefficients allows (fitted again for two)."""
     errors = {
         curve.table: elementary_coefficients.error(curve, curve.coefficients(), 60)

@@ -1,4 +1,4 @@
-"""An abort in guarded work is a report, and nothing is left behind."""
+"""An abort in guarded work is a report, and nothing is left of it."""
 
 import os
 import signal
@@ -75,7 +75,7 @@ def test_interrupt_ends_the_child(monkeypatch):
         os.kill(child, 0)
 
 
-def test_fork_of_this_process_gets_a_child_of_its_own():
+def test_a_fork_of_this_process_gets_its_own_child():
     mine = guarded(os.getpid, subject="pid")
     reader, writer = os.pipe()
     fork = os.fork()

@@ -54,7 +54,7 @@ SPECIAL = {
 
 
 def bits_read_by_llvmlite(text: str) -> list[int]:
-    """What the adapted text means to llvmlite: its own O1 folds `bitcast FLOAT to INT` of each function's value."""
+    """The meaning of the adapted text in llvmlite: its own O1 folds `bitcast FLOAT to INT` of each function's value."""
     module = llvm.parse_assembly(llvm_ir.adapt(text))
     module.verify()
     machine = llvm.Target.from_default_triple().create_target_machine()
@@ -144,7 +144,7 @@ def test_inline_assembly_is_convergent():
     llvm.parse_assembly(adapted).verify()
 
 
-def test_attributes_only_the_newer_llvm_knows_stay_behind():
+def test_attributes_only_the_newer_llvm_knows_are_dropped():
     text = "\n".join(
         (
             "define void @k() #0 {",
@@ -161,7 +161,7 @@ def test_attributes_only_the_newer_llvm_knows_stay_behind():
     assert "convergent" in str(module) and '"nvvm.reqntid"="32"' in str(module)
 
 
-def test_contraction_is_allowed_only_where_asked():
+def test_contraction_is_allowed_only_if_asked():
     text = "\n".join(
         (
             "define float @f(float %0) {",

@@ -76,7 +76,7 @@ def module(body, arguments="%a: !llvm.ptr<1>, %i: i32, %f: f32", before="", attr
     )
 
 
-# text -> what the child says last, "" where it ends without a word
+# text -> the last line of the child, "" if it ends without a word
 ENDS = {
     # diagnosed by MLIR's translation, which then reads through a null pointer
     module(
@@ -91,7 +91,7 @@ ENDS = {
     module(
         "", before='llvm.mlir.global @g() : i32 {\n%1 = llvm.inline_asm "x", "=r" : () -> i32\nllvm.return %1 : i32 }'
     ): "unemittable constant value",
-    # found by LLVM's verifier behind the translation, whose module is then null as well
+    # found by LLVM's verifier after the translation, whose module is then null as well
     module('llvm.call_intrinsic "llvm.nvvm.cp.async.wait.group"(%i) : (i32) -> ()'): "immarg operand",
     module("%0 = llvm.bitcast %i : i32 to f64"): "Invalid bitcast",
     module("%0 = llvm.trunc %i : i32 to i64"): "DestTy too big for Trunc",
@@ -289,7 +289,7 @@ def mutated(dice, text):
 
 @pytest.mark.slow
 def test_no_plain_module_ends_the_compiler():
-    """Whatever is wrong in it: an error, or PTX. In the child, so that this test would see it."""
+    """Whatever is wrong in it: an error, or PTX. It runs in the child, so that this test would see it."""
     dice, compiled, refused = random.Random(int(os.environ.get("PLAIN_SEED", "1"))), 0, 0
     for _ in range(int(os.environ.get("PLAIN_COUNT", "80"))):
         on_host = dice.random() < 0.4

@@ -111,7 +111,7 @@ def samples(form) -> Iterator[tuple[str, ...]]:
 
 @pytest.mark.parametrize("arch", ARCHS)
 def test_the_version_has_every_form_of_the_table(arch):
-    """The rows' needs are those of ptxas."""
+    """The rows have the same needs as ptxas."""
     later = {}
     for opcode, row in ((opcode, row) for opcode, rows in isa.ROWS.items() for row in rows):
         for modifiers in {each for form in row.forms for each in samples(form)}:
@@ -241,7 +241,7 @@ def test_a_long_kernel_leaves_the_ones_after_it_as_they_were():
 
 @pytest.mark.parametrize("bits, floats, count", [("i1", "bfloat", 1), ("<2 x i1>", "<2 x bfloat>", 2)])
 def test_the_bfloat_of_a_signed_bit_is_minus_one(bits, floats, count):
-    """LLVM 22 makes +1 of it where the bit is no comparison."""
+    """LLVM 22 makes +1 of it if the bit is not a comparison."""
     ptx = to_ptx(
         kernel(f"""
   %v = load {bits}, ptr addrspace(1) %p

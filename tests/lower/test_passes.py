@@ -87,10 +87,10 @@ def test_syntax_error_is_a_lowering_error():
         convert_to_llvm("llvm.func @k() { llvm.no_such_op }")
 
 
-def test_text_that_names_an_op_is_no_op():
+def test_text_that_names_an_op_is_not_an_op():
     convert_to_llvm('llvm.mlir.global internal constant @format("y = math.erf(x) = %f\\0A")')
 
 
-def test_what_has_no_conversion_is_named():
+def test_an_op_without_a_conversion_is_named():
     with pytest.raises(LoweringError, match="no conversion to the llvm dialect for math.erf"):
         convert_to_llvm("llvm.func @k(%a: f32) -> f32 { %0 = math.erf %a : f32\n llvm.return %0 : f32 }")

@@ -1,4 +1,4 @@
-"""ptxas and nvdisasm: found, used, and their refusals and absence said."""
+"""ptxas and nvdisasm: found and used; errors report their refusals and their absence."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def test_rejection_carries_the_text_of_ptxas():
         sass.assemble(PTX.replace("st.global", "st.globule"))
 
 
-def test_missing_tool_says_how_to_install_it(monkeypatch, tmp_path):
+def test_the_error_of_a_missing_tool_shows_how_to_install_it(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sass.sysconfig, "get_path", lambda _: str(tmp_path))
     sass.find.cache_clear()

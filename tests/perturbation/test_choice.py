@@ -1,4 +1,4 @@
-"""What a seed stands for."""
+"""The delays that a seed stands for."""
 
 from dsl.perturbation.choice import GROUPS, MOST, chosen
 from dsl.perturbation.delays import MOST_NS, Delays, parse
@@ -26,5 +26,5 @@ def test_delays_are_possible_and_can_be_written():
             assert 1 <= len(items) <= MOST and all(1 <= item.ns <= MOST_NS and item.groups in GROUPS for item in items)
 
 
-def test_seed_0_and_no_sites_are_no_delays():
+def test_seed_0_and_no_sites_give_no_delays():
     assert chosen(SITES, 0) == Delays() and chosen([], 4) == Delays()

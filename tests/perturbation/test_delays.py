@@ -54,7 +54,7 @@ FORM = "KERNEL SITE before|after N ns all | warps G/GROUPS | warp W | block B | 
         ),
     ],
 )
-def test_what_is_not_a_delay_is_refused(text, message):
+def test_text_that_is_not_a_delay_is_refused(text, message):
     with pytest.raises(BadDelays) as caught:
         parse(text)
     assert str(caught.value) == message

@@ -56,7 +56,7 @@ def test_the_warps_of_a_delay_sleep_and_no_other(delay):
             assert slept[192 * block + thread] == delay.is_for(thread // 32, block), (block, thread)
 
 
-def test_each_insertion_stands_alone():
+def test_each_insertion_is_independent():
     """Any of them can be left out: what is left of the text is as it was."""
     text = ptx("sum")
     places = sites(text)

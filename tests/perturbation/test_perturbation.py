@@ -13,7 +13,7 @@ SEEDS = range(1, 13)
 
 
 def answer(text, blocks, perturbation):
-    """What the kernel `k` writes, under delays."""
+    """The bytes that the kernel `k` writes, under delays."""
     memory, out = emulator.Memory(), np.zeros(512, np.int32)
     memory.register(out.ctypes.data, out.nbytes, "out")
     params = [out.ctypes.data.to_bytes(8, "little")]
@@ -34,7 +34,7 @@ def test_a_race_shows_two_answers_and_its_cure_one(name):
 
 @pytest.mark.parametrize("name", RACY)
 def test_delays_alone_show_the_race(name):
-    """Even seeds change no order of their own."""
+    """Even seeds change only delays, not the order."""
     even = [seed for seed in range(2, 40, 2)]
     assert all(Perturbation(seed).order == 0 for seed in even)
     assert len({answer(ptx(name), RACY[name][2], Perturbation(seed)) for seed in (0, *even)}) > 1

@@ -1,4 +1,4 @@
-"""Where a delay can matter."""
+"""The places where a delay can matter."""
 
 import pytest
 

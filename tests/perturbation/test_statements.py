@@ -46,7 +46,7 @@ def test_every_instruction_with_its_place_and_text():
     assert [each.text for each in statements(PTX)][3] == "@!%p1 bar.sync 0;"
 
 
-def test_offsets_are_those_of_the_text():
+def test_offsets_point_into_the_text():
     for each in statements(PTX):
         assert " ".join(PTX[each.start : each.end].split()) == each.text
 

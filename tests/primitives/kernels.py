@@ -1,4 +1,4 @@
-"""Small kernels around one function, whose arrays are numpy's."""
+"""Small kernels around one function, with numpy arrays."""
 
 import tempfile
 

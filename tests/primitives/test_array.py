@@ -34,7 +34,7 @@ def test_strides_of_a_transposed_tensor():
     assert out[0] == matrix().T[2, 1]
 
 
-def test_a_slice_is_a_vector_of_as_many_as_stand_behind_the_colon():
+def test_the_number_after_the_colon_is_the_length_of_the_vector():
     def body(a, b):
         a[8:4] = a[0:4] * 2.0 + 1.0
         a[2, 4:4] = a[1, 4:4]
@@ -128,7 +128,7 @@ def test_a_dynamic_layout_has_dynamic_extents_and_strides():
     assert values[2, 1] == 8 + 3
 
 
-def test_what_it_prints(capfd):
+def test_the_output_of_an_array(capfd):
     def body(a, b):
         print(a, a.data_ptr(1), a.dtype, a.align)
         a.print_runtime(max_elements=3)

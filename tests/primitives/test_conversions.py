@@ -1,4 +1,4 @@
-"""Conversions and packed sums: NVIDIA's bits, numpy's, and what is refused."""
+"""Conversions and packed sums: the bits of NVIDIA's compiler and of numpy, and what is refused."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).with_name("conversions_program.py")
 
 
 @pytest.mark.slow
-def test_bits_are_those_of_nvidias_compiler(both):
+def test_bits_agree_with_nvidias_compiler(both):
     ours, theirs = both(PROGRAM)
     assert theirs.status == 0, theirs.errors
     assert theirs.output.count("\n") == 26 and ours.output == theirs.output
@@ -25,7 +25,7 @@ def pair(x, y, dtype=Float32):
 
 
 def test_numbers_are_numpys():
-    """Of two floats that become halves the first is the high one; a Vector's places are counted from the low half."""
+    """The first of two floats that become halves is the high one; a Vector's places are counted from the low half."""
     values = np.array([1.0009765, -2.7, 1e5, 0.1, 3e38, -0.3], np.float32)
 
     def body(a, b):

@@ -105,7 +105,7 @@ def test_spellings():
 
 
 def test_columns_of_pixels_are_a_convolution():
-    """A filter of 3 x 3 with padding: a column for each tap, and one of them is stored beside and added to that."""
+    """A filter of 3 x 3 with padding: a column for each tap; the last one is stored once more and added to the copy."""
     shape, count = (2, 5, 6, 4), 240  # N, H, W, C
     numbers = aligned(count * 12)  # the image, nine columns, and two more
     image, out = numbers[:count].reshape(shape), numbers[count:]

@@ -1,4 +1,4 @@
-"""The enumerations are NVIDIA's: names, values and kinds."""
+"""The enumerations are the same as in NVIDIA's compiler: names, values and kinds."""
 
 import enum
 import json

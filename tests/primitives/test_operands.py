@@ -1,4 +1,4 @@
-"""What instructions take: words, masks, static numbers and addresses."""
+"""The operands of instructions: words, masks, static numbers and addresses."""
 
 import pytest
 

@@ -55,7 +55,7 @@ def matrices(rows: int = 16) -> tuple[np.ndarray, np.ndarray]:
 
 
 def run(host, at: tuple, box: tuple, dynamic: bool = False, **options) -> np.ndarray:
-    """What a box of the first matrix at `at` is in the second one."""
+    """The second matrix after a copy of a box of the first one at `at`."""
     a, b = matrices()
     session.start("emulator")
     arguments = [from_dlpack(each, assumed_align=16) for each in (a, b)]

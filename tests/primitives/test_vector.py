@@ -79,7 +79,7 @@ def test_conversions():
     assert np.array_equal(out, [*V.astype(np.int32), *V.view(np.int32), *halves, 8])
 
 
-def test_a_nan_is_no_extreme():
+def test_a_nan_is_not_an_extreme():
     def body(a, b):
         a[1], a[2] = a[0:4].reduce("max"), a[0:4].reduce("min")
 

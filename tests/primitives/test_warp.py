@@ -1,4 +1,4 @@
-"""Shuffles, votes, reductions, matches and elections of a warp against Python's."""
+"""Shuffles, votes, reductions, matches and elections of a warp, compared with Python."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_shuffles(kind):
     assert np.array_equal(each_lane(lambda v, i: prims.shfl_sync(0xFFFFFFFF, v, offset, 31, kind)), VALUES[source])
 
 
-def test_a_shuffle_that_says_whether_the_lane_is_in_range():
+def test_a_shuffle_that_returns_whether_the_lane_is_in_range():
     def both(v, i):
         moved, valid = prims.shfl_sync(0xFFFFFFFF, v, 4, 31, prims.Shfl.DOWN, return_value_and_is_valid=True)
         return moved * 2 + Int32(valid)

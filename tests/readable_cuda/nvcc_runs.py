@@ -42,7 +42,7 @@ class Refused(Exception):
 
 
 def compiled(text: str, arch: str) -> str:
-    """What nvcc makes of CUDA C++. Products and sums contract, as ours do."""
+    """The PTX that nvcc makes of CUDA C++. Products and sums contract, as ours do."""
     with tempfile.TemporaryDirectory(prefix="nvcc-") as folder:
         file = Path(folder, "kernels.cu")
         file.write_text(text)
@@ -133,7 +133,7 @@ def _compile_batch(arch: str, keys: list[tuple[str, str]]) -> None:
 
 @contextlib.contextmanager
 def compiling_by(function):
-    """In this `with` programs are compiled by `function`, in a session of their own."""
+    """Compile programs by `function` in this `with`, in a separate session."""
     compiling._compile = function
     compiling._codes.clear()
     session.start("emulator")
@@ -189,7 +189,7 @@ def _bits(value) -> object:
 
 
 def check(paths: list[Path]) -> dict[str, str]:
-    """What becomes of each program."""
+    """The result of each program, by its name."""
     with compiling_by(_recording):
         ours, kernels = {}, {}
         for path in paths:

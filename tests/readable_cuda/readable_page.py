@@ -85,7 +85,7 @@ def each(folder: str):
 
 
 def run() -> dict:
-    """What each kernel leaves in its arrays."""
+    """The arrays after each kernel."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for number, (function, given, values) in enumerate(each(folder)):

@@ -73,7 +73,7 @@ def test_each_condition_is_needed():
     assert _not_counted(tests_more)
 
     moving_stop = While()
-    moving_stop.test.operands[1] = moving_stop.use.result  # computed anew in each trip
+    moving_stop.test.operands[1] = moving_stop.use.result  # computed again in each trip
     assert _not_counted(moving_stop)
 
     set_elsewhere = While()

@@ -44,7 +44,7 @@ def test_a_program_of_the_page_becomes_what_is_shown(place, texts):
 
 
 @pytest.mark.slow
-def test_what_nvcc_makes_of_the_text_leaves_the_same_arrays(needs):
+def test_the_text_compiled_by_nvcc_leaves_the_same_arrays(needs):
     needs("nvcc", "nvidia-cuda-toolkit")
     paths = [
         FOLDER / "readable_page.py",
@@ -70,7 +70,7 @@ def kernel(body: str, arguments: str = "%a: !llvm.ptr<1>, %n: i32") -> str:
     )
 
 
-def test_what_has_no_spelling_is_refused_by_name():
+def test_an_operation_without_a_spelling_is_refused_by_name():
     with pytest.raises(
         Unsupported, match="^--show cuda does not print llvm.intr.ctlz|--show cuda does not print ctlz.i32 yet$"
     ):

@@ -30,7 +30,7 @@ def test_a_pass_that_needs_lines():
     assert wrong == {"error": 'lines must be a list of numbers, got ["a"]'}
 
 
-def test_the_passes_of_a_language_have_names_and_say_what_they_do():
+def test_the_passes_of_a_language_have_names_and_descriptions():
     (answer,) = asked({"do": "passes", "language": "python"})
     about = "names that are imported and not read"
     assert {"name": "imports", "about": about, "needs": "", "is_fine": False} in answer["passes"]
@@ -64,9 +64,9 @@ def test_a_wrong_request_is_answered_and_the_process_goes_on():
     assert errors[2]["error"].startswith("language must be one of python")
 
 
-def test_what_is_no_program_is_an_error():
+def test_text_that_is_not_a_program_is_an_error():
     requests = [{"do": "edits", "pass": "outer", "source": source} for source in ("a = (", "\ud800", "a\0")]
-    assert all("this is no python program" in each["error"] for each in asked(*requests))
+    assert all("this is not a python program" in each["error"] for each in asked(*requests))
     (answer,) = asked({"do": "edits", "pass": "none", "source": ""})
     assert answer["error"] == "there is no pass 'none'; ask for the passes of a language first"
     (answer,) = asked({"do": "apply", "pass": "outer", "source": "a = 1\n", "edits": [7]})

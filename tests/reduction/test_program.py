@@ -102,7 +102,7 @@ def test_kinds_of_numbers_change_in_both_libraries_together():
     assert after("kinds", "Float16 in place of BFloat16", text) == expected
 
 
-def test_what_makes_a_file_a_repro_stays():
+def test_the_parts_that_make_a_file_a_repro_stay():
     text = '"""A claim."""\n\n\ndef run():\n    """What."""\n    return {"a": 1, "b": 2}\n'
     assert [about for name in ("docstrings", "outer", "compound") for about in abouts(name, text)] == [
         "drop a docstring",
@@ -121,7 +121,7 @@ def test_what_makes_a_file_a_repro_stays():
         ("a = f[(0, b), c](d)\n", "`f` in place of `f[(0, b), c]`", None),
     ],
 )
-def test_a_part_stands_in_parentheses_only_where_it_must(text, about, expected):
+def test_a_part_gets_parentheses_only_if_it_needs_them(text, about, expected):
     if expected is None:
         assert about not in abouts("subexpressions", text)
     else:
@@ -135,7 +135,7 @@ def test_statements_of_several_lines_are_written_in_one():
     assert program.apply(edits) == ("def f(a, b=(1),):\n    return [\n        a,  # why\n    ]\n\n\nx = f('ü', 2)\n")
 
 
-def test_what_is_never_reached_goes():
+def test_unreachable_code_goes():
     text = "def f():\n    return 1\n    a()\n    b()\n"
     assert after("unreachable", "drop what is never reached", text) == "def f():\n    return 1\n"
 

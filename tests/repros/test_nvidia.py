@@ -1,4 +1,4 @@
-"""Every repro under nvidia-cutlass-dsl: it ends as it claims, its PTX has what the CHECK-PTX lines say, and its
+"""Every repro under nvidia-cutlass-dsl: it ends as it claims, its PTX has what the CHECK-PTX lines require, and its
 outputs are expected() and the golden, which our compiler gave: `pytest --compiler nvidia repros`, a test a case.
 
 No GPU takes part: NVIDIA's compiler makes the PTX, and the embedded device executes it (dsl/launch/nvidia/hook.py).
@@ -28,7 +28,7 @@ def session(needs):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: ",".join(filter(None, (case.repro.path.stem, case.name))))
-def test_gives_what_the_repro_says(case, session):
+def test_gives_what_the_repro_claims(case, session):
     host, outcome = session.run(case, session.hosts()[0], None, False)
     verdict = judge.judge(case, host, outcome, ROOT)
     assert verdict.status == "pass", f"{verdict.reason}\n{verdict.text}"

@@ -32,7 +32,7 @@ for path, params in json.load(sys.stdin):
 
 @pytest.fixture(scope="module")
 def ids() -> dict[str, str]:
-    """What each of the programs ends with, by its name."""
+    """The end of each program, by its name."""
     programs = [(str(one.path), dict(next(one.cases()).params)) for one in REJECTED]
     done = fork_server.run(["-c", RUN], warm="dsl", input=json.dumps(programs), cwd=ROOT)
     assert done.returncode == 0, done.stderr

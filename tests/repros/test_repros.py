@@ -1,4 +1,4 @@
-"""What every file below repros/ is, seen from its text: one claim with its source, short, and able to run alone."""
+"""Every file below repros/, by its text: one claim with its source, short, and able to run alone."""
 
 import ast
 import re
@@ -31,7 +31,7 @@ def imported(text: str) -> set[str]:
     return found
 
 
-def test_each_lies_in_the_folder_of_its_subject_and_no_two_have_one_name():
+def test_each_is_in_the_folder_of_its_subject_and_no_two_have_one_name():
     assert len(REPROS) >= 170
     assert {path.parent.parent for path in REPROS} == {FOLDER}
     assert len({path.stem for path in REPROS}) == len(REPROS)

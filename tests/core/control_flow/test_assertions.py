@@ -56,7 +56,7 @@ test_assertions.py:13: ValueError
     assert checked(2) == 1
 
 
-def test_a_class_that_cannot_be_mixed_is_still_said():
+def test_an_error_of_a_class_that_cannot_be_mixed_keeps_its_text():
     @cute.jit
     def host(n: cutlass.Int32):
         if n > 2:

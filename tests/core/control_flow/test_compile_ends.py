@@ -86,7 +86,7 @@ def compiled(surface: str, body: list[str]) -> None:
 
 
 def statements(choose: random.Random, surface: str, depth: int, loops: int) -> list[str]:
-    """Random statements: assignments, branches, loops in loops, and exits of them behind conditions."""
+    """Random statements: assignments, branches, loops in loops, and exits of loops under conditions."""
     lines = []
     tests = ["i < 64", "j == 3", "i % 2 == 0", "n > 5", "j < n", "i != j"]
     for _ in range(choose.randint(1, 3)):

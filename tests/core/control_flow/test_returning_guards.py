@@ -1,4 +1,4 @@
-"""What follows an early `return` of the traced function may change any list, dict or type:
+"""The code after an early `return` of the traced function may change any list, dict or type:
 nothing reads it afterwards."""
 
 import numpy as np
@@ -119,7 +119,7 @@ def python_sees_it(n: Int32):
 
 
 @pytest.mark.parametrize("function", (caller_sees_it, python_sees_it))
-def test_what_is_seen_afterwards_keeps_its_structure(function):
+def test_values_that_are_seen_afterwards_keep_their_structure(function):
     with pytest.raises(DSLUserCodeTypeError, match="`xs` holds . items on one path and . on another"):
         function(2)
 

@@ -1,5 +1,5 @@
-"""What leaves the compiler: the author's frames alone, whoever prints them,
-and what failed inside in the author's words.
+"""Errors that leave the compiler: they show only the author's frames, whoever prints them,
+and describe internal failures in the author's words.
 
 Modules tested here: dsl/span.py.
 """
@@ -92,7 +92,7 @@ fix: give integers, tuples of them, layouts or tensors
     )
 
 
-def test_a_fault_of_the_compilers_own_is_said_at_the_authors_expression(tmp_path):
+def test_a_fault_of_the_compiler_is_reported_at_the_authors_expression(tmp_path):
     program = """\
         from dsl.tile.tensor import tensor
         def broken(*arguments, **keywords):
@@ -191,7 +191,7 @@ for function in (wide, tabs, combined, lines):
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
-def test_carets_stand_under_what_they_mean(tmp_path, ends):
+def test_carets_are_under_the_right_columns(tmp_path, ends):
     (tmp_path / "author.py").write_bytes(LINES.replace("\n", ends).encode())
     done = subprocess.run(
         [sys.executable, "-m", "dsl", "author.py"],

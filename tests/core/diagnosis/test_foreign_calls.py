@@ -1,4 +1,4 @@
-"""What is said of calls of other libraries: values known while compiling pass, and the author's own errors stay."""
+"""Messages about calls of other libraries: values known while compiling pass, and the author's own errors stay."""
 
 import warnings
 
@@ -61,7 +61,7 @@ SILENT = [
 
 
 @pytest.mark.parametrize("body", SILENT)
-def test_what_is_meant_is_not_warned_of(body, surface, tmp_path):
+def test_intended_code_gives_no_warning(body, surface, tmp_path):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert told(body, tmp_path) == ""

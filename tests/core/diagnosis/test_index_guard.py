@@ -79,7 +79,7 @@ def emulated():
 
 
 def run(program: str, line: str, debug: bool) -> str:
-    """What the program's fault says, "" where it has none."""
+    """The text of the program's fault, "" if it has none."""
     from dsl.quadrants import QuadrantsAssertionError
 
     source = program.format(line=line, debug=debug)

@@ -96,7 +96,7 @@ def test_a_name_of_theirs_is_refused_by_name_and_no_other_is_sent_to_their_compi
         assert caught.value.id == "UNKNOWN_NAME" and NVIDIAS not in str(caught.value)
 
 
-def test_a_name_of_another_module_is_said_as_the_author_writes_it():
+def test_a_name_of_another_module_is_spelled_as_the_author_writes_it():
     for wrong, fix in {
         "thread_idx": "cute.arch.thread_idx",
         "SmemAllocator": "cutlass.memory.SmemAllocator",
@@ -218,7 +218,7 @@ def test_an_undefined_name_in_every_place_it_can_stand(tmp_path):
             assert caught.value.place.source_line()[caught.value.place.column - 1 :].startswith(wrong), form
 
 
-def test_the_fix_of_a_name_is_never_the_function_it_stands_in(tmp_path):
+def test_the_fix_of_a_name_is_never_the_function_around_it(tmp_path):
     import linecache
 
     for wrong in ("comput", "copmute", "computed", "Compute"):

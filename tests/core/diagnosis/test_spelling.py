@@ -1,4 +1,4 @@
-"""What may have been meant by a name: distances by a definition of their own, and which misspellings count."""
+"""The name that a misspelled one may mean: distances by a separate definition, and which misspellings count."""
 
 import itertools
 import types
@@ -56,7 +56,7 @@ def test_alike_keeps_the_case_of_the_first_letter():
     assert spelling.alike("zzz", ["layout"]) == ""
 
 
-def test_a_name_of_this_package_is_spelt_by_the_globals(monkeypatch):
+def test_a_name_of_this_package_is_spelled_by_the_globals(monkeypatch):
     monkeypatch.setattr(spelling, "_surfaces", ["made_up"])
     inner, outer = types.ModuleType("made_up.inner"), types.ModuleType("made_up")
     inner.leaf, outer.inner = 1, inner
@@ -65,7 +65,7 @@ def test_a_name_of_this_package_is_spelt_by_the_globals(monkeypatch):
     assert spelling.in_modules("absent", {"m": outer}) is None and spelling.in_modules("leaf", {"t": types}) is None
 
 
-def test_visible_names_are_those_of_the_frames_of_an_error():
+def test_visible_names_come_from_the_frames_of_an_error():
     def inner():
         near = 1
         return near + missing

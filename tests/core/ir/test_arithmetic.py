@@ -37,7 +37,7 @@ def test_64_bit_shifts_take_the_whole_amount():
     assert out.tolist() == expected
 
 
-# --- division and remainder: Python's, of numbers of any sign --------------------------------------------------------
+# --- division and remainder as in Python, for numbers of any sign ----------------------------------------------------
 
 INT32 = [0, 1, -1, 2, -2, 7, -7, 2**31 - 1, -(2**31)]
 

@@ -1,4 +1,4 @@
-"""The coefficients are what their comments say, to the precision that the functions of doubles need."""
+"""The coefficients are as their comments describe, to the precision that the functions of doubles need."""
 
 import mpmath
 import pytest

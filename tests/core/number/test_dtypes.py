@@ -1,4 +1,4 @@
-"""Numeric types: their facts against numpy's, and what a value known only at run time is not."""
+"""Numeric types: their facts compared with numpy, and the operations that are refused."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from dsl.core.number.dtypes import (
 OF_NUMPY = [dtype for dtype in vars(dtypes).values() if isinstance(dtype, type) and getattr(dtype, "numpy_name", None)]
 
 
-def test_facts_are_those_of_numpys_types():
+def test_facts_agree_with_numpys_types():
     assert len(OF_NUMPY) >= 12
     for dtype in OF_NUMPY:
         theirs = np.dtype(dtype.numpy_name)
@@ -74,7 +74,7 @@ def test_a_static_number_is_a_python_number():
         (lambda: Numeric(1), DSLUserCodeTypeError, "Numeric has no values itself; use one of its concrete types"),
     ],
 )
-def test_what_is_refused(make, kind, message):
+def test_operations_that_are_refused(make, kind, message):
     with pytest.raises(kind) as error:
         make()
     assert error.value.message == message and error.value.fix

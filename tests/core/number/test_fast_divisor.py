@@ -75,7 +75,7 @@ def test_a_kernel_takes_it_and_a_loop_carries_it():
 
 
 @pytest.mark.parametrize("value, text", [(0, "a divisor is not 0"), (1.5, "divisor must be an integer, got 1.5")])
-def test_what_divides_nothing_is_refused(value, text):
+def test_invalid_divisors_are_refused(value, text):
     def host():
         cute.fast_divmod_create_divisor(value)
 

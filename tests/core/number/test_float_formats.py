@@ -18,7 +18,7 @@ TORCH = {
 
 
 @pytest.mark.parametrize("name", TORCH)
-def test_every_code_means_what_torch_says(name):
+def test_every_code_has_the_value_that_torch_gives(name):
     form, dtype = FORMATS[name], TORCH[name]
     width = form.sign_bit + 1
     codes = range(0, 1 << width, 1 if width == 8 else 17)

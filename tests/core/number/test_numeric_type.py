@@ -1,4 +1,4 @@
-"""What follows from the facts of a numeric type."""
+"""Properties that follow from the facts of a numeric type."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Operators: the type of every operator and pair of types is upstream's; static folding is numpy's arithmetic."""
+"""Operators: every operator and pair of types has the same type as upstream; static folding is numpy's arithmetic."""
 
 import json
 import operator
@@ -24,7 +24,7 @@ def run_table(*compiler: str, **variables: str) -> dict:
 
 
 def differing(recorded: dict, found: dict) -> dict:
-    """Where two tables differ, by row; upstream's refusal of a static result that needs wrapping is no difference."""
+    """The differences of two tables, by row, except upstream's refusals of static results that need wrapping."""
     rows = {}
     for kind, table in recorded.items():
         assert table.keys() == found[kind].keys()
@@ -59,7 +59,7 @@ def test_integers_wrap(number, name):
 
 @pytest.mark.filterwarnings("ignore::dsl.core.errors.DSLWarning")
 @given(st.floats(allow_nan=False), st.sampled_from(["float16", "float32"]))
-def test_floats_round_to_nearest_even_where_they_become_code(number, name):
+def test_floats_round_to_nearest_even_when_they_become_code(number, name):
     dtype = getattr(dtypes, name.capitalize())
     assert dtype(number).value == number
     with np.errstate(over="ignore"):

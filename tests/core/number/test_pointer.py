@@ -1,4 +1,4 @@
-"""Pointers as upstream's primitives take them: `raw_ptr()`, and loads and stores that say their alignment."""
+"""Pointers as upstream's primitives take them: `raw_ptr()`, and loads and stores that give their alignment."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def host(a: cute.Tensor, out: cute.Tensor, n: Int32, alignment: Constexpr):
     moved(a, out, n, alignment).launch(grid=1, block=1)
 
 
-def test_values_are_those_of_the_pointer():
+def test_loads_and_stores_are_at_the_address_of_the_pointer():
     a, out = np.arange(8, dtype=np.float32), np.zeros(2, np.float32)
     session.start("emulator")
     try:

@@ -1,4 +1,4 @@
-"""SSA values with operators: the operations and types, and what beside them decides."""
+"""SSA values with operators: the operations and types, and the typed numbers that decide the type."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_a_typed_number_decides(values):
     assert len({v, v}) == 1
 
 
-def test_what_has_no_operators(values):
+def test_values_without_operators(values):
     v, f, _ = values
     with pytest.raises(DSLUserCodeError, match="an operator of two SSA values needs one type, got i32 and f32"):
         v + f

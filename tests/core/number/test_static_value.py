@@ -1,5 +1,5 @@
 """Operators and casts of static numbers, over types and values, against NVIDIA's compiler: equal, or the same class of
-exception; where NVIDIA's has none for them ours may have a value."""
+exception; if NVIDIA's compiler has none for them, ours may have a value."""
 
 import json
 from pathlib import Path
@@ -98,7 +98,7 @@ def test_integers_wrap_as_numpys_do():
             assert dtype(value).value == int(np.array([value], np.int64).astype(theirs)[0]), (dtype, value)
 
 
-def test_what_no_type_holds_is_refused():
+def test_values_that_no_type_holds_are_refused():
     for make, kind, message in (
         (lambda: Int32(2**64), OverflowError, "18446744073709551616 is too large for any integer type"),
         (lambda: Int32(float("nan")), ValueError, "Int32 holds integers, got nan"),
@@ -115,7 +115,7 @@ def test_what_no_type_holds_is_refused():
         assert caught.value.message == message and caught.value.fix
 
 
-def test_a_literal_that_does_not_fit_is_told():
+def test_a_literal_that_does_not_fit_gives_a_warning():
     for make, message in (
         (lambda: Uint8(300), "TYPE_INT_LITERAL_OUT_OF_RANGE: 300 does not fit in Uint8 (0 to 255) and becomes 44"),
         (

@@ -1,4 +1,4 @@
-"""What values are called in errors."""
+"""The names of values in errors."""
 
 import math
 
@@ -11,7 +11,7 @@ from dsl.core.unbound import Unbound
 
 
 class Described:
-    type_text = property(lambda self: "a thing of its own")
+    type_text = property(lambda self: "a described thing")
 
 
 class _Hidden:
@@ -32,7 +32,7 @@ def test_names_are_the_authors_words():
         "dict of 0",
         "the type Float32",
         "the module math",
-        "a thing of its own",
+        "a described thing",
         "Hidden",
     ]
 

@@ -61,6 +61,6 @@ def test_names_are_pythons(source):
     assert assigned_in(statements, earlier) == assigned_in(statements) == assigned_in(statements, earlier)
 
 
-def test_the_place_is_that_of_the_last_assignment():
+def test_the_place_is_the_last_assignment():
     tree = ast.parse("a = 1\nif b:\n    a = 2\nelse:\n    a += 3\n")
     assert assigned_in(tree.body)["a"].lineno == 5

@@ -317,7 +317,7 @@ def test_an_endless_loop_is_left_by_its_return_alone(check):
         check(program)
 
 
-def test_pipelining_is_said_to_be_skipped(check):
+def test_skipped_pipelining_is_reported(check):
     from dsl.core.number.pointer import Pointer
     from dsl.cutlass.grammar import range as cutlass_range
 
@@ -349,7 +349,7 @@ def test_the_else_of_a_constexpr_loop_leaves_the_dynamic_loop_around_it():
     assert out.tolist() == [10, 0, 0]
 
 
-def test_a_loop_variable_that_is_not_read_after_its_loop_is_no_state_of_the_loop_around_it():
+def test_a_loop_variable_that_is_not_read_after_its_loop_is_not_state_of_the_outer_loop():
     @cute.jit
     def program(n: Int32, out: cute.Tensor):
         for i in range(n):
@@ -378,8 +378,8 @@ def _written(program, n: int, count: int) -> list[int]:
     return out.tolist()
 
 
-def test_what_no_path_reaches_is_not_compiled():
-    """Nothing in it is checked: `last` is no variable of a path that gets there."""
+def test_unreachable_code_is_not_compiled():
+    """Nothing in it is checked: no path that assigns `last` gets there."""
 
     @cute.jit
     def program(n: Int32, out: cute.Tensor):
@@ -411,7 +411,7 @@ def test_a_loop_variable_before_a_return_keeps_its_value_on_the_other_path():
     assert [_written(program, n, 2) for n in (5, 2)] == [[-1, 2], [4, -1]]
 
 
-def test_a_loop_variable_that_another_loop_assigns_is_no_state_where_nothing_reads_it():
+def test_a_loop_variable_that_another_loop_assigns_is_not_state_if_nothing_reads_it():
     @cute.jit
     def host(out: cute.Tensor, n: Int32):
         k, v = 0, n
@@ -492,7 +492,7 @@ def static_while(n: Int32):
 @pytest.mark.parametrize(
     "n, expected", ((0, (0, 0, 0)), (2, (30, 2, 4)), (4, (100, 4, 8)), (9, (-1, 4, 6)), (7, (1150, 5, 10)))
 )
-def test_the_counter_of_a_static_loop_stays_static_behind_a_dynamic_break(n, expected):
+def test_the_counter_of_a_static_loop_stays_static_after_a_dynamic_break(n, expected):
     assert static_while(n) == expected
 
 

@@ -1,5 +1,5 @@
-"""Where the source of a function is found: files, notebooks, lambdas, executed texts;
-and what is said where there is none."""
+"""The places where the source of a function is found: files, notebooks, lambdas, executed texts;
+and the message if there is none."""
 
 import ast
 import builtins
@@ -32,7 +32,7 @@ def test_each_lambda_of_a_line_is_found():
 
 
 def cell(name: str, text: str, **names) -> dict:
-    """What a notebook does: the text of a cell is in linecache under a name that is no file."""
+    """Run a cell as a notebook does: its text is in linecache under a name that is not a file."""
     text = textwrap.dedent(text)
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     namespace = {"cute": cute, "cutlass": cutlass, **names}
@@ -100,7 +100,7 @@ def without_source(file: str) -> str:
     return str(caught.value)
 
 
-def test_no_source_is_said():
+def test_a_missing_source_is_reported():
     assert (
         without_source("<string>")
         == """\
@@ -113,7 +113,7 @@ as a prompt, `python -m dsl -i`"""
     assert "there is no file gone.py to read" in without_source("gone.py")
 
 
-def test_the_authors_files_are_those_of_no_library():
+def test_files_of_libraries_are_not_the_authors_files():
     assert (
         function_source.is_authors(__file__)
         and function_source.is_authors("<ipython-input-1-abc>")
@@ -271,7 +271,7 @@ print(add(1))
 
 
 @pytest.mark.slow
-def test_what_c_was_given():
+def test_a_program_given_by_option_c():
     run = subprocess.run([sys.executable, "-c", C_PROGRAM], capture_output=True, text=True, timeout=600)
     assert run.stdout == "2\n"
     assert "the source of `add` cannot be read: it was made by exec or eval" in run.stderr

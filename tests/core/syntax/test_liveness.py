@@ -1,4 +1,4 @@
-"""What a statement reads and assigns, in order, and what liveness and definite assignment make of it."""
+"""Reads and assignments of a statement, in order, and the liveness and definite assignment that follow from them."""
 
 import ast
 
@@ -36,7 +36,7 @@ def analysed(source: str, parameters: str = "") -> list[ast.stmt]:
     return body
 
 
-def test_what_is_read_after_a_statement_and_by_its_next_trip():
+def test_names_read_after_a_statement_and_by_its_next_trip():
     loop, _ = analysed("while p:\n  a = b\n  b = a + 1\n  c = a\nd = c", "p b c")
     flow = flow_at(loop)
     assert (set(flow.assigned), flow.after, flow.again) == ({"a", "b", "c"}, {"c"}, {"p", "b", "c"})
@@ -49,6 +49,6 @@ def test_a_read_is_proven_where_every_path_has_assigned():
     assert vars(read_a.value)["proven"] is True and vars(read_b.value)["proven"] is False
 
 
-def test_a_name_for_what_nobody_wants_is_no_state_of_a_loop():
+def test_an_underscore_is_not_state_of_a_loop():
     loop = analysed("_ = p\nwhile p:\n  a, _ = b\n  c = a", "p b c _ a")[1]
     assert not flow_at(loop).carries("_") and flow_at(loop).carries("c")

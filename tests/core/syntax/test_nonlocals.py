@@ -1,4 +1,4 @@
-"""`nonlocal` in functions inside a traced one: which are Python's, and which a dynamic statement decides."""
+"""`nonlocal` in functions inside a traced one: which Python runs, and which a dynamic statement decides."""
 
 import numpy as np
 import pytest
@@ -148,7 +148,7 @@ FIX = "return `total` and assign it there: `total = add(...)`"
         ),
     ],
 )
-def test_what_a_dynamic_statement_would_not_see_is_refused(host, message, fix, id):
+def test_changes_that_a_dynamic_statement_would_not_see_are_refused(host, message, fix, id):
     with pytest.raises(DSLUserCodeError) as error:
         value_of(host, 3)
     assert (error.value.message, error.value.fix, error.value.id) == (message, fix, id)

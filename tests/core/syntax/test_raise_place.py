@@ -1,4 +1,4 @@
-"""Where an exception was raised: the author's expression, and the names that can be seen there."""
+"""The place where an exception was raised: the author's expression, and the names that can be seen there."""
 
 import pytest
 

@@ -81,7 +81,7 @@ def test_places_are_the_authors():
     assert caught.traceback[-1].lineno + 1 == inspect.getsourcelines(program)[1] + 2
 
 
-def test_no_source_is_said():
+def test_a_missing_source_is_reported():
     namespace = {}
     exec("def program(x):\n    return x\n", namespace)
     with pytest.raises(DSLUserCodeError, match="the source of `program` cannot be read: it was made by exec"):

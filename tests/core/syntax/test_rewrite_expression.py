@@ -93,7 +93,7 @@ def test_an_undecorated_function_assigns_as_python_does():
         assert host(n) == (*helper(True, n), *helper(False, n), *dynamic_helper(n))
 
 
-def test_an_assignment_in_an_arm_of_a_conditional_expression_is_lost_and_said():
+def test_an_assignment_in_an_arm_of_a_conditional_expression_is_lost_with_a_warning():
     @cute.jit
     def program(n: Int32):
         k = Int32(50)

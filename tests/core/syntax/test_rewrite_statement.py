@@ -1,4 +1,4 @@
-"""Statements as calls of hooks: which stay Python's, where their code stands, and which are refused.
+"""Statements as calls of hooks: which stay in Python, where their code is, and which are refused.
 
 Modules tested here: dsl/cutlass/grammar.py.
 """
@@ -37,7 +37,7 @@ def test_static_statements_stay_pythons():
     assert stated([1, 2, 3]) == [1, 3, "end", 0, 1] and stated([1, 5, 6]) == [1, 0, 1]
 
 
-def test_the_call_of_a_hook_stands_where_its_statement_does():
+def test_the_call_of_a_hook_has_the_place_of_its_statement():
     def program(n, x):
         if n > LIMIT:
             x = x + 1
@@ -70,7 +70,7 @@ def _loads(code) -> dict[str, int]:
         ("UNSUP_READ_UNDERSCORE", "_ = x; return _"),
     ],
 )
-def test_what_cannot_be_compiled_is_refused_by_id(id, source, tmp_path):
+def test_statements_that_cannot_be_compiled_are_refused_by_id(id, source, tmp_path):
     (tmp_path / "author.py").write_text(f"def program(x):\n    {source}\n")
     namespace = {}
     exec(compile((tmp_path / "author.py").read_text(), str(tmp_path / "author.py"), "exec"), namespace)

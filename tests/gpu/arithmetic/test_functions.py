@@ -33,7 +33,7 @@ def host(function: Constexpr, a: cute.Tensor, b: cute.Tensor):
     kernel(function, a, b).launch(grid=1, block=32)
 
 
-# name, options: the instructions upstream makes of it (those that are no load, store or address)
+# name, options: the instructions upstream makes of it (without loads, stores and addresses)
 SPELLED = [
     ("abs", {}, "abs.f32"),
     ("abs", {"ftz": True}, "abs.ftz.f32"),

@@ -46,7 +46,7 @@ def test_every_combination_of_integers(dtype, order):
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(width=32), min_size=8, max_size=8), st.floats(width=32, allow_nan=False))
-def test_float_extremes_are_those_of_the_numbers(values, start):
+def test_float_extremes_are_the_extremes_of_the_numbers(values, start):
     compiled = float_extremes()
     numbers, out = np.array(values, np.float32), np.array([start, start], np.float32)
     compiled(from_dlpack(numbers), from_dlpack(out))
@@ -131,7 +131,7 @@ def test_a_pointer_of_mlir_is_one_to_the_type_of_the_value():
 
 
 @pytest.mark.parametrize("name", ["atomic_fmax", "atomic_max_float32"])
-def test_an_extreme_of_what_is_no_pointer(name):
+def test_an_extreme_takes_a_pointer(name):
     @cute.kernel
     def kernel(floats: cute.Tensor):
         getattr(arch, name)(floats, cutlass.Float32(1))

@@ -63,7 +63,7 @@ def test_an_asynchronous_store_brings_its_bytes(emulator, value, there):
     assert received(send) == [there, there]
 
 
-def test_a_mapped_pointer_says_where_it_points(emulator, capsys):
+def test_a_mapped_pointer_shows_where_it_points(emulator, capsys):
     received(lambda words, barrier, rank: print(arch.map_dsmem_ptr(words, 1)))
     assert "ptr<i32, dsmem, align<16>>" in capsys.readouterr().out
 
@@ -81,6 +81,6 @@ def test_a_mapped_pointer_says_where_it_points(emulator, capsys):
     ],
     ids=["mapped_twice", "a_number", "three", "a_text"],
 )
-def test_what_is_refused(emulator, send, message):
+def test_arguments_that_are_refused(emulator, send, message):
     with pytest.raises(DSLUserCodeError, match=message):
         received(send)

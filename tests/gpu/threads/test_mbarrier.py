@@ -108,7 +108,7 @@ def test_spelled_as_upstream_does(function, expected):
 
 @cute.kernel
 def exchange(out: cute.Tensor):
-    """Each thread leaves a number and reads its partner's, in four phases, under waits of three kinds."""
+    """Each thread leaves a number and reads the number of its partner, in four phases, under waits of three kinds."""
     t, _, _ = arch.thread_idx()
     smem = memory.SmemAllocator()
     barrier, box = smem.allocate_array(Int64, 1), smem.allocate_tensor(Int32, cute.make_layout(64), 16)
@@ -215,7 +215,7 @@ def test_one_elected_lane_cannot_elect():
     host_of_elects(from_dlpack(np.zeros(72, np.int32)), False)  # it is forgotten
 
 
-def test_what_one_lane_computed_is_not_there_for_the_others(emulator):
+def test_a_value_of_one_lane_is_not_there_for_the_others(emulator):
     with pytest.raises(DSLUserCodeError) as caught:
         host_of_elects(from_dlpack(np.zeros(72, np.int32)), True)
     assert caught.value.id == "VALUE_OF_ANOTHER_REGION" and "y if keeps else x" in str(caught.value)
@@ -233,7 +233,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("function, text", REFUSED, ids=range(len(REFUSED)))
-def test_what_has_no_meaning_is_refused(function, text):
+def test_calls_without_a_meaning_are_refused(function, text):
     with pytest.raises(DSLUserCodeError) as caught:
         spelling(function)
     assert text in str(caught.value) and "test_mbarrier.py" in str(caught.value)
@@ -267,7 +267,7 @@ def host_of_stuck(out: cute.Tensor, arrivals: Constexpr, n_bytes: Constexpr):
         (1, 0, "parity 0 of the mbarrier at smem+0x0 to end: 1 of 2 arrivals have come,\n"),
     ],
 )
-def test_a_wait_without_end_says_what_is_missing(emulator, arrivals, n_bytes, text):
+def test_the_report_of_a_wait_without_end_names_what_is_missing(emulator, arrivals, n_bytes, text):
     with pytest.raises(Fault) as caught:
         host_of_stuck(from_dlpack(np.zeros(1, np.int32)), arrivals, n_bytes)
     assert caught.value.kind == "deadlock" and text in str(caught.value)

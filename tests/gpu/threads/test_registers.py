@@ -1,4 +1,4 @@
-"""Special registers that say where a thread runs: lane masks by their definition, times that do not go back."""
+"""Special registers that describe where a thread runs: lane masks by their definition, times that do not go back."""
 
 import numpy as np
 import pytest

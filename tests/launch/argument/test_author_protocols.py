@@ -57,7 +57,7 @@ def test_another_address_may_be_written_where_the_c_pointer_points():
         words = ctypes.cast(argument.__c_pointers__()[0], ctypes.POINTER(ctypes.c_int64))
         assert words[0] == first.ctypes.data
         words[0] = second.ctypes.data
-    ctypes.c_uint64.from_address(a.__c_pointers__()[0]).value += 4  # as upstream's, it is an int
+    ctypes.c_uint64.from_address(a.__c_pointers__()[0]).value += 4  # it is an int, as in upstream
     compiled(a, out)
     assert out == 12 and p.toint() == second.ctypes.data
     compiled(from_dlpack(first).mark_layout_dynamic(), out)

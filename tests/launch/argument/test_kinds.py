@@ -22,7 +22,7 @@ class Config:
     rows: int
 
 
-def test_what_each_value_is_typed_as():
+def test_the_type_of_each_value():
     assert typed(5) == abi.ScalarType(Int32) and typed(1 << 40).dtype is Int32
     assert typed(5, Float32).dtype is Float32 and typed(True).dtype is Boolean and typed(2.5).dtype is Float32
     assert typed(np.int64(5)).dtype is Int64 and typed(np.uint8(5)).dtype is Uint8

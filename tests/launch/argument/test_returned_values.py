@@ -1,4 +1,4 @@
-"""What host functions return to Python: numbers they computed, in every structure, anew at each call."""
+"""Values that host functions return to Python: numbers they computed, in every structure, new at each call."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -166,7 +166,7 @@ def test_an_object_with_a_protocol_is_made_of_the_numbers():
     assert isinstance(made, Counter) and made.n.value == 42
 
 
-def test_a_result_beside_a_launch():
+def test_a_result_and_a_launch():
     @cute.kernel
     def kernel(out: cute.Tensor, n: Int32):
         out[0] = n

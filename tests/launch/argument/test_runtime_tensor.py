@@ -32,7 +32,7 @@ def test_elements_are_read_as_another_type_of_their_width(emulator):
             tensor.element_type = wrong
 
 
-# The texts of release 4.8.1 for the same calls, but for its doubled spelling of static strides.
+# The texts of release 4.8.1 for the same calls, except its doubled spelling of static strides.
 @pytest.mark.parametrize(
     "shape, mark, text",
     [

@@ -1,4 +1,4 @@
-"""What a call must bring, and the text where it does not."""
+"""Arguments that a call needs, and the text of the error if they do not fit."""
 
 import pytest
 import torch
@@ -102,7 +102,7 @@ F = "f(a: Tensor([?, 8], float32), b: Tensor([?], float32), n: int32)"
         ),
     ],
 )
-def test_mismatch_says_what_was_expected(values, error, text):
+def test_a_mismatch_names_what_was_expected(values, error, text):
     with pytest.raises(error) as raised:
         SIGNATURE.bind(values)
     assert str(raised.value) == text

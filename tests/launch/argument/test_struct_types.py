@@ -1,4 +1,4 @@
-"""C structs of the author's, which ctypes lays out, as arguments: every member arrives."""
+"""The author's C structs, which ctypes lays out, as arguments: every member arrives."""
 
 import ctypes
 

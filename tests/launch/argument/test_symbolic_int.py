@@ -25,7 +25,7 @@ def test_text_and_width():
         "n",
     ]
     assert sym_int().dtype is Int32 and sym_int64().dtype is Int64
-    assert sym_int() != sym_int()  # an object is a value of its own
+    assert sym_int() != sym_int()  # each object is a separate value
     with pytest.raises(DSLUserCodeValueError) as error:
         sym_int(16)
     assert (error.value.message, error.value.fix) == (

@@ -44,7 +44,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("call, text", REFUSED, ids=range(len(REFUSED)))
-def test_what_cannot_be_made_is_refused(call, text):
+def test_tensors_that_cannot_be_made_are_refused(call, text):
     with pytest.raises(DSLUserCodeError) as caught:
         call()
     assert caught.value.message == text

@@ -1,4 +1,4 @@
-"""What no parameter takes."""
+"""Values that no parameter takes."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def emulator():
         ({1, 2}, "`host` takes no set for `x`: a set has no order"),
     ],
 )
-def test_what_is_no_argument_is_refused(value, text):
+def test_values_that_are_not_arguments_are_refused(value, text):
     @cute.jit
     def host(x):
         return 1
@@ -34,7 +34,7 @@ def test_what_is_no_argument_is_refused(value, text):
 
 
 def in_kernel(annotation, value):
-    """What passing `value` to a kernel's parameter of this annotation raises."""
+    """Pass `value` to a kernel's parameter of this annotation."""
 
     @cute.kernel
     def kernel(x: annotation):

@@ -83,7 +83,7 @@ def test_a_stream_of_the_environment_takes_no_argument():
         (StreamType(), "stream"),
     ],
 )
-def test_what_is_not_ordinary_is_left_to_the_careful_way(type_, value):
+def test_unusual_values_are_left_to_the_careful_way(type_, value):
     assert argument_reader.make(["x"], [type_], HOST)(value) is None
 
 
@@ -121,7 +121,7 @@ def test_an_exact_reader_takes_what_is_typed_alike():
         first, second = view(), view()
         try:
             types = [typed(first), typed(second)]
-        except RuntimeError:  # the leading mode cannot be told
+        except RuntimeError:  # the leading mode is ambiguous
             continue
         alike = types[0].layout_text() == types[1].layout_text()
         quick = argument_reader.make(["x"], types[:1], None, exact=True)(second)

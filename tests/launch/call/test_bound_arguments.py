@@ -28,7 +28,7 @@ def many(a, *rest, key=1, **more):
         (many, (1, 2, 3), {"x": 4, "y": 5}, ["a", "rest", "rest", "key", "more", "more"]),
     ],
 )
-def test_what_is_spread_is_gathered_again(function, args, keywords, names):
+def test_spread_arguments_are_gathered_again(function, args, keywords, names):
     bound = inspect.signature(function).bind(*args, **keywords)
     bound.apply_defaults()
     spread_names, values = spread(bound)

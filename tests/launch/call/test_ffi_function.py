@@ -103,7 +103,7 @@ assert not b.any()
 
 
 @pytest.mark.slow
-def test_what_is_wrong_is_said_in_the_words_of_every_call(run):
+def test_errors_have_the_words_of_every_call(run):
     said = run(
         PUT
         + """

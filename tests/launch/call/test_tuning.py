@@ -71,7 +71,7 @@ def test_tune_leaves_out_what_raises():
         ({}, len, "autotune_jit decorates a @cute.jit function, got builtin_function_or_method"),
     ],
 )
-def test_what_cannot_be_tuned(options, function, says):
+def test_functions_that_cannot_be_tuned(options, function, says):
     with pytest.raises(DSLUserCodeError) as error:
         testing.autotune_jit(**options)(function or work)
     assert error.value.message == says

@@ -206,7 +206,7 @@ def test_a_large_cluster_is_allowed_first(make):
     assert device.driver.calls[-2][0] == "cuFuncSetAttribute" and device.driver.calls[-2][1][2] == 1
 
 
-def test_machine_without_a_gpu_says_so(make):
+def test_a_machine_without_a_gpu_is_an_error(make):
     with pytest.raises(DeviceMissing, match="no CUDA GPU on this machine: CUDA_ERROR_NO_DEVICE: .*\nfix: use"):
         make(cuInit=real.CUresult.CUDA_ERROR_NO_DEVICE)
 
@@ -262,7 +262,7 @@ print(session.facts()["device"])
 
 
 @pytest.mark.slow
-def test_a_kernel_that_fails_is_told_once_and_then_the_context_is_lost(on_gpu):
+def test_a_kernel_that_fails_is_reported_once_and_then_the_context_is_lost(on_gpu):
     said = on_gpu(
         PROGRAM
         + """
@@ -361,7 +361,7 @@ compiled(x, 60, 2.0, driver.CUstream(0))
     assert said.endswith(text)
 
 
-def test_a_driver_too_old_for_the_ptx_says_both_versions(on_gpu):
+def test_the_error_of_a_driver_too_old_for_the_ptx_names_both_versions(on_gpu):
     said = on_gpu(
         PROGRAM + "host(x, 60, 2.0, driver.CUstream(0))",
         STAND_IN_VERSION="11080",

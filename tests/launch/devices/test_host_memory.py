@@ -1,4 +1,4 @@
-"""Kernels that get pageable memory of the host: where the tensor was made is said, and the fix cures it."""
+"""Kernels that get pageable memory of the host: the error names where the tensor was made, and the fix cures it."""
 
 import ctypes
 import warnings
@@ -120,7 +120,7 @@ def test_registered_memory_is_fine(running):
     assert array.tolist() == view.tolist() == [1] * 4
 
 
-def test_what_only_the_host_reads_is_fine(running):
+def test_memory_that_only_the_host_reads_is_fine(running):
     running.refuse_host_memory()
     x = on_gpu()
     host_that_reads(x, torch.ones(1, dtype=torch.int32))
@@ -157,7 +157,7 @@ def test_a_warning_comes_once_and_the_launch_goes_on(running):
         host(from_dlpack(torch.zeros(4, dtype=torch.int32)))
 
 
-def test_tests_that_start_a_session_of_their_own_hear_nothing(running):
+def test_tests_that_start_their_own_session_get_no_warning(running):
     x = torch.zeros(4, dtype=torch.int32)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,4 @@
-"""Launches on the emulator by machine code: which calls it makes alone, and that they do what Python's do."""
+"""Launches on the emulator by machine code: which calls it makes alone, and that they do the same as in Python."""
 
 import ctypes
 import signal
@@ -189,7 +189,7 @@ def test_a_signal_ends_a_host_loop_of_launches(running, by_python):
     by_python.clear()
     before = signal.signal(signal.SIGALRM, late)
     try:
-        # Again and again: Python drops what a handler raises in a weak reference's callback, say.
+        # Again and again: Python drops an error of a handler in, for example, a weak reference's callback.
         signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
         with pytest.raises(TimeoutError):
             compiled(array, 2**31 - 1)
@@ -214,7 +214,7 @@ define i32 @host(ptr %run, ptr %record) {
 
 
 @pytest.mark.parametrize("entry", (native_launch.entry_by_handle, native_launch.entry_by_python))
-def test_what_a_handler_raises_as_a_launch_reaches_python_is_not_lost(running, add, by_python, entry, capfd):
+def test_an_error_of_a_handler_as_a_launch_reaches_python_is_not_lost(running, add, by_python, entry, capfd):
     """SIGALRM waits when Python's function begins, which is before the function can catch anything."""
     _, host = add
     machine = native(RINGING, {"dsl_launch": entry()[0]}, quickly=True)

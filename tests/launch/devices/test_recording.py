@@ -44,7 +44,7 @@ done:
 
 
 def apply(data: np.ndarray, rows: list[dict]) -> None:
-    """What a row means, written apart from the code that reads recordings."""
+    """Apply rows to `data`, independently of the code that reads recordings."""
     for row in rows:
         for index in range(row["size"]):
             if "mask" not in row or row["mask"][index // 8] >> index % 8 & 1:
@@ -88,7 +88,7 @@ def test_overlapping_allocations_are_one_region():
 @pytest.mark.parametrize(
     "address, found", [(4095, None), (4096, (0, 0)), (4196, (0, 100)), (4197, None), (8200, (1, 8))]
 )
-def test_a_pointer_is_inside_or_just_behind(address, found):
+def test_a_pointer_is_inside_or_just_after(address, found):
     assert Regions([Allocation(4096, 100, "a"), Allocation(8192, 8, "b")]).find(address) == found
 
 
@@ -133,7 +133,7 @@ def test_a_recording_notes_what_a_launch_can_see(recorded):
 
 
 def played(folder, **result) -> Playback:
-    """The recording with the result of a GPU that did what the emulator did, but for `result`."""
+    """The recording with the result of a GPU that did what the emulator did, except `result`."""
     lines = [json.loads(line) for line in (folder / "launches.jsonl").read_text().splitlines()]
     launches = [{"changes": line["predicted"], "as_predicted": True} for line in lines]
     table = {
@@ -163,7 +163,7 @@ def test_playback_gives_the_same_at_other_addresses(recorded):
         ({"77": []}, "KeyError('77')"),
     ],
 )
-def test_a_damaged_result_is_no_outcome_of_the_program(recorded, changes, why):
+def test_a_damaged_result_is_not_an_outcome_of_the_program(recorded, changes, why):
     device = played(recorded[0], launches=[{"changes": changes, "as_predicted": True}] * 2)
     with pytest.raises(DeviceError) as caught:
         device_run(device, shift=5)
@@ -202,7 +202,7 @@ def test_a_gpu_that_gave_something_else_is_believed(recorded):
     assert (device_run(played(folder, launches=launches))[1] == np.arange(7, 39)).all()
 
 
-def test_host_writes_that_depend_on_a_difference_are_told(recorded):
+def test_host_writes_that_depend_on_a_difference_are_reported(recorded):
     """The host adds to what the first launch gave: were that different, the second launch had other inputs."""
     launches = [{"changes": {}, "as_predicted": False}, {"changes": {}, "as_predicted": False}]
     device = played(recorded[0], launches=launches)
@@ -226,7 +226,7 @@ def test_a_failure_on_the_gpu_is_an_outcome(recorded, outcome, kind):
     assert (error.value.repro_outcome["outcome"], error.value.repro_outcome["kind"]) == (outcome, kind)
 
 
-def test_another_launch_than_recorded_is_told(recorded):
+def test_a_launch_that_differs_from_the_recording_is_reported(recorded):
     device = played(recorded[0])
     with pytest.raises(DeviceError, match=r"REPLAY_DIVERGED: .*block \[64, 1, 1\]; recorded was \[32, 1, 1\]"):
         device.launch(PTX, "twice", Launch((1, 1, 1), (64, 1, 1)), [bytes(8), bytes(8), bytes(4)])

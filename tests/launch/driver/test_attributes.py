@@ -11,7 +11,7 @@ def of(name: str) -> int:
     return ATTRIBUTES[int(getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}"))]
 
 
-def test_numbers_are_those_of_cuda_h():
+def test_numbers_agree_with_cuda_h():
     assert of("MULTIPROCESSOR_COUNT") == PROPERTIES["multi_processor_count"]
     assert of("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN") == PROPERTIES["shared_memory_per_block_optin"] == 227 << 10
     assert of("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR") == 228 << 10
@@ -20,7 +20,7 @@ def test_numbers_are_those_of_cuda_h():
     assert max(ATTRIBUTES) < COUNT <= int(driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX)
 
 
-def test_the_emulator_holds_as_many_blocks_as_they_say():
+def test_the_emulator_holds_as_many_blocks_as_the_attributes_give():
     by_smem = of("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR") // (1000 + RESERVED_SMEM_BYTES)
     blocks = of("MULTIPROCESSOR_COUNT") * min(by_smem, of("MAX_BLOCKS_PER_MULTIPROCESSOR"), 2048 // 128)
     assert emulator.resident_blocks((128, 1, 1), 1000) == blocks

@@ -37,7 +37,7 @@ def test_streams_and_events(program):
     )
 
 
-def test_ten_threads_share_the_context_and_have_stacks_of_their_own(program):
+def test_ten_threads_share_the_context_and_have_their_own_stacks(program):
     assert (
         program("""
         import threading

@@ -6,7 +6,7 @@ from dsl.launch.driver.attributes import ATTRIBUTES
 from dsl.launch.driver.device_properties import _ATTRIBUTES, DeviceProperties
 
 
-def test_fields_lie_where_driver_types_h_has_them():
+def test_fields_have_the_offsets_of_driver_types_h():
     """Sizes and offsets that gcc gives for the header of CUDA 13."""
     assert ctypes.sizeof(DeviceProperties) == 1008
     assert DeviceProperties.surfaceAlignment.offset == 552

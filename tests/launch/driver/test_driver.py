@@ -31,12 +31,12 @@ def test_a_function_has_the_form_of_the_release_that_is_asked_for():
     assert oldest == second and third == fourth and fifth == last and len({oldest, third, fifth}) == 3
 
 
-def test_what_is_not_there_is_not_found():
+def test_a_missing_function_is_not_found():
     assert asked("cuGraphLaunch", 13000) == (calls.NOT_FOUND, None)
 
 
 @pytest.mark.parametrize("name", ["cuMemAlloc", "cuCtxCreate", "cuEventDestroy", "cuModuleGetGlobal"])
 def test_both_names_of_cuda_h_are_exported(name, library):
-    """What a program asks for is in the library: a function of ctypes would end with Python, and the program may not."""
+    """Programs get functions of the library: a function of ctypes would end with Python, and the program may not."""
     assert driver.functions()[name + "_v2"] is driver.functions()[name]
     assert asked(name, 3020)[1] == library.addresses[name]

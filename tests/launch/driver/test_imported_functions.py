@@ -32,7 +32,7 @@ print(runtime.cudaGraphCreate(0)[0].name, runtime.cudaGetErrorName(runtime.cudaE
 @pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_runtime_of_each_release_is_replaced(release, tmp_path):
-    """Each release is in a folder of its own, before this environment's on the path."""
+    """Each release is in its own folder, before the folder of this environment on the path."""
     package = "cuda-bindings" if release == "newest" else f"cuda-bindings=={release}"
     install = "pip", "install", "--quiet", "--no-deps", "--python", sys.executable, "--target", tmp_path / "packages"
     subprocess.run([os.environ.get("UV") or "uv", *install, package], check=True)

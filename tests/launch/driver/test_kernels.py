@@ -109,7 +109,7 @@ def test_a_signal_ends_a_launch_and_is_the_authors(program):
     assert program(KERNEL + textwrap.dedent(body)) == "rang CUDA_SUCCESS\n"
 
 
-def test_where_warps_were_when_a_launch_is_interrupted(program):
+def test_an_interrupted_launch_shows_where_its_warps_were(program):
     """Ctrl-C comes while the kernel runs: the program's thread knows by a word that the kernel has written. Functions
     that the libraries call before Python's own code goes on must not lose it."""
     body = """

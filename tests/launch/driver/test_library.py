@@ -1,4 +1,4 @@
-"""What cuda.bindings find in place of NVIDIA's libraries."""
+"""The libraries that cuda.bindings find in place of NVIDIA's libraries."""
 
 import subprocess
 import sys
@@ -23,13 +23,13 @@ def test_functions_are_made_at_the_first_call_of_one(program):
     assert program(body, head + HEAD) == "False CUDA_SUCCESS True\n"
 
 
-def test_what_the_runtime_lacks_tells_its_name(program):
+def test_missing_functions_of_the_runtime_are_named(program):
     text = program("print(code(r.cudaGraphCreate(0)))")
     assert text.startswith("NotSupported\n") and "RuntimeWarning: the embedded device has no cudaGraphCreate" in text
 
 
-def test_a_process_without_the_device_has_none_and_says_so(program):
-    """The library stays in the process; the driver behind it goes with the device."""
+def test_a_process_without_the_device_reports_no_device(program):
+    """The library stays in the process; its driver goes with the device."""
     assert (
         program("""
         from dsl.launch.driver import current

@@ -49,7 +49,7 @@ print(len(made))
 
 
 @pytest.mark.parametrize("arguments, why", WRONG, ids=[why[:40] for _, why in WRONG])
-def test_what_the_driver_refuses(program, arguments, why):
+def test_arguments_that_the_driver_refuses(program, arguments, why):
     text = program(TILED + f"print(code(encode({arguments})))\n")
     assert text.startswith("INVALID_VALUE\n") and why in text
 

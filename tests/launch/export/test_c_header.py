@@ -1,4 +1,4 @@
-"""What C is told of an exported function's parameters."""
+"""The parameters of an exported function in its C header."""
 
 import pytest
 
@@ -81,6 +81,6 @@ def test_a_list_is_an_array():
         ({"a": ContainerType(dict, ("['k']",), (ScalarType(Int32),), list, dict)}, "`a` is a dict(int32)"),
     ],
 )
-def test_what_c_cannot_be_told_is_refused(types, words):
+def test_parameters_that_c_cannot_declare_are_refused(types, words):
     with pytest.raises(NotExported, match=words.replace("(", r"\(").replace(")", r"\)")):
         text_of(**types)

@@ -89,7 +89,7 @@ SPELLINGS = (  # what the two compilers call otherwise in a report
 
 
 def reports(folder, compiler: str) -> list[str]:
-    """What the program printed of each fault, from the report on, without what each compiler spells in its own way."""
+    """The output of the program for each fault, from the report on, without the words that differ between compilers."""
     done = fork_server.run(["-m", "dsl", "--check", "all", "--compiler", compiler, "caught.py"], cwd=folder)
     assert done.returncode == 0, done.stderr
     found = []

@@ -1,4 +1,4 @@
-"""NVIDIA's compiler on the embedded device: programs give what they give under ours, or say why not.
+"""NVIDIA's compiler on the embedded device: programs give the same results as under ours, or state why not.
 
 Modules tested here: dsl/launch/nvidia/tensors.py.
 """
@@ -140,7 +140,7 @@ print(x.tolist())
 
 
 @pytest.mark.slow
-def test_programs_of_one_name_are_told_apart(both, program):
+def test_programs_of_one_name_are_kept_apart(both, program):
     assert same(both, program(SAME_NAMES)) == "[12341, 12341, 12341, 12341]\n"
 
 
@@ -316,7 +316,7 @@ def test_nothing_is_left_in_the_working_folder(installed, program, tmp_path):
 # ** what is missing
 
 
-def test_without_the_package_it_says_how_to_install_it(monkeypatch, capsys, program):
+def test_without_the_package_the_error_shows_how_to_install_it(monkeypatch, capsys, program):
     from dsl.__main__ import main
 
     def version(name):
@@ -335,7 +335,7 @@ def test_without_the_package_it_says_how_to_install_it(monkeypatch, capsys, prog
 
 
 @pytest.mark.parametrize("name", ["DSLCudaRuntimeError", "DSLRuntimeError"])
-def test_what_a_launch_raised_is_behind_the_error_of_any_release(name):
+def test_the_error_of_a_launch_is_the_cause_in_any_release(name):
     from dsl.launch.nvidia.hook import NvidiaSession
 
     run, failure, error = NvidiaSession(None), ValueError("out of bounds"), type(name, (Exception,), {})("it failed")

@@ -1,4 +1,4 @@
-"""What is below the stand-in for libcuda: PTX runs on the emulator, device memory is host memory.
+"""The layer below the stand-in for libcuda: PTX runs on the emulator, device memory is host memory.
 
 `build(folder)` compiles the library and returns the environment in which a Python process finds it instead of a
 driver. Kernel failures become the driver's codes. Kernels whose name holds STAND_IN_HANG hang, STAND_IN_CRASH kills
@@ -46,7 +46,7 @@ class Function:
 
 
 class Driver:
-    """The functions behind the library; nothing here may raise, the callers are C."""
+    """The functions that the library calls; nothing here may raise, the callers are C."""
 
     def __init__(self):
         from dsl import emulator

@@ -63,7 +63,7 @@ def run_sums(a: cute.Tensor, b: cute.Tensor, out: cute.Tensor):
     sums(a, b, out).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
-def test_bits_are_those_of_nvidias_compiler():
+def test_bits_agree_with_nvidias_compiler():
     """Its machine code of these statements: FMUL and FADD for the first sum, FFMA for the second and for each step of
     the reduction. A float64 holds a product of two floats exactly, and these sums too."""
     random = np.random.default_rng(7)

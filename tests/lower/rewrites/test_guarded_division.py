@@ -1,4 +1,4 @@
-"""Guarded divisions: the values are those of the PTX ISA's division, and the guard is gone."""
+"""Guarded divisions: the values follow the division of the PTX ISA, and the guard is gone."""
 
 import math
 
@@ -54,7 +54,7 @@ def test_a_remainder_alone_has_its_quotient():
         ("select i1 %3, i32 1, i32 %1", "select i1 %3, i32 1, i32 5"),  # LLVM divides by constants
     ],
 )
-def test_what_is_no_guard_stays(written, instead):
+def test_a_select_that_is_not_a_guard_stays(written, instead):
     text = GUARDED.replace(written, instead)
     assert "  %11 = select i1 %3" in divisions_without_guards(text)
 

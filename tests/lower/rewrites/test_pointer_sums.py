@@ -41,14 +41,14 @@ def test_bytes_are_elements_where_they_were_shifted():
     "lines",
     [
         (f"%5 = {STEP} %0, i64 %1", f"%6 = {STEP} %5, i64 %2", "store i32 0, ptr %5"),  # used elsewhere
-        (f"%5 = {STEP} %0, i64 %1", "7:", f"%6 = {STEP} %5, i64 %2"),  # another block: a loop may stand between
+        (f"%5 = {STEP} %0, i64 %1", "7:", f"%6 = {STEP} %5, i64 %2"),  # another block: a loop may be between them
         ("%5 = getelementptr i8, ptr addrspace(1) %0, i64 %1", f"%6 = {STEP} %5, i64 %2"),  # bytes: no multiple
         (f"%5 = {STEP} %0, i64 %1", "%6 = getelementptr i8, ptr addrspace(1) %5, i64 4"),  # LLVM folds constants
         ("%5 = getelementptr {i32, i8}, ptr addrspace(1) %0, i64 %1", f"%6 = {STEP} %5, i64 %2"),
         (f"%5 = {STEP.replace('(1)', '(3)')} %0, i64 %1", f"%6 = {STEP.replace('(1)', '(3)')} %5, i64 %2"),
     ],
 )
-def test_what_stays_as_it_is(lines):
+def test_lines_that_stay_as_they_are(lines):
     assert body(*lines) == [line.strip() for line in lines]
 
 

@@ -22,7 +22,7 @@ from dsl.lower.rewrites.signals import TURNS, hear_in_loops
 
 
 class Rung(Exception):
-    """What the handler raises."""
+    """The error that the handler raises."""
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def endless_in_loops(n: Int32) -> Int32:
 
 @pytest.mark.filterwarnings("ignore::dsl.core.errors.PortabilityWarning")
 @pytest.mark.parametrize("function", (endless, endless_in_loops))
-def test_what_a_handler_raises_ends_the_call(alarm, function):
+def test_an_error_of_a_handler_ends_the_call(alarm, function):
     compiled = cute.compile(function, 3)
     for call in (function, compiled, compiled):
         alarm(raising)
@@ -71,7 +71,7 @@ def test_what_a_handler_raises_ends_the_call(alarm, function):
         assert caught.traceback[-1].name == "raising"
 
 
-def test_what_a_handler_raises_ends_a_call_through_tvm_ffi(alarm, needs_module):
+def test_an_error_of_a_handler_ends_a_call_through_tvm_ffi(alarm, needs_module):
     needs_module("tvm_ffi", "ffi")
     compiled = cute.compile(endless, 3, options="--enable-tvm-ffi")
     for _ in range(3):
@@ -125,7 +125,7 @@ def test_a_host_function_without_loops_is_left_as_it_is():
 
 
 def test_a_loop_with_hints_compiles_without_a_word(capfd):
-    """LLVM would say that it has not unrolled a loop that it can leave."""
+    """LLVM would report that it has not unrolled a loop that it can leave."""
 
     @cute.jit
     def hinted(n: Int32):

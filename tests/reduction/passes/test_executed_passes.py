@@ -49,7 +49,7 @@ def without_unrun(source):
          "for x in (1, 2):\n    if x == 1:\n        print(3)\n    else:\n        print(x)\n"),
     ],
 )  # fmt: skip
-def test_what_did_not_run_goes(source, left):
+def test_code_that_did_not_run_goes(source, left):
     assert without_unrun(source) == left
 
 
@@ -127,7 +127,7 @@ def dropped(source, *lines):
     return [source.split("\n")[edit.line - 1].strip() for edit in apart(program)]
 
 
-def test_what_comes_to_a_finding_stays_and_what_shares_a_name_is_last():
+def test_values_of_a_finding_stay_and_statements_that_share_a_name_are_last():
     assert dropped(KERNEL, 8) == ["show(q)", "copy(p, a)", "copy(q, b)", "close(c, 1)"]
     assert dropped(KERNEL) == [] and dropped(KERNEL, 99) == []
 
@@ -153,7 +153,7 @@ def test_the_lines_of_a_kernel_are_those_that_were_traced(tmp_path):
     assert {5, 6, 11, 12} <= lines and 8 not in lines
 
 
-def test_what_run_returns_stays_where_a_call_before_it_did_not_end():
+def test_the_return_of_run_stays_if_a_call_before_it_did_not_end():
     source = "def run():\n    hangs()\n    print(1)\n    return {'x': 1}\n\nrun()\n"
     program = Program(source)
     program.seen[RAN] = frozenset({1, 2, 6})

@@ -1,8 +1,8 @@
 """Whatever a pass proposes, alone or with others, is a Python program, and another one.
 
-The passes are those of dsl.reduction.passes.text_passes, dsl.reduction.passes.definition_passes, dsl.reduction.passes.statement_passes,
-dsl.reduction.passes.expression_passes, dsl.reduction.passes.startup_passes, dsl.reduction.passes.inlining_passes, dsl.reduction.passes.class_passes,
-dsl.reduction.passes.slicing_passes and dsl.reduction.passes.gpu_passes (those that need lines: test_executed_passes.py); they stand on dsl.reduction.edit, dsl.reduction.names and dsl.reduction.sequences.
+The passes are the modules text_passes, definition_passes, statement_passes, expression_passes, startup_passes,
+inlining_passes, class_passes, slicing_passes and gpu_passes of dsl.reduction.passes (test_executed_passes.py tests the
+ones that need lines); they use dsl.reduction.edit, dsl.reduction.names and dsl.reduction.sequences.
 
 Modules tested here: dsl/reduction/edit.py, dsl/reduction/names.py, dsl/reduction/passes/class_passes.py,
 dsl/reduction/passes/definition_passes.py, dsl/reduction/passes/expression_passes.py,
@@ -155,7 +155,7 @@ def test_edits_of_any_program_give_other_programs(source, seed, end):
             assert_is_another_or_refused(program, [edit for edit in edits if chosen.random() < 0.5])
 
 
-def test_every_name_is_that_of_one_pass():
+def test_every_name_belongs_to_one_pass():
     names = [each.name for passes in LANGUAGES.values() for each in passes]
     assert len(names) == len({*names})
 

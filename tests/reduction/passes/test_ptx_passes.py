@@ -105,7 +105,7 @@ def test_one_entry_is_left_with_what_it_calls():
     assert [*parse(program.apply([edit])).functions] == ["kernel"]
 
 
-def test_what_nothing_reads_goes():
+def test_unread_parts_go():
     assert after("ptx-unread", "drop `mov.u32 %r5, 7;`") == (["mov.u32 %r5, 7;"], [])
     assert after("ptx-labels", "drop the label `$never`") == (["$never:"], [])
     assert after("ptx-parameters", "drop the parameter `spare`")[0][0] == ".param .u32 spare"
@@ -122,7 +122,7 @@ def test_a_copy_becomes_what_it_copies():
     assert "setp.lt.u32 %p1, %r2, 64;" in new
 
 
-def test_what_is_no_ptx_is_refused():
+def test_text_that_is_not_ptx_is_refused():
     for text in ("kernel", ".version 8.0\n.entry", ".version 8.0\n.target sm_90\n.entry a() { add"):
         with pytest.raises(PtxError):
             PtxProgram(text)

@@ -1,4 +1,4 @@
-"""What goes with a statement: all that is computed for it alone."""
+"""The statements that go with a statement: all that compute values for it alone."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_a_chain_of_values_goes_at_once():
 
 
 @pytest.mark.parametrize("text", ["class C:\n    x: int = 3\n", "a = 1\nf(a)\n", "x.y = 1\n", "a[0] = 1\n"])
-def test_a_field_and_what_others_may_read_is_no_unread_value(text):
+def test_a_field_and_values_that_others_may_read_are_not_unread(text):
     assert [*named("unread")[1].edits(Program(text))] == []
 
 

@@ -80,7 +80,7 @@ def test_range_constexpr_unrolls(check):
     check(program)
 
 
-def test_what_a_loop_leaves_unchanged_is_not_carried(check):
+def test_variables_that_a_loop_leaves_unchanged_are_not_carried(check):
     def program(n: Int32, p: Pointer):
         q = p + 1
         # CHECK: scf.for

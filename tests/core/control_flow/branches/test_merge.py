@@ -99,7 +99,7 @@ def test_the_other_path_does_not_see_it(program):
         assert compiled(n) == program(n)
 
 
-def test_what_an_inlined_function_changes_its_caller_may_read():
+def test_a_caller_may_read_changes_of_an_inlined_function():
     def change(xs, n):
         if n > 1:
             xs.append(n)

@@ -1,4 +1,4 @@
-"""Values taken apart and put together: structures that fit, and objects built anew with other leaves."""
+"""Values taken apart and put together: structures that fit, and objects built again with other leaves."""
 
 import collections
 import dataclasses
@@ -71,7 +71,7 @@ def tree(value, *parts) -> Tree:
 @pytest.mark.parametrize(
     "value", [[1, 2], (1, 2), Point(1, 2), {"a": 1, "b": 2}, collections.deque([1, 2], 5)], ids=str
 )
-def test_an_object_is_built_anew_with_other_leaves(value):
+def test_an_object_is_built_again_with_other_leaves(value):
     made = build(tree(value, Leaf(1, Typed()), Same("kept")))
     held = list(made.values()) if isinstance(made, dict) else list(made)
     assert type(made) is type(value) and made is not value and held == [("leaf", "q"), "kept"]

@@ -1,4 +1,4 @@
-"""The truth of tested values: Python's, and an error for what is true whatever it holds."""
+"""The truth of tested values: the same as in Python, and an error for values that are always true."""
 
 import enum
 import functools
@@ -30,7 +30,7 @@ PLAIN = [None, False, True, 0, -1, 0.0, math.nan, "", "x", (), (0,), [], [0], {}
 
 
 @pytest.mark.parametrize("value", PLAIN)
-def test_what_python_decides_stays_pythons(value):
+def test_plain_values_are_true_as_in_python(value):
     assert truth(value) is bool(value) and truth_in_python(value) is bool(value)
 
 
@@ -47,7 +47,7 @@ ALWAYS = [
 
 
 @pytest.mark.parametrize("value, message, fix", ALWAYS, ids=[row[1] for row in ALWAYS])
-def test_what_is_always_true_is_refused(value, message, fix):
+def test_values_that_are_always_true_are_refused(value, message, fix):
     with pytest.raises(DSLUserCodeTypeError) as error:
         truth(value)
     assert (error.value.message, error.value.fix) == (message, fix)
@@ -64,7 +64,7 @@ def twice(x):
 
 @cute.jit
 def chosen(optional: Constexpr, x: Int32):
-    """What each expression chooses, and an `if` that is written as the error's fix says."""
+    """The choice of each expression, and of an `if` that is written as in the fix of the error."""
     f = optional.value
     in_if = False
     if const_expr(f is not None):
@@ -145,7 +145,7 @@ def test_an_error_of_the_authors_own_is_not_of_an_array():
         truth(Refusing())
 
 
-def test_without_a_decorator_it_is_true_with_a_warning_but_for_callbacks():
+def test_without_a_decorator_it_is_true_with_a_warning_except_for_callbacks():
     with pytest.warns(DSLWarning) as told:
         assert truth_in_python(LAYOUT) is True
     assert [str(one.message) for one in told] == [

@@ -423,7 +423,7 @@ def test_each_statement_and_each_name_is_warned_of_once(check):
     ]
 
 
-def test_what_upstream_carries_gives_no_warning(check):
+def test_values_that_upstream_carries_give_no_warning(check):
     def program(n: Int32, p: Pointer):
         # CHECK: scf.for
         pair, xs, d = Pair(n, 0), [n, 1], {"a": n}

@@ -1,4 +1,4 @@
-"""What every trip of a loop leaves unchanged is not carried: the scf ops of a traced loop."""
+"""Variables that every trip of a loop leaves unchanged are not carried: the scf ops of a traced loop."""
 
 from dsl.cutlass import Int32
 
@@ -24,7 +24,7 @@ def swapped(n: Int32):
     anchor(x)
 
 
-def test_a_variable_that_every_trip_leaves_is_no_operand_of_the_loop(traced):
+def test_a_variable_that_no_trip_changes_is_not_an_operand_of_the_loop(traced):
     text = traced(unchanged)
     assert text.count("iter_args(") == 1
     carried = text.split("iter_args(")[1].split(")")[0]

@@ -1,4 +1,4 @@
-"""Register tensors that a loop's variable indexes: in registers where the trips are known, and the values are numpy's."""
+"""Register tensors that a loop's variable indexes: in registers if the trips are known, with the same values as numpy."""
 
 import itertools
 import re
@@ -92,7 +92,7 @@ def compiled(kernel):
         (as_the_author_says, True, [i * 7 for i in range(32)]),
     ],
 )
-def test_it_is_in_local_memory_only_where_an_index_stays_unknown(kernel, is_local, values):
+def test_it_is_in_local_memory_only_if_an_index_stays_unknown(kernel, is_local, values):
     ptx, out = compiled(kernel)
     assert is_local in (None, bool(re.search(r"\b(ld|st)\.local\b", ptx)))
     assert out.tolist() == values

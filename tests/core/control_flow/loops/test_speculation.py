@@ -1,4 +1,4 @@
-"""What attempts at a statement have learnt, and what a discarded attempt leaves: nothing."""
+"""Facts that attempts at a statement have learnt; a discarded attempt leaves nothing."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from dsl.span import Span
 OUTER, INNER = Span("k.py", 1), Span("k.py", 2)
 
 
-def test_a_record_says_whether_an_attempt_showed_anything_new():
+def test_a_record_notes_whether_an_attempt_showed_anything_new():
     record = Record()
     assert record.learn({"x"}, set()) and not record.learn({"x"}, set())
     assert record.learn({"x"}, {"y"}) and not record.learn(set(), {"y"})

@@ -325,7 +325,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("program", REFUSED, ids=lambda program: program.__name__)
-def test_what_would_need_the_object_itself_is_refused(program):
+def test_programs_that_need_the_object_itself_are_refused(program):
     def host(i: cutlass.Int32):
         return program(i, [Plain(i), Plain(i + 1)])
 

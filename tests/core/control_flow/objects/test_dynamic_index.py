@@ -49,7 +49,7 @@ def test_reads_and_writes_are_pythons(values, i, j, dtype):
     assert outcome(lambda: compiled(i, j, values[1:], values[0])) == outcome(lambda: python(values, i, j))
 
 
-def test_out_of_range_is_said():
+def test_an_index_out_of_range_is_reported():
     @cute.jit
     def host(i: cutlass.Int32, n: cutlass.Int32):
         xs = [n, 2]
@@ -86,7 +86,7 @@ here:16: IndexError
 
 
 @pytest.mark.parametrize("index", [3, -4, 2147483647, -2147483648, (1 << 63) - 1, -(1 << 63)])
-def test_the_index_is_said_in_host_code_and_in_a_kernel(index):
+def test_errors_name_the_index_in_host_code_and_in_a_kernel(index):
     dtype = cutlass.Int32 if abs(index) <= 1 << 31 else cutlass.Int64
 
     @cute.jit
@@ -221,7 +221,7 @@ def rejected(program, *arguments) -> str:
     return re.sub(r"^\S*:\d+:(\d+): ", r"here:\1: ", str(caught.value))
 
 
-def test_what_has_no_meaning_is_refused():
+def test_indices_without_a_meaning_are_refused():
     def types(i: Int32, x: Float32):
         return [i, x][i]
 

@@ -96,7 +96,7 @@ def test_random_kernels_agree_with_python(seed):
     assert out.tolist() == [python_value(source, name, a, b) for a, b in INPUTS], source
 
 
-# Each is the body of a function of a and b that returns a number; the comment says what it is about.
+# Each is the body of a function of a and b that returns a number; the key describes it.
 ROWS = {
     "a method of a plain object in a loop": """
         box = Box(a, b)
@@ -118,7 +118,7 @@ ROWS = {
         if a > b:
             counter.step = a
         return counter.total * 100 + counter.step * 10 + Counter.total""",
-    "a default of a base class, changed by a method behind an exit": """
+    "a default of a base class, changed by a method after an exit": """
         counter = Counter()
         while counter.total < 20:
             counter.add(b)
@@ -134,7 +134,7 @@ ROWS = {
         else:
             box.extra = b * 2
         return box.extra""",
-    "keys of a dict given in both arms, in a loop and behind an exit": """
+    "keys of a dict given in both arms, in a loop and after an exit": """
         d = {"k": 0}
         for i in range(b):
             e = {}

@@ -1,4 +1,4 @@
-"""Where a statement changes the shape of a list, dict or set: the place in the author's text."""
+"""The place in the author's text where a statement changes the shape of a list, dict or set."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the author calls the results of an op: a comma-separated text that follows its results."""
+"""The author's names for the results of an op: a comma-separated text that follows its results."""
 
 from dsl.core.control_flow.text import result_names
 from dsl.core.ir import mlir

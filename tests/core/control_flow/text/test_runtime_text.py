@@ -136,7 +136,7 @@ def aligns(n: Int32):
     ],
     ids=["differs", "aligns"],
 )
-def test_what_has_no_text(program, message):
+def test_values_without_a_text(program, message):
     with pytest.raises(DSLUserCodeError) as error:
         program(3)
     assert error.value.message == message

@@ -1,4 +1,4 @@
-"""What a program prints while it is compiled: a traced value reads as its type and name,
+"""The output of a program while it is compiled: a traced value reads as its type and name,
 and everything else as in Python."""
 
 import pytest

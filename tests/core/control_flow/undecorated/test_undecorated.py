@@ -1,4 +1,4 @@
-"""Undecorated functions: what they return is Python's, whether their arguments are static or dynamic.
+"""Undecorated functions return the same as in Python, whether their arguments are static or dynamic.
 
 Modules tested here: dsl/core/control_flow/hooks.py, dsl/core/control_flow/undecorated/undecorated_statements.py.
 """
@@ -262,7 +262,7 @@ def with_global():
 SEEN = 0
 
 
-def test_what_cannot_become_closures_stays_python():
+def test_functions_that_cannot_become_closures_stay_python():
     helpers = Helpers(UNDECORATED)
     for function in (generator, with_global, len, str, inspect.getsource, dict, type("Plain", (), {})):
         assert helpers.callee(function) is function

@@ -102,7 +102,7 @@ def reads_much(a: cute.Tensor, n: Int32):
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_changed_is_seen(change, monkeypatch):
+def test_changes_are_seen(change, monkeypatch):
     reads_much(torch.zeros(8), 8)
     known = rows(reads_much)
     assert known
@@ -110,7 +110,7 @@ def test_what_changed_is_seen(change, monkeypatch):
     assert rows(reads_much) == known
     CHANGES[change](monkeypatch)
     assert reads_much.cached_calls.find((torch.zeros(8), 8)) is None
-    reads_much(torch.zeros(8), 8)  # rewritten code is that of the first use, whatever __code__ is
+    reads_much(torch.zeros(8), 8)  # the first use decides the rewritten code, whatever __code__ is
 
 
 def test_values_follow_a_global_and_a_closure(monkeypatch):
@@ -148,7 +148,7 @@ def test_a_default_is_seen():
     assert f(1) == 10
 
 
-def test_what_cannot_be_compared_is_traced_by_every_call(capsys):
+def test_functions_that_cannot_be_compared_are_traced_by_every_call(capsys):
     class Config:
         tile = 1
 
@@ -224,8 +224,8 @@ def test_libraries_functions_and_constants_that_are_allowed():
     assert [f(1.0), f(2.0)] == pytest.approx([4 + math.pi, 6 + math.pi]) and rows(f) == 1
 
 
-def test_a_quick_call_says_what_a_careful_one_does():
-    """A compiled function's second call is quick; its errors and warnings are those of the first."""
+def test_a_quick_call_reports_the_same_as_a_careful_one():
+    """A compiled function's second call is quick; its errors and warnings are the same as in the first."""
     a = torch.zeros(4, 8)
     compiled = cute.compile(host, torch.zeros(8), 8, 1)
 

@@ -54,7 +54,7 @@ cute.compile[cute.KeepPTX(False)](host, from_dlpack(out), options="--gpu-arch sm
     assert (tmp_path / "kept" / "host.sm_80.cubin").read_bytes()[:4] == b"\x7fELF"
 
 
-def test_what_is_no_option_is_refused(tmp_path):
+def test_values_that_are_not_options_are_refused(tmp_path):
     done = run(tmp_path, "cute.compile[cute.KeepPTX, 3](host, from_dlpack(out))\n")
     assert (
         done.returncode == 1
@@ -81,7 +81,7 @@ print(made.__ptx__)
     assert [file.name.partition(".")[0] for file in tmp_path.glob("*.ptx")] == ["ours_host"]
 
 
-def test_benchmark_calls_as_often_as_it_says(tmp_path):
+def test_benchmark_makes_the_given_number_of_calls(tmp_path):
     done = run(
         tmp_path,
         """\

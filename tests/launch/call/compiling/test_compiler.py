@@ -17,7 +17,7 @@ from dsl.launch.devices.protocol import Device, DeviceMissing, Launch
 
 
 class Recorder(Device):
-    """A device that notes what it is told, and fails where it shall."""
+    """A device that records its calls, and fails if a test wants it."""
 
     kind, arch = "emulator", "sm_90a"
 
@@ -177,7 +177,7 @@ def test_kept_ptx_is_a_file_too(recorder, scale, tmp_path):
     assert ".target sm_80\n" in compiled.__ptx__
 
 
-def test_cuda_without_a_driver_says_so():
+def test_cuda_without_a_driver_is_an_error():
     from dsl.launch.devices import cuda
 
     if cuda.present():
@@ -197,7 +197,7 @@ def test_facts_of_a_session(recorder, scale):
 
 @pytest.mark.slow
 def test_importing_brings_nothing_that_only_compiling_needs():
-    """What costs most of an import, in a process that has not compiled anything yet."""
+    """Modules that cost most of an import are not in a process that has not compiled anything yet."""
     heavy = ["numpy", "llvmlite.binding", "dsl.emulator", "importlib.metadata", "argparse", "torch"]
     program = (
         "import sys; from dsl import alias; alias.install('emulator'); import cutlass, cutlass.cute as cute\n"

@@ -1,4 +1,4 @@
-"""What tracing reads besides its arguments: a change of it is seen, and what cannot be seen is said."""
+"""Values that tracing reads besides its arguments: a change is seen, and reads that cannot be seen are reported."""
 
 import math
 import types
@@ -26,7 +26,7 @@ def validator(function):
     return reads.validator()
 
 
-def test_what_is_read_through_functions_is_compared(monkeypatch):
+def test_values_that_functions_read_are_compared(monkeypatch):
     same = validator(calls)
     assert same()
     with monkeypatch.context() as patch:
@@ -99,7 +99,7 @@ def test_attributes_of_modules_are_compared(monkeypatch):
         lambda: (yield),
     ],
 )
-def test_what_cannot_be_seen_at_a_glance_is_said(function):
+def test_reads_that_cannot_be_seen_are_reported(function):
     with pytest.raises(Unseen):
         validator(function)
 

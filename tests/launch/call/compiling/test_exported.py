@@ -53,7 +53,7 @@ trace.trace_host = compiler.compile_modules = None  # whoever traces or compiles
 out, a = np.zeros(8, np.float32), np.arange(8, dtype=np.float32)
 def t(array):
     return from_dlpack(array).mark_layout_dynamic()
-def said(call):
+def error_of(call):
     try:
         call()
     except Exception as error:
@@ -99,9 +99,9 @@ print(out.tolist())
 def test_a_call_that_does_not_fit_is_refused(folder):
     body = """
 add = cute.runtime.load_module("built/add_file.o").add
-print(said(lambda: add(t(out), t(a.astype(np.float64)), 1.0, 0)))
-print(said(lambda: add(t(out), t(a[:4]), 1.0, 0)))
-print(said(lambda: add(*[t(np.zeros(34, np.float32))] * 2, 1.0, 0)))
+print(error_of(lambda: add(t(out), t(a.astype(np.float64)), 1.0, 0)))
+print(error_of(lambda: add(t(out), t(a[:4]), 1.0, 0)))
+print(error_of(lambda: add(*[t(np.zeros(34, np.float32))] * 2, 1.0, 0)))
 """
     assert run(folder, HEAD + body).splitlines() == [
         "TypeError: Mismatched a.dtype on argument #1",
@@ -113,9 +113,9 @@ print(said(lambda: add(*[t(np.zeros(34, np.float32))] * 2, 1.0, 0)))
 def test_files_and_names_that_are_not_there_are_refused(folder):
     body = """
 open("no.o", "w").write("text")
-print(said(lambda: cute.runtime.load_module("nowhere.o")))
-print(said(lambda: cute.runtime.load_module("no.o")))
-print(said(lambda: cute.runtime.load_module("libadd.so").sub))
+print(error_of(lambda: cute.runtime.load_module("nowhere.o")))
+print(error_of(lambda: cute.runtime.load_module("no.o")))
+print(error_of(lambda: cute.runtime.load_module("libadd.so").sub))
 """
     assert [line.partition(": ")[0] for line in run(folder, HEAD + body).splitlines()] == [
         "DSLUserCodeValueError",
@@ -141,12 +141,12 @@ print(library.open_it(), call(8), call(40)[0], library.close_it())
     assert run(folder, "import numpy as np, cuda.bindings.driver as cuda\n" + body) == "0 (0, 9.0) -1 0\n"
 
 
-def test_a_process_without_a_driver_is_told_its_name(folder):
+def test_a_process_without_a_driver_prints_the_name_of_the_library(folder):
     done = subprocess.run(["./alone"], cwd=folder, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (35, "exported kernels need the CUDA driver: no cuInit in libcuda.so.1\n")
 
 
-def test_what_cannot_be_exported_is_refused(folder):
+def test_functions_that_cannot_be_exported_are_refused(folder):
     program = (
         EXPORT
         + """
@@ -154,13 +154,13 @@ def test_what_cannot_be_exported_is_refused(folder):
 def number(x: cutlass.Int32):
     return x + 1
 
-def said(call):
+def error_of(call):
     try:
         call()
     except Exception as error:
         return f"{error.id}: {error.message}"
-print(said(lambda: cute.compile(number, 1).export_to_c("built", "number")))
-print(said(lambda: compiled.export_to_c("built", "no-name")))
+print(error_of(lambda: cute.compile(number, 1).export_to_c("built", "number")))
+print(error_of(lambda: compiled.export_to_c("built", "no-name")))
 """
     )
     assert run(folder, program).splitlines() == [

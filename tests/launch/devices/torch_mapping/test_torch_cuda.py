@@ -1,4 +1,4 @@
-"""Programs that say device="cuda" run on host memory, and nothing of it stays behind.
+"""Programs with device="cuda" run on host memory, and nothing of it is left afterwards.
 
 Modules tested here: dsl/launch/devices/torch_mapping/torch_modes.py, dsl/launch/devices/torch_mapping/torch_ops.py.
 """
@@ -152,7 +152,7 @@ def test_torch_cuda_answers(registry):
         torch.zeros(2).record_stream(torch.cuda.current_stream())
 
 
-def test_nothing_stays_behind():
+def test_nothing_is_left_afterwards():
     before = {name: vars(torch.cuda).get(name) for name in dir(torch.cuda)}
     generator, context = torch.Generator, torch.utils._device.DeviceContext.__torch_function__
     device = Registry()

@@ -74,7 +74,7 @@ def test_another_gpu_is_refused(name):
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_what_is_looked_up_of_another_gpu(name):
+def test_lookups_of_another_gpu(name):
     ask = getattr(torch.cuda, name)
     for other in ("cuda:1", 1, torch.device("cuda", 1)):
         with pytest.raises(AssertionError, match="^Invalid device id: there is one device here, cuda:0, got cuda:1$"):
@@ -85,4 +85,4 @@ def test_what_is_looked_up_of_another_gpu(name):
 def test_other_devices_are_torchs():
     assert torch.zeros(2, device="cpu").device.type == torch.zeros(2).to("cpu").device.type == "cpu"
     assert torch.zeros(2, device="meta").is_meta
-    assert torch.device("cuda:1").index == 1  # a name alone is no use of it
+    assert torch.device("cuda:1").index == 1  # a name alone does not use it

@@ -125,7 +125,7 @@ def test_a_training_step_is_captured(double):
         assert torch.equal(one.grad, other.grad)
 
 
-def test_what_graphs_do_not_have_is_refused_by_name(double):
+def test_missing_functions_of_graphs_are_refused_by_name(double):
     graph = torch.cuda.CUDAGraph()
     with pytest.raises(RuntimeError, match="without a preceding successful capture"):
         graph.replay()

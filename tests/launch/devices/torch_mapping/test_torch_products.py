@@ -1,4 +1,4 @@
-"""torch's products of half precision on the embedded device: those of its tensor cores, bit for bit."""
+"""torch's products of half precision on the embedded device equal the ones of its tensor cores, bit for bit."""
 
 import numpy as np
 import pytest
@@ -55,11 +55,11 @@ def test_terms_are_aligned_and_cut():
     a = np.array([[1.0, 2.0**-13, -(2.0**-12)]])
     b = np.array([[1.0], [2.0**-13], [2.0**-14]])  # 1 + 2**-26 - 2**-26: with 25 fraction bits both are cut to 0
     assert product(a, b, 16, 25, -14)[0, 0] == 1.0
-    assert product(a[:, :2], b[:2], 16, 26, -14)[0, 0] == 1.0  # 1 + 2**-26 is no float32: towards zero
+    assert product(a[:, :2], b[:2], 16, 26, -14)[0, 0] == 1.0  # 1 + 2**-26 is not a float32: towards zero
     assert product(-a[:, 1:2], b[1:2], 16, 25, -14)[0, 0] == -(2.0**-26)
 
 
-def test_what_is_not_finite_is_torchs_own():
+def test_products_that_are_not_finite_come_from_torch():
     a = torch.tensor([[float("inf"), 1.0]], dtype=torch.float16, device="cuda")
     b = torch.tensor([[1.0], [2.0]], dtype=torch.float16, device="cuda")
     assert (a @ b).tolist() == [[float("inf")]]
