@@ -1,7 +1,7 @@
 """The layout functions of `cutlass.cute` on arguments an author might give, and what NVIDIA's compiler makes of each.
 
 `python tests/layout/surface_table.py` (with nvidia-cutlass-dsl) writes surface_table.json again from its own
-expressions: `same` has what both compilers give, `differs` the values of NVIDIA's compiler and of ours. `!` is an error.
+expressions: `same` has the values of both compilers, `differs` NVIDIA's value and our value. `!` is an error.
 `n` and `m` are arguments, 12 and 5. With --print it prints what it finds for the expressions on standard input, one
 line each.
 """

@@ -1,4 +1,4 @@
-"""Five small kernels with a race each, and the line that cures it. 64 threads a block unless the row has its own.
+"""Five small kernels with a race each, and the line that cures it. A block has 64 threads.
 
 RACY: name -> (body with a {} for the cure, the cure, blocks). Each writes 64 or 128 words at `p`.
 """

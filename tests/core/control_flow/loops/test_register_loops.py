@@ -1,4 +1,4 @@
-"""Register tensors that a loop's variable indexes: in registers if the trips are known, with the same values as numpy."""
+"""Register tensors that a loop's variable indexes: in registers if the trips are known, with the values of numpy."""
 
 import itertools
 import re
