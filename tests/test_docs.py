@@ -222,7 +222,7 @@ def test_a_night_fails_on_regressions_only(nightly, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_night_in_which_nothing_ran_is_no_good_night(nightly, tmp_path):
+def test_a_night_in_which_nothing_ran_fails(nightly, tmp_path):
     assert nightly("nowhere")[0] == 4  # no such host
     (tmp_path / "repros/answer.py").write_text(
         CLAIM.replace('"numpy"', '"numpy", "no-such-package-at-all"').replace("VALUE", "no")

@@ -40,7 +40,7 @@ def test_compiler_and_harness_read_the_same(name):
     assert (said and said["outcome"]) == outcome and exception_protocol.outcome_of(error) == said
 
 
-def test_what_says_nothing_of_the_program():
+def test_errors_that_are_not_about_the_program():
     assert exception_protocol.device_error(ERRORS["out of memory"][0]) == "CUDA_ERROR_OUT_OF_MEMORY"
     assert exception_protocol.device_error(ERRORS["refused launch"][0]) is None
     assert exception_protocol.is_missing(ERRORS["no device"][0]) and not exception_protocol.is_missing(TypeError())

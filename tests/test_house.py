@@ -234,7 +234,7 @@ def test_tests_have_the_names_of_the_modules_that_they_test():
 RIDDLE = re.compile(r", and (?:got|this is|these are|\{[^}]*\} is none)\b|\bis no (?:multiple|place|kind|type)\b")
 
 
-def test_messages_say_what_must_be_and_what_was_given():
+def test_messages_name_the_requirement_and_the_given_value():
     for path in sorted([*(ROOT / "dsl").rglob("*.py"), *(ROOT / "harness").rglob("*.py")]):
         for node in nodes_of(path):
             if isinstance(node, ast.JoinedStr):
@@ -246,7 +246,7 @@ def test_messages_say_what_must_be_and_what_was_given():
             assert not RIDDLE.search(text), f"{path}:{node.lineno}: write 'x must be y, got z'"
 
 
-def test_errors_say_what_to_do():
+def test_errors_name_a_fix():
     """An error about the author's program that is made here has a fix."""
     without = []
     for path in FILES:

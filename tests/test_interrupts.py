@@ -137,7 +137,7 @@ def test_a_handler_waits_while_machine_code_calls_more(handler, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_what_a_handler_raised_in_a_call_is_raised_in_the_caller():
+def test_an_exception_that_a_handler_raises_in_a_call_reaches_the_caller():
     before = signal.getsignal(signal.SIGINT)
 
     @called_by_machine_code

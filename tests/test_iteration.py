@@ -25,7 +25,7 @@ def classes():
                     yield value
 
 
-def test_what_is_indexed_says_whether_it_is_iterated():
+def test_classes_that_are_indexed_define_iteration():
     found = set(classes())
     assert len(found) > 300
     indexed = [

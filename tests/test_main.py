@@ -98,7 +98,7 @@ def test_a_seed_chooses_the_order_of_threads(tmp_path):
     assert re.search(r"^dsl: decisions taken: --schedule '4: 0-\d+'$", run.stderr, re.MULTILINE)
 
 
-def test_what_is_no_schedule_is_wrong_usage(tmp_path):
+def test_a_wrong_schedule_is_wrong_usage(tmp_path):
     (tmp_path / "good.py").write_text(GOOD)
     for text, why in (("7: x", "a schedule must be like"), ("@none.txt", "No such file")):
         run = dsl("--schedule", text, "good.py", "--device", "emulator", folder=tmp_path)
@@ -380,7 +380,7 @@ host(from_dlpack(torch.zeros(4, dtype=torch.int32, device="cuda")))
     assert not where or where[0] == "author.py:9:11: STOPPED"
 
 
-def test_what_upstream_rejects_is_warned_of_or_refused(tmp_path, monkeypatch):
+def test_a_program_that_upstream_rejects_warns_or_fails(tmp_path, monkeypatch):
     (tmp_path / "author.py").write_text(
         HEAD
         + """\
@@ -444,7 +444,7 @@ fix: use it as it is, or `cutlass.Boolean(x)`"""
     )
 
 
-def test_without_dsl_the_missing_source_is_said(tmp_path):
+def test_without_dsl_the_missing_source_is_reported(tmp_path):
     program = "from dsl import alias\nalias.install('emulator')\n" + EXECUTED
     run = fork_server.run(["-"], warm="dsl", input=program, cwd=tmp_path)
     assert run.stderr.rstrip().endswith("""\

@@ -38,7 +38,7 @@ def built():
     return path
 
 
-def test_what_has_changed_is_built_again(folder, capsys):
+def test_changed_files_are_built_again(folder, capsys):
     path = built()
     assert ctypes.CDLL(str(path)).two() == 2
     assert "2 files" in capsys.readouterr().err
@@ -62,7 +62,7 @@ def test_a_header_is_part_of_every_file(folder, capsys):
     assert "2 files" in capsys.readouterr().err
 
 
-def test_numbers_and_structures_of_python_are_those_of_c(folder):
+def test_python_and_c_agree_on_numbers_and_structures(folder):
     (folder / "runtime/one.cc").write_text(
         "#include <shared.h>\n"
         'extern "C" u32 one() { return RUNNING + 100 * BARRIERS; }\n'
@@ -75,7 +75,7 @@ def test_numbers_and_structures_of_python_are_those_of_c(folder):
     assert library.size() == ctypes.sizeof(context.Context)
 
 
-def test_an_error_names_the_file_and_says_what_the_compiler_says(folder):
+def test_an_error_names_the_file_and_quotes_the_compiler(folder):
     (folder / "runtime/two.cc").write_text("int two() { return three; }\n")
     with pytest.raises(BuildError, match=r"two\.cc does not compile:(.|\n)*undeclared identifier 'three'"):
         built()
@@ -100,7 +100,7 @@ def test_processes_that_build_at_once_build_once(folder):
     assert sum("building" in err for _, err in said) == 1
 
 
-def test_more_flags_give_a_library_of_their_own(folder, monkeypatch):
+def test_more_flags_give_a_separate_library(folder, monkeypatch):
     path = built()
     monkeypatch.setenv(native_library.MORE_FLAGS, "-DTWO=3 '-DMORE=2 + 2'")
     (folder / "runtime/two.cc").write_text(TWO.replace("2", "TWO + MORE"))

@@ -50,7 +50,7 @@ print(timed({}))
 """
 
 
-def test_what_a_magic_compiles_has_source(tmp_path):
+def test_code_that_a_magic_compiles_has_source(tmp_path):
     later = (
         "def f(n):\n    return [timed(n), exec('@cute.jit\\ndef g(n: Int32):\\n    "
         "return n + 1\\nprint(g(n))')]\nprint(f(3))"
@@ -68,7 +68,7 @@ def test_a_function_of_a_timed_cell_keeps_its_own_text(tmp_path):
     assert outputs[3:] == ["25\n", "10\n"]
 
 
-def test_what_dsl_does_not_know(tmp_path):
+def test_wrong_arguments_of_the_dsl_magic(tmp_path):
     outputs = printed(START[0], "%dsl --show asm", "%dsl", "%dsl --gpu", "%dsl --show ptx", tmp_path=tmp_path)
     assert outputs[1].startswith("UsageError: %dsl: argument --show: invalid choice: 'asm'")
     assert outputs[2].startswith("UsageError: %dsl: what of this? %dsl [--show STAGE]")

@@ -16,7 +16,7 @@ def test_programs_give_the_same_under_both_compilers(installed, tmp_path):
     assert kinds["tests/cutlass/test_nested.py::test_early_exits_in_a_kernel_inside_a_jit_function"] == "refused"
 
 
-def test_a_difference_is_told():
+def test_a_difference_is_reported():
     ours = {"id": "t", "outcome": "passed", "programs": 1, "printed": "", "arrays": [{"sha256": "1", "shown": "[1]"}]}
     theirs = {**ours, "arrays": [{"sha256": "2", "shown": "[2]"}]}
     assert own_programs.verdict(ours, ours).kind == "equal"

@@ -65,7 +65,7 @@ def test_a_module_of_a_package(package):
     assert after.stdout.splitlines()[1].lstrip("> ") == "63"
 
 
-def test_a_file_of_a_package_says_how_to_run_it(package):
+def test_the_error_of_a_file_of_a_package_shows_how_to_run_it(package):
     run = dsl("inner/program.py", cwd=package)
     assert run.returncode == 1 and run.stderr.endswith(
         "ImportError: attempted relative import with no known parent package\n"

@@ -41,7 +41,7 @@ def test_bounds_count_themselves(asked, answer):
         ({"exact_version": "12"}, "a version of CUDA is text like 12.9, got '12'"),
     ],
 )
-def test_what_is_no_question_is_named(asked, message):
+def test_wrong_arguments_are_named(asked, message):
     with pytest.raises(DSLUserCodeError) as refused:
         cutlass.target_version(**asked)
     assert refused.value.message == message

@@ -81,7 +81,7 @@ def tell_all(folder: Path) -> list[tuple[str, str]]:
         alias.uninstall()
 
 
-def test_each_mistake_is_told_at_its_place_with_a_fix(tmp_path):
+def test_each_mistake_is_reported_at_its_place_with_a_fix(tmp_path):
     expected = dict(cases())
     assert len(expected) > 100
     for body, text in tell_all(tmp_path):

@@ -154,7 +154,7 @@ def test_numbers_of_the_dsl_fold():
         (lambda: list(dynamic_range(3)), "DSLUserCodeError"),
     ],
 )
-def test_what_needs_a_function_says_so(call, id):
+def test_calls_outside_a_function_are_refused(call, id):
     with pytest.raises(DSLUserCodeError) as error:
         call()
     assert f": {id}\n" in str(error.value) and error.value.place.file == __file__ and error.value.fix

@@ -25,7 +25,7 @@ def test_names_are_the_packages():
         core.make_layuot
 
 
-def test_operations_of_every_kind_are_those_of_the_atom_module():
+def test_every_copy_operation_is_a_copy_op_of_the_atom_module():
     atom, cpasync = importlib.import_module("dsl.cutlass.cute.atom"), cute.nvgpu.cpasync
     assert atom.CopyOp is cpasync.CopyOp
     operations = (

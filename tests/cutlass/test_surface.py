@@ -127,7 +127,7 @@ def test_a_missing_name_is_refused_by_name():
         ("cutlass.cute.nvgpu.cpasync", "CopyBulkTensor2DGather4G2SOp"),
     ],
 )
-def test_what_is_not_here_is_refused_by_name(module, name):
+def test_missing_names_are_refused_by_name(module, name):
     with pytest.raises(AttributeError, match=f"{module}.{name} is not part of this compiler yet"):
         getattr(MODULES[module], name)
 
@@ -141,7 +141,7 @@ def test_what_is_not_here_is_refused_by_name(module, name):
         ("cutlass.utils", "TmemAllocator", "on Hopper wgmma keeps its sums in registers"),
     ],
 )
-def test_names_of_blackwell_say_what_hopper_has(module, name, instead):
+def test_errors_for_blackwell_names_give_the_hopper_alternative(module, name, instead):
     with pytest.raises(AttributeError) as refused:
         getattr(MODULES[module], name)
     assert f"{module}.{name} is not part of this compiler yet" in str(refused.value) and instead in str(refused.value)

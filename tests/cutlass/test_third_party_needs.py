@@ -43,7 +43,7 @@ for use in (lambda: MmaOp.ONE, lambda: Allocator(1), lambda: blockscaled.tile_at
 """
 
 
-def test_what_is_not_here_is_imported_and_refused_where_it_is_used(tmp_path):
+def test_missing_names_are_imported_and_refused_when_used(tmp_path):
     (tmp_path / "library.py").write_text(LIBRARY)
     (tmp_path / "program.py").write_text("import library\n")
     run = subprocess.run(
@@ -83,7 +83,7 @@ def write(out: cute.Tensor, sizes: Sizes):
             out[k + 1] = out[k] + 1
 
 
-def test_a_protocol_says_what_of_an_object_is_static_and_an_arm_that_never_runs_may_index_outside():
+def test_a_protocol_keeps_static_members_and_a_dead_branch_may_index_outside():
     @cute.jit
     def host(out: cute.Tensor, n: cutlass.Int32):
         write(out, Sizes(n, (2, 3))).launch(grid=1, block=1)

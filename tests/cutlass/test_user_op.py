@@ -25,7 +25,7 @@ class Port:
         return Port(ip=ip, loc=loc)
 
 
-def test_what_a_user_op_hands_on_is_known_without():
+def test_loc_and_ip_that_a_user_op_passes_on_change_nothing():
     @cute.jit
     def host(x: cute.Tensor):
         x.store(twice(x.load(), 0.5))

@@ -10,7 +10,7 @@ from dsl.cutlass import cute
 
 
 @pytest.mark.slow
-def test_numbers_and_widths_are_those_of_nvidias_compiler(both):
+def test_numbers_and_widths_agree_with_nvidias_compiler(both):
     ours, theirs = both(Path(__file__).with_name("divisibility_program.py"), [])
     assert ours.status == 0, ours.errors
     assert ours.output.splitlines() == theirs.output.splitlines()

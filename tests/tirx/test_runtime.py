@@ -21,7 +21,7 @@ def test_a_tensor_holds_the_numbers_it_was_made_of(dtype):
         assert (held.numpy() == array).all()  # a copy
 
 
-def test_views_say_strides_of_a_compact_tensor():
+def test_views_have_the_strides_of_a_compact_tensor():
     view = empty((2, 3, 4), "float32").view
     assert (view.shape, view.strides) == ((2, 3, 4), (12, 4, 1))
     assert (empty(3, "int32").numpy() == 0).all() and empty((), "int32").shape == ()
@@ -56,7 +56,7 @@ def test_devices_by_name():
         (lambda: empty("ab"), "a shape is a tuple of integers, got ('ab',)"),
     ],
 )
-def test_what_is_refused(call, message):
+def test_wrong_devices_and_shapes_are_refused(call, message):
     with pytest.raises(DSLUserCodeError) as error:
         call()
     assert error.value.message == message and error.value.fix

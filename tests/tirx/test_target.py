@@ -27,7 +27,7 @@ def test_kinds_and_architectures(given, kind, arch, text):
     "given, message",
     [("rocm", "unsupported target kind 'rocm'"), ("cuda -arch=sm_x", "unknown CUDA architecture 'sm_x'")],
 )
-def test_what_is_refused(given, message):
+def test_unknown_targets_are_refused(given, message):
     with pytest.raises(DSLUserCodeError) as error:
         Target(given)
     assert error.value.message == message and error.value.fix

@@ -15,7 +15,7 @@ def test_close_is_by_values_and_shape():
             testing.assert_allclose(actual, desired)
 
 
-def test_what_the_device_can_do():
+def test_abilities_of_the_device():
     assert testing.env.has_gpu() and testing.env.has_cuda_compute(9) and testing.env.has_cuda_compute(8, 6)
     assert not testing.env.has_cuda_compute(9, 1) and not testing.env.has_cuda_compute(10)
     assert testing.run_with_gpu_lock(lambda x, y: x - y, 5, 3) == 2

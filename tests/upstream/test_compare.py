@@ -30,7 +30,7 @@ from tests.upstream import compare
         ("a(static) = 3.14", "a(static) = ?", None),
     ],
 )
-def test_what_a_rule_lets_through(theirs, ours, rule):
+def test_the_rule_that_allows_a_line(theirs, ours, rule):
     assert compare.rule_of(theirs, ours) == rule
 
 

@@ -19,7 +19,7 @@ def test_the_verdict_of_a_run(status, output, verdict):
     assert hopper.verdict_of(status, output) == verdict
 
 
-def test_a_folder_that_is_no_clone_is_refused(tmp_path, capsys):
+def test_a_folder_that_is_not_a_clone_is_refused(tmp_path, capsys):
     assert hopper.main([str(tmp_path)]) == 2
     assert capsys.readouterr().err == f"hopper.py: {tmp_path} has no examples/python/CuTeDSL\n"
 

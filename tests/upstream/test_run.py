@@ -95,7 +95,7 @@ def test_a_notebook_that_prints_something_else_does_not(tmp_path):
     assert "    - cutlass\n    + dsl.cutlass\n" in done.stdout
 
 
-def test_what_nvidias_compiler_prints_otherwise_today_is_counted_apart(tmp_path, needs):
+def test_lines_that_nvidias_compiler_prints_differently_today_are_counted_apart(tmp_path, needs):
     needs("cc", "gcc")  # what runs NVIDIA's compiler here is built with it
     folder = clone(tmp_path, {NOTEBOOK: notebook((HEAD, ""), (CELL, "tracing ?\na = 8\n"))})
     done = run(folder, "data_types", "--json", tmp_path / "found.json")
@@ -120,7 +120,7 @@ def test_a_test_file_runs_on_the_embedded_device(tmp_path):
     assert failed.returncode == 1 and "1 failed in" in failed.stdout and "assert [0, 2, 4, 6]" in failed.stdout
 
 
-def test_a_program_says_where_it_fails(tmp_path):
+def test_the_report_shows_where_a_program_fails(tmp_path):
     path = "examples/python/CuTeDSL/dsl_tutorials/print_latex.py"
     folder = clone(tmp_path, {path: HEAD + "import sys\nprint(sys.argv[1:])\ncute.no_such_name\n"})
     done = run(folder, "print_latex_tv", "--verbose")
@@ -164,7 +164,7 @@ def test_wrong_usage(arguments, says, tmp_path):
     assert done.returncode == 2 and says in done.stderr
 
 
-def test_what_a_clone_lacks_is_missing_and_not_passed(tmp_path):
+def test_a_program_that_the_clone_lacks_is_missing_and_not_passed(tmp_path):
     done = run(clone(tmp_path, {}), "test_math")
     assert done.returncode == 1 and f"this clone has no {PYTEST}" in done.stdout
 

@@ -93,7 +93,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused(case):
+def test_wrong_calls_are_refused(case):
     body, message = REFUSED[case]
 
     @cute.kernel

@@ -38,7 +38,7 @@ def test_parameters_are_upstreams(installed):
     }
 
 
-def test_what_needs_blackwell_is_imported_and_refused_when_used():
+def test_names_that_need_blackwell_are_imported_and_refused_when_used():
     name = "cutlass.experimental.primitives.tcgen05_alloc"
     assert isinstance(prims.tcgen05_alloc, RefusedWhenUsed)
     with pytest.raises(UnsupportedName) as error:

@@ -87,7 +87,7 @@ def test_a_block_waits_for_what_another_counts(tmp_path, monkeypatch):
     ]
 
 
-def test_what_a_spin_lock_takes_and_what_several_gpus_need():
+def test_a_wrong_scope_and_operations_of_several_gpus_are_refused():
     @cute.kernel
     def narrow(flags: cute.Tensor):
         distributed.spin_lock_ld_lt_relaxed_wait(flags.iterator, expected_val=1, scope="cta")

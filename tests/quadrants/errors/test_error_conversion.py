@@ -54,6 +54,6 @@ def test_an_error_of_python_is_worded():
     assert error.fix == "compute with numbers: a string is for print and assert"
 
 
-def test_an_error_of_a_launch_that_is_no_fault_stays():
+def test_a_launch_error_that_is_not_a_fault_stays():
     error = OSError("no device")
     assert error_conversion.of_launch(error) is error

@@ -85,7 +85,7 @@ def aliased():
 
 
 @pytest.mark.slow
-def test_every_mistake_is_told_in_the_authors_words(aliased, tmp_path, monkeypatch):
+def test_every_mistake_is_reported_in_the_authors_words(aliased, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     wrong = {}
     for name, (real, program, text) in mistakes().items():
@@ -117,7 +117,7 @@ def law(name: str, real: str, error: Exception, told: str) -> str:
     return "" if isinstance(error, expected) else f"is a {type(error).__name__}, there a {real}"
 
 
-def test_there_are_enough_and_each_is_another():
+def test_there_are_enough_mistakes_and_all_differ():
     table = mistakes()
     assert len(table) >= 150 and len({program for _, program, _ in table.values()}) == len(table)
     assert ACCIDENTS - {"nothing", "died"} <= set(table)

@@ -99,7 +99,7 @@ WRONG = [  # (call, what it says, its fix)
 ]
 
 
-def test_a_wrong_call_says_what_is_wrong_at_its_line():
+def test_a_wrong_call_is_reported_at_its_line():
     for call, said, fix in WRONG:
         with pytest.raises(TypeError) as caught:
             call()

@@ -86,7 +86,7 @@ def configured(out: qd.types.ndarray()):
         out[i] += out[i - 1] if i > 0 else 0
 
 
-def test_the_block_is_what_loop_config_says(running):
+def test_loop_config_sets_the_block(running):
     out = np.zeros(100, np.int32)
     configured(out)
     assert launches(running) == [(4, 32), (1, 1)]
@@ -151,7 +151,7 @@ def meant(go: int, out: qd.types.ndarray()):
         break
 
 
-def test_a_demoted_loop_says_so_with_its_line(running):
+def test_a_demoted_loop_warns_with_its_line(running):
     out = np.zeros(10, np.int32)
     with pytest.warns(UserWarning, match="runs on one thread") as heard:
         demoted(1, out)

@@ -129,7 +129,7 @@ def guarded(x: qd.types.ndarray(), n: int) -> int:
     return s
 
 
-def test_what_a_condition_guards_is_not_checked():
+def test_an_access_is_checked_only_if_its_condition_holds():
     assert guarded(np.arange(1, 3, dtype=np.int32), 2) == 1 + 2 + 200 + 2000
     with pytest.raises(qd.QuadrantsAssertionError, match=r"index 2 is out of bounds of dimension 0 .* \(2,\)"):
         guarded(np.arange(1, 3, dtype=np.int32), 3)

@@ -131,7 +131,7 @@ def ways(made):
 
 
 @pytest.mark.slow
-def test_an_array_is_found_anew_at_every_call(tmp_path):
+def test_an_array_is_found_again_at_every_call(tmp_path):
     for position, (kind, (make, expression)) in enumerate(FOUND_ANEW.items()):
         made = module(tmp_path, f"anew{position}", expression)
         for name, call in ways(made):
@@ -146,7 +146,7 @@ def test_an_array_is_found_anew_at_every_call(tmp_path):
             assert found == [3, 5, 5, 3, 3, 7, 5], (kind, name)
 
 
-def test_an_element_or_inner_member_is_found_anew(tmp_path):
+def test_an_element_or_inner_member_is_found_again(tmp_path):
     def put(owner, key, value):
         owner.__setitem__(key, value) if isinstance(owner, (list, dict)) else setattr(owner, key, value)
 
@@ -162,7 +162,7 @@ def test_an_element_or_inner_member_is_found_anew(tmp_path):
             assert found == [3, 5, 7], (kind, name)
 
 
-def test_numbers_and_fields_are_part_of_the_code_and_a_call_says_so(tmp_path):
+def test_numbers_and_fields_are_part_of_the_code_and_a_change_warns(tmp_path):
     for position, (kind, (make, expression)) in enumerate(FROZEN.items()):
         made = module(tmp_path, f"frozen{position}", expression)
         for name, call in ways(made):

@@ -42,7 +42,7 @@ def array():
     return ctypes.create_string_buffer(bytes(range(64)), 64)
 
 
-def test_pointers_are_those_of_the_device_and_results_come_back(array):
+def test_pointers_are_of_the_device_and_results_come_back(array):
     gpu, here = Gpu(reaches=False), ctypes.addressof(array)
     with staged(
         gpu, [here, here + 16, 7, here + 16], "PPiP", [(here, 64, "a"), (here + 16, 16, "part of it")]
@@ -55,7 +55,7 @@ def test_pointers_are_those_of_the_device_and_results_come_back(array):
     assert gpu.copies == [64, 64] and gpu.freed == [there]
 
 
-def test_what_the_device_reaches_stays_where_it_lies(array):
+def test_arrays_that_the_device_reaches_are_not_copied(array):
     gpu, here = Gpu(reaches=True), ctypes.addressof(array)
     with staged(gpu, [here, here], "Pi", [(here, 64, "a")]) as slots:
         assert slots == [here, here]

@@ -75,7 +75,7 @@ def test_the_record_and_the_cases_are_of_one_another():
     assert len(RECORD) >= 250
 
 
-def test_an_error_says_something(ours):
+def test_every_error_has_a_text(ours):
     assert [name for name, row in ours.items() if "raises" in row and not row["says"]] == []
 
 

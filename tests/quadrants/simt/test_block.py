@@ -75,7 +75,7 @@ def test_a_meeting_that_not_all_get_to_is_refused(kernel, wrong, right):
     kernel(right)
 
 
-def test_what_is_not_there_is_refused_by_name():
+def test_missing_names_are_refused_by_name():
     with pytest.raises(UnsupportedName, match=r"quadrants.simt.block.sync_all_nonzero is not part of this compiler"):
         qd.simt.block.sync_all_nonzero(1)
     with pytest.raises(UnsupportedName, match=r"quadrants.simt.subgroup.elect is not part"):

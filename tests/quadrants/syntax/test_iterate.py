@@ -143,6 +143,6 @@ def contained(n: int) -> int:
     return qd.static(3 in m)
 
 
-def test_a_matrix_is_no_test():
+def test_a_matrix_is_not_a_condition():
     with pytest.raises(qd.QuadrantsTypeError, match="condition must be scalar, got matrix"):
         contained(1)

@@ -165,7 +165,7 @@ def test_every_public_name_of_the_real_package_can_be_imported(needs_module, tmp
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 
-def test_a_refused_name_is_none_of_ours_and_says_why_where_it_is_used():
+def test_a_refused_name_is_not_ours_and_every_use_raises_an_error_at_its_place():
     count = 0
     for module in refused_names._NAMES:
         for name, found in refused_names.names_of(module).items():

@@ -106,7 +106,7 @@ REAL = {
 }
 
 
-def test_what_fails_or_crashes_is_red_and_the_others_run(clone):
+def test_failures_and_crashes_are_red_and_the_others_run(clone):
     text = FAILS.replace("def test_plain():", "def test_dies():\n    import os\n    os.abort()\n\n\ndef test_plain():")
     folder, *files = clone(text, REAL | {"test_dies[none]": ["passed", ""]})
     done = run(folder, *files, "--json", folder / "ours.json")
@@ -120,7 +120,7 @@ def test_what_fails_or_crashes_is_red_and_the_others_run(clone):
     }
 
 
-def test_what_is_listed_must_fail(clone):
+def test_listed_cases_must_fail(clone):
     folder, real, left_out = clone(FAILS.replace("for i in range(m)", "for i in range(m + 1)"), REAL)
     left_out.write_text('[test_mine]\ntest_that_fails = "it asks for the other package"\ntest_sum = "one too many"\n')
     listed = run(folder, real, left_out)

@@ -12,7 +12,7 @@ from dsl.quadrants.errors.errors import QuadrantsTypeError
 from dsl.quadrants.values import dtypes
 
 
-def test_types_are_those_of_numpy():
+def test_types_agree_with_numpy():
     for dtype in dtypes.ALL:
         theirs = np.dtype(dtype.numpy_name)
         assert dtype.bytes == theirs.itemsize == struct.calcsize(dtype.format)
@@ -21,7 +21,7 @@ def test_types_are_those_of_numpy():
         assert dtypes.of(theirs.type) is dtype and dtypes.of(np.dtype(theirs)) is dtype
 
 
-def test_what_names_a_type():
+def test_names_of_types():
     assert [dtypes.of(name) for name in (int, float, bool, Int64, "i32", list)] == [
         qd.i32,
         qd.f32,

@@ -62,7 +62,7 @@ def test_makers():
         (lambda: Matrix(3), QuadrantsTypeError, "a vector or matrix is made of a list of numbers or of lists, got 3"),
     ],
 )
-def test_what_is_refused(call, kind, text):
+def test_wrong_indices_and_entries_are_refused(call, kind, text):
     with pytest.raises(kind) as error:
         call()
     assert text is None or text in str(error.value)

@@ -94,7 +94,7 @@ def test_in_python_they_are_pythons():
     ).entries == [2.0, 3.0]
 
 
-def test_what_is_refused():
+def test_wrong_operands_are_refused():
     with pytest.raises(QuadrantsTypeError, match="`max` takes numbers, got none"):
         qd.max()
     with pytest.raises(QuadrantsTypeError, match="any and all take a vector or matrix"):

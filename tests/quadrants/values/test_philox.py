@@ -124,7 +124,7 @@ def test_the_hash_is_philox():
         assert out.tolist() == list(expected)
 
 
-def test_where_and_what_it_is_not():
+def test_other_types_and_calls_outside_kernels_are_refused():
     @qd.kernel
     def narrow() -> qd.i8:
         return qd.random(qd.i8)

@@ -68,7 +68,7 @@ def test_a_tile_goes_there_and_back(shared):
         ({"use_2cta_mma_inst": True}, r"products of two blocks \(use_2cta_mma_inst\) are of Blackwell"),
     ],
 )
-def test_what_is_no_cluster_is_refused(changed, text):
+def test_wrong_clusters_are_refused(changed, text):
     arrays = [from_dlpack(np.zeros((16, 32), np.float32), assumed_align=16) for _ in range(2)]
     with pytest.raises(DSLUserCodeError, match=text):
         host(*arrays, {"tma_multicast": {**SHARED, **changed}})

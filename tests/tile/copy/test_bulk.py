@@ -116,7 +116,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("call, text", REFUSED, ids=range(len(REFUSED)))
-def test_what_a_bulk_copy_cannot_do_is_refused(call, text):
+def test_wrong_bulk_copies_are_refused(call, text):
     with pytest.raises(DSLUserCodeError) as caught:
         host(from_dlpack(np.zeros(64, np.float32), assumed_align=16), call)
     assert text in str(caught.value) and "test_bulk.py" in str(caught.value) and "fix: " in str(caught.value)

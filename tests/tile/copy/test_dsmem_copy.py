@@ -69,7 +69,7 @@ def test_one_instruction_a_vector(tmp_path, monkeypatch):
          "a copy to another block's shared memory needs the mbarrier there that tells when it has come"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_sent_is_named(bits, wrong, error, message):
+def test_wrong_copies_to_another_block_are_named(bits, wrong, error, message):
     numbers = from_dlpack(np.zeros((2, COUNT), np.float32))
     with pytest.raises(error) as refused:
         host(numbers, numbers, bits, wrong)

@@ -95,7 +95,7 @@ def test_the_elements_arrive_by_the_instruction(op, dtype, bits, settings, spell
          "load_cache_mode and invariant are for accesses without an order, but memory_order is ACQUIRE"),
     ],
 )  # fmt: skip
-def test_what_no_instruction_does_is_named(op, settings, message):
+def test_settings_without_an_instruction_are_named(op, settings, message):
     with pytest.raises(DSLUserCodeError) as refused:
         cute.make_copy_atom(getattr(nvgpu, op)(), Float32, num_bits_per_copy=32, **settings)
     assert str(refused.value.message) == message

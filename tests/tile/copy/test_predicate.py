@@ -30,7 +30,7 @@ def counted(a: cute.Tensor):
     cute.copy(atom, cute.make_tensor(a.iterator, (1, 4)), tile, pred=pred)
 
 
-def test_cp_async_says_that_it_looks_at_one_bit(run, aligned):
+def test_cp_async_warns_that_it_looks_at_one_bit(run, aligned):
     with pytest.warns(DSLWarning) as told:
         run(counted, aligned(4), threads=1)
     assert [str(w.message) for w in told] == [

@@ -54,7 +54,7 @@ class Word:
     bits: Float32
 
 
-def test_what_is_known_of_a_struct():
+def test_properties_of_a_struct():
     assert (Shared.__sizeof__(), Shared.size_in_bytes(), Shared.__alignof__()) == (128, 128, 64)
     assert repr(Shared) == (
         "struct Shared(tile: MemRange[Float32, 8] at 0, count: Int64 at 32, pair: Pair at 40, "

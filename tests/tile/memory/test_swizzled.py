@@ -22,7 +22,7 @@ def test_a_swizzle_permutes_its_period_and_repeats(swizzle):
 
 
 @pytest.mark.parametrize("swizzle, dtype", list(itertools.product(SWIZZLES[:4], (Uint8, Float16, Float32))))
-def test_an_element_lies_where_the_swizzle_puts_its_bytes(swizzle, dtype):
+def test_an_element_is_where_the_swizzle_puts_its_bytes(swizzle, dtype):
     size_bytes = dtype.storage_width // 8
     layout = swizzled_layout(Layout(1024, 1), dtype, swizzle)
     assert [layout(i) * size_bytes for i in range(1024)] == [swizzle(i * size_bytes) for i in range(1024)]
@@ -41,7 +41,7 @@ def test_an_element_lies_where_the_swizzle_puts_its_bytes(swizzle, dtype):
         (Layout(8, 1), Float32, Swizzle(2, 1, 3), "the swizzle S<2,1,3> would split an element of 4 bytes"),
     ],
 )
-def test_what_cannot_be_swizzled(layout, dtype, swizzle, message):
+def test_wrong_swizzles_are_refused(layout, dtype, swizzle, message):
     with pytest.raises(DSLUserCodeError) as error:
         swizzled_layout(layout, dtype, swizzle)
     assert error.value.message == message

@@ -43,7 +43,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("call, text", REFUSED, ids=range(len(REFUSED)))
-def test_what_has_no_choice_is_refused(refused, call, text):
+def test_operands_without_a_choice_are_refused(refused, call, text):
     @cute.kernel
     def kernel():
         call()

@@ -92,7 +92,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("change, major, text", WRONG, ids=range(len(WRONG)))
-def test_what_no_descriptor_says_is_refused(refused, change, major, text):
+def test_layouts_without_a_descriptor_are_refused(refused, change, major, text):
     layout = tile_to_shape(make_smem_layout_atom(SmemLayoutAtomKind.K_SW128, Float16), (64, 64), (0, 1))
 
     @cute.kernel

@@ -344,7 +344,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("case", range(len(REFUSED)))
-def test_what_does_not_fit_is_refused(refused, case):
+def test_operands_that_do_not_fit_are_refused(refused, case):
     make, message, fix = REFUSED[case]
 
     @cute.kernel

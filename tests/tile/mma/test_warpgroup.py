@@ -61,7 +61,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("call, text", REFUSED, ids=range(len(REFUSED)))
-def test_what_no_wgmma_computes_is_refused(refused, call, text):
+def test_operands_that_no_wgmma_takes_are_refused(refused, call, text):
     @cute.kernel
     def kernel():
         call()

@@ -57,7 +57,7 @@ def test_fragments_that_do_not_fit_are_refused(refused, call, text):
     assert message == text and fix in (FIX, "partition all of them with one tiled mma")
 
 
-def test_a_in_registers_is_no_descriptor(refused):
+def test_a_in_registers_is_not_a_descriptor(refused):
     @cute.kernel
     def kernel():
         mma, d, _, b = fragments(warpgroup.OperandSource.RMEM)

@@ -259,7 +259,7 @@ def test_a_pipeline_that_is_used_rightly(run):
         ({"arrivals": 64}, "handle = producer.acquire_and_advance()", "32 of 64 arrivals have come"),
     ],
 )
-def test_a_forgotten_arrival_is_a_deadlock_that_says_which(run, wrong, line, phase):
+def test_a_deadlock_names_the_forgotten_arrival(run, wrong, line, phase):
     with pytest.raises(Fault) as caught:
         given = SimpleNamespace(**{"commits": True, "releases": True, "arrivals": 32, **wrong})
         run(forgets, np.zeros(32, np.int32), given, threads=64)
@@ -314,7 +314,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("body, text", REFUSED, ids=range(len(REFUSED)))
-def test_what_has_no_meaning_is_refused(run, body, text):
+def test_wrong_pipelines_are_refused(run, body, text):
     with pytest.raises(DSLUserCodeError) as caught:
         run(one_body, body)
     assert text in str(caught.value) and "test_pipeline.py" in str(caught.value) and "fix: " in str(caught.value)

@@ -31,7 +31,7 @@ def test_the_layout_of_clusters_goes_along_m_and_the_scheduler_its_way():
     assert [swizzled.cluster_at(i) for i in (0, 17, 18)] == [(0, 0, 0), (2, 5, 0), (0, 0, 0)]
 
 
-def test_what_a_scheduler_cannot_cover_is_refused(refused):
+def test_tiles_that_a_scheduler_cannot_cover_are_refused(refused):
     from dsl.cutlass import cute
 
     @cute.kernel

@@ -58,7 +58,7 @@ def over(m: int, n: int, bits: int, wrong: str = "") -> np.ndarray:
 
 
 @pytest.mark.parametrize("m, n, bits", [(40, 17, 128), (33, 24, 32), (46, 9, 64)])
-def test_what_is_behind_the_end_stays(m, n, bits):
+def test_elements_after_the_end_stay(m, n, bits):
     numbers, got = np.arange(48.0 * 24, dtype=np.float32).reshape(24, 48).T, over(m, n, bits)
     assert np.array_equal(got[:m, :n], numbers[:m, :n])
     got[:m, :n] = -1
@@ -90,7 +90,7 @@ def test_a_vector_that_begins_inside_is_copied_whole():
          "async_op=True copies global to shared memory"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_copied_is_named(wrong, error, message, fix):
+def test_wrong_copies_are_named(wrong, error, message, fix):
     with pytest.raises(error) as refused:
         over(40, 17, 128, wrong)
     assert (refused.value.message, refused.value.fix) == (message, fix)

@@ -61,7 +61,7 @@ def test_64_bits_are_for_layouts_that_may_pass_31():
     assert not needs_64_bits(strided_part(SWIZZLED))
 
 
-def test_what_is_unrolled_is_static_and_bounded():
+def test_an_unrolled_size_is_static_and_bounded():
     assert static_size(make_identity_tensor((3, 4)), "load") == 12
     with pytest.raises(DSLUserCodeError, match="load would be unrolled over 131072 elements in every thread"):
         static_size(make_identity_tensor(1 << 17), "load")
@@ -101,7 +101,7 @@ def run_store_products(out: cute.Tensor):
     store_products(out).launch(grid=(1, 1, 1), block=(128, 1, 1))
 
 
-def test_neighbours_behind_a_swizzle_are_stored_at_once(tmp_path, monkeypatch):
+def test_neighbours_in_swizzled_memory_are_stored_at_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # KeepPTX writes a file
     out = torch.zeros((64, 64), dtype=torch.int16)
     compiled = cute.compile[cute.KeepPTX](run_store_products, out)

@@ -23,7 +23,7 @@ def test_static_numbers_become_pythons(coord, index):
 @pytest.mark.parametrize(
     "coord, kind", [(True, "bool"), (1.5, "float"), (Float32(1.0), "Float32"), ("0", "str"), (slice(1), "slice")]
 )
-def test_what_is_no_index_is_refused(coord, kind):
+def test_wrong_indices_are_refused(coord, kind):
     with pytest.raises(DSLUserCodeTypeError) as error:
         as_index((0, coord))
     assert error.value.message == f"tensor index must be integers and None, got {kind}"

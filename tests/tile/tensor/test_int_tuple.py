@@ -10,7 +10,7 @@ from dsl.layout import Layout, LayoutError
 from dsl.tile.tensor import int_tuple
 
 
-def test_what_is_an_integer():
+def test_integers_are_recognized():
     assert [int_tuple.is_integer(x) for x in (3, Int32(3), True, 2.0, Float32(2), "3", None)] == [
         True, True, True, False, False, False, False,
     ]  # fmt: skip

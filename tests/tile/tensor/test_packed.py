@@ -164,7 +164,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused(refused, aligned, case):
+def test_wrong_accesses_are_refused(refused, aligned, case):
     body, message, fix = REFUSED[case]
     assert refused(narrow(body), aligned(32, np.uint8), 3) == (message, fix)
 
@@ -208,7 +208,7 @@ def test_bytes_are_read_as_narrower_elements():
     "name, width, exponent, mantissa",
     [("Float4E2M1FNx2", 8, 2, 1), ("Float6E2M3FNx4", 24, 2, 3), ("Float6E3M2FNx4", 24, 3, 2)],
 )
-def test_a_group_has_no_values_of_its_own(name, width, exponent, mantissa):
+def test_a_group_has_no_values_known_while_compiling(name, width, exponent, mantissa):
     dtype = getattr(cutlass, name)
     assert (dtype.width, dtype.bytes, dtype.exponent_width, dtype.mantissa_width) == (
         width,

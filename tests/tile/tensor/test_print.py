@@ -102,7 +102,7 @@ def test_a_format_that_does_not_fit_its_values(form, message):
     assert error.value.message == message
 
 
-def test_conversions_take_the_width_they_say(capfd):
+def test_conversions_print_the_width_that_they_name(capfd):
     @cute.jit
     def host(x: cutlass.Int64, y: cutlass.Int32):
         cute.printf("%d %lld %f %u", x, y, y, y)
@@ -111,7 +111,7 @@ def test_conversions_take_the_width_they_say(capfd):
     assert capfd.readouterr().out == "7 -1 -1.000000 4294967295\n"
 
 
-def test_what_print_tensor_does_not_print():
+def test_print_tensor_refuses_numbers():
     @cute.jit
     def host(x: cutlass.Int32):
         cute.print_tensor(x)

@@ -117,7 +117,7 @@ def test_coordinate_tensors_follow_tiles(run):
     assert (out == np.stack([8 + tid % 4, 4 + tid // 4], axis=1)).all()
 
 
-def test_an_offset_inside_a_swizzle_of_the_layout_is_told():
+def test_an_offset_inside_a_swizzle_of_the_layout_warns():
     """NVIDIA's compiler moves the pointer to the element and swizzles from there: measured at (3, 24), and at (4, 24)
     of 8 rows of 64, which is (4, 40) there."""
 
@@ -265,7 +265,7 @@ def test_mistakes_are_named(refused, matrix):
     )
 
 
-def test_a_dynamic_value_is_no_constexpr():
+def test_a_dynamic_value_is_not_a_constexpr():
     @cute.kernel
     def kernel(a, m: cutlass.Constexpr):
         a[m, 0] = 1.0

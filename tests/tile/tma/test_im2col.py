@@ -101,7 +101,7 @@ def test_a_convolution_of_a_size_that_is_known_at_run_time():
         np.testing.assert_array_equal(*convolution(padding, stride))
 
 
-def test_a_step_that_tma_does_not_have_is_no_tensor_map():
+def test_a_step_that_tma_does_not_have_is_illegal():
     with pytest.raises(Fault) as caught:
         convolution(1, 9)
     assert caught.value.kind == "illegal"
@@ -172,7 +172,7 @@ REFUSED = [
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("call, text", REFUSED, ids=range(len(REFUSED)))
-def test_what_tma_cannot_do_is_refused(call, text):
+def test_copies_that_tma_cannot_do_are_refused(call, text):
     with pytest.raises(DSLUserCodeError) as caught:
         make(from_dlpack(np.zeros(2048, np.float16), assumed_align=16), call)
     assert text in str(caught.value) and "test_im2col.py" in str(caught.value) and "fix: " in str(caught.value)

@@ -49,7 +49,7 @@ def host(a: cute.Tensor, maps: cute.Tensor, out: cute.Tensor, mode: Constexpr):
 
 
 @pytest.mark.parametrize("mode", list(TensorMapUpdateMode))
-def test_each_block_has_a_map_of_its_own(mode, aligned):
+def test_each_block_has_its_own_map(mode, aligned):
     a, out = aligned((3, 16, 16)), np.zeros((64, 3), np.float32)
     a[:] = np.arange(3 * 256).reshape(3, 16, 16)
     raw = np.zeros(3 * 16 + 16, np.int64)

@@ -179,7 +179,7 @@ def test_without_a_wait_shared_memory_is_as_it_was():
         ({"arrives": False}, "0 of 1 arrivals have come, and 256 bytes more than were expected"),
     ],
 )
-def test_a_wrong_count_is_a_deadlock_that_says_which(given, text):
+def test_a_deadlock_names_the_wrong_count(given, text):
     with pytest.raises(Fault) as caught:
         load(**given)
     assert caught.value.kind == "deadlock" and text in str(caught.value)
@@ -277,7 +277,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("array, call, text", REFUSED, ids=range(len(REFUSED)))
-def test_what_tma_cannot_do_is_refused(array, call, text):
+def test_copies_that_tma_cannot_do_are_refused(array, call, text):
     with pytest.raises(DSLUserCodeError) as caught:
         make(from_dlpack(array, assumed_align=16), call)
     assert text in str(caught.value) and "test_tma.py" in str(caught.value) and "fix: " in str(caught.value)

@@ -74,6 +74,6 @@ def wrong(body):
         (lambda x: cute.any_(3), "any_ takes a TensorSSA, got Python int"),
     ],
 )
-def test_what_is_refused(refused, aligned, body, message):
+def test_wrong_operands_are_refused(refused, aligned, body, message):
     said, fix = refused(wrong(body), aligned(8))
     assert fix and (message is None or said == message)

@@ -64,5 +64,5 @@ def wrong(body):
         ),
     ],
 )
-def test_what_is_refused(refused, aligned, body, message):
+def test_wrong_reductions_are_refused(refused, aligned, body, message):
     assert refused(wrong(body), aligned(6))[0] == message

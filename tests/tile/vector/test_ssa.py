@@ -154,7 +154,7 @@ def test_values_in_loops_branches_and_calls(run):
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["columns", "rows"])
-def test_what_lies_together_is_one_access(run, aligned, emulator, order):
+def test_contiguous_elements_are_one_access(run, aligned, emulator, order):
     @cute.kernel
     def kernel(a: cute.Tensor, out: cute.Tensor):
         view = cute.make_ordered_layout((8, 4), order)

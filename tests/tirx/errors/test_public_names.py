@@ -9,11 +9,11 @@ from dsl.tirx.errors.public_names import CUDA_NAMES, NAMESPACES
 from dsl.tirx.script import tirx as T
 
 
-def test_the_namespaces_are_those_of_the_modules():
+def test_the_namespaces_hold_the_names_of_the_modules():
     assert NAMESPACES == {"T": vars(T), "T.cuda": vars(T.cuda), "T.ptx": vars(T.ptx)}
 
 
-def test_what_stands_for_a_name_of_cuda_is_there():
+def test_the_replacement_of_a_cuda_name_exists():
     for spelling in CUDA_NAMES.values():
         if spelling.startswith("T."):
             name = spelling.partition("(")[0].removeprefix("T.")

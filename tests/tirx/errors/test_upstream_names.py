@@ -100,7 +100,7 @@ def test_the_page_lists_every_name(module):
     assert sorted(missing) == []
 
 
-def test_what_is_not_there_is_refused_by_name():
+def test_missing_names_are_refused_by_name():
     for spelt, module in (
         ("T.TileLayout", T),
         ("T.cuda.grid_sync", cuda),

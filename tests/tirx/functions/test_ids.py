@@ -105,7 +105,7 @@ def test_several_extents(run):
 @pytest.mark.parametrize(
     "extent, caret", [("[O[0]]", "T.cta_id([O[0]])"), ("[A[0, 0] + n]", "T.cta_id([A[0, 0] + n])")]
 )
-def test_what_the_kernel_loads_is_no_extent(extent, caret):
+def test_an_extent_that_the_kernel_loads_is_refused(extent, caret):
     with pytest.raises(tvm.error.DiagnosticError) as caught:
         compiled(extent, "[4]")
     assert str(caught.value) == (

@@ -40,7 +40,7 @@ def test_every_kind_and_width(run, width):
         (lambda x: T.tvm_storage_sync("global"), "no threads meet over 'global'"),
     ],
 )  # fmt: skip
-def test_what_is_refused(call, message):
+def test_wrong_calls_are_refused(call, message):
     with pytest.raises(DSLUserCodeError) as error:
 
         @T.prim_func

@@ -8,7 +8,7 @@ from dsl.tirx.script import tirx as T
 from dsl.tirx.syntax import choice
 
 
-def test_what_is_known_while_compiling_python_decides():
+def test_python_decides_by_values_known_while_compiling():
     seen = []
     assert choice.if_then_else(True, lambda: 1, lambda: seen.append("no")) == 1
     assert choice.ifexp(0, lambda: seen.append("no"), lambda: "text") == "text"
@@ -75,7 +75,7 @@ def and_of_a_float(A: T.Buffer((32,), "float32")):
         (and_of_a_float, "BRANCH_FLOAT"),
     ],
 )
-def test_what_is_refused(function, id):
+def test_wrong_choices_are_refused(function, id):
     with pytest.raises(DSLUserCodeTypeError) as error:
         T.prim_func(function)
     assert error.value.id == id and error.value.fix

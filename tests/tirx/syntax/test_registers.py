@@ -58,7 +58,7 @@ unset.py:6:5: UNDEFINED_READ
 
 
 @pytest.mark.parametrize("body", PATHS)
-def test_a_value_on_every_path_is_no_finding(run, checked, body):
+def test_a_value_on_every_path_is_not_a_finding(run, checked, body):
     left = run(compiled(body.replace("ELSE", PATHS[body])), np.zeros(8, np.int32), 2)[0]
     assert (left < 20).all()
 

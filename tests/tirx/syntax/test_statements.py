@@ -77,7 +77,7 @@ def test_elif_and_or_not_and_chains(run):
     np.testing.assert_array_equal(run(main, np.zeros(64, np.int32), 40)[0], want)
 
 
-def test_what_is_not_chosen_is_not_loaded(run):
+def test_elements_that_are_not_chosen_are_not_loaded(run):
     @T.prim_func
     def main(A: T.Buffer((8,), "float32"), O: T.Buffer((16,), "float32")):
         T.device_entry()
@@ -281,7 +281,7 @@ def test_thread_binding(run):
 # --- registers -------------------------------------------------------------------------------------------------------
 
 
-def test_a_register_keeps_its_dtype_and_is_no_alias(run):
+def test_a_register_keeps_its_dtype_and_is_not_an_alias(run):
     @T.prim_func
     def main(A: T.Buffer((8,), "float32"), O: T.Buffer((8,), "float32")):
         T.device_entry()
@@ -305,7 +305,7 @@ def test_a_register_keeps_its_dtype_and_is_no_alias(run):
     np.testing.assert_array_equal(run(main, a, a)[1], 8 * a + 28 + 40 + (a + 1) * 1000 + a * 100000)
 
 
-def test_a_name_bound_in_a_loop_begins_anew_each_trip(run):
+def test_a_name_bound_in_a_loop_begins_again_each_trip(run):
     @T.prim_func
     def main(O: T.Buffer((4,), "float32")):
         T.device_entry()

@@ -49,7 +49,7 @@ def test_a_file_through_the_alias(tmp_path, capsys):
         ("test_b", "test_a*", False),
     ],
 )
-def test_what_is_listed(case, entry, wanted):
+def test_a_pattern_lists_cases(case, entry, wanted):
     assert run.listed(case, {entry: "why"}) is wanted
 
 

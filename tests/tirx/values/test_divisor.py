@@ -48,7 +48,7 @@ def known():
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
-def test_what_is_known_holds_of_every_value(known, text):
+def test_known_facts_hold_for_every_value(known, text):
     function, at_least = EXPRESSIONS[text]
     (modulus, rest), multiples = known(function)
     values = [function(x, y) for x, y in itertools.product(range(-9, 10), repeat=2)]

@@ -58,7 +58,7 @@ def test_the_type_of_a_value():
         ),
     ],
 )
-def test_what_is_refused(call, message, fix):
+def test_wrong_types_are_refused(call, message, fix):
     with pytest.raises(DSLUserCodeError) as error:
         call()
     assert (str(error.value.message), error.value.fix) == (message, fix)

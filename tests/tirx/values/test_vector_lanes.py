@@ -53,7 +53,7 @@ def test_halves_and_two_dimensions(run, ptx, no_warnings):
     np.testing.assert_array_equal(run(main, a, np.zeros((8, 16), np.float32))[1], a.astype(np.float32) + 1)
 
 
-def test_what_is_no_lanes_is_done_one_after_another(run):
+def test_trips_that_are_not_lanes_run_one_after_another(run):
     with pytest.warns(DSLWarning, match="VECTORIZED_ONE_BY_ONE"):
 
         @T.prim_func
@@ -181,7 +181,7 @@ def _value(expression, x, y):
 
 @settings(max_examples=150, deadline=None)
 @given(EXPRESSIONS, strategies.integers(-50, 50), strategies.integers(-50, 50))
-def test_what_is_known_of_a_number_is_true_of_its_value(expression, x, y):
+def test_known_facts_about_a_number_hold_for_its_value(expression, x, y):
     """residue's law: value = residue + a multiple of divisor, for values that do not wrap."""
     value = _value(expression, x, y)
     if abs(value) >= 1 << 30:

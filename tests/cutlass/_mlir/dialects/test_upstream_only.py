@@ -49,7 +49,7 @@ def test_an_order_and_a_scope():
     assert updated(KINDS.ADD, Int32(5), 1, mem_order=nvvm.MemOrderKind.RELEASE, syncscope=nvvm.MemScopeKind.GPU) == 6
 
 
-def test_what_no_instruction_here_does_is_refused():
+def test_an_operation_without_an_instruction_is_refused():
     with pytest.raises(DSLUserCodeError, match="nvvm.atomicrmw has no CAS here"):
         updated(KINDS.CAS, Int32(5), 1)
 
