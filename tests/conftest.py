@@ -18,7 +18,7 @@ from harness.judge import in_ci
 from tests import second_opinion, slow
 from tests.slow import pytest_addoption, pytest_collection_modifyitems, pytest_xdist_make_scheduler  # noqa: F401
 
-# A slow machine is no failure, and CI tries the same examples every day.
+# A slow machine is not a failure, and CI tries the same examples every day.
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=in_ci())
 settings.load_profile("tests")
 settings.register_profile("weekly", settings.get_profile("tests"), max_examples=1000, derandomize=False)
@@ -104,7 +104,7 @@ def installed() -> str:
 
 @pytest.fixture(scope="session")
 def both():
-    """`both(program, arguments)`: the runs of a program under our compiler and under NVIDIA's,
+    """`both(program, arguments)`: the runs of a program under our compiler and NVIDIA's compiler,
     see second_opinion.py."""
     if second_opinion.missing():
         missing(second_opinion.missing())

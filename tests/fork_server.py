@@ -3,7 +3,7 @@
     done = fork_server.run(["-m", "dsl", "author.py"], cwd=folder)
 
 is `subprocess.run([sys.executable, "-m", "dsl", "author.py"], cwd=folder, capture_output=True, text=True)` without the
-imports. A program gets a session, a working folder, an environment and standard streams of its own; it ends as Python
+imports. A program gets its own session, working folder, environment and standard streams; it ends as Python
 ends. Not for tests of how a process starts, of signals or of terminals: they start a Python.
 
 The processes of a test session share one such process for each compiler and architecture; it ends with the session.
@@ -41,7 +41,7 @@ from typing import NoReturn
 # The process whose end ends what forks: pytest's own one where several run the tests.
 SESSION = int(os.environ.setdefault("TESTS_SESSION", str(os.getpid())))
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "CUTE_DSL_ARCH"}
-# What a process has imported: our compiler; NVIDIA's, hooked to the emulator; NVIDIA's as it is.
+# The imports of a process: our compiler; NVIDIA's compiler, hooked to the emulator; NVIDIA's compiler as it is.
 WARM = ("dsl", "hooked", "cutlass")
 # Variables that Python or its libraries read when they start: a program with others starts a Python.
 READ_AT_START = ("LD_", "LC_", "LANG", "OMP_", "CUTE_", "PYTHON")
@@ -58,8 +58,8 @@ def run(
     timeout: float = 300,
     check: bool = False,
 ) -> subprocess.CompletedProcess:
-    """What became of `python ARGUMENTS`: options -W, then -m, -c, a file or `-`. `warm` is one of WARM, and where it is
-    not given the compiler that `-m dsl` takes, or NVIDIA's as it is.
+    """Run `python ARGUMENTS`: options -W, then -m, -c, a file or `-`. `warm` is one of WARM; by default it is the
+    compiler that `-m dsl` takes, or NVIDIA's compiler as it is.
 
     Raises subprocess.TimeoutExpired, and subprocess.CalledProcessError with `check`.
     """
@@ -146,7 +146,7 @@ def _address(warm: str, arch: str) -> str:
 
 
 def _connect(warm: str, arch: str) -> socket.socket:
-    """To the process that forks, which is started where there is none."""
+    """Connect to the process that forks; start it if there is none."""
     address, process = _address(warm, arch), None
     for _ in range(6000):
         client = socket.socket(socket.AF_UNIX)
@@ -272,7 +272,7 @@ def _become(ask: dict, streams: list[int]) -> NoReturn:
         while own is not None and own.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
             own = own.tb_next
         traceback.print_exception(type(error), error, own)
-    # As Python ends, but for taking every module apart, which costs more than most programs.
+    # Like the end of Python, except that modules are not taken apart: this costs more than most programs.
     threading._shutdown()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

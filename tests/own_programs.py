@@ -1,9 +1,9 @@
 """The programs inside the tests under another compiler: each test runs in a fork, and what it leaves is written down.
 
-A pytest plugin for `second_opinion.py --all`, which imports it in a process of each compiler. Under NVIDIA's, a test
-module that imports `dsl.cutlass` gets NVIDIA's `cutlass`, and a session that it starts is launch.nvidia_hook's; the
-test itself is the same. Written down are its outcome, what refused it, how many programs ran, what it printed, and
-what is in each array that it gave to `from_dlpack`.
+A pytest plugin for `second_opinion.py --all`, which imports it in a process of each compiler. Under NVIDIA's compiler,
+a test module that imports `dsl.cutlass` gets NVIDIA's `cutlass`, and a session that it starts is from
+launch.nvidia_hook; the test itself is the same. Written down are its outcome, what refused it, how many programs ran,
+what it printed, and what is in each array that it gave to `from_dlpack`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from _pytest.runner import runtestprotocol
 TESTS = Path(__file__).parent
 LIMIT_S = 120
 ELSEWHERE = frozenset({"both", "needs", "on_gpu", "stand_in", "installed"})  # of tests that start processes
-SHOWN = 6  # values of an array that are written down beside its hash
+SHOWN = 6  # values of an array that are written down with its hash
 
 
 class Observer:
@@ -137,7 +137,7 @@ class Observer:
 
 
 def _state(array) -> dict:
-    """What is in an array, as text."""
+    """The type, the shape and the first values of an array as text, with the hash of all values."""
     import numpy as np
 
     try:
@@ -162,7 +162,7 @@ def _state(array) -> dict:
 
 
 def _refusal(error: BaseException | None) -> dict:
-    """What NVIDIA's compiler says of a program, a diagnostic or another exception of its own; or what was raised."""
+    """The error by which NVIDIA's compiler refused a program, a diagnostic or its own exception; or what was raised."""
     from dsl.launch import session
     from dsl.launch.nvidia import errors
 
@@ -272,7 +272,7 @@ def run(compiler: str, paths: list[str], out, only: frozenset[str] | None = None
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of the programs of one test under NVIDIA's compiler: `kind` is of KINDS."""
+    """The outcome of the programs of one test under NVIDIA's compiler: `kind` is of KINDS."""
 
     id: str
     kind: str
@@ -291,7 +291,7 @@ KINDS = {
 
 
 def verdict(ours: dict, theirs: dict) -> Verdict:
-    """Compare what one test left under our compiler, where it passed, and under NVIDIA's."""
+    """Compare what one test left under our compiler, where it passed, and under NVIDIA's compiler."""
     name, outcome = ours["id"], theirs["outcome"]
     if outcome.startswith(("died", "not collected")):
         return Verdict(name, "died" if outcome[0] == "d" else "lacks", theirs.get("error", outcome))
@@ -319,7 +319,7 @@ def differences(ours: dict, theirs: dict) -> str:
 
 
 def explained() -> dict[str, str]:
-    """What docs/second-opinion.md explains, by how the ids of the tests begin: the first column of its table."""
+    """The explanations of docs/second-opinion.md, by how the ids of the tests begin: the first column of its table."""
     page = (TESTS.parent / "docs" / "second-opinion.md").read_text()
     rows = re.findall(r"^\| `(tests/[^`]+)` \| (.+) \|$", page, re.MULTILINE)
     return dict(rows)

@@ -1,11 +1,11 @@
-"""What NVIDIA's compiler prints for programs of the tests, kept beside them: its import and compiles take long, and what a
-release prints for a text does not change.
+"""The output of NVIDIA's compiler for programs of the tests, kept next to them: its import and compiles take long, and
+the output of a release for a text does not change.
 
     uv run python -m tests.recorded             record all of them again, with the release that is installed
     uv run python -m tests.recorded PROGRAM     record one
 
-`PROGRAM.upstream.gz` begins with the release and the hash of the program. A test that reads one fails where either is
-another now; `tests/test_recorded.py`, which is slow, asks NVIDIA's compiler again.
+`PROGRAM.upstream.gz` begins with the release and the hash of the program. A test that reads one fails if either has
+changed; `tests/test_recorded.py`, which is slow, asks NVIDIA's compiler again.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ PROGRAMS = (
 
 
 def output(program: Path, *command: str) -> str:
-    """What a program prints, run by Python alone (NVIDIA's compiler) or by `command` before it."""
+    """The output of a program, run by Python alone (NVIDIA's compiler) or by `command` before it."""
     run = fork_server.run(["-W", "ignore", *command, str(program)], env={**os.environ, "CUTE_DSL_ARCH": "sm_90a"})
     assert run.returncode == 0, run.stderr
     return run.stdout
 
 
 def recorded(program: Path) -> str:
-    """What NVIDIA's compiler printed for it."""
+    """The recorded output of NVIDIA's compiler for a program."""
     head, _, text = gzip.decompress(_file(program).read_bytes()).decode().partition("\n")
     again = f"uv run python -m tests.recorded {program.relative_to(HERE)}"
     assert head == _head(program), f"{program.name} was recorded as {head}, and now is {_head(program)}: {again}"

@@ -25,7 +25,7 @@ LIMIT_S = 120
 
 @dataclass(frozen=True)
 class Run:
-    """What became of a program. `status` is its exit status, negative for a signal; SIGALRM after LIMIT_S seconds."""
+    """The outcome of a program. `status` is its exit status, negative for a signal; SIGALRM after LIMIT_S seconds."""
 
     output: str
     errors: str
@@ -33,7 +33,7 @@ class Run:
 
 
 def both(program: Path | str, arguments: Sequence[str] = ()) -> tuple[Run, Run]:
-    """Run a program, in a folder of its own, under our compiler and then under NVIDIA's: (ours, theirs).
+    """Run a program, in its own folder, under our compiler and then under NVIDIA's compiler: (ours, theirs).
 
     Raises RuntimeError with what is missing where NVIDIA's compiler cannot be used: see `missing`.
     """
@@ -56,7 +56,7 @@ def run(compiler: str, program: Path | str, arguments: Sequence[str] = ()) -> Ru
 
 @functools.cache
 def missing() -> str:
-    """What NVIDIA's compiler lacks here, as its error says it, or ''."""
+    """The thing that NVIDIA's compiler lacks here, in the words of its error, or ''."""
     from dsl.launch.nvidia import hook, host_runtime
 
     try:

@@ -1,5 +1,5 @@
-"""The programs in the documentation do what the pages say: they are collected,
-judged and accepted as a reader would."""
+"""The programs in the documentation do what the pages show: they are collected,
+judged and accepted as by a reader."""
 
 import os
 import re
@@ -26,7 +26,7 @@ OUTCOME = re.compile(r"^(PASSED|FAILED|ERROR) (repros/\w+\.py)", re.MULTILINE)
 
 
 def pytest_of(folder: Path, *options: str) -> str:
-    """What pytest says of the programs of all pages."""
+    """The output of pytest for the programs of all pages."""
     command = [sys.executable, "-m", "pytest", "repros", "-q", "-rA", "-p", "no:cacheprovider", *options]
     env = {key: value for key, value in os.environ.items() if key not in ("CI", "PYTEST_CURRENT_TEST")}
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600).stdout
@@ -163,7 +163,7 @@ def test_a_step_prints_what_is_shown(compiler, program, arguments, shown, tmp_pa
 
 
 def file_of(page: str, name: str) -> str:
-    """A block that says which file it is."""
+    """The block that names this file."""
     blocks = [text for _, text in BLOCK.findall((DOCS / page).read_text()) if f"# file: {name}\n" in text]
     assert len(blocks) == 1, name
     return blocks[0]

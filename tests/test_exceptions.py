@@ -1,4 +1,4 @@
-"""What an exception says of a program: the same to the compiler, by its class, and to the harness, by its protocol.
+"""An exception means the same for a program to the compiler, by its class, and to the harness, by its protocol.
 
 Modules tested here: harness/run/exception_protocol.py.
 """
@@ -60,7 +60,7 @@ def test_a_tools_failure_comes_back_from_a_child_whole(error, problem):
 
 
 def test_no_contract_by_the_name_of_an_attribute():
-    """`hasattr(error, "repro_outcome")` and its like: a class says it, for the harness one module does."""
+    """`hasattr(error, "repro_outcome")` and the like: a class defines it, and one module reads it for the harness."""
     pattern = re.compile(r"(has|get)attr\(\w+(\.\w+)*, \"(repro_outcome|fails|problem|launch_entry|native_calls)\"")
     found = [path for path in FILES if pattern.search((ROOT / path).read_text())]
     assert found == ["harness/run/exception_protocol.py"]

@@ -1,4 +1,4 @@
-"""A program in a fork of a process that has imported torch ends as it ends in a Python of its own."""
+"""A program in a fork of a process that has imported torch ends as it ends in a new Python."""
 
 import os
 import subprocess

@@ -106,8 +106,8 @@ def test_layers_of_the_emulator_name_no_family():
     assert layers and [str(each) for each in layers if '#include "families' in each.read_text()] == []
 
 
-# Opcodes that layers may name, as any reader of PTX must know them: the operands of bra and brx are labels, those of call
-# are lists of parameters, and the others end a thread's way. ir/affine.py writes LLVM's instructions of the same names.
+# Opcodes that layers may name, as a reader of PTX must know them: operands of bra and brx are labels, operands of call
+# are lists of parameters, and the others end a thread. ir/affine.py writes LLVM's instructions of the same names.
 CONTROL = frozenset({"bra", "brx", "call", "ret", "exit", "trap"})
 LLVM = {"dsl/emulator/ir/affine.py": frozenset({"add", "sub", "mul"})}
 
@@ -125,7 +125,7 @@ def test_layers_of_the_emulator_name_no_opcode():
 
 
 def opcodes_in(source: str) -> Iterator[tuple[str, int]]:
-    """Strings that are an opcode or a list of opcodes, but for CONTROL, with their lines."""
+    """Strings that are an opcode or a list of opcodes, except CONTROL, with their lines."""
     names = ROWS.keys() - CONTROL
     for node in ast.walk(ast.parse(source)):
         words = node.value.split() if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
@@ -162,7 +162,7 @@ def test_folders_are_small():
 
 
 def test_no_compiler_left_its_output_at_the_top():
-    """A test that keeps PTX says in which folder."""
+    """A test that keeps PTX names a folder for it."""
     left = [path.name for path in ROOT.iterdir() if path.suffix in (".ptx", ".cubin", ".sass", ".mlir", ".ll")]
     assert left == []
 

@@ -98,7 +98,7 @@ def test_an_import_comes_to_its_end(handler, tmp_path, monkeypatch):
 
 
 def test_a_handler_runs_in_the_caller_of_machine_code(handler, capsys):
-    """What it raises in a callback of C would be printed and lost."""
+    """An exception in a callback of C would be printed and lost."""
     steps = []
 
     def call():

@@ -1,4 +1,4 @@
-"""Every class that is indexed says what iterating over it means: without `__iter__` Python asks for [0], [1]... for ever."""
+"""Every class that is indexed defines its iteration: without `__iter__` Python asks for [0], [1]... for ever."""
 
 import importlib
 import inspect

@@ -54,7 +54,7 @@ def dsl(*arguments: str, text: str | None = None, folder: Path | None = None) ->
 
 
 def failing(tmp_path: Path, body: str) -> str:
-    """What standard error says of a program that must fail with status 1."""
+    """The standard error of a program that must fail with status 1."""
     (tmp_path / "author.py").write_text(HEAD + body)
     run = dsl("--device", "emulator", "author.py", folder=tmp_path)
     assert run.returncode == 1, run.stdout + run.stderr
@@ -75,7 +75,7 @@ def test_params_are_given_by_name(tmp_path):
 
 @pytest.mark.slow
 def test_a_seed_chooses_the_order_of_threads(tmp_path):
-    """Who comes first at an atomic: without a seed thread 0, with one whom it chooses, each time the same."""
+    """The first thread at an atomic: thread 0 without a seed, otherwise the seed's choice, each time the same."""
     body = GOOD.replace("out[t] = t * n", "out[t] = cute.arch.atomic_add(n_ptr.iterator, cutlass.Int32(1))")
     body = body.replace("n: cutlass.Int32)", "n: cutlass.Int32, n_ptr: cute.Tensor)").replace(
         "kernel(out, n)", "kernel(out, n, n_ptr)"

@@ -1,4 +1,4 @@
-"""How the emulator's C++ is built: when, by whom, and what is said where it cannot be.
+"""How the emulator's C++ is built: when, by which compiler, and the error if it cannot be built.
 
 Modules tested here: dsl/hatch_build.py.
 """

@@ -11,7 +11,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def printed(*cells: str, tmp_path: Path) -> list[str]:
-    """What each cell printed."""
+    """The output of each cell."""
     file = tmp_path / "cells.txt"
     file.write_text("\n#---\n".join(cells))
     run = subprocess.run(

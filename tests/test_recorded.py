@@ -1,4 +1,4 @@
-"""What is recorded of NVIDIA's compiler is what it prints, and a record of another program or release is refused."""
+"""The recorded output of NVIDIA's compiler is its output, and a record of another program or release is refused."""
 
 import gzip
 

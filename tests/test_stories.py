@@ -32,7 +32,7 @@ def commands(blocks: list[tuple[str, str]]) -> list[tuple[str, list[str]]]:
 
 
 def run(command: str, folder: Path) -> str:
-    """What a command prints, in the order of a terminal."""
+    """The output of a command, in the order of a terminal."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"}
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
@@ -40,7 +40,7 @@ def run(command: str, folder: Path) -> str:
 
 
 def missing(shown: list[str], said: str) -> str | None:
-    """The first shown line that does not begin a line of what was said, after the line before it."""
+    """The first shown line that does not begin a line of the output, after the line before it."""
     lines = iter(said.splitlines())
     return next((line for line in shown if not any(other.strip().startswith(line.strip()) for other in lines)), None)
 

@@ -25,15 +25,15 @@ def run(folder: Path, program: str, *options: str) -> subprocess.CompletedProces
 
 
 def printed(folder: Path, program: str) -> str:
-    """What a program prints that runs without a warning or an error."""
+    """The output of a program, which must run without a warning or an error."""
     done = run(folder, program)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
 def warned(folder: Path, program: str) -> tuple[str, list[tuple[int, str]]]:
-    """What a program prints, and each warning as (line of the program, diagnostic id);
-    `--portable` refuses the first."""
+    """The output of a program, and each warning as (line of the program, diagnostic id);
+    `--portable` makes the first one an error."""
     done = run(folder, program)
     assert done.returncode == 0, done.stderr
     found = re.findall(r"^author\.py:(\d+): PortabilityWarning: .*\((\w+)\)$", done.stderr, re.MULTILINE)

@@ -113,7 +113,7 @@ class Account:
 
 
 class Counter:
-    """An object with the protocol that says which values are in it."""
+    """An object with the protocol that lists the values in it."""
 
     def __init__(self, value):
         self.value = value

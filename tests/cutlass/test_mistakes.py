@@ -1,8 +1,8 @@
-"""Mistakes of authors, and the whole text of what they are told: mistakes.txt.
+"""Mistakes of authors, and the whole text of the error for each: mistakes.txt.
 
 A case is the body of a kernel that has a tensor `a` of 16 Float32, a dynamic Int32 `n` and the thread `tid`; after
 `# host` the body of a @cute.jit function with `a` and `n`; after `# program` a whole program. `python test_mistakes.py`
-prints the file anew, for a look at each text that has changed.
+prints the file again, for a look at each text that has changed.
 """
 
 import re
@@ -72,7 +72,7 @@ def tell_all(folder: Path) -> list[tuple[str, str]]:
             warnings.simplefilter("ignore")
             made = []
             for number, (body, _) in enumerate(cases()):
-                inner = folder / str(number)  # a file of its own: the text of a file is kept
+                inner = folder / str(number)  # a separate file: the text of a file is kept
                 inner.mkdir()
                 made.append((body, told(body, inner)))
             linecache.checkcache()

@@ -1,4 +1,4 @@
-"""Implementation modules of upstream's: importable, with the names of their packages.
+"""Implementation modules of upstream: importable, with the names of their packages.
 
 Modules tested here: dsl/cutlass/upstream.py.
 """

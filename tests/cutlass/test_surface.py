@@ -79,7 +79,7 @@ OTHER_PARAMETERS = {
     "MmaAtom": "made by make_mma_atom", "TiledMma": "made by make_tiled_mma", "ThrMma": "of a tiled product",
     "PipelineTmaStore": "made by create", "PipelineTmaMultiConsumersAsync": "made by create", "Vector": "made by load",
     "print_latex": "has no colors", "print_latex_tv": "has no colors", "assume": "no pow2",
-    "autovec_copy": "no l1c_evict_priority", "dtype": "of cutlass.torch: any type", "warp_redux_sync": "abs and nan are Blackwell's",
+    "autovec_copy": "no l1c_evict_priority", "dtype": "of cutlass.torch: any type", "warp_redux_sync": "abs and nan need Blackwell",
     "fma_bf16": "no oob", "fma_f16": "no oob", "register_jit_arg_adapter": "no scope, not lazy",
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What kernel libraries do beside calling public names: patch classes, hand on objects with protocols, import ahead."""
+"""Needs of kernel libraries in addition to public names: patched classes, objects with protocols, early imports."""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 """Every example of CuTe DSL's page on control flow (two editions), good ones and bad ones.
 
-Good ones print what they must. What the pages reject either works here, and says so with upstream's diagnostic id, or
-is an error whose whole text is asserted. The programs are typed anew; only what they use of the API is the pages'.
+Good ones print what they must. Bad ones either work here with a warning that has upstream's diagnostic id, or raise an
+error whose whole text is asserted. The programs are written again; only the API that they use is from the pages.
 """
 
 import re

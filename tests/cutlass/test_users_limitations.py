@@ -1,6 +1,6 @@
 """Every example of CuTe DSL's page on its limitations: what works here, with a warning, and what stays an error, whole.
 
-The programs are typed anew; only what they use of the API is the page's.
+The programs are written again; only the API that they use is from the page.
 """
 
 import pytest

@@ -71,7 +71,7 @@ def test_each_warning_is_given_once_a_place(tmp_path):
 
 
 def test_names_that_stay_in_a_loop_with_an_inner_break_give_no_warning(tmp_path):
-    """What is read behind the inner loop is read by the outer loop's trip, and not after the outer loop."""
+    """Names read after the inner loop are read in the same trip of the outer loop, and not after the outer loop."""
     file = tmp_path / "program.py"
     file.write_text("""\
 import cutlass
@@ -181,8 +181,8 @@ print(cute.size(tile))
 
 
 def test_elements_of_another_type(tmp_path):
-    """NVIDIA's compiler stores numbers of the same kind that are no wider, and Booleans in integers. A Python number is
-    an Int32, a Float32 or a Boolean there."""
+    """NVIDIA's compiler stores numbers of the same kind that are not wider, and Booleans in integers. A Python number
+    is an Int32, a Float32 or a Boolean there."""
     assert told_by(
         """\
 @cute.jit

@@ -2,7 +2,7 @@
 
 Prints what dsl/cutlass/upstream_names.txt holds. A line `[module]` or `[module.Class]`, and below it the names:
 `copy(atom,src,dst)` is callable with these parameters, `(a,*)` with any others too, and `Tensor` is a name alone.
-Of classes those that this project has under the same name. Standard library, and the package itself.
+Classes are listed if this project has them under the same name. Uses the standard library and the package alone.
 """
 
 import enum

@@ -37,7 +37,7 @@ def run():
 
 @pytest.fixture
 def refused(run):
-    """refused(kernel, *arguments): what the error says, and the fix it offers."""
+    """refused(kernel, *arguments): the message of the error, and the fix it offers."""
 
     def launch(kernel, *arguments):
         with pytest.raises(DSLUserCodeError) as error:

@@ -105,7 +105,7 @@ def host(t: cute.Tensor, out: cute.Tensor, n: Int32, m: Int32, of: cutlass.Const
 
 
 def widths(ptx):
-    """How many loads and stores of global memory there are of so many bytes."""
+    """The number of loads and stores of global memory for each size in bytes."""
     found = re.findall(r"\b(ld|st)\.global\S*?(?:\.v(\d))?\.[bfsu](\d+)\s", ptx)
     return sorted(collections.Counter((op, int(n or 1) * int(bits) // 8) for op, n, bits in found).items())
 

@@ -1,4 +1,4 @@
-"""What is known of numbers: `assume`, arithmetic, control flow, and the widths of accesses that follow."""
+"""Known facts about numbers: `assume`, arithmetic, control flow, and the widths of accesses that follow."""
 
 from pathlib import Path
 

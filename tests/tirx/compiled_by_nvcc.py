@@ -1,10 +1,10 @@
 """Runs the launches of T's tests once more with nvcc's PTX of the printed CUDA, and compares the arrays they leave.
 
     python tests/tirx/compiled_by_nvcc.py                           every launch of tests/tirx/test_*.py
-    python tests/tirx/compiled_by_nvcc.py FILE... -k EXPRESSION     those of some tests, as pytest chooses them
+    python tests/tirx/compiled_by_nvcc.py FILE... -k EXPRESSION     launches of some tests, as pytest chooses them
 
-Says `differs`, `not printed: ...` or `refused by nvcc: ...` of each launch that is not the same, and the numbers at the
-end, as JSON too. Floats may differ in the last place, where nvcc fuses another product of a sum.
+Prints `differs`, `not printed: ...` or `refused by nvcc: ...` for each launch that is not the same, and the numbers at
+the end, as JSON too. Floats may differ in the last place, where nvcc fuses another product of a sum.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def record(choice: list[str]) -> list[Ran]:
 
 
 def again(ran: Ran) -> str:
-    """What becomes of a launch under nvcc's PTX."""
+    """The outcome of a launch with nvcc's PTX."""
     try:
         executable = Executable({name: _Entry(entry.function, None) for name, entry in ran.entries.items()})
         given = [_copy(argument) for argument in ran.given]

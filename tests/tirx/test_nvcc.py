@@ -1,4 +1,4 @@
-"""What nvcc makes of T's printed kernels leaves the arrays that ours leave (compiled_by_nvcc.py: all of them)."""
+"""T's printed kernels, compiled by nvcc, leave the same arrays as ours (compiled_by_nvcc.py: all of them)."""
 
 import json
 import subprocess

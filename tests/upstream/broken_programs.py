@@ -22,8 +22,9 @@ SYNC = "prims.barrier_cta_sync(0)"
 class Broken(NamedTuple):
     """In `line` (1-based) of the file at `path` of a package's folder, `old` becomes `new`, words that it has nowhere else.
 
-    `options` are those of `repro run`, and `keep` is that of `repro reduce`. `head` and `tail` are put around a file that is
-    no program. `miscompiled`: what this compiler's LLVM IR has instead, as `old` and `new`; then the file stays as it is.
+    `options` are options of `repro run`, and `keep` is the one of `repro reduce`. `head` and `tail` are put around a
+    file that is not a program. `miscompiled`: what this compiler's LLVM IR has instead, as `old` and `new`; then the
+    file stays as it is.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Broken(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What the program has instead; a statement that goes leaves a mark."""
+        """The words that the program has instead; a statement that is removed leaves a mark."""
         return MARK if self.new == "pass" else self.new
 
     def home(self, folders: Mapping[str, Path]) -> Path:

@@ -1,4 +1,4 @@
-"""Two outputs of one cell, line by line: which lines are equal, equal but for what may differ, or different.
+"""Two outputs of one cell, line by line: which lines are equal, equal except for parts that may differ, or different.
 
 Python's print and the program's printf are two streams. A saved output is a mixture of both in which each keeps its
 own order and Jupyter decides the rest, sometimes in the middle of a line; so ours are kept apart and laid over it.
@@ -18,7 +18,7 @@ _TIME = re.compile(r"\d+(?:\.\d+)?(?= (?:[mu]s|GB/s|TFLOPS)\b)")
 _LAYOUT_OBJECT = re.compile(r"<cutlass\.cute\.core\._Layout object at 0x[0-9a-f]+>")
 _LAYOUT = r"[(),\d]+:[(),\d]+"
 _DIVISOR = r"(?:\{(?:i64 )?div=\d+\})?"
-# What stands here for a `?` of upstream: `?` itself, a type with or without a name or a value, or a number.
+# The text here for a `?` of upstream: `?` itself, a type with or without a name or a value, or a number.
 _VALUE = rf"(?:\?|[A-Z][A-Za-z]+\d*(?:E\d+M\d+\w*)?(?:\([^()]*\))?(?: [A-Za-z_]\w*)?|-?\d+(?:\.\d+)?){_DIVISOR}"
 
 
@@ -105,7 +105,7 @@ def _laid_over(lines: list[str], first: list[str], second: list[str]) -> list[tu
 
 
 def _next_ring(ring: list[tuple], steps: Callable, parents: dict) -> list[tuple]:
-    """Note all states that cost nothing more than those of `ring`; return those that cost one more."""
+    """Note all states that cost the same as the states of `ring`; return the states that cost one more."""
     dearer, queue = [], list(ring)
     while queue:
         at = queue.pop()

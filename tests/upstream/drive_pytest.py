@@ -1,4 +1,4 @@
-"""Run a pytest file alone, without conftest files and plugins of its own or ours.
+"""Run a pytest file alone, without conftest files and plugins, its own or ours.
 
 python -m dsl drive_pytest.py FILE
 """

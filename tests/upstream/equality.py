@@ -1,7 +1,7 @@
-"""Run programs of NVIDIA/cutlass under this compiler and under NVIDIA's, on the same device, and compare in bits.
+"""Run programs of NVIDIA/cutlass under this compiler and NVIDIA's compiler, on the same device, and compare in bits.
 
-The repository is not part of this one: clone it and name its folder. The embedded device runs the kernels of both. What
-each launch leaves in device memory must have the same bits, launch by launch. Where nothing is left there, what is
+The repository is not part of this one: clone it and name its folder. The embedded device runs the kernels of both. The
+values that each launch leaves in device memory must have the same bits. If nothing is left there, the text that is
 printed must be the same by the rules of compare.py; lines that hold a time or a rate are left out. A program that
 chooses a kernel by its time is not compared.
 """
@@ -152,7 +152,7 @@ def judge(program: Program, ours: Run, theirs: Run, seconds: float) -> Row:
 
 
 def compare_printed(ours: list[str], theirs: list[str]) -> tuple[int, list[str]]:
-    """How many lines were printed here, and those of either that the other does not print."""
+    """The number of lines printed here, and the lines of either that the other does not print."""
     if len(ours) == len(theirs) and all(map(rule_of, theirs, ours)):
         return len(ours), []
     ours, theirs = ours[:_MOST_LINES], theirs[:_MOST_LINES]

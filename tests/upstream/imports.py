@@ -1,6 +1,6 @@
 """Which files of a folder import: `python tests/upstream/imports.py FOLDER [--compiler nvidia]`.
 
-Each file is imported in a process of its own, with its own folders and those of its repository's examples on the path;
+Each file is imported in a separate process, with its own folders and its repository's folders of examples on the path;
 nothing runs but its top level. Prints a line for each that does not, with the first thing in the way, and the count.
 """
 

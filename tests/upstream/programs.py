@@ -1,4 +1,4 @@
-"""What is run of NVIDIA/cutlass: where each program lies in its repository, how it is run, and what must come out.
+"""The programs of NVIDIA/cutlass that are run: the path of each in its repository, how it is run, and its result.
 
 A `test` is a pytest file, run without its conftest (which asks for a GPU and plugins). A `notebook` is run cell by cell
 in one process; `expects` is what each cell's output is compared with: the output saved in the file ("saved"), what
@@ -28,7 +28,7 @@ class Program:
     path: str
     arguments: tuple[str, ...] = ()
     expects: str = "saved"  # of a notebook: saved, nvidia or nothing
-    fails_with: str = ""  # of a program: what its error says
+    fails_with: str = ""  # of a program: a part of its error
     limit_s: int = 300
     after: str = ""  # of a program: the path of one that is run before it in the same folder
     is_by_time: bool = False  # it chooses a kernel by its time, so two runs of it need not make the same launches

@@ -30,7 +30,7 @@ from dsl.launch.devices.torch_mapping.torch_memory import Places
 
 _M_PERTURB, _FILL = -6, 0x5A
 _WORDS = tensor_map.BYTES // 8
-_OF_ALL_MAPS = tensor_map.TILED | tensor_map.ALWAYS  # of maps of tiles; those of im2col have all their bytes
+_OF_ALL_MAPS = tensor_map.TILED | tensor_map.ALWAYS  # of maps of tiles; maps of im2col have all their bytes
 _FLAGS = 0xF | tensor_map.ALWAYS | numbers.tensor_map.UNKNOWN
 
 

@@ -45,7 +45,7 @@ examples:
 def repro(
     command: str, path: Path, one: Broken, folders: Mapping[str, Path], limit_s: float, *more: str
 ) -> tuple[int, str]:
-    """The exit status of `repro COMMAND` of a program, and what it said last; Ctrl-C comes after `limit_s`."""
+    """The exit status of `repro COMMAND` of a program, and the end of its output; Ctrl-C comes after `limit_s`."""
     homes = [str(HERE.parents[1]), str(one.home(folders)), *(str(folder) for folder in folders.values())]
     variables = {**os.environ, "QUACK_CACHE_ENABLED": "0"}  # a program compiled before an edit is not the edited one
     if one.miscompiled[0]:

@@ -1,8 +1,8 @@
 """Run programs of NVIDIA/cutlass, unmodified, on this compiler and its embedded device.
 
-The repository is not part of this one: clone it and name its folder. Each program runs in a process of its own with a
-time limit. Notebooks are compared, line by line, with the output that NVIDIA saved in them. Where that differs, or
-nothing was saved, the word is NVIDIA's installed compiler's, which runs them on the embedded device too (python -m dsl
+The repository is not part of this one: clone it and name its folder. Each program runs in a separate process with a
+time limit. Notebooks are compared, line by line, with the output that NVIDIA saved in them. If that differs, or nothing
+was saved, the output of NVIDIA's installed compiler counts, which runs them on the embedded device too (python -m dsl
 --compiler nvidia).
 """
 
@@ -45,13 +45,13 @@ exit status: 0 all passed, 1 some did not, 2 wrong usage, 130 stopped by Ctrl-C
 
 @dataclass
 class Outcome:
-    """What became of one program. `verdict`: passed, failed, different, timed out or missing."""
+    """The outcome of one program. `verdict`: passed, failed, different, timed out or missing."""
 
     program: Program
     verdict: str
     seconds: float = 0.0
     note: str = ""  # one line
-    detail: str = ""  # all there is to say
+    detail: str = ""  # the full report
     counts: collections.Counter = field(default_factory=collections.Counter)
 
 
@@ -71,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
     folder = Path(options.folder).resolve()
     if not is_clone(folder):
         print(
-            f"run.py: {options.folder} is no clone of NVIDIA/cutlass: it has no examples/python/CuTeDSL",
+            f"run.py: {options.folder} is not a clone of NVIDIA/cutlass: it has no examples/python/CuTeDSL",
             file=sys.stderr,
         )
         return 2
@@ -162,7 +162,7 @@ def run_program(folder: Path, program: Program, limit_s: float, compiler: str = 
 
 
 def _command(arguments: list[str], limit_s: float, folder: Path) -> subprocess.CompletedProcess:
-    """Run a command in a process group of its own; nothing of it outlives this call."""
+    """Run a command in a separate process group; nothing of it outlives this call."""
     environment = dict(os.environ, PYTHONPATH=str(ROOT), CUTE_DSL_DISABLE_FILE_CACHING="1")
     process = subprocess.Popen(
         arguments,
@@ -205,7 +205,7 @@ def _last_line(text: str) -> str:
 
 
 def _said(output: str) -> str:
-    """The line of an error report that says what is wrong."""
+    """The line of an error report that names the error."""
     lines = output.splitlines()
     carets = [line for line in lines if re.match(r"\s+\^", line)]
     return (carets[-1].strip(" ^")[:150] or _last_line(output)) if carets else _last_line(output)
@@ -271,7 +271,7 @@ def _judged_notebook(path: Path, program: Program, limit_s: float, compiler: str
 
 
 def _expected(path: Path, program: Program, limit_s: float) -> tuple[list[str] | None, str]:
-    """What each cell is to print, and whose word that is; None where nobody says."""
+    """The expected output of each cell, and its source; None if there is no source."""
     if program.expects == "nothing":
         return None, ""
     if program.expects == "saved":
@@ -281,7 +281,7 @@ def _expected(path: Path, program: Program, limit_s: float) -> tuple[list[str] |
 
 
 def _printed_by_nvidia(path: Path, limit_s: float) -> list[str]:
-    """What each cell prints under NVIDIA's compiler and on the embedded device; fewer where a cell fails."""
+    """The output of each cell under NVIDIA's compiler and on the embedded device; fewer cells if one fails."""
     with tempfile.TemporaryDirectory() as scratch:
         results = Path(scratch) / "theirs.jsonl"
         command = _ours(HERE / "drive_notebook.py", path, results, compiler="nvidia")
@@ -295,7 +295,7 @@ def _printed_by_nvidia(path: Path, limit_s: float) -> list[str]:
 def _as_printed_now(
     found: collections.Counter, lines: list[str], row: dict, now: list[str]
 ) -> tuple[collections.Counter, list[str]]:
-    """A cell that differs from what was saved: lines that NVIDIA's compiler prints so today are no difference."""
+    """A cell that differs from what was saved: lines that NVIDIA's compiler prints so today are not a difference."""
     if not now:
         return found, lines
     today, differing = compare(now[0], row["printed"], row["printf"])

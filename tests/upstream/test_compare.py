@@ -1,4 +1,4 @@
-"""The rules under which a printed line may differ from NVIDIA's: what each lets through, and what it does not."""
+"""The rules under which a printed line may differ from NVIDIA's output: the lines that each allows and refuses."""
 
 from collections import Counter
 

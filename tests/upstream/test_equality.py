@@ -1,4 +1,4 @@
-"""What the comparison of two compilers says of their launches and of what they print."""
+"""The report of the comparison of two compilers, on their launches and on their output."""
 
 import tempfile
 

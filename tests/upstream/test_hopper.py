@@ -1,4 +1,4 @@
-"""The command that makes the table of NVIDIA's Hopper programs: what it says of one run, and its usage."""
+"""The command that makes the table of NVIDIA's Hopper programs: its report of one run, and its usage."""
 
 import pytest
 

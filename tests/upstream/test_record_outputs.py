@@ -1,4 +1,4 @@
-"""What of device memory two processes may compare: not addresses, and not the half of a tensor map that holds nothing."""
+"""Device memory that two processes may compare: not addresses, and not the half of a tensor map that holds nothing."""
 
 import numpy as np
 

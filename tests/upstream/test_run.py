@@ -1,4 +1,4 @@
-"""The command that runs NVIDIA/cutlass programs, tried on a folder of our own that has that repository's shape."""
+"""The command that runs NVIDIA/cutlass programs, tried on a small folder that has that repository's shape."""
 
 import json
 import os
@@ -155,7 +155,7 @@ def test_ctrl_c_kills_the_program_too(tmp_path):
     "arguments, says",
     [
         ((), "name the folder of a clone of https://github.com/NVIDIA/cutlass"),
-        (("/",), "/ is no clone of NVIDIA/cutlass"),
+        (("/",), "/ is not a clone of NVIDIA/cutlass"),
         (("FOLDER", "no_such_program"), "no program is called 'no_such_program'; --list shows the table"),
     ],
 )

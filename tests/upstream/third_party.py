@@ -2,7 +2,7 @@
 
 CHECKOUT is a checkout of one of the repositories in REPOSITORIES; its programs are run, or those that are named. `quack`
 and `einops` are packages of this environment (`uv run --with quack-kernels --with einops`); the programs of quack are
-run with flash-attention's. Each program runs small and compares with torch, in a process of its own.
+run with the checkout of flash-attention. Each program runs small, in a separate process, and compares with torch.
 Prints a row a program: its name, and `passes` or the first thing in the way.
 """
 
@@ -298,7 +298,7 @@ REPOSITORIES = {
 
 
 def outcome(name: str, checkout: Path, compiler: str) -> str:
-    """`passes`, or the first line that says what is in the way."""
+    """`passes`, or the first line that names the obstacle."""
     text, variables = PROGRAMS[name]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "program.py")
@@ -324,7 +324,7 @@ def main() -> int:
     failed = 0
     here = [name for name in PROGRAMS if (options.checkout / REPOSITORIES[name.split()[0]]).is_dir()]
     if not here:
-        parser.error(f"{options.checkout} is no checkout of a repository that is known: see REPOSITORIES")
+        parser.error(f"{options.checkout} is not a checkout of a known repository: see REPOSITORIES")
     for name in options.names or here:
         said = outcome(name, options.checkout, options.compiler)
         failed += said != "passes"

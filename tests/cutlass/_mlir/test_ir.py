@@ -22,7 +22,7 @@ def test_nvidias_classes_are_refused_where_they_are_used():
 
 
 def test_a_value_of_an_own_op_is_a_number():
-    """What `math.log` gives, an SSA value, is added to a number; its value is that of `cute.math.log`."""
+    """`math.log` returns an SSA value, which can be added to a number; it equals `cute.math.log`."""
 
     @cute.kernel
     def kernel(x: cute.Tensor, y: cute.Tensor):

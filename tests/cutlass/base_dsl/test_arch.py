@@ -1,4 +1,4 @@
-"""cutlass.base_dsl.arch: every relation of every two architectures is upstream's."""
+"""cutlass.base_dsl.arch: every relation of every two architectures is the same as upstream."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`cute.testing.assert_`: what it says of a thread and of a host function."""
+"""`cute.testing.assert_`: its report for a thread and for a host function."""
 
 import pytest
 

@@ -23,7 +23,7 @@ def test_the_same_results_as_under_nvidias_compiler(both):
 
 @pytest.mark.slow
 def test_parameters_are_upstreams(installed):
-    """Names and order of all parameters, but for `loc` and `ip`."""
+    """Names and order of all parameters, except `loc` and `ip`."""
     text = (
         "import inspect, json; from cutlass.experimental import primitives as p; print(json.dumps({n: "
         "[x for x in inspect.signature(v).parameters if x not in ('loc', 'ip')] "

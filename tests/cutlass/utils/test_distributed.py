@@ -73,7 +73,7 @@ def waiting(flags: cute.Tensor, out: cute.Tensor):
 
 
 def test_a_block_waits_for_what_another_counts(tmp_path, monkeypatch):
-    """The instructions are those of NVIDIA's compiler, which writes `.acquire` and `.sys` alone where they say it."""
+    """The instructions are the same as from NVIDIA's compiler: `.acquire` and `.sys` only if the call names them."""
     monkeypatch.chdir(tmp_path)
     flags, out = np.zeros(3, np.int32), np.zeros(3, np.int32)
     waiting(from_dlpack(flags), from_dlpack(out))

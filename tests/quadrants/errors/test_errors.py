@@ -1,4 +1,4 @@
-"""What goes wrong: the four programs that end the real package's process, and errors that name the line and the fix."""
+"""Errors: the four programs that end the real package's process, and errors that name the line and the fix."""
 
 import numpy as np
 import pytest

@@ -1,8 +1,8 @@
-"""Mistakes of authors, each with the whole text of its error: mistakes.txt has the programs and what is said.
+"""Mistakes of authors, each with the whole text of its error: mistakes.txt has the programs and the texts.
 
 The law over all: an error has a place in the author's file, carets, a fix, a class that the real package raises too (or
 Quadrants' own, where that package ends or fails inside), and no word of the compiler's inside.
-`python tests/quadrants/errors/test_wording.py` writes the texts anew.
+`python tests/quadrants/errors/test_wording.py` writes the texts again.
 """
 
 import ast
@@ -21,7 +21,7 @@ from dsl.launch import session
 ROOT = Path(__file__).resolve().parents[3]
 TABLE = Path(__file__).with_name("mistakes.txt")
 HEAD = "import numpy as np\nimport quadrants as qd\n\nqd.init(arch=qd.cpu)\n\n"
-# What the real package does by accident, and ours says in a class of its own: it accepts, ends, or fails inside.
+# Accidents of the real package, which accepts, ends or fails inside; ours raises its own class of error.
 ACCIDENTS = {
     "nothing",
     "died",
@@ -46,7 +46,7 @@ OURS = re.compile(
 
 
 def mistakes() -> dict[str, tuple[str, str, str]]:
-    """What the real package raises, the program and the text, of every mistake."""
+    """The exception of the real package, the program and the text, for every mistake."""
     found = {}
     for part in re.split(r"^=== ", TABLE.read_text(), flags=re.MULTILINE)[1:]:
         head, _, rest = part.partition("\n")
@@ -57,7 +57,7 @@ def mistakes() -> dict[str, tuple[str, str, str]]:
 
 
 def error_of(name: str, program: str, folder: Path) -> Exception | None:
-    """What the program raises."""
+    """The exception that the program raises."""
     file = folder / f"{name}.py"
     file.write_text(HEAD + program)
     linecache.checkcache(str(file))
@@ -99,7 +99,7 @@ def test_every_mistake_is_reported_in_the_authors_words(aliased, tmp_path, monke
 
 
 def law(name: str, real: str, error: Exception, told: str) -> str:
-    """What the error lacks, or ""."""
+    """The part that the error lacks, or ""."""
     import quadrants as qd
 
     place, lines = error.place, told.splitlines()
@@ -124,7 +124,7 @@ def test_there_are_enough_mistakes_and_all_differ():
 
 
 def test_every_error_that_the_surface_raises_has_a_fix():
-    """In the source: a second argument, or `fix=`."""
+    """The fix is a second argument in the source, or `fix=`."""
     kinds = ("Quadrants", "Wrong", "Unknown", "OutOf", "Called", "Invalid", "runtime.Quadrants")
     for file in sorted((ROOT / "dsl/quadrants").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -142,7 +142,7 @@ def test_every_error_that_the_surface_raises_has_a_fix():
 
 
 def write() -> None:
-    """Write what is said now into the table."""
+    """Write the current texts into the table."""
     import os
     import tempfile
 

@@ -26,7 +26,7 @@ def scaled(a: qd.types.ndarray(), b: qd.types.ndarray(), s: float):
 
 
 class Apart(Emulated):
-    """A device that does not reach the host's arrays, as a GPU beside it."""
+    """A device that does not reach the host's arrays, such as a GPU with its own memory."""
 
     kind, wants_storages = "cuda", False
     own = ()
@@ -42,7 +42,7 @@ class Apart(Emulated):
 
     def register(self, address, nbytes, label):
         if address not in self.own:
-            raise DeviceError("HOST_MEMORY", f"{label} lies on the host")
+            raise DeviceError("HOST_MEMORY", f"{label} is on the host")
 
     def unregister(self, address):
         pass

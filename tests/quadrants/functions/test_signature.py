@@ -1,4 +1,4 @@
-"""Calls of public functions: names of arguments are upstream's, and a wrong call or shape is said at its line.
+"""Calls of public functions: arguments have upstream's names, and a wrong call or shape is reported at its line.
 
 Modules tested here: dsl/quadrants/functions/annotations.py, dsl/quadrants/functions/decorated_function.py,
 dsl/quadrants/functions/inlined_function.py, dsl/quadrants/functions/kernel.py, dsl/quadrants/memory/ndarray.py.
@@ -29,7 +29,7 @@ def kernel_of(function, **options):
 
 
 POSITIVE, INTEGER = "is positive, got", "is an integer, got"
-WRONG = [  # (call, what it says, its fix)
+WRONG = [  # (call, text of its error, its fix)
     (lambda: qd.field(qd.i32, shap=8), "`qd.field` has no argument `shap`", "did you mean `shape`?"),
     (lambda: qd.field(qd.i32, 8, extent=3), "`qd.field` has no argument `extent`", "qd.field takes dtype, shape"),
     (lambda: qd.field(), "`qd.field`: missing a required argument: 'dtype'", "qd.field takes dtype, shape"),

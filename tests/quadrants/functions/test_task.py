@@ -1,4 +1,4 @@
-"""Loops at the outermost scope are grids, what lies between runs on one thread, in order; variables cross."""
+"""Loops at the outermost scope are grids, statements between them run on one thread, in order; variables cross."""
 
 import warnings
 

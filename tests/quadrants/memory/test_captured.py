@@ -1,7 +1,7 @@
-"""What a kernel reaches through an object, and what happens when it is replaced between calls.
+"""Members that a kernel reaches through an object, and calls after a member was replaced.
 
-Arrays are found anew, whatever way leads to them; numbers and fields are part of the code, as in quadrants 1.3.3, and a
-call that brings others is told so. The table is kind of member x the way to it.
+Arrays are found again, whatever way leads to them; numbers and fields are part of the code, as in quadrants 1.3.3, and
+a call with other ones warns. The table is kind of member x the way to it.
 """
 
 import dataclasses

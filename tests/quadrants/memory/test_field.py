@@ -184,7 +184,7 @@ everywhere: Any = None
 
 @pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 100))])
 def test_no_kernel_writes_a_field_that_was_destroyed(seed):
-    """Fields are built, destroyed, replaced and dropped at random: a call writes the field that lives, or says so."""
+    """Fields are built, destroyed, replaced and dropped at random: a call writes the live field or raises an error."""
     global everywhere
     choose, owner, trees = random.Random(seed), Owner(), {}
     qd.init(arch=qd.cpu)

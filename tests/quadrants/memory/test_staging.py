@@ -9,7 +9,7 @@ from dsl.quadrants.memory.staging import staged
 
 
 class Gpu:
-    """A device with memory of its own; `reaches`: whether it reaches the host's."""
+    """A device with its own memory; `reaches`: whether it reaches the host's memory."""
 
     def __init__(self, reaches: bool):
         self.reaches, self.buffers, self.copies, self.freed = reaches, {}, [], []

@@ -1,4 +1,4 @@
-"""What a case of cases/ is run with."""
+"""The options of a case of cases/."""
 
 
 def options(**given):

@@ -3,7 +3,7 @@
     python tests/quadrants/oracle/record.py > tests/quadrants/oracle/record.json      quadrants: records the table
     python -m dsl tests/quadrants/oracle/record.py                                    this compiler
 
-A case is a function of a file of cases/ without an underscore; its name is `file.function`. What is kept of it: the
+A case is a function of a file of cases/ without an underscore; its name is `file.function`. The record keeps the
 value it returns, with its type and every bit; or the class of what it raises, with its bases and the sentence of the
 message; and the text it prints. The cases run in a fork, each after `qd.init(arch=qd.cpu)` with the options of the
 last `@options(...)`; one that ends the fork is recorded as a crash, and the others go on in another fork.
@@ -33,7 +33,7 @@ STEP = re.compile(r""".*File "|Traceback|\s|\^|On line|={3,}|-{3,}|exception whi
 
 
 def cases(only=()):
-    """Every case as (name, function), those of equal options together."""
+    """Every case as (name, function); cases with equal options are together."""
     found = []
     for file in sorted((HERE / "cases").glob("[a-z]*.py")):
         module = importlib.import_module(f"cases.{file.stem}")
@@ -65,14 +65,14 @@ def plain(value):
 
 
 def sentence(error):
-    """The first line of a message, after what the author called, that is no line of a trace; numbers of names as N."""
+    """The first line of a message, after the author's call, that is not a line of a trace; numbers of names as N."""
     lines = [re.sub(r"^\s*\^+ ", "", line) for line in str(error).rpartition("Your code:")[2].splitlines()]
     kept = next((line.strip() for line in lines if not STEP.match(line)), "")
     return re.sub(r"\$\d+|(?<=_c)\d+_\d+|(?<=\(S)\d+", "N", re.sub(r" at 0x\w+", "", kept))[:300]
 
 
 def run(function, scratch):
-    """What one case does."""
+    """Run one case and return its row."""
     import quadrants as qd
 
     row = {}
@@ -129,7 +129,7 @@ def in_fork(rows, results):
 
 
 def table(only=()):
-    """What every case does: {name: row}."""
+    """The row of every case: {name: row}."""
     rows, found = cases(only), {}
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results"

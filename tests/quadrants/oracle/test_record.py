@@ -1,4 +1,4 @@
-"""Every case of cases/ does here what the record says that Quadrants does, or what differs.toml says with a reason.
+"""Every case of cases/ does here what the record shows for Quadrants, or what differs.toml lists with a reason.
 
 A value is compared with its type and every bit, text that is printed character by character. An error is of the class
 that it has there, or a subclass: its words are our own.
@@ -23,7 +23,7 @@ DIFFERS = tomllib.loads((HERE / "differs.toml").read_text())
 
 
 def table(package: str, *command: str) -> dict:
-    """What every case does, by one run of record.py, which must find this package."""
+    """The row of every case, by one run of record.py, which must find this package."""
     run = subprocess.run(
         [sys.executable, *command],
         capture_output=True,
@@ -39,7 +39,7 @@ def table(package: str, *command: str) -> dict:
 
 
 def agree(found: dict, recorded: dict) -> bool:
-    """Whether a case does what the record says."""
+    """Whether the row of a case agrees with its record."""
     if "raises" in recorded:
         return "raises" in found and recorded["raises"] in (found["raises"], *found["bases"])
     return found == recorded
@@ -47,7 +47,7 @@ def agree(found: dict, recorded: dict) -> bool:
 
 @pytest.fixture(scope="module")
 def ours(request) -> dict:
-    """What the cases do here of which tests run."""
+    """The rows here of the cases whose tests run."""
     names = {
         item.callspec.params["name"]
         for item in request.session.items

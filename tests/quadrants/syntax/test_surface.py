@@ -60,7 +60,7 @@ MODULES = (
     "types.quant",
     "types.utils",
 )
-# What the real package's modules have from elsewhere, or for themselves.
+# Names in the real package's modules that come from elsewhere, or that are internal.
 NOT_PUBLIC = {
     "arch_uses_spv",
     "make_expr_group",
@@ -127,7 +127,7 @@ def running():
 
 
 def public_names() -> dict[str, list[str]]:
-    """What the real package has, walked in its own process."""
+    """The names in the real package, listed in a separate process."""
     done = subprocess.run(
         [sys.executable, "-c", WALK, json.dumps(MODULES)],
         capture_output=True,

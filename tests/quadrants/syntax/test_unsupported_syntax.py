@@ -1,4 +1,4 @@
-"""What no kernel may say: every statement and expression of the table raises where it is reached, and only there."""
+"""Syntax that no kernel may use: every statement and expression of the table raises when it is reached, only then."""
 
 import ast
 import textwrap
@@ -62,7 +62,7 @@ def test_each_raises_where_it_is_reached(node, tmp_path):
     )
     space: dict = {"__name__": "program"}
     exec(compile(path.read_text(), str(path), "exec"), space)
-    space["k"](3, False)  # the branch not taken may say anything
+    space["k"](3, False)  # the branch not taken may contain anything
     with pytest.raises(QuadrantsSyntaxError) as error:
         space["k"](3, True)
     assert f'Unsupported node "{node.__name__}"' in str(error.value) and f"fix: {UNSUPPORTED[node][1]}" in str(

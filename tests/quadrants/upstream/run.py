@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     folder = Path(options.folder).resolve()
     if not (folder / "tests/python").is_dir():
-        print(f"run.py: {options.folder} is no clone of Quadrants: it has no tests/python", file=sys.stderr)
+        print(f"run.py: {options.folder} is not a clone of Quadrants: it has no tests/python", file=sys.stderr)
         return 2
     if unknown := [name for name in options.names if not (folder / f"tests/python/test_{name}.py").is_file()]:
         print(f"run.py: this clone has no tests/python/test_{unknown[0]}.py", file=sys.stderr)
@@ -73,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def outcomes(whose: str, folder: Path, name: str) -> dict[str, list[str]]:
-    """What became of each case of a file: {case: [passed, failed, skipped or crash, why]}.
+    """The outcome of each case of a file: {case: [passed, failed, skipped or crash, why]}.
 
     A case that ends the process is a crash, and the others run again without those that are done. The case '' is the
     file itself, where it could not be imported.

@@ -103,7 +103,7 @@ def pytest_generate_tests(metafunc):
 
 
 def qd_init_same_arch(**options) -> None:
-    """Begin anew on the same architecture."""
+    """Begin again on the same architecture."""
     qd.init(arch=qd.cpu, **options)
 
 

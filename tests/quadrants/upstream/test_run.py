@@ -1,4 +1,4 @@
-"""The command that runs Quadrants' own test files, tried on a folder of our own that has that repository's shape."""
+"""The command that runs Quadrants' own test files, tried on a small folder that has that repository's shape."""
 
 import json
 import subprocess
@@ -151,7 +151,7 @@ def test_the_real_package_runs_with_the_folders_own_conftest(clone, needs_module
 
 @pytest.mark.parametrize(
     "arguments, says",
-    [(("/",), "/ is no clone of Quadrants"), (("FOLDER", "no_such"), "has no tests/python/test_no_such.py")],
+    [(("/",), "/ is not a clone of Quadrants"), (("FOLDER", "no_such"), "has no tests/python/test_no_such.py")],
 )
 def test_wrong_usage(arguments, says, clone):
     folder, *_ = clone("", {})

@@ -1,5 +1,5 @@
-"""Copies whose atoms say how memory is accessed: what they move, and their instructions, whose spellings were read off the
-PTX of NVIDIA's compiler (release 4.8.1)."""
+"""Copies whose atoms set how memory is accessed: what they move, and their instructions, whose spellings were read off
+the PTX of NVIDIA's compiler (release 4.8.1)."""
 
 import re
 

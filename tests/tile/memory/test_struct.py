@@ -39,7 +39,7 @@ class Pair:
 
 @cute.struct
 class Shared:
-    """What a block shares."""
+    """The shared memory of a block."""
 
     tile: MemRange[Float32, 8]
     count: Int64
@@ -60,7 +60,7 @@ def test_properties_of_a_struct():
         "struct Shared(tile: MemRange[Float32, 8] at 0, count: Int64 at 32, pair: Pair at 40, "
         "flag: Boolean at 48, aligned: Align[MemRange[Float16, 4], 64] at 64; 128 bytes)"
     )
-    assert (Shared.__name__, Shared.__doc__) == ("Shared", "What a block shares.")
+    assert (Shared.__name__, Shared.__doc__) == ("Shared", "The shared memory of a block.")
     halves = MemRange[Float16, 5]
     assert (halves.size, halves.elem_width, halves.size_in_bytes) == (5, 16, 10)
     assert (Align[Int32, 16].dtype, Align[Int32, 16].align) == (Int32, 16)
@@ -138,7 +138,7 @@ def test_memory_seen_as_another_type(run):
 
 @pytest.mark.parametrize("alignment", [64, 1024])
 def test_a_swizzle_permutes_addresses_whatever_the_alignment(run, alignment):
-    """Element c of rows of 128 bytes lies at the address whose bits 4 to 6 are xored with bits 7 to 9."""
+    """Element c of rows of 128 bytes is at the address whose bits 4 to 6 are xored with bits 7 to 9."""
 
     @cute.struct
     class Tile:

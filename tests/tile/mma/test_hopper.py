@@ -1,4 +1,4 @@
-"""Choices for products of a warpgroup: as upstream's; what is refused.
+"""Choices for products of a warpgroup: the same as upstream; refused operands.
 
 Modules tested here: dsl/cutlass/utils/hopper_helpers.py.
 """

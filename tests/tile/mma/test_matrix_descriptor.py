@@ -1,4 +1,4 @@
-"""Matrix descriptors: their bits, by the layouts that the PTX ISA draws; what they cannot say."""
+"""Matrix descriptors: their bits, by the layouts that the PTX ISA draws; layouts that they cannot describe."""
 
 import itertools
 import re
@@ -19,7 +19,7 @@ SWIZZLES = {0: 0, 3: 1, 2: 2, 1: 3}  # the code in a descriptor -> bits
 
 
 def offset_of(descriptor: int, major, row: int, k: int) -> int:
-    """Where element (row, k) of two bytes lies, in bytes before the swizzle.  PTX ISA: Strides, canonical layouts."""
+    """The place of element (row, k) of two bytes, in bytes before the swizzle.  PTX ISA: Strides, canonical layouts."""
     leading, stride = (descriptor >> 16 & 0x3FFF) * 16, (descriptor >> 32 & 0x3FFF) * 16
     width = 16 << SWIZZLES[descriptor >> 62]  # bytes of a row
     if major is K:

@@ -1,4 +1,4 @@
-"""Tiled mma, gemm and the copies that fit them: layouts and instructions as upstream's, products as numpy's.
+"""Tiled mma, gemm and the copies that fit them: layouts and instructions agree with upstream, products with numpy.
 
 Modules tested here: dsl/cutlass/cute/nvgpu/warp.py, dsl/gpu/matrix/mma.py, dsl/tile/copy/matrix_copy.py,
 dsl/tile/mma/gemm.py, dsl/tile/mma/registers.py, dsl/tile/mma/tiled_mma.py, dsl/tile/tensor/major.py.

@@ -1,4 +1,4 @@
-"""Products of a warpgroup: layouts, descriptors' layouts and values as upstream's; what is refused.
+"""Products of a warpgroup: layouts, descriptors' layouts and values agree with upstream; refused operands.
 
 Modules tested here: dsl/cutlass/cute/nvgpu/warpgroup.py.
 """

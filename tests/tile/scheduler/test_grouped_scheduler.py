@@ -1,4 +1,4 @@
-"""Schedulers of groups: the tiles each block takes, as upstream's."""
+"""Schedulers of groups: each block takes the same tiles as upstream."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Persistent tile schedulers: the tiles each block takes, as upstream's."""
+"""Persistent tile schedulers: each block takes the same tiles as upstream."""
 
 from pathlib import Path
 

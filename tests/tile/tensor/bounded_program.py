@@ -26,7 +26,7 @@ def moved(a: cute.Tensor, b: cute.Tensor, way: cutlass.Constexpr):
     values = (1, VECTOR) if way == "elements" else (VECTOR, 1)
     tv = cute.make_layout(((4, 8), values), stride=((VECTOR, 16), (1, 0 if way != "elements" else 1)))
     tiler = cute.core._pack_tile((16, 8))
-    if cutlass.const_expr(way == "origin"):  # another end than the parameter's
+    if cutlass.const_expr(way == "origin"):  # another end than the parameter has
         a = ext.predicated_tensor_origin(cute.make_tensor(a.iterator, cute.make_layout((12, 5), stride=a.stride)))
     ga = cute.zipped_divide(a, cute.core._pack_shape((16, 8)))[(None, None), (x, y)]
     gb = cute.local_tile(b, (16, 8), (x, y))
@@ -74,7 +74,7 @@ def host(a: cute.Tensor, b: cute.Tensor, grid: cutlass.Constexpr, way: cutlass.C
 
 
 def run(m: int, n: int, way: str, dynamic: bool) -> torch.Tensor:
-    """What a copy of m x n numbers, 0, 1, ..., leaves in a tensor of as many, which were -1."""
+    """Copy m x n numbers, 0, 1, ..., into a tensor of as many, which were -1, and return the tensor."""
     a, b = torch.arange(m * n).float(), torch.full((m * n,), -1.0)
     arguments = [from_dlpack(t.reshape(n, m).t(), assumed_align=16) for t in (a, b)]
     if dynamic:

@@ -1,4 +1,4 @@
-"""What a copy that is not aligned names as its cause; and each fix, applied, cures it."""
+"""The error of a copy that is not aligned names the cause; and each fix, applied, cures it."""
 
 import re
 

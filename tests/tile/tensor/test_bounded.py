@@ -1,4 +1,4 @@
-"""Copies that leave out what is behind the end of a tensor: against numpy, and under both compilers."""
+"""Copies that leave out elements after the end of a tensor: against numpy, and under both compilers."""
 
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def host(a: cute.Tensor, b: cute.Tensor, bits: cutlass.Constexpr, wrong: cutlass
 
 
 def over(m: int, n: int, bits: int, wrong: str = "") -> np.ndarray:
-    """What is in a column-major matrix of -1s, of 48 x 24, after numbers were copied to the first m x n of it."""
+    """A column-major matrix of -1s, of 48 x 24, after numbers were copied to its first m x n elements."""
     a, b = np.arange(48.0 * 24, dtype=np.float32).reshape(24, 48).T, np.full((24, 48), -1, np.float32).T
     host(*(from_dlpack(t[:m, :n], assumed_align=16) for t in (a, b)), bits, wrong, no_cache=True)
     return b

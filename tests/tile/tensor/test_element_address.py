@@ -1,4 +1,4 @@
-"""Where elements are: offsets by the layout, alignment that is kept, and 64 bits where they are needed."""
+"""Places of elements: offsets by the layout, alignment that is kept, and 64 bits if they are needed."""
 
 import itertools
 
@@ -77,7 +77,7 @@ def test_a_dynamic_extent_needs_64_bits():
 
 @cute.kernel
 def store_products(out: cute.Tensor):
-    """Each thread stores its part of a product's (64, 64) behind a swizzle; then out[row, column] is read from there."""
+    """Each thread stores its part of a product's (64, 64) in swizzled memory; out[row, column] is read from there."""
     thread, _, _ = cute.arch.thread_idx()
     atom = cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, cute.make_layout((8, 64), stride=(64, 1)))
     smem = cutlass.utils.SmemAllocator()

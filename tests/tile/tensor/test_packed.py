@@ -40,7 +40,7 @@ def test_the_table_is_what_nvidias_compiler_gives(installed):
 
 
 def bits_of(codes: np.ndarray, width: int) -> np.ndarray:
-    """The bytes that hold numbers of `width` bits one behind the other, the first lowest."""
+    """The bytes that hold numbers of `width` bits one after the other, the first lowest."""
     return np.packbits((codes[:, None] >> np.arange(width)) & 1, bitorder="little")
 
 

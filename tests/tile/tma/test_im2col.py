@@ -83,7 +83,7 @@ def host(image: cute.Tensor, weights: cute.Tensor, out: cute.Tensor, padding: In
 
 
 def convolution(padding: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
-    """What the kernel and what numpy make of 3 by 3 taps; sums of small integers are exact."""
+    """The results of the kernel and of numpy for 3 by 3 taps; sums of small integers are exact."""
     rng = np.random.default_rng(0)
     image = rng.integers(-3, 4, (2, 9, 6, 8)).astype(np.float16)
     weights = rng.integers(-3, 4, (9, 8)).astype(np.float16)

@@ -107,7 +107,7 @@ class Made:
     st.booleans(),
 )
 def test_every_tile_goes_there_and_back(rows, columns, tile, bits, is_dynamic, transposed):
-    """Whatever part of the last tiles lies outside."""
+    """Whatever part of the last tiles is outside."""
     if 16 << bits < tile[1] * 4 and bits:
         bits = 0
     source = np.random.default_rng(rows).standard_normal((rows, columns)).astype(np.float32)
@@ -213,7 +213,7 @@ def host_of_one_batch(source: cute.Tensor, out: cute.Tensor):
 
 
 def test_the_stride_of_a_mode_of_one_element_does_not_count():
-    """torch's `x.unsqueeze(-1)` has the stride 1 there, which is no multiple of 16 bytes."""
+    """torch's `x.unsqueeze(-1)` has the stride 1 there, which is not a multiple of 16 bytes."""
     source, out = np.arange(16 * 16, dtype=np.float16).reshape(16, 16, 1), np.zeros((8, 16), np.float16)
     argument = from_dlpack(source, assumed_align=16)
     for tensor in argument, from_dlpack(source, assumed_align=16).mark_layout_dynamic(leading_dim=1):
@@ -302,7 +302,7 @@ NESTED = [  # layout, and NVIDIA's tensor of coordinates for tiles of (64, 32)
 
 @pytest.mark.parametrize("layout, text", NESTED, ids=range(len(NESTED)))
 def test_coordinates_of_nested_modes(layout, text):
-    """Modes of stride 0 are no dimensions of the tensor map: their coordinate does not count. A tiler may be extents,
+    """Modes of stride 0 are not dimensions of the tensor map: their coordinate does not count. A tiler may be extents,
     layouts, or the layout of the tile's coordinates."""
     kept = []
 

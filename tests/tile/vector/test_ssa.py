@@ -114,7 +114,7 @@ def host(kernel: cutlass.Constexpr, *arguments):
 @pytest.mark.parametrize("op, fold", [(cute.ReductionOp.MIN, np.min), (cute.ReductionOp.MAX, np.max)])
 @pytest.mark.parametrize("dtype", list(DTYPES))
 def test_extremes_of_integers_and_floats(run, profile, axis, op, fold, dtype):
-    """NVIDIA's compiler refuses those of integers; numpy has the same meaning."""
+    """NVIDIA's compiler refuses extremes of integers; numpy has the same meaning."""
     x = np.array([[3, -7, 5], [100, 2, -1]]).astype(dtype)
     start = 50 if op is cute.ReductionOp.MIN else 4
     folded = fold(x, axis=axis)

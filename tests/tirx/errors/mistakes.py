@@ -1,9 +1,9 @@
 """Reads mistakes.txt: programs that are wrong, each with the whole text of its error.
 
-    python tests/tirx/errors/mistakes.py           writes the texts anew; look at the difference before you keep it
+    python tests/tirx/errors/mistakes.py           writes the texts again; look at the difference before you keep it
 
 A program follows its title (`### ...`), its text follows `---`. A program without a mark is the body of a kernel with the
-parameters of KERNEL; `# PROGRAM` stands alone, `# CALL` calls the compiled function of CALLED.
+parameters of KERNEL; `# PROGRAM` is a whole program, `# CALL` calls the compiled function of CALLED.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Mistake:
         return f'{HEAD}{KERNEL}{body}tvm.compile(main, target="cuda")\n'
 
     def error(self) -> BaseException | None:
-        """What running it raises, with its text as an attribute. `tvm` is this compiler's, through dsl.alias."""
+        """The exception that it raises, with its text as an attribute. `tvm` is this compiler, through dsl.alias."""
         source = self.source
         linecache.cache[NAME] = (len(source), None, source.splitlines(True), NAME)
         try:

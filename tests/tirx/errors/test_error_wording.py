@@ -1,4 +1,4 @@
-"""Mistakes that authors make in T programs: each is said at their line, with a caret, in their words, with the fix.
+"""Mistakes that authors make in T programs: each is reported at their line, with a caret, in their words, with the fix.
 
 Modules tested here: dsl/tirx/errors/expression_errors.py.
 """
@@ -14,7 +14,7 @@ from dsl.core.errors import DSLUserCodeError
 from tests.tirx.errors import mistakes
 
 EVERY = mistakes.read()
-# what the real package raises, where the mistake has a class of Python's
+# what the real package raises, if the mistake has a Python class
 CLASSES = {
     "CALL_ARGUMENTS": TypeError,
     "DIVISION_BY_ZERO": ZeroDivisionError,

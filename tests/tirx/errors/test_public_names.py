@@ -1,4 +1,4 @@
-"""The names of T by namespace, and what stands for those of CUDA C++.
+"""The names of T by namespace, and the names that stand for CUDA C++ names.
 
 Modules tested here: dsl/tirx/script/tirx.py.
 """

@@ -26,7 +26,7 @@ NEWER = {"cuda.elect_sync"}  # of 0.27
 
 
 def names(module: types.ModuleType) -> set[str]:
-    """What a module offers of its own: neither modules nor what it imports from below."""
+    """The names that a module defines: neither modules nor what it imports from below."""
     own = {
         "dsl.tirx.functions.cuda": "dsl.tirx.functions.cuda",
         "dsl.tirx.functions.ptx": "dsl.tirx.functions.ptx",

@@ -1,4 +1,4 @@
-"""Where threads are and how they meet: ids, barriers, lanes, atomics, mbarriers, printf."""
+"""Places of threads and how they meet: ids, barriers, lanes, atomics, mbarriers, printf."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scalars of their own memory, operators by TVM's names, statements as calls.
+"""Scalars with their own memory, operators by TVM's names, statements as calls.
 
 Modules tested here: dsl/tirx/memory/memory.py.
 """

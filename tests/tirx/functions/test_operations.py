@@ -1,4 +1,4 @@
-"""What operators give, against numpy and the dtypes measured of apache-tvm 0.26.0."""
+"""Results of operators, against numpy and the dtypes measured with apache-tvm 0.26.0."""
 
 from __future__ import annotations
 

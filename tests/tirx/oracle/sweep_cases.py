@@ -29,7 +29,7 @@ def _typed(text: str) -> tuple[str, int]:
 
 
 def arguments(name: str) -> list[np.ndarray | int]:
-    """What a kernel is called with; the same in every run."""
+    """The arguments of a kernel; the same in every run."""
     made = []
     for seed, (parameter, dtype, count) in enumerate(PARAMETERS[name]):
         made.append(

@@ -24,7 +24,7 @@ CHOSEN = (
     if os.environ.get("DSL_SWEEP") == "all"
     else [name for name in cases.SOURCES if name not in CASTS] + random.Random(0).sample(CASTS, 16)
 )
-CLOSE = {"functions": 2e-6, "functions_of_two": 2e-6}  # within 2 ulp of CUDA's
+CLOSE = {"functions": 2e-6, "functions_of_two": 2e-6}  # within 2 ulp of CUDA
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
-"""Our kernels against apache-tvm's: its CUDA C++, compiled by nvcc to PTX, runs on the same emulator.
+"""Our kernels against apache-tvm's kernels: its CUDA C++, compiled by nvcc to PTX, runs on the same emulator.
 
-What it gave is recorded; where nvcc is installed, the record is made anew and compared.
+Its results are recorded; if nvcc is installed, the record is made again and compared.
 """
 
 from __future__ import annotations

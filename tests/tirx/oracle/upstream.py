@@ -20,7 +20,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 RECORD = HERE / "recorded.json"
-# grid and block of each kernel: what its ids say.
+# grid and block of each kernel, as its ids define them.
 LAUNCHES = {
     "shared": (1, 128),
     "lanes": (1, 32),
@@ -49,7 +49,7 @@ def ours() -> dict:
 
 
 def cuda_source() -> str:
-    """The text that the real package makes, in a process of its own."""
+    """The text that the real package makes, in a separate process."""
     return printed(sys.executable)
 
 

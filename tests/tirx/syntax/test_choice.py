@@ -1,4 +1,4 @@
-"""Choices: what is not chosen is not evaluated; `and`, `or`, `not` and Select are numpy's."""
+"""Choices: only the chosen one is evaluated; `and`, `or`, `not` and Select agree with numpy."""
 
 import numpy as np
 import pytest

@@ -19,7 +19,7 @@ def main(O: T.Buffer((8,), "int32"), n: T.int32):
     x: T.%s
 """
 
-# What reads x where some threads have not stored in it, with ELSE left out, and what ELSE is for them to have
+# Bodies in which some threads read x and have not stored in it if ELSE is left out, and the ELSE that stores in it
 PATHS = {
     "if tx < n:\n    x = 3\nELSEO[tx] = T.int32(x)": "else:\n    x = 5\n",
     "for i in range(n):\n    x = i\nELSEO[tx] = T.int32(x)": "else:\n    x = 9\n",

@@ -1,4 +1,4 @@
-"""Branches and loops of T against plain Python, also where TVM 0.26 goes wrong (continue in unroll, break in grid).
+"""Branches and loops of T against plain Python, including errors of TVM 0.26 (continue in unroll, break in grid).
 
 Modules tested here: dsl/tirx/syntax/grammar.py, dsl/tirx/syntax/statement_names.py.
 """

@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     folder = Path(options.folder).resolve() / "tests/python/tirx"
     if not folder.is_dir():
-        print(f"run.py: {options.folder} is no clone of TVM: it has no tests/python/tirx", file=sys.stderr)
+        print(f"run.py: {options.folder} is not a clone of TVM: it has no tests/python/tirx", file=sys.stderr)
         return 2
     if unknown := [name for name in options.names if not (folder / f"{name}.py").is_file()]:
         print(f"run.py: this clone has no tests/python/tirx/{unknown[0]}.py", file=sys.stderr)
@@ -67,12 +67,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="files of tests/python/tirx without .py; default: the table"
     )
-    parser.add_argument("--verbose", action="store_true", help="show what pytest says")
+    parser.add_argument("--verbose", action="store_true", help="show the output of pytest")
     return parser
 
 
 def outcomes(file: Path) -> tuple[dict[str, str], str]:
-    """What became of each case of a file ("PASSED", "FAILED", "SKIPPED", "ERROR"), and what pytest printed."""
+    """The outcome of each case of a file ("PASSED", "FAILED", "SKIPPED", "ERROR"), and the output of pytest."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "DSL_CACHE": "0"}
     done = subprocess.run(
         [sys.executable, "-c", DRIVE, str(file)],

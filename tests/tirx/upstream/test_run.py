@@ -55,4 +55,4 @@ def test_a_pattern_lists_cases(case, entry, wanted):
 
 def test_wrong_usage(tmp_path, capsys):
     assert run.main([str(tmp_path)]) == 2
-    assert "is no clone of TVM" in capsys.readouterr().err
+    assert "is not a clone of TVM" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What is known of an integer while compiling: checked against every value that the inputs may have."""
+"""Facts about an integer that are known while compiling: checked against every value that the inputs may have."""
 
 import itertools
 

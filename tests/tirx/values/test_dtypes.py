@@ -1,4 +1,4 @@
-"""Data types by name: sizes of numpy's, casts that are numpy's, and names that are mistyped."""
+"""Data types by name: sizes and casts as in numpy, and names that are mistyped."""
 
 import numpy as np
 import pytest

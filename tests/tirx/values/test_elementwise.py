@@ -1,4 +1,4 @@
-"""Operands of T's functions: their common dtype, vectors lane by lane, and what is no operand."""
+"""Operands of T's functions: their common dtype, vectors lane by lane, and values that are not operands."""
 
 import numpy as np
 import pytest

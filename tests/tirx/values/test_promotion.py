@@ -46,7 +46,7 @@ def main(H: T.Buffer((64,), "float16"), F: T.Buffer((64,), "float32"), B: T.Buff
     tx = T.thread_id([64])
     {}
 """
-# What is refused: a literal that is converted to a dtype that does not hold it, and a shift by one out of range.
+# Refused: a literal that is converted to a dtype that does not hold it, and a shift by one out of range.
 REFUSED = """\
 B[tx] = T.int32(300)
 B[tx] = T.int32(100) * 3
@@ -86,7 +86,7 @@ I[tx] = I[tx] >> 32
 L[tx] = I[tx] << 40
 L[tx] = T.shift_left(I[tx], 40)
 """
-# What is not: a literal widens the sum, a fraction is cut off, and what a register holds is no literal.
+# Accepted: a literal widens the sum, a fraction is cut off, and a value in a register is not a literal.
 ACCEPTED = """\
 I[tx] = I[tx] + 5000000000
 I[tx] += 5000000000

@@ -16,7 +16,7 @@ WHERE = "dsl.lower.nvptx"
 
 
 class _Finder(MetaPathFinder):
-    """Changes one module behind its own code."""
+    """Changes one module after its own code has run."""
 
     def find_spec(self, fullname, path, target=None) -> ModuleSpec | None:
         if fullname != WHERE:

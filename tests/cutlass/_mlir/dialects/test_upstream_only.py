@@ -13,7 +13,7 @@ KINDS = nvvm.AtomicOpKind
 
 
 def updated(kind, value, before, **order):
-    """What one thread's atomicrmw leaves, and the old value it gives."""
+    """The number that one thread's atomicrmw leaves in memory, and the old value that it returns."""
 
     @cute.kernel
     def kernel(memory: cute.Tensor, old: cute.Tensor):
@@ -58,7 +58,7 @@ OPS, TYPES, ORDERS = nvvm.ReductionOp, nvvm.ReductionType, nvvm.MemOrderKind
 
 
 def reduced(op, kind, value, before, **order):
-    """What nvvm.red of one thread leaves."""
+    """The number that nvvm.red of one thread leaves in memory."""
 
     @cute.kernel
     def kernel(memory: cute.Tensor):

@@ -1,4 +1,4 @@
-"""Marks for a profiler: they are taken and make no code, and what is no mark is named."""
+"""Marks for a profiler: they are accepted and make no code, and a wrong one is named."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a kernel refuses: statements, names, scopes, calls, and the classes of the errors."""
+"""Mistakes that a kernel refuses: statements, names, scopes, calls, and the classes of the errors."""
 
 import quadrants as qd
 from options import options
@@ -338,7 +338,7 @@ def walrus():
 def pass_and_docstring():
     @qd.kernel
     def k() -> qd.i32:
-        """What it does."""
+        """A docstring."""
         pass
         return 1
 
@@ -354,7 +354,7 @@ def ellipsis_statement():
     return k()
 
 
-@options(random_seed=2)  # in a group of its own: it ends what qd.init made
+@options(random_seed=2)  # in a separate group: it ends what qd.init made
 def unknown_init_option():
     qd.init(arch=qd.cpu, no_such_option=1)
 

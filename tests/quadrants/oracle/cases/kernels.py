@@ -1,4 +1,4 @@
-"""What kernels return and take: casts, tuples, templates and specialisation, data_oriented."""
+"""Results and arguments of kernels: casts, tuples, templates and specialisation, data_oriented."""
 
 import quadrants as qd
 

@@ -1,4 +1,4 @@
-"""What qd.static takes and gives as a value; static_assert, static_print, lists."""
+"""Arguments and values of qd.static; static_assert, static_print, lists."""
 
 import quadrants as qd
 

@@ -115,7 +115,7 @@ def placed_at_root():
     return x[None]
 
 
-@options(random_seed=1)  # in a group of its own: no later field can be made
+@options(random_seed=1)  # in a separate group: no later field can be made
 def field_never_placed():
     x = qd.field(qd.i32)
 
