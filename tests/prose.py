@@ -50,7 +50,7 @@ class Broken(NamedTuple):
 
 
 def broken(path: str, text: str) -> list[Broken]:
-    """What a file's sentences break."""
+    """The rules that sentences of a file break."""
     return [
         Broken(path, line, rule, fix, sentence)
         for line, sentence in (_of_page(text) if path.endswith(".md") else _of_program(text))
@@ -60,6 +60,8 @@ def broken(path: str, text: str) -> list[Broken]:
 
 def rules_broken(sentence: str) -> list[tuple[str, str]]:
     """The names of the rules that a sentence breaks, each with a way to mend it."""
+    if not any(re.search(rule["pattern"], sentence) for rule in RULES):
+        return []
     config = {"max_errors": 10, "checks": _checks()}
     return [(one.check_result.check_path, one.check_result.message) for one in LintFile("", sentence).lint(config)]
 
@@ -84,10 +86,10 @@ def _of_page(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _of_program(text: str) -> Iterator[tuple[int, str]]:
-    tree = ast.parse(text)
-    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
-    docstrings = set(_docstrings(tree))
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(ast.parse(text)))
+    inside = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+    docstrings = set(_docstrings(nodes))
+    for node in nodes:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
             yield node.lineno, node.name.removeprefix("test_").replace("_", " ").capitalize()
         if isinstance(node, ast.JoinedStr):
@@ -103,8 +105,8 @@ def _of_program(text: str) -> Iterator[tuple[int, str]]:
             yield from _sentences(token.string.lstrip("#! "), token.start[0])
 
 
-def _docstrings(tree: ast.Module) -> Iterator[ast.AST]:
-    for node in ast.walk(tree):
+def _docstrings(nodes: list[ast.AST]) -> Iterator[ast.AST]:
+    for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
             first = node.body[0]
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):

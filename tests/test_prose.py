@@ -25,3 +25,8 @@ def test_a_rule_finds_its_bad_example_and_no_good_one(rule):
 )
 def test_sentences_are_found_with_their_lines(path, text, lines):
     assert [one.line for one in prose.broken(path, text)] == lines
+
+
+def test_every_sentence_of_the_project_keeps_the_rules():
+    found = [one for name in prose.files([]) for one in prose.broken(name, (prose.ROOT / name).read_text())]
+    assert not found, "\n".join(map(str, found))

@@ -35,8 +35,11 @@ def _order(scope: Any, relaxed: bool | None, default: str = "release") -> str:
 
 
 def _arrive(name: str, addr: Any, amount: Any, scope: Any, relaxed: bool | None) -> Int64 | None:
-    order, at, operand = _order(scope, relaxed), shared(addr), Int32(amount)
-    if is_remote(addr):
+    at, operand, remote = shared(addr), Int32(amount), is_remote(addr)
+    if remote and scope is None and (relaxed or name == "mbarrier.arrive"):
+        scope = MemScope.CLUSTER  # as NVIDIA's compiler does
+    order = _order(scope, relaxed)
+    if remote:
         return run(f"{name}{order}.shared::cluster.b64 _, [$0], $1;", None, at, operand)
     return run(f"{name}{order}.shared::cta.b64 $0, [$1], $2;", Int64, at, operand)
 

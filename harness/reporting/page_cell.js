@@ -50,7 +50,7 @@ function drawCell(report, columns, cell, address, say) {
     const seen = cell.first
       ? [make("p", {class: "sub"}, `First seen ${cell.first}, last seen ${cell.last}; it ends so since ${cell.changed}.`)]
       : [];
-    const only = "This column is an emulator's: what it says is a prediction, not a validation.";
+    const only = "This column is of an emulator: its verdicts are predictions, not validations.";
     const [symbol, meaning] = report.states[cell.state];
     return make("div", {class: `verdict ${cell.state}`},
       make("span", {class: `state ${cell.state}`}, make("span", {"aria-hidden": "true"}, symbol), ` ${cell.state}`),
@@ -94,7 +94,7 @@ function drawCell(report, columns, cell, address, say) {
     }
     const changed = names.filter(differs);
     const equal = names.filter((name) => !differs(name));
-    const made = [heading(`What differs from the ${cell.base ? T(cell.base_name) : "first bad"} run`)];
+    const made = [heading(`Differences from the ${cell.base ? T(cell.base_name) : "first bad"} run`)];
     if (changed.length) made.push(table("facts", "Fields that changed", heads, changed.map(row)));
     else made.push(make("p", {}, "No field of the provenance changed."));
     if (equal.length) {
@@ -163,7 +163,7 @@ function drawCell(report, columns, cell, address, say) {
   }
 
   function outputs() {
-    const made = cell.outputs ? [heading("What differs")] : [];
+    const made = cell.outputs ? [heading("Differences")] : [];
     for (const [name, message, lanes, values] of cell.outputs || []) {
       made.push(make("p", {}, make("code", {}, name), ": ", prose(message)));
       if (lanes.some(Boolean)) made.push(...strip(lanes));

@@ -20,7 +20,7 @@ def run(n):
 
 @pytest.mark.parametrize("arguments, text", [
     (["new", "there.py"], "there.py exists already; `repro run repros/there.py` runs it"),
-    (["run", "repros/there.py", "-p", "n=x"], "-p n=x: 'x' is no int; declared are 1, 2"),
+    (["run", "repros/there.py", "-p", "n=x"], "-p n=x: 'x' is not of type int; declared are 1, 2"),
 ])  # fmt: skip
 def test_one_sentence_and_no_traceback(arguments, text, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

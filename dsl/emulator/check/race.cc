@@ -109,10 +109,11 @@ bool is_observed(const Own &own, const Kept &other, u32 lanes, u64 address) {
 
 enum Verdict { RACES, FINE, ORDERED };
 
-// Whether two lanes of a warp store bulk bytes of one place by one instruction: copies of the same bytes.
+// Whether threads of a block store bulk bytes of one place by one instruction: NVIDIA's examples let a lane of each warp
+// store the same tile. Whether the bytes are the same is not compared.
 bool is_one_store(const Own &own, const Kept &other) {
-  u32 writes = own.kind & other.kind() & (WRITE | ASYNC);
-  return writes == (WRITE | ASYNC) && other.place() == own.place && other.site() == own.site;
+  bool is_bulk = (own.kind & (WRITE | ASYNC)) == (WRITE | ASYNC);
+  return is_bulk && other.kind() & WRITE && other.block() == own.ctx->block && other.site() == own.site;
 }
 
 // An access and lanes of an entry that are not ordered before it; one of the two writes.

@@ -6,7 +6,7 @@ import functools
 import itertools
 from collections.abc import Iterable
 
-from dsl.emulator.ptx.operands import LEAVES
+from dsl.emulator.ptx.operands import LEAVES, reads, writes
 from dsl.emulator.ptx.syntax import Function, Instr, Label
 
 
@@ -74,6 +74,24 @@ class BasicBlocks:
             waiting += self.following[one]
         return seen
 
+    def is_read(self, name: str, at: int) -> bool:
+        """Whether a way on from a position may read a register before it is set again."""
+        seen: set[int] = set()
+        waiting = [(self.block_of[at], at + 1)]
+        while waiting:
+            block, start = waiting.pop()
+            for position in range(start, self.positions(block).stop):
+                item = self.items[position]
+                if isinstance(item, Instr) and any(reg.name == name for reg in reads(item)):
+                    return True
+                if isinstance(item, Instr) and item.guard is None and any(reg.name == name for reg in writes(item)):
+                    break
+            else:
+                on = {*self.following[block]} - seen - {self.end}
+                seen |= on
+                waiting += [(each, self.starts[each]) for each in on]
+        return False
+
     def loop(self, head: int, sources: Iterable[int]) -> frozenset[int]:
         """The blocks of the loop in which `sources` branch back to `head`: what leads from it to them. Empty where
         nothing does."""
@@ -90,6 +108,13 @@ class BasicBlocks:
 
 def _name(branch: Instr, operand: int) -> str:
     return getattr(branch.operands[operand], "name", "") if branch.operands else ""
+
+
+def is_asked(function: Function, instr: Instr) -> bool:
+    """Whether anything may read what an instruction of the function sets."""
+    at = next(at for at, item in enumerate(function.items) if item is instr)
+    blocks = BasicBlocks(function)
+    return any(blocks.is_read(each.name, at) for each in writes(instr))
 
 
 def _ends(item) -> bool:

@@ -4,6 +4,7 @@ import pytest
 
 from dsl.emulator.ptx.analysis import back_edges
 from dsl.emulator.ptx.basic_blocks import BasicBlocks
+from dsl.emulator.ptx.operands import reads, writes
 from dsl.emulator.ptx.parse import parse
 from dsl.emulator.ptx.syntax import Function, Instr, Label
 
@@ -53,6 +54,31 @@ def test_blocks_reach_the_items_that_a_walk_reaches(name):
         positions = {i for i, b in enumerate(blocks.block_of) if b in blocks.reach(blocks.following[block])}
         limit = [*blocks.starts, len(function.items)][block + 1]
         assert positions == reached(function, steps(function, limit - 1)), (block, start)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_register_is_read_if_a_walk_comes_to_a_reader_before_it_is_set(name):
+    function = function_of(name)
+    blocks, items = BasicBlocks(function), function.items
+    for register in ("%p", "%r1", "%r2"):
+        reading = {i for i, each in enumerate(items) if isinstance(each, Instr) and register in map(_name, reads(each))}
+        setting = {
+            i
+            for i, each in enumerate(items)
+            if isinstance(each, Instr) and each.guard is None and register in map(_name, writes(each))
+        }
+        for at in range(len(items)):
+            seen, waiting = set(), steps(function, at)
+            while waiting:
+                one = waiting.pop()
+                if one not in seen and one < len(items):
+                    seen.add(one)
+                    waiting += [] if one in setting else steps(function, one)
+            assert blocks.is_read(register, at) == bool(seen & reading), (register, at)
+
+
+def _name(register):
+    return register.name
 
 
 @pytest.mark.parametrize("name", BODIES)

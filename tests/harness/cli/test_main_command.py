@@ -69,7 +69,7 @@ def test_a_value_that_is_not_declared(write, capsys):
 USAGE = {
     ("repros/none.py",): "repro: {folder}/repros/none.py: No such file or directory",
     ("repros/one.py", "-p", "w=3"): "-p w=3: write -p NAME=VALUE; the parameters of repros/one.py are: width",
-    ("repros/one.py", "-p", "width=x"): "-p width=x: 'x' is no int; declared are 8, 16",
+    ("repros/one.py", "-p", "width=x"): "-p width=x: 'x' is not of type int; declared are 8, 16",
     ("repros/one.py", "--host", "p9"): "unknown host 'p9': the hosts are embedded, local\n"
     "fix: give ~/.ssh/config a `Host` of that name, or write user@address",
 }

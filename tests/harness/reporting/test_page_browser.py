@@ -234,8 +234,8 @@ def test_a_cell_page_as_a_screen_reader_hears_it(opened):
     browser.until("document.querySelector('#cell-title')")
     heard = nodes(browser)
     assert [name for role, name in heard if role == "heading"][1:] == [
-        page.visible(made().claims[0].text), "Run it again", "Finding", "What differs",
-        "Outcomes seen in 200 runs", "Cause", "Source", "What differs from the last good run", "PTX of k", "SASS of k", "History: 2 runs",
+        page.visible(made().claims[0].text), "Run it again", "Finding", "Differences",
+        "Outcomes seen in 200 runs", "Cause", "Source", "Differences from the last good run", "PTX of k", "SASS of k", "History: 2 runs",
     ]  # fmt: skip
     assert ("image", "Lanes that differ: 8-31") in heard
     assert any(role == "button" and name.startswith("Copy the command uv run repro run") for role, name in heard)
@@ -289,7 +289,7 @@ def test_an_emulator_only_predicts(opened):
     browser = opened("#" + page.fragment(made().claims[1], made().columns[0]))
     browser.until("document.querySelector('#cell-title')")
     text = browser.seen()
-    assert "This column is an emulator's: what it says is a prediction, not a validation." in text
+    assert "This column is of an emulator: its verdicts are predictions, not validations." in text
     assert "Hardware has never passed it here." in text and "◇ predicted" in text
 
 

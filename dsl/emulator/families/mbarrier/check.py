@@ -234,6 +234,8 @@ class Mbarriers:
             clocks = slot.clock(thread)
         if asked == scope.UNSAID and is_remote and not how & seen.RELAXED:
             one.arrived.add(slot.groups(scope.CLUSTER)[1:], execution_only(clocks))
+            fenced, fence_scope = slot.fences.get(thread, ({}, scope.CTA))
+            one.arrived.add(slot.groups(min(fence_scope, scope.CLUSTER)), fenced)
             asked = scope.CTA
         reach = min(reach, asked, scope.CLUSTER)
         if is_remote and reach == scope.CTA:
@@ -301,7 +303,8 @@ class Mbarriers:
         again = before is not None and before.phase == one.phase - 1 and before.releases != releases
         mine.last_wait[thread] = one
         self._end_flights(slot, one)
-        groups = slot.groups(min(how >> seen.SCOPE_SHIFT & 3, scope.CLUSTER))
+        # NVIDIA's primitives wait with .acquire.cta for arrivals of other blocks: any wait counts for the cluster
+        groups = slot.groups(scope.CLUSTER)
         if how & seen.RELAXED:
             slot.pending.setdefault(thread, Known()).take(one.ended, groups)
         else:

@@ -15,6 +15,7 @@ from dsl.emulator.families.mbarrier import numbers
 from dsl.emulator.families.mbarrier.numbers import seen
 from dsl.emulator.families.memory.emit import host_address
 from dsl.emulator.machine import context
+from dsl.emulator.ptx.basic_blocks import is_asked
 from dsl.emulator.ptx.operands import space_of
 from dsl.emulator.ptx.syntax import SINK, Addr, Instr, PtxError
 
@@ -175,7 +176,8 @@ def _wait(body, instr) -> None:
     passes = body.cast("zext", ended, "i1", "i32")
     note(body, instr, numbers.mbarrier.WAITS, body.cast("ptrtoint", word_at, "ptr", "i64"), passes)
     how = _how(body, ended, _asked(body, instr))
-    body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
+    if is_asked(body.frame.function, instr):  # else the thread goes on also if the phase has not ended
+        body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
     body.write(destination, ended, 1)
 
 

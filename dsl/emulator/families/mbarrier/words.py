@@ -13,7 +13,9 @@ from dsl.emulator.families.mbarrier.check import Mbarriers, Shared
 from dsl.emulator.families.mbarrier.log import Life
 from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context
+from dsl.emulator.ptx.basic_blocks import is_asked
 from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.ptx.traits import WAIT
 
 _INITIALIZE = (
     "let one thread initialize it (mbarrier.init, `cute.arch.mbarrier_init`) and fence "
@@ -158,6 +160,11 @@ def race(race: Race) -> tuple[str, str] | None:
         return f"{message}: its arrival is for its own block alone", _wider(race, last.narrow[other])
     if race.between is None:
         return None
+    if (ignored := _ignored(race)) is not None:
+        at = places.at(race.launch, ignored, race.mine)
+        return f"{message}: nothing depends on the answer of the wait at {at}", (
+            f"try the wait at {at} again until it gives true (`cute.arch.mbarrier_wait`)"
+        )
     if last is not None and (lane := last.lane_for(*other)) is not None:
         return f"{message}: no barrier of the warp before its arrival", (
             f"lane {lane} arrives at the mbarrier for its warp: put a barrier of the warp (bar.warp.sync, "
@@ -173,6 +180,17 @@ def race(race: Race) -> tuple[str, str] | None:
     return None
 
 
+def _ignored(race: Race) -> Instr | None:
+    """A look at an mbarrier that this thread passed before its access, and whose answer nothing reads."""
+    sites, functions = race.launch.code.sites, race.launch.program.module.functions.values()
+    for row in reversed(race.between.mine.before if race.between is not None else ()):
+        instr = sites[row.site]
+        if instr.traits & WAIT:
+            function = next((each for each in functions if any(item is instr for item in each.items)), None)
+            return instr if function is not None and not is_asked(function, instr) else None
+    return None
+
+
 def _wider(race: Race, site: int) -> str:
     """The fix of an arrival at the mbarrier of another block whose scope does not have that block."""
     instr = race.launch.code.sites[site]
@@ -180,7 +198,10 @@ def _wider(race: Race, site: int) -> str:
     if "relaxed" in instr.mods:
         return f"give the fence before the relaxed arrival at {at} the scope .cluster, or make the arrival a release"
     name = re.sub(r"^mbarrier\.(arrive(?:_drop)?)(?:\.release\.cta)?", r"mbarrier.\1.release.cluster", instr.name)
-    return f"write `{name}` at {at}: without a scope, as with .cta, an arrival is for threads of its own block"
+    return (
+        f"write `{name}` at {at}, or fence before it (fence.acq_rel.cluster, `cute.arch.fence_acq_rel_cluster`): "
+        "without a scope, as with .cta, an arrival is for the block of its thread"
+    )
 
 
 def _lapped(launch) -> Fault:

@@ -104,14 +104,19 @@ PAIRS = [
      "fix: write `mbarrier.arrive.release.cluster.shared::cluster.b64` at "),
     ("an arrival without a scope at the mbarrier of another block",
      READY + STORE_THERE + ARRIVE.replace(".release.cluster", "") + WAIT + LOAD + MEET,
-     READY + STORE_THERE + ARRIVE + WAIT + LOAD + MEET, "race",
+     READY + STORE_THERE + "fence.acq_rel.cluster;" + ARRIVE.replace(".release.cluster", "") + WAIT + LOAD + MEET, "race",
      "fix: write `mbarrier.arrive.release.cluster.shared::cluster.b64` at "),
     ("a fence for its own block before a relaxed arrival at another",
      READY + STORE_THERE + "fence.acq_rel.cta;" + ARRIVE.replace("release", "relaxed") + WAIT + LOAD + MEET,
      READY + STORE_THERE + "fence.acq_rel.cluster;" + ARRIVE.replace("release", "relaxed") + WAIT + LOAD + MEET, "race",
      "reads smem+0x"),
-    ("a wait for its own block", READY + STORE_THERE + ARRIVE + WAIT.replace("acquire.cluster", "acquire.cta") + LOAD + MEET,
-     READY + STORE_THERE + ARRIVE + WAIT + LOAD + MEET, "race", "reads smem+0x"),
+    ("a look whose answer nobody asks for",
+     READY + STORE + "bar.sync 0;" + "mbarrier.arrive.shared.b64 _, [%b];" + WAIT + MEET.replace(";", "; ") + STORE
+     + "mbarrier.arrive.shared.b64 _, [%b]; mbarrier.test_wait.parity.shared::cta.b64 %done, [%b], 1;"
+     + "ld.shared.u32 %w, [box+128];" + MEET,
+     READY + STORE + "bar.sync 0;" + "mbarrier.arrive.shared.b64 _, [%b];" + WAIT + MEET.replace(";", "; ") + STORE
+     + "mbarrier.arrive.shared.b64 _, [%b];" + AGAIN + "ld.shared.u32 %w, [box+128];" + MEET, "race",
+     "nothing depends on the answer of the wait|no barrier between"),
     ("a read that an arrival without a scope does not follow",
      READY + ARRIVE.replace(".release.cluster", "") + LOAD + WAIT + STORE_THERE + MEET,
      READY + LOAD + ARRIVE.replace(".release.cluster", "") + WAIT + STORE_THERE + MEET, "race", "writes smem+0x"),
