@@ -49,4 +49,6 @@ def _value(repro: Repro, name: str, text: str) -> Value:
         return kind(text)
     except ValueError:
         declared = ", ".join(label(value) for value in repro.params[name])
-        raise UsageError(f"-p {name}={text}: {text!r} is not of type {kind.__name__}; declared are {declared}") from None
+        raise UsageError(
+            f"-p {name}={text}: {text!r} is not of type {kind.__name__}; declared are {declared}"
+        ) from None

@@ -69,10 +69,9 @@ bool at_mbarriers(Context *ctx, bool moves) {
 
 template <class T> T now(const T &field) { return __atomic_load_n((const volatile T *)&field, __ATOMIC_RELAXED); }
 
-// Whether every block that runs has for long done nothing but poll memory. (Threads that give way before each access do
-// so more often: then nobody knows.)
+// Whether every block that runs has for long done nothing but poll memory. (A thread that gives way elsewhere, as before
+// each access of a launch with a seed, sets `idle` to 0.)
 bool all_idle(Context *ctx) {
-  if (ctx->gives_way) return false;
   u32 limit = LEAST_IDLE;  // of checked code, which is slow
   if (!ctx->begin_checks) limit = max(min(IDLE_POLLS / ctx->threads, MOST_IDLE), LEAST_IDLE);
   Context *slot = __atomic_load_n(&ctx->shared_grid->slots, __ATOMIC_ACQUIRE);

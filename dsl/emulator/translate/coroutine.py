@@ -66,6 +66,8 @@ class Thread(Body):
 
     def suspend(self) -> None:
         """Give way to the scheduler; goes on when this thread is ready again."""
+        if self.gives_way and self.idle_poll is None:
+            self.store("idle", "0")
         if (poll := self.idle_poll or self._looking_poll()) is not None:
             if not poll.idle:
                 self.store("idle", "0")

@@ -140,6 +140,26 @@ def test_a_fault_and_a_deadlock_are_found_under_a_seed(seed):
         run(LOST_UPDATE.replace("ld.global.u32 %r5, [%rd1];", alone), seed, 2, 64)
 
 
+POLLS = {
+    "an acquire": "W: ld.acquire.gpu.global.u32 %r5, [%rd1]; setp.eq.u32 %q, %r5, 0; @%q bra W;",
+    "a volatile load": "W: ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %q, %r5, 0; @%q bra W;",
+    "an atomic": "W: atom.global.or.b32 %r5, [%rd1], 0; setp.eq.u32 %q, %r5, 0; @%q bra W;",
+    "a lock": "W: atom.global.cas.b32 %r5, [%rd1], 1, 2; setp.ne.u32 %q, %r5, 1; @%q bra W;",
+    "with pauses": "W: nanosleep.u32 20; ld.acquire.gpu.global.u32 %r5, [%rd1]; setp.eq.u32 %q, %r5, 0; @%q bra W;",
+    "two blocks for each other": (
+        "xor.b32 %r6, %r1, 1; mul.wide.u32 %rd4, %r6, 4; add.s64 %rd4, %rd1, %rd4; mul.wide.u32 %rd5, %r1, 4; "
+        "add.s64 %rd5, %rd1, %rd5; W: ld.acquire.gpu.global.u32 %r5, [%rd4]; setp.eq.u32 %q, %r5, 0; @%q bra W; "
+        "st.release.gpu.global.u32 [%rd5], 1;"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("name", POLLS)
+def test_threads_that_poll_for_ever_are_a_deadlock(name, seed):
+    with pytest.raises(emulator.Fault, match="DEADLOCK"):
+        run(HEAD + POLLS[name] + "ret; }", seed, 2, 64)
+
+
 def test_every_block_of_a_permuted_grid_runs_once():
     import random
 
