@@ -229,7 +229,9 @@ def test_races_and_undefined_reads_are_looked_for_on_demand(tmp_path):
     for checks in ("race", "all"):
         found = dsl("--check", checks, "racy.py", folder=tmp_path)
         assert found.returncode == 1 and found.stderr.startswith("racy.py:10:5: RACE\n"), found.stderr
-        assert found.stderr.endswith("fix: put a barrier of the block (bar.sync) between line 10 and line 11\n")
+        assert found.stderr.endswith(
+            "fix: put a barrier of the block (`cute.arch.sync_threads()`) between line 10 and line 11\n"
+        )
     assert "racy.py:11:14: UNDEFINED_READ" in dsl("--check", "undefined", "racy.py", folder=tmp_path).stderr
     wrong = dsl("--check", "races", "racy.py", folder=tmp_path)
     assert (

@@ -41,7 +41,7 @@ FIRST = HEAD.count("\n") + 1  # the line of a kernel's first
 # name: (the fix, where %N is the N-th line of the kernel, the kernel's lines)
 PROGRAMS = {
     "a scan in one statement": (
-        "let line %5 read into a register, then put a barrier of the block (bar.sync) that all its threads reach, and "
+        "let line %5 read into a register, then put a barrier of the block (`cute.arch.sync_threads()`) that all its threads reach, and "
         "only then write", """
           s[t] = x[t]
           cute.arch.sync_threads()
@@ -56,7 +56,7 @@ PROGRAMS = {
           y[t] = s[t]
         """),
     "a tree without a barrier in its loop": (
-        "put a barrier of the block (bar.sync) before the next round of line %5", """
+        "put a barrier of the block (`cute.arch.sync_threads()`) before the next round of line %5", """
           s[t] = x[t]
           cute.arch.sync_threads()
           for i in cutlass.range(6, unroll=1):
@@ -66,13 +66,13 @@ PROGRAMS = {
           y[t] = s[0]
         """),
     "helpers with no barrier between": (
-        "put a barrier of the block (bar.sync) between line %1 and line %2", """
+        "put a barrier of the block (`cute.arch.sync_threads()`) between line %1 and line %2", """
           put(s, t, x[t])
         + cute.arch.sync_threads()
           y[t] = take(s, 63 - t)
         """),
     "two buffers, filled for the next round": (
-        "put a barrier of the block (bar.sync) before the next round of line %5", """
+        "put a barrier of the block (`cute.arch.sync_threads()`) before the next round of line %5", """
           s[t] = x[t]
           cute.arch.sync_threads()
           v = Int32(0)
@@ -91,7 +91,7 @@ PROGRAMS = {
           y[t] = s[t]
         """),
     "a transpose": (
-        "put a barrier of the block (bar.sync) between line %1 and line %2", """
+        "put a barrier of the block (`cute.arch.sync_threads()`) between line %1 and line %2", """
           s[t] = x[t]
         + cute.arch.sync_threads()
           y[t] = s[(t % 8) * 8 + t // 8]
@@ -107,7 +107,7 @@ PROGRAMS = {
           y[t] = s[0]
         """),
     "a barrier of one warp": (
-        "put a barrier of the block (bar.sync) in the place of the one of the warp at line %2: the threads are of warps "
+        "put a barrier of the block (`cute.arch.sync_threads()`) in the place of the one of the warp at line %2: the threads are of warps "
         "1 and 0", """
           s[t] = x[t]
         - cute.arch.sync_warp()

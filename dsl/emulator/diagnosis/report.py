@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from dsl import exceptions
-from dsl.emulator.diagnosis import frames
+from dsl.emulator.diagnosis import frames, language
 from dsl.emulator.faults import Fault, KernelNote, KernelWarning
 from dsl.emulator.ptx.syntax import Instr
 from dsl.finding_kinds import ERROR, KINDS, NOTE
@@ -21,6 +21,7 @@ def error(
     assert kind.level == ERROR, name
     where = frames.of(launch, instr)
     place = where.place
+    fix = language.translated(fix, place.file if place else "")
     lines = [head(place, name), *source(place, message), *where.rows(), *rows, *([f"fix: {fix}"] if fix else [])]
     who, calls = launch.thread_index(thread), [exceptions.related_place(at, text) for at, text in where.called()]
     about = {"kernel": launch.entry_name, "block": list(block), "thread": list(who)}
