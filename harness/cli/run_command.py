@@ -32,6 +32,7 @@ status, and `repro record history FILE` has what it printed.
   repro run repros/shuffle_width.py                       every combination of its params
   repro run repros/shuffle_width.py -p width=8            one value of one parameter
   repro run repros -k "shuffle and width=8"               all repros of a folder, or several files; -k as in pytest
+  repro run -q repros                                     one line for each case
   repro run repros/shuffle_width.py --watch               again at every save, with what changed
   repro run repros/shuffle_width.py::p1::width=8          a case by the id that pytest prints: here on the host p1
   repro run repros/shuffle_width.py --update-goldens      accept what it gives now as its golden
@@ -102,6 +103,7 @@ def add(commands: Any) -> None:
     run.add_argument(
         "--watch", action="store_true", help="run again when the file is saved and show what changed; records nothing"
     )
+    run.add_argument("-q", "--quiet", action="store_true", help="print one line for each case")
     run.add_argument(
         "--color", choices=COLOUR_WHEN, default="auto", help="colour the verdicts (default: on a terminal)"
     )
@@ -207,8 +209,14 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
 def _print(case: Case, host: Host, verdict: Verdict, arguments: argparse.Namespace) -> None:
     from harness.reporting import text_report
 
-    outcome = verdict.outcome
-    say(text_report.verdict(case, host, verdict), colour=wants_colour(sys.stdout, arguments.color))
+    outcome, text = verdict.outcome, text_report.verdict(case, host, verdict)
+    is_coloured = wants_colour(sys.stdout, arguments.color)
+    if arguments.quiet:
+        name, line, *_ = text.split("\n")
+        status, _, why = line.partition(": ")
+        say(f"{status}: {name}: {why}", colour=is_coloured)
+        return
+    say(text, colour=is_coloured)
     for title, text in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
         if text:
             say(f"--- {title} of the repro\n{text_report.capped(text).rstrip()}")

@@ -224,6 +224,18 @@ def test_several_files_a_folder_and_an_expression(write, project, capsys):
         assert capsys.readouterr().err == said
 
 
+def test_quiet_prints_a_line_for_each_case(write, project, capsys):
+    write(TWICE, WIDTHS)
+    main(["run", "-q", "repros/one.py", "-p", "width=8", "--update-goldens"])
+    capsys.readouterr()
+    assert main(["run", "-q", "repros/one.py"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [
+        "pass: repros/one.py::width=8: predicted, not validated",
+        "fail: repros/one.py::width=16: no golden",
+    ]
+
+
 def test_words_of_a_verdict_are_coloured_where_that_is_wanted(write, capsys, monkeypatch):
     write(TWICE, WIDTHS)
     command = ["run", "repros/one.py", "-p", "width=8"]
