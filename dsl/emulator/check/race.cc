@@ -109,8 +109,8 @@ bool is_observed(const Own &own, const Kept &other, u32 lanes, u64 address) {
 
 enum Verdict { RACES, FINE, ORDERED };
 
-// Whether threads of a block store bulk bytes of one place by one instruction: NVIDIA's examples let a lane of each warp
-// store the same tile. Whether the bytes are the same is not compared.
+// Whether threads of a block store bulk bytes of one place by one instruction: NVIDIA's examples let a lane of each
+// warp store the same tile. Whether the bytes are the same is not compared.
 bool is_one_store(const Own &own, const Kept &other) {
   bool is_bulk = (own.kind & (WRITE | ASYNC)) == (WRITE | ASYNC);
   return is_bulk && other.kind() & WRITE && other.block() == own.ctx->block && other.site() == own.site;

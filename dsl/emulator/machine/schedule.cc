@@ -69,8 +69,8 @@ bool at_mbarriers(Context *ctx, bool moves) {
 
 template <class T> T now(const T &field) { return __atomic_load_n((const volatile T *)&field, __ATOMIC_RELAXED); }
 
-// Whether every block that runs has for long done nothing but poll memory. (A thread that gives way elsewhere, as before
-// each access of a launch with a seed, sets `idle` to 0.)
+// Whether every block that runs has for long done nothing but poll memory. (A thread that gives way elsewhere, as
+// before each access of a launch with a seed, sets `idle` to 0.)
 bool all_idle(Context *ctx) {
   u32 limit = LEAST_IDLE;  // of checked code, which is slow
   if (!ctx->begin_checks) limit = max(min(IDLE_POLLS / ctx->threads, MOST_IDLE), LEAST_IDLE);

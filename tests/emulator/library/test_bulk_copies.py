@@ -117,7 +117,8 @@ def test_a_copy_into_shared_memory_that_may_not_be(call, status, address, nbytes
     assert of.shared(128, 64) == b"\xee" * 64
 
 
-def test_copies_out_land_when_their_group_is_waited_for():
+@pytest.mark.parametrize("written", [0, 1])
+def test_copies_out_land_when_their_group_is_waited_for(written):
     of = Bulk()
     for group in range(3):
         ctypes.memset(of.at(128 + 16 * group), group, 16)
@@ -125,13 +126,14 @@ def test_copies_out_land_when_their_group_is_waited_for():
         of.block.bulk_commit(0)
     before = of.data[512:560].tobytes()
     of.block.bulk_arrive()
-    of.block.bulk_wait(1, 0)
-    of.block.bulk_wait(0, 3)
+    of.block.bulk_wait(1, 0, written)
+    of.block.bulk_wait(0, 3, written)
     assert of.data[512:560].tobytes() == before
-    of.block.bulk_wait(0, 1)
+    of.block.bulk_wait(0, 1, written)
     assert of.data[512:560].tobytes() == bytes([0] * 16 + [1] * 16) + before[32:]
-    of.block.bulk_wait(0, 0)
+    of.block.bulk_wait(0, 0, written)
     assert of.data[512:560].tobytes() == bytes([0] * 16 + [1] * 16 + [2] * 16)
+    assert bulk_count(of.block) == 0
 
 
 def test_a_copy_out_takes_the_bytes_when_it_lands():
@@ -140,14 +142,14 @@ def test_a_copy_out_takes_the_bytes_when_it_lands():
     of.out()
     of.block.bulk_commit(0)
     ctypes.memset(of.at(128), 0x11, 64)
-    of.block.bulk_wait(0, 0)
+    of.block.bulk_wait(0, 0, 1)
     assert of.data[512:576].tobytes() == b"\x11" * 64
 
 
 def test_a_copy_in_no_group_lands_when_its_thread_ends():
     of = Bulk()
     of.out(tid=7)
-    of.block.bulk_wait(7, 0)
+    of.block.bulk_wait(7, 0, 1)
     of.block.bulk_exit(6)
     assert of.data[512] == 512 % 251
     of.block.bulk_exit(7)
@@ -164,7 +166,7 @@ def test_copies_of_one_way_leave_copies_of_the_other():
     of.block.bulk_commit(0)
     of.block.bulk_arrive()
     assert of.shared(128, 64) == of.data[:64].tobytes() and of.data[512] != 0xEE
-    of.block.bulk_wait(0, 0)
+    of.block.bulk_wait(0, 0, 1)
     assert of.data[512:544].tobytes() == b"\xee" * 32
 
 
@@ -193,9 +195,9 @@ def test_copies_that_nobody_waited_for_are_forgotten_when_a_block_begins():
 
     before = of.data[576:640].tobytes()
     grid.run(of.block, run)
-    of.block.bulk_wait(0, 1)  # of the one group of the second block
+    of.block.bulk_wait(0, 1, 1)  # of the one group of the second block
     assert of.data[512:640].tobytes() == bytes(n % 251 for n in range(512, 576)) + before
-    of.block.bulk_wait(0, 0)
+    of.block.bulk_wait(0, 0, 1)
     assert of.data[512:640].tobytes() == bytes(n % 251 for n in range(512, 576)) + b"\xff" * 64
 
 

@@ -35,7 +35,7 @@ class Kept:
         """That lanes of warp 1 made an access by instruction 5."""
         cell = Cell.from_address(cells + index * ctypes.sizeof(Cell))
         cell.count = 1
-        cell.first[0].place_kind_site = 1 | block << 5 | kind << 36 | 5 << 40
+        cell.first[0].place_kind_site = 1 | block << 5 | kind << 36 | 5 << 41
         cell.first[0].label, cell.first[0].lanes = label, lanes
 
     @property

@@ -135,13 +135,15 @@ def test_another_block_that_moves_keeps_those_that_poll():
     assert block.ctx.status == 0 and len(looks) == 70_000
 
 
-def polls(block: Block, looks: int) -> Block:
-    """A thread that polls, so often in all that the block ends well if nobody stops it."""
+def polls(block: Block, looks: int, works: bool = False) -> Block:
+    """A thread that polls, so often in all that the block ends well if nobody stops it; or that `works`."""
     seen = []
 
     def body(thread):
         while len(seen) < looks:
             seen.append(0)
+            if works:
+                block.ctx.idle = 0
             yield
 
     block.run(body)
@@ -150,12 +152,20 @@ def polls(block: Block, looks: int) -> Block:
     return block
 
 
-@pytest.mark.parametrize("gives_way, checked", [(1, True), (0, False)])
-def test_threads_may_poll_longer_that_give_way_before_each_access_or_that_nobody_checks(gives_way, checked):
+@pytest.mark.parametrize("gives_way, works, checked", [(1, True, True), (0, False, False), (0, True, True)])
+def test_threads_may_go_on_longer_that_work_or_that_nobody_checks(gives_way, works, checked):
     block, callback = Block(threads=1), CALLED(lambda address: None)
     block.ctx.gives_way = gives_way
     block.ctx.begin_checks = ctypes.cast(callback, ctypes.c_void_p).value if checked else 0
-    assert polls(block, 40_000).ctx.status == 0
+    assert polls(block, 40_000, works).ctx.status == 0
+
+
+@pytest.mark.parametrize("gives_way", [0, 1])
+def test_threads_that_only_poll_end_also_if_they_give_way_before_each_access(gives_way):
+    block, callback = Block(threads=1), CALLED(lambda address: None)
+    block.ctx.gives_way = gives_way
+    block.ctx.begin_checks = ctypes.cast(callback, ctypes.c_void_p).value
+    assert polls(block, 40_000).ctx.status == context.DEADLOCK
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_active_lanes_are_those_that_reached_the_same_instruction():
 
 
 def test_a_checker_hears_which_lanes_a_meeting_orders():
-    """A barrier of the warp and elect do; a shuffle, a vote or a match orders no memory."""
+    """A barrier of the warp does, elect its execution alone; a shuffle, a vote or a match orders nothing."""
     heard = []
 
     def body(thread):
@@ -172,7 +172,7 @@ def test_a_checker_hears_which_lanes_a_meeting_orders():
     callback = ORDERED(lambda _, what, *rest: heard.append((what, *rest)) or 0)
     block.ctx.order_call = ctypes.cast(callback, ctypes.c_void_p).value
     assert block.run(body).ctx.status == 0
-    assert heard == [(context.ORDER_WARP, warp, ALL, 0) for warp in (0, 0, 1, 1)]
+    assert heard == [(context.ORDER_WARP, warp, ALL, is_election) for warp in (0, 1) for is_election in (1, 0)]
 
 
 def test_a_checker_hears_of_lanes_that_left_before_a_meeting():

@@ -181,24 +181,24 @@ class Mbarriers:
 
     def arrive_at(self, slot, thread: int, address: int, how: int) -> None:
         """An arrival or a change of the bytes; `how`: see numbers.seen."""
-        owner = self.order.owner(slot, address)
-        block = slot.block if owner is None else owner.block
+        site, owner = how >> seen.SITE_SHIFT, self.order.owner(slot, address)
+        block, is_remote = (slot.block, False) if owner is None else (owner.block, owner is not slot)
         one = self.mbarrier(block, address)
-        if owner is not None and owner is not slot:
-            self.clusters.visit(slot, thread, address, how >> seen.SITE_SHIFT)
+        if is_remote:
+            self.clusters.visit(slot, thread, address, site)
         if one is None or not self._sees(slot, thread, block, one):
-            slot.report(context.NOT_VISIBLE, thread, address, how >> seen.SITE_SHIFT)
+            slot.report(context.NOT_VISIBLE, thread, address, site)
             return
-        self._arrived(one, slot, thread, how, owner is not None and owner is not slot)
+        clock = slot.clock(thread)
+        self._arrived(one, slot, thread, how, clock, is_remote)
         one.arrivers.add((slot.block, thread))
-        one.uses[slot.block, thread] = slot.label(thread), how >> seen.SITE_SHIFT
+        one.uses[slot.block, thread] = slot.label(thread), site
         releases = slot.of(Shared).releases
         releases[thread] = releases.get(thread, 0) + 1
-        site = how >> seen.SITE_SHIFT
         if self.order.sites[site].traits & ARRIVE:
-            other = one.turns.arrive(slot.block, thread, slot.label(thread), slot.clock(thread))
+            other = one.turns.arrive(slot.block, thread, slot.label(thread), site, clock)
             if other is not None:
-                self._lap(slot, Lap(thread, address, site, turns.ARRIVAL, *other, one.uses[other][1]))
+                self._lap(slot, Lap(thread, address, site, turns.ARRIVAL, *other))
         if how & seen.ENDED:
             self._end(one, slot, thread, address, site)
         slot.step(thread)
@@ -221,8 +221,8 @@ class Mbarriers:
         mine.lap = mine.lap or lap
 
     @staticmethod
-    def _arrived(one: Mbarrier, slot, thread: int, how: int, is_remote: bool) -> None:
-        """Keep what an arrival makes known to a group of threads.
+    def _arrived(one: Mbarrier, slot, thread: int, how: int, clocks: dict, is_remote: bool) -> None:
+        """Keep what an arrival makes known to a group of threads, of the clocks of its thread.
 
         The ISA gives an arrival without a scope .cta. At the mbarrier of another block programs still rely on it for
         the order of execution: the other block may write what the thread has read.
@@ -230,8 +230,6 @@ class Mbarriers:
         reach, asked = scope.ALL, how >> seen.SCOPE_SHIFT & 3
         if how & seen.RELAXED:
             clocks, reach = slot.fences.get(thread, ({}, scope.ALL))
-        else:
-            clocks = slot.clock(thread)
         if asked == scope.UNSAID and is_remote and not how & seen.RELAXED:
             one.arrived.add(slot.groups(scope.CLUSTER)[1:], execution_only(clocks))
             fenced, fence_scope = slot.fences.get(thread, ({}, scope.CTA))

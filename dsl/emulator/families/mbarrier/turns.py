@@ -25,19 +25,21 @@ class Turns:
     def __init__(self) -> None:
         self.now: dict[int, np.ndarray] = {}
         self.before: dict[int, np.ndarray] = {}
+        self.sites: dict[tuple[int, int], int] = {}  # by (block, thread): of its last arrival
         self.issued: dict = {}  # a clock: what threads had seen when they began the copies that signal it
 
     def issue(self, clock: dict) -> None:
         """A thread begins a copy."""
         self.issued = later(clock, self.issued)
 
-    def arrive(self, block: int, thread: int, label: int, clock: dict) -> tuple[int, int] | None:
-        """An arrival; (block, thread) of one of the phase before that it need not come after."""
+    def arrive(self, block: int, thread: int, label: int, site: int, clock: dict) -> tuple[int, int, int] | None:
+        """An arrival; (block, thread, site) of one of the phase before that it need not come after."""
         n = len(clock[block]) // 2
         for other, labels in self.before.items():
             seen = clock[other][n:] if other in clock else np.zeros(n, np.uint32)
             if (first := _unseen(labels, seen)) is not None:
-                return other, first
+                return other, first, self.sites[other, first]
+        self.sites[block, thread] = site
         self.now.setdefault(block, np.zeros(n, np.uint32))[thread] = label
         return None
 
