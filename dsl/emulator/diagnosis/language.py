@@ -1,7 +1,7 @@
 """The words of the author's language for the instructions that a fix asks for.
 
-Fixes are written for PTX. In a program of a DSL, of Triton or of CUDA C++ they name the function that the author calls;
-an instruction for which a language has no function keeps its name.
+Fixes are written for PTX. They name the function that the author calls, if the program is of a DSL, of Triton or of
+CUDA C++; an instruction for which a language has no function keeps its name.
 """
 
 from __future__ import annotations
