@@ -113,10 +113,18 @@ def use(run: Any) -> None:
     own.initialized = own.uses_primary = True  # NVIDIA's runtime begins the driver for its host functions
     own.images.insert(0, lambda image: _ptx(run, image))
     own.failed, own.launched = lambda error: _failed(run, error), lambda *launch: _launched(run, *launch)
-    libc = ctypes.CDLL(None)  # printf of host functions, print() and kernels share one order
+    _print_in_one_order()
+
+
+def _print_in_one_order() -> None:
+    """Let printf of host functions, print() and kernels write at once, as under `python -u`."""
+    libc = ctypes.CDLL(None)
     libc.setvbuf(_POINTER.in_dll(libc, "stdout"), None, 2, 0)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(write_through=True)
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper) and isinstance(out.buffer, io.BufferedWriter):
+        out.flush()
+        raw = io.FileIO(out.fileno(), "w", closefd=False)
+        sys.stdout = io.TextIOWrapper(raw, out.encoding, out.errors, write_through=True)  # type: ignore[arg-type]
 
 
 def _ptx(run: Any, image: int) -> str | None:

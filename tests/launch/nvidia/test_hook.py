@@ -88,6 +88,25 @@ def test_direct_calls_compiled_functions_loops_and_prints_in_order(both, program
     assert text.startswith("before\nhost 0\nkernel 70\nhost 1\nkernel 70\nkernel 69\n")
 
 
+PRINTS = """
+@cute.jit
+def host(n: cutlass.Int32):
+    for r in range(n):
+        cute.printf("host %d", r)
+
+print("before")
+host(2)
+print("after")
+"""
+
+
+def test_prints_keep_their_order_if_python_buffers_its_output(program):
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    words = [sys.executable, "-m", "dsl", "--compiler", "nvidia", str(program(PRINTS))]
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "before\nhost 0\nhost 1\nafter\n"), done.stderr
+
+
 ARRAYS = """
 import numpy as np
 

@@ -1,5 +1,7 @@
 """Seeds and draws of torch, noted and repeated."""
 
+import inspect
+
 import pytest
 import torch
 
@@ -8,12 +10,12 @@ from harness.capture.arguments import draws
 
 @pytest.fixture(autouse=True)
 def watching(monkeypatch):
-    """torch as it was, after the test."""
+    """torch as no test before has left it, and after the test as it was."""
     for name in (*draws.FUNCTIONS, "manual_seed"):
-        monkeypatch.setattr(torch, name, getattr(torch, name))
+        monkeypatch.setattr(torch, name, inspect.unwrap(getattr(torch, name)))
     for name in draws.METHODS:
-        monkeypatch.setattr(torch.Tensor, name, getattr(torch.Tensor, name))
-    monkeypatch.setattr(torch.random, "manual_seed", torch.random.manual_seed)
+        monkeypatch.setattr(torch.Tensor, name, inspect.unwrap(getattr(torch.Tensor, name)))
+    monkeypatch.setattr(torch.random, "manual_seed", inspect.unwrap(torch.random.manual_seed))
     monkeypatch.setattr(draws, "_is_watching", [])
     monkeypatch.setattr(draws, "_seen", draws.Draws())
     draws.watch(torch)
