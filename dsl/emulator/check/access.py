@@ -36,6 +36,8 @@ def kind_of(instr: Instr) -> int | None:
     write = access.WRITE if instr.traits & traits.WRITES else 0
     if not write and not instr.traits & traits.READS:
         return None
+    if "nc" in instr.mods:  # PTX ISA 9.7.9.8: the memory must be read-only while the kernel runs
+        return access.STALE
     if _STRONG.isdisjoint(instr.mods):
         return write
     return write | access.STRONG | _narrow(instr.mods)

@@ -30,6 +30,18 @@ inline bool is_mate(Context *ctx, u64 block) {
   return false;
 }
 
+// Whether a block is in the cluster of this one, by the shape of the launch: also where no block looks at another's
+// memory, and each runs alone.
+inline bool is_near(const Context *ctx, u64 block) {
+  u64 mine = ctx->block;
+  for (u32 axis = 0; axis < 3; ++axis) {
+    u64 size = axis < 2 ? ctx->grid[axis] : ~0ull;
+    if (block % size / ctx->cluster[axis] != mine % size / ctx->cluster[axis]) return false;
+    block /= size, mine /= size;
+  }
+  return true;
+}
+
 // The stretch of its code, between two meetings, that a thread is in.
 [[gnu::always_inline]] inline u32 label_of(const Context *ctx, u32 tid) { return max(ctx->labels[tid], ctx->epoch); }
 

@@ -16,7 +16,8 @@ class access:
     SILENT = 64  # a plain write of what is there already
     OBJECT = 32  # an mbarrier begins or ends there
     FEW = 128  # a cell keeps two of its kind, and no more
-    ASKED_SHIFT = 8  # above it the observers by which a plain access runs (dependence/observed.py)
+    STALE = 256  # a load that may give what was there before the launch, whatever orders it
+    ASKED_SHIFT = 9  # above it the observers by which a plain access runs (dependence/observed.py)
     PENDING = 2**32 - 1  # the label of a copy that was not waited for: nobody has seen its end
 
 

@@ -86,6 +86,9 @@ class Slot:
     def begin(self) -> None:
         """Forget what belongs to an earlier block."""
         self.block = self.ctx.block
+        row, x = divmod(self.block, self.ctx.grid[0])
+        place = (x, row % self.ctx.grid[1], row // self.ctx.grid[1])
+        self.cluster = tuple(n // size for n, size in zip(place, self.ctx.cluster))
         self.facts: dict[
             int, list[tuple[int, dict]]
         ] = {}  # by thread: (label, all it knows of other blocks from there)
@@ -121,9 +124,7 @@ class Slot:
 
     def groups(self, scope: int) -> tuple:
         """The groups of threads in a scope: all that know of what a thread of the block does with this scope."""
-        leader = self.ctx.leader
-        cluster = context.Context.from_address(leader).block if self.ctx.mate != self.address else self.block
-        return (("block", self.block), ("cluster", cluster), ("all",))[: scope + 1]
+        return (("block", self.block), ("cluster", *self.cluster), ("all",))[: scope + 1]
 
     def step(self, *threads: int) -> None:
         """New labels."""

@@ -55,7 +55,7 @@ struct Own {
   u32 tid, site, size;
   u32 kind;  // what is kept of it
   u32 asked;
-  bool silent, few;
+  bool silent, few, stale;
   u32 bit;
   u64 place, meta;
   Own(Context *ctx, u32 tid, u32 site, u32 size, u32 kind)
@@ -67,6 +67,7 @@ struct Own {
         asked(kind >> ASKED_SHIFT),
         silent(kind & SILENT),
         few(kind & FEW),
+        stale(kind & STALE),
         bit(1u << (tid & 31)),
         place(ctx->block << 5 | tid >> 5),
         meta(place | (u64)this->kind << KIND_SHIFT | (u64)site << SITE_SHIFT) {}
@@ -123,7 +124,7 @@ bool is_one_store(const Own &own, const Kept &other) {
   u32 lane = first_bit(lanes);
   if (strong && other.place() == own.place && !ctx->step_site) note_steps(own, other, lane, address);
   u32 narrow = (own.kind | other.kind()) & (CTA | NEAR);
-  if (strong && (same_block || !narrow || (narrow == NEAR && is_mate(ctx, other.block())))) return FINE;
+  if (strong && (same_block || !narrow || (narrow == NEAR && is_near(ctx, other.block())))) return FINE;
   if (is_one_store(own, other) && !owner_of(ctx, address)) return FINE;
   if (is_observed(own, other, lanes, address)) return ORDERED;
   if (own.silent && own.kind == WRITE && other.kind() == WRITE &&
@@ -147,6 +148,7 @@ bool is_one_store(const Own &own, const Kept &other) {
     const Kept other(*entry);
     u32 lanes = unseen(ctx, own.tid, other);
     if (other.place() == own.place && !(other.kind() & ASYNC)) lanes &= ~own.bit;
+    if (own.stale && other.kind() & WRITE) lanes = other.lanes;
     bool ordered = !lanes;
     if (lanes && (own.kind | other.kind()) & WRITE) {
       Verdict verdict = judge(Own(own), other, lanes, address);  // a copy, so that `own` needs no memory until here

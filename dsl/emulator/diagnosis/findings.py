@@ -69,6 +69,10 @@ def _race(launch) -> Fault:
 def _of_any(race: Race, between: Between, who: str) -> tuple[str, str]:
     """The message and the fix of a race that no family tells of."""
     launch, ctx = race.launch, race.launch.ctx
+    if "nc" in race.mine.mods and race.its_kind & access.WRITE:
+        return f"{race.does}, which {who} {race.did} at {race.at}: .nc may give what was there before the launch", (
+            "load it without .nc (in CUDA C++ without `__ldg` and `const __restrict__`), or write it in a launch before"
+        )
     if race.its_kind & access.ASYNC:
         message = f"{race.does}, which a copy that was not waited for writes"
     else:

@@ -137,6 +137,8 @@ PAIRS = {
         "@%warp0 bra W; st.shared.u32 [%mine], %t; bar.warp.sync -1; @%lead st.release.cta.global.u32 [%f], 1; ret;"
         " W: @!%lead bra N; L: ld.acquire.cta.global.u32 %r2, [%f]; setp.eq.u32 %p, %r2, 0; @%p bra L;"
         " N: {fix} ld.shared.u32 %r3, [%mine+128];", "elect.sync %r9¦%p, -1;|bar.warp.sync -1;", 64, 1),
+    "a load that may not see the launch": ("st.global.u32 [%gt], %t; bar.sync 0; ld.global.{fix}u32 %r1, [%gn];", "nc.|", 64, 1),
+    "an own word by a load that may not see the launch": ("st.global.u32 [%gt], %t; ld.global.{fix}u32 %r1, [%gt];", "nc.|", 64, 1),
     "a flag of a cluster's scope": (FLAG, ("@%first st.release.cluster.global.u32 [%f], 1;|"
                                            "@%first st.release.gpu.global.u32 [%f], 1;",
                                            "ld.acquire.gpu.global.u32 %r2, [%f];", ""), 32, 2),
@@ -222,7 +224,9 @@ def texts(name: str) -> tuple[str, str, int, int]:
     return (*found, threads, blocks)
 
 
-def outcome(ptx: str, threads: int, blocks: int, seed: int = 0, large: bool = False, checks=("race",)):
+def outcome(
+    ptx: str, threads: int, blocks: int, seed: int = 0, large: bool = False, checks=("race",), cluster: int = 1
+):
     """The Fault of a launch, or None. Both pointers are of one array; `large` compiles as for a large launch."""
     x = np.zeros(512, np.uint32)
     memory = emulator.Memory()
@@ -242,6 +246,7 @@ def outcome(ptx: str, threads: int, blocks: int, seed: int = 0, large: bool = Fa
             memory,
             seed=seed,
             checks=checks,
+            cluster=(cluster, 1, 1),
         )
     except emulator.Fault as fault:
         return fault
@@ -288,6 +293,24 @@ def test_the_same_value_from_one_line_is_a_note_and_no_race(body, threads, block
     for seed in (0, 1, 2):
         with pytest.warns(emulator.SameValueRace, match=r"^RACE_SAME_VALUE: in `k` .* write the same value to "):
             assert outcome(ptx, threads, blocks, seed) is None, (body, seed)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    "size, scope, blocks", [(2, "cluster", 2), (2, "cta", 2), (1, "cluster", 2), (2, "cluster", 4)]
+)
+def test_a_scope_of_the_cluster_holds_in_the_cluster_of_the_launch(size, scope, blocks, seed):
+    """Also if no instruction of the kernel needs the blocks of a cluster to run together."""
+    body = f"""
+  setp.eq.u32 %q, %b, {blocks - 1}; @%q bra C; setp.ne.u32 %q, %b, 0; @%q bra E;
+  @%first st.global.u32 [%g], 7; @%first st.release.{scope}.global.u32 [%f], 1; ret;
+C: ld.acquire.cluster.global.u32 %r2, [%f]; setp.eq.u32 %p, %r2, 0; @%p bra C; ld.global.u32 %r3, [%g];
+E: ret;
+}}
+"""
+    fault = outcome(HEAD + body, 32, blocks, seed, cluster=size)
+    is_right = (size, scope, blocks) == (2, "cluster", 2)
+    assert fault is None if is_right else fault is not None and fault.kind == "race", str(fault)
 
 
 def test_a_note_names_both_threads_and_the_place():
