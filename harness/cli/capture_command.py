@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from harness import store
 from harness.cli import document
 from harness.errors import UsageError
+from harness.run.environment import as_typed
 from harness.terminal import say
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def _keep(arguments: argparse.Namespace, folder: Path, report: dict[str, Any]) -
         return FAILS
     names = ", ".join(report["outputs"]) or report["outcome"].get("kind") or report["outcome"]["outcome"]
     say(f"it does what the program did: {names}")
-    say(f"next: uv run repro run {out} --update-goldens")
+    say(f"next: {as_typed(f'uv run repro run {out} --update-goldens')}")
     return HOLDS
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.cli import document, run_command
 from harness.errors import UsageError
+from harness.run.environment import as_typed
 from harness.terminal import say
 
 _NEW = """\
@@ -55,7 +56,7 @@ def _new(arguments: argparse.Namespace) -> int:
     say(f"wrote {path}{'' if has_torch or arguments.numpy else ' with numpy arrays: torch is not installed here'}\n")
     status, result = _judge(path, arguments)
     document.give(arguments, {"written": path, **result})
-    say(f"\nnext: change {path} into your question, then `uv run repro run {path}`")
+    say(f"\nnext: change {path} into your question, then `{as_typed(f'uv run repro run {path}')}`")
     return status
 
 

@@ -16,6 +16,7 @@ from harness.comparison.compare import Difference
 from harness.comparison.golden import Golden
 from harness.comparison.unused_goldens import before_a_move
 from harness.host.hosts import Host
+from harness.run.environment import as_typed
 from harness.run.result import Array, Outcome
 from harness.store import root_of
 
@@ -122,7 +123,7 @@ def failure(case: Case, host: Host, verdict: Verdict) -> str:
     """The text of a failed item: verdict, claim, host, what is wrong, how to run it again."""
     head = "\n".join([f"{verdict.status}: {verdict.reason}", *_about(case, host, verdict)])
     outcome = verdict.outcome
-    again = rerun(case, host, _asked(host, outcome), outcome.facts.get("seed") or 0)
+    again = as_typed(rerun(case, host, _asked(host, outcome), outcome.facts.get("seed") or 0))
     return f"{head}\n\n{verdict.text.strip()}\n\nagain: {again}"
 
 

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
 import urllib.parse
 from collections.abc import Sequence
@@ -175,15 +176,38 @@ def install_command(needs: Sequence[str], program: str) -> str:
         return f"pipx inject gpu-repro {' '.join(words)}"
     if (prefix / "uv-receipt.toml").exists():
         return f"uv tool install {options} {_own_source()}"
-    settings = prefix / "pyvenv.cfg"
-    is_of_uv = settings.exists() and re.search(r"(?m)^uv\s*=", settings.read_text()) is not None
     if "archive-v0" in prefix.parts and "UV_RUN_RECURSION_DEPTH" not in os.environ:
         return f"uvx {options} --from {_own_source()} {program}"
-    if "UV_RUN_RECURSION_DEPTH" in os.environ or (is_of_uv and (prefix.parent / "pyproject.toml").exists()):
+    if _is_run_by_uv():
         return f"uv run {options} {program}"
     if importlib.util.find_spec("pip") is not None:
         return f"{shlex.quote(sys.executable)} -m pip install {' '.join(words)}"
     return f"uv pip install --python {shlex.quote(sys.prefix)} {' '.join(words)}"
+
+
+def as_typed(command: str) -> str:
+    """A command that begins with `uv run repro`, as it is typed where uv does not run this project: with `repro` if the
+    shell finds this one, else with its path."""
+    if _is_run_by_uv():
+        return command
+    prefix = Path(sys.prefix)
+    own, found = prefix / "bin/repro", shutil.which("repro")
+    if "archive-v0" in prefix.parts:
+        words = f"uvx --from {_own_source()} repro"
+    elif (found and Path(found).resolve() == own.resolve()) or not own.exists():
+        words = "repro"
+    else:
+        here = Path.cwd()
+        words = shlex.quote(str(own.relative_to(here) if own.is_relative_to(here) else own))
+    return re.sub("^uv run repro", lambda _: words, command)
+
+
+def _is_run_by_uv() -> bool:
+    """Whether uv made this environment for the project that it is in, or runs this process."""
+    prefix = Path(sys.prefix)
+    settings = prefix / "pyvenv.cfg"
+    is_of_uv = settings.exists() and re.search(r"(?m)^uv\s*=", settings.read_text()) is not None
+    return "UV_RUN_RECURSION_DEPTH" in os.environ or (is_of_uv and (prefix.parent / "pyproject.toml").exists())
 
 
 def _own_source() -> str:

@@ -107,11 +107,12 @@ class HostMemory:
         place = origin or call
         which = f"parameter `{name}` of this call" if origin is None else "this tensor"
         message = f"{which} is pageable memory of the host, and `{kernel}` gets it: a GPU cannot access it"
-        fix = (
-            'make it with device="cuda", or move it with .cuda()'
-            if origin
-            else "copy it to the GPU: torch.from_numpy(array).cuda()"
-        )
+        if origin:
+            fix = 'make it with device="cuda", or move it with .cuda()'
+        elif "torch" in sys.modules:
+            fix = "copy it to the GPU: torch.from_numpy(array).cuda()"
+        else:
+            fix = "copy it into memory of cudaMallocManaged (cuda.bindings.runtime), as `repro new --numpy` shows"
         if self.reaction == WARNED:
             if (place, kernel) in self._warned:
                 return

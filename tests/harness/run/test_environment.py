@@ -174,6 +174,32 @@ def test_the_command_fits_the_installation(tmp_path, monkeypatch):
     assert said() == "uv run --with torch --with 'einops>=1' repro run one.py"
 
 
+def test_a_command_is_shown_as_this_installation_types_it(tmp_path, monkeypatch):
+    prefix = tmp_path / "v"
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "bin/repro").write_text("#!/bin/sh\n")
+    (prefix / "bin/repro").chmod(0o755)
+    monkeypatch.setattr(sys, "prefix", str(prefix))
+    monkeypatch.setattr(environment, "_own_source", lambda: "dist/ours.whl")
+    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.chdir(tmp_path)
+
+    def said() -> str:
+        return environment.as_typed("uv run repro run one.py")
+
+    assert said() == "v/bin/repro run one.py"
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert said() == f"{prefix}/bin/repro run one.py"
+    monkeypatch.setenv("PATH", str(prefix / "bin"))
+    assert said() == "repro run one.py"
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "archive-v0/x"))
+    assert said() == "uvx --from dist/ours.whl repro run one.py"
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
+    assert said() == "uv run repro run one.py"
+
+
 def test_torch_is_named_whether_or_not_it_is_declared(monkeypatch):
     """The package is called as its module is, so no block needs to tell."""
     monkeypatch.setattr(environment, "_is_there", lambda name: False)

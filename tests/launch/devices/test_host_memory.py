@@ -1,6 +1,7 @@
 """Kernels that get pageable memory of the host: the error names where the tensor was made, and the fix cures it."""
 
 import ctypes
+import sys
 import warnings
 
 import numpy as np
@@ -88,6 +89,16 @@ def test_memory_that_the_device_knows_is_fine(running, name):
     for _ in range(4):  # later launches are made without Python
         host(from_dlpack(x))
     assert x.tolist() == [4] * 4
+
+
+def test_a_program_without_torch_gets_a_fix_without_it(running, monkeypatch):
+    running.refuse_host_memory()
+    monkeypatch.delitem(sys.modules, "torch")
+    with pytest.raises(PageableMemory) as caught:
+        host(from_dlpack(np.zeros(4, np.int32)))
+    assert str(caught.value).endswith(
+        "fix: copy it into memory of cudaMallocManaged (cuda.bindings.runtime), as `repro new --numpy` shows"
+    )
 
 
 @pytest.mark.parametrize("wrap", [lambda array: array, torch.from_numpy], ids=["numpy", "from_numpy"])
