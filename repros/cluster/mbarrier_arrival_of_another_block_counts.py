@@ -34,6 +34,7 @@ def kernel(out: cute.Tensor):
     cute.arch.cluster_wait()
     if rank > 0:
         cute.arch.map_dsmem_ptr(got.iterator + (32 * rank + thread), 0).store(100 * rank + thread)
+        cute.arch.fence_acq_rel_cluster()  # the arrival alone releases for its own block (PTX ISA: .cta)
         # CHECK-PTX: mbarrier.arrive{{.*}}shared::cluster
         cute.arch.mbarrier_arrive(barrier, 0)
     else:

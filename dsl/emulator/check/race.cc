@@ -110,11 +110,11 @@ bool is_observed(const Own &own, const Kept &other, u32 lanes, u64 address) {
 
 enum Verdict { RACES, FINE, ORDERED };
 
-// Whether threads of a block store bulk bytes of one place by one instruction: NVIDIA's examples let a lane of each
-// warp store the same tile. Whether the bytes are the same is not compared.
-bool is_one_store(const Own &own, const Kept &other) {
-  bool is_bulk = (own.kind & (WRITE | ASYNC)) == (WRITE | ASYNC);
-  return is_bulk && other.kind() & WRITE && other.block() == own.ctx->block && other.site() == own.site;
+// Whether two bulk stores of a block write one place: NVIDIA's examples let a lane of each warp store the same tile, and
+// Triton each of its groups of warps. Whether the bytes are the same is not compared.
+bool are_bulk_stores(const Own &own, const Kept &other) {
+  if ((own.kind & (WRITE | ASYNC)) != (WRITE | ASYNC) || !(other.kind() & WRITE)) return false;
+  return other.block() == own.ctx->block && !emu_order(own.ctx, ORDER_GENERIC, own.tid, other.site(), 0);
 }
 
 // An access and lanes of an entry that are not ordered before it; one of the two writes.
@@ -125,7 +125,7 @@ bool is_one_store(const Own &own, const Kept &other) {
   if (strong && other.place() == own.place && !ctx->step_site) note_steps(own, other, lane, address);
   u32 narrow = (own.kind | other.kind()) & (CTA | NEAR);
   if (strong && (same_block || !narrow || (narrow == NEAR && is_near(ctx, other.block())))) return FINE;
-  if (is_one_store(own, other) && !owner_of(ctx, address)) return FINE;
+  if (!owner_of(ctx, address) && are_bulk_stores(own, other)) return FINE;
   if (is_observed(own, other, lanes, address)) return ORDERED;
   if (own.silent && own.kind == WRITE && other.kind() == WRITE &&
       ctx->site_lines[other.site()] == ctx->site_lines[own.site]) {

@@ -13,7 +13,7 @@ _CTA = "^?cta@:7.8"
 _WAIT = BARRIER | IDLE | REPEATS
 for _opcode, _rest, _more in (("barrier", "?aligned", 0), ("bar", "", ALIGNED)):
     for _form, _operands, _traits in (
-        (f"^sync {_rest}", "u32 u32?", _WAIT | NO_RESULT),
+        (f"sync {_rest}", "u32 u32?", _WAIT | NO_RESULT),
         (f"^arrive {_rest}", "u32 u32", BARRIER | NO_RESULT | REPEATS),
         (f"^red popc {_rest} u32", "=u32 u32 * *?", _WAIT),
         (f"^red and/or {_rest} pred", "=pred u32 * *?", _WAIT),

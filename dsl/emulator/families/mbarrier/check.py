@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dsl.emulator.check import trail
-from dsl.emulator.check.clocks import Known, execution_only
+from dsl.emulator.check.clocks import Known, execution_only, joined
 from dsl.emulator.check.numbers import scope
 from dsl.emulator.families.cluster.check import Clusters
 from dsl.emulator.families.mbarrier import turns
@@ -64,6 +64,7 @@ class Flight:
     size_bytes: int
     barrier: int
     phase: int
+    clock: dict  # what the thread had seen then
 
 
 class Mbarrier:
@@ -250,9 +251,10 @@ class Mbarriers:
             return 1
         self._look_for_fence(slot, thread, barrier, one, owner)
         ctx = slot.ctx
-        flight = Flight(slot, thread, site, address, ctx.address, ctx.access_bytes, barrier, one.phase)
+        clock = slot.clock(thread)
+        flight = Flight(slot, thread, site, address, ctx.address, ctx.access_bytes, barrier, one.phase, clock)
         one.begun.setdefault((slot.block, thread), deque()).append(flight)
-        one.turns.issue(slot.clock(thread))
+        one.turns.issue(clock)
         owner.of(Shared).flights.append(flight)
         owner.of(Shared).copies.append(flight)
         return 0
@@ -321,7 +323,7 @@ class Mbarriers:
                 self.order.race_landed(whose.address, thread, address, flight.size_bytes)
             own = np.zeros(2 * whose.threads, np.uint32)
             whose.mark(own, [thread])
-            one.ended.add(slot.groups(scope.CTA), {whose.block: own})
+            one.ended.add(slot.groups(scope.CTA), joined({whose.block: own}, execution_only(flight.clock)))
             whose.step(thread)
         one.complete = []
 

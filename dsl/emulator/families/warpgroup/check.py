@@ -101,6 +101,7 @@ def events(order) -> dict:
     """The handlers of wgmma for events of the order of a launch."""
 
     def begins(slot, thread: int, group: int, site: int) -> int:
+        slot.come([*range(thread, thread + 128)])  # a product needs all four warps: who waits for it knows they came
         return slot.of(WgmmaReads).begins(thread, group, site)
 
     def waits(slot, thread: int, complete: int, _: int) -> None:

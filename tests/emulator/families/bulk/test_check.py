@@ -134,9 +134,6 @@ PAIRS = {
     "what a bulk store has written is read without a barrier": (
         f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT} {WRITTEN}\n{{fix}} ld.global.b32 %r0, [%gt+1024];", f"|{SYNC}",
         "nothing orders the two"),
-    "two bulk stores of one place": (
-        f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT} {{fix}}\n{STORE.replace('[%s]', '[%s+256]')}", f"{READ}|{WRITTEN}",
-        "which the bulk store at line 2 still writes"),
     "a store of a box is read": (
         f"{WRITE} {PROXY} {SYNC}\n{STORE_BOX} {COMMIT} {{fix}}\n@%lead ld.global.b32 %r0, [%g+64];", f"{READ}|{WRITTEN}",
         "which the bulk store at line 2 still writes"),
