@@ -35,6 +35,7 @@ def run(command: str, folder: Path) -> str:
     """The output of a command, in the order of a terminal."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"}
+    environment.pop("CI", None)  # the stories accept goldens
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     return subprocess.run(command, shell=True, cwd=folder, env=environment, text=True, **both).stdout
 

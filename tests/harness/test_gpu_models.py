@@ -49,7 +49,7 @@ def said(write, tmp_path, monkeypatch, capsys):
     write(FOUR_SMALL_PRODUCTS)
 
     def said(*options: str, command: str = "run") -> tuple[int, str]:
-        status = main([command, "repros/one.py", *options])
+        status = main([*command.split(), "repros/one.py", *options])
         told = capsys.readouterr()
         return status, told.out + told.err
 
@@ -74,7 +74,7 @@ def test_each_model_keeps_its_own_answer(said, tmp_path):
     tables = {path.name: json.loads(path.read_text()) for path in goldens.glob("*.json")}
     models = {name: table["provenance"]["gpu_model"] for name, table in tables.items()}
     assert models == {"default.json": "h100", "default@a100.json": "a100"}
-    status, text = said("--json", command="status")
+    status, text = said("--json", command="record status")
     cells = result_of(text, status)
     assert status == 0 and cells["cells"] == 2 and cells["states"] == {"predicted": 2}
 

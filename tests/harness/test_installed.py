@@ -60,7 +60,11 @@ class Theirs:
 
     def run(self, program: str, *arguments: str, cwd: str = ".", **variables: str) -> tuple[int, str]:
         """Exit status and output."""
-        known = {name: value for name, value in os.environ.items() if name not in ("CI", "PYTHONPATH", "VIRTUAL_ENV")}
+        known = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("CI", "PYTHONPATH", "UV_RUN_RECURSION_DEPTH", "VIRTUAL_ENV")
+        }
         argv = [self.bin / program] if program == "repro" else [self.bin / "python", "-m", program]
         done = subprocess.run([*argv, *arguments], cwd=self.root / cwd, env=known | variables, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)  # fmt: skip

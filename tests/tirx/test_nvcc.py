@@ -9,7 +9,11 @@ import pytest
 
 FOLDER = Path(__file__).parent
 CHOSEN = {
-    "syntax/test_statements.py": ["the_page_if", "the_page_grid_and_while", "what_is_not_chosen_is_not_loaded"],
+    "syntax/test_statements.py": [
+        "the_page_if",
+        "the_page_grid_and_while",
+        "elements_that_are_not_chosen_are_not_loaded",
+    ],
     "functions/test_cuda.py": ["shared_memory_and_barriers", "lanes", "an_mbarrier_joins_a_producer_and_consumers"],
     "functions/test_float_functions.py": ["functions_of_floats"],
     "functions/test_operations.py": ["bits_and_limits"],

@@ -3,6 +3,7 @@
 import ast
 import fcntl
 import hashlib
+import importlib.metadata
 import io
 import os
 import subprocess
@@ -32,7 +33,7 @@ def test_the_wheel_holds_the_code_that_runs():
 
 def test_uv_takes_the_wheel(tmp_path, uv):
     ours = own_wheel.ours()
-    path = tmp_path / "gpu_repro-0.1.0-py3-none-any.whl"
+    path = tmp_path / f"gpu_repro-{importlib.metadata.version('gpu-repro')}-py3-none-any.whl"
     path.write_bytes(ours.wheel)
     uv("pip", "install", "--quiet", "--no-deps", "--target", tmp_path / "there", path)
     assert (tmp_path / "there/dsl/span.py").exists()
