@@ -218,7 +218,7 @@ void keep_landed(Context *ctx, Cell *cell, u64 meta, u32 label, u32 bit) {
   return &cell->beyond->entries[i - INLINE];
 }
 
-// Whether an access is no part of a race; else a fault.
+// Whether an access races with none that is kept; else a fault.
 bool check_access(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u32 kind) {
   Context *owner = owner_of(ctx, address);
   if (owner && owner->matrix_reads && kind & WRITE && !emu_matrix_written(ctx, tid, site, address, size)) return 0;
