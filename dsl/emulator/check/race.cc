@@ -110,8 +110,8 @@ bool is_observed(const Own &own, const Kept &other, u32 lanes, u64 address) {
 
 enum Verdict { RACES, FINE, ORDERED };
 
-// Whether two bulk stores of a block write one place: NVIDIA's examples let a lane of each warp store the same tile, and
-// Triton each of its groups of warps. Whether the bytes are the same is not compared.
+// Whether two bulk stores of a block write one place. In examples of NVIDIA a lane of each warp stores the same tile,
+// in Triton's kernels each group of warps. Whether the bytes are the same is not compared.
 bool are_bulk_stores(const Own &own, const Kept &other) {
   if ((own.kind & (WRITE | ASYNC)) != (WRITE | ASYNC) || !(other.kind() & WRITE)) return false;
   return other.block() == own.ctx->block && !emu_order(own.ctx, ORDER_GENERIC, own.tid, other.site(), 0);
