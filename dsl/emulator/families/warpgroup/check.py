@@ -41,6 +41,8 @@ class WgmmaReads:
         self.known[:] = np.min(seen, axis=0)
         group = self.latest.get(first)
         if group is None or group.number != number:
+            # a product needs all four warps: who waits for it knows that they came
+            self.slot.come([*range(first, first + 128)])
             group = self.latest[first] = Group(first, number, len(self.groups) + 1)
             self.groups.append(group)
         group.site = site
@@ -101,7 +103,6 @@ def events(order) -> dict:
     """The handlers of wgmma for events of the order of a launch."""
 
     def begins(slot, thread: int, group: int, site: int) -> int:
-        slot.come([*range(thread, thread + 128)])  # a product needs all four warps: who waits for it knows they came
         return slot.of(WgmmaReads).begins(thread, group, site)
 
     def waits(slot, thread: int, complete: int, _: int) -> None:
