@@ -176,7 +176,8 @@ def _wait(body, instr) -> None:
     passes = body.cast("zext", ended, "i1", "i32")
     note(body, instr, numbers.mbarrier.WAITS, body.cast("ptrtoint", word_at, "ptr", "i64"), passes)
     how = _how(body, ended, _asked(body, instr))
-    if is_asked(body.frame.function, instr):  # else the thread goes on also if the phase has not ended
+    # without a reader of the answer the thread goes on also if the phase has not ended
+    if body.order_kinds and is_asked(body.frame.function, instr):
         body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
     body.write(destination, ended, 1)
 
