@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 CHECKERS, CONTROL_FLOW, GOLDENS, WRITING = (
-    "docs/checkers.md", "docs/control-flow.md", "docs/goldens.md", "docs/writing-a-repro.md",
+    "docs/checkers.md", "docs/control-flow.md", "docs/goldens-and-records.md", "docs/writing-a-repro.md",
 )  # fmt: skip
 
 

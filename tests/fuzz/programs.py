@@ -6,7 +6,7 @@ threads read. `programs(portable=True)` keeps to what NVIDIA's compiler accepts.
 
 Kept out, because the two sides may differ there by design: operators between two values that may both be static (their
 `%` is that in Python), products that a sum could contract with (kernels have fma), changes through a second name of a
-container that is rebound on some path (docs/object-state.md), assignments to a loop's variable that is read after the
+container that is rebound on some path (docs/control-flow.md), assignments to a loop's variable that is read after the
 loop (they are local to the trip), and a name in two types in one function.
 """
 

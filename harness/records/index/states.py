@@ -1,7 +1,7 @@
 """The state of one cell (a claim's case, on one arch, by one compiler, on one host) from its records. Pure functions.
 
 `summarise` folds a cell's records, in any order and with repetitions, into a summary; `state` holds the summary
-against what is true now. docs/record.md has the table.
+against what is true now. docs/goldens-and-records.md has the table.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def test_states_are_the_ones_of_the_record_each_with_its_own_symbol():
 
 
 def test_the_documentation_has_the_states():
-    text = (Path(__file__).parents[3] / "docs/report.md").read_text()
+    text = (Path(__file__).parents[3] / "docs/goldens-and-records.md").read_text()
     rows = re.findall(r"^\| (\S) \| (\w+) \| (.*) \|$", text, re.MULTILINE)
     assert [(state, (symbol, means)) for symbol, state, means in rows] == list(page_model.STATES.items())
 

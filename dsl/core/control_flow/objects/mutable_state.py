@@ -3,7 +3,7 @@
 A slot is an attribute of an object, an item of a list or a value of a dict. The walk starts at the variables, the
 closures and the globals of the statement's functions, meets every object once (so aliases and cycles are one), and
 passes through tuples, methods and functions. Numbers, pointers, tensors, modules and objects of libraries stay shut.
-docs/object-state.md has the rule.
+docs/control-flow.md has the rule.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The state of a cell: the table of docs/record.md, and laws that hold for any history."""
+"""The state of a cell: the table of docs/goldens-and-records.md, and laws that hold for any history."""
 
 import random
 from dataclasses import replace
