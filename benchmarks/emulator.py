@@ -1,6 +1,6 @@
 """The emulator's speed against its peers, in one run: seconds of wall clock and of CPU, the best of several samples.
 
-    uv run python benchmarks/emulator.py [--samples 5] [--only "loop saxpy"]
+    uv run python benchmarks/emulator.py [--samples 5] [--only "loop saxpy"] [--json FILE]
 
 - s += x[k, t] * y[k] in a loop in 256 threads t, against numba's CUDA simulator and Triton's interpreter, each in its
   own process, numba also in its own environment, which uv makes (it wants another llvmlite).
@@ -18,6 +18,8 @@ import os
 import subprocess
 import sys
 import time
+
+import readme_table
 
 from dsl import emulator
 
@@ -251,7 +253,16 @@ class Kernel:
         emulator.launch(self.program, self.name, grid, block, params, memory, cluster=cluster)
 
 
+NUMBERS: dict[str, dict[str, dict[str, float]]] = {}  # by title and label, what was printed
+
+
+def title(text: str) -> None:
+    print(text)
+    NUMBERS[text] = {}
+
+
 def show(label: str, wall: float, cpu: float, unit: float = 1e-3, name: str = "ms", note: str = "") -> None:
+    NUMBERS[next(reversed(NUMBERS))][label] = {"wall_s": wall, "cpu_s": cpu}
     print(f"  {label:34}{wall / unit:10.3f} {name} wall{cpu / unit:10.3f} {name} CPU  {note}")
 
 
@@ -270,7 +281,7 @@ def loop(samples: int, np) -> None:
 
         wall, cpu = (seconds / (256 * rounds * repeat) for seconds in least(samples, run))
         assert out[255] == rounds
-        print(f"a loop of {rounds} multiply-adds in 256 threads, each multiply-add")
+        title(f"a loop of {rounds} multiply-adds in 256 threads, each multiply-add")
         show("emulator", wall, cpu, 1e-9, "ns")
         for name, rows in peers.items():
             mine = rows[i * (several + 1) : (i + 1) * (several + 1)][1:]
@@ -288,7 +299,7 @@ def saxpy(samples: int, np) -> None:
         np.multiply(x, a, out=t)
         np.add(t, y, out=y)
 
-    print("saxpy of 2^24 floats")
+    title("saxpy of 2^24 floats")
     theirs = least(samples, by_numpy)
     show("numpy, one temporary", *theirs)
     for kind, kernel in (("", Kernel(SAXPY)), (", literal block", Kernel(LITERAL))):
@@ -305,7 +316,7 @@ def barrier(samples: int, np) -> None:
         for n in (10_000, 40_000):
             rows.append(least(samples, lambda: kernel((1, 1, 1), (1024, 1, 1), np.uint32(n), out)))
         each = [(b - a) / 30_000 for a, b in zip(*rows)]
-        print(f"a barrier of 1024 threads, {label}")
+        title(f"a barrier of 1024 threads, {label}")
         show("emulator", *each, 1e-6, "µs")
 
 
@@ -318,7 +329,7 @@ def cluster(samples: int, np) -> None:
             rows.setdefault(blocks, []).append(
                 least(samples, lambda: kernel(shape, (128, 1, 1), out, np.uint32(n), cluster=shape))
             )
-    print("a barrier of a cluster of blocks of 128 threads, and a store into the next block's shared memory")
+    title("a barrier of a cluster of blocks of 128 threads, and a store into the next block's shared memory")
     rounds = {blocks: [(b - a) / 6_000 for a, b in zip(*times)] for blocks, times in rows.items()}
     for blocks, each in rounds.items():
         note = f"{each[1] / rounds[1][1]:.2f} times one block's CPU time"
@@ -331,7 +342,7 @@ def mma(samples: int, np) -> None:
         rows.append(least(samples, lambda: kernel((1, 1, 1), (128, 1, 1), np.uint32(n), out)))
         assert out[127] == 16 * n
     each = [(b - a) / (4 * 30_000) for a, b in zip(*rows)]
-    print("mma.m16n8k16 of f16 by a warp, 2048 multiply-adds; four warps")
+    title("mma.m16n8k16 of f16 by a warp, 2048 multiply-adds; four warps")
     show("emulator", *each, 1e-6, "µs", f"{2 * 2048 / each[1] / 1e9:.1f} GFLOP/s of CPU time")
 
 
@@ -341,7 +352,7 @@ def sgemm(samples: int, np) -> None:
     a, b = (rng.standard_normal((n, n), dtype=np.float32) for _ in range(2))
     c = np.zeros((n, n), np.float32)
     kernel = Kernel(sgemm_ptx())
-    print(f"matrix product of extent {n}, tiles of 16 x 16 in shared memory, {(n // 16) ** 2} blocks")
+    title(f"matrix product of extent {n}, tiles of 16 x 16 in shared memory, {(n // 16) ** 2} blocks")
     times = {}
     for workers in ("1", ""):
         os.environ["GPU_REPRO_WORKERS"] = workers
@@ -363,7 +374,7 @@ def cores(samples: int, np) -> None:
             wall, cpu = time.perf_counter(), time.process_time()
             kernel((1024, 1, 1), (256, 1, 1), x, y, out, np.uint32(200))
             best[:] = min(best[0], time.perf_counter() - wall), min(best[1], time.process_time() - cpu)
-    print(f"1024 blocks of a loop of 200 multiply-adds, least of {200 * samples} turns")
+    title(f"1024 blocks of a loop of 200 multiply-adds, least of {200 * samples} turns")
     show("emulator, one worker", *found["1"])
     show("emulator, all cores", *found[""], note=f"{found['1'][0] / found[''][0]:.2f} times one worker")
 
@@ -376,7 +387,7 @@ def launches(samples: int, np) -> None:
         for _ in range(1000):
             emulator.launch(program, "nothing", (1, 1, 1), (32, 1, 1), [], memory)
 
-    print("a launch, and the first launch of a program in a fresh process (import apart)")
+    title("a launch, and the first launch of a program in a fresh process (import apart)")
     show("empty kernel", *(t / 1000 for t in least(samples, many)), 1e-6, "µs")
     for name, text in (("saxpy", SAXPY), ("matrix product", sgemm_ptx())):
         rows = [row for _ in range(samples) for row in peer(FIRST, 1, HEADER + text)]
@@ -389,12 +400,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=5, help="samples of each, besides the one dropped")
     parser.add_argument("--only", default="", help="names of the parts to run, of: " + " ".join(PARTS))
+    parser.add_argument("--json", metavar="FILE", help="write the numbers to FILE too")
     options = parser.parse_args()
     import numpy as np
 
     print(f"{len(os.sched_getaffinity(0))} CPUs, least of {options.samples} samples")
     for name in options.only.split() or PARTS:
         PARTS[name](options.samples, np)
+    if options.json:
+        readme_table.write(options.json, NUMBERS)
 
 
 PARTS = {

@@ -23,6 +23,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import readme_table
+
 sys.path.remove(str(Path(__file__).parent))  # where harness.py is another benchmark
 from harness import store
 from harness.records.index.index import open_index
@@ -47,6 +49,7 @@ def expected(width):
 COLUMNS = (("embedded", "sm_90a", "embedded"), ("embedded", "sm_90a", "nvidia"), ("p1", "sm_90", "embedded"),
            ("p2", "sm_100", "embedded"))  # fmt: skip
 RUN_RECORDS = 2000  # in the file of one run
+NUMBERS: dict[str, dict[str, float]] = {}  # what was printed
 
 
 def main() -> None:
@@ -54,12 +57,15 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=100_000)
     parser.add_argument("--claims", type=int, default=1000)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--json", metavar="FILE", help="write the numbers to FILE too")
     options = parser.parse_args()
     root = Path(tempfile.mkdtemp(prefix="record-benchmark-"))
     try:
         shas = write_repros(root, options.claims)
         write_records(root, options.records, shas)
         measure(root, options.runs)
+        if options.json:
+            readme_table.write(options.json, NUMBERS)
     finally:
         shutil.rmtree(root)
 
@@ -121,7 +127,7 @@ def measure(root: Path, runs: int) -> None:
     print(f"    {size:.0f} MB of records, index {(root / '.repro/index.sqlite').stat().st_size / 1e6:.0f} MB")
     compare = "compare host=p1 host=p2 --no-run"
     for name in ("status", "matrix", "regressions", "history claim_0001", compare):
-        show(f"repro {name}", runs, lambda name=name: command(root, [*repro, *name.split()]))
+        show(f"repro record {name}", runs, lambda name=name: command(root, [*repro, "record", *name.split()]))
     show("repro record status after one more record", runs, lambda: after_one_more(root, repro))
     none = root / "none"
     none.mkdir()
@@ -137,6 +143,7 @@ def show(name: str, runs: int, function: Callable[[], float | None]) -> None:
         taken = function()
         times.append(time.perf_counter() - started if taken is None else taken)
         spent.append(cpu_s() - before)
+    NUMBERS[name] = {"wall_s": min(times), "cpu_s": min(spent)}
     least = f"{min(times):8.3f} s  {min(spent):8.3f} s of CPU"
     print(f"{name:40} {least}  (median {statistics.median(times):.3f} s)", flush=True)
 
@@ -161,7 +168,7 @@ def rebuilt(root: Path) -> None:
 def after_one_more(root: Path, repro: list[str]) -> float:
     append(root)
     started = time.perf_counter()
-    command(root, [*repro, "status"])
+    command(root, [*repro, "record", "status"])
     return time.perf_counter() - started
 
 

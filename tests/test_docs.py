@@ -3,6 +3,7 @@ judged and accepted as by a reader."""
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -278,6 +279,14 @@ def test_links_between_pages_hold():
     for page in pages:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", re.sub(r"`[^`\n]*`", "", page.read_text())):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_numbers_of_the_readme_are_the_numbers_of_the_files():
+    table = runpy.run_path(str(DOCS.parent / "benchmarks/readme_table.py"))
+    for name, short in table["PAGES"].items():
+        text = (DOCS.parent / name).read_text()
+        assert len(table["MARK"].findall(text)) == 1
+        assert text == table["page"](text, short), "python benchmarks/readme_table.py writes it"
 
 
 def test_the_readme_the_index_and_the_site_begin_with_one_path():
