@@ -177,8 +177,8 @@ def _wrong(
         )
     elif not (answer.uv or settings.python or settings.bootstrap or (lack and not lack.is_unknown)):
         wrong.append(
-            "there is no uv\nfix: --gpu-bootstrap, or `bootstrap = true` in its settings, brings this machine's uv "
-            "into the cache there"
+            "there is no uv\nfix: `repro run --bootstrap`, `pytest --gpu-bootstrap` or `bootstrap = true` in its "
+            "settings brings this machine's uv into the cache there"
         )
     if settings.device == "cuda" and not facts:
         wrong.append(f'its settings have device = "cuda", but there is no such device: {why}')

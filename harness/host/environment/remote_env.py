@@ -206,8 +206,8 @@ _OF_A_FILE = re.compile(r" \(from file://\S+\)$")  # after a package that was co
 FULL_DISK = "the disk there is full: %s\nfix: make room, or name a folder on a larger disk by `cache`"
 NO_UV = (
     "there is no uv on the host, in ~/.local/bin, ~/.cargo/bin or on PATH\n"
-    "fix: --gpu-bootstrap (or `bootstrap = true` for this host) brings this machine's uv into the cache there; or "
-    "install it there as its page describes"
+    "fix: `repro run --bootstrap`, `pytest --gpu-bootstrap` or `bootstrap = true` for this host brings this "
+    "machine's uv into the cache there; or install it there as its page describes"
 )
 
 

@@ -40,7 +40,7 @@ def uv_program() -> Path:
     try:
         return local_uv.program()
     except local_uv.NoUv as error:
-        raise CannotBring(f"this machine has no uv to work it out: {error}") from None
+        raise CannotBring(f"this machine must have uv too: {error}") from None
 
 
 def platform_of(machine: str, libc: str) -> str:

@@ -131,7 +131,7 @@ def test_the_doctor_lists_what_is_missing_and_its_size(on_host, island, monkeypa
     assert ", 2 packages (13 MB): the first run copies it from here\n" in text and "  missing              uv (" in text
     settled = on_host(alias, python=None, cache="~/cache", offline="false").host
     text, ready = doctor.report(settled)
-    assert not ready and "package index" not in text and "there is no uv\nfix: " in text
+    assert not ready and "package index" not in text and "there is no uv\nfix: `repro run --bootstrap`, " in text
 
 
 @pytest.mark.slow
