@@ -27,7 +27,7 @@ PROGRAM = '''
 import json, sys, time
 import torch
 compiler = sys.argv[1]
-if compiler == "embedded":
+if compiler == "ours":
     sys.path.insert(0, sys.argv[2])
     from dsl import alias
     from dsl.launch.devices import native_launch, protocol
@@ -66,7 +66,7 @@ def kernel(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, n: cutlass.Int32):
 
 @cute.jit
 def add(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, n: cutlass.Int32):
-    if cutlass.const_expr(compiler == "embedded"):
+    if cutlass.const_expr(compiler == "ours"):
         kernel(a, b, c, n).launch(grid=(1, 1, 1), block=(256, 1, 1))
 
 
@@ -87,12 +87,12 @@ tensors = [torch.ones(1000) for _ in range(3)]
 found = {}
 marked = [from_dlpack(t).mark_layout_dynamic() for t in tensors]
 compiled = cute.compile(add, *marked, 1000)
-if compiler == "embedded":
+if compiler == "ours":
     found["compiled, torch tensors"] = spent(lambda: compiled(*tensors, 1000))
 found["compiled, from_dlpack once"] = spent(lambda: compiled(*marked, 1000))
 found["compiled, from_dlpack each"] = spent(lambda: compiled(*[from_dlpack(t) for t in tensors], 1000))
-add(*tensors, 1000) if compiler == "embedded" else add(*marked, 1000)
-found["direct call"] = spent(lambda: add(*(tensors if compiler == "embedded" else marked), 1000), 0.5)
+add(*tensors, 1000) if compiler == "ours" else add(*marked, 1000)
+found["direct call"] = spent(lambda: add(*(tensors if compiler == "ours" else marked), 1000), 0.5)
 try:
     ffi = cute.compile(add, *marked, 1000, options="--enable-tvm-ffi")
     found["TVM FFI, torch tensors"] = spent(lambda: ffi(*tensors, 1000))
@@ -173,16 +173,16 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, help="processes a compiler")
     parser.add_argument("--launching", action="store_true", help="calls that launch on the emulator")
     options = parser.parse_args()
-    rows: dict[str, list[dict]] = {"embedded": [], "nvidia": []}
+    rows: dict[str, list[dict]] = {"ours": [], "nvidia": []}
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "launching.py" if options.launching else "calls.py")
         Path(file).write_text(LAUNCHING if options.launching else PROGRAM)
         for _ in range(options.runs):
             for compiler, found in rows.items():
                 found.append(sample(compiler, file))
-    print(f"{'CPU us a call':36}{'embedded':>10}{'nvidia':>10}{'ratio':>8}   median of {options.runs}")
-    for kind in rows["embedded"][0]:
-        ours = statistics.median(row[kind] for row in rows["embedded"])
+    print(f"{'CPU us a call':36}{'ours':>10}{'nvidia':>10}{'ratio':>8}   median of {options.runs}")
+    for kind in rows["ours"][0]:
+        ours = statistics.median(row[kind] for row in rows["ours"])
         theirs = [row[kind] for row in rows["nvidia"] if kind in row]
         against = (
             f"{statistics.median(theirs):10.1f}{ours / statistics.median(theirs):8.2f}"

@@ -33,7 +33,7 @@ from dsl.lower import sass  # noqa: E402
 from harness.reporting import code_figures  # noqa: E402
 from harness.reporting.code_figures import COLUMNS, Figures, figures  # noqa: E402
 
-COMPILERS = ("embedded", "nvidia")
+COMPILERS = ("ours", "nvidia")
 BOTH, SM_80, SM_90A = ("sm_80", "sm_90a"), ("sm_80",), ("sm_90a",)
 
 # Compiles the programs that it gets, each in a child that ends with its first compile.

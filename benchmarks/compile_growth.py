@@ -5,7 +5,7 @@
     uv run python benchmarks/compile_growth.py --svg docs/compile_growth.svg
 
 Each sample is a fresh process; the compiler is warmed up in it with another program first. The exponent is the slope
-between the last two sizes on logarithmic axes: 1 is linear. Only the embedded compiler is measured; nothing runs.
+between the last two sizes on logarithmic axes: 1 is linear. Only our compiler is measured; nothing runs.
 """
 
 from __future__ import annotations

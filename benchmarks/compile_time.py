@@ -29,7 +29,7 @@ import readme_table
 PROGRAM = """
 import json, sys, time
 start = time.process_time()
-if sys.argv[1] == "embedded":
+if sys.argv[1] == "ours":
     from dsl import alias
     alias.install("emulator")
 import cutlass
@@ -59,7 +59,7 @@ compiled = cute.compile(add, *tensors, 1, options="--keep-ptx --gpu-arch sm_90a"
 finished = time.process_time()
 assert "add" in compiled.__ptx__
 import resource
-if sys.argv[1] == "embedded":
+if sys.argv[1] == "ours":
     from dsl.lower import guard
     guard.end()
 def children():
@@ -69,7 +69,7 @@ def children():
 
 finished += children()
 assembling = 0
-if sys.argv[1] == "embedded":
+if sys.argv[1] == "ours":
     from dsl.lower import sass
     sass.find("ptxas")
     before, begun = children(), time.process_time()
@@ -182,20 +182,20 @@ def main() -> None:
         with open(file, "w") as stream:
             stream.write(PROGRAM)
         least = {}
-        for compiler in ("embedded", "nvidia"):
+        for compiler in ("ours", "nvidia"):
             rows = [sample(compiler, file) for _ in range(options.runs + 1)][1:]
             least[compiler] = {key: min(row[key] for row in rows) for key in rows[0]}
         again = {what: cached(what, folder, options.runs) for what in ("one kernel", "two kernels")}
-    print(f"{'':12}{'embedded':>12}{'nvidia':>12}{'ratio':>8}   least of {options.runs}")
+    print(f"{'':12}{'ours':>12}{'nvidia':>12}{'ratio':>8}   least of {options.runs}")
     for key, label in (
         ("import", "import CPU s"),
         ("compile", "compile CPU s"),
         ("cubin", "compile to cubin"),
         ("rss_mb", "peak RSS MB"),
     ):
-        ours, theirs = least["embedded"][key], least["nvidia"][key]
+        ours, theirs = least["ours"][key], least["nvidia"][key]
         print(f"{label:16}{ours:8.3f}{theirs:12.3f}{ours / theirs:8.2f}")
-    ours, theirs = (least[c]["import"] + least[c]["cubin"] for c in ("embedded", "nvidia"))
+    ours, theirs = (least[c]["import"] + least[c]["cubin"] for c in ("ours", "nvidia"))
     print(f"{'together':14}{ours:10.3f}{theirs:12.3f}{ours / theirs:8.2f}")
     print(f"\n{'this compiler: least, median wall s (CPU s)':48}{'cached':>28}{'compiled':>28}")
     for what, label in (

@@ -188,13 +188,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             np.save(f"{folder}/{name}.npy", samples(name, options.samples))
-        found = {compiler: measured(compiler, folder, names) for compiler in ("embedded", "nvidia")}
+        found = {compiler: measured(compiler, folder, names) for compiler in ("ours", "nvidia")}
         base = {compiler: instructions(rows["copy"]["ptx"])[0] for compiler, rows in found.items()}
         columns = f"{'SASS':>6}{'F64':>5}{'M/s':>7}"
         print(f"{'':8}{'ours: ulp':>10}{columns}{'theirs: ulp':>14}{columns}")
         for name in names[1:]:
             line = f"{name:8}"
-            for compiler, width in (("embedded", 10), ("nvidia", 14)):
+            for compiler, width in (("ours", 10), ("nvidia", 14)):
                 row = found[compiler].get(name)
                 if row is None:
                     line += f"{'-':>{width}}{'-':>6}{'-':>5}{'-':>7}"

@@ -46,8 +46,8 @@ def run(width):
 def expected(width):
     return {{"out": np.arange(width, dtype=np.int32) * 2}}
 """
-COLUMNS = (("embedded", "sm_90a", "embedded"), ("embedded", "sm_90a", "nvidia"), ("p1", "sm_90", "embedded"),
-           ("p2", "sm_100", "embedded"))  # fmt: skip
+COLUMNS = (("embedded", "sm_90a", "ours"), ("embedded", "sm_90a", "nvidia"), ("p1", "sm_90", "ours"),
+           ("p2", "sm_100", "ours"))  # fmt: skip
 RUN_RECORDS = 2000  # in the file of one run
 NUMBERS: dict[str, dict[str, float]] = {}  # what was printed
 

@@ -39,16 +39,16 @@ CLAIMS = (
     "A range whose bound is dynamic runs at run time, and its variable keeps the last value",
 )
 PLACES = (
-    ("sm_90a", "embedded", "embedded", False),
-    ("sm_90a", "p1", "embedded", True),
+    ("sm_90a", "embedded", "ours", False),
+    ("sm_90a", "p1", "ours", True),
     ("sm_90a", "p1", "nvidia 4.8.1", True),
     ("sm_90a", "p1", "nvidia 4.6.3", True),
-    ("sm_100a", "embedded", "embedded", False),
-    ("sm_100a", "b200-lab", "embedded", True),
+    ("sm_100a", "embedded", "ours", False),
+    ("sm_100a", "b200-lab", "ours", True),
     ("sm_100a", "b200-lab", "nvidia 4.8.1", True),
     ("sm_100a", "b200-lab", "nvidia 4.6.3", True),
-    ("sm_120a", "embedded", "embedded", False),
-    ("sm_120a", "desk", "embedded", True),
+    ("sm_120a", "embedded", "ours", False),
+    ("sm_120a", "desk", "ours", True),
     ("sm_120a", "desk", "nvidia 4.8.1", True),
     ("sm_120a", "desk", "nvidia 4.6.3", True),
 )

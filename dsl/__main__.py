@@ -128,9 +128,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--compiler",
-        choices=("embedded", "nvidia"),
-        default="embedded",
-        help="who compiles: this project, or the installed nvidia-cutlass-dsl",
+        type=_compiler,
+        choices=("ours", "nvidia"),
+        default="ours",
+        help="who compiles: ours (this project's compiler, default) or nvidia (the installed nvidia-cutlass-dsl)",
     )
     parser.add_argument(
         "--portable",
@@ -201,6 +202,14 @@ def _parser() -> argparse.ArgumentParser:
         help="a parameter of the file's run() (may be repeated)",
     )
     return parser
+
+
+def _compiler(name: str) -> str:
+    """The name of a compiler as it is now: until 0.2 ours was called as the embedded device."""
+    if name == "embedded":
+        print("dsl: note: the compiler `embedded` is now `ours`; the old spelling ends with 0.3", file=sys.stderr)
+        return "ours"
+    return name
 
 
 def _checks(text: str) -> str:

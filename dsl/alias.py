@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 ALIASES = {"cutlass": "dsl.cutlass", "quadrants": "dsl.quadrants", "tvm": "dsl.tirx"}
-COMPILERS = ("embedded", "nvidia")
+COMPILERS = ("ours", "nvidia")
 
 
 class _Loader:
@@ -56,7 +56,7 @@ class _Finder:
 _finder = _Finder()
 
 
-def install(device: str | None = None, compiler: str = "embedded"):
+def install(device: str | None = None, compiler: str = "ours"):
     """Make the aliases importable and choose the device: "emulator", "cuda" or None (cuda where there is one).
 
     If the compiler is "nvidia", the names stay the names of NVIDIA's package, which compiles for that device. Returns
@@ -67,7 +67,7 @@ def install(device: str | None = None, compiler: str = "embedded"):
         from dsl.launch.nvidia import hook  # noqa: PLC0415
 
         return hook.start(device)
-    if compiler != "embedded":
+    if compiler != "ours":
         raise ValueError(f"unknown compiler {compiler!r}; known: {', '.join(COMPILERS)}")
     for name, target in ALIASES.items():
         if name in sys.modules and sys.modules[name] is not sys.modules.get(target):
@@ -100,7 +100,7 @@ def warm_as(before: list[str]) -> None:
             importlib.import_module(name)
 
 
-def warm(compiler: str = "embedded") -> None:
+def warm(compiler: str = "ours") -> None:
     """Do what the first compile and the first launch on the emulator would do once, for a parent that forks."""
     from dsl.emulator.machine import native
 

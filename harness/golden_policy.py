@@ -8,10 +8,11 @@ from typing import Any
 
 from harness.claim.repro_file import Case
 from harness.comparison import arithmetic, compare, golden, observed
+from harness.compiler_name import OURS
 from harness.records import history
 from harness.records.index.states import NO_GOLDEN, NOT_ACCEPTED
 from harness.reporting import text_report
-from harness.run.result import EMBEDDED, Outcome
+from harness.run.result import Outcome
 from harness.verdict import Trial, Verdict, gpu_of
 
 SHARED_IDENTITY = ("id", "kind")  # what two compilers call alike; the class and the line are each one's own
@@ -106,7 +107,7 @@ class _Comparison:
     def no_golden(self) -> Verdict:
         text = text_report.missing_golden(self.trial.case, self.path, self.trial.outcome)
         text = "\n".join([text, *arithmetic.notes(self.trial.case, self.trial.outcome)])
-        proposal = self.accepted() if self.trial.outcome.compiler == EMBEDDED else None  # others give no golden
+        proposal = self.accepted() if self.trial.outcome.compiler == OURS else None  # others give no golden
         return self.trial.verdict("fail", NO_GOLDEN, text, proposal=proposal)
 
     def own_answer(self) -> Verdict:
@@ -128,7 +129,7 @@ class _Comparison:
             case, self.differs, self.path, self.known, self.is_hardware, outcome.compiler
         )
         proposal = None
-        if outcome.compiler == EMBEDDED:
+        if outcome.compiler == OURS:
             proposal = self.accepted()
             if elsewhere:
                 reason = f"differs from the golden of {elsewhere}"

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from harness.claim import check_lines, findings, script_file
 from harness.claim.expectation import Otherwise
-from harness.claim.repro_file import NVIDIA, Case
+from harness.claim.repro_file import Case
 from harness.comparison import arithmetic, compare, golden, observed, perturbed, printed
+from harness.compiler_name import NVIDIA, OURS
 from harness.golden_policy import against_golden
 from harness.host.environment import releases
 from harness.host.hosts import Host
@@ -24,7 +25,7 @@ from harness.records import history
 from harness.records.index.states import NO_GOLDEN
 from harness.reporting import text_report
 from harness.run import result
-from harness.run.result import EMBEDDED, Outcome
+from harness.run.result import Outcome
 from harness.run.transport import Job, LinkDown, Transport
 from harness.verdict import Trial, Verdict, gpu_of, in_ci
 
@@ -43,7 +44,7 @@ def run(
     host: Host,
     timeout_s: float | None = None,
     fresh: bool = False,
-    compiler: str = EMBEDDED,
+    compiler: str = OURS,
     seed: int = 0,
     fill: int | None = None,
     sass: bool = False,
@@ -56,7 +57,7 @@ def run(
     """Run the case on the host, once; skipped if the host's GPU is older than the repro's `arch`, or is not its
     `silicon`, if no GPU sees its outcome, and if the compiler does not take its language.
 
-    `compiler` is embedded, nvidia or a release of it (`nvidia==4.6.3`). `seed` is for random numbers and for the
+    `compiler` is ours, nvidia or a release of it (`nvidia==4.6.3`). `seed` is for random numbers and for the
     emulator's schedule. `fill` is the byte of new memory if a recording or a playback is run; a device is run twice
     if the repro has `poison`. `checks` is what the emulator looks for (None: findings.sought). `sass` asks for the
     machine code of its kernels, which a GPU's runs always have. With `perturb` the case is also run under delays, and a

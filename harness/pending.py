@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import schema, store
+from harness import compiler_name, schema, store
 from harness.claim import case_id
 from harness.claim.repro_file import Repro, ReproError, is_repro, read, short
 from harness.errors import UsageError
@@ -139,6 +139,7 @@ def _read(root: Path, path: Path) -> Waiting:
         if missing:
             raise ValueError(f"it has no {missing[0]}")
         _texts(table, "")
+        table["line"] = compiler_name.in_table(table["line"])
     except (ValueError, KeyError, TypeError, OSError, RecursionError, schema.Misfit) as error:
         table = {"repro": golden.parent.name, "case": golden.stem, "sidecars": {}, "golden": ""}
         return Waiting(path, golden, table, None, f"it cannot be read: {error}")

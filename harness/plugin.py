@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from harness import compiler_name
 from harness.claim import case_id
 from harness.claim.case_id import CaseId
 from harness.errors import NoDevice, UsageError
@@ -61,9 +62,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--compiler",
+        dest="compiler",
+        type=compiler_name.typed,
         action="append",
         metavar="NAME",
-        help="compile repros with embedded (ours, default), nvidia (the nvidia-cutlass-dsl installed where they "
+        help="compile repros with ours (default), nvidia (the nvidia-cutlass-dsl installed where they "
         "run) or a release of it, nvidia==4.6.3, in an environment made for it; repeatable",
     )
     group.addoption(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from harness import pending
 from harness.claim import findings
-from harness.claim.repro_file import EMBEDDED, NVIDIA, Repro, short
+from harness.claim.repro_file import Repro, short
+from harness.compiler_name import NVIDIA, OURS
 from harness.errors import NoDevice, UsageError
 from harness.fleet.shelf import Kept, Shelf
 from harness.run.transport import LinkDown, Progress
@@ -42,7 +43,7 @@ class Session:
         update: bool = False,
         host_settings: Sequence[str] = (),
         note: Callable[[str], None] | None = None,
-        compiler: str | Sequence[str] = EMBEDDED,
+        compiler: str | Sequence[str] = OURS,
         seed: int = 0,
         sass: bool = False,
         checks: str | None = None,
@@ -60,7 +61,7 @@ class Session:
         self.checks, self.gpu_model, self.perturb = checks, gpu_model, perturb
         if checks is not None:
             self._refuse_unknown_checks()
-        self.compilers = tuple(dict.fromkeys([compiler] if isinstance(compiler, str) else compiler)) or (EMBEDDED,)
+        self.compilers = tuple(dict.fromkeys([compiler] if isinstance(compiler, str) else compiler)) or (OURS,)
         self._host_settings = host_settings  # HOST.KEY=VALUE; `*` stands for every host that was named
         self.repros: dict[Path, Repro | None] = {}  # None where the file cannot be a repro
         self.named_hosts: dict[
@@ -93,7 +94,7 @@ class Session:
         self._awaited: Request | None = None
         if update:
             self._refuse_in_ci()
-        if self.compilers != (EMBEDDED,):
+        if self.compilers != (OURS,):
             self._refuse_without_compiler()
         if host_names:
             self.hosts()
@@ -204,9 +205,7 @@ class Session:
         shown = (far[host.name].describe() if host.name in far else host.describe() for host in self.hosts())
         hosts = ", ".join(dict.fromkeys(shown))
         named = "compilers" if len(self.compilers) > 1 else "compiler"
-        return f"gpu-repro: {hosts}" + (
-            f"; {named} {', '.join(self.compilers)}" if self.compilers != (EMBEDDED,) else ""
-        )
+        return f"gpu-repro: {hosts}" + (f"; {named} {', '.join(self.compilers)}" if self.compilers != (OURS,) else "")
 
     def name_of(self, host: Host) -> str:
         """The name of a host in the id of a case: with its compiler if there are several."""
@@ -363,7 +362,7 @@ class Session:
                 self.not_accepted.add(Path(data["repro"]))
             else:
                 self.waiting += 1
-        elif data["record"]["verdict"] == "pass" and data["record"]["asked"] == EMBEDDED:
+        elif data["record"]["verdict"] == "pass" and data["record"]["asked"] == OURS:
             pending.withdraw(root, data)
 
     def find_unused(self, whole: Iterable[Path]) -> list[Path]:
@@ -458,7 +457,7 @@ class Session:
         return sections
 
 
-def as_data(verdict: Verdict, repro: Path, is_hardware: bool, compiler: str = EMBEDDED) -> dict[str, Any]:
+def as_data(verdict: Verdict, repro: Path, is_hardware: bool, compiler: str = OURS) -> dict[str, Any]:
     """A verdict's record and golden as plain data, which xdist can carry to the process that writes."""
     from harness.records import history
     from harness.reporting import text_report

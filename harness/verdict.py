@@ -10,8 +10,9 @@ from typing import Any
 from harness.claim.expectation import Otherwise
 from harness.claim.repro_file import Case
 from harness.comparison import compare, golden
+from harness.compiler_name import OURS
 from harness.host.hosts import Host
-from harness.run.result import EMBEDDED, Outcome
+from harness.run.result import Outcome
 
 
 @dataclass
@@ -64,7 +65,7 @@ class Trial:
         """Whether expected() gives every output that a golden would hold."""
         rules = self.case.repro.compare
         held = {name for name in self.outcome.outputs if not (name in rules and rules[name].is_free)}
-        return bool(held) and held <= self.outcome.expected.keys() and self.outcome.compiler == EMBEDDED
+        return bool(held) and held <= self.outcome.expected.keys() and self.outcome.compiler == OURS
 
     @property
     def no_sass(self) -> dict | None:

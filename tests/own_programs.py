@@ -124,7 +124,7 @@ class Observer:
             return self.from_dlpack(tensor_dlpack, *args, **kwargs)
 
         runtime.from_dlpack = from_dlpack
-        if self.compiler == "embedded":
+        if self.compiler == "ours":
             compiled = importlib.import_module("dsl.launch.call.compiling.compiler").Compiled
             run = compiled.call
 
@@ -330,7 +330,7 @@ def compare(paths: list[str], keep: Path) -> list[Verdict]:
 
     Tests are compared whose programs our compiler accepts: those that ran one and passed.
     """
-    ours = _lines("embedded", keep, paths)
+    ours = _lines("ours", keep, paths)
     accepted = {name: line for name, line in ours.items() if line["outcome"] == "passed" and line["programs"]}
     (keep / "only.txt").write_text("\n".join(accepted))
     theirs = _lines("nvidia", keep, paths)

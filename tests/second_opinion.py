@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests import fork_server
 
-COMPILERS = ("embedded", "nvidia")
+COMPILERS = ("ours", "nvidia")
 LIMIT_S = 120
 
 

@@ -141,9 +141,9 @@ def patched(program: str, diff: str) -> str:
 
 STEPS = [
     pytest.param(compiler, *run, id=f"{compiler}-{name}-{len(run[1])}", marks=marks)
-    for compiler in ("embedded", "nvidia")
+    for compiler in ("ours", "nvidia")
     for name, *run in runs("hopper-gemm.md")
-    for marks in [() if compiler == "embedded" and name in QUICK else pytest.mark.slow]
+    for marks in [() if compiler == "ours" and name in QUICK else pytest.mark.slow]
 ]
 
 
@@ -217,9 +217,9 @@ def test_a_night_fails_on_regressions_only(nightly, tmp_path):
     assert status == 0 and "1 failed, 1 passed" in text and text.endswith("no regression\n"), text
     claim.write_text(CLAIM.replace("VALUE", "43"))
     status, text = nightly("embedded")
-    assert (
-        status == 1 and "regressed: answer on any embedded embedded\n" in text and "look: repro record diff " in text
-    ), text
+    assert status == 1 and "regressed: answer on any ours embedded\n" in text and "look: repro record diff " in text, (
+        text
+    )
 
 
 @pytest.mark.slow

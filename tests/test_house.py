@@ -174,7 +174,7 @@ STARTS = {
     "dsl.alias": {"dsl", "dsl.alias"},
     "harness.plugin": {
         *("harness", "harness.claim", "harness.claim.case_id", "harness.errors", "harness.fleet"),
-        *("harness.perturb_options", "harness.plugin", "harness.terminal"),
+        *("harness.compiler_name", "harness.perturb_options", "harness.plugin", "harness.terminal"),
     },
 }
 SLOW = {"cuda", "dsl", "fabric", "filecheck", "libcst", "llvmlite", "numpy", "paramiko", "torch", "watchfiles"}

@@ -239,6 +239,13 @@ def test_races_and_undefined_reads_are_looked_for_on_demand(tmp_path):
     )
 
 
+def test_the_former_name_of_our_compiler_gives_a_note(tmp_path):
+    (tmp_path / "author.py").write_text("print(1)\n")
+    run = dsl("--compiler", "embedded", "author.py", folder=tmp_path)
+    note = "dsl: note: the compiler `embedded` is now `ours`; the old spelling ends with 0.3\n"
+    assert (run.returncode, run.stdout, run.stderr) == (0, "1\n", note)
+
+
 def test_a_rejected_program_shows_its_line(tmp_path):
     assert (
         failing(

@@ -195,7 +195,7 @@ def _kernel_facts(kernel: KernelRecord, sass: bool) -> dict:
 def compiler_facts() -> dict:
     """Name and versions of this compiler and of what it is made of."""
     return {
-        "name": "embedded",
+        "name": "ours",
         "version": _version("gpu-repro"),
         "llvm": f"llvmlite {_version('llvmlite')}",
         "mlir": f"torch-mlir {_version('torch-mlir')}",

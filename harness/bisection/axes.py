@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from harness import store
 from harness.bisection import commits, versions
 from harness.bisection.commits import Commit
-from harness.claim.repro_file import EMBEDDED, NVIDIA
+from harness.compiler_name import NVIDIA, OURS
 from harness.errors import UsageError
 from harness.host.environment import releases
 from harness.run.transport import LinkDown
@@ -28,7 +28,7 @@ class Version:
 
     label: str
     host: str = "embedded"
-    compiler: str = EMBEDDED
+    compiler: str = OURS
     pins: tuple[str, ...] = ()
     commit: Commit | None = None
     tree: commits.Tree | None = None
@@ -97,11 +97,11 @@ def _commits(text: str, repro: Repro, compiler: str, host: str, repo: Path | Non
     if host not in HERE:
         raise UsageError(f"--commit runs on this machine: got --host {host}")
     if releases.split(compiler)[1]:
-        raise UsageError(f"--commit with --compiler {compiler}: use embedded, or nvidia without a release")
+        raise UsageError(f"--commit with --compiler {compiler}: use ours, or nvidia without a release")
     top = commits.repository((repo or repro.path).resolve())
     project = store.root_of(repro.path)
     below = project.relative_to(top).as_posix() if project.is_relative_to(top) else "."
-    if commits.is_compiler(top) and compiler != EMBEDDED:
+    if commits.is_compiler(top) and compiler != OURS:
         raise UsageError(f"--commit of this compiler runs with it: got --compiler {compiler}")
     try:
         found = commits.between(top, text)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from harness import schema
+from harness import compiler_name, schema
 from harness.capsules import form_case, replay
 from harness.claim.repro_file import short
 from harness.errors import UsageError
@@ -301,7 +301,7 @@ def _result(
             form_case.check(capsule, case, models)
         else:
             _check_predicted(said.result, recorded.launches)
-        case = case | {"versions": recorded.versions, "compiler": recorded.compiler}
+        case = case | {"versions": recorded.versions, "compiler": compiler_name.facts(recorded.compiler)}
         return Result(case, _given(said.device), said.date, _given(said.result), read_data)
     except (*_UNREADABLE, RecursionError, schema.Misfit, replay.BadCapsule) as error:
         raise Refused(f"{short(found.path / name)} is not a result of a replay, or is damaged: {error}") from None

@@ -11,6 +11,7 @@ import numpy as np
 from harness.capture import shortening
 from harness.claim import findings
 from harness.claim.repro_file import ReproError, read
+from harness.compiler_name import OURS
 from harness.errors import UsageError
 from harness.reduction.passes_process import PassesProcess
 from harness.run.result import Outcome
@@ -26,7 +27,7 @@ class Alone:
         """`report`: the program's report on the call, with its compiler, its device and its checks."""
         self._file, self._folder, self._report, self._note = file, folder, report, note
         host = "local" if report.get("device") == "cuda" else "embedded"
-        compiler, checks = report.get("compiler", "embedded"), report.get("checks")
+        compiler, checks = report.get("compiler", OURS), report.get("checks")
         self._session = Session(folder, [host], note=note, compiler=compiler, checks=checks)
 
     def close(self) -> None:

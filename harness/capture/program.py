@@ -152,7 +152,7 @@ def write_beside(file: Path, taken: Taken) -> None:
 def _where() -> tuple[str, str, str | None]:
     """The compiler that the program has, the kind of its device, and what this looks for: `none`, `race,undefined`."""
     cutlass = sys.modules.get("cutlass")
-    compiler = "nvidia" if cutlass is not None and cutlass.__name__ == "cutlass" else "embedded"
+    compiler = "nvidia" if cutlass is not None and cutlass.__name__ == "cutlass" else "ours"
     session = sys.modules.get("dsl.launch.session")
     running = session and session.current()
     if not running:

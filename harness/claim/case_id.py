@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from harness import compiler_name
+
 _CASE = re.compile(r"[^\W\d]\w*=(?!=)")
 _FILE_AND_CASE = re.compile(r"(\S+) ([^\W\d]\w*=(?!=)\S*)")  # with a space between them
-_COMPILER = re.compile(r"(::[\w.@+-]+(?::[\w.@+-]+)?) (embedded|nvidia)(?:==([\w.]+))?(?=::|$)")
+_COMPILER = re.compile(r"(::[\w.@+-]+(?::[\w.@+-]+)?) (ours|embedded|nvidia)(?:==([\w.]+))?(?=::|$)")
 _PARAMETER = re.compile(r"(\w+)=([\w.+-]+),?")
 
 
@@ -37,7 +39,7 @@ def parse(text: str) -> CaseId:
     if len(rest) > 1 or "" in rest:
         return CaseId(text)
     host, _, compiler = rest[0].partition(" ") if rest else ("", "", "")
-    return CaseId(file, host or None, compiler or None, case)
+    return CaseId(file, host or None, compiler_name.current(compiler) or None, case)
 
 
 def name(file: str, case: str) -> str:
@@ -50,5 +52,5 @@ def keyword(text: str) -> str:
 
     A parameter ends in a colon, so that `width=8` does not fit `width=80`.
     """
-    text = _COMPILER.sub(lambda match: ":".join(filter(None, match.groups())), text)
+    text = _COMPILER.sub(lambda match: ":".join(filter(None, map(compiler_name.current, match.groups()))), text)
     return _PARAMETER.sub(r"\1:\2:", text)

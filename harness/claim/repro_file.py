@@ -1,4 +1,4 @@
-"""A repro file, read as text: its claim, its `[tool.repro]` table, its CHECK lines, and how `run` is called.
+"""A repro file, read as text: its claim, its block (`[tool.repro]`), its CHECK lines, and how `run` is called.
 
 Nothing here imports the file, a compiler or numpy; reading one repro costs about a millisecond.
 
@@ -71,8 +71,6 @@ KNOWN_KEYS = {
 }
 OUTCOMES = ("outputs", "rejected", "trap", "deadlock", findings.FAULT, *findings.MEANINGS)
 DEFAULT_TIMEOUT_S = 60.0
-EMBEDDED = "embedded"  # this project's compiler
-NVIDIA = "nvidia"
 DEFAULT_GPU_MODEL = "h100"  # whose arithmetic the emulator follows by default
 WARM_MODULES = ("torch", "cuda", "cutlass", "quadrants", "tvm")
 DIRECTIVES = "NOT NEXT SAME DAG LABEL EMPTY COUNT-N"

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import store
+from harness import compiler_name, store
 from harness.claim import case_id, findings
 from harness.cli import choice, document
+from harness.compiler_name import OURS
 from harness.terminal import say
 
 if TYPE_CHECKING:
@@ -46,7 +47,12 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "args", nargs="*", default=[], metavar="ARGS", help="arguments of a script; put its options after --"
     )
-    parser.add_argument("--compiler", metavar="RANGE", help="nvidia==GOOD..BAD or a list; or one compiler to run with")
+    parser.add_argument(
+        "--compiler",
+        type=compiler_name.typed,
+        metavar="RANGE",
+        help="nvidia==GOOD..BAD or a list; or one compiler to run with",
+    )
     parser.add_argument("--package", metavar="RANGE", help="NAME==GOOD..BAD, releases of a package of the index")
     parser.add_argument("--ptxas", metavar="RANGE", help="GOOD..BAD, releases of NVIDIA's assembler on the index")
     parser.add_argument("--commit", metavar="GOOD..BAD", help="commits of the repository that has the file, or --repo")
@@ -73,7 +79,7 @@ def _bisect(arguments: argparse.Namespace) -> int:
 
     cases = _cases(arguments)
     repro = cases[0].repro
-    compiler, host = _alone(arguments.compiler, "embedded"), _alone(arguments.host, "embedded")
+    compiler, host = _alone(arguments.compiler, OURS), _alone(arguments.host, "embedded")
     root = store.root_of(repro.path)
     names = ("compiler", "package", "ptxas", "commit", "host")
     given = {name: getattr(arguments, name) for name in names}

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import store
+from harness import compiler_name, store
 from harness.cli import document
 from harness.errors import UsageError
 from harness.run.environment import as_typed
@@ -56,7 +56,9 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="REFERENCE",
         help="the first whose outputs are not close to REFERENCE(*arguments): module:function, or a Python expression",
     )
-    parser.add_argument("--compiler", choices=("embedded", "nvidia"), help="run the program with this compiler")
+    parser.add_argument(
+        "--compiler", type=compiler_name.typed, choices=("ours", "nvidia"), help="run the program with this compiler"
+    )
     parser.add_argument("--device", choices=("emulator", "cuda"), help="run its kernels there")
     parser.add_argument("--check", metavar="NAMES", help="what the emulator looks for: race, undefined, all or none")
     parser.add_argument(

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness import store
+from harness import compiler_name, store
 from harness.cli import document
 from harness.terminal import say
 
@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
     parser.add_argument("name", metavar="CLAIM", help="a claim, FILE::CASE, a script, or the id of a record or a run")
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="write it there (default: standard output)")
     parser.add_argument("--host", metavar="HOST", help="choose what ran there")
-    parser.add_argument("--compiler", metavar="NAME", help="choose this compiler's")
+    parser.add_argument("--compiler", type=compiler_name.typed, metavar="NAME", help="choose this compiler's")
     parser.add_argument("--arch", metavar="SM", help="choose this arch, as in sm_90")
 
 

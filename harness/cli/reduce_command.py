@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import perturb_options, store
+from harness import compiler_name, perturb_options, store
 from harness.claim import findings, repro_file
 from harness.claim.repro_file import DEFAULT_TIMEOUT_S, Case
 from harness.cli import choice, document, script_command
@@ -70,7 +70,9 @@ def add(commands: argparse._SubParsersAction) -> None:
         "-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="reduce this case; repeatable"
     )
     parser.add_argument("--host", default="embedded", metavar="HOST", help="where candidates run, as of `repro run`")
-    parser.add_argument("--compiler", default="embedded", metavar="NAME", help="as of `repro run`")
+    parser.add_argument(
+        "--compiler", type=compiler_name.typed, default="ours", metavar="NAME", help="as of `repro run`"
+    )
     parser.add_argument("--gpu-model", metavar="NAME", help=findings.GPU_MODEL_HELP)
     parser.add_argument("--check", metavar="NAMES", help=findings.CHECKS_HELP)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="as of `repro run`")

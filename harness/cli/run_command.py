@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import perturb_options
+from harness import compiler_name, perturb_options
 from harness.claim import case_id, findings, selection
 from harness.claim.repro_file import Case, is_repro, read, short
 from harness.cli import choice, document, hosts_command, script_command, watching
@@ -77,9 +77,10 @@ def add(commands: Any) -> None:
     hosts_command.add_settings(run)
     run.add_argument(
         "--compiler",
+        type=compiler_name.typed,
         action="append",
         metavar="NAME",
-        help="compile with embedded (ours, default), nvidia or a release of it, nvidia==4.6.3; repeatable",
+        help="compile with ours (default), nvidia (nvidia-cutlass-dsl) or a release of it, nvidia==4.6.3; repeatable",
     )
     run.add_argument("--ptx", action="store_true", help="print the PTX of every kernel")
     run.add_argument("--sass", action="store_true", help="print the machine code of every kernel, and record it")

@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from harness import schema, store
+from harness import compiler_name, schema, store
 from harness.claim import findings
 from harness.claim.repro_file import DEFAULT_GPU_MODEL, Case, Repro, short
 from harness.claim.rule import Rule
@@ -212,7 +212,7 @@ def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
             key: schema.optional(schema.string(_IDENTITY_CHARACTERS))(table.get(key), key)
             for key in IDENTITY.get(outcome, ())
         }
-        provenance = dict(table["provenance"])
+        provenance = compiler_name.in_table(dict(table["provenance"]))
         schema.fields(Provenance)(provenance, "provenance")
         validated = schema.boolean(table["validated"], "validated")
         evidence = _SHORT(table.get("evidence"), "evidence") or evidence_of("", provenance, validated)

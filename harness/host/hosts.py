@@ -16,7 +16,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dsl import native_library
-from harness.claim.repro_file import DEFAULT_GPU_MODEL, EMBEDDED
+from harness.claim.repro_file import DEFAULT_GPU_MODEL
+from harness.compiler_name import OURS
 from harness.host.settings import Settings
 from harness.run import hardware
 from harness.run.transport import Local, Transport
@@ -32,9 +33,14 @@ class NoDevice(HostError):
     """The host is known and cannot be used; the text names the reason and what to do."""
 
 
+def _default_gpu_model() -> str:
+    """The GPU whose tensor cores the emulator computes as; DSL_GPU_MODEL is the variable of 0.1."""
+    return os.environ.get("GPU_REPRO_GPU_MODEL") or os.environ.get("DSL_GPU_MODEL") or DEFAULT_GPU_MODEL
+
+
 @dataclass(frozen=True)
 class Host:
-    """A place with a device, and who compiles there: embedded, nvidia (what is installed there) or nvidia==RELEASE.
+    """A place with a device, and who compiles there: ours, nvidia (what is installed there) or nvidia==RELEASE.
 
     `gpu_model` is the GPU whose arithmetic the emulator there follows.
 
@@ -48,8 +54,8 @@ class Host:
     connect: Callable[[], Transport] = Local
     settings: Settings = field(default_factory=Settings)
     device_facts: dict[str, Any] = field(default_factory=dict)
-    compiler: str = EMBEDDED
-    gpu_model: str = field(default_factory=lambda: os.environ.get("DSL_GPU_MODEL") or DEFAULT_GPU_MODEL)
+    compiler: str = OURS
+    gpu_model: str = field(default_factory=_default_gpu_model)
 
     @property
     def is_hardware(self) -> bool:

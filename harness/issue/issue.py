@@ -8,7 +8,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.claim.repro_file import EMBEDDED, label
+from harness.claim.repro_file import label
+from harness.compiler_name import OURS
 from harness.issue import markdown
 from harness.issue.anonymous import Anonymous
 from harness.issue.facts import WRONG, Facts
@@ -180,9 +181,9 @@ class _Parts:
 
     def compiler(self, asked: str, compiler: dict[str, Any]) -> str:
         """`nvidia-cutlass-dsl 4.8.1`"""
-        name = str(compiler.get("name") or asked or EMBEDDED)
+        name = str(compiler.get("name") or asked or OURS)
         version = str(compiler.get("version") or asked.partition("==")[2])
-        return f"{_NVIDIA if name == 'nvidia' else 'gpu-repro' if name == EMBEDDED else name} {version}".strip()
+        return f"{_NVIDIA if name == 'nvidia' else 'gpu-repro' if name == OURS else name} {version}".strip()
 
     def first_bad(self) -> list[str]:
         one = self.facts.bisected
@@ -309,7 +310,7 @@ def _with_us(facts: Facts, file: str) -> str:
     if facts.record:
         words += [word for one in facts.record.case.split(",") if one for word in ("-p", one)]
     words += ["--host", "local"] if (line.get("device") or {}).get("kind") == "cuda" else []
-    asked = str(line.get("asked") or EMBEDDED)
-    words += ["--compiler", asked] if asked != EMBEDDED else []
+    asked = str(line.get("asked") or OURS)
+    words += ["--compiler", asked] if asked != OURS else []
     args = facts.run.args if facts.run else []
     return shlex.join([*words, *(["--", *args] if args else [])])

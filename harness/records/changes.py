@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
+from harness.compiler_name import OURS
 from harness.records import checkout, sides
 from harness.records.index.answers import CODE, KINDS, Answer, how, says
 from harness.records.index.index import Cell, Index
@@ -243,7 +244,7 @@ def _missing(
             runs = _runs_of(index, side)
             for claim, case in sorted(cases - known):
                 for host in hosts or ["embedded"]:
-                    host, compiler = runs(host, place.compiler or "embedded")
+                    host, compiler = runs(host, place.compiler or OURS)
                     if (claim, case, compiler, host) not in skipped(side):
                         rows.append(_run(claim, case, "", side, host, compiler, "neither side has a record"))
     return list({(r["claim"], r["case"], r["side"], r["host"], r["compiler"]): r for r in rows}.values())

@@ -37,9 +37,10 @@ from typing import Any
 
 import numpy as np
 
-from harness.claim.repro_file import EMBEDDED, Case, short
+from harness.claim.repro_file import Case, short
 from harness.comparison import arithmetic, observed, perturbed
 from harness.comparison.compare import Difference
+from harness.compiler_name import OURS
 from harness.host.environment import own_wheel
 from harness.host.hosts import Host
 from harness.records import checkout
@@ -108,9 +109,9 @@ def record(
     about = {
         "repro": relative(case.repro.path, root),
         "case": case.name,
-        "asked": host.compiler if host.compiler != EMBEDDED else outcome.compiler,
+        "asked": host.compiler if host.compiler != OURS else outcome.compiler,
         "versions": outcome.versions,
-        "bundle_sha256": bundle_sha256() if outcome.compiler == EMBEDDED else None,
+        "bundle_sha256": bundle_sha256() if outcome.compiler == OURS else None,
         "lock_sha256": _lock_sha256(root),
         "golden_sha256": golden_sha256,
     }

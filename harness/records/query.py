@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.claim import bibliography, case_id
+from harness.compiler_name import OURS
 from harness.errors import UsageError
 from harness.records.index import answers, states
 from harness.records.index.cells import forgetting
@@ -211,7 +212,8 @@ def moment(text: str) -> str:
 def matrix(index: Index, names: Sequence[str] = ()) -> dict[str, Any]:
     """claim x (arch, compiler, host): the state of each, the worst of its cases."""
     cells = chosen(index, index.cells(), names)
-    columns = sorted({(cell.arch, cell.compiler, cell.host) for cell in cells})
+    places = {(cell.arch, cell.compiler, cell.host) for cell in cells}
+    columns = sorted(places, key=lambda place: (place[0], place[1] != OURS, place))  # our compiler comes first
     rows: dict[str, dict[tuple[str, str, str], list[Cell]]] = {}
     for cell in cells:
         rows.setdefault(cell.claim, {}).setdefault((cell.arch, cell.compiler, cell.host), []).append(cell)

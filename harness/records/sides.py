@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import compiler_name
 from harness.errors import UsageError
 from harness.records import checkout
 
@@ -22,10 +23,10 @@ FREE: dict[str, tuple[frozenset[str], ...]] = {
     "host": (frozenset({"host"}), frozenset({"arch", "host"})),
     "commit": (frozenset(),),
 }
-_COMPILER = re.compile(r"embedded|nvidia(==\d+(\.\w+)+)?")
+_COMPILER = re.compile(r"ours|nvidia(==\d+(\.\w+)+)?")
 _FACT = re.compile(r"(driver|gpu|host|arch|commit)==?(.+)", re.DOTALL)
 _FORMS = """write one of
-    embedded, nvidia, nvidia==4.6.3      a compiler
+    ours, nvidia, nvidia==4.6.3          a compiler
     driver=570                           a driver, or the beginning of its number
     gpu=h100                             a GPU by words of its name; arch=sm_90; host=p1
     commit=HEAD~3                        a commit of the project, by any name that git knows"""
@@ -56,6 +57,7 @@ class Side:
 
 def parse(text: str, root: Path) -> Side:
     """Raises UsageError."""
+    text = compiler_name.typed(text)
     if _COMPILER.fullmatch(text):
         return Side(text, COMPILER, text)
     fact = _FACT.fullmatch(text)

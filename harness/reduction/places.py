@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import judge
-from harness.claim.repro_file import EMBEDDED
+from harness.compiler_name import OURS
 from harness.errors import UsageError
 from harness.host.environment import releases
 from harness.perturb_options import Wanted
@@ -35,7 +35,7 @@ class Place:
         self,
         root: Path,
         host: str = "embedded",
-        compiler: str = EMBEDDED,
+        compiler: str = OURS,
         gpu_model: str | None = None,
         checks: str | None = None,
         seed: int = 0,
@@ -45,7 +45,7 @@ class Place:
     ) -> None:
         """Raises UsageError for a name that is unknown, NoDevice for a host without its device."""
         model = f" as {gpu_model}" if gpu_model else ""
-        self.name = f"{host}{f' by {compiler}' if compiler != EMBEDDED else ''}{model}"
+        self.name = f"{host}{f' by {compiler}' if compiler != OURS else ''}{model}"
         self.root, self.checks, self._seed = root, checks, seed
         self._session = Session(
             root, [host], False, settings, note, compiler, seed, checks=checks, gpu_model=gpu_model,
@@ -105,7 +105,7 @@ class Place:
 
 def of_word(word: str) -> dict[str, str]:
     """`nvidia==4.6.3` as a compiler, `p1` as a host: the arguments of a Place. Raises UsageError."""
-    if word.partition("==")[0] in (EMBEDDED, "nvidia"):
+    if word.partition("==")[0] in (OURS, "nvidia"):
         try:
             releases.split(word)
         except releases.BadCompiler as error:

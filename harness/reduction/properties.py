@@ -31,7 +31,7 @@ KEPT = """\
   "output NAME"                 this output differs from expected() or the golden
   "error", "hang", "deadlock"   that, as it is now
   "verdict"                     the verdict on its claim, with its reason
-  "differs A B"                 two sides disagree: compilers (embedded, nvidia, nvidia==4.6.3) or hosts
+  "differs A B"                 two sides disagree: compilers (ours, nvidia, nvidia==4.6.3) or hosts
   "--gpu-model a100 h100"       the emulator disagrees as these two GPUs
   "ptx contains TEXT"           the PTX of a kernel has this text
   "command: CMD {}"             a command exits as it does now; {} is the file"""

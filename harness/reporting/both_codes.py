@@ -8,13 +8,13 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from harness.compiler_name import NVIDIA, OURS
 from harness.records import differ
 from harness.records.index.index import Cell as Indexed, Record
 from harness.reporting import code_figures
 from harness.reporting.page_model import BothCodes, Figure
 from harness.store import normalised_sass
 
-OURS, THEIRS = "embedded", "nvidia"  # how the compilers' names begin
 LISTING = (sys.executable, "-m", "dsl.launch.machine_listing")
 
 
@@ -43,7 +43,7 @@ def _pairs(cells: Sequence[Indexed], records: dict[str, Record]) -> Iterator[tup
             groups[cell.claim, cell.case, cell.arch].append((cell, record))
     for group in groups.values():
         group.sort(key=lambda pair: pair[1].date)
-        ours, theirs = ([pair for pair in group if pair[0].compiler.startswith(name)] for name in (OURS, THEIRS))
+        ours, theirs = ([pair for pair in group if pair[0].compiler.startswith(name)] for name in (OURS, NVIDIA))
         if ours and theirs:
             yield *ours[-1], theirs[-1][1]
 

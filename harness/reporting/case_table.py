@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.claim import case_id, findings as claim_findings
-from harness.claim.repro_file import EMBEDDED, Case, Repro, short
+from harness.claim.repro_file import Case, Repro, short
+from harness.compiler_name import OURS
 from harness.host.hosts import Host
 from harness.reporting import case_findings, text_report
 from harness.reporting.finding_rules import ERROR
@@ -22,7 +23,7 @@ QUIET = ("pass", "skip")
 def of(case: Case, host: Host, verdict: Verdict, root: Path) -> dict[str, Any]:
     """The case with its verdict and findings, without what it printed and without code."""
     record, outcome = verdict.record, verdict.outcome
-    compiler = host.compiler if host.compiler != EMBEDDED else outcome.compiler
+    compiler = host.compiler if host.compiler != OURS else outcome.compiler
     return {
         "name": case_id.name(short(case.repro.path), case.name),
         "repro": record["repro"],
@@ -70,7 +71,7 @@ def of_script(script: Repro, host: Host, outcome: Outcome, root: Path) -> dict[s
         "args": list(called.args) if called else [],
         "host": host.name,
         "device": outcome.device or {"kind": host.device, **host.device_facts},
-        "compiler": host.compiler if host.compiler != EMBEDDED else outcome.compiler,
+        "compiler": host.compiler if host.compiler != OURS else outcome.compiler,
         "compiler_version": (outcome.facts.get("compiler") or {}).get("version"),
         "versions": outcome.versions,
         "outcome": outcome.detail.get("found") or outcome.kind,

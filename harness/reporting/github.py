@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from harness.compiler_name import OURS
 from harness.reporting import finding_list
 from harness.reporting.finding_list import Listed
 from harness.reporting.finding_rules import ERROR, NOTE, WARNING
@@ -133,7 +134,7 @@ def _row(table: dict[str, Any], workspace: Path, root: Path) -> str:
     place = findings[0]["place"] if findings else None
     name = markdown(finding_list.name_of(table))
     claim = markdown(table.get("claim") or " ".join(["script", *table.get("args", ())]))
-    where = table["host"] + (f" {table['compiler']}" if table["compiler"] != "embedded" else "")
+    where = table["host"] + (f" {table['compiler']}" if table["compiler"] != OURS else "")
     outcome = table["outcome"] if table.get("exit") is None else f"exit status {table['exit']}"
     cells = [
         _MARKS.get(_state(table), _FAILED),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.claim.repro_file import ReproError, read
+from harness.compiler_name import OURS
 from harness.records import differ, query
 from harness.records.index import states
 from harness.records.index.cells import arithmetic
@@ -157,9 +158,10 @@ def _natural(parts: Iterable[str]) -> list[Any]:
     return [[(int(p), "") if n % 2 else (-1, p) for n, p in enumerate(one)] for one in pieces]
 
 
-def _place(column: tuple[str, str, str]) -> tuple[bool, list[Any]]:
-    """Architectures from the oldest on; programs without kernels, which belong to none, at the end."""
-    return column[0] == "any", _natural(column)
+def _place(column: tuple[str, str, str]) -> tuple[bool, list[Any], bool, list[Any]]:
+    """Architectures from the oldest on, our compiler first; programs without kernels, which belong to none, at the
+    end."""
+    return column[0] == "any", _natural(column[:2]), column[2] != OURS, _natural(column[2:])
 
 
 def _rivals(cells: Sequence[Indexed]) -> dict[Indexed, Indexed]:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.claim import case_id
-from harness.claim.repro_file import EMBEDDED, Case, label, short
+from harness.claim.repro_file import Case, label, short
 from harness.comparison import golden, printed
 from harness.comparison.compare import Difference
 from harness.comparison.golden import Golden
 from harness.comparison.unused_goldens import before_a_move
+from harness.compiler_name import OURS
 from harness.host.hosts import Host
 from harness.run.environment import as_typed
 from harness.run.result import Array, Outcome
@@ -105,12 +106,12 @@ def case_options(case: Case) -> list[str]:
     return [part for key, value in case.params.items() for part in ("-p", f"{key}={label(value)}")]
 
 
-def rerun(case: Case, host: Host, compiler: str = EMBEDDED, seed: int = 0) -> str:
+def rerun(case: Case, host: Host, compiler: str = OURS, seed: int = 0) -> str:
     """The command that runs this case alone."""
     argv = ["uv", "run", "repro", "run", short(case.repro.path), *case_options(case)]
     if host.name != "embedded":
         argv += ["--host", host.name]
-    if compiler != EMBEDDED:
+    if compiler != OURS:
         argv += ["--compiler", compiler]
     if host.computes_as:
         argv += ["--gpu-model", host.computes_as]
@@ -129,13 +130,13 @@ def failure(case: Case, host: Host, verdict: Verdict) -> str:
 
 def _asked(host: Host, outcome: Outcome) -> str:
     """The compiler as it was asked for, with its release where one was."""
-    return host.compiler if host.compiler != EMBEDDED else outcome.compiler
+    return host.compiler if host.compiler != OURS else outcome.compiler
 
 
 def _about(case: Case, host: Host, verdict: Verdict) -> list[str]:
     """The claim, where it ran, and who compiled where that was not us."""
     lines = [f"claim: {case.repro.claim}", f"host:  {host.describe()}"]
-    if verdict.outcome.compiler != EMBEDDED:
+    if verdict.outcome.compiler != OURS:
         facts = verdict.outcome.facts.get("compiler") or {"name": _asked(host, verdict.outcome)}
         lines.append(f"compiler: {facts['name']} {facts.get('version', '')}".rstrip())
     return lines
@@ -180,10 +181,10 @@ def missing_golden(case: Case, path: Path, outcome: Outcome) -> str:
     lines += [f"    {name}: {preview(array)}" for name, array in outcome.outputs.items()]
     if outcome.kind != "outputs":
         lines += ["    " + line for line in f"{outcome.kind}: {outcome.text}".split("\n")]
-    if outcome.compiler == EMBEDDED:
+    if outcome.compiler == OURS:
         lines.append(f"fix: if that is what the claim states, {accept_advice(case)}")
     else:
-        lines.append("fix: run it with `--compiler embedded` first: a golden is what this project's compiler gives")
+        lines.append("fix: run it with `--compiler ours` first: a golden is what this project's compiler gives")
     before, now = before_a_move(case.repro.path), golden.folder(case.repro.path)
     if before:
         move = shlex.join(["git", "mv", short(before), short(now)])
@@ -203,7 +204,7 @@ def preview(array: Array, count: int = 8) -> str:
 
 
 def compiler_of(accepted: Golden) -> str:
-    return (accepted.provenance.get("compiler") or {}).get("name", EMBEDDED)
+    return (accepted.provenance.get("compiler") or {}).get("name", OURS)
 
 
 def made_by(accepted: Golden) -> str:
@@ -215,7 +216,7 @@ def made_by(accepted: Golden) -> str:
 
 
 def differs_from_golden(
-    case: Case, differs: str, path: Path, accepted: Golden, is_hardware: bool, compiler: str = EMBEDDED
+    case: Case, differs: str, path: Path, accepted: Golden, is_hardware: bool, compiler: str = OURS
 ) -> str:
     lines = [differs, "", f"golden: {short(path)}, {made_by(accepted)}"]
     if compiler != compiler_of(accepted):

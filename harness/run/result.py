@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from harness import store
+from harness import compiler_name, store
 from harness.claim import findings
-from harness.claim.repro_file import EMBEDDED
+from harness.compiler_name import OURS
 from harness.run import reply
 from harness.run.frames import FAILED
 from harness.schema import Misfit
@@ -159,7 +159,7 @@ class Outcome:
     delays: str = ""  # of this run, one a line
     answers: list[Answer] = field(default_factory=list)  # of the runs under delays; the first is that without any
     lines: frozenset[int] = frozenset()  # those that ran, where the job asked for them
-    compiler: str = EMBEDDED  # that was asked for; `facts` name its version where it took part
+    compiler: str = OURS  # that was asked for; `facts` name its version where it took part
 
     @property
     def kernels(self) -> list[dict[str, Any]]:
@@ -277,7 +277,10 @@ def _ends(described: list[reply.Described], data: Iterator[bytes], outputs: dict
 
 def _facts(facts: reply.Facts) -> dict[str, Any]:
     """As the record has them; the hash of PTX is computed from the PTX that came."""
-    table: dict[str, Any] = {"kernels": [_kernel(one) for one in facts.kernels], "compiler": facts.compiler}
+    table: dict[str, Any] = {
+        "kernels": [_kernel(one) for one in facts.kernels],
+        "compiler": compiler_name.facts(facts.compiler),
+    }
     if facts.device:
         about = asdict(facts.device)
         table["device"] = {

@@ -137,7 +137,7 @@ def _compilers(modules: list[str]) -> list[str]:
     return [name for name in modules if name not in ("torch", "cuda")]
 
 
-def install_alias(device: str, compiler: str = "embedded") -> Any:
+def install_alias(device: str, compiler: str = "ours") -> Any:
     """Make `import cutlass` this compiler's on this device and return the session. Raises Unavailable."""
     try:
         alias = importlib.import_module("dsl.alias")
@@ -146,7 +146,7 @@ def install_alias(device: str, compiler: str = "embedded") -> Any:
             raise
         raise Unavailable("the package `dsl`, which compiles the repro, is not installed: uv add gpu-repro") from None
     try:
-        return alias.install(device, compiler)
+        return alias.install(device, compiler) if compiler == "nvidia" else alias.install(device)
     except Exception as error:
         if type(error).__name__ in ("DeviceMissing", "CompilerMissing"):
             raise Unavailable(str(error)) from None

@@ -67,7 +67,7 @@ class Job:
     perturb: str = ""  # the delays of its kernels: `seed 5` or a list; '': none
     checks: str = "none"  # what the emulator looks for besides: names of findings.SOUGHT
     gpu_model: str = ""  # whose arithmetic the emulator follows; '': as set where the job runs
-    compiler: str = "embedded"  # or nvidia: the package nvidia-cutlass-dsl of the place where the job runs
+    compiler: str = "ours"  # or nvidia: the package nvidia-cutlass-dsl of the place where the job runs
     lines: bool = False  # tell which lines of the program ran
     script: bool = False  # run it as `python FILE ARGS` does, and tell its exit status
     args: tuple[str, ...] = ()

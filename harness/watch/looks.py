@@ -11,6 +11,7 @@ from harness import judge
 from harness.claim.repro_file import Case
 from harness.claim.rule import Rule
 from harness.comparison import compare
+from harness.compiler_name import OURS
 from harness.host.hosts import Host
 from harness.reporting import text_report
 from harness.run.result import Outcome
@@ -42,7 +43,7 @@ class Look:
 
     @property
     def _compiler(self) -> str:
-        return self.host.compiler if self.host.compiler != "embedded" else ""
+        return self.host.compiler if self.host.compiler != OURS else ""
 
     @property
     def state(self) -> str:

@@ -67,7 +67,7 @@ def test_the_finding_names_who_differs():
 def test_a_program_that_computes_for_ever_hangs_and_the_next_one_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "LIMIT_S", 0.3)
     texts = ("def run():\n    while True:\n        pass\n", "def run():\n    return {'out': [1]}\n")
-    given = run.answers("embedded", [run.write(text, tmp_path) for text in texts], tmp_path / "ours")
+    given = run.answers("ours", [run.write(text, tmp_path) for text in texts], tmp_path / "ours")
     assert given == ["hangs: ", {"out": [1]}]
 
 

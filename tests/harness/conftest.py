@@ -350,9 +350,7 @@ def on_host(sshd, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     sessions = []
 
-    def on_host(
-        alias: str = "p1", compiler: str = "embedded", gpu_model: str | None = None, **settings: object
-    ) -> OnHost:
+    def on_host(alias: str = "p1", compiler: str = "ours", gpu_model: str | None = None, **settings: object) -> OnHost:
         chosen = {"python": sys.executable, "cache": sshd.folder / "cache"} | settings
         options = [f"{alias}.{key}={value}" for key, value in chosen.items() if value is not None]
         sessions.append(OnHost(tmp_path, alias, options, compiler, gpu_model))

@@ -52,7 +52,7 @@ def whole(kind: str) -> tuple[dict[str, Any], list[bytes]]:
     ptx = '.version 8.0\n.target sm_90a\n.file 1 "/a/b/one.py"\n.visible .entry k() { ret; }\n'
     kernel = {"name": "k", "arch": "sm_90a", "ptx": ptx, "ptx_sha256": "0" * 64, "sass": None, "launches": [LAUNCH]}
     device = {"kind": "emulator", "name": "PTX emulator", "driver": None, "arch": "sm_90a"}
-    facts = {"device": device, "compiler": {"name": "embedded", "version": "1"}, "kernels": [kernel]}
+    facts = {"device": device, "compiler": {"name": "ours", "version": "1"}, "kernels": [kernel]}
     body: dict[str, Any] = {
         "outcome": kind,
         "facts": facts,

@@ -27,7 +27,7 @@ from tests.harness.by_a_gpu import UUID
 HOST = Host("embedded", "emulator")
 RUN = "def run():\n    return {}"
 NVIDIA = {"name": "nvidia", "version": "4.8.1"}
-EMBEDDED = {"name": "embedded", "version": "0.1.0"}
+OURS = {"name": "ours", "version": "0.1.0"}
 KERNEL = """
 import cutlass, torch
 import cutlass.cute as cute
@@ -61,7 +61,7 @@ def accept(case, outcome: Outcome) -> None:
 
 def test_its_result_is_compared_with_the_golden_of_ours(write, tmp_path):
     (case,) = write(RUN).cases()
-    accept(case, outputs(1, EMBEDDED))
+    accept(case, outputs(1, OURS))
     same = judge.judge(case, HOST, outputs(1, NVIDIA), tmp_path)
     assert same.status == "pass"
     assert same.record["compiler"] == NVIDIA and same.record["key"]["toolchain"] == "name=nvidia version=4.8.1"
@@ -69,7 +69,7 @@ def test_its_result_is_compared_with_the_golden_of_ours(write, tmp_path):
     other = judge.judge(case, HOST, outputs(2, NVIDIA), tmp_path)
     text = text_report.failure(case, HOST, other)
     assert other.status == "fail"
-    assert "the compilers disagree: this result comes from nvidia, and the golden from embedded" in text
+    assert "the compilers disagree: this result comes from nvidia, and the golden from ours" in text
     assert "--update-goldens" not in text
     assert text.endswith(f"again: uv run repro run {text_report.short(case.repro.path)} --compiler nvidia")
 
@@ -77,10 +77,10 @@ def test_its_result_is_compared_with_the_golden_of_ours(write, tmp_path):
 def test_an_answer_of_nvidias_compiler_waits_for_nobody(write, tmp_path):
     (tmp_path / "pyproject.toml").write_text("")
     (case,) = write(RUN).cases()
-    for compiler, waits in ((NVIDIA, False), (EMBEDDED, True)):
+    for compiler, waits in ((NVIDIA, False), (OURS, True)):
         verdict = judge.judge(case, HOST, outputs(1, compiler), tmp_path)
         assert (verdict.reason, verdict.proposal is not None) == ("no golden", waits)
-        assert ("accept it with `repro golden accept " in verdict.text, "`--compiler embedded`" in verdict.text) == (
+        assert ("accept it with `repro golden accept " in verdict.text, "`--compiler ours`" in verdict.text) == (
             waits,
             not waits,
         )
@@ -90,21 +90,21 @@ def test_a_rejection_is_the_same_by_its_id_alone(write, tmp_path):
     (case,) = write(RUN, 'outcome = "rejected"').cases()
     ours = {"class": "DSLUserCodeTypeError", "id": "TYPE_UNSTABLE_JOIN", "file": str(case.repro.path), "line": 1}
     theirs = ours | {"class": "DSLUserCodeError", "line": 2}
-    accept(case, rejected(EMBEDDED, **ours))
+    accept(case, rejected(OURS, **ours))
     assert judge.judge(case, HOST, rejected(NVIDIA, **theirs), tmp_path).status == "pass"
-    assert judge.judge(case, HOST, rejected(EMBEDDED, **theirs), tmp_path).status == "fail"
+    assert judge.judge(case, HOST, rejected(OURS, **theirs), tmp_path).status == "fail"
     assert judge.judge(case, HOST, rejected(NVIDIA, **theirs | {"id": "OTHER"}), tmp_path).status == "fail"
 
 
 def test_a_program_it_rejects_and_ours_runs(write, tmp_path):
     (case,) = write(RUN, 'nvidia = { rejected = "UNSUP_EARLY_EXIT" }').cases()
-    accept(case, outputs(1, EMBEDDED))
-    assert judge.judge(case, HOST, outputs(1, EMBEDDED), tmp_path).status == "pass"
-    assert judge.judge(case, HOST, rejected(EMBEDDED, id="UNSUP_EARLY_EXIT"), tmp_path).status == "fail"
+    accept(case, outputs(1, OURS))
+    assert judge.judge(case, HOST, outputs(1, OURS), tmp_path).status == "pass"
+    assert judge.judge(case, HOST, rejected(OURS, id="UNSUP_EARLY_EXIT"), tmp_path).status == "fail"
     assert judge.judge(case, HOST, rejected(NVIDIA, id="UNSUP_EARLY_EXIT"), tmp_path).status == "pass"
     other = judge.judge(case, HOST, rejected(NVIDIA, id="OTHER"), tmp_path)
     assert (other.status, other.reason) == ("fail", "differs from `nvidia`")
-    says = '[tool.repro] states `nvidia = { rejected = "UNSUP_EARLY_EXIT" }`, but it '
+    says = 'the file\'s block states `nvidia = { rejected = "UNSUP_EARLY_EXIT" }`, but it '
     assert other.text.startswith(
         says + "rejected it with OTHER\nerror\nfix: write what it does now, or remove `nvidia`"
     )
@@ -118,7 +118,7 @@ def test_a_program_it_rejects_and_ours_runs(write, tmp_path):
 
 def test_releases_have_their_own_expectations(write, tmp_path):
     (case,) = write(RUN, 'nvidia = { "<4.7" = { rejected = "E1" }, ">=4.7,<4.8" = { xfail = "wrong" } }').cases()
-    accept(case, outputs(1, EMBEDDED))
+    accept(case, outputs(1, OURS))
 
     def judged(outcome: Outcome, release: str) -> judge.Verdict:
         outcome.facts["compiler"] = NVIDIA | {"version": release}
@@ -132,7 +132,7 @@ def test_releases_have_their_own_expectations(write, tmp_path):
     assert (wrong.status, wrong.expected) == ("pass", 'nvidia = { ">=4.7,<4.8" = { xfail = "wrong" } }')
     right = judged(outputs(1, NVIDIA), "4.7.0")
     assert (right.status, right.reason, right.text) == (
-        "fail", "unexpected pass", '[tool.repro] states `nvidia = { ">=4.7,<4.8" = { xfail = "wrong" } }`, but release '
+        "fail", "unexpected pass", 'the file\'s block states `nvidia = { ">=4.7,<4.8" = { xfail = "wrong" } }`, but release '
         '4.7.0 does what the claim states\nfix: leave release 4.7.0 out of ">=4.7,<4.8"')  # fmt: skip
     assert (judged(outputs(1, NVIDIA), "4.8.1").status, judged(outputs(2, NVIDIA), "4.8.1").status) == ("pass", "fail")
     assert judged(rejected(NVIDIA, id="E1"), "4.8.1").status == "fail"
@@ -152,16 +152,16 @@ def test_a_rejection_without_an_id_is_known_by_its_words(write, tmp_path):
 
 def test_values_that_differ_under_it(write, tmp_path):
     (case,) = write(RUN, "nvidia = { outputs = { out = [2, 2, 2, 2] } }").cases()
-    accept(case, outputs(1, EMBEDDED))
-    expected = outputs(1, EMBEDDED).outputs
+    accept(case, outputs(1, OURS))
+    expected = outputs(1, OURS).outputs
 
     def judged(value: int, compiler: dict, **more) -> judge.Verdict:
         outcome = dataclasses.replace(outputs(value, compiler), expected=expected)
         outcome.outputs.update(more)
         return judge.judge(case, HOST, outcome, tmp_path)
 
-    assert judged(1, EMBEDDED).status == "pass"
-    assert judged(2, EMBEDDED).reason == "differs from expected()"
+    assert judged(1, OURS).status == "pass"
+    assert judged(2, OURS).reason == "differs from expected()"
     assert judged(2, NVIDIA).status == "pass"
     same = judged(1, NVIDIA)
     assert same.reason == "unexpected pass"
@@ -308,6 +308,6 @@ def test_it_is_skipped_by_name_and_no_verdict(write, tmp_path, capsys, pytester,
 def test_under_ours_its_package_is_not_needed(write):
     """Our compiler replaces it; NVIDIA's compiler does not, and neither replaces the other needs of a repro."""
     repro = other_language(write, "quadrants>=1.3")
-    assert releases.needs_of(repro, "embedded") == ("numpy",)
-    assert releases.needs_of(other_language(write, "apache_tvm"), "embedded") == ("numpy",)
-    assert releases.needs_of(other_language(write, "apache-tvm-ffi"), "embedded") == ("apache-tvm-ffi", "numpy")
+    assert releases.needs_of(repro, "ours") == ("numpy",)
+    assert releases.needs_of(other_language(write, "apache_tvm"), "ours") == ("numpy",)
+    assert releases.needs_of(other_language(write, "apache-tvm-ffi"), "ours") == ("apache-tvm-ffi", "numpy")

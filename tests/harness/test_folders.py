@@ -104,7 +104,7 @@ def locally(project: Path, cwd: Path, names, compiler: str) -> dict:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("compiler", ["embedded", "nvidia"])
+@pytest.mark.parametrize("compiler", ["ours", "nvidia"])
 def test_no_recorded_field_depends_on_a_folder(tmp_path, on_host, compiler, request):
     """All fields, PTX and SASS, from two folders of different lengths, from inside and from elsewhere, and over SSH."""
     if compiler == "nvidia":

@@ -14,7 +14,7 @@ from harness.run.result import DTYPES, Array, Outcome
 from harness.verdict import Trial
 
 HOST = Host("embedded", "emulator")
-COMPILER = {"name": "embedded", "version": "0.1.0"}
+COMPILER = {"name": "ours", "version": "0.1.0"}
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def case(tmp_path):
 
 def weighed(case, value: int, update: bool = False, strict: bool = False, expected: bool = False):
     array = Array(DTYPES["int32"], np.full(4, value, np.uint32))
-    outcome = Outcome("outputs", outputs={"out": array}, facts={"compiler": COMPILER}, compiler="embedded")
+    outcome = Outcome("outputs", outputs={"out": array}, facts={"compiler": COMPILER}, compiler="ours")
     if expected:
         outcome.expected = {"out": array}
     return against_golden(Trial(case, HOST, outcome, update, strict, None))

@@ -322,7 +322,7 @@ def test_records_and_junit(pytester, accepted):
         lines[0]["key"]["repro_sha256"] == lines[2]["key"]["repro_sha256"] and lines[0]["key"]["platform"] == "emulator"
     )
     xml = (pytester.path / "junit.xml").read_text()
-    for name, value in {"host": "embedded", "device": "emulator", "verdict": "pass", "asked": "embedded"}.items():
+    for name, value in {"host": "embedded", "device": "emulator", "verdict": "pass", "asked": "ours"}.items():
         assert f'<property name="{name}" value="{value}" />' in xml
     for name in ("repro_sha256", "golden_sha256", "bundle_sha256", "digest", "seed", "date", "version.numpy"):
         assert f'name="{name}"' in xml
@@ -478,7 +478,7 @@ def test_a_new_repro_that_agrees_with_expected_is_one_line(pytester, repros, cap
     assert said.count("pass: agrees with expected(), not accepted yet\n") == 2 and said.endswith(f"\n{advice}\n")
     assert main(["record", "status", "one"]) == 0
     assert (
-        "unknown  one::width=8   any   embedded  embedded  never judged: not accepted yet\n" in capsys.readouterr().out
+        "unknown  one::width=8   any   ours      embedded  never judged: not accepted yet\n" in capsys.readouterr().out
     )
     assert main(["golden", "accept", "repros/one.py"]) == 0
     result = pytester.runpytest_inprocess("repros/one.py")

@@ -28,7 +28,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "fuzz"), str(ROOT / "tests")]
 
 from dsl import alias  # noqa: E402
 
-alias.install("emulator", "embedded")
+alias.install("emulator")
 
 import numpy as np  # noqa: E402
 

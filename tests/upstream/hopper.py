@@ -29,7 +29,7 @@ examples:
   uv run python tests/upstream/hopper.py cutlass               the whole table, about an hour
   uv run python tests/upstream/hopper.py cutlass dense_gemm    programs whose name has this in it
   uv run python tests/upstream/hopper.py cutlass fmha --only race --verbose
-  uv run python tests/upstream/hopper.py cutlass --compiler embedded --only "seed 1"
+  uv run python tests/upstream/hopper.py cutlass --compiler ours --only "seed 1"
 exit status: 0 all passed or ended as is known, 1 some did not, 2 wrong usage
 """
 PASSES = {
@@ -175,7 +175,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, help="a clone of https://github.com/NVIDIA/cutlass")
     parser.add_argument("names", nargs="*", metavar="NAME", help="run programs with this in their name; default: all")
     parser.add_argument("--only", choices=list(PASSES), action="append", help="run this pass; may be repeated")
-    parser.add_argument("--compiler", choices=("nvidia", "embedded"), default="nvidia", help="default: nvidia")
+    parser.add_argument("--compiler", choices=("nvidia", "ours"), default="nvidia", help="default: nvidia")
     parser.add_argument("--limit", type=float, default=600, metavar="SECONDS", help="of one pass; default: 600")
     parser.add_argument("--verbose", action="store_true", help="show the whole output of what does not pass")
     options = parser.parse_args(arguments)

@@ -48,7 +48,7 @@ def _imported(path: Path, top: Path) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--compiler", choices=("embedded", "nvidia"), default="embedded")
+    parser.add_argument("--compiler", choices=("ours", "nvidia"), default="ours")
     options = parser.parse_args()
     sys.path[:0] = [str(Path(__file__).parents[2])]
     import torch  # noqa: F401 - once, for every child

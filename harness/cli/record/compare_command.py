@@ -27,7 +27,7 @@ their number is printed first.
 
   repro record compare nvidia==4.6.3 nvidia==4.8.1              two releases of a compiler
   repro record compare nvidia==4.6.3 nvidia==4.8.1 --no-run     the same from the record alone
-  repro record compare embedded nvidia==4.8.1 repros/shuffle    two compilers; of the claims in a folder
+  repro record compare ours nvidia==4.8.1 repros/shuffle        two compilers; of the claims in a folder
   repro record compare driver=570 driver=580 --host p1          two drivers
   repro record compare gpu=a100 gpu=h100; repro record compare host=p1 host=p2
   repro record compare commit=v1.2 commit=HEAD --since 30d      two commits; what changed in the last 30 days

@@ -15,7 +15,7 @@ from harness.session import Session, as_data
 def runnable(missing: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Those of changes.compare()["missing"] of which it is known where they can be run.
 
-    A compiler with a version of something else, as in `embedded, torch==2.9.0`, is of a bisection.
+    A compiler with a version of something else, as in `ours, torch==2.9.0`, is of a bisection.
     """
     return [one for one in missing if one["host"] and one["compiler"] and "," not in one["compiler"]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from harness import store
+from harness import compiler_name, store
 from harness.cli import document
 from harness.cli.record import compare_command, report_command
 from harness.errors import UsageError
@@ -117,7 +117,7 @@ def add(commands: Any) -> None:
 
 def _places(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", metavar="HOST", help="choose what ran there")
-    parser.add_argument("--compiler", metavar="NAME", help="choose this compiler's")
+    parser.add_argument("--compiler", type=compiler_name.typed, metavar="NAME", help="choose this compiler's")
     parser.add_argument("--arch", metavar="SM", help="choose this arch, as in sm_90")
 
 

@@ -17,7 +17,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.claim.repro_file import EMBEDDED, NVIDIA, Repro
+from harness.claim.repro_file import Repro
+from harness.compiler_name import NVIDIA, OURS
 from harness.host.environment import own_wheel, remote_env
 from harness.run.transport import Job, LinkDown, Local, Start
 
@@ -38,8 +39,8 @@ class BadCompiler(Exception):
 def split(compiler: str) -> tuple[str, str]:
     """`nvidia==4.6.3` as `nvidia` and `4.6.3`, `nvidia` as `nvidia` and ``. Raises BadCompiler."""
     name, equals, release = compiler.partition("==")
-    if name not in (EMBEDDED, NVIDIA) or (equals and (name == EMBEDDED or not re.fullmatch(r"\d+(\.\w+)+", release))):
-        raise BadCompiler(f"--compiler {compiler}: there are embedded, nvidia and its releases, as in nvidia==4.6.3")
+    if name not in (OURS, NVIDIA) or (equals and (name == OURS or not re.fullmatch(r"\d+(\.\w+)+", release))):
+        raise BadCompiler(f"--compiler {compiler}: there are ours, nvidia and its releases, as in nvidia==4.6.3")
     return name, release
 
 
@@ -66,7 +67,7 @@ def needs_of(repro: Repro, compiler: str) -> tuple[str, ...]:
 
     torch is needed by a repro that imports it, whether or not its block declares it.
     """
-    own = [need for need in repro.needs if split(compiler)[0] != EMBEDDED or not _language_of(need)]
+    own = [need for need in repro.needs if split(compiler)[0] != OURS or not _language_of(need)]
     if _imports_torch(repro) and "torch" not in map(own_wheel.name_of, own):
         own.append(own_wheel.torch())
     return (*own, *requirement(compiler))

@@ -10,6 +10,7 @@ from typing import Any
 
 from harness import store
 from harness.claim.repro_file import DEFAULT_GPU_MODEL
+from harness.compiler_name import OURS
 from harness.records.index import answers, lines
 from harness.records.index.states import FORGOTTEN, NO_ARCH, combined
 from harness.run import hardware
@@ -107,7 +108,7 @@ class Record:
         argv += [part for one in self.case.split(",") if one for part in ("-p", one)]
         argv += ["--host", self.host] if self.host not in ("embedded", "replay") else []
         compiler = self.compiler.partition(",")[0]  # of a bisection, without the version of something else
-        argv += ["--compiler", compiler] if compiler != "embedded" else []
+        argv += ["--compiler", compiler] if compiler != OURS else []
         model = self.provenance.get("gpu_model") or DEFAULT_GPU_MODEL
         argv += ["--gpu-model", str(model)] if model != DEFAULT_GPU_MODEL else []
         seed = self.provenance.get("seed")
@@ -143,7 +144,7 @@ def column(line: dict[str, Any]) -> dict[str, Any]:
         "claim": str(line["repro"]),
         "case_name": str(line.get("case") or ""),
         "arch": arch.rstrip("af") if arch.startswith("sm_") else arch,
-        "compiler": str(line.get("asked") or (line.get("compiler") or {}).get("name") or "embedded"),
+        "compiler": str(line.get("asked") or (line.get("compiler") or {}).get("name") or OURS),
         "host": str(line.get("host") or "embedded"),
     }
 

@@ -2,13 +2,13 @@
 
     with index.open_index(root) as records:        # root: store.root_of(some path); updates .repro/index.sqlite
         records.cells()                            # [Cell]: one for each claim, case, arch, compiler and host
-        records.records("repros/shfl.py", case="width=8", arch="sm_90", compiler="embedded", host="p1")  # newest 1st
+        records.records("repros/shfl.py", case="width=8", arch="sm_90", compiler="ours", host="p1")  # newest 1st
         records.record("1f2e3d4c-17")              # Record; also by a prefix that only one has. Raises NoRecord
         records.damaged()                          # lines of record files that cannot be read, for a warning
 
 `Cell`: claim (the path of the repro below the root, where it is now: places.py), case ("" without params), title (the
 claim's sentence), arch ("sm_90": no suffix a or f; "any" for programs without kernels), compiler (as it was asked
-for: "embedded", "nvidia", "nvidia==4.6.3"), host (alias), hardware, state and reason (states.py: validated, stale,
+for: "ours", "nvidia", "nvidia==4.6.3"), host (alias), hardware, state and reason (states.py: validated, stale,
 regressed, contradicted, predicted, flaky, failing, unknown), last_validated (date of the newest pass on hardware, or
 None), last, last_good, first_bad, other_code (ids of records or None; the last: a newer one with other PTX), passes,
 fails, ticks ("ppfp": the newest verdicts, oldest first).

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import json
 import os
 import secrets
 import sqlite3
@@ -74,7 +73,7 @@ class IndexFile:
     def _line(self, path: str, offset: int, length: int) -> dict[str, Any]:
         with open(self.root / path, "rb") as file:
             file.seek(offset)
-            return json.loads(file.read(length))
+            return store.parsed(file.read(length))
 
     def _read(self, sql: str, values: Iterable[Any] = ()) -> list[tuple]:
         values = list(values)

@@ -21,7 +21,7 @@ def read(write, monkeypatch):
         versions, "released", lambda name: [Version(one) for one in listed.get(name, ("12.8", "13.0", "13.1"))]
     )
 
-    def read(given, compiler="embedded", host="embedded", repo=None):
+    def read(given, compiler="ours", host="embedded", repo=None):
         return axes.read(given, repro, compiler, host, repo, Path("/trees"))
 
     return read
@@ -64,7 +64,7 @@ def test_commits_are_worktrees_of_the_repository(read, tmp_path):
     first, second = make(tmp_path / "author", {"One": RIGHT, "Two": WRONG})
     axis = read({"commit": f"{first}..HEAD"}, repo=tmp_path / "author")
     assert [one.label for one in axis.versions] == [f"{first[:10]} One", f"{second[:10]} Two"]
-    assert axis.versions[1].asked == f"embedded, commit {second[:10]}"
+    assert axis.versions[1].asked == f"ours, commit {second[:10]}"
     assert axis.versions[1].tree.place == Path("/trees", second[:10])
 
 
@@ -92,13 +92,13 @@ def test_git_that_fails_is_wrong_usage(read, tmp_path, monkeypatch):
             "repro bisect needs a range in one of --compiler, --commit, --package, --ptxas, --host: "
             f"got --compiler and --ptxas\n{RANGE_FIX}",
         ),
-        ({"compiler": "embedded..nvidia"}, {}, "--compiler embedded..nvidia: write releases of nvidia, as in nvidia==4.3.0..4.8.1"),
+        ({"compiler": "ours..nvidia"}, {}, "--compiler ours..nvidia: write releases of nvidia, as in nvidia==4.3.0..4.8.1"),
         ({"package": "torch"}, {}, "--package torch: write NAME==GOOD..BAD, as in torch==2.8..2.11"),
         ({"ptxas": "12.8..13.0"}, {"host": "p1"}, "--ptxas runs on this machine: got --host p1"),
         ({"commit": "a..b"}, {"host": "p1"}, "--commit runs on this machine: got --host p1"),
         (
             {"commit": "a..b"}, {"compiler": "nvidia==4.8.1"},
-            "--commit with --compiler nvidia==4.8.1: use embedded, or nvidia without a release",
+            "--commit with --compiler nvidia==4.8.1: use ours, or nvidia without a release",
         ),
     ],
 )  # fmt: skip

@@ -54,7 +54,7 @@ class Honest:
         form = copy.deepcopy(form)
         kernels = [{"name": "k", "arch": "sm_80", "ptx_sha256": form["repro_sha256"]}]
         about = {"name": "adds", "repro": "repros/adds.py", "claim": "It is so.", "kernels": kernels}
-        about |= {"compiler": {"name": "embedded"}, "versions": {"python": "3.11"}, "launches": form["launches"]}
+        about |= {"compiler": {"name": "ours"}, "versions": {"python": "3.11"}, "launches": form["launches"]}
         left = {"form", "threads", "rule", "operands", "results", "predictions"}
         return {key: value for key, value in form.items() if key not in left} | about
 

@@ -255,7 +255,7 @@ def test_results_become_validated_goldens(project, results):
     table = json.loads((results[0] / "two_launches--by=2.json").read_text())
     made = known.provenance
     assert known.validated and made["gpu"] == "NVIDIA H100" and made["date"] == table["date"]
-    assert made["host"] == "replay" and made["compiler"]["name"] == "embedded" and made["ptx_sha256"]
+    assert made["host"] == "replay" and made["compiler"]["name"] == "ours" and made["ptx_sha256"]
     assert list(known.outputs["first"].values()) == [2.0 * i for i in range(32)]
     assert known.outputs["sum"].values()[0] == 4 * (sum(range(32)) - 5) + 200
     records = [json.loads(line) for file in (project / "repros" / "records").glob("*.jsonl") for line in open(file)]

@@ -25,7 +25,7 @@ LAUNCH = {
 }  # fmt: skip
 CASE = {
     "name": "adds", "repro": "repros/adds.py", "case": "", "claim": "It is so.", "repro_sha256": SHA, "arch": "sm_80",
-    "predicted": "outputs", "outputs": [], "compiler": {"name": "embedded"}, "versions": {"python": "3.11.7"},
+    "predicted": "outputs", "outputs": [], "compiler": {"name": "ours"}, "versions": {"python": "3.11.7"},
     "kernels": [{"name": "adds", "arch": "sm_80", "ptx_sha256": SHA}], "launches": [LAUNCH],
 }  # fmt: skip
 DATA = bytes(range(5))

@@ -57,7 +57,7 @@ def test_the_changed_answer_is_shown_and_recorded(author, capsys, tmp_path):
     # Every run is a record of its commit, in its own column, and nothing waits for a review.
     main(["record", "history", "claim.py", "--json"])
     records = result_of(capsys.readouterr().out)["records"]
-    assert {one["compiler"] for one in records} == {f"embedded, commit {sha[:10]}" for sha in hashes}
+    assert {one["compiler"] for one in records} == {f"ours, commit {sha[:10]}" for sha in hashes}
     assert {one["provenance"]["commit"] for one in records} == set(hashes)
     assert main(["golden", "review"]) == 0 and "nothing waits" in capsys.readouterr().out
     # The worktrees are gone; the result is kept.

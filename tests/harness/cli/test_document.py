@@ -141,7 +141,7 @@ def test_the_record(write, said):
     )
     assert said("record", "regressions", status=0)["result"] == {"regressions": []}
     assert said("record", "matrix")["result"]["rows"][0]["cells"] == ["predicted"]
-    compared = said("record", "compare", "embedded", "nvidia==0.0.1", "--no-run")["result"]
+    compared = said("record", "compare", "ours", "nvidia==0.0.1", "--no-run")["result"]
     assert [one["case"] for one in compared["missing"]] == ["width=8", "width=16"] and compared["not_run"] == []
     assert said("record", "report", "--no-sass")["result"]["columns"] == 1
     assert [one["case"] for one in said("record", "forget", "one::width=8")["result"]["forgotten"]] == ["width=8"]

@@ -346,7 +346,7 @@ def test_new_writes_a_repro_that_passes(project, capfd):
     )
     assert "accepted repros/goldens/my_question/n=40.json" in out
     golden = json.loads((project / "repros/goldens/my_question/n=40.json").read_text())
-    assert golden["provenance"]["compiler"]["name"] == "embedded"
+    assert golden["provenance"]["compiler"]["name"] == "ours"
     assert list(golden["provenance"]["ptx_sha256"].values())[0]
     assert main(["run", "repros/my_question.py", "-p", "n=40", "--ptx"]) == 0
     assert ".visible .entry" in capfd.readouterr().out

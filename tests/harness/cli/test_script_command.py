@@ -60,7 +60,7 @@ def test_arguments_streams_and_status_are_the_programs_own(folder):
     assert done.stdout == "begun ['in.txt', '--width', '8'] __main__\ngot one\ngot two\n"
     assert (done.stderr, done.returncode) == ("to stderr\n", 7)
     said = run("history", "talks.py").stdout
-    assert "talks.py in.txt --width 8  on embedded embedded: exited, exit status 7" in said
+    assert "talks.py in.txt --width 8  on embedded ours: exited, exit status 7" in said
     assert "got two" in said and "to stderr" in said and "for line in sys.stdin" in said
 
 
@@ -109,7 +109,7 @@ def test_a_read_without_input_gets_the_end(folder):
     reads = "import sys\nprint(repr(sys.stdin.read()))\n"
     assert run("run", "-", text=reads).stdout == "''\n"
     (folder / "reads.py").write_text(reads)
-    done = run("run", "reads.py", "--compiler", "embedded", "--compiler", "nvidia", text="once")
+    done = run("run", "reads.py", "--compiler", "ours", "--compiler", "nvidia", text="once")
     assert done.stdout == "'once'\n''\n"  # the first program took it
 
 

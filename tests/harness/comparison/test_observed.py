@@ -267,7 +267,7 @@ def test_the_seed_reaches_random_numbers_and_the_record(write, capsys, project):
 
 def test_the_first_facts_of_a_crashed_process_are_kept():
     device = {"kind": "emulator", "arch": "sm_90a"}
-    begun = {"facts": {"device": device, "compiler": {"name": "embedded"}, "kernels": []}}
+    begun = {"facts": {"device": device, "compiler": {"name": "ours"}, "kernels": []}}
     header = {"status": {"signal": "SIGSEGV"}, "result": None, "fault": "", "stdout": "", "stderr": "", "timeout_s": 5,
               "durations": {}, "begun": begun}  # fmt: skip
     outcome = result.from_reply(header, [])

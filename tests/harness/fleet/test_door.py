@@ -39,13 +39,13 @@ def door():
 def test_cases_outcomes_and_errors_pass(door, write):
     (case,) = write("def run(n):\n    return {}", 'params = { n = [5] }\ncompare = { out = "ulp:2" }').cases()
     first, second = Visitor(door.address, door.key), Visitor(door.address, door.key)
-    first.submit([Request("a", "p1", case, "embedded"), Request("b", "p1", case, "embedded")])
-    second.submit([Request("c", "p1", case, "embedded")])
-    ran = second.run(Request("a", "p1", case, "embedded"))
+    first.submit([Request("a", "p1", case, "ours"), Request("b", "p1", case, "ours")])
+    second.submit([Request("c", "p1", case, "ours")])
+    ran = second.run(Request("a", "p1", case, "ours"))
     assert (ran.outcome.kind, ran.outcome.text, ran.host, ran.device_facts) == ("infra", "n=5", "p1", {"uuid": "07"})
     with pytest.raises(LinkDown, match="the run was ended"):
-        first.run(Request("lost", "p1", case, "embedded"))
-    assert first.run(Request("b", "p1", case, "embedded")).slot == "p1:0"  # the door is open as before
+        first.run(Request("lost", "p1", case, "ours"))
+    assert first.run(Request("b", "p1", case, "ours")).slot == "p1:0"  # the door is open as before
     assert door.fleet.submitted == ["a", "b", "c"]
     first.close()
     second.close()

@@ -129,7 +129,7 @@ def test_the_longest_go_first(tmp_path):
         line = {"schema": 2, "repro": "repros/one.py", "case": f"n={number}", "verdict": "pass", "host": "p1"}
         run.append(folder, line | {"date": f"2026-01-0{number + 1}T00:00:00.000000Z", "durations": {"run_s": seconds}})
     fleet = Fleet(Plan(tmp_path), [parse("p1:0-3", {})], {})
-    cases = [Request(case.name, "p1", case, "embedded") for case in read(path).cases()]
+    cases = [Request(case.name, "p1", case, "ours") for case in read(path).cases()]
     assert [case.key for case in sorted(cases, key=fleet._order)] == ["n=1", "n=2", "n=3", "n=0"]
     single = Fleet(Plan(tmp_path), [parse("p1", {})], {})
     assert {single._order(case) for case in cases} == {(0,)}  # one slot: in the order of collection

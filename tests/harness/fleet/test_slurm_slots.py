@@ -67,7 +67,7 @@ def on_slurm(cluster, tmp_path, monkeypatch):
         engines.append(engine)
 
         def work(case):
-            return lambda slot, transport: judge.run(transport, case, slot.host, None, False, "embedded", 0)
+            return lambda slot, transport: judge.run(transport, case, slot.host, None, False, "ours", 0)
 
         engine.submit([Task(case.name, work(case)) for case in repro.cases()])
         return engine, events

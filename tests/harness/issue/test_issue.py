@@ -80,8 +80,8 @@ def test_a_finding_has_its_report():
 def test_on_the_emulator_there_is_no_gpu():
     said = {
         "device": {"kind": "emulator", "arch": "sm_90a"},
-        "compiler": {"name": "embedded", "version": "0.1.0"},
-        "asked": "embedded",
+        "compiler": {"name": "ours", "version": "0.1.0"},
+        "asked": "ours",
     }
     text = issue.write(facts(said=said), nobody()).text
     assert "| Compiler | gpu-repro 0.1.0 |\n| GPU | none: the emulator of gpu-repro, sm\\_90a |" in text.replace(

@@ -105,9 +105,7 @@ def test_two_drivers_two_gpus_and_two_hosts(said, put):
     (row,) = compared(said, "driver=570", "driver=580")["changes"]
     assert (row["a"]["host"], row["a"]["driver"], row["b"]["driver"]) == ("p1", "570.86", "580.1")  # not the one of p2
     text = said("record", "compare", "gpu=a100", "gpu=h100", "--no-run")[1]
-    assert (
-        "on sm_80 -> sm_90 p2 -> p1 (NVIDIA A100-SXM4-80GB -> NVIDIA H100, driver 570.1 -> 580.1) by embedded" in text
-    )
+    assert "on sm_80 -> sm_90 p2 -> p1 (NVIDIA A100-SXM4-80GB -> NVIDIA H100, driver 570.1 -> 580.1) by ours" in text
 
 
 def test_missing_records_name_the_runs(said, put):
@@ -142,7 +140,7 @@ def test_cases_that_no_repro_declares_any_more_are_left_out(said, put, root):
         ((OLD, OLD), "repro record compare nvidia==4.6.3 nvidia==4.6.3: both sides are the same\n"),
         (
             ("4.6.3", NEW),
-            "repro record compare 4.6.3: write one of\n    embedded, nvidia, nvidia==4.6.3      a compiler\n",
+            "repro record compare 4.6.3: write one of\n    ours, nvidia, nvidia==4.6.3          a compiler\n",
         ),
         (("commit=nope", "commit=HEAD"), "repro record compare commit=nope: git knows no commit 'nope' in "),
         ((OLD, NEW, "nope"), "no record is of a claim 'nope'"),

@@ -5,7 +5,7 @@ import pytest
 from harness.records import differ
 from tests.harness.records.index.test_cells import record
 
-BASE = {"repro_sha256": "r", "compiler": "embedded", "compiler_version": "1", "compiler.llvm": "22", "numpy": "2",
+BASE = {"repro_sha256": "r", "compiler": "ours", "compiler_version": "1", "compiler.llvm": "22", "numpy": "2",
         "device": "emulator", "arch": "sm_90a", "host": "embedded", "golden_sha256": "g"}  # fmt: skip
 
 

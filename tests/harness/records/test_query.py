@@ -43,7 +43,7 @@ def test_history_shows_the_outcomes_of_the_newest_run_of_a_racy_claim(said, put)
                  allowed={"r": [[0, 1], [1, 0], [1, 1]]})  # fmt: skip
     text = said("record", "history", "vote")[1]
     assert text.endswith(f"""
-seen in 200 runs of {newest} vote on sm_90 embedded embedded, seed 7
+seen in 200 runs of {newest} vote on sm_90 ours embedded, seed 7
      150  r = [0, 1]
       48  r = [1, 0]
        2  yet other outcomes
@@ -71,7 +71,7 @@ def test_status(put, said, root):
     assert lines[1].startswith("hardware last validated one ") and lines[1].endswith(" ago; 4 records")
     assert lines[3:] == [
         "    state      claim  arch   compiler  host      why",
-        "    regressed  vote   sm_90  embedded  embedded  differs from the golden since 2026-11-02; nothing "
+        "    regressed  vote   sm_90  ours      embedded  differs from the golden since 2026-11-02; nothing "
         "recorded...",
     ]  # fmt: skip
     assert said("record", "status", "shfl_width", "repros/zfill.py")[0] == 0
@@ -251,7 +251,7 @@ def test_matrix(put, said):
     put("vote", "fail", 1, asked="nvidia")
     text = said("record", "matrix")[1]
     assert text.startswith(
-        "columns\n    1  sm_90 embedded embedded\n    2  sm_90 embedded p1\n    3  sm_90 nvidia embedded\n\n"
+        "columns\n    1  sm_90 ours embedded\n    2  sm_90 ours p1\n    3  sm_90 nvidia embedded\n\n"
         "claim  1  2  3  state\nvote   .  .  F  failing\nzfill  p  V  .  validated\n\nV validated  p predicted"
     )
     found = data(said, "record", "matrix", "zfill")

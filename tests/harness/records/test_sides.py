@@ -10,7 +10,7 @@ from harness.records import sides
     "text, kind, values",
     [
         ("nvidia==4.8.1", "compiler", ["nvidia==4.8.1", "nvidia", "4.8.1"]),
-        ("embedded", "compiler", ["embedded"]),
+        ("ours", "compiler", ["ours"]),
         ("driver=570", "driver", ["570", "570"]),
         ("driver==570.86", "driver", ["570.86", "570.86"]),
         ("gpu=RTX 4090", "gpu", ["%rtx%", "%4090%"]),
@@ -26,6 +26,6 @@ def test_a_side_is_a_condition_over_the_index(tmp_path, text, kind, values):
 
 def test_two_sides_are_of_one_kind_and_not_the_same(tmp_path):
     assert [side.value for side in sides.pair("host=p1", "host=p2", tmp_path)] == ["p1", "p2"]
-    for a, b in (("host=p1", "embedded"), ("host=p1", "host==p1"), ("p1", "p2"), ("commit=HEAD", "commit=HEAD~1")):
+    for a, b in (("host=p1", "ours"), ("host=p1", "host==p1"), ("p1", "p2"), ("commit=HEAD", "commit=HEAD~1")):
         with pytest.raises(UsageError):
             sides.pair(a, b, tmp_path)

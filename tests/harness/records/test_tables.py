@@ -28,7 +28,7 @@ def test_ages():
 def test_a_matrix_has_a_letter_a_state():
     text = tables.matrix(
         {
-            "columns": [{"arch": "sm_90", "compiler": "embedded", "host": "p1"}],
+            "columns": [{"arch": "sm_90", "compiler": "ours", "host": "p1"}],
             "rows": [
                 {"claim": "repros/one.py", "cells": [states.VALIDATED], "state": states.VALIDATED},
                 {"claim": "repros/longer.py", "cells": [None], "state": states.UNKNOWN},
@@ -36,17 +36,17 @@ def test_a_matrix_has_a_letter_a_state():
         }
     )
     assert text.splitlines()[:7] == [
-        "columns", "    1  sm_90 embedded p1", "", "claim   1  state", "one     V  validated", "longer  .  unknown", "",
+        "columns", "    1  sm_90 ours p1", "", "claim   1  state", "one     V  validated", "longer  .  unknown", "",
     ]  # fmt: skip
     assert len(set(tables.GLYPHS.values())) == len(tables.GLYPHS)
     assert tables.matrix({"columns": [], "rows": []}).startswith("there are no records yet")
 
 
 def test_regressions_name_the_two_records_to_compare():
-    row = {"arch": "sm_90", "compiler": "embedded", "host": "p1", "state": "regressed", "claim": "r/one.py", "case": "w=8",
+    row = {"arch": "sm_90", "compiler": "ours", "host": "p1", "state": "regressed", "claim": "r/one.py", "case": "w=8",
            "reason": "differs from the golden", "last_good": "a", "first_bad": "b", "says": "pass -> fail: no"}  # fmt: skip
     assert tables.regressions([row]) == (
-        "regressed: one::w=8 on sm_90 embedded p1\n    differs from the golden\n    pass -> fail: no\n    look: repro record diff a b"
+        "regressed: one::w=8 on sm_90 ours p1\n    differs from the golden\n    pass -> fail: no\n    look: repro record diff a b"
     )
     assert tables.regressions([row | {"last_good": None, "says": ""}]).count("\n") == 1
     assert tables.regressions([]) == "no regression"

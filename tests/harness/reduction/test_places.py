@@ -11,7 +11,7 @@ from harness.reduction.places import Place, of_word
 
 def test_a_word_is_a_compiler_or_a_host():
     assert of_word("nvidia==4.6.3") == {"compiler": "nvidia==4.6.3"}
-    assert of_word("embedded") == {"compiler": "embedded"}
+    assert of_word("ours") == {"compiler": "ours"}
     assert of_word("p1") == {"host": "p1"}
     with pytest.raises(UsageError):
         of_word("nvidia==newest")

@@ -91,10 +91,7 @@ def test_a_command_that_takes_too_long_is_ended():
     ("keep", "says"),
     [
         ("nothing", "--keep 'nothing' names no property; write one of\n" + properties.KEPT),
-        (
-            "differs nvidia==x embedded",
-            "--compiler nvidia==x: there are embedded, nvidia and its releases, as in nvidia",
-        ),
+        ("differs nvidia==x embedded", "--compiler nvidia==x: there are ours, nvidia and its releases, as in nvidia"),
         ("command: true", '--keep "command: true" has no place for the file\nfix: write {} for it'),
     ],
 )

@@ -59,12 +59,12 @@ def collected(root):
 
 
 def test_kernels_of_both_compilers_stand_side_by_side(root):
-    put(root, "embedded", 1, "kernel_k_0", " LDG.E LDG.E FADD STG.E EXIT")
+    put(root, "ours", 1, "kernel_k_0", " LDG.E LDG.E FADD STG.E EXIT")
     assert collected(root).both_codes == ()
     put(root, "nvidia", 2, "kernel_cutlass_k", " LDG.E.64 FADD STG.E EXIT")
     report = collected(root)
     ((row, column, code),) = report.both_codes
-    assert (report.claims[row].repro, report.columns[column].compiler) == ("repros/one.py", "embedded")
+    assert (report.claims[row].repro, report.columns[column].compiler) == ("repros/one.py", "ours")
     assert (code.kernel, code.theirs, code.ptxas, code.problem) == ("kernel_k_0", "NVIDIA's 4.8.1", "13.5", "")
     assert code.figures == (
         Figure("registers", 50, 40, True),
@@ -84,7 +84,7 @@ def test_kernels_of_both_compilers_stand_side_by_side(root):
 
 def test_the_newest_record_of_each_compiler_is_asked(root):
     for day, code in ((1, " FADD"), (2, " FMUL EXIT")):
-        put(root, "embedded", day, "k", code)
+        put(root, "ours", day, "k", code)
         put(root, "nvidia", day, "k", code)
     ((_, _, code),) = collected(root).both_codes
     assert code.figures[3] == Figure("instructions", 2, 2)
@@ -102,7 +102,7 @@ def test_the_newest_record_of_each_compiler_is_asked(root):
 )
 def test_without_a_tool_the_command_gives_the_fix(root, monkeypatch, capsys, program, problem):
     monkeypatch.setattr(both_codes, "LISTING", (sys.executable, "-c", program))
-    for compiler in ("embedded", "nvidia"):
+    for compiler in ("ours", "nvidia"):
         put(root, compiler, 1, "k", " EXIT")
     assert [code.problem for _, _, code in collected(root).both_codes] == [problem]
     assert cli.main(["record", "report"]) == 0

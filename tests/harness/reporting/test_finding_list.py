@@ -7,7 +7,7 @@ from tests.harness.reporting.findings_of_a_run import case, finding
 def test_a_finding_of_several_cases_is_one():
     tables = [case(finding(), name=f"repros/one.py::n={n}") for n in range(3)]
     (one,) = finding_list.listed(tables)
-    assert one.about == "repros/one.py::n=0 (host embedded, compiler embedded) and 2 more"
+    assert one.about == "repros/one.py::n=0 (host embedded, compiler ours) and 2 more"
 
 
 def test_places_and_ids_keep_findings_apart():

@@ -34,7 +34,7 @@ def test_an_annotation_has_the_authors_line_and_the_other_access(workspace):
     (line,) = github.commands([case(finding(related=[other], fix="put a barrier"))], workspace)
     assert line == (
         "::error file=repros/one.py,line=21,col=5,title=RACE::writes smem+0x0%0A"
-        "repros/one.py (host embedded, compiler embedded)%0Arepros/one.py:24: read: thread 0%0Afix: put a barrier"
+        "repros/one.py (host embedded, compiler ours)%0Arepros/one.py:24: read: thread 0%0Afix: put a barrier"
     )
 
 

@@ -51,7 +51,7 @@ def report(text="It is so.", state="regressed", **more):
         (Code("PTX", text, f"a\n{text}\nc", f"a\nb {text}\nc"),), text, text, (text,), ((text, text),),
     )  # fmt: skip
     fine = Cell(1, 1, "validated", "passed", good, good, validated="2026-11-19T00:00:00Z", rerun="repro run b.py")
-    columns = (Column("sm_90", "embedded", "embedded", False), Column("sm_90", text or "p1", "nvidia==4.6.3", True))
+    columns = (Column("sm_90", "embedded", "ours", False), Column("sm_90", text or "p1", "nvidia==4.6.3", True))
     claims = (Claim("repros/a.py", text, text), Claim("repros/b.py", "width=8", "The other."))
     return Report(more.get("title", text), claims, columns, (wrong, fine))
 
@@ -164,7 +164,7 @@ def test_the_matrix_is_a_table_with_headers():
 
 def test_a_cell_page_knows_what_the_record_knows():
     made = data(page.render(report()))
-    cell = made["cells"]["/repros/a.py/It%20is%20so.@sm_90/embedded/embedded"]
+    cell = made["cells"]["/repros/a.py/It%20is%20so.@sm_90/embedded/ours"]
     pairs = [made["facts"][cell[side][2]] for side in ("base", "newest")]
     facts = [{made["texts"][name]: made["texts"][value] for name, value in one} for one in pairs]
     assert [one["driver"] for one in facts] == ["575", "580"]

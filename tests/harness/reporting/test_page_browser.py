@@ -170,8 +170,8 @@ def made():
         Claim("repros/loop.py", "trips=8", "A loop ends."),
     )
     columns = (
-        Column("sm_90", "embedded", "embedded", False),
-        Column("sm_90", "p1", "embedded", True, "NVIDIA H200", "580.65", "0.1.0", "2026-11-01", "2026-11-20"),
+        Column("sm_90", "embedded", "ours", False),
+        Column("sm_90", "p1", "ours", True, "NVIDIA H200", "580.65", "0.1.0", "2026-11-01", "2026-11-20"),
         Column("sm_100", "b200", "nvidia==4.6.3", True),
     )
     cells = [Cell(row, 0, "predicted", "no hardware has run it", GOOD, GOOD, rerun="uv run repro run x.py")
@@ -395,8 +395,8 @@ def test_the_page_of_a_claim_has_a_strip_for_each_cell(opened, wide):
     assert rects[0][2] == "2026-11-01: pass, 1 run" and rects[1][2].startswith("2026-11-20: fail: ")
     heard = nodes(browser)
     images = [name for role, name in heard if role == "image"]
-    assert images[0] == "History of sm_90 · embedded · embedded width=8: none"
-    assert images[1].startswith("History of sm_90 · p1 · embedded width=8: 2026-11-01: pass, 1 run; 2026-11-20: fail: ")
+    assert images[0] == "History of sm_90 · embedded · ours width=8: none"
+    assert images[1].startswith("History of sm_90 · p1 · ours width=8: 2026-11-01: pass, 1 run; 2026-11-20: fail: ")
     assert "2026-11-01 to 2026-11-20" in browser.seen() and "changed 2026-11-20" in browser.seen()
     browser.ask("document.querySelector('.claims a.regressed').click()")
     browser.until("document.querySelector('.verdict')")
@@ -409,9 +409,9 @@ def test_columns_and_the_list_of_what_is_wrong_show_where_and_when(opened):
     heads = browser.ask(
         "[...document.querySelectorAll('.hosts th')].map((one) => [...one.children].map((part) => part.textContent))"
     )
-    assert heads[1] == ["p1", "hardware", "compiled by embedded 0.1.0", "NVIDIA H200", "driver 580.65",
+    assert heads[1] == ["p1", "hardware", "compiled by ours 0.1.0", "NVIDIA H200", "driver 580.65",
                         "2026-11-01 to 2026-11-20"]  # fmt: skip
-    assert "repros/shuffle.py sm_90 · p1 · embedded" in browser.ask("document.querySelector('.attention').innerText")
+    assert "repros/shuffle.py sm_90 · p1 · ours" in browser.ask("document.querySelector('.attention').innerText")
     cell = "document.querySelector('td.regressed')"
     assert browser.ask(f"{cell}.title") == "seen 2026-11-01 to 2026-11-20, so since 2026-11-20"
     assert browser.ask(f"{cell}.innerText").split("\n")[-1] == "since 2026-11-20"

@@ -39,8 +39,8 @@ def put(root):
         store.keep_text(folder, f"{name}.ptx", PTX[ptx])
         line = {
             "schema": 2, "key": {"repro_sha256": hashlib.sha256(REPRO.encode()).hexdigest()}, "case": case,
-            "repro": f"repros/{repro}.py", "host": host, "hardware": hardware, "device": device, "asked": "embedded",
-            "compiler": {"name": "embedded", "version": "0.1.0"}, "versions": {}, "verdict": verdict,
+            "repro": f"repros/{repro}.py", "host": host, "hardware": hardware, "device": device, "asked": "ours",
+            "compiler": {"name": "ours", "version": "0.1.0"}, "versions": {}, "verdict": verdict,
             "reason": "" if verdict == "pass" else "differs from the golden", "outcome": "outputs",
             "outputs": {"out": ptx}, "kernels": {"k": name}, "date": f"2026-11-{day:02}T00:00:00Z",
             "digest": f"{driver} {ptx}", "title": "It is so.",

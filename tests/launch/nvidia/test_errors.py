@@ -107,7 +107,7 @@ def reports(folder, compiler: str) -> list[str]:
 def test_a_caught_fault_keeps_its_report(installed, tmp_path):
     """Out of bounds, misaligned, a race, a deadlock: each twice, and the next launch works."""
     (tmp_path / "caught.py").write_text(PROGRAM)
-    ours = reports(tmp_path, "embedded")
+    ours = reports(tmp_path, "ours")
     assert [text.split("\n")[0] for text in ours] == [
         name for kind in ("OUT_OF_BOUNDS", "MISALIGNED", "RACE", "DEADLOCK") for name in (kind, kind, "works 10")
     ]

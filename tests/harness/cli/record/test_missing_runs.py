@@ -30,24 +30,24 @@ def test_missing_runs_are_counted_run_and_compared(tmp_path, monkeypatch, capsys
     assert main(["run", "repros/count.py", "-p", "width=8"]) == 0
     capsys.readouterr()
     # The other side cannot run here: its runs are counted, tried and reported; our runs are made.
-    status = main(["record", "compare", "embedded", "nvidia==0.0.1", "count::width=8", "--no-run"])
+    status = main(["record", "compare", "ours", "nvidia==0.0.1", "count::width=8", "--no-run"])
     found = capsys.readouterr()
     assert status == 0 and found.out.endswith(
         "\n0 compared: 0 the same\n\nnot compared: 1 run missing\n"
         "    claim           side           host      compiler       why\n"
-        "    count::width=8  nvidia==0.0.1  embedded  nvidia==0.0.1  only embedded has a record\n"
+        "    count::width=8  nvidia==0.0.1  embedded  nvidia==0.0.1  only ours has a record\n"
     )
     assert main(["record", "compare", "host=embedded", "host=nowhere", "repros/count.py"]) == 3
     found = capsys.readouterr()
-    assert found.err.startswith("3 runs are missing (--no-run leaves them out):\n    2 by embedded on nowhere\n")
-    assert "    1 by embedded on embedded\n" in found.err
-    assert "pass: not accepted yet  repros/count.py::width=16  embedded embedded\n" in found.err
-    assert "not run: 2 runs on nowhere by embedded: unknown host 'nowhere': the hosts are " in found.err
+    assert found.err.startswith("3 runs are missing (--no-run leaves them out):\n    2 by ours on nowhere\n")
+    assert "    1 by ours on embedded\n" in found.err
+    assert "pass: not accepted yet  repros/count.py::width=16  embedded ours\n" in found.err
+    assert "not run: 2 runs on nowhere by ours: unknown host 'nowhere': the hosts are " in found.err
     assert main(["record", "history", "count", "--json"]) == 0
     assert len(result_of(capsys.readouterr().out, 0)["records"]) == 2
 
 
 def test_only_what_has_a_place_can_be_run():
-    rows = [{"host": "p1", "compiler": "embedded"}, {"host": None, "compiler": None}]
-    rows.append({"host": "p1", "compiler": "embedded, torch==2.9.0"})
+    rows = [{"host": "p1", "compiler": "ours"}, {"host": None, "compiler": None}]
+    rows.append({"host": "p1", "compiler": "ours, torch==2.9.0"})
     assert missing_runs.runnable(rows) == rows[:1]

@@ -205,7 +205,7 @@ def test_other_languages_are_ours_on_a_host(on_host, sshd, monkeypatch, name):
     host = on_host(python=None, cache=folder, bootstrap="true", device="emulator")
     (case,) = repro.read(REPROS / f"{name}.py").cases()
     outcome = host.run(case.repro)
-    assert outcome.kind == "outputs" and outcome.facts["compiler"]["name"] == "embedded", outcome.text
+    assert outcome.kind == "outputs" and outcome.facts["compiler"]["name"] == "ours", outcome.text
     verdict = judge.judge(case, host.host, outcome, REPROS.parent)
     assert verdict.status == "pass", verdict.text
     (packages,) = folder.glob("envs/*/lib/python*/site-packages")

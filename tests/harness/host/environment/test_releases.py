@@ -25,21 +25,21 @@ JOB = Job("r.py", "", {}, "emulator", 5.0)
 NUMPY_ONLY = "import numpy as np\ndef run(): return {'out': np.arange(3)}\ndef expected(): return run()"
 
 
-@pytest.mark.parametrize("text", ["embedded", "nvidia", "nvidia==4.6.3", "nvidia==4.8.0.dev0"])
+@pytest.mark.parametrize("text", ["ours", "nvidia", "nvidia==4.6.3", "nvidia==4.8.0.dev0"])
 def test_names_of_compilers(text):
     assert releases.split(text) == (text.split("=")[0], text.partition("==")[2])
 
 
-@pytest.mark.parametrize("text", ["nvidia==", "nvidia==4", "nvidia==4.6; x", "embedded==1.0", "nvida", ""])
+@pytest.mark.parametrize("text", ["nvidia==", "nvidia==4", "nvidia==4.6; x", "ours==1.0", "embedded", "nvida", ""])
 def test_names_that_no_compiler_has(text, tmp_path):
-    with pytest.raises(UsageError, match="there are embedded, nvidia and its releases, as in nvidia==4.6.3"):
+    with pytest.raises(UsageError, match="there are ours, nvidia and its releases, as in nvidia==4.6.3"):
         Session(tmp_path, ["embedded"], compiler=[text])
 
 
 def test_goldens_are_not_made_with_a_release(tmp_path, monkeypatch):
     monkeypatch.delenv("CI", raising=False)
     with pytest.raises(UsageError, match="--update-goldens is refused with --compiler nvidia"):
-        Session(tmp_path, ["embedded"], update=True, compiler=["embedded", "nvidia==4.6.3"])
+        Session(tmp_path, ["embedded"], update=True, compiler=["ours", "nvidia==4.6.3"])
 
 
 def test_the_release_joins_the_packages_of_this_process():
@@ -237,11 +237,11 @@ def run():
 
 
 def test_pins_come_before_the_versions_of_this_process():
-    pinned = releases.Released("embedded", pins=["numpy==2.0.0", "tiny==1.0"])
+    pinned = releases.Released("ours", pins=["numpy==2.0.0", "tiny==1.0"])
     found = dict(need.split("==") for need in pinned.needs(["tiny>=0.5", "torch"]) if "==" in need)
     assert (found["numpy"], found["tiny"]) == ("2.0.0", "1.0") and "nvidia-cutlass-dsl" not in found
     assert found["torch"] == releases._version("torch").partition("+")[0]
-    environment = releases.environment_of("embedded", pinned.needs([]))
+    environment = releases.environment_of("ours", pinned.needs([]))
     assert not any(need.startswith("nvidia-cutlass-dsl") for need in environment["requires"])
     # NVIDIA's compiler without a release is the one of this process. A pin may name it too.
     (compiler,) = (need for need in releases.Released("nvidia", pins=["x==1"]).needs([]) if "cutlass" in need)

@@ -10,7 +10,7 @@ LINE = {"device": {"kind": "cuda", "name": "H100", "driver": 570}, "compiler": {
 
 
 def answer(verdict="pass", reason="", **more) -> Answer:
-    place = "repros/a.py", "", "sm_90", "embedded", "p1", "id", "2026-11-20", verdict, reason
+    place = "repros/a.py", "", "sm_90", "ours", "p1", "id", "2026-11-20", verdict, reason
     return Answer(*place, *of(LINE | more, True))
 
 

@@ -48,7 +48,7 @@ def test_arithmetic_is_as_sure_as_the_least_sure_output():
 
 
 def record(**facts) -> Record:
-    table = {"id": "r", "date": "", "claim": "repros/my one.py", "case": "", "title": "", "arch": "", "compiler": "embedded",
+    table = {"id": "r", "date": "", "claim": "repros/my one.py", "case": "", "title": "", "arch": "", "compiler": "ours",
              "host": "embedded", "hardware": False, "verdict": "pass", "verdict_reason": "", "outcome": "", "digest": "",
              "provenance": {}, "outputs": {}, "differences": [], "histogram": None, "durations": {}, "detail": {}}  # fmt: skip
     return Record(**table | facts)
@@ -72,7 +72,7 @@ def test_outcomes_that_were_seen_come_before_those_that_only_might():
 
 
 def cell(case: str, state: str, hardware: bool) -> Cell:
-    return Cell("c", case, "", "sm_90", "embedded", "h", hardware, state, "why", *[None] * 4, 0, 0, "")
+    return Cell("c", case, "", "sm_90", "ours", "h", hardware, state, "why", *[None] * 4, 0, 0, "")
 
 
 def test_a_prediction_adds_nothing_where_hardware_answered():
@@ -84,11 +84,5 @@ def test_a_prediction_adds_nothing_where_hardware_answered():
 def test_forgetting_gives_a_line_of_the_same_cell():
     one = cell("w=8", "failing", True)
     line = cells.forgetting(one)
-    assert cells.column(line) == {
-        "claim": "c",
-        "case_name": "w=8",
-        "arch": "sm_90",
-        "compiler": "embedded",
-        "host": "h",
-    }
+    assert cells.column(line) == {"claim": "c", "case_name": "w=8", "arch": "sm_90", "compiler": "ours", "host": "h"}
     assert line["verdict"] == "forgotten" and cells.line_is_hardware(line)

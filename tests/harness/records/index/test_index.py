@@ -16,7 +16,7 @@ from harness.records.index import index, index_file
 from harness.records.index.index import NoRecord, combine, open_index
 from tests.harness.by_a_gpu import UUID
 
-COMPILER = {"name": "embedded", "version": "0.1.0"}
+COMPILER = {"name": "ours", "version": "0.1.0"}
 
 
 def line(n: int, repro: str = "repros/one.py", case: str = "", verdict: str = "pass", hardware: bool = False, **more):
@@ -26,7 +26,7 @@ def line(n: int, repro: str = "repros/one.py", case: str = "", verdict: str = "p
     return {
         "schema": 2, "key": {"repro_sha256": "0"}, "repro": repro, "case": case,
         "host": "p1" if hardware else "embedded", "hardware": hardware, "device": device,
-        "asked": "embedded", "compiler": COMPILER, "versions": {"numpy": "2"},
+        "asked": "ours", "compiler": COMPILER, "versions": {"numpy": "2"},
         "verdict": verdict, "reason": "" if verdict == "pass" else "differs from the golden", "outcome": "outputs",
         "outputs": {"out": "ab"}, "shapes": {"out": ["int32", [8]]}, "kernels": {"k": "p"}, "durations": {"run_s": 1.0},
         "date": date, "digest": f"d{n}", "title": "It is so.",
@@ -72,9 +72,9 @@ def test_cells_and_records(root, put):
     first, second, third = put(line(1), line(2, hardware=True), line(3, "repros/two.py", "w=8", "fail"))
     cells = said(root)
     assert [(c.claim, c.case, c.arch, c.compiler, c.host, c.state) for c in cells] == [
-        ("repros/one.py", "", "sm_90", "embedded", "embedded", "predicted"),
-        ("repros/one.py", "", "sm_90", "embedded", "p1", "validated"),
-        ("repros/two.py", "w=8", "sm_90", "embedded", "embedded", "failing"),
+        ("repros/one.py", "", "sm_90", "ours", "embedded", "predicted"),
+        ("repros/one.py", "", "sm_90", "ours", "p1", "validated"),
+        ("repros/two.py", "w=8", "sm_90", "ours", "embedded", "failing"),
     ]
     assert cells[1].last_validated == second["date"] and cells[1].ticks == "p" and cells[1].title == "It is so."
     assert combine(cells[:2]) == "validated" and combine(cells) == "failing"
@@ -298,7 +298,7 @@ def test_lines_of_the_first_schema_are_read(root):
     key = {"repro_sha256": hashlib.sha256(b"# a repro\n").hexdigest()}
     (folder / "2026-01-01-77.jsonl").write_text(json.dumps(old | {"schema": 1, "key": key}) + "\n")
     (cell,) = said(root)
-    assert cell.compiler == "embedded" and cell.last.startswith("x")
+    assert cell.compiler == "ours" and cell.last.startswith("x")
 
 
 @pytest.mark.slow

@@ -12,8 +12,8 @@ from harness.schema import Misfit
 
 LINE = {
     "schema": 2, "id": "aaaaaaaa-0001", "key": {"repro_sha256": "0" * 64}, "repro": "repros/one.py", "case": "",
-    "host": "embedded", "hardware": False, "device": {"kind": "emulator", "arch": "sm_90a"}, "asked": "embedded",
-    "compiler": {"name": "embedded", "version": "1"}, "versions": {"python": "3.11.7"}, "verdict": "fail",
+    "host": "embedded", "hardware": False, "device": {"kind": "emulator", "arch": "sm_90a"}, "asked": "ours",
+    "compiler": {"name": "ours", "version": "1"}, "versions": {"python": "3.11.7"}, "verdict": "fail",
     "reason": "differs", "outcome": "outputs", "outputs": {"o": "e" * 64}, "shapes": {"o": ["int32", [2]]},
     "kernels": {"k": "f" * 64}, "durations": {"run_s": 0.1}, "date": "2026-11-21T00:00:00.000000Z", "digest": "d",
     "title": "It is so.",

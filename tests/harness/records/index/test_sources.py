@@ -70,8 +70,8 @@ def test_a_value_that_was_tried_once_or_removed_is_not_a_failing_claim(project):
     assert status == 0 and "1 claim in 1 cell (case x arch x compiler x host): 1 stale\n" in text
     assert text.split(GONE)[1].splitlines()[1:4] == [
         "    claim          arch   compiler  host      why",
-        "    one::width=32  sm_90  embedded  embedded  not declared in params",
-        "    one::width=9   sm_90  embedded  embedded  not declared in params",
+        "    one::width=32  sm_90  ours      embedded  not declared in params",
+        "    one::width=9   sm_90  ours      embedded  not declared in params",
     ]
     project.write(values="[8, 9]")
     assert project.states()["width=9", "sm_90"] == ("failing", "it differs")  # and again when it is declared
@@ -105,7 +105,7 @@ def test_a_renamed_file_is_named(project):
     assert project.states()["width=8", "sm_90"] == ("gone", "the repro is gone")
     status, text = project.said("record", "status", "one")
     assert status == 0 and text.splitlines()[0] == "0 claims in 0 cells (case x arch x compiler x host)"
-    assert "one::width=8  sm_90  embedded  embedded  the repro is gone; repros/other.py has the same text\n" in text
+    assert "one::width=8  sm_90  ours      embedded  the repro is gone; repros/other.py has the same text\n" in text
 
 
 def test_forget_appends_a_line_and_what_comes_later_counts(project):
@@ -115,7 +115,7 @@ def test_forget_appends_a_line_and_what_comes_later_counts(project):
     files = {path: path.read_bytes() for path in project.root.rglob("*.jsonl")}
     assert project.said("record", "forget", "--gone") == (
         0,
-        "forgot one::width=9 on sm_90 embedded p1: not declared in params\n",
+        "forgot one::width=9 on sm_90 ours p1: not declared in params\n",
     )
     assert {path: path.read_bytes() for path in files} == files  # nothing is deleted, and nothing changed
     assert len(list((project.root / "repros/records").glob("*.jsonl"))) == 2  # hardware's is for git, too
@@ -124,7 +124,7 @@ def test_forget_appends_a_line_and_what_comes_later_counts(project):
     assert project.said("record", "forget", "one::width=8", "--host", "p1") == (0, "there is nothing to forget\n")
     assert project.said("record", "forget", "one::width=8") == (
         0,
-        "forgot one::width=8 on sm_90 embedded embedded: it differs\n",
+        "forgot one::width=8 on sm_90 ours embedded: it differs\n",
     )
     assert project.said("record", "status")[0] == 0
     history = project.said("record", "history", "one::width=8")[1]
@@ -163,10 +163,7 @@ def test_a_file_that_is_no_longer_a_repro(project):
     gone = "the file has no [tool.repro] block any more"
     assert project.states() == {("width=8", "sm_90"): ("gone", gone)}
     assert project.said("record", "status")[0] == 0
-    assert project.said("record", "forget", "--gone") == (
-        0,
-        f"forgot one::width=8 on sm_90 embedded embedded: {gone}\n",
-    )
+    assert project.said("record", "forget", "--gone") == (0, f"forgot one::width=8 on sm_90 ours embedded: {gone}\n")
 
 
 def test_a_program_that_never_was_a_repro_is_judged_as_it_ran(project):
