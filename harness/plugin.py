@@ -61,6 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="change a setting of a host over SSH; repeatable",
     )
     group.addoption(
+        "--gpu-compiler",
         "--compiler",
         dest="compiler",
         type=compiler_name.typed,
@@ -70,7 +71,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "run) or a release of it, nvidia==4.6.3, in an environment made for it; repeatable",
     )
     group.addoption(
-        "--release-table", type=Path, metavar="FILE", help="write which claims each compiler of this run keeps"
+        "--gpu-release-table",
+        "--release-table",
+        dest="release_table",
+        type=Path,
+        metavar="FILE",
+        help="write which claims each compiler of this run keeps",
     )
     group.addoption("--gpu-sarif", type=Path, metavar="FILE", help="write the findings of repros as SARIF 2.1.0")
     group.addoption("--gpu-bootstrap", action="store_true", help="bring uv to hosts that have none")
@@ -96,7 +102,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--gpu-sass", action="store_true", help="record machine code on the emulator too (ptxas and nvdisasm: 0.4 s)"
     )
     group.addoption(
-        "--update-goldens", action="store_true", help="accept what the repros of this run give as their goldens"
+        "--gpu-update-goldens",
+        "--update-goldens",
+        dest="update_goldens",
+        action="store_true",
+        help="accept what the repros of this run give as their goldens",
+    )
+    group.addoption(
+        "--gpu-full-traceback",
+        "--full-traceback",
+        dest="full_traceback",
+        action="store_true",
+        help="show frames inside the compiler in tracebacks; so does --full-trace",
     )
     group.addoption(
         "--gpu-strict",
@@ -104,7 +121,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="fail a case that has no golden although it agrees with its expected(); so it is where CI is set",
     )
     group.addoption(
-        "--fresh", action="store_true", help="start a new interpreter for each case; default: fork a warm one"
+        "--gpu-fresh",
+        "--fresh",
+        dest="fresh",
+        action="store_true",
+        help="start a new interpreter for each case; default: fork a warm one",
     )
 
 
@@ -327,7 +348,7 @@ class ReproItem(pytest.Item):
             self.add_report_section("call", "stdout of the repro", printable(report.capped(outcome.stdout)))
         if outcome.stderr:
             self.add_report_section("call", "stderr of the repro", printable(report.capped(outcome.stderr)))
-        if outcome.full_text and option.fulltrace:
+        if outcome.full_text and (option.full_traceback or option.fulltrace):
             self.add_report_section(
                 "call", "traceback with the frames inside the compiler", printable(outcome.full_text)
             )

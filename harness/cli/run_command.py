@@ -108,7 +108,7 @@ def add(commands: Any) -> None:
     run.add_argument(
         "--color", choices=COLOUR_WHEN, default="auto", help="colour the verdicts (default: on a terminal)"
     )
-    run.add_argument("--full-trace", action="store_true", help="show frames inside the compiler in tracebacks")
+    run.add_argument("--full-traceback", action="store_true", help="show frames inside the compiler in tracebacks")
     run.add_argument("--sarif", type=Path, metavar="FILE", help="write what was found as SARIF 2.1.0")
 
 
@@ -221,7 +221,7 @@ def _print(case: Case, host: Host, verdict: Verdict, arguments: argparse.Namespa
     for title, text in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
         if text:
             say(f"--- {title} of the repro\n{text_report.capped(text).rstrip()}")
-    if arguments.full_trace and outcome.full_text:
+    if arguments.full_traceback and outcome.full_text:
         say(f"--- with the frames inside the compiler\n{outcome.full_text.rstrip()}")
     for text in text_report.code(outcome, arguments.ptx, arguments.sass):
         say(text)

@@ -134,7 +134,7 @@ def told(outcome: Outcome, arguments: argparse.Namespace, interrupted: bool) -> 
 
     if outcome.kind != "exited":
         say(outcome.text, file=sys.stderr)
-    if arguments.full_trace and outcome.full_text:
+    if arguments.full_traceback and outcome.full_text:
         say(f"--- with the frames inside the compiler\n{outcome.full_text.rstrip()}", file=sys.stderr)
     for text in text_report.code(outcome, arguments.ptx, arguments.sass):
         say(text)

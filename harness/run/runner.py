@@ -461,7 +461,7 @@ def _outcome_of(error: BaseException, job: dict[str, Any]) -> dict[str, Any]:
         and os.sep + "dsl" + os.sep in frames[-1].filename
         and _is_ours(frames[-1].filename)
     ):
-        text += "(raised inside the compiler: --full-trace shows where)\n"
+        text += "(raised inside the compiler: --full-traceback shows where)\n"
     return {"outcome": "error", "text": text, "full_text": full_text if full_text != text else None}
 
 

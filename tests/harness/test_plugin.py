@@ -43,6 +43,20 @@ def accepted(pytester, repros):
     return accept
 
 
+def test_options_begin_with_gpu_and_their_former_spellings_work(pytester, repros):
+    shown = pytester.runpytest("--help").stdout.str().partition("gpu-repro: claims")[2].partition("\n\n")[0]
+    rows = [re.findall(r"--[\w-]+", row) for row in re.findall(r"(?m)^  (--.*)$", shown)]
+    assert len(rows) > 15 and [row[0] for row in rows if not row[0].startswith("--gpu-")] == []
+    repros(one=TWICE.replace("width)", "width=8)"))
+    asked = ("--gpu-compiler", "ours", "--gpu-fresh", "--gpu-full-traceback", "--gpu-update-goldens")
+    assert pytester.runpytest("repros", *asked).ret == 0
+    former = ("--compiler", "ours", "--fresh", "--full-traceback", "--update-goldens")
+    assert pytester.runpytest("repros", *former).ret == 0
+    noted = pytester.runpytest("repros", "--compiler", "embedded")
+    assert noted.ret == 0
+    noted.stderr.fnmatch_lines(["note: the compiler `embedded` is now `ours`; the old spelling ends with 0.3"])
+
+
 def test_a_missing_golden_fails_and_shows_how_to_accept_it(pytester, repros):
     repros(one=(TWICE, WIDTHS))
     result = pytester.runpytest("repros")

@@ -40,7 +40,7 @@ hardware.
   repro golden accept shuffle_width            what waits of one repro; also a path, a folder, FILE::CASE
   repro golden accept --all                    everything that waits
   repro golden accept --for-arch shuffle_width for the arch it ran on alone: the golden of the others stays
-  pytest repros --update-goldens        run and accept at once
+  pytest repros --gpu-update-goldens    run and accept at once
 
 Exit status: 0 all were accepted, 1 some were not, 2 wrong usage (also under CI).
 """
