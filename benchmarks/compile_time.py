@@ -148,7 +148,7 @@ def cached(what: str, folder: str, runs: int) -> dict[str, dict]:
         rows = []
         for number in range(runs + 1):
             store = os.path.join(folder, what + (str(number) if state == "compiled" else ""))
-            environment = os.environ | {"DSL_CACHE": "1", "DSL_CACHE_DIR": store}
+            environment = os.environ | {"GPU_REPRO_CACHE": "1", "GPU_REPRO_CACHE_DIR": store}
             for name in ("PYTHONDONTWRITEBYTECODE", "CUTE_DSL_DISABLE_FILE_CACHING"):
                 environment.pop(name, None)
             run = subprocess.run([sys.executable, file, what], capture_output=True, text=True, env=environment)

@@ -286,7 +286,7 @@ PARTS = {
 
 def sample(whose: str, kind: str, file: Path, log2: int, bytecode: str) -> dict[str, float]:
     """Seconds by name, from a fresh process."""
-    environment = os.environ | {"DSL_CACHE": "0", "QD_OFFLINE_CACHE": "0", "PYTHONPYCACHEPREFIX": bytecode}
+    environment = os.environ | {"GPU_REPRO_CACHE": "0", "QD_OFFLINE_CACHE": "0", "PYTHONPYCACHEPREFIX": bytecode}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     run = subprocess.run(
         [sys.executable, file, whose, kind, str(log2), str(ROOT)], capture_output=True, text=True, env=environment

@@ -58,7 +58,7 @@ print(json.dumps(found))
 
 def sample(whose: str, file: Path, bytecode: str) -> dict[str, float]:
     """Measurements by name, from a fresh process."""
-    environment = os.environ | {"DSL_CACHE": "0", "PYTHONPYCACHEPREFIX": bytecode}
+    environment = os.environ | {"GPU_REPRO_CACHE": "0", "PYTHONPYCACHEPREFIX": bytecode}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     run = subprocess.run([sys.executable, file, whose, str(ROOT)], capture_output=True, text=True, env=environment)
     if run.returncode:

@@ -35,7 +35,7 @@ def pytest_configure(config):
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where a shell put the tests into the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.disable()  # until tests are collected: what they are made of stays, and looking through it takes long
-    os.environ["DSL_CACHE"] = "0"
+    os.environ["GPU_REPRO_CACHE"] = "0"
     os.environ.setdefault("TESTS_SESSION", str(os.getpid()))  # tests/fork_server.py
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         return  # its workers run the tests

@@ -466,7 +466,7 @@ as a prompt, `python -m dsl -i`""")
 def test_the_compilers_frames_come_on_demand(tmp_path):
     (tmp_path / "author.py").write_text(EXECUTED.replace("return n", "return bool(n)"))
     (tmp_path / "python.py").write_text("import math\nimport cutlass\nmath.sqrt(-1)\n")
-    variable = {**os.environ, "DSL_FULL_TRACEBACK": "1"}
+    variable = {**os.environ, "GPU_REPRO_FULL_TRACEBACK": "1"}
     shown = [
         dsl("--full-traceback", "author.py", folder=tmp_path).stderr,
         fork_server.run(["-m", "dsl", "author.py"], cwd=tmp_path, env=variable).stderr,

@@ -19,6 +19,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from dsl import environment_variables as variables
 from dsl.core.errors import DSLWarning
 from dsl.core.ir import bindings
 
@@ -32,9 +33,11 @@ _PART, _ENTRY = re.compile("[0-9a-f]{2}"), re.compile(r"[0-9a-f]{62}(\..*)?")  #
 
 
 def wanted() -> bool:
-    """Whether the environment leaves the cache on: DSL_CACHE=0 and upstream's CUTE_DSL_DISABLE_FILE_CACHING=1 do
+    """Whether the environment leaves the cache on: GPU_REPRO_CACHE=0 and upstream's CUTE_DSL_DISABLE_FILE_CACHING=1 do
     not."""
-    return os.environ.get("DSL_CACHE", "1") != "0" and os.environ.get("CUTE_DSL_DISABLE_FILE_CACHING", "0") in ("", "0")
+    if os.environ.get("CUTE_DSL_DISABLE_FILE_CACHING", "0") not in ("", "0"):
+        return False
+    return variables.value(variables.CACHE, "1") != "0"
 
 
 def current() -> Cache | None:
@@ -45,8 +48,8 @@ def current() -> Cache | None:
 
 
 def folder() -> str:
-    """DSL_CACHE_DIR, else `gpu-repro` in the user's cache folder (XDG Base Directory Specification)."""
-    chosen = os.environ.get("DSL_CACHE_DIR")
+    """GPU_REPRO_CACHE_DIR, else `gpu-repro` in the user's cache folder (XDG Base Directory Specification)."""
+    chosen = variables.value(variables.CACHE_DIR)
     if chosen:
         return chosen
     base = os.environ.get("XDG_CACHE_HOME", "")
@@ -55,7 +58,7 @@ def folder() -> str:
 
 def _size_bytes() -> int:
     try:
-        return int(float(os.environ.get("DSL_CACHE_MB") or DEFAULT_MB) * (1 << 20))
+        return int(float(variables.value(variables.CACHE_MB) or DEFAULT_MB) * (1 << 20))
     except ValueError:
         return DEFAULT_MB << 20
 
@@ -175,8 +178,8 @@ class Cache:
     def _say(self, error: OSError) -> None:
         if not self._broken:
             text = (
-                f"compiled code is not cached: {self.folder}: {error.strerror or error}; DSL_CACHE_DIR names "
-                "another folder, DSL_CACHE=0 turns the cache off"
+                f"compiled code is not cached: {self.folder}: {error.strerror or error}; GPU_REPRO_CACHE_DIR names "
+                "another folder, GPU_REPRO_CACHE=0 turns the cache off"
             )
             warnings.warn_explicit(text, DSLWarning, "dsl", 1, registry=_said)
 

@@ -33,7 +33,7 @@ CHECKS_HELP = (
     "repros whose outputs vary (runs, allowed, undef, poison)"
 )
 
-GPU_MODEL_HELP = "compute as the tensor cores of this GPU do: h100 (default), a100, l40s ... (or DSL_GPU_MODEL)"
+GPU_MODEL_HELP = "compute as the tensor cores of this GPU do: h100 (default), a100, l40s ... (or GPU_REPRO_GPU_MODEL)"
 
 
 class BadChecks(Exception):

@@ -87,7 +87,7 @@ def _capture(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--call {arguments.call}: calls count from 1")
     command = started.command_of(words, arguments.compiler, arguments.device)
     if arguments.check:
-        os.environ["DSL_CHECK"] = arguments.check
+        os.environ["GPU_REPRO_CHECK"] = arguments.check
     with tempfile.TemporaryDirectory(prefix="repro-capture-") as name:
         folder = Path(name)
         ran = started.run(command, folder, _wanted(arguments, words))

@@ -198,7 +198,8 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     started = time.monotonic()
     try:
         if job["gpu_model"]:
-            os.environ["DSL_GPU_MODEL"] = job["gpu_model"]  # for processes that the repro starts, too
+            os.environ["GPU_REPRO_GPU_MODEL"] = job["gpu_model"]  # for processes that the repro starts, too
+            os.environ["DSL_GPU_MODEL"] = job["gpu_model"]  # for commits of this compiler before 0.2, in a bisection
         if _compilers(job["warm"]):
             session = install_alias(job["device"], job["compiler"])
         elif "cuda" in job["warm"] or (job["warm"] and job["device"] != "cuda"):

@@ -60,7 +60,7 @@ def host(out: cute.Tensor, mistake: Constexpr, count: Int32):
 
 @pytest.fixture
 def emulator(request, monkeypatch):
-    monkeypatch.setenv("DSL_CHECK", request.param)
+    monkeypatch.setenv("GPU_REPRO_CHECK", request.param)
     yield session.start("emulator")
     session.stop()
 

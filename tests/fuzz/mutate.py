@@ -188,7 +188,7 @@ def prepare() -> None:
     import run
 
     run.prepare()
-    os.environ["DSL_CACHE"] = "1"
+    os.environ["GPU_REPRO_CACHE"] = "1"
     import pickle  # noqa: F401
     import random as _random  # noqa: F401
 
@@ -373,7 +373,7 @@ def options_of(arguments: list[str]):
 def main(arguments: list[str]) -> int:
     options = options_of(arguments)
     with tempfile.TemporaryDirectory(prefix="mutants-", ignore_cleanup_errors=True) as cache:
-        os.environ["DSL_CACHE_DIR"] = cache
+        os.environ["GPU_REPRO_CACHE_DIR"] = cache
         prepare()
         if not options.files:
             run = Search(options)

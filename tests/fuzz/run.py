@@ -313,7 +313,7 @@ def options_of(arguments: list[str]):
 
 def prepare() -> None:
     """Import what the forks need, once."""
-    os.environ["DSL_CACHE"] = "0"  # no program comes twice
+    os.environ["GPU_REPRO_CACHE"] = "0"  # no program comes twice
     import torch
 
     torch.set_num_threads(1)  # an OpenMP pool does not survive a fork

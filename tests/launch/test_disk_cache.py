@@ -60,9 +60,9 @@ CHANGES = {
 def folder(tmp_path, monkeypatch):
     """An empty cache, for this process and for those it starts."""
     made = tmp_path / "cache"
-    monkeypatch.setenv("DSL_CACHE", "1")
-    monkeypatch.setenv("DSL_CACHE_DIR", str(made))
-    monkeypatch.delenv("DSL_CACHE_MB", raising=False)
+    monkeypatch.setenv("GPU_REPRO_CACHE", "1")
+    monkeypatch.setenv("GPU_REPRO_CACHE_DIR", str(made))
+    monkeypatch.delenv("GPU_REPRO_CACHE_MB", raising=False)
     return made
 
 
@@ -118,7 +118,7 @@ def test_options_and_the_gpu_are_part_of_the_key(folder, program):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("off", [{"DSL_CACHE": "0"}, {"CUTE_DSL_DISABLE_FILE_CACHING": "1"}])
+@pytest.mark.parametrize("off", [{"GPU_REPRO_CACHE": "0"}, {"CUTE_DSL_DISABLE_FILE_CACHING": "1"}])
 def test_it_can_be_turned_off(folder, program, off):
     run(program(), "--device", "emulator", **off)
     run(program(), "--device", "emulator", "--no-cache")
@@ -135,8 +135,8 @@ def test_it_can_be_turned_off(folder, program, off):
 
 
 def test_it_is_in_the_users_cache_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("DSL_CACHE", "1")
-    monkeypatch.delenv("DSL_CACHE_DIR", raising=False)
+    monkeypatch.setenv("GPU_REPRO_CACHE", "1")
+    monkeypatch.delenv("GPU_REPRO_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert disk_cache.current().folder == tmp_path / "gpu-repro"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # the specification requires to ignore it
@@ -239,7 +239,7 @@ def test_its_size_is_bounded_and_the_unused_go_first(tmp_path):
 
 
 def test_files_of_others_in_its_folder_stay(tmp_path):
-    """Also if they are old and large: DSL_CACHE_DIR may be any folder."""
+    """Also if they are old and large: GPU_REPRO_CACHE_DIR may be any folder."""
     store = disk_cache.Cache(tmp_path, 1 << 16)
     theirs = [tmp_path / name for name in ("thesis/one.tex", "ab/notes.txt", "ab/" + "c" * 61, "list.new", "cd/x.new")]
     for path in theirs:
@@ -290,7 +290,7 @@ def test_without_a_folder_it_works_with_one_warning(host, folder, obstacle, monk
         assert host(4, 2) == 6
     (warning,) = caught
     assert warning.category is DSLWarning
-    assert re.match(r"compiled code is not cached: .*; DSL_CACHE_DIR names another folder", str(warning.message))
+    assert re.match(r"compiled code is not cached: .*; GPU_REPRO_CACHE_DIR names another folder", str(warning.message))
 
 
 STRESS = """

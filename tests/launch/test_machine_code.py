@@ -12,8 +12,8 @@ from tests.small_ptx import PTX
 @pytest.fixture
 def runs(monkeypatch, tmp_path, ptxas_path) -> list[str]:
     """The tools that ran, in order; the disk cache is on."""
-    monkeypatch.setenv("DSL_CACHE", "1")
-    monkeypatch.setenv("DSL_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("GPU_REPRO_CACHE", "1")
+    monkeypatch.setenv("GPU_REPRO_CACHE_DIR", str(tmp_path))
     ran: list[str] = []
     original = subprocess.run
 
@@ -47,7 +47,7 @@ def test_a_refusal_is_not_kept(runs):
 
 
 def test_without_the_disk_cache_the_tools_run(runs, monkeypatch):
-    monkeypatch.setenv("DSL_CACHE", "0")
+    monkeypatch.setenv("GPU_REPRO_CACHE", "0")
     assert disk_cache.current() is None
     assert machine_code.cubin(PTX, "sm_90a") == machine_code.cubin(PTX, "sm_90a")
     assert runs == ["ptxas", "ptxas"]

@@ -14,8 +14,8 @@ def asked(*texts):
 
 
 def test_each_text_is_answered_in_order(ptxas_path, tmp_path, monkeypatch):
-    monkeypatch.setenv("DSL_CACHE", "1")
-    monkeypatch.setenv("DSL_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("GPU_REPRO_CACHE", "1")
+    monkeypatch.setenv("GPU_REPRO_CACHE_DIR", str(tmp_path))
     wrong, right = asked(PTX.replace("st.global", "st.globule"), PTX)
     assert list(wrong) == ["rejected"] and "globule" in wrong["rejected"]
     assert right["ptxas"] == sass.version("ptxas") and "STG.E" in right["sass"]
@@ -33,7 +33,7 @@ def test_without_ptxas_it_names_the_package_to_install(monkeypatch):
         raise sass.ToolMissing(tool)
 
     monkeypatch.setattr(sass, "find", missing)
-    monkeypatch.setenv("DSL_CACHE", "0")
+    monkeypatch.setenv("GPU_REPRO_CACHE", "0")
     (answer,) = asked(PTX)
     assert answer == {
         "missing": "`ptxas` is not on PATH and not among the installed packages\n"

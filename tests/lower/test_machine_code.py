@@ -197,7 +197,7 @@ def test_an_author_sees_the_expression_that_ends_the_compiler():
         == f"""{os.path.relpath(__file__)}:{line}:5: INTERNAL
     mlir.intrinsic("llvm.nvvm.no.such", None)
     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ compiling this ends LLVM with SIGSEGV, by a fault of the compiler
-fix: look at the types of its arguments; where they are right, report it with what DSL_FULL_TRACEBACK=1 shows"""
+fix: look at the types of its arguments; where they are right, report it with what GPU_REPRO_FULL_TRACEBACK=1 shows"""
     )
 
 

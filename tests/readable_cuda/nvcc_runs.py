@@ -23,7 +23,7 @@ import warnings
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-os.environ["DSL_CACHE"] = "0"  # every program is compiled
+os.environ["GPU_REPRO_CACHE"] = "0"  # every program is compiled
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "fuzz"), str(ROOT / "tests")]
 
 from dsl import alias  # noqa: E402

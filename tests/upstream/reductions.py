@@ -50,7 +50,7 @@ def repro(
     variables = {**os.environ, "QUACK_CACHE_ENABLED": "0"}  # a program compiled before an edit is not the edited one
     if one.miscompiled[0]:
         homes.insert(0, str(HERE / "miscompilation"))
-        variables |= {"MISCOMPILED": json.dumps(one.miscompiled), "DSL_CACHE": "0"}
+        variables |= {"MISCOMPILED": json.dumps(one.miscompiled), "GPU_REPRO_CACHE": "0"}
     variables["PYTHONPATH"] = os.pathsep.join(homes)
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(

@@ -1,7 +1,7 @@
 """Exceptions that leave the compiler for the author's code, with only the author's frames.
 
 An error inside that was not explained in the author's words becomes a CompilerFault at the author's expression.
-DSL_FULL_TRACEBACK=1 (`python -m dsl --full-traceback`) lets everything through as it was raised.
+GPU_REPRO_FULL_TRACEBACK=1 (`python -m dsl --full-traceback`) lets everything through as it was raised.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import types
 from collections.abc import Callable, Iterator, Mapping
 
-from dsl import layout
+from dsl import environment_variables as variables, layout
 from dsl.core.diagnosis import argument_errors, foreign_calls, python_errors
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeLayoutError, at_author, warn_not_portable
 from dsl.core.number.operators import type_name
@@ -34,7 +34,7 @@ class CompilerFault(DSLUserCodeError):
 
 def full() -> bool:
     """Whether tracebacks are to show the compiler's own frames."""
-    return os.environ.get("DSL_FULL_TRACEBACK", "0") != "0"
+    return variables.value(variables.FULL_TRACEBACK, "0") != "0"
 
 
 def leaving(error: BaseException) -> BaseException:
@@ -107,7 +107,8 @@ def _fault(error: Exception, message: str, place: Span | None = None) -> Compile
         message,
         id="INTERNAL",
         place=place if is_authors_place else place_of(error),
-        fix="look at the types of its arguments; where they are right, report it with what DSL_FULL_TRACEBACK=1 shows",
+        fix="look at the types of its arguments; where they are right, report it with what "
+        "GPU_REPRO_FULL_TRACEBACK=1 shows",
     ).with_traceback(error.__traceback__)
 
 

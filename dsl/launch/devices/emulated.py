@@ -6,12 +6,11 @@ import atexit
 import ctypes
 import functools
 import math
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dsl import native_library
+from dsl import environment_variables as variables, native_library
 from dsl.core.trace import COOPERATIVE
 from dsl.launch import disk_cache
 from dsl.launch.devices import native_launch
@@ -38,8 +37,8 @@ class Emulated(Device):
         self._undo_torch = None
         self._seed = self._launches = 0
         self._decisions: emulator.Decisions | None = None
-        self._checks = checks_of(os.environ.get("DSL_CHECK", ""))
-        self.gpu_model = _gpu_model(os.environ.get("DSL_GPU_MODEL", ""))
+        self._checks = checks_of(variables.value(variables.CHECK))
+        self.gpu_model = _gpu_model(variables.value(variables.GPU_MODEL))
         self._arrays: Any = None  # the Arrays of the run, where open results are followed
         self._kept: dict[str, frozenset] = {}  # by program: what of its machine code the disk cache has
         self.host_memory = HostMemory()

@@ -110,10 +110,10 @@ author.py:29:5: INTERNAL
     cute.make_rmem_tensor((4,), cutlass.Float32).fill(n)
     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ fails: AttributeError: \
 'NoneType' object has no attribute 'nothing'
-fix: look at the types of its arguments; where they are right, report it with what DSL_FULL_TRACEBACK=1 shows
+fix: look at the types of its arguments; where they are right, report it with what GPU_REPRO_FULL_TRACEBACK=1 shows
 """
     )
-    assert "tile/tensor/tensor.py" in run(tmp_path, program, DSL_FULL_TRACEBACK="1").stderr
+    assert "tile/tensor/tensor.py" in run(tmp_path, program, GPU_REPRO_FULL_TRACEBACK="1").stderr
     assert "tile/tensor/tensor.py" in run(tmp_path, program, "--full-traceback").stderr
 
 

@@ -15,7 +15,7 @@ from harness.capture.recorder import Call, Recorder, Wanted
 @pytest.fixture(autouse=True)
 def planted(monkeypatch, tmp_path):
     monkeypatch.setenv("SERVICE_TOKEN", "tok-5a1b2c3d")
-    monkeypatch.setenv("DSL_CHECK", "undefined")
+    monkeypatch.setenv("GPU_REPRO_CHECK", "undefined")
     monkeypatch.setattr(private, "_user", lambda: "mlovelace")
     monkeypatch.setattr(socket, "gethostname", lambda: "gpu-box-17")
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -16,7 +16,7 @@ def kept(project, tmp_path, monkeypatch):
     cache, state = tmp_path / "cache/gpu-repro", tmp_path / "state/gpu-repro/observations"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.delenv("DSL_CACHE_DIR", raising=False)
+    monkeypatch.delenv("GPU_REPRO_CACHE_DIR", raising=False)
     names = ("ab/program", "cd/program", "looked_at", "packages/1/x.py", "files/2/a.whl", "bin/uv", "bytecode/x.pyc")
     for path in (*(cache / name for name in names), project / ".repro/pending/one.json", state / "a.jsonl"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ def test_only_what_can_be_made_again_is_removed(kept, project, tmp_path, capsys)
 
 def test_files_of_others_in_a_folder_that_the_user_chose_stay(kept, tmp_path, monkeypatch, capsys):
     chosen = tmp_path / "mine"
-    monkeypatch.setenv("DSL_CACHE_DIR", str(chosen))
+    monkeypatch.setenv("GPU_REPRO_CACHE_DIR", str(chosen))
     entry, theirs = chosen / "ab" / ("c" * 62), [chosen / "ab/notes.txt", chosen / "thesis/one.tex", chosen / "list"]
     for path in (entry, *theirs):
         path.parent.mkdir(parents=True, exist_ok=True)

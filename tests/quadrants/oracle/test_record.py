@@ -30,7 +30,7 @@ def table(package: str, *command: str) -> dict:
         text=True,
         timeout=900,
         cwd=HERE.parents[2],
-        env=dict(os.environ, DSL_CACHE="0"),
+        env=dict(os.environ, GPU_REPRO_CACHE="0"),
     )
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-4000:]
     found = json.loads(run.stdout)

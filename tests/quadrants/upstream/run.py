@@ -91,7 +91,7 @@ def outcomes(whose: str, folder: Path, name: str) -> dict[str, list[str]]:
                 text=True,
                 errors="replace",
                 stdin=subprocess.DEVNULL,
-                env=dict(os.environ, DSL_CACHE="0"),
+                env=dict(os.environ, GPU_REPRO_CACHE="0"),
             )
             rows = [json.loads(line) for line in results.read_text().splitlines()]
             started = None

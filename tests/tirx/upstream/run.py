@@ -73,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def outcomes(file: Path) -> tuple[dict[str, str], str]:
     """The outcome of each case of a file ("PASSED", "FAILED", "SKIPPED", "ERROR"), and the output of pytest."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "DSL_CACHE": "0"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "GPU_REPRO_CACHE": "0"}
     done = subprocess.run(
         [sys.executable, "-c", DRIVE, str(file)],
         capture_output=True,

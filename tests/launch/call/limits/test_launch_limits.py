@@ -163,8 +163,8 @@ def test_the_same_code_compiled_again_is_not_looked_at_again(running, analyses):
 
 
 def test_another_process_does_not_look_again(running, analyses, monkeypatch, tmp_path):
-    monkeypatch.setenv("DSL_CACHE", "1")
-    monkeypatch.setenv("DSL_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("GPU_REPRO_CACHE", "1")
+    monkeypatch.setenv("GPU_REPRO_CACHE_DIR", str(tmp_path))
     a = from_dlpack(np.zeros(64, np.int32))
     for _ in range(2):
         compilation._codes.clear()

@@ -1,0 +1,24 @@
+"""This project's environment variables, `GPU_REPRO_*`: docs/environment-variables.md lists them.
+
+Those that 0.1 called `DSL_*` are still read, after the name of today. Upstream's variables keep their names
+(CUTE_DSL_*) and are read where they count.
+"""
+
+from __future__ import annotations
+
+import os
+
+CACHE, CACHE_DIR, CACHE_MB = "GPU_REPRO_CACHE", "GPU_REPRO_CACHE_DIR", "GPU_REPRO_CACHE_MB"
+CHECK = "GPU_REPRO_CHECK"
+FULL_TRACEBACK = "GPU_REPRO_FULL_TRACEBACK"
+GPU_MODEL = "GPU_REPRO_GPU_MODEL"
+
+
+def value(name: str, default: str = "") -> str:
+    """The variable's text; an empty one counts as unset."""
+    return os.environ.get(name) or os.environ.get(former(name)) or default
+
+
+def former(name: str) -> str:
+    """The name in 0.1: DSL_CACHE for GPU_REPRO_CACHE."""
+    return name.replace("GPU_REPRO_", "DSL_")

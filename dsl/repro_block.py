@@ -1,0 +1,33 @@
+"""The block of a repro's file (PEP 723), its `[tool.repro]` table, for `python -m dsl`. `repro run` checks its keys."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+_BLOCK = re.compile(r"^# /// script$(.*?)^# ///$", re.MULTILINE | re.DOTALL)
+_SOUGHT = {"race": "race", "undefined_read": "undefined"}  # by outcome: the check that finds it
+
+
+def table(source: str) -> dict[str, Any]:
+    """The table; {} in a file without one. Raises tomllib.TOMLDecodeError."""
+    block = _BLOCK.search(source)
+    if not block:
+        return {}
+    lines = [line[2:] if line.startswith("# ") else line[1:] for line in block.group(1).splitlines()]
+    return tomllib.loads("\n".join(lines)).get("tool", {}).get("repro", {})
+
+
+def checks(source: str) -> str:
+    """What the emulator looks for by default, as for `repro run`: all.
+
+    In a repro whose outputs vary it looks only for the outcome that the repro claims.
+    """
+    try:
+        block = table(source)
+    except tomllib.TOMLDecodeError:  # the run reports it
+        return "all"
+    rules = block.get("compare")
+    varies = block.get("runs", 1) != 1 or block.get("poison") or (isinstance(rules, dict) and "set" in rules.values())
+    return _SOUGHT.get(str(block.get("outcome")), "none") if varies else "all"
