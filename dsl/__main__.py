@@ -9,7 +9,6 @@ import inspect
 import itertools
 import linecache
 import os
-import re
 import signal
 import sys
 import traceback
@@ -20,7 +19,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsl import native_library
+from dsl import environment_variables as variables, native_library, repro_block
 from dsl.span import source_lines
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ examples:
   python -m dsl repros/cp_async/zfill_pred_false.py   run it; a file that only defines run() has run() called
   python -m dsl repros/shuffle/shuffle_idx_width.py -p width=8
   python -m dsl --show ptx kernel.py                  and print the PTX of every kernel it launched
-  python -m dsl --check all kernel.py                 look for races and reads of memory that nobody wrote
+  python -m dsl --check none kernel.py                without looking for races and reads of memory that nobody wrote
   python -m dsl --timeout 10 kernel.py                stop a kernel that hangs, and see where its warps are
   python -m dsl - < kernel.py                         a program from standard input
   python -m dsl -m package.module                     a module of a package, as python -m runs it
@@ -141,22 +140,23 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--full-traceback",
         action="store_true",
-        default=os.environ.get("DSL_FULL_TRACEBACK", "0") != "0",
-        help="show the compiler's own frames of an error too (also: DSL_FULL_TRACEBACK=1)",
+        default=variables.value(variables.FULL_TRACEBACK, "0") != "0",
+        help="show the compiler's own frames of an error too (also: GPU_REPRO_FULL_TRACEBACK=1)",
     )
     parser.add_argument(
         "--no-cache",
         action="store_true",
-        help="neither use nor fill the disk cache of compiled code (also: DSL_CACHE=0)",
+        help="neither use nor fill the disk cache of compiled code (also: GPU_REPRO_CACHE=0)",
     )
     parser.add_argument(
         "--check",
         metavar="NAMES",
         type=_checks,
-        default=os.environ.get("DSL_CHECK", "none"),
+        default=variables.value(variables.CHECK) or None,
         help="what the emulator looks for in every kernel: race (two threads touch one place, one "
         "writes, and no barrier, fence or atomic orders them), undefined (a value that nobody "
-        "wrote decides something); race,undefined or all; default: none (also: DSL_CHECK=all)",
+        "wrote decides something); race,undefined, all or none; default: all, except with --delays "
+        "and for repros whose outputs vary (also: GPU_REPRO_CHECK=none)",
     )
     parser.add_argument(
         "--seed",
@@ -183,9 +183,9 @@ def _parser() -> argparse.ArgumentParser:
         "--gpu-model",
         metavar="NAME",
         type=_gpu_model,
-        default=os.environ.get("DSL_GPU_MODEL") or None,
+        default=variables.value(variables.GPU_MODEL) or None,
         help="the GPU whose tensor cores the emulator computes as: h100, a100, l40s, ...; default: h100 "
-        "(also: DSL_GPU_MODEL=a100)",
+        "(also: GPU_REPRO_GPU_MODEL=a100)",
     )
     parser.add_argument(
         "--timeout",
@@ -258,17 +258,18 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
         )
         return 2
     if options.gpu_model:
-        os.environ["DSL_GPU_MODEL"] = options.gpu_model  # for processes that the program starts, too
+        os.environ[variables.GPU_MODEL] = options.gpu_model  # for processes that the program starts, too
     try:
         session = alias.install(options.device, options.compiler)
     except (RuntimeError, DeviceMissing, native_library.BuildError) as error:
         print(f"dsl: {error}", file=sys.stderr)
         return 3 if isinstance(error, native_library.BuildError) else 2
     if options.full_traceback:
-        os.environ["DSL_FULL_TRACEBACK"] = "1"
+        os.environ[variables.FULL_TRACEBACK] = "1"
     if options.no_cache:
-        os.environ["DSL_CACHE"] = "0"
-    session.look_for(options.check)
+        os.environ[variables.CACHE] = "0"
+    checks = "none" if options.delays else repro_block.checks(source)  # `repro run` has these defaults too
+    session.look_for(checks if options.check is None else options.check)
     session.warn_of_host_memory()
     session.schedule(options.seed)
     if options.schedule:
@@ -384,7 +385,7 @@ def _execute(file: str, source: str, spec: ModuleSpec | None, params: list[str])
     run = getattr(module, "run", None)
     if callable(run) and not _has_main_block(tree):
         chosen = dict(_split(param) for param in params)
-        declared = _declared_params(source)
+        declared = repro_block.table(source).get("params", {})
         if not chosen and not declared and _needs_arguments(run):  # a function of the program, not a repro
             return
         chosen_values = {name: _choice(value, declared.get(name)) for name, value in chosen.items()}
@@ -408,17 +409,6 @@ def _needs_arguments(run) -> bool:
 
 def _has_main_block(tree: ast.Module) -> bool:
     return any(isinstance(node, ast.If) and "__name__" in ast.dump(node.test) for node in tree.body)
-
-
-def _declared_params(source: str) -> dict[str, list]:
-    """`params` of the file's [tool.repro] table.  PEP 723."""
-    block = re.search(r"^# /// script$(.*?)^# ///$", source, re.MULTILINE | re.DOTALL)
-    if not block:
-        return {}
-    import tomllib  # noqa: PLC0415
-
-    lines = [line[2:] if line.startswith("# ") else line[1:] for line in block.group(1).splitlines()]
-    return tomllib.loads("\n".join(lines)).get("tool", {}).get("repro", {}).get("params", {})
 
 
 def _split(param: str) -> tuple[str, str]:

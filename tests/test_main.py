@@ -223,11 +223,12 @@ host(from_dlpack(torch.zeros(64, dtype=torch.int32, device="cuda")))
 
 
 @pytest.mark.slow
-def test_races_and_undefined_reads_are_looked_for_on_demand(tmp_path):
+def test_races_and_undefined_reads_are_looked_for(tmp_path):
     (tmp_path / "racy.py").write_text(RACY)
-    assert dsl("racy.py", folder=tmp_path).returncode == 0
-    for checks in ("race", "all"):
-        found = dsl("--check", checks, "racy.py", folder=tmp_path)
+    for unchecked in (("--check", "none"), ("--delays", "seed 0")):
+        assert dsl(*unchecked, "racy.py", folder=tmp_path).returncode == 0
+    for checks in ((), ("--check", "race"), ("--check", "all")):
+        found = dsl(*checks, "racy.py", folder=tmp_path)
         assert found.returncode == 1 and found.stderr.startswith("racy.py:10:5: RACE\n"), found.stderr
         assert found.stderr.endswith(
             "fix: put a barrier of the block (`cute.arch.sync_threads()`) between line 10 and line 11\n"

@@ -60,7 +60,9 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--compiler", type=compiler_name.typed, choices=("ours", "nvidia"), help="run the program with this compiler"
     )
     parser.add_argument("--device", choices=("emulator", "cuda"), help="run its kernels there")
-    parser.add_argument("--check", metavar="NAMES", help="what the emulator looks for: race, undefined, all or none")
+    parser.add_argument(
+        "--check", metavar="NAMES", help="what the emulator looks for: race, undefined, all (default) or none"
+    )
     parser.add_argument(
         "--data-limit",
         type=float,
