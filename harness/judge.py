@@ -226,7 +226,7 @@ def _unexpected(trial: Trial, other: Otherwise) -> str:
     release = _release(trial.host, trial.outcome)
     fix = f'leave release {release} out of "{other.releases}"' if other.releases else "remove `nvidia`"
     only = f', or write `nvidia = {{ "<{release}" = ... }}` where it is true of earlier releases' * (not other.releases)
-    return f"[tool.repro] states `{other}`, but release {release} does what the claim states\nfix: {fix}{only}"
+    return f"the file's block states `{other}`, but release {release} does what the claim states\nfix: {fix}{only}"
 
 
 # --- before the golden ------------------------------------------------------------------------------------------
@@ -351,7 +351,7 @@ def _wrong_end(case: Case, outcome: Outcome) -> str:
             if declared == "outputs"
             else f"{says}, but:\n{outcome.text}"
         )
-    fix = f'if that is what the claim states, write `outcome = "{outcome.kind}"` in [tool.repro]'
+    fix = f'if that is what the claim states, write `outcome = "{outcome.kind}"` in the file\'s [tool.repro]'
     head = f"{outcome.kind}:" if declared == "outputs" else f"{says}, but it was {outcome.kind}:"
     return f"{head}\n{outcome.text}\n{fix}"
 
@@ -362,7 +362,7 @@ def _keeps_rejecting(other: Otherwise, outcome: Outcome) -> str:
     if outcome.kind == "rejected" and (code == name if code else name in outcome.text):
         return ""
     got = f"rejected it with {code or 'no id'}" if outcome.kind == "rejected" else f"gave {outcome.kind}"
-    text = f"[tool.repro] states `{other}`, but it {got}\n{outcome.text}".rstrip()
+    text = f"the file's block states `{other}`, but it {got}\n{outcome.text}".rstrip()
     return text + "\nfix: write what it does now, or remove `nvidia` if it does what the claim states"
 
 
@@ -372,7 +372,7 @@ def _other_values(other: Otherwise, outcome: Outcome) -> str:
         got = outcome.outputs[name].values().tolist() if name in outcome.outputs else None
         if got != values:
             return (
-                f"[tool.repro] states that under NVIDIA's compiler `{name}` is {values}, but it is {got}\n"
+                f"the file's block states that under NVIDIA's compiler `{name}` is {values}, but it is {got}\n"
                 "fix: write what it is now, or remove `nvidia` if it is what the claim states"
             )
     return ""

@@ -69,6 +69,7 @@ KNOWN_KEYS = {
     "silicon": 'the GPU whose bits the claim is about, where others may give others: "h100"',
     "timeout": "seconds one case may run (default 60)",
 }
+PROJECT_KEYS = ("hosts", "pools")  # of [tool.repro] in pyproject.toml: host/settings.py
 OUTCOMES = ("outputs", "rejected", "trap", "deadlock", findings.FAULT, *findings.MEANINGS)
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_GPU_MODEL = "h100"  # whose arithmetic the emulator follows by default
@@ -325,8 +326,10 @@ class Source:
             if key not in KNOWN_KEYS:
                 near = difflib.get_close_matches(key, KNOWN_KEYS, 1)
                 keys = "\n".join(f"    {name:8} {meaning}" for name, meaning in KNOWN_KEYS.items())
-                fix = (f"write `{near[0]}`; " if near else "remove it; ") + f"the keys of [tool.repro] are\n{keys}"
-                self.key_error(key, "UNKNOWN_KEY", "is not a key of [tool.repro]", fix)
+                fix = (f"write `{near[0]}`; " if near else "remove it; ") + f"the keys of a file's block are\n{keys}"
+                if key in PROJECT_KEYS:
+                    fix = f"write [tool.repro.{key}.NAME] in pyproject.toml, which has the project's settings"
+                self.key_error(key, "UNKNOWN_KEY", "is not a key of the file's block", fix)
         return table
 
     def key_error(self, key: str, name: str, message: str, fix: str) -> NoReturn:
@@ -457,7 +460,7 @@ class Source:
             self.undeclared(function, missing)
         if missing or surplus:
             message = f"takes {missing[0]}, which is not in params" if missing else f"does not take {surplus[0]}"
-            fix = f"write `{wanted}`, or change params in [tool.repro]"
+            fix = f"write `{wanted}`, or change params in the file's block"
             column = function.col_offset + 5
             self.error(function.lineno, column, len(function.name), "BAD_SIGNATURE", message, fix)
 

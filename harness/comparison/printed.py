@@ -56,7 +56,7 @@ def outcome_of(repro: Repro, outcome: Outcome) -> Outcome:
     if status != claim.exit:
         said = outcome.text or outcome.stderr.strip()[-SHOWN_STDERR:]
         head = f"the program ended with exit status {status}; the claim states {claim.exit}"
-        fix = f"fix: if that is what the claim states, write `exit = {status}` in [tool.repro]"
+        fix = f"fix: if that is what the claim states, write `exit = {status}` in the file's [tool.repro]"
         return dataclasses.replace(outcome, kind="error", text="\n".join(filter(None, (head, said, fix))))
     said = {STDOUT: outcome.stdout, STDERR: _OURS.sub("", outcome.stderr)}
     said = {name: said[name].replace("\r\n", "\n") for name in repro.compare}

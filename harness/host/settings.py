@@ -19,6 +19,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.claim.repro_file import KNOWN_KEYS, PROJECT_KEYS
+
 MEANINGS = {
     "workdir": "a project on the host to run in, with `uv run --no-sync`; never changed",
     "python": "an interpreter on the host to run with, instead of an environment of ours",
@@ -42,6 +44,7 @@ MEANINGS = {
 
 
 MOST_SLOTS = 64
+_PROJECT_TABLES = "[tool.repro.hosts.NAME] or [tool.repro.pools.NAME]"
 
 
 class BadSettings(Exception):
@@ -156,10 +159,10 @@ def _project_table(path: Path, last: str) -> dict[str, Any]:
         if not isinstance(table, dict):
             raise BadSettings(f"{path}: `{key}` of [tool.repro.{last}] is not a table")
         if key == "repro":
-            unknown = sorted(table.keys() - {"hosts", "pools"})
-            if unknown:
-                what = f"`{unknown[0]}` is not a setting of a project"
-                raise BadSettings(f"{path}: [tool.repro]: {what}\nfix: write a host's as [tool.repro.hosts.NAME]")
+            if wrong := sorted(table.keys() - set(PROJECT_KEYS)):
+                fix = "it in the block of a repro's file" if wrong[0] in KNOWN_KEYS else _PROJECT_TABLES
+                what = f"`{wrong[0]}` is not a key of the project's settings"
+                raise BadSettings(f"{path}: [tool.repro]: {what}\nfix: write {fix}")
     return table
 
 

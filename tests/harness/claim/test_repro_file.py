@@ -93,12 +93,19 @@ def test_is_repro():
 
 
 COMPLAINTS = {
+    "a key of the project's settings": (
+        ("arch =", "hosts ="),
+        """q.py:4:3: UNKNOWN_KEY
+    # hosts = "sm_80"
+      ^^^^^ is not a key of the file's block
+fix: write [tool.repro.hosts.NAME] in pyproject.toml, which has the project's settings""",
+    ),
     "unknown key": (
         ("arch =", "arc ="),
         """q.py:4:3: UNKNOWN_KEY
     # arc = "sm_80"
-      ^^^ is not a key of [tool.repro]
-fix: write `arch`; the keys of [tool.repro] are
+      ^^^ is not a key of the file's block
+fix: write `arch`; the keys of a file's block are
     allowed  values that an output compared by "set" may have: { out = [[0, 1], [1, 0]] }
     arch     the least GPU that has the feature, e.g. "sm_80"
     args     of a file without run(): the arguments of the program: ["--width", "8"]
@@ -206,14 +213,14 @@ fix: add `def run(width, relu):` that returns a dict of arrays, e.g. `return {"o
         """q.py:21:5: BAD_SIGNATURE
     def run(width):
         ^^^ does not take relu
-fix: write `def run(width, relu):`, or change params in [tool.repro]""",
+fix: write `def run(width, relu):`, or change params in the file's block""",
     ),
     "run takes more": (
         ("more=3", "more"),
         """q.py:21:5: BAD_SIGNATURE
     def run(width, relu, *, more):
         ^^^ takes more, which is not in params
-fix: write `def run(width, relu):`, or change params in [tool.repro]""",
+fix: write `def run(width, relu):`, or change params in the file's block""",
     ),
     "mistyped check": (
         ("PTX(width=8, relu=False)-NOT:", "PTX-NTO:"),

@@ -88,7 +88,7 @@ def test_exit_status_and_output_decide_what_came_of_it(project):
     ended = Outcome("exited", detail={"exit": 1}, stderr="why\n")
     assert printed.outcome_of(repro, ended).text == (
         "the program ended with exit status 1; the claim states 3\nwhy\n"
-        "fix: if that is what the claim states, write `exit = 1` in [tool.repro]"
+        "fix: if that is what the claim states, write `exit = 1` in the file's [tool.repro]"
     )
     same = printed.outcome_of(repro, Outcome("exited", detail={"exit": 3}, stdout="a\r\n"))
     assert (same.kind, printed.text(same.outputs["stdout"])) == ("outputs", "a\n")

@@ -63,12 +63,19 @@ def test_a_project_file_that_is_odd(tmp_path):
         load(tmp_path)
 
 
-def test_a_setting_that_no_project_has(tmp_path):
-    (tmp_path / "pyproject.toml").write_text("[tool.repro]\nhost = 'p1'\n")
-    with pytest.raises(
-        BadSettings, match=r"`host` is not a setting of a project\nfix: write a host's as \[tool.repro.ho"
-    ):
+@pytest.mark.parametrize(
+    "line, key, fix",
+    [
+        ("host = 'p1'", "host", "write [tool.repro.hosts.NAME] or [tool.repro.pools.NAME]"),
+        ("arch = 'sm_80'", "arch", "write it in the block of a repro's file"),
+    ],
+)
+def test_a_setting_that_no_project_has(tmp_path, line, key, fix):
+    project = tmp_path / "pyproject.toml"
+    project.write_text(f"[tool.repro]\n{line}\n")
+    with pytest.raises(BadSettings) as error:
         load(tmp_path)
+    assert str(error.value) == f"{project}: [tool.repro]: `{key}` is not a key of the project's settings\nfix: {fix}"
 
 
 def test_every_setting_is_explained():
