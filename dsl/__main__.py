@@ -205,7 +205,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _compiler(name: str) -> str:
-    """The name of a compiler as it is now: until 0.2 ours was called as the embedded device."""
+    """The name of a compiler as it is now: in 0.1 ours was called `embedded`."""
     if name == "embedded":
         print("dsl: note: the compiler `embedded` is now `ours`; the old spelling ends with 0.3", file=sys.stderr)
         return "ours"

@@ -20,7 +20,7 @@ def table(source: str) -> dict[str, Any]:
 
 
 def checks(source: str) -> str:
-    """What the emulator looks for by default, as for `repro run`: all.
+    """The default of `--check`, as in `repro run`: all.
 
     In a repro whose outputs vary it looks only for the outcome that the repro claims.
     """

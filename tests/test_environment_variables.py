@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/environment-variables.md"
 OWN = [value for name, value in vars(variables).items() if name.isupper()]
 
-# What a name that is not a constant stands for, by the file that reads it.
+# The variables that a file reads by a name that is not a constant.
 READ_BY_LIST = {
     "dsl/environment_variables.py": OWN,
     "dsl/launch/nvidia/hook.py": [],  # saves what it sets

@@ -40,7 +40,7 @@ def test_a_line_of_today_is_read_as_it_is():
     assert compiler_name.in_table({}) == {}
 
 
-def test_a_golden_says_who_made_it_by_the_name_of_today(tmp_path):
+def test_a_golden_names_its_compiler_as_today(tmp_path):
     table = {"outcome": "outputs", "outputs": {}, "validated": False}
     data = json.dumps(table | {"provenance": {"host": "embedded", "compiler": FORMER["compiler"]}}).encode()
     read = golden.parse(tmp_path / "default.json", data, lambda name: b"")
