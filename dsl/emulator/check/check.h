@@ -124,9 +124,9 @@ struct Reading {
   u32 size;
 
   // A race with what a lane wrote; `mark` is set in its kind. False.
-  bool report(const Kept &write, u32 lane, u32 mark) const {
+  bool report(const Kept &write, u32 lane, u32 mark, u32 kind = ASYNC) const {
     tell_other(ctx, write, lane, mark);
-    emu_fault(ctx, RACE, site, tid, address, size, ASYNC);
+    emu_fault(ctx, RACE, site, tid, address, size, kind);
     return false;
   }
 

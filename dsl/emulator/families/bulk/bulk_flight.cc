@@ -14,13 +14,19 @@ namespace {
 constexpr u32 MAP_BYTES = 128;
 constexpr u64 INSIDE = (1u << RANK_SHIFT) - 1;  // the bits of an address in shared::cluster that are not of the rank
 
+// A lane of a write of this block that the async proxy does not see, -1 if there is none.
+i32 unseen_lane(const Reading &access, const Kept &write) {
+  for (u32 lane : Bits{write.lanes})
+    if (access.ctx->proxied[write.thread(lane)] < write.label &&
+        emu_order(access.ctx, ORDER_GENERIC, access.tid, write.site(), 0))
+      return (i32)lane;
+  return -1;
+}
+
 // Whether the async proxy sees a write of this block; else a fault.
 bool look(const Reading &read, const Kept &write) {
-  for (u32 lane : Bits{write.lanes})
-    if (read.ctx->proxied[write.thread(lane)] < write.label &&
-        emu_order(read.ctx, ORDER_GENERIC, read.tid, write.site(), 0))
-      return read.report(write, lane, other_kind::UNPROXIED);
-  return true;
+  i32 lane = unseen_lane(read, write);
+  return lane < 0 || read.report(write, (u32)lane, other_kind::UNPROXIED);
 }
 
 // Whether a store of this launch to the tensor map that a copy uses was fenced; else a fault.
@@ -35,6 +41,22 @@ bool look_for_map_fence(const Reading &read, const Kept &write) {
 u64 place(const Context *ctx, u64 address, bool many, u32 rank) {
   u64 there = many ? (u64)(rank + 1) << RANK_SHIFT | (address & INSIDE) : address;
   return there + (there <= INSIDE ? (u64)ctx->smem : ctx->cluster_base);
+}
+
+// A copy writes over bytes: false and a fault if that races, or if a generic store to them was not fenced. What a race
+// is about stays in the cells until it is known.
+bool writes_over(const Reading &copy, u32 kind) {
+  Cell *first = copy.address - (u64)copy.ctx->smem < copy.ctx->smem_bytes ? cell_of(copy.ctx, copy.address) : nullptr;
+  Kept unseen{CellEntry{}};
+  i32 lane = -1;
+  if (first)
+    copy.each_write(first, [&](const Kept &write) {
+      if (write.block() == copy.ctx->block) lane = unseen_lane(copy, write);
+      if (lane >= 0) unseen = write;
+      return lane < 0;
+    });
+  if (!emu_race(copy.ctx, copy.tid, copy.site, copy.address, copy.size, kind)) return false;
+  return lane < 0 || copy.report(unseen, (u32)lane, other_kind::UNPROXIED, kind);
 }
 
 }  // namespace
@@ -69,7 +91,7 @@ u32 emu_bulk_begins(Context *ctx, u32 tid, u32 site, u64 smem, u32 size, u32 kin
   bool many = mask & MULTICAST;
   for (u32 rank : Bits{many ? mask & (MULTICAST - 1) : 1}) {
     u64 target = place(ctx, smem, many, rank), signalled = place(ctx, barrier, many, rank);
-    if (!emu_race(ctx, tid, site, target, size, kind)) return 0;
+    if (!writes_over(Reading{ctx, tid, site, target, size}, kind)) return 0;
     ctx->other_site = site;
     ctx->address = source;
     ctx->access_bytes = size;

@@ -94,7 +94,11 @@ PAIRS = {
         f"{LOAD}\n{FULL} {USE}\n{{fix}} {ONE_LANE}\n{wait('empty', 0, 'E', '%lead')}\n{LOAD}\n{wait('full', 1, 'U')} {KEEP}",
         "|bar.warp.sync -1;", "the slot was not given back"),
     "a slot is loaded where others wrote": (
-        f"{WRITE} {{fix}}\n{LOAD}\n{FULL}", f"|{PROXY} {SYNC}", "no barrier between|this thread has not waited for it"),
+        f"{WRITE} {{fix}}\n{LOAD}\n{FULL}", f"|{PROXY} {SYNC}",
+        "no barrier between|this thread has not waited for it|no fence.proxy.async between"),
+    "a load over a store without a proxy fence": (
+        f"{WRITE} {{fix}} {SYNC}\n{LOAD}\n{FULL}", f"|{PROXY}",
+        "which this thread wrote at line 1: no fence.proxy.async between"),
     "a store without a proxy fence": (
         f"{WRITE}\n{{fix}} {SYNC}\n{STORE} {COMMIT} {READ}", f"|{PROXY}", "no fence.proxy.async between"),
     "a proxy fence before the write": (
