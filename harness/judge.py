@@ -188,6 +188,9 @@ def _against_claim(trial: Trial) -> Verdict:
             verdict.notes.append(said)
         else:
             verdict.text += f"\n{said}"
+    if verdict.status == "pass":
+        name = trial.case.repro.path.name
+        verdict.notes += [f"{name}:{line}: a race is allowed there: {why}" for line, why in trial.case.repro.silenced]
     if verdict.status == "pass" and trial.has_outputs:
         verdict.notes += observed.notes(trial.case, trial.outcome) + arithmetic.notes(trial.case, trial.outcome)
     if verdict.status == "pass" and trial.no_sass:

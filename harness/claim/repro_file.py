@@ -40,7 +40,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-from harness.claim import expectation, findings, output_rules, printed_claim
+from harness.claim import expectation, findings, output_rules, printed_claim, silenced
 from harness.claim.expectation import Expectations
 from harness.claim.printed_claim import Printed
 from harness.claim.rule import Rule
@@ -143,6 +143,7 @@ class Repro:
     poison: bool = False
     silicon: str = ""
     evidence: str = ""
+    silenced: tuple[tuple[int, str], ...] = ()  # lines whose races are allowed, with the reason
     script: Script | None = None
 
     @property
@@ -235,6 +236,7 @@ def read(path: Path) -> Repro:
         needs=file.needs(),
         requires_python=file.requires_python(),
         nvidia=expectation.read(file, table),
+        silenced=silenced.read(file),
         **output_rules.read(file, table, tree),
     )
     return repro

@@ -82,6 +82,7 @@ def provenance(case: Case, host: Host, outcome: Outcome) -> dict[str, Any]:
         "versions": outcome.versions,
         "ptx_sha256": {kernel["name"]: kernel["ptx_sha256"] for kernel in outcome.kernels},
         "repro_sha256": case.repro.sha256,
+        **({"silenced": [why for _, why in case.repro.silenced]} if case.repro.silenced else {}),
         "date": outcome.facts.get("date") or now(),  # of a replay, when the GPU gave it
     }
 

@@ -41,9 +41,10 @@ class orders:
 
 
 class site_line:
-    """A bit above the number of the author's line in `site_lines`."""
+    """Bits above the number of the author's line in `site_lines`."""
 
     STEPS = 1 << 31  # a volatile access of shared memory
+    SILENCED = 1 << 30  # of a line whose races are allowed: silenced.py
 
 
 class undefined:

@@ -12,6 +12,7 @@ from dsl.emulator.check.divergence import Divergence
 from dsl.emulator.check.numbers import Cell, Shadow, Trail, orders, site_line, undefined
 from dsl.emulator.check.order import Order, marked
 from dsl.emulator.check.shadow import Pages
+from dsl.emulator.check.silenced import is_silenced
 from dsl.emulator.machine import context, native
 
 LARGEST_BYTES = 1 << 40  # of cells; it is address space, of which only what is touched takes room
@@ -31,7 +32,9 @@ class Checks:
         self._cells: dict[tuple, int] = {}
         numbers: dict[Any, int] = {}
         lines = [
-            numbers.setdefault(self._line(instr), len(numbers)) | site_line.STEPS * is_volatile_shared(instr)
+            numbers.setdefault(self._line(instr), len(numbers))
+            | site_line.STEPS * is_volatile_shared(instr)
+            | site_line.SILENCED * is_silenced(launch.program.frames_of(instr))
             for instr in code.sites
         ]
         self._lines = (ctypes.c_uint32 * (len(lines) + 1))(*lines)
