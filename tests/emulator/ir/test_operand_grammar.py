@@ -12,6 +12,8 @@ import pytest
 from dsl import emulator
 from dsl.emulator.families import table as isa
 from dsl.emulator.ir import operand_grammar
+from dsl.emulator.ptx.parse import parse
+from dsl.emulator.ptx.syntax import Instr
 from dsl.forms.coverage import own_instructions
 from dsl.forms.table import forms
 from dsl.lower import sass
@@ -47,6 +49,48 @@ REGISTERS = ".reg .pred %p, %q; .reg .b16 %h; .reg .b32 %r; .reg .s32 %s; .reg .
             "add.s32 %r, %tid.x, 1",
             "operand 2 must be a value of .s32 other than a special register (`mov` it into another), got `%tid.x`",
         ),
+        (
+            "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r, %r}, {%r, %r}, {%r}, {%r, %r}",
+            "operand 2 must be 1 value of .b32 in braces, got 2",
+        ),
+        (
+            "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%e, %e}, {%e}, {%e}, {%e, %r}",
+            "operand 4 must be 2 values of .b64 in braces, got `%r`, a register of .b32, among them",
+        ),
+        (
+            "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r, %r}, {%f, %s}, {%r}, {%r, %r}",
+            "operand 2 must be 2 values of .f16x2 in braces, got `%f`, a register of .f32, among them",
+        ),
+        (
+            "ldmatrix.sync.aligned.m8n8.x1.shared.b16 %r, [%d]",
+            "operand 1 must be 1 register of .b32 in braces, got `%r`, a register of .b32",
+        ),
+        (
+            "wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%f, %f, %f, %f}, %d, %d, %p, 1, 0",
+            "operand 6 must be 1 or -1, got 0",
+        ),
+        (
+            "wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%f, %f, %f, %f}, %d, %e, %p, 1, 1",
+            "operand 3 must be a value of .u64, got `%e`, a register of .f64",
+        ),
+        ("cp.async.bulk.prefetch.L2.global.L2::cache_hint [%d], %r", "`cp` takes 3 operands, got 2"),
+        (
+            "cp.async.bulk.prefetch.L2.global [%f], %r",
+            "operand 1 must be an integer register in brackets, got `%f`, a register of .f32",
+        ),
+        (
+            "cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%d]",
+            "operand 1 must be the address of a tensor map and coordinates, `[map, {...}]`",
+        ),
+        (
+            "cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%d, {%r}]",
+            "operand 1 must be an address and 2 values of .s32 in braces, got 1",
+        ),
+        (
+            "cp.async.bulk.prefetch.tensor.4d.L2.global.im2col [%d, {%r, %r, %r, %r}], {%h, %r}",
+            "operand 2 must be 2 values of .u16 in braces, got `%r`, a register of .b32, among them",
+        ),
+        ("tensormap.replace.tile.box_dim.global.b1024.b32 [%d], 5, %r", "operand 2 must be 0 to 4, got 5"),
         ("shl.b32 %r, %r", "`shl` takes 3 operands, got 2"),
         ("cvt.rn.f32.s32 %f", "`cvt` takes 2 or 3 operands, got 1"),
     ],
@@ -66,7 +110,9 @@ def test_an_operand_of_another_kind_is_refused(ptxas, instruction, why):
         "add.u32 %r, %s, -1", "add.f32 %f, %r, 1.5", "add.f32 %f, 0f3F800000, %f", "add.s32 %r, WARP_SZ, %x", "cvt.u64.u32 %d, %tid.x",
         "mul.wide.u32 %d, %s, 4", "selp.f32 %f, %f, %r, %p", "setp.lt.s32 _, %r, %r", "setp.lt.and.s32 %p, %r, %r, !%q",
         "ld.global.u8 %r, [%d]", "ld.global.v2.f32 {%f, %r}, [%d]", "st.global.b8 [%d], %r", "cvt.rn.f32.s32 %f, %s",
-        "mov.b32 %r, 0f3F800000", "mov.b32 %f, %s", "bar.sync 0", "bar.sync %s, 64", "shl.b32 %r, %r, %s", "lop3.b32 %r, %s, %f, %r, 0x80",
+        "mov.b32 %r, 0f3F800000", "mov.b32 %f, %s", "bar.sync 0", "bar.sync %s, 64", "shl.b32 %r, %r, %s",
+        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f, %r, _, %f}, {%r, %s}, {%x}, {%f, %f, 1.5, %f}",
+        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%d, {%r, -1}], [%r]", "lop3.b32 %r, %s, %f, %r, 0x80",
     ],
 )  # fmt: skip
 def test_operands_that_agree_are_taken(ptxas, instruction):
@@ -77,7 +123,7 @@ def test_operands_that_agree_are_taken(ptxas, instruction):
 
 
 def test_a_word_of_no_notation():
-    for word in ("4", "=", "u33", "1 ?", "[]1"):
+    for word in ("5", "=", "u33", "1 ?", "[]1", "[e]", "{n}u32", "n=", "n=1..", "u64@"):
         with pytest.raises(ValueError, match="is not an operand"):
             operand_grammar.read(word)
 
@@ -126,27 +172,78 @@ def parts(text: str) -> tuple[str, list[str]]:
     return f"{guard} {head}".strip(), [*found, current.strip()]
 
 
+# Operands that only some modifiers have, and that no form has.
+MORE = """\
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [%xi], [%xl], %xi, [%xi], %xh, %xl;
+cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%xl], [%xi], %xi, %xl;
+cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [%xi], [%xl, {%xi, %xi}], [%xi], %xh, %xl;
+cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster [%xi], [%xl, {%xi, %xi, %xi, %xi}], [%xi], {%xh, %xh}, %xh;
+cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs.bulk_group.L2::cache_hint [%xl, {%xi, %xi, %xi}], [%xi], %xl;
+cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.add.f32 [%xl], [%xi], %xi, %xl;
+cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group.L2::cache_hint [%xl, {%xi, %xi}], [%xi], %xl;
+cp.async.bulk.prefetch.tensor.2d.L2.global.tile.L2::cache_hint [%xl, {%xi, %xi}], %xl;
+cp.async.bulk.prefetch.tensor.4d.L2.global.im2col [%xl, {%xi, %xi, %xi, %xi}], {%xh, %xh};
+cp.async.bulk.prefetch.L2.global.L2::cache_hint [%xl], %xi, %xl;
+ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%xi, %xi}, [%xi];
+ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%xi}, [%xi];
+stmatrix.sync.aligned.m8n8.x2.shared.b16 [%xi], {%xi, %xi};
+tensormap.replace.tile.global_address.global.b1024.b64 [%xl], %xl;
+tensormap.replace.tile.global_stride.global.b1024.b64 [%xl], 0, %xl;
+tensormap.replace.tile.rank.shared::cta.b1024.b32 [%xi], %xi;
+tensormap.replace.tile.box_dim.global.b1024.b32 [%xl], 0, %xi;
+tensormap.replace.tile.elemtype.global.b1024.b32 [%xl], 0;
+tensormap.replace.tile.interleave_layout.global.b1024.b32 [%xl], 0;
+tensormap.replace.tile.swizzle_mode.global.b1024.b32 [%xl], 0;
+tensormap.replace.tile.fill_mode.global.b1024.b32 [%xl], 0;
+tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%xl], [%xi], 128;""".splitlines()
+# ptxas takes some operands that the ISA does not have: addresses of bulk copies without brackets, predicates in lists.
 ODD = {("red", "_"), ("movmatrix", "%xp"), ("bar", "%xg"), ("barrier", "%xg"), ("mbarrier", "{%xi, %xi}")}
+ODD |= {("mma", "..%xp"), ("ldmatrix", "..%xp"), ("cp", "..0f3F800000"), ("cp", "..1.5")}
+ODD |= {("cp", each) for each in "%xp %xh %xi %xl %xf %xd %xs %xe %xg 1 0f3F800000 1.5".split()}
+ODD |= {("st", each) for each in "%xi %xf %xs %xg 1 0f3F800000".split()}
 
 
-def changes() -> Iterator[tuple[str, str, str]]:
-    """An instruction of each row, each operand replaced in turn: its opcode, what it was replaced by, and the module."""
+def instructions() -> Iterator[tuple[Instr, str]]:
+    """An instruction of each row and each kind of operands, and a module that has it."""
     seen = set()
     for form in forms():
         for instr in own_instructions(form):
             row = isa.find(instr)
-            key = row, len(instr.operands)
+            key = row, *map(type, instr.operands), instr.opcode == "mma" and operand_grammar.types_of(instr.mods)[1]
             is_described = row and (row.operands or instr.opcode in isa.OPERANDS)
             if not is_described or key in seen or instr.text not in form.ptx or form.target.startswith("sm_1"):
                 continue
             seen.add(key)
-            head, given = parts(instr.text)
-            base = re.sub(r"\.version .*\n\.target \w+", ".version 9.0\n.target sm_90a", form.ptx, count=1)
-            base = base.replace("{\n", f"{{\n{DECLARED}\n", 1)
-            for place, other in itertools.product(range(len(given)), OTHERS):
-                if other != given[place]:
-                    changed = f"{head} {', '.join([*given[:place], other, *given[place + 1 :]])};"
-                    yield instr.opcode, other, base.replace(instr.text, changed, 1)
+            yield instr, re.sub(r"\.version .*\n\.target \w+", HEADER.rsplit("\n", 2)[0], form.ptx, count=1)
+    for text in MORE:
+        module = f"{HEADER}.visible .entry k() {{\n{text}\nret;\n}}"
+        yield next(iter(parse(module).functions.values())).items[0], module
+
+
+def replacements(given: str) -> Iterator[tuple[str, str]]:
+    """What may be there instead of an operand: what is new in it, and the operand. In braces the last item is changed,
+    left out or written twice."""
+    yield from ((other, other) for other in OTHERS if other != given)
+    before, brace, inner = given.partition("{")
+    if brace:
+        items, _, after = inner.partition("}")
+        *first, last = items.split(", ")
+        for other in ([], [last, last], *([each] for each in OTHERS if "{" not in each and "[" not in each)):
+            if other != [last]:
+                yield f"..{', '.join(other)}", f"{before}{{{', '.join([*first, *other])}}}{after}"
+    elif given.startswith("["):
+        yield from ((f"[{each}]", f"[{each}]") for each in ("%xp", "%xf", "%xg", "%xl, {%xi}"))
+
+
+def changes() -> Iterator[tuple[str, str, str]]:
+    """Each operand of the instructions replaced in turn: the opcode, what is new in the operand, and the module."""
+    for instr, module in instructions():
+        head, given = parts(instr.text)
+        base = module.replace("{\n", f"{{\n{DECLARED}\n", 1)
+        for place, operand in enumerate(given):
+            for new, other in replacements(operand):
+                changed = f"{head} {', '.join([*given[:place], other, *given[place + 1 :]])};"
+                yield instr.opcode, new, base.replace(instr.text, changed, 1)
 
 
 @pytest.mark.slow
@@ -157,7 +254,10 @@ def test_changed_operands_are_judged_as_by_ptxas(tmp_path):
     def asked(number: int, text: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / f"{number}.ptx").write_text(text)
         command = [sass.find("ptxas"), "-arch", "sm_90a", tmp_path / f"{number}.ptx", "-o", "/dev/null"]
-        return subprocess.run(command, capture_output=True, text=True)
+        try:
+            return subprocess.run(command, capture_output=True, text=True, timeout=60)
+        except subprocess.TimeoutExpired:  # ptxas 13.5 does not end for a predicate as the address of a tensor copy
+            return subprocess.CompletedProcess(command, 1, "", "")
 
     every = [*changes()]
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dsl.emulator.families.bulk.checked import overwritten
 from dsl.emulator.families.bulk.numbers import async_store
-from dsl.emulator.ptx.syntax import TYPE_BITS, PtxError, Vec
+from dsl.emulator.ptx.syntax import TYPE_BITS, Vec
 
 _SIGNED_MATTERS = ("min", "max")
 
@@ -16,16 +16,13 @@ def store(body, instr):
     address, source, barrier = instr.operands
     kind = next(m for m in instr.mods if m in TYPE_BITS)
     items = source.items if isinstance(source, Vec) else (source,)
-    count = next((int(m[1]) for m in instr.mods if m in ("v2", "v4")), 1)
     bits = TYPE_BITS[kind]
-    if len(items) != count:
-        raise PtxError(f"it names {len(items)} registers for {count} elements")
     words = ["0", "0"]
     for i, item in enumerate(items):
         word, shift = divmod(i * bits, 64)
         value = body.shl(body.resize(body.read(item, bits), bits, 64), shift, "i64")
         words[word] = body.or_(words[word], value, "i64")
-    _start(body, instr, async_store.STORE, address, barrier, count * bits // 8, *words)
+    _start(body, instr, async_store.STORE, address, barrier, len(items) * bits // 8, *words)
 
 
 def reduce(body, instr):

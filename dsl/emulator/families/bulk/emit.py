@@ -9,7 +9,7 @@ from dsl.emulator.families.tensor_map.emit import tell
 from dsl.emulator.families.tensor_map.numbers import tensor_map
 from dsl.emulator.ir.rows import nothing
 from dsl.emulator.machine import context
-from dsl.emulator.ptx.syntax import Addr, PtxError, Vec
+from dsl.emulator.ptx.syntax import Addr
 
 _SHARED = ("shared::cluster", "shared::cta", "shared")
 
@@ -65,9 +65,7 @@ def copy_pixels(body, instr):
     barrier_and_offsets = instr.operands[2:]
     offsets = ["0", "0", "0"]
     if "im2col" in instr.mods:
-        numbers = barrier_and_offsets.pop(1) if len(barrier_and_offsets) > 1 else None
-        if not isinstance(numbers, Vec) or len(numbers.items) != _rank(instr) - 2:
-            raise PtxError(f"a tensor of {_rank(instr)} dimensions has {_rank(instr) - 2} offsets of pixels")
+        numbers = barrier_and_offsets.pop(1)
         offsets = [_unsigned_16(body, item) for item in numbers.items] + offsets[len(numbers.items) :]
     _box(body, instr, offsets, barrier_and_offsets)
 
@@ -111,8 +109,6 @@ def _box(body, instr, offsets: list[str] | None = None, rest: list | None = None
     smem, place = (target, source) if inwards else (source, target)
     barrier, mask = _signal(body, instr, rest) if inwards else ("0", "0")
     rank = _rank(instr)
-    if not isinstance(place, Addr) or not isinstance(place.coords, Vec) or len(place.coords.items) != rank:
-        raise PtxError(f"a tensor of {rank} dimensions has as many coordinates: [map, {{...}}]")
     coordinates = [body.read(item, 32) for item in place.coords.items] + ["0"] * (5 - rank) + (offsets or ["0"] * 3)
     numbers = ", ".join(f"i32 {each}" for each in coordinates)
     addresses = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.families.bulk import async_stores, emit as bulk
 from dsl.emulator.ir.rows import HINT, LOGIC, NONE, Rows, with_start
-from dsl.emulator.ptx.traits import BULK, COPY, REDUCTION, REMOTE, STORE, WIDER
+from dsl.emulator.ptx.traits import BULK, COPY, REDUCTION, REMOTE, STORE
 
 ROWS = Rows()
 _row = ROWS.add
@@ -22,6 +22,8 @@ _row(
 _FILL = f"mbarrier::complete_tx::bytes ?multicast::cluster ?{HINT} @90:8.0"
 _TO_CLUSTER = "shared::cluster >shared::cta mbarrier::complete_tx::bytes @90:8.0"
 _DONE = f"bulk_group ?{HINT} @90:8.0"
+_HINT = "u64@L2::cache_hint"
+_BARRIER = "[]@mbarrier::complete_tx::bytes"  # of a copy inwards; it then also has an address before that of the map
 _row(
     "cp",
     "9.7.9.25.5.2",
@@ -30,6 +32,7 @@ _row(
     ),
     bulk.copy,
     meets=True,
+    operands=f"[] [] u32 {_BARRIER} u16@multicast::cluster {_HINT}",
     traits=COPY | BULK,
 )
 _RANK = "1d/2d/3d/4d/5d"
@@ -44,6 +47,7 @@ _row(
     ),
     bulk.copy_box,
     meets=True,
+    operands=f"{_BARRIER} [d] [] u16@multicast::cluster {_HINT}",
     traits=COPY | BULK,
 )
 _row(
@@ -56,6 +60,7 @@ _row(
     ),
     bulk.copy_pixels,
     meets=True,
+    operands=f"{_BARRIER} [d] [] {{p}}u16@im2col u16@multicast::cluster {_HINT}",
     traits=COPY | BULK,
 )
 _row(
@@ -76,6 +81,7 @@ _row(
     ],
     bulk.reduce,
     meets=True,
+    operands=f"[] [] u32 {_BARRIER} {_HINT}",
     traits=COPY | BULK,
 )
 _OPERATION = f"add/min/max/inc/dec/{LOGIC}"
@@ -88,6 +94,7 @@ _row(
     ),
     bulk.reduce_box,
     meets=True,
+    operands=f"[d] [] {_HINT}",
     traits=COPY | BULK,
 )
 _row(
@@ -98,7 +105,7 @@ _row(
         f"^async ^bulk ^prefetch ^tensor {_PIXELS} L2 global im2col ?{HINT} @90:8.0",
     ),
     bulk.prefetch,
-    operands="[] *? *?",
+    operands=f"[d] {{p}}u16@im2col {_HINT}",
     traits=COPY,
 )
 _row(
@@ -106,7 +113,7 @@ _row(
     "9.7.9.25.5.4",
     f"^async ^bulk ^prefetch L2 global ?{HINT} @90:8.0",
     bulk.prefetch,
-    operands="[] u32 u64?",
+    operands=f"[] u32 {_HINT}",
     traits=COPY,
 )
 _row(
@@ -119,8 +126,8 @@ _row(
     ),
     async_stores.store,
     meets=True,
-    operands="[] ~1 []",
-    traits=STORE | REMOTE | WIDER,
+    operands="[] {v}1 []",
+    traits=STORE | REMOTE,
 )
 _row(
     "red",

@@ -12,7 +12,6 @@ from dsl.emulator.families.memory.emit import host_address
 from dsl.emulator.families.warp import emit as warp
 from dsl.emulator.machine.numbers import meeting
 from dsl.emulator.ptx.operands import space_of
-from dsl.emulator.ptx.syntax import Addr, PtxError, Vec
 from dsl.emulator.tensor_core.fragments import BITS, SHAPES, Mma
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
@@ -28,16 +27,11 @@ def mma(body, instr):
         raise body.refuse(instr, "the emulator does not support this form")
     form = Mma(m, n, k, a, b, c, "satfinite" in instr.mods)
     words, operands = [], instr.operands
-    for operand, count, kind in zip(operands[1:4], form.registers, (a, b, c)):
-        items = _items(operand)
-        if len(items) != count:
-            raise PtxError(f"it has {len(items)} registers where this shape has {count}")
-        words += [(body.read(item, 64 if kind == "f64" else 32), 64 if kind == "f64" else 32) for item in items]
+    bits = 64 if c == "f64" else 32
+    for operand in operands[1:]:
+        words += [(body.read(item, bits), bits) for item in operand.items]
     area = _meet(body, instr, functions.of_mma(form, body.places.tensor_core.name), words)
-    results = _items(operands[0])
-    if len(results) != form.registers[2]:
-        raise PtxError(f"it has {len(results)} results where this shape has {form.registers[2]}")
-    _take(body, area, results, 0, 64 if c == "f64" else 32)
+    _take(body, area, operands[0].items, 0, bits)
 
 
 def ldmatrix(body, instr):
@@ -45,20 +39,14 @@ def ldmatrix(body, instr):
     count, transpose = _form(instr)
     row = _row(body, instr, instr.operands[1], count)
     area = _meet(body, instr, functions.of_matrices("ldmatrix", count, transpose), [(row, 64)])
-    results = _items(instr.operands[0])
-    if len(results) != count:
-        raise PtxError(f"it has {len(results)} registers for {count} matrices")
-    _take(body, area, results, 2, 32)
+    _take(body, area, instr.operands[0].items, 2, 32)
 
 
 def stmatrix(body, instr):
     """stmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 [p], r."""
     count, transpose = _form(instr)
     row = _row(body, instr, instr.operands[0], count)
-    values = _items(instr.operands[1])
-    if len(values) != count:
-        raise PtxError(f"it has {len(values)} registers for {count} matrices")
-    words = [(row, 64), *((body.read(value, 32), 32) for value in values)]
+    words = [(row, 64), *((body.read(value, 32), 32) for value in instr.operands[1].items)]
     _meet(body, instr, functions.of_matrices("stmatrix", count, transpose), words)
 
 
@@ -73,14 +61,8 @@ def _form(instr) -> tuple[int, bool]:
     return next(int(m[1]) for m in instr.mods if m in ("x1", "x2", "x4")), "trans" in instr.mods
 
 
-def _items(operand) -> tuple:
-    return operand.items if isinstance(operand, Vec) else (operand,)
-
-
 def _row(body, instr, operand, count: int) -> str:
     """The host address of the row this lane names, as i64; lanes past the last matrix name none."""
-    if not isinstance(operand, Addr):
-        raise PtxError("its address is not in brackets")
     space = space_of(instr)
     if count == 4:
         return body.cast("ptrtoint", host_address(body, instr, operand, space, 16), "ptr", "i64")

@@ -30,4 +30,9 @@ _row("ldmatrix", "9.7.14.5.15", f"{_TILES} @75", matrix.ldmatrix, meets=True, tr
 _row("stmatrix", "9.7.14.5.16", f"{_TILES} @90", matrix.stmatrix, meets=True, traits=TILE_STORE)
 _row("movmatrix", "9.7.14.5.17", "sync aligned m8n8 trans b16 @75:7.8", matrix.movmatrix, meets=True)
 
-OPERANDS = {"* []": "ldmatrix", "[] *": "stmatrix", "=b32 b32": "movmatrix", "* * * *": "mma"}
+OPERANDS = {
+    "={x}b32_ []": "ldmatrix",
+    "[] {x}b32": "stmatrix",
+    "=b32 b32": "movmatrix",
+    "={mn}1_ {mk}2 {kn}3 {mn}4": "mma",
+}

@@ -7,10 +7,8 @@ from dsl.emulator.families.memory.addresses import window
 from dsl.emulator.families.tensor_map.numbers import map_field
 from dsl.emulator.families.tensor_map.tensor_map import BYTES
 from dsl.emulator.machine import context
-from dsl.emulator.ptx.syntax import Imm, PtxError
 
 FIELDS = {name.lower(): number for name, number in vars(map_field).items() if name.isupper()}
-_OF_DIMENSION = ("box_dim", "global_dim", "global_stride", "element_stride")
 _SHARED = ("shared", "shared::cta")
 
 
@@ -18,14 +16,12 @@ def replace(body, instr):
     """tensormap.replace.tile.field [map], (dimension,) value."""
     if "swizzle_atomicity" in instr.mods:
         raise body.refuse(instr, "it must be of compute capability 10.0 or more; this device has 9.0")
-    field = next((each for each in FIELDS if each in instr.mods), None)
-    address, *values = instr.operands
-    if field is None or len(values) != 1 + (field in _OF_DIMENSION):
-        raise PtxError("expected a field, its dimension where it has one, and a value")
+    field = next(each for each in FIELDS if each in instr.mods)
+    address, *dimensions, new = instr.operands
     body.uses.add("bulk")
-    dimension = values[0].value if len(values) == 2 and isinstance(values[0], Imm) else 0
+    dimension = dimensions[0].value if dimensions else 0
     bits = 64 if "b64" in instr.mods else 32
-    value = body.read(values[-1], bits)
+    value = body.read(new, bits)
     wide = value if bits == 64 else body.cast("zext", value, "i32", "i64")
     where = f"i32 {FIELDS[field]}, i32 {dimension}, i64 {wide}, i32 {body.site(instr)}"
     place = _place(body, instr, address)
@@ -38,9 +34,7 @@ def replace(body, instr):
 def copy(body, instr):
     """tensormap.cp_fenceproxy [global], [shared], 128: the map is copied and the copy released."""
     body.uses.add("bulk")
-    target, source, size = instr.operands
-    if not isinstance(size, Imm) or size.value != BYTES:
-        raise body.refuse(instr, f"its size must be {BYTES}")
+    target, source, _ = instr.operands
     pointers = []
     for place in (body.address(target), _shared(body, body.address(source))):
         where = f"i32 {body.site(instr)}, i32 {body.threads['linear']}"

@@ -13,7 +13,7 @@ from dsl.emulator.families.warp import emit as warp
 from dsl.emulator.families.warpgroup.async_registers import AsyncRegisters
 from dsl.emulator.families.warpgroup.numbers import WgmmaArea, wgmma
 from dsl.emulator.machine.numbers import meeting
-from dsl.emulator.ptx.syntax import Imm, PtxError, Vec
+from dsl.emulator.ptx.syntax import Vec
 from dsl.emulator.tensor_core.fragments import BITS, Wgmma
 
 _SHAPE = re.compile(r"m64n(\d+)k(\d+)$")
@@ -25,13 +25,8 @@ def multiply(body, instr):
         raise body.refuse(instr, f"wgmma needs Hopper: this GPU model is of {body.places.tensor_core.name}")
     form = form_of(body, instr)
     d, a, b_desc, scale_d, *immediates = instr.operands
-    results = d.items if isinstance(d, Vec) else (d,)
-    if len(results) != form.registers:
-        raise PtxError(f"it has {len(results)} registers of D where this shape has {form.registers}")
     in_registers = isinstance(a, Vec)
-    if in_registers and len(a.items) != 4:
-        raise PtxError(f"it has {len(a.items)} registers of A where every shape has 4")
-    flags = _flags(body, instr, form, in_registers, immediates)
+    flags = _flags(instr, form, in_registers, [each.value for each in immediates])
     area = _area(body)
     _put(body, area, WgmmaArea.function, "@emu_wgmma", "ptr")
     _put(body, area, WgmmaArea.form, str(_form_word(form, flags)))
@@ -43,11 +38,11 @@ def multiply(body, instr):
     for i, item in enumerate(a.items if in_registers else ()):
         _put(body, area, WgmmaArea.a, body.read(item, 32), index=i)
     if adds not in ("0", "false"):
-        for i, item in enumerate(results):
+        for i, item in enumerate(d.items):
             _put(body, area, WgmmaArea.d, body.read(item, 32), index=i)
     key = meeting.WARPGROUP | body.site(instr) << 8
     warp.meet(body, instr, key, "-1", body.cast("ptrtoint", area, "ptr", "i64"))
-    for i, item in enumerate(results):
+    for i, item in enumerate(d.items):
         body.write(item, body.op(f"load i32, ptr {_place(body, area, WgmmaArea.d, i)}, align 4"), 32)
 
 
@@ -73,16 +68,9 @@ def _form_word(form: Wgmma, flags: int) -> int:
     return form.n // 8 | a << wgmma.A_SHIFT | b << wgmma.B_SHIFT | d << wgmma.D_SHIFT | flags
 
 
-def _flags(body, instr, form: Wgmma, in_registers: bool, immediates: list) -> int:
+def _flags(instr, form: Wgmma, in_registers: bool, constants: list[int]) -> int:
     """The flags from the operands after scale-d: the sign of A and of B, then which of them have M or N fastest."""
-    if not all(isinstance(each, Imm) for each in immediates):
-        raise PtxError("imm-scale and imm-trans are constants")
-    values = [each.value for each in immediates]
-    is_float, has_16_bits = form.d != "s32", BITS[form.a] == 16
-    count = 2 * is_float + has_16_bits * (2 - in_registers)
-    scales, transposes = values[: 2 * is_float], values[2 * is_float :]
-    if len(values) != count or any(each not in (1, -1) for each in scales) or any(t not in (0, 1) for t in transposes):
-        raise PtxError(f"this form has {count} constants after scale-d: scales are 1 or -1, the rest 0 or 1")
+    scales, transposes = constants[:2], constants[2:]
     names = [wgmma.NEGATED_A, wgmma.NEGATED_B][: len(scales)]
     flags = sum(flag for flag, scale in zip(names, scales) if scale == -1)
     names = [wgmma.TRANSPOSED_A, wgmma.TRANSPOSED_B][in_registers:]

@@ -366,14 +366,17 @@ def test_rows_are_checked(machine, count):
         ),
         (
             "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4}, {%r6}, {%r0, %r1, %r2, %r3};",
-            "1 registers where this shape has 2",
+            "operand 2 must be 2 values of .f16x2 in braces, got 1",
         ),
         (
             "mma.sync.aligned.m16n8k8.row.col.satfinite.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4, %r5}, {%r6}, "
             "{%r0,%r1,%r2,%r3};",
             "`.satfinite` does not go with",
         ),
-        ("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0}, [%r1];", "1 registers for 2 matrices"),
+        (
+            "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0}, [%r1];",
+            "operand 1 must be 2 registers of .b32 in braces, got 1",
+        ),
     ],
 )
 def test_other_forms_are_refused(machine, instruction, why):

@@ -60,5 +60,5 @@ def test_a_map_that_the_kernel_made_is_used():
 
 
 def test_another_size_is_refused():
-    with pytest.raises(emulator.Unsupported, match="its size must be 128"):
+    with pytest.raises(emulator.PtxError, match="operand 3 must be 128, got 64"):
         run(KERNEL.replace("SIZE", "64"))

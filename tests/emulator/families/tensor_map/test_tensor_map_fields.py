@@ -12,6 +12,8 @@ from dsl.emulator.families.tensor_map.tensor_map import Tiled
 # CUtensorMapDataType and the number that elemtype has for it.
 TYPES = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7), (10, 8), (8, 9), (9, 10), (11, 11), (12, 12)]
 
+_CONSTANTS = ("elemtype", "interleave_layout", "swizzle_mode", "fill_mode")  # fields that take no register
+
 
 def replaced(start: bytes, target: Tiled, space: str, elemtype: int) -> bytes:
     """The bytes of a map at `start` after a kernel has replaced every field by the field of `target`."""
@@ -27,7 +29,7 @@ def replaced(start: bytes, target: Tiled, space: str, elemtype: int) -> bytes:
     address = "%s" if space == "shared::cta" else "%o"
     text = "\n".join(
         f"mov.{kind} %v{kind[1:]}, {value}; tensormap.replace.tile.{name}.{space}.b1024.{kind} [{address}], "
-        f"{'' if dimension is None else f'{dimension}, '}%v{kind[1:]};"
+        f"{'' if dimension is None else f'{dimension}, '}{value if name in _CONSTANTS else f'%v{kind[1:]}'};"
         for name, kind, dimension, value in lines
     )
     program = emulator.load(_KERNEL.replace("REPLACES", text).replace("WHERE", space))

@@ -465,20 +465,27 @@ def test_warpgroups_have_their_own_products(machine):
 @pytest.mark.parametrize(
     "old, new, why",
     [
-        ("mma_async.sync.aligned.m64n8k16", "mma_async.sp.sync.aligned.m64n8k32", "sparse wgmma is not emulated"),
         ("m64n8k16", "m64n8k8", "`.m64n8k8` does not go with"),
         ("f32.f16.f16", "f32.f16.bf16", "`.bf16` does not go with"),
         ("f32.f16.f16", "satfinite.f32.f16.f16", "`.satfinite` does not go with"),
-        ("m64n8k16", "m64n16k16", "it has 4 registers of D where this shape has 8"),
-        (", 1, 1, 0, 0", ", 1, 1", "this form has 4 constants after scale-d"),
-        (", 1, 1, 0, 0", ", 1, 2, 0, 0", "scales are 1 or -1, the rest 0 or 1"),
-        (", 1, 1, 0, 0", ", 1, 1, 0, %t", "imm-scale and imm-trans are constants"),
+        ("m64n8k16", "m64n16k16", "operand 1 must be 8 registers of .f32 in braces, got 4"),
+        (", 1, 1, 0, 0", ", 1, 1", "`wgmma` takes 7 or 8 operands, got 6"),
+        (", 1, 1, 0, 0", ", 1, 2, 0, 0", "operand 6 must be 1 or -1, got 2"),
+        (", 1, 1, 0, 0", ", 1, 1, 0, %t", "operand 8 must be an integer constant, got `%t`, a register of .b32"),
     ],
 )
 def test_other_forms_are_refused(old, new, why):
     text = ptx(instruction(FORM, ", 1, 1, 0, 0"), 4, False).replace(old, new)
     with pytest.raises((emulator.PtxError, emulator.Unsupported), match=why):
         use(HEADER + text)
+
+
+def test_sparse_products_are_refused(ptxas):
+    text = ptx(instruction(FORM, ", 1, 1, 0, 0"), 4, False).replace("mma_async.sync", "mma_async.sp.sync")
+    text = text.replace("m64n8k16", "m64n8k32").replace(", %q, 1", ", %t, 0, %q, 1")
+    ptxas(HEADER.replace("8.0", "8.2") + text)
+    with pytest.raises(emulator.Unsupported, match="sparse wgmma is not emulated"):
+        use(HEADER.replace("8.0", "8.2") + text)
 
 
 def test_other_architectures_have_no_wgmma():
