@@ -10,9 +10,9 @@ A row's text has a word for each operand:
     ~1, =~1    a register may be wider than the type (ld, st, cvt), or there is a vector of them
     %1         or a special register, as %tid.x: ptxas takes them in mov and cvt alone
     n          an integer constant;  n=0..4, n=1/-1  one of these
-    []         an address in brackets;  [d] that of a tensor map, with as many coordinates as `.2d` and its like say
-    {4}u32     four values in braces, {x}u32 as many as `.x2` and its like say, {p}u16 one for each dimension but two
-    {v}1       as many as `.v2` or `.v4` says; without them a value, in braces or not
+    []         an address in brackets;  [d] of a tensor map, with a coordinate for each dimension
+    {4}u32     four values in braces, {x}u32 the number in `.x2`, {p}u16 one for each dimension but two
+    {v}1       the number in `.v2` or `.v4`; without them a value, in braces or not
     {mk}2      a thread's part of a matrix of m x k elements, in registers of the kind that such elements have
     *          anything: the emitter looks at it
     x?         may be left out, with all that follow
@@ -39,7 +39,7 @@ _COUNT = r"(?:\{(\d+|x|p|v|mn|mk|kn)\})?"
 _BARE = r"(\[d?\])|(\*)|(n)(?:=(-?\d+(?:/-?\d+|\.\.\d+)*))?"
 _WORD = re.compile(rf"(=)?(~)?(%)?{_COUNT}(?:(w?)([1-4])|{_BARE}|([a-z]+\d*(?:x2)?))(_)?(?:(\?)|@([\w:]+))?")
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
-# the type of a register that holds elements of a type; the others are in registers of their own type
+# the type of registers that hold elements of a type; elements of other types are in registers of the same type
 _REGISTER_TYPE = {"f16": "f16x2", "bf16": "bf16x2", "f64": "b64"} | dict.fromkeys(("s8", "u8", "e4m3", "e5m2"), "b32")
 
 
@@ -61,7 +61,7 @@ class Operand:
     modifier: str  # with which alone it is there
 
     def problem(self, given: Any, types: Sequence[str], modifiers: Sequence[str]) -> str:
-        """What it must be and what it is instead, if it is another kind of operand; else ''."""
+        """The kind of operand that it must be, and the one given, if it is of another; else ''."""
         match self.text:
             case "*":
                 return ""
@@ -120,7 +120,7 @@ class Operand:
         return int(self.count)
 
     def _wrong_list(self, given: Any, wanted: str, count: int) -> str:
-        """What a list in braces must be, and what is wrong with it; else ''."""
+        """The list in braces that it must be, and the first difference; '' if there is none."""
         if self.count in ("mn", "mk", "kn"):
             wanted = _REGISTER_TYPE.get(wanted, wanted)
         noun = ("register" if self.is_written else "value") + "s" * (count != 1)

@@ -221,7 +221,7 @@ def instructions() -> Iterator[tuple[Instr, str]]:
 
 
 def replacements(given: str) -> Iterator[tuple[str, str]]:
-    """What may be there instead of an operand: what is new in it, and the operand. In braces the last item is changed,
+    """Other operands in the place of one: the new part, and the whole operand. In braces the last item is changed,
     left out or written twice."""
     yield from ((other, other) for other in OTHERS if other != given)
     before, brace, inner = given.partition("{")
@@ -236,12 +236,14 @@ def replacements(given: str) -> Iterator[tuple[str, str]]:
 
 
 def changes() -> Iterator[tuple[str, str, str]]:
-    """Each operand of the instructions replaced in turn: the opcode, what is new in the operand, and the module."""
+    """Each operand of the instructions replaced in turn: the opcode, the new part of the operand, and the module."""
     for instr, module in instructions():
         head, given = parts(instr.text)
         base = module.replace("{\n", f"{{\n{DECLARED}\n", 1)
         for place, operand in enumerate(given):
             for new, other in replacements(operand):
+                if new == "%xp" and operand.startswith("[") and ".tensor." in head:
+                    continue  # ptxas 13.5 does not end
                 changed = f"{head} {', '.join([*given[:place], other, *given[place + 1 :]])};"
                 yield instr.opcode, new, base.replace(instr.text, changed, 1)
 
@@ -254,10 +256,7 @@ def test_changed_operands_are_judged_as_by_ptxas(tmp_path):
     def asked(number: int, text: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / f"{number}.ptx").write_text(text)
         command = [sass.find("ptxas"), "-arch", "sm_90a", tmp_path / f"{number}.ptx", "-o", "/dev/null"]
-        try:
-            return subprocess.run(command, capture_output=True, text=True, timeout=60)
-        except subprocess.TimeoutExpired:  # ptxas 13.5 does not end for a predicate as the address of a tensor copy
-            return subprocess.CompletedProcess(command, 1, "", "")
+        return subprocess.run(command, capture_output=True, text=True)
 
     every = [*changes()]
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -23,7 +23,7 @@ _FILL = f"mbarrier::complete_tx::bytes ?multicast::cluster ?{HINT} @90:8.0"
 _TO_CLUSTER = "shared::cluster >shared::cta mbarrier::complete_tx::bytes @90:8.0"
 _DONE = f"bulk_group ?{HINT} @90:8.0"
 _HINT = "u64@L2::cache_hint"
-_BARRIER = "[]@mbarrier::complete_tx::bytes"  # of a copy inwards; it then also has an address before that of the map
+_BARRIER = "[]@mbarrier::complete_tx::bytes"  # of a copy inwards
 _row(
     "cp",
     "9.7.9.25.5.2",
