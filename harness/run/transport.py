@@ -7,16 +7,13 @@ class with these two methods.
 from __future__ import annotations
 
 import os
-import selectors
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from harness.run.frames import BadFrame, read_frame, write_frame
+from harness.run.frames import BadFrame
+from harness.run.supervisor_process import SupervisorProcess
 from harness.terminal import printable
 
 if TYPE_CHECKING:
@@ -104,22 +101,24 @@ class Start(NamedTuple):
 
 
 class Local:
-    """A supervisor that is a child of this process, in its own session so that Ctrl-C reaches only us."""
+    """A supervisor that is a child of this process, started again after it was lost."""
 
     def __init__(self, note: Callable[[str], None] | None = None, command: Callable[[], Start] | None = None) -> None:
         self._note, self._command = note, command or (lambda: Start([sys.executable], dict(os.environ)))
-        self._process: Any = None  # a subprocess.Popen with pipes
-        self._errors: Any = None
+        self._process: SupervisorProcess | None = None
 
     def run(self, job: Job) -> tuple[dict[str, Any], list[bytes]]:
         try:
-            process: Any = self._start()
-            write_frame(process.stdin.fileno(), job.wire())
+            if self._process is None:
+                self._process = SupervisorProcess(*self._command(), "the supervisor")
+            process = self._process
+            process.ready(_START_S)
+            process.write(job.wire())
             if job.console:
-                job.console.begin(lambda header, buffers: write_frame(process.stdin.fileno(), header, buffers))
+                job.console.begin(process.write)
             warm_s = WARM_S if job.warm and not job.fresh else 0.0
             while True:
-                frame = self._read(job.timeout_s + warm_s + SLACK_S, job.limit_bytes)
+                frame = process.read(job.limit_bytes, job.timeout_s + warm_s + SLACK_S)
                 if job.console and job.console.take(*frame):
                     continue
                 if frame[0].get("kind") != "note":
@@ -127,7 +126,7 @@ class Local:
                 if self._note:
                     self._note(f"local: {printable(str(frame[0].get('text')))}")
         except (OSError, BadFrame, LinkDown) as error:
-            said = self._last_words()
+            said = printable(self._process.last_words()) if self._process else ""
             self.close()
             raise LinkDown(f"{error}{said}") from None
         except BaseException:
@@ -139,61 +138,5 @@ class Local:
 
     def close(self) -> None:
         process, self._process = self._process, None
-        if process is None:
-            return
-        process.stdin.close()
-        process.terminate()
-        try:
-            process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        process.stdout.close()
-        self._errors.close()
-
-    def _start(self) -> subprocess.Popen:
-        if self._process is None:
-            start, pipe = self._command(), subprocess.PIPE
-            self._errors = tempfile.TemporaryFile()
-            self._process = subprocess.Popen(
-                [*start.argv, "-P", "-m", "harness.run.supervisor"], stdin=pipe, stdout=pipe, stderr=self._errors,
-                bufsize=0, start_new_session=True, env=start.variables,
-            )  # fmt: skip
-            self._read(_START_S, 0)
-        return self._process
-
-    def _read(self, timeout_s: float, limit_bytes: int) -> tuple[dict[str, Any], list[bytes]]:
-        """The next frame from the supervisor. Raises LinkDown at its end or after `timeout_s`, and BadFrame."""
-        stdout, deadline = self._process.stdout, time.monotonic() + timeout_s
-        with selectors.DefaultSelector() as selector:
-            selector.register(stdout, selectors.EVENT_READ)
-
-            def read(count: int) -> bytes:
-                pieces = []
-                while count:
-                    if not selector.select(max(deadline - time.monotonic(), 0)):
-                        raise LinkDown(f"the supervisor did not answer within {timeout_s:g} s")
-                    piece = stdout.read(min(count, 1 << 20))
-                    if not piece:
-                        break
-                    pieces.append(piece)
-                    count -= len(piece)
-                return b"".join(pieces)
-
-            frame = read_frame(read, limit_bytes)
-        if frame is None:
-            raise LinkDown("the supervisor ended")
-        return frame
-
-    def _last_words(self) -> str:
-        """The supervisor's stderr and how it ended, to append to an error."""
-        if self._process is None:
-            return ""
-        try:
-            code = self._process.wait(timeout=0.5)
-        except subprocess.TimeoutExpired:
-            code = None
-        self._errors.seek(0)
-        text = printable(self._errors.read()[-4000:].decode("utf-8", "replace")).strip()
-        ended = f" (exit status {code})" if code is not None else ""
-        return f"{ended}:\n{text}" if text else ended
+        if process:
+            process.close()

@@ -23,7 +23,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import traceback
@@ -33,14 +32,16 @@ from harness.host.connection.run_folders import RUN_MARK, environ, left_over, ma
 from harness.host.environment import disk_room, package_index, remote_env, supplies
 from harness.host.environment.supplies import Refused, Unreachable
 from harness.run import gpu_lock
-from harness.run.frames import BadFrame, read_exactly, read_frame, write_frame
+from harness.run.frames import BadFrame, read_frame, write_frame
 from harness.run.supervisor import descendants, kill_descendants
+from harness.run.supervisor_process import SupervisorProcess
 
 PROTOCOL = 3
 HELLO = 0  # the number of the call that nobody made
 LANE_MARK = "GPU_REPRO_LANE"  # and of everything a supervisor does
 KEPT_SUPERVISORS = 2  # of a lane; each may hold 1 GB
 PUT_LIMIT_BYTES = 256 << 20
+OTHER_PROTOCOL = "the supervisor there speaks protocol %s and this machine %s: another gpu-repro is in the way of ours"
 _SAID_BYTES = 4000
 _END_S = 5.0
 _PR_SET_CHILD_SUBREAPER = 36
@@ -248,9 +249,11 @@ class Lane:
         """Run a job in its environment, and pass on the supervisor's frames."""
         supervisor = self.supervisor(header)
         try:
-            supervisor.start(self.agent.hello["protocol"])
+            theirs, ours = supervisor.ready().get("protocol"), self.agent.hello["protocol"]
+            if theirs != ours:
+                raise Refused(OTHER_PROTOCOL % (theirs, ours))
             with self.telling:
-                write_frame(supervisor.stdin, header["job"])
+                supervisor.write(header["job"])
                 self.running = supervisor if header["job"]["live"] else None
             self.send({"kind": "started"})
             while True:
@@ -261,7 +264,7 @@ class Lane:
         except (BadFrame, OSError) as error:
             said = supervisor.last_words()
             while self.supervisors:
-                self.supervisors.popitem()[1].end()
+                self.supervisors.popitem()[1].close()
             raise Refused("%s%s" % (error_text(error), said)) from None
         finally:
             with self.telling:
@@ -272,7 +275,7 @@ class Lane:
         with self.telling:
             if self.running is not None and header.get("call") == self.call:
                 try:
-                    write_frame(self.running.stdin, {"kind": header["kind"]}, buffers)
+                    self.running.write({"kind": header["kind"]}, buffers)
                 except OSError:
                     pass  # it ended: the thread of this lane tells
 
@@ -282,7 +285,7 @@ class Lane:
         supervisor = self.supervisors.pop(key, None)
         if supervisor is None:
             while len(self.supervisors) >= KEPT_SUPERVISORS:
-                self.supervisors.pop(next(iter(self.supervisors))).end()
+                self.supervisors.pop(next(iter(self.supervisors))).close()
             with self.agent.preparing:
                 about = header["environment"], self.cache, header["package"], self.note
                 command = remote_env.prepare(*about, header.get("brought"))
@@ -299,74 +302,31 @@ class Lane:
         return {"kind": "reply", "found": found}, []
 
 
-class Supervisor:
-    """A supervisor in one environment, started when a job first needs it."""
+class Supervisor(SupervisorProcess):
+    """A supervisor in one environment. A mark in the variables of whatever it starts finds what left it."""
 
     def __init__(self, command: remote_env.Command, run_folder: str, mark: str) -> None:
-        self.command, self.run_folder, self.mark = command, run_folder, mark
-        self.process: Any = None
-        self.errors: Any = None
-
-    @property
-    def stdin(self) -> int:
-        return self.process.stdin.fileno()
-
-    def start(self, protocol: int) -> None:
-        if self.process is not None:
-            return
-        self.errors = tempfile.TemporaryFile(dir=self.run_folder)
-        variables = dict(os.environ, TMPDIR=self.run_folder, **self.command.variables)
-        variables[LANE_MARK] = self.mark
+        self.mark = mark
+        variables = dict(os.environ, TMPDIR=run_folder, **command.variables)
+        variables[LANE_MARK] = mark
         for name in ("PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH"):
             variables.pop(name, None)
-        self.process = subprocess.Popen(
-            [*self.command.argv, "-P", "-m", "harness.run.supervisor"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0, start_new_session=True,
-            cwd=self.command.cwd or self.run_folder, env=variables,
-        )  # fmt: skip
-        ready = self.read(0)[0]
-        if ready.get("protocol") != protocol:
-            raise Refused(
-                "the supervisor there speaks protocol %s and this machine %s: another gpu-repro is in the way of ours"
-                % (ready.get("protocol"), protocol)
-            )
+        cwd = command.cwd or run_folder
+        super().__init__(command.argv, variables, "the supervisor there", cwd, run_folder)
 
-    def read(self, limit_bytes: int) -> tuple[dict[str, Any], list[bytes]]:
-        frame = read_frame(read_exactly(self.process.stdout.fileno()), limit_bytes)
-        if frame is None:
-            raise BadFrame("the supervisor there ended")
-        return frame
-
-    def last_words(self) -> str:
-        """Its stderr and how it ended, to append to an error."""
-        if self.process is None:
-            return ""
-        try:
-            ended = " (exit status %d)" % self.process.wait(timeout=0.5)
-        except subprocess.TimeoutExpired:
-            ended = ""
-        self.errors.seek(0)
-        text = self.errors.read()[-_SAID_BYTES:].decode("utf-8", "replace").strip()
-        return "%s:\n%s" % (ended, text) if text else ended
-
-    def end(self) -> None:
+    def _end(self) -> None:
         """Kill it and what it started, also what left it; what other lanes run goes on."""
-        if self.process is None:
-            return
         mark = ("%s=%s\0" % (LANE_MARK, self.mark)).encode()
         end = time.monotonic() + _END_S
         while time.monotonic() < end:
             alive = [pid for pid in descendants() if mark in environ(pid)]
-            if self.process.poll() is None:
-                alive.append(self.process.pid)
+            if self._process.poll() is None:
+                alive.append(self._process.pid)
             if not alive:
                 break
             for pid in alive:
                 kill(pid)
             time.sleep(0.002)
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.errors.close()
 
 
 def kill(pid: int) -> None:

@@ -16,6 +16,7 @@ SENT = (
     "run.frames",
     "run.gpu_lock",
     "run.supervisor",
+    "run.supervisor_process",
     "host.environment.disk_room",
     "host.environment.package_index",
     "host.environment.supplies",
