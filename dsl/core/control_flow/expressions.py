@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dsl import span
@@ -203,6 +203,11 @@ _OPERATORS = {
     "Gt": operator.gt,
     "GtE": operator.ge,
 }
+
+
+def iterated(values: Any) -> Iterator:
+    """An iterator of what a `for` or a comprehension iterates over."""
+    return iter(values)
 
 
 def filters(test: Any) -> bool:

@@ -164,8 +164,10 @@ class Expressions(ast.NodeTransformer):
         return put_at(ast.Subscript(ast.Tuple(parts, ast.Load()), ast.Constant(1), ast.Load()), node)
 
     def visit_comprehension(self, node: ast.comprehension):
-        node = self.generic_visit(node)
-        node.ifs = [self._hook("filters", test, test) for test in node.ifs]  # whose place Python's own test has not
+        node = self.generic_visit(node)  # the hooks have the places that Python's own test and iteration have not
+        node.ifs = [self._hook("filters", test, test) for test in node.ifs]
+        if not node.is_async:
+            node.iter = self._hook("iterated", node.iter, node.iter)
         return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:

@@ -202,7 +202,7 @@ class Rewriter(Expressions):
         if not dynamic and not stops:
             loop = self.generic_visit(node)
             assert isinstance(loop, ast.For)
-            loop.iter = self._hook("counted", loop.iter, loop.iter)
+            loop.iter = self._hook("iterated", loop.iter, self._hook("counted", loop.iter, loop.iter))
             return loop
         if dynamic and not self.grammar.by_value and not isinstance(node.target, ast.Name):
             self._error(node.target, "a dynamic `for` has one loop variable", "write `for i in range(...)`", None)

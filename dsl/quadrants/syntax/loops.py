@@ -21,8 +21,10 @@ from dsl.span import here
 
 
 def iterated(value: Any):
-    """The values that a comprehension iterates over."""
-    return value.parts() if isinstance(value, Matrix) else value.static_items() if isinstance(value, Domain) else value
+    """An iterator of the values that a comprehension iterates over."""
+    if isinstance(value, Matrix):
+        return iter(value.parts())
+    return iter(value.static_items() if isinstance(value, Domain) else value)
 
 
 def unroll(iterable: Any):
