@@ -21,6 +21,7 @@ import gc
 import hashlib
 import importlib
 import json
+import linecache
 import os
 import runpy
 import select
@@ -300,7 +301,10 @@ def _run(arguments: list[str]) -> None:
         main = sys.modules["__main__"] = types.ModuleType("__main__")
         main.__file__ = os.path.abspath(kind)
     main.__builtins__ = __builtins__
-    exec(compile(text, name, "exec", dont_inherit=True), main.__dict__)
+    code = compile(text, name, "exec", dont_inherit=True)
+    if kind == "-c" and sys.version_info >= (3, 13):  # from this release on tracebacks show its lines
+        linecache.cache[name] = len(text), None, [line + "\n" for line in text.splitlines()], name
+    exec(code, main.__dict__)
 
 
 if __name__ == "__main__":
