@@ -100,7 +100,8 @@ def without_source(file: str) -> str:
     return str(caught.value)
 
 
-def test_a_missing_source_is_reported():
+def test_a_missing_source_is_reported(monkeypatch):
+    monkeypatch.delitem(linecache.cache, "<string>", raising=False)  # Python 3.13 has a text where `-c` runs the tests
     assert (
         without_source("<string>")
         == """\
@@ -111,6 +112,12 @@ as a prompt, `python -m dsl -i`"""
     )
     assert "it was typed at Python's prompt, or piped into it" in without_source("<stdin>")
     assert "there is no file gone.py to read" in without_source("gone.py")
+
+
+def test_the_program_of_c_is_not_the_source_of_what_it_executes(monkeypatch):
+    lines = ["def program(n):\n", "    return 7\n"]
+    monkeypatch.setitem(linecache.cache, "<string>", (len("".join(lines)), None, lines, "<string>"))
+    assert "the source of `program` cannot be read: it was made by exec or eval" in without_source("<string>")
 
 
 def test_files_of_libraries_are_not_the_authors_files():
