@@ -18,7 +18,7 @@ _SAID_BYTES = 4000
 
 
 class SupervisorProcess:
-    """A supervisor in a session of its own, so that Ctrl-C reaches only this process. Messages call it `name`."""
+    """A supervisor in a separate session, so that Ctrl-C reaches only this process. Messages call it `name`."""
 
     def __init__(
         self, argv: list, variables: dict[str, str], name: str, cwd: str | None = None, scratch: str | None = None

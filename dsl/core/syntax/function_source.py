@@ -77,7 +77,7 @@ def note(function: types.FunctionType) -> None:
 def _text(function: types.FunctionType) -> str:
     """The text of the file of `function`, '' where there is none."""
     file = function.__code__.co_filename
-    # Under this name Python 3.13 keeps the program of `python -c`, whatever else is called so too.
+    # Python 3.13 keeps the program of `python -c` under this name, which texts of exec have too.
     lines = [] if file == "<string>" else linecache.getlines(file, function.__globals__)
     if not lines:
         return _text_of_c(function.__code__)
