@@ -40,7 +40,7 @@ def test_one_of_the_two_lines_is_enough(machine, tmp_path):
     assert races(machine, tmp_path, "store", "load") == "RACE"
     allowed = "# repro: allow RACE the last one counts"
     assert races(machine, tmp_path, f"store {allowed}", "load", line=2) is None
-    assert races(machine, tmp_path, f"store {allowed}", "load") == "RACE"  # line 3 has a store of its own
+    assert races(machine, tmp_path, f"store {allowed}", "load") == "RACE"  # line 3 stores too
     assert races(machine, tmp_path, f"store {allowed}", f"load // {allowed[2:]}") is None
 
 
