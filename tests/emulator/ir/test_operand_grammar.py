@@ -198,8 +198,8 @@ tensormap.replace.tile.fill_mode.global.b1024.b32 [%xl], 0;
 tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%xl], [%xi], 128;""".splitlines()
 # ptxas takes some operands that the ISA does not have: addresses of bulk copies without brackets, predicates in lists.
 ODD = {("red", "_"), ("movmatrix", "%xp"), ("bar", "%xg"), ("barrier", "%xg"), ("mbarrier", "{%xi, %xi}")}
-ODD |= {("mma", "..%xp"), ("ldmatrix", "..%xp"), ("cp", "..0f3F800000"), ("cp", "..1.5")}
-ODD |= {("cp", each) for each in "%xp %xh %xi %xl %xf %xd %xs %xe %xg 1 0f3F800000 1.5".split()}
+ODD |= {("match", "_"), ("mma", "..%xp"), ("ldmatrix", "..%xp"), ("cp", "..0f3F800000"), ("cp", "..1.5")}
+ODD |= {("cp", each) for each in "%xh %xi %xl %xf %xd %xs %xe %xg 1 0f3F800000 1.5".split()}
 ODD |= {("st", each) for each in "%xi %xf %xs %xg 1 0f3F800000".split()}
 
 
@@ -251,7 +251,7 @@ def changes() -> Iterator[tuple[str, str, str]]:
 @pytest.mark.slow
 def test_changed_operands_are_judged_as_by_ptxas(tmp_path):
     """ptxas refuses all that the notation refuses, except what the ISA does not have. Few of the changes that ptxas
-    refuses for their operands run: 43 of 4 046."""
+    refuses for their operands run: 69 of 6 354."""
 
     def asked(number: int, text: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / f"{number}.ptx").write_text(text)
@@ -274,4 +274,4 @@ def test_changed_operands_are_judged_as_by_ptxas(tmp_path):
         if answer.returncode == 0 and re.search(r"operand \d must be|takes .* operand", ours):
             odd.add((opcode, other))
     assert odd == ODD
-    assert refused > 4000 and run / refused < 0.02, (run, refused)
+    assert refused > 6000 and run / refused < 0.02, (run, refused)
