@@ -17,6 +17,7 @@ from dsl.emulator.tensor_core.tensor_core import TensorCore
 from dsl.emulator.translate.checked import Checked
 from dsl.emulator.translate.coroutine import Thread
 from dsl.emulator.translate.region_code import RegionCode
+from dsl.emulator.translate.traced import Traced
 from dsl.emulator.translate.uniform_branches import plan_of
 from dsl.span import Span
 
@@ -98,7 +99,10 @@ class Compiler:
         if checks:
             function = self.module.functions[entry_name]
             places = self._places(function)
-            thread = Checked(self.module, function, places, self.place_of, checks)
+            if frozenset(checks) == Traced.checks:
+                thread = Traced(self.module, function, places, self.place_of)
+            else:
+                thread = Checked(self.module, function, places, self.place_of, checks)
             return self._made(thread, thread.module_text(), quick)
         return self._made(*self.source(entry_name, quick), quick)
 

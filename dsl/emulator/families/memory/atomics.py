@@ -16,7 +16,7 @@ def atomic(body, instr):
     has_result = instr.opcode == "atom"
     destination = instr.operands[0] if has_result else None
     address, *values = instr.operands[1:] if has_result else instr.operands
-    operation = next(m for m in instr.mods if m in _ATOMICS)
+    operation = next(m for m in instr.mods if m in OPERATIONS)
     space = space_of(instr)
     pointer = host_address(body, instr, address, space, size_bytes)
     if count > 1:
@@ -34,7 +34,7 @@ def _in_turn(body, instr, operation: str, kind: str, pointer: str, operands: lis
     """The old value."""
     bits = TYPE_BITS[kind]
     old = body.op(f"load i{bits}, ptr {pointer}, align {bits // 8}")
-    new = _ATOMICS[operation](body, instr, kind, old, *operands)
+    new = OPERATIONS[operation](body, instr, kind, old, *operands)
     body.do(f"store i{bits} {new}, ptr {pointer}, align {bits // 8}")
     return old
 
@@ -129,7 +129,7 @@ def _decrement(body, instr, kind, old, value):
     return body.select(wraps, value, body.sub(old, 1))
 
 
-_ATOMICS = {
+OPERATIONS = {
     "add": _atomic_add, "min": _atomic_minmax("min"), "max": _atomic_minmax("max"), "and": _atomic_logic("and"),
     "or": _atomic_logic("or"), "xor": _atomic_logic("xor"), "exch": _exchange, "cas": _compare_and_swap,
     "inc": _increment, "dec": _decrement,

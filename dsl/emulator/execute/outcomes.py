@@ -1,0 +1,302 @@
+"""All outcomes of a launch of few threads that the PTX memory model allows. See dsl/memory_model.
+
+Each thread runs alone, again and again, with other values for its reads; memory stays as it was before the launch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dsl.emulator.execute.launch import _check_shape, _Launch
+from dsl.emulator.machine import context
+from dsl.emulator.machine.memory import Memory
+from dsl.emulator.ptx.syntax import Instr, Unsupported
+from dsl.emulator.translate import traced
+from dsl.memory_model.events import SCOPES, STRONG, End, Event, Kind, Position, Trace
+from dsl.memory_model.exploration import Choices, Recorded, explore
+from dsl.memory_model.outcomes import Outcome, Search
+
+MOST_THREADS = 16
+MOST_READS = 60  # of a thread: a mark has a bit for each
+_SIGNATURE = ctypes.CFUNCTYPE(
+    ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64
+)
+_SCOPE_NAMES = {"gl": "gpu", **{each: each for each in SCOPES}}
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """Bytes that a thread accesses: in global memory (block -1) a host address, else an offset in a block's memory."""
+
+    block: int
+    address: int
+    size_bytes: int
+
+
+@dataclass
+class _Recording:
+    """One run of one thread."""
+
+    choices: Choices
+    events: list[Event] = field(default_factory=list)
+    own: list[tuple[int, ...]] = field(default_factory=list)
+    heads: dict[int, int] = field(default_factory=dict)  # by line of a loop's reading instruction: events before
+    visits: dict[int, int] = field(default_factory=dict)
+    last: dict[Place, int] = field(default_factory=dict)
+    reads: list[int] = field(default_factory=list)  # positions of its reads
+    end: End = End.DONE
+    polled: frozenset[int] = frozenset()
+
+    @property
+    def result(self) -> Recorded:
+        return Recorded(Trace(tuple(self.events), self.end, self.polled), self.own)
+
+
+class Outcomes:
+    """The outcomes of one launch. `bound`: how often a thread comes by one instruction; `most`: how much is tried.
+
+    Raises Unsupported for an instruction that the model does not have, ValueError for a launch of too many threads.
+    """
+
+    def __init__(
+        self,
+        program,
+        entry_name: str,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        params: list[bytes],
+        memory: Memory,
+        smem_bytes: int = 0,
+        cluster: tuple[int, int, int] = (1, 1, 1),
+        bound: int = 4,
+        most: int | None = 20_000,
+        gpu_of: Callable[[int], int] = lambda block: 0,
+    ):
+        _check_shape(program.entries[entry_name], grid, block, cluster, params, smem_bytes)
+        self.threads = math.prod(grid) * math.prod(block)
+        if self.threads > MOST_THREADS:
+            raise ValueError(
+                f"`{entry_name}` has {self.threads} threads; all outcomes are found of {MOST_THREADS} at most. "
+                "Launch it with fewer"
+            )
+        self.bound = bound
+        self.block_threads = math.prod(block)
+        self.launch = _Traced(self, program, entry_name, grid, block, cluster, params, memory, smem_bytes)
+        self.sites: list[Instr] = self.launch.code.sites
+        self.recordings: list[_Recording | None] = []
+        self.failure: BaseException | None = None
+        self._initial: dict[Place, int] = {}
+        clusters = [n // math.prod(cluster) for n in range(math.prod(grid))]
+        self.positions = [
+            Position(n // self.block_threads, clusters[n // self.block_threads], gpu_of(n // self.block_threads))
+            for n in range(self.threads)
+        ]
+        self.traces, self.is_complete = explore(self.threads, self._run, most)
+        self._refuse_overlaps()
+        self.search = Search(self.traces, self.positions, self.initial, lambda place: place.block < 0, most)
+
+    def __iter__(self) -> Iterator[Outcome]:
+        yield from self.search.outcomes()
+        self.is_complete &= self.search.is_complete
+
+    def initial(self, place: Place) -> int:
+        """The value that memory has before the launch; shared memory has 0xFF bytes, as in any launch here."""
+        return self._initial[place]
+
+    # ** runs
+
+    def _run(self, choices: Sequence[Choices | None]) -> list[Recorded | None]:
+        self.recordings = [None if each is None else _Recording(each) for each in choices]
+        self.launch.once()
+        if self.failure is not None:
+            raise self.failure
+        return [None if each is None else each.result for each in self.recordings]
+
+    def told(self, address: int, what: int, thread: int, record: int, site: int) -> int:
+        """From machine code: 1 ends the thread. Never raises."""
+        if what < traced.READ:  # of the machine itself: a block ends
+            return 0
+        try:
+            ctx = context.Context.from_address(address)
+            recording = self.recordings[ctx.block * self.block_threads + thread]
+            if recording is None or recording.end != End.DONE:
+                return 1
+            fields = (ctypes.c_uint64 * traced.FIELDS).from_address(record)
+            return int(not self._tell(recording, ctx, what, thread, fields, site))
+        except BaseException as error:
+            self.failure = error
+            return 1
+
+    def _tell(self, recording: _Recording, ctx, what: int, thread: int, fields, site: int) -> bool:
+        """Whether the thread goes on."""
+        instr = self.sites[site]
+        if what == traced.HEAD:
+            recording.heads[instr.line] = len(recording.events)
+            return True
+        if what == traced.ROUND:
+            return self._round(recording, recording.heads[instr.line])
+        recording.visits[site] = visits = recording.visits.get(site, 0) + 1
+        if visits > self.bound or len(recording.reads) >= MOST_READS:
+            recording.end = End.CUT
+            return False
+        if what == traced.READ:
+            self._read(recording, ctx, thread, fields, site)
+        elif what == traced.WRITE:
+            self._write(recording, ctx, thread, fields, site)
+        elif what == traced.FENCE:
+            self._fence(recording, site)
+        else:
+            self._barrier(recording, thread, fields, site)
+        return True
+
+    def _round(self, recording: _Recording, start: int) -> bool:
+        """A round of an idle loop is over: a thread that changed nothing may as well not have begun it."""
+        events = recording.events[start:]
+        reads = {i for i, event in enumerate(events, start) if event.kind == Kind.READ}
+        for i, event in enumerate(events, start):
+            if event.kind == Kind.WRITE and not (event.is_update and event.value == recording.events[i - 1].value):
+                return True
+        recording.end, recording.polled = End.WAITING, frozenset(reads)
+        return False
+
+    def _place(self, ctx, thread: int, address: int, size_bytes: int) -> Place | None:
+        """None for local memory."""
+        if ctx.smem <= address < ctx.smem + ctx.smem_bytes:
+            place = Place(ctx.block, address - ctx.smem, size_bytes)
+            self._initial[place] = (1 << 8 * size_bytes) - 1  # as launches here begin with
+            return place
+        if ctx.local and ctx.local <= address < ctx.local + ctx.local_bytes * ctx.threads:
+            return None
+        place = Place(-1, address, size_bytes)
+        if place not in self._initial:
+            self._initial[place] = int.from_bytes(ctypes.string_at(address, size_bytes), "little")
+        return place
+
+    def _needs(self, recording: _Recording, mask: int) -> frozenset[int]:
+        return frozenset(i for n, i in enumerate(recording.reads) if mask >> n & 1)
+
+    def _read(self, recording: _Recording, ctx, thread: int, fields, site: int) -> None:
+        size_bytes = fields[traced.SIZE]
+        place = self._place(ctx, thread, fields[traced.ADDRESS], size_bytes)
+        if place is None:
+            data = ctypes.string_at(fields[traced.ADDRESS], size_bytes)
+            fields[traced.VALUE] = int.from_bytes(data, "little")
+            return
+        instr, number = self.sites[site], len(recording.reads)
+        own = recording.last.get(place, self._initial[place])
+        value = recording.choices[number] if number < len(recording.choices) else own
+        recording.own.append((own,))
+        order, scope = strength(instr.mods, is_update="atom" == instr.opcode or "red" == instr.opcode)
+        order = {"acq_rel": "acquire", "release": "relaxed"}.get(order, order)
+        needs = self._needs(recording, fields[traced.NEEDS])
+        is_update = instr.opcode in ("atom", "red")
+        recording.reads.append(len(recording.events))
+        recording.events.append(Event(Kind.READ, place, order, scope, value, needs, site, is_update))
+        fields[traced.VALUE], fields[traced.NEEDS] = value, 1 << number
+
+    def _write(self, recording: _Recording, ctx, thread: int, fields, site: int) -> None:
+        if fields[traced.EXTRA]:  # cas that found another value
+            return
+        size_bytes = fields[traced.SIZE]
+        place, value = self._place(ctx, thread, fields[traced.ADDRESS], size_bytes), fields[traced.VALUE]
+        if place is None:
+            ctypes.memmove(fields[traced.ADDRESS], value.to_bytes(8, "little"), size_bytes)
+            return
+        instr = self.sites[site]
+        is_update = instr.opcode in ("atom", "red")
+        order, scope = strength(instr.mods, is_update)
+        order = {"acq_rel": "release", "acquire": "relaxed"}.get(order, order)
+        needs = self._needs(recording, fields[traced.NEEDS])
+        recording.last[place] = value
+        recording.events.append(Event(Kind.WRITE, place, order, scope, value, needs, site, is_update))
+
+    def _fence(self, recording: _Recording, site: int) -> None:
+        instr = self.sites[site]
+        if "proxy" in instr.mods or "mbarrier_init" in instr.mods:  # of accesses that the model does not have
+            return
+        order = next((m for m in instr.mods if m in ("sc", "acq_rel", "acquire", "release")), None)
+        order = order or ("sc" if instr.opcode == "membar" else "acq_rel")
+        scope = next(_SCOPE_NAMES[m] for m in instr.mods if m in _SCOPE_NAMES)
+        recording.events.append(Event(Kind.FENCE, order=order, scope=scope, site=site))
+
+    def _barrier(self, recording: _Recording, thread: int, fields, site: int) -> None:
+        instr = self.sites[site]
+        place: Any = fields[traced.VALUE]
+        threads = fields[traced.EXTRA]
+        if "warp" in instr.mods:
+            first = thread // 32 * 32
+            mask = place & (1 << min(32, self.block_threads - first)) - 1
+            place, threads = ("warp", thread // 32, mask), mask.bit_count()
+        how = "arrive" if "arrive" in instr.mods else "sync"
+        recording.events.append(Event(Kind.BARRIER, place, how, threads=threads, site=site))
+
+    def _refuse_overlaps(self) -> None:
+        """Raise Unsupported for accesses of different bytes that overlap, where one is a write: the PTX ISA leaves open
+        what a read then gives. (8.2.1)"""
+        places: dict[Place, tuple[bool, int]] = {}
+        for trace in (trace for row in self.traces for trace in row):
+            for event in trace.events:
+                if event.kind <= Kind.WRITE:
+                    writes, site = places.get(event.place, (False, event.site))
+                    places[event.place] = writes or event.kind == Kind.WRITE, site
+        ordered = sorted(places)
+        for one, other in zip(ordered, ordered[1:]):
+            overlap = one.block == other.block and other.address < one.address + one.size_bytes
+            if overlap and (places[one][0] or places[other][0]):
+                instr = self.sites[places[other][1]]
+                why = "it accesses a part of what another instruction writes, or more"
+                fix = "access each place with one size in all threads"
+                raise Unsupported(instr.name, instr.line, self.launch.program.place_of(instr.loc), why, instr.text, fix)
+
+
+def strength(mods: tuple[str, ...], is_update: bool) -> tuple[str, str]:
+    """The order and the scope of an access. PTX ISA 9.7.9.8, 9.7.13.5: volatile is relaxed at system scope, an atomic
+    operation that names none is relaxed, at GPU scope."""
+    scope = next((_SCOPE_NAMES[m] for m in mods if m in _SCOPE_NAMES), "gpu")
+    order = next((m for m in mods if m in STRONG), "relaxed" if is_update else "weak")
+    return ("relaxed", "sys") if {"volatile", "mmio"} & {*mods} else (order, scope)
+
+
+class _Traced(_Launch):
+    """A launch whose threads run alone, as often as it is asked."""
+
+    def __init__(self, outcomes: Outcomes, program, entry_name, grid, block, cluster, params, memory, smem_bytes):
+        self.outcomes = outcomes
+        self._told = _SIGNATURE(outcomes.told)
+        super().__init__(
+            program, entry_name, grid, block, cluster, params, memory, smem_bytes, lambda text: None, 0,
+            checks=tuple(sorted(traced.Traced.checks)),
+        )  # fmt: skip
+        self.cluster_blocks, self.units = 1, self.blocks
+
+    def once(self) -> None:
+        """One run."""
+        if self.slots:
+            self.slots[0].prepare(self)
+            self.attach(self.slots[0])
+        else:
+            self.add_slot()
+        self.shared.next_block = 0
+        self.run_blocks(self.slots[0])
+
+    def _attached_checks(self) -> Any:
+        return self
+
+    # as the checkers of a launch
+
+    def attach(self, slot) -> None:
+        """Let machine code call Python."""
+        slot.ctx.order_call = ctypes.cast(self._told, ctypes.c_void_p).value
+
+    def passed_on(self) -> None:
+        """Nothing is checked."""
+
+    def warnings(self) -> Iterator:
+        """None."""
+        return iter(())
+
+

@@ -1,0 +1,1 @@
+"""The memory consistency model of the PTX ISA, as axioms over the events of a few threads."""

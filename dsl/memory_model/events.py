@@ -1,0 +1,102 @@
+"""What a thread does to memory that others see, as events. PTX ISA, memory consistency model (8.1 to 8.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Kind(IntEnum):
+    """An atomic operation is a read and a write that follows it at once."""
+
+    READ = 0
+    WRITE = 1
+    FENCE = 2
+    BARRIER = 3
+
+
+class Proxy(IntEnum):
+    """The path by which memory is accessed."""
+
+    GENERIC = 0
+    CONSTANT = 1
+    TEXTURE = 2
+    SURFACE = 3
+
+
+SCOPES = ("cta", "cluster", "gpu", "sys")  # from the narrowest
+STRONG = frozenset({"relaxed", "acquire", "release", "acq_rel"})
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One access, fence or arrival at a barrier.
+
+    `place`: the memory, as something hashable; `address`: by which virtual address it is accessed, if it has several.
+    `order`: weak, relaxed, acquire or release of an access; sc, acq_rel, acquire, release, alias or proxy of a fence;
+    sync or arrive at a barrier. `scope` is one of SCOPES. `value` is what it reads or writes, as bits.
+    `needs`: the reads (positions in the thread) on which its value, its address or its execution depends.
+    `site`: what names the instruction to whoever made the event.
+    """
+
+    kind: Kind
+    place: Hashable = None
+    order: str = "weak"
+    scope: str = "cta"
+    value: int = 0
+    needs: frozenset[int] = frozenset()
+    site: int = 0
+    is_update: bool = False  # of an atomic operation
+    proxy: Proxy = Proxy.GENERIC
+    address: Hashable = None
+    threads: int = 0  # how many the barrier counts
+
+    @property
+    def is_strong(self) -> bool:
+        """Whether it is a strong operation. PTX ISA 8.4"""
+        return self.kind == Kind.FENCE or self.order in STRONG
+
+    @property
+    def acquires(self) -> bool:
+        """Whether it can end an acquire pattern. PTX ISA 8.8"""
+        return self.order == "acquire" if self.kind == Kind.READ else self.order in ("sc", "acq_rel", "acquire")
+
+    @property
+    def releases(self) -> bool:
+        """Whether it can begin a release pattern. PTX ISA 8.8"""
+        return self.order == "release" if self.kind == Kind.WRITE else self.order in ("sc", "acq_rel", "release")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a thread runs: blocks of other clusters, or of other GPUs, are out of the narrower scopes."""
+
+    block: Hashable
+    cluster: Hashable
+    gpu: Hashable = 0
+
+    def reaches(self, other: Position, scope: str) -> bool:
+        """Whether the scope, seen from this thread, has the other one in it. PTX ISA 8.5"""
+        if scope == "cta":
+            return self.block == other.block
+        if scope == "cluster":
+            return self.cluster == other.cluster
+        return scope == "sys" or self.gpu == other.gpu
+
+
+class End(IntEnum):
+    """How a thread's events end."""
+
+    DONE = 0
+    WAITING = 1  # in a loop that goes on until another thread writes
+    CUT = 2  # nobody looked further
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The events of one thread, in program order, for one choice of what its reads give."""
+
+    events: tuple[Event, ...]
+    end: End = End.DONE
+    polled: frozenset[int] = frozenset()  # reads of the round in which it waits

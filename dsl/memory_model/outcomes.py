@@ -1,0 +1,164 @@
+"""All outcomes of a few threads: each combination of what their reads may give, tried against the axioms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+
+from dsl.memory_model import relation as rel
+from dsl.memory_model.barriers import Meetings, meetings
+from dsl.memory_model.events import End, Event, Kind, Position, Trace
+from dsl.memory_model.execution import Consistent, Events
+
+Final = tuple[tuple[Hashable, int], ...]  # places and their values
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What memory holds at the end, or which threads wait for ever (thread, site), with an execution that shows it."""
+
+    final: Final
+    stuck: tuple[tuple[int, int], ...]
+    events: Events
+    execution: Consistent
+
+
+class Search:
+    """The outcomes of threads, of which each has some traces.
+
+    `initial(place)` gives the value before the kernel; `is_seen(place)` whether anybody reads it after the kernel.
+    `most`: how many combinations of traces are tried.
+    """
+
+    def __init__(
+        self,
+        traces: Sequence[Sequence[Trace]],
+        positions: Sequence[Position],
+        initial: Callable[[Hashable], int],
+        is_seen: Callable[[Hashable], bool] = lambda place: True,
+        most: int | None = None,
+    ):
+        self.traces, self.positions, self.initial, self.is_seen, self.most = traces, positions, initial, is_seen, most
+        self.combinations = prod(map(len, traces))
+        self.tried = 0
+        self.is_complete = not any(trace.end == End.CUT for row in traces for trace in row)
+        self._found: set[tuple] = set()
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Each outcome once, with the first execution that was found."""
+        for chosen in product(*self.traces):
+            if any(trace.end == End.CUT for trace in chosen):
+                continue
+            if self.tried == self.most:
+                self.is_complete = False
+                return
+            self.tried += 1
+            for met in meetings(chosen, self.positions):
+                yield from self._of(_stopped(chosen, dict(met.stuck)), met)
+
+    def _of(self, chosen: Sequence[Trace], met: Meetings) -> Iterator[Outcome]:
+        """The outcomes of one trace a thread."""
+        stuck = tuple(sorted(_waiting(chosen)))
+        users = _users(chosen)
+        several = {e.place for t in chosen for e in t.events if e.address is not None}
+        alone = {place for place, threads in users.items() if len(threads) == 1} - several
+        own = {e.place: e.value for t in chosen for e in t.events if e.kind == Kind.WRITE and e.place in alone}
+        open_places = [
+            place
+            for place in users.keys() - alone
+            if any(e.kind == Kind.WRITE and e.place == place for t in chosen for e in t.events)
+        ]
+        if stuck or not any(map(self.is_seen, open_places)):
+            final = () if stuck else self._final(own)
+            if (final, stuck) in self._found:
+                return
+        kept = [_without(trace, alone) for trace in chosen]
+        initial = {place: self.initial(place) for place in users.keys() - alone}
+        events = Events([trace for trace, _ in kept], self.positions, initial)
+        barriers = self._barriers(events, [places for _, places in kept], met)
+        polled = [events.first[t] + i for t, (trace, _) in enumerate(kept) for i in trace.polled]
+        for execution in events.allowed(barriers, lambda each: _is_last(each, polled)):
+            for final in [()] if stuck else self._finals(own, open_places, events, execution):
+                if (final, stuck) not in self._found:
+                    self._found.add((final, stuck))
+                    yield Outcome(final, stuck, events, execution)
+            if stuck:
+                return
+
+    def _final(self, values: dict[Hashable, int]) -> Final:
+        return tuple(sorted(((p, v) for p, v in values.items() if self.is_seen(p)), key=repr))
+
+    def _finals(self, own: dict[Hashable, int], places, events: Events, execution: Consistent) -> Iterator[Final]:
+        """What memory may hold: of each place what one of the writes wrote that no other is coherence-after."""
+        last = []
+        for place in places:
+            writes = events.places[place] & events.writes
+            last.append({events.events[i].value for i in rel.bits(writes) if not execution.coherence[i] & writes})
+        for values in product(*last):
+            yield self._final({**own, **dict(zip(places, values))})
+
+    def _barriers(self, events: Events, kept: list[dict[int, int]], met: Meetings) -> rel.Relation:
+        """An arrival synchronises with each wait of its group. PTX ISA 8.9.4"""
+        pairs = []
+        for group in met.groups:
+            members = [events.first[thread] + kept[thread][i] for thread, i in group]
+            waits = [i for i in members if events.events[i].order == "sync"]
+            pairs += [(a, b) for a in members for b in waits if a != b]
+        return rel.of_pairs(events.size, pairs)
+
+
+def _stopped(chosen: Sequence[Trace], stuck: dict[int, int]) -> list[Trace]:
+    """The traces, of threads that wait at a barrier for ever up to it."""
+    return [
+        Trace(trace.events[: stuck[thread] + 1], End.WAITING) if thread in stuck else trace
+        for thread, trace in enumerate(chosen)
+    ]
+
+
+def _waiting(chosen: Sequence[Trace]) -> set[tuple[int, int]]:
+    return {
+        (thread, trace.events[max(trace.polled, default=-1)].site)
+        for thread, trace in enumerate(chosen)
+        if trace.end == End.WAITING and trace.events
+    }
+
+
+def _users(chosen: Sequence[Trace]) -> dict[Hashable, set[int]]:
+    """By place: the threads that access it."""
+    users: dict[Hashable, set[int]] = {}
+    for thread, trace in enumerate(chosen):
+        for event in trace.events:
+            if event.kind <= Kind.WRITE:
+                users.setdefault(event.place, set()).add(thread)
+    return users
+
+
+def _without(trace: Trace, places: set) -> tuple[Trace, dict[int, int]]:
+    """The trace without accesses of these places, which no other thread sees; and the new position of each event."""
+    kept: dict[int, int] = {}
+    events: list[Event] = []
+    needs: dict[int, frozenset[int]] = {}  # of reads that are left out, in new positions
+    written: dict[Hashable, frozenset[int]] = {}
+
+    def moved(event: Event) -> frozenset[int]:
+        return frozenset().union(*(needs[n] if n in needs else {kept[n]} for n in event.needs))
+
+    for i, event in enumerate(trace.events):
+        now = moved(event)
+        if event.kind <= Kind.WRITE and event.place in places:
+            if event.kind == Kind.WRITE:
+                written[event.place] = now
+            else:
+                needs[i] = now | written.get(event.place, frozenset())
+            continue
+        kept[i] = len(events)
+        events.append(replace(event, needs=now))
+    polled = frozenset(kept[i] for i in trace.polled if i in kept)
+    return Trace(tuple(events), trace.end, polled), kept
+
+
+def _is_last(execution: Consistent, polled: list[int]) -> bool:
+    """Whether the reads of waiting threads see what nobody overwrites."""
+    return all(not execution.coherence[execution.reads_from[i]] for i in polled)
