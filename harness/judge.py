@@ -53,6 +53,7 @@ def run(
     told: Callable[[str], None] = lambda text: None,
     console: Console | None = None,
     lines: bool = False,
+    bound: int = 0,
 ) -> Outcome:
     """Run the case on the host, once; skipped if the host's GPU is older than the repro's `arch`, or is not its
     `silicon`, if no GPU sees its outcome, and if the compiler does not take its language.
@@ -62,7 +63,7 @@ def run(
     if the repro has `poison`. `checks` is what the emulator looks for (None: findings.sought). `sass` asks for the
     machine code of its kernels, which a GPU's runs always have. With `perturb` the case is also run under delays, and a
     GPU shows a race by two answers; `told` hears how far that is. `console` is where a script prints and reads.
-    `lines`: also tell which lines of the program ran.
+    `lines`: also tell which lines of the program ran. `bound`: find all outcomes of its launches instead; see Job.
     """
     repro, name = case.repro, releases.split(compiler)[0]
     shortfall = releases.untaken(repro, compiler)
@@ -106,10 +107,11 @@ def run(
         args=repro.script.args if repro.script else (),
         modules=script_file.modules(repro) if repro.script and host.name not in ("embedded", "local") else None,
         console=console,
+        bound=bound,
     )
     if repro.script and perturb is not None:
         return result.infra("--perturb and --delays are for repros with run(), whose outputs they compare")
-    if repro.script:
+    if repro.script or bound:
         return once(fill)
     if perturb is not None and not plain:  # a recording notes the delays
         return once(fill, perturb=perturb.lists[0][1], checks="none")

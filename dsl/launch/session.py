@@ -16,6 +16,7 @@ from dsl.interrupts import undisturbed
 from dsl.launch import machine_code
 from dsl.launch.devices import host_memory
 from dsl.launch.devices.choice import choose
+from dsl.launch.devices.exploration import Exploration
 from dsl.launch.devices.protocol import Device, DeviceError
 from dsl.lower import sass
 from dsl.lower.ptx_identity import ptx_sha256
@@ -148,6 +149,11 @@ class Session:
     def refuse_host_memory(self) -> None:
         """Let such launches fail, as they do on a GPU."""
         self.device.react_to_host_memory(host_memory.REFUSED)
+
+    def explore(self, bound: int) -> Exploration:
+        """Let later launches give each outcome that the PTX memory model allows. Raises ValueError: only the emulator
+        can."""
+        return self.device.explore(bound)
 
     def follow_open_results(self) -> None:
         """Let the device follow what the PTX ISA leaves open, where it can."""

@@ -22,6 +22,7 @@ from harness.cli import (
     hosts_command,
     issue_command,
     new_command,
+    outcomes_command,
     reduce_command,
     run_command,
 )
@@ -147,7 +148,7 @@ def _parser() -> argparse.ArgumentParser:
     capsule_commands.add(groups["replay"])
     golden_commands.add_replay(groups["replay"])
     cache_command.add(groups["cache"])
-    for one in (capture_command, reduce_command, bisect_command, issue_command):
+    for one in (outcomes_command, capture_command, reduce_command, bisect_command, issue_command):
         one.add(commands)
     completion_command.add(commands, _parser)
     return parser

@@ -212,10 +212,74 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Waiting:
+    """A thread that waits for ever, both by their linear numbers, and where."""
+
+    block: int = must(_LINE)
+    thread: int = must(_LINE)
+    instruction: str = must(_SHORT)
+    file: str | None = must(optional(string(MOST_NAME)), None)
+    line: int = must(_LINE, 0)
+    code: str = must(_PROSE, "")
+
+
+@dataclass(frozen=True)
+class Step(Waiting):
+    """An access, a fence or a barrier of an execution. `read_from`: the step that wrote what it reads; `early`: that
+    step comes later; `unseen`: an earlier step that wrote the place too."""
+
+    does: str = must(_SHORT, "")
+    place: str = must(_SHORT, "")
+    value: str = must(_SHORT, "")
+    read_from: int | None = must(optional(_LINE), None)
+    early: bool = must(boolean, False)
+    unseen: int | None = must(optional(_LINE), None)
+
+
+@dataclass(frozen=True)
+class Explored:
+    """One outcome of a launch: the places that it changed with their bits, an execution, whether an order of the
+    accesses gives it, and who waits for ever."""
+
+    final: list[list[Any]] = must(many(many(_SCALAR, exactly=2), MOST_OUTPUTS), list)
+    steps: list[Step] = must(many(fields(Step), 10_000), list)
+    interleaving: bool = must(boolean, True)
+    stuck: list[Waiting] = must(many(fields(Waiting), 10_000), list)
+
+
+@dataclass(frozen=True)
+class ExploredLaunch:
+    """The outcomes of a launch, which comes `after` the outcomes with these numbers of the launches before."""
+
+    entry: str = must(_NAME)
+    after: list[int] = must(many(_LINE, 1000), list)
+    outcomes: list[Explored] = must(many(fields(Explored), 100_000), list)
+
+
+@dataclass(frozen=True)
+class ExploredResult:
+    """What run() returned, or that a launch does not end, and by which outcome of each launch."""
+
+    ends: bool = must(boolean)
+    outputs: dict[str, str] = must(table(_PROSE, MOST_OUTPUTS, string(1000)), dict)
+    choice: list[int] = must(many(_LINE, 1000), list)
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """All outcomes of a program that the PTX memory model allows; not all if it is not complete."""
+
+    complete: bool = must(boolean)
+    bound: int = must(_LINE)
+    launches: list[ExploredLaunch] = must(many(fields(ExploredLaunch), 10_000), list)
+    results: list[ExploredResult] = must(many(fields(ExploredResult), 100_000), list)
+
+
+@dataclass(frozen=True)
 class Result:
     """The result that the runner wrote (see runner.py)."""
 
-    outcome: str = must(one_of("outputs", "exited", *_FOUND, "infra"))
+    outcome: str = must(one_of("outputs", "exited", "explored", *_FOUND, "infra"))
     exit: int | None = must(optional(integer(0, 255)), None)
     found: str | None = must(optional(one_of(*_FOUND)), None)
     kind: str | None = must(optional(_SHORT), None)
@@ -238,6 +302,7 @@ class Result:
     depends: dict[str, list[Dependence] | None] = must(
         table(optional(many(fields(Dependence), MOST_DEPENDENCES)), MOST_OUTPUTS, string(1000)), dict
     )
+    explored: Exploration | None = must(optional(fields(Exploration)), None)
     lines: list[int] = must(many(integer(0, 1 << 31), MOST_LINES), list)
     count: int = must(integer(1, MOST_RUNS), 1)
     uncounted: int = must(integer(0, MOST_RUNS), 0)

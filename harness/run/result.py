@@ -242,6 +242,7 @@ def _from_result(result: reply.Result, buffers: list[bytes], preds: Collection[s
     about = {"class": result.class_, "id": result.id, "file": result.file, "line": result.line, "kind": result.kind}
     about |= {"no_sass": result.no_sass and asdict(result.no_sass)}
     about |= {"finding": result.finding and asdict(result.finding)}
+    about |= {"explored": result.explored and asdict(result.explored)}
     if kind == "exited":
         about |= {"exit": result.exit or 0, "found": result.found and findings.name(result.found, result.kind)}
     outcome.detail = {key: value for key, value in about.items() if value is not None}

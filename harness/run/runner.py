@@ -39,7 +39,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 import numpy.random  # here, and so before the fork: each job seeds it
 
-from harness.run import environment, executed, frames, repeat, script
+from harness.run import environment, executed, explored, frames, repeat, script
 from harness.run.exception_protocol import is_missing, outcome_of
 
 _OWN_FOLDERS = tuple(
@@ -194,7 +194,7 @@ def _where(stop: BaseException) -> str:
 def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.ndarray]]:
     header: dict[str, Any] = {"outcome": "outputs", "facts": None, "durations": {}}
     buffers: list[np.ndarray] = []
-    session = None
+    session = exploration = None
     started = time.monotonic()
     try:
         if job["gpu_model"]:
@@ -213,6 +213,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
             session.look_for(job["checks"])
             if job["perturb"]:
                 _perturb(session, job["perturb"])
+            exploration = session.explore(job["bound"]) if job["bound"] else None
             session.follow_open_results()
             if job["script"]:
                 session.warn_of_host_memory()
@@ -221,13 +222,20 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
                 session.refuse_host_memory()
         if job["fill"] is not None:
             repeat.fill_new_memory(job["fill"])
+        if job["bound"] and session is None:
+            raise Refused("it launches no kernel that could be explored: it imports neither a compiler nor cuda.bindings")
         if job["script"]:
             header |= _run_script(job, session)
+            if exploration is not None:
+                header["explored"] = explored.about(exploration, [])
             header["durations"]["call_s"] = round(time.monotonic() - started, 4)
         else:
             module = _load(job["path"], job["source"])
             header["durations"]["load_s"] = round(time.monotonic() - started, 4)
-            _run_case(module, job, session, header, buffers)
+            if exploration is not None:
+                header |= {"outcome": "explored", "explored": explored.claim(module, job, exploration)}
+            else:
+                _run_case(module, job, session, header, buffers)
     except Refused as error:
         header |= {"outcome": "error", "text": str(error), "finding": error.finding}
     except Unavailable as error:

@@ -122,13 +122,14 @@ def interval_table(allocations: list[Allocation], own: Sequence[Allocation] = ()
 
 
 def nearest(allocations: list[Allocation], address: int) -> tuple[Allocation, int] | None:
-    """The allocation nearest to an address and the signed distance: negative before its start, else from its start."""
+    """The allocation nearest to an address and the signed distance: negative before its start, else from its start. Of
+    several from one address on it is the last, whose label counts."""
     best = None
     starts = [a.address for a in allocations]
     at = bisect.bisect_right(starts, address)
     for each in allocations[max(0, at - 8) : at + 1]:
         gap = each.address - address if address < each.address else max(0, address - each.end + 1)
-        if best is None or gap < best[0]:
+        if best is None or gap < best[0] or (gap == best[0] and each.address == best[1].address):
             best = (gap, each)
     return (best[1], address - best[1].address) if best else None
 

@@ -20,6 +20,7 @@ from dsl.launch.devices.torch_mapping import torch_cuda
 
 if TYPE_CHECKING:
     from dsl import emulator
+    from dsl.launch.devices.exploration import Exploration
     from dsl.perturbation.perturbation import Perturbation
 
 
@@ -43,6 +44,7 @@ class Emulated(Device):
         self._kept: dict[str, frozenset] = {}  # by program: what of its machine code the disk cache has
         self.host_memory = HostMemory()
         self._captured: Callable[[Callable[[], None]], None] | None = None
+        self.exploration: Exploration | None = None  # of the outcomes of launches, where they are explored
 
     @functools.cached_property
     def memory(self) -> emulator.Memory:
@@ -123,7 +125,8 @@ class Emulated(Device):
     @property
     def _is_watched(self) -> bool:
         is_perturbed = self.perturbation is not None
-        return bool(self._seed or self._checks or self._arrays is not None or self._captured or is_perturbed)
+        is_asked = self._seed or self._checks or self._captured or self.exploration
+        return bool(is_asked or self._arrays is not None or is_perturbed)
 
     @property
     def captured(self) -> Callable[[Callable[[], None]], None] | None:
@@ -138,6 +141,13 @@ class Emulated(Device):
     @property
     def can_capture(self) -> bool:
         return type(self).launch is Emulated.launch
+
+    def explore(self, bound: int) -> Exploration:
+        from dsl.launch.devices.exploration import Exploration
+
+        self.exploration = Exploration(bound)
+        self._watch()
+        return self.exploration
 
     def follow_open_results(self) -> None:
 
@@ -242,6 +252,8 @@ class Emulated(Device):
                     INVALID_LAUNCH,
                 )
         self.host_memory.look(entry, params, self.memory)
+        if self.exploration is not None:
+            return self.exploration.launch(program, entry, launch, params, self.memory)
         self._launches += 1
         if self._arrays is not None:
             self._arrays.launch(program, entry, params, self.memory)

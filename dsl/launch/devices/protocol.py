@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dsl.exceptions import KernelFault, OutcomeError
 
 if TYPE_CHECKING:
+    from dsl.launch.devices.exploration import Exploration
     from dsl.perturbation.perturbation import Perturbation
 
 
@@ -129,6 +130,10 @@ class Device:
 
     def look_for(self, checks: str) -> None:
         """Look for these mistakes in later launches: `race,undefined`, `all` or `none`. Raises ValueError."""
+
+    def explore(self, bound: int) -> Exploration:
+        """Run later launches by the PTX memory model; see exploration.py. Raises ValueError where nothing can."""
+        raise ValueError("a GPU shows one outcome a run; the emulator finds all: leave out --device cuda")
 
     def follow_open_results(self) -> None:
         """Follow in later launches what the PTX ISA leaves open, where the device computes by its own choice there."""
