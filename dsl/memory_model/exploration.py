@@ -51,16 +51,20 @@ class Explorer:
         """All traces of each thread."""
         made = 0
         while any(thread.pending for thread in self.threads):
-            choices = [thread.pending.pop() if thread.pending else None for thread in self.threads]
-            made += sum(each is not None for each in choices)
-            for thread, recorded in zip(self.threads, self.run(choices)):
-                if recorded is not None:
-                    thread.recorded.append(recorded)
-                    self._meet(thread, recorded)
-            self._spread()
-            if self.most is not None and made >= self.most and any(thread.pending for thread in self.threads):
-                self.is_complete = False
-                break
+            while any(thread.pending for thread in self.threads):
+                if self.most is not None and made >= self.most:
+                    self.is_complete = False
+                    for thread in self.threads:
+                        thread.pending.clear()
+                    break
+                choices = [thread.pending.pop() if thread.pending else None for thread in self.threads]
+                made += sum(each is not None for each in choices)
+                for thread, recorded in zip(self.threads, self.run(choices)):
+                    if recorded is not None:
+                        thread.recorded.append(recorded)
+                        self._meet(thread, recorded)
+            if self.is_complete:
+                self._spread()
         found = [[recorded.trace for recorded in thread.recorded] for thread in self.threads]
         self.is_complete &= all(trace.end != End.CUT for row in found for trace in row)
         return found

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -48,15 +50,70 @@ class Search:
 
     def outcomes(self) -> Iterator[Outcome]:
         """Each outcome once, with the first execution that was found."""
-        for chosen in product(*self.traces):
-            if any(trace.end == End.CUT for trace in chosen):
-                continue
+        for chosen in self._fitting([]):
             if self.tried == self.most:
                 self.is_complete = False
                 return
             self.tried += 1
             for met in meetings(chosen, self.positions):
                 yield from self._of(_stopped(chosen, dict(met.stuck)), met)
+
+    def _fitting(self, chosen: list[Trace]) -> Iterator[Sequence[Trace]]:
+        """One trace a thread, each combination in which every read has a write, and no two updates have the same one
+        where each is atomic to the other."""
+        thread = len(chosen)
+        if thread == len(self.traces):
+            yield tuple(chosen)
+            return
+        for trace in self.traces[thread]:
+            if trace.end != End.CUT:
+                chosen.append(trace)
+                if self._may_fit(chosen):
+                    yield from self._fitting(chosen)
+                chosen.pop()
+
+    def _may_fit(self, chosen: list[Trace]) -> bool:
+        wanted: dict[tuple, list[int]] = {}  # by place and value: whether it is read, updates that read it
+        written: dict[tuple, int] = {}
+        for trace in chosen:
+            for event in trace.events:
+                key = event.place, event.value
+                if event.kind == Kind.READ:
+                    row = wanted.setdefault(key, [0, 0])
+                    row[event.is_update and event.place in self._atomic] += 1
+                elif event.kind == Kind.WRITE:
+                    written[key] = written.get(key, 0) + 1
+        for (place, value), (reads, updates) in wanted.items():
+            there = written.get((place, value), 0) + (self.initial(place) == value)
+            there += sum(most.get((place, value), 0) for most in self._most_writes[len(chosen) :])
+            if there < max(updates, min(reads, 1)):
+                return False
+        return True
+
+    @cached_property
+    def _most_writes(self) -> list[dict[tuple, int]]:
+        """Of each thread, by place and value: how many such writes one trace has at most."""
+        rows = []
+        for traces in self.traces:
+            most: dict[tuple, int] = {}
+            for trace in traces:
+                counts = Counter((e.place, e.value) for e in trace.events if e.kind == Kind.WRITE)
+                for key, count in counts.items():
+                    most[key] = max(most.get(key, 0), count)
+            rows.append(most)
+        return rows
+
+    @cached_property
+    def _atomic(self) -> set[Hashable]:
+        """The places that are only updated by atomic operations of a scope that has all threads in it."""
+        plain: set[Hashable] = set()
+        every: set[Hashable] = set()
+        for own, traces in zip(self.positions, self.traces):
+            for event in {event for trace in traces for event in trace.events if event.kind <= Kind.WRITE}:
+                every.add(event.place)
+                if not (event.is_strong and all(own.reaches(other, event.scope) for other in self.positions)):
+                    plain.add(event.place)
+        return every - plain
 
     def _of(self, chosen: Sequence[Trace], met: Meetings) -> Iterator[Outcome]:
         """The outcomes of one trace a thread."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from harness.run.result import Outcome
 
 GOOD, FAILS, NOT_RUN = 0, 1, 3
-BOUND = 4  # visits of one instruction by one thread
+BOUND = 16  # visits of one instruction by one thread
 _COLUMN = 34  # characters of a thread's part of an execution
 
 _ABOUT = """\
@@ -26,7 +26,7 @@ that give an old value, every order of the threads. For kernels of few threads (
 operations, fences and barriers; another instruction is refused by name. Nothing is recorded.
 
   repro outcomes race_store_buffer            each answer of run(), with an execution that gives it
-  repro outcomes race_store_buffer.py --bound 8     follow a loop further: threads come by an instruction 8 times
+  repro outcomes race_store_buffer.py --bound 40    follow a loop further: a thread comes by an instruction 40 times
   repro outcomes script.py                    of a script: what memory holds after its launches
 
 Exit status: 0 the outcomes were found, 1 a thread may wait for ever or a result is none that the repro allows, 2 wrong

@@ -72,7 +72,7 @@ class Outcomes:
         memory: Memory,
         smem_bytes: int = 0,
         cluster: tuple[int, int, int] = (1, 1, 1),
-        bound: int = 4,
+        bound: int = 16,
         most: int | None = 20_000,
         gpu_of: Callable[[int], int] = lambda block: 0,
     ):
