@@ -1,4 +1,4 @@
-"""What a thread does to memory that others see, as events. PTX ISA, memory consistency model (8.1 to 8.10)."""
+"""The accesses, fences and barriers of a thread, as events. PTX ISA, memory consistency model (8.1 to 8.10)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a thread runs: blocks of other clusters, or of other GPUs, are out of the narrower scopes."""
+    """The place where a thread runs: blocks of other clusters, or of other GPUs, are out of the narrower scopes."""
 
     block: Hashable
     cluster: Hashable
@@ -91,6 +91,7 @@ class End(IntEnum):
     DONE = 0
     WAITING = 1  # in a loop that goes on until another thread writes
     CUT = 2  # nobody looked further
+    FAILED = 3  # at a fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +101,4 @@ class Trace:
     events: tuple[Event, ...]
     end: End = End.DONE
     polled: frozenset[int] = frozenset()  # reads of the round in which it waits
+    fault: int = -1  # the number of the fault that ends it

@@ -106,7 +106,9 @@ class Events:
 
     def _updates(self, i: int) -> bool:
         after = self.events[i + 1] if i + 1 < self.size else None
-        return after is not None and after.is_update and after.kind == Kind.WRITE and self.thread[i + 1] == self.thread[i]
+        return (
+            after is not None and after.is_update and after.kind == Kind.WRITE and self.thread[i + 1] == self.thread[i]
+        )
 
     def _in_block(self, i: int) -> int:
         own = self.thread[i]
@@ -217,9 +219,7 @@ class Events:
         out, into = rel.then(first, base), rel.then(base, last)
         by_fence = rel.both(
             self.same_address,
-            rel.union(
-                rel.within(out, -1, self.generic), rel.within(into, self.generic, -1), rel.then(first, into)
-            ),
+            rel.union(rel.within(out, -1, self.generic), rel.within(into, self.generic, -1), rel.then(first, into)),
         )
         # a fence of aliases between accesses of one place by two addresses
         to_alias, of_alias = rel.within(base, -1, self.alias_fences), rel.within(base, self.alias_fences, -1)

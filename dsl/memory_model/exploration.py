@@ -19,8 +19,8 @@ MOST_SUPPORTS = 64  # of one value; more are left out, and then the result is no
 
 @dataclass
 class Recorded:
-    """One run of a thread: its trace, and by read (in order) the values that it may see if no other thread writes: the
-    last of its own by the same proxy, the earlier ones too by another proxy. The first is taken where none is chosen."""
+    """One run of a thread: its trace, and for each read the values that it may see if no other thread writes: what the
+    thread wrote last, and earlier values too if another proxy reads. The first is taken if none is chosen."""
 
     trace: Trace
     own: list[tuple[int, ...]]
@@ -175,5 +175,3 @@ def explore(count: int, run: Run, most: int | None = None) -> tuple[list[list[Tr
     """The traces of `count` threads, and whether these are all. `most`: how many runs of a thread are made."""
     explorer = Explorer(count, run, most)
     return explorer.traces(), explorer.is_complete
-
-

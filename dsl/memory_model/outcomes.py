@@ -19,12 +19,13 @@ Final = tuple[tuple[Hashable, int], ...]  # places and their values
 
 @dataclass(frozen=True)
 class Outcome:
-    """What memory holds at the end, or which threads wait for ever (thread, site), with an execution that shows it."""
+    """The contents of memory at the end, or the threads that wait for ever (thread, site), with an execution of it."""
 
     final: Final
     stuck: tuple[tuple[int, int], ...]
     events: Events
     execution: Consistent
+    fault: int = -1  # the number of the fault that a thread comes to; then nothing else counts
 
 
 class Search:
@@ -117,7 +118,9 @@ class Search:
 
     def _of(self, chosen: Sequence[Trace], met: Meetings) -> Iterator[Outcome]:
         """The outcomes of one trace a thread."""
-        stuck = tuple(sorted(_waiting(chosen)))
+        fault = min((trace.fault for trace in chosen if trace.fault >= 0), default=-1)
+        stuck = tuple(sorted(_waiting(chosen))) if fault < 0 else ()
+        is_cut_short = bool(stuck) or fault >= 0
         users = _users(chosen)
         several = {e.place for t in chosen for e in t.events if e.address is not None}
         alone = {place for place, threads in users.items() if len(threads) == 1} - several
@@ -127,9 +130,9 @@ class Search:
             for place in users.keys() - alone
             if any(e.kind == Kind.WRITE and e.place == place for t in chosen for e in t.events)
         ]
-        if stuck or not any(map(self.is_seen, open_places)):
-            final = () if stuck else self._final(own)
-            if (final, stuck) in self._found:
+        if is_cut_short or not any(map(self.is_seen, open_places)):
+            final = () if is_cut_short else self._final(own)
+            if (final, stuck, fault) in self._found:
                 return
         kept = [_without(trace, alone) for trace in chosen]
         initial = {place: self.initial(place) for place in users.keys() - alone}
@@ -137,18 +140,18 @@ class Search:
         barriers = self._barriers(events, [places for _, places in kept], met)
         polled = [events.first[t] + i for t, (trace, _) in enumerate(kept) for i in trace.polled]
         for execution in events.allowed(barriers, lambda each: _is_last(each, polled)):
-            for final in [()] if stuck else self._finals(own, open_places, events, execution):
-                if (final, stuck) not in self._found:
-                    self._found.add((final, stuck))
-                    yield Outcome(final, stuck, events, execution)
-            if stuck:
+            for final in [()] if is_cut_short else self._finals(own, open_places, events, execution):
+                if (final, stuck, fault) not in self._found:
+                    self._found.add((final, stuck, fault))
+                    yield Outcome(final, stuck, events, execution, fault)
+            if is_cut_short:
                 return
 
     def _final(self, values: dict[Hashable, int]) -> Final:
         return tuple(sorted(((p, v) for p, v in values.items() if self.is_seen(p)), key=repr))
 
     def _finals(self, own: dict[Hashable, int], places, events: Events, execution: Consistent) -> Iterator[Final]:
-        """What memory may hold: of each place what one of the writes wrote that no other is coherence-after."""
+        """The contents that memory may have: of each place the value of a write that no write is coherence-after."""
         last = []
         for place in places:
             writes = events.places[place] & events.writes

@@ -36,7 +36,7 @@ def pairs(relation: Relation) -> Iterator[tuple[int, int]]:
 
 
 def union(*relations: Relation) -> Relation:
-    """What is in one of them."""
+    """The pairs that are in one of them."""
     result = [0] * len(relations[0])
     for relation in relations:
         result = [a | b for a, b in zip(result, relation)]
@@ -44,7 +44,7 @@ def union(*relations: Relation) -> Relation:
 
 
 def both(one: Relation, other: Relation) -> Relation:
-    """What is in both."""
+    """The pairs that are in both."""
     return [a & b for a, b in zip(one, other)]
 
 

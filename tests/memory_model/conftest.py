@@ -67,7 +67,7 @@ class Program:
         return Recorded(Trace(tuple(events)), own)
 
     def outcomes(self) -> set[tuple[int, ...]]:
-        """What the registers hold at the end, in the order of their names."""
+        """The values of the registers at the end, in the order of their names."""
         search = self.search()
         found = {tuple(v for p, v in each.final if p.startswith("o")) for each in search.outcomes() if not each.stuck}
         assert search.is_complete
@@ -81,7 +81,7 @@ class Program:
         return Search(traces, self.positions, lambda place: 0)
 
     def interleavings(self) -> set[tuple[int, ...]]:
-        """What the registers hold after each order of the accesses, one after another; by trying all of them."""
+        """The values of the registers after each order of the accesses, one after another; by trying all of them."""
         found: set[tuple[int, ...]] = set()
 
         def go(at: tuple[int, ...], memory: dict[str, int]) -> None:

@@ -65,7 +65,10 @@ def test_a_release_is_seen_through_updates_of_others(program):
 
 def test_readers_may_see_two_writes_in_different_orders(program):
     """The same paper: IRIW, with acquires allowed, with fences.sc not."""
-    first, second = [r("x", "o1", "acquire"), r("y", "o2", "acquire")], [r("y", "o3", "acquire"), r("x", "o4", "acquire")]
+    first, second = (
+        [r("x", "o1", "acquire"), r("y", "o2", "acquire")],
+        [r("y", "o3", "acquire"), r("x", "o4", "acquire")],
+    )
     assert (1, 0, 1, 0) in program([w("x")], [w("y")], first, second).outcomes()
     fenced = ([first[0], FENCE, first[1]], [second[0], FENCE, second[1]])
     assert (1, 0, 1, 0) not in program([w("x")], [w("y")], *fenced).outcomes()
@@ -78,9 +81,7 @@ def test_a_place_has_one_order_for_all_of_its_readers(program):
 
 
 def test_racing_weak_stores_leave_either_value(program):
-    finals = {
-        dict(each.final)["x"] for each in program([w("x", 1, "weak")], [w("x", 2, "weak")]).search().outcomes()
-    }
+    finals = {dict(each.final)["x"] for each in program([w("x", 1, "weak")], [w("x", 2, "weak")]).search().outcomes()}
     assert finals == {1, 2}
 
 

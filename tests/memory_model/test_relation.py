@@ -15,7 +15,7 @@ def pairs(relation):
 
 
 @given(PAIRS, PAIRS)
-def test_operations_are_those_of_sets_of_pairs(a, b):
+def test_operations_agree_with_sets_of_pairs(a, b):
     one, other = rel.of_pairs(SIZE, a), rel.of_pairs(SIZE, b)
     assert pairs(rel.union(one, other)) == a | b
     assert pairs(rel.both(one, other)) == a & b

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,8 @@ from dsl.memory_model import relation as rel
 from dsl.memory_model.events import Event, Kind
 from dsl.memory_model.outcomes import Outcome
 
+_FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
+
 
 class Executions:
     """The outcomes of one launch, told in the author's words."""
@@ -22,10 +25,12 @@ class Executions:
         self.allocations = self.launch.allocations
 
     def final(self, outcome: Outcome) -> list[tuple[str, int]]:
-        """The places that the outcome changed, and what they hold, as bits."""
-        return [
-            (self.place(place), value) for place, value in outcome.final if self.found.initial(place) != value
+        """The places that the outcome changed, by name, and what they hold, as bits."""
+        rows = [
+            (self.place(place), place, value) for place, value in outcome.final if self.found.initial(place) != value
         ]
+        rows.sort(key=lambda row: (row[0].partition("[")[0], row[1]))
+        return [(name, value) for name, _, value in rows]
 
     def place(self, place: Place) -> str:
         """A place as the author knows it: `name[element]`, or a byte of shared memory."""
@@ -107,18 +112,20 @@ class Executions:
 def value_of(event: Event, instr: Instr) -> str:
     """The value of an access as a number of the instruction's type."""
     kind = type_of(instr)
-    if kind.startswith("f") or kind.startswith("bf"):
-        return f"0x{event.value:x}"
     bits = 8 * event.place.size_bytes
+    if kind in _FLOATS:
+        return repr(struct.unpack(_FLOATS[kind], event.value.to_bytes(bits // 8, "little"))[0])
+    if kind.startswith("bf"):
+        return f"0x{event.value:x}"
     is_negative = kind in SIGNED and event.value >> bits - 1
     return str(event.value - (1 << bits) if is_negative else event.value)
 
 
 def _does(event: Event) -> str:
     if event.kind == Kind.FENCE:
-        return f"fences ({event.order}, {event.scope})"
+        return "fences"
     if event.kind == Kind.BARRIER:
-        return "arrives" if event.order == "arrive" else "waits for others"
+        return "arrives" if event.order == "arrive" else "waits"
     return "reads" if event.kind == Kind.READ else "writes"
 
 

@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dsl.emulator import families
 from dsl.emulator.execute.launch import _check_shape, _Launch
+from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context
 from dsl.emulator.machine.memory import Memory
+from dsl.emulator.ptx import traits
 from dsl.emulator.ptx.syntax import Instr, Unsupported
 from dsl.emulator.translate import traced
-from dsl.memory_model.events import SCOPES, STRONG, End, Event, Kind, Position, Trace
+from dsl.memory_model.events import End, Event, Kind, Position, Trace
 from dsl.memory_model.exploration import Choices, Recorded, explore
 from dsl.memory_model.outcomes import Outcome, Search
 
@@ -25,7 +28,6 @@ MOST_READS = 60  # of a thread: a mark has a bit for each
 _SIGNATURE = ctypes.CFUNCTYPE(
     ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64
 )
-_SCOPE_NAMES = {"gl": "gpu", **{each: each for each in SCOPES}}
 
 
 @dataclass(frozen=True, order=True)
@@ -50,10 +52,11 @@ class _Recording:
     reads: list[int] = field(default_factory=list)  # positions of its reads
     end: End = End.DONE
     polled: frozenset[int] = frozenset()
+    fault: int = -1
 
     @property
     def result(self) -> Recorded:
-        return Recorded(Trace(tuple(self.events), self.end, self.polled), self.own)
+        return Recorded(Trace(tuple(self.events), self.end, self.polled, self.fault), self.own)
 
 
 class Outcomes:
@@ -80,8 +83,7 @@ class Outcomes:
         self.threads = math.prod(grid) * math.prod(block)
         if self.threads > MOST_THREADS:
             raise ValueError(
-                f"`{entry_name}` has {self.threads} threads; all outcomes are found of {MOST_THREADS} at most. "
-                "Launch it with fewer"
+                f"`{entry_name}` has {self.threads} threads; at most {MOST_THREADS} are explored. Launch it with fewer"
             )
         self.bound = bound
         self.block_threads = math.prod(block)
@@ -89,6 +91,7 @@ class Outcomes:
         self.sites: list[Instr] = self.launch.code.sites
         self.recordings: list[_Recording | None] = []
         self.failure: BaseException | None = None
+        self.faults: list[Fault] = []
         self._initial: dict[Place, int] = {}
         clusters = [n // math.prod(cluster) for n in range(math.prod(grid))]
         self.positions = [
@@ -100,7 +103,11 @@ class Outcomes:
         self.search = Search(self.traces, self.positions, self.initial, lambda place: place.block < 0, most)
 
     def __iter__(self) -> Iterator[Outcome]:
-        yield from self.search.outcomes()
+        """Raises the Fault of an execution that has one."""
+        for outcome in self.search.outcomes():
+            if outcome.fault >= 0:
+                raise self.faults[outcome.fault]
+            yield outcome
         self.is_complete &= self.search.is_complete
 
     def initial(self, place: Place) -> int:
@@ -110,11 +117,28 @@ class Outcomes:
     # ** runs
 
     def _run(self, choices: Sequence[Choices | None]) -> list[Recorded | None]:
+        left = list(choices)
+        failed: dict[int, Recorded] = {}
+        while not self._have_run(left):
+            ctx = self.launch.slot.ctx
+            thread = ctx.block * self.block_threads + ctx.thread
+            recording, left[thread] = self.recordings[thread], None
+            assert recording is not None, "a thread that does not run has failed"
+            recording.end, recording.fault = End.FAILED, len(self.faults) - 1
+            failed[thread] = recording.result
+        return [failed.get(n) if each is None else each.result for n, each in enumerate(self.recordings)]
+
+    def _have_run(self, choices: Sequence[Choices | None]) -> bool:
+        """Run these threads; False after a fault, which may be of reads that the model does not allow."""
         self.recordings = [None if each is None else _Recording(each) for each in choices]
-        self.launch.once()
+        try:
+            self.launch.once()
+        except Fault as fault:
+            self.faults.append(fault)
+            return False
         if self.failure is not None:
             raise self.failure
-        return [None if each is None else each.result for each in self.recordings]
+        return True
 
     def told(self, address: int, what: int, thread: int, record: int, site: int) -> int:
         """From machine code: 1 ends the thread. Never raises."""
@@ -134,6 +158,8 @@ class Outcomes:
     def _tell(self, recording: _Recording, ctx, what: int, thread: int, fields, site: int) -> bool:
         """Whether the thread goes on."""
         instr = self.sites[site]
+        if what == traced.START:
+            return True
         if what == traced.HEAD:
             recording.heads[instr.line] = len(recording.events)
             return True
@@ -185,32 +211,33 @@ class Outcomes:
         if place is None:
             data = ctypes.string_at(fields[traced.ADDRESS], size_bytes)
             fields[traced.VALUE] = int.from_bytes(data, "little")
+            fields[traced.NEEDS] |= fields[traced.EXTRA]
             return
         instr, number = self.sites[site], len(recording.reads)
         own = recording.last.get(place, self._initial[place])
         value = recording.choices[number] if number < len(recording.choices) else own
         recording.own.append((own,))
-        order, scope = strength(instr.mods, is_update="atom" == instr.opcode or "red" == instr.opcode)
+        order, scope = _strength(instr)
         order = {"acq_rel": "acquire", "release": "relaxed"}.get(order, order)
-        needs = self._needs(recording, fields[traced.NEEDS])
-        is_update = instr.opcode in ("atom", "red")
+        needs, is_update = self._needs(recording, fields[traced.NEEDS]), bool(instr.traits & traits.UPDATES)
         recording.reads.append(len(recording.events))
         recording.events.append(Event(Kind.READ, place, order, scope, value, needs, site, is_update))
         fields[traced.VALUE], fields[traced.NEEDS] = value, 1 << number
 
     def _write(self, recording: _Recording, ctx, thread: int, fields, site: int) -> None:
-        if fields[traced.EXTRA]:  # cas that found another value
+        if fields[traced.EXTRA]:  # a compare-and-swap that found another value
+            fields[traced.NEEDS] = 0
             return
         size_bytes = fields[traced.SIZE]
         place, value = self._place(ctx, thread, fields[traced.ADDRESS], size_bytes), fields[traced.VALUE]
         if place is None:
             ctypes.memmove(fields[traced.ADDRESS], value.to_bytes(8, "little"), size_bytes)
             return
+        mask, fields[traced.NEEDS] = fields[traced.NEEDS], 0
         instr = self.sites[site]
-        is_update = instr.opcode in ("atom", "red")
-        order, scope = strength(instr.mods, is_update)
+        order, scope = _strength(instr)
         order = {"acq_rel": "release", "acquire": "relaxed"}.get(order, order)
-        needs = self._needs(recording, fields[traced.NEEDS])
+        needs, is_update = self._needs(recording, mask), bool(instr.traits & traits.UPDATES)
         recording.last[place] = value
         recording.events.append(Event(Kind.WRITE, place, order, scope, value, needs, site, is_update))
 
@@ -218,9 +245,7 @@ class Outcomes:
         instr = self.sites[site]
         if "proxy" in instr.mods or "mbarrier_init" in instr.mods:  # of accesses that the model does not have
             return
-        order = next((m for m in instr.mods if m in ("sc", "acq_rel", "acquire", "release")), None)
-        order = order or ("sc" if instr.opcode == "membar" else "acq_rel")
-        scope = next(_SCOPE_NAMES[m] for m in instr.mods if m in _SCOPE_NAMES)
+        order, scope = _strength(instr)
         recording.events.append(Event(Kind.FENCE, order=order, scope=scope, site=site))
 
     def _barrier(self, recording: _Recording, thread: int, fields, site: int) -> None:
@@ -248,17 +273,13 @@ class Outcomes:
             overlap = one.block == other.block and other.address < one.address + one.size_bytes
             if overlap and (places[one][0] or places[other][0]):
                 instr = self.sites[places[other][1]]
-                why = "it accesses a part of what another instruction writes, or more"
+                why = "its bytes overlap an access of another size"
                 fix = "access each place with one size in all threads"
                 raise Unsupported(instr.name, instr.line, self.launch.program.place_of(instr.loc), why, instr.text, fix)
 
 
-def strength(mods: tuple[str, ...], is_update: bool) -> tuple[str, str]:
-    """The order and the scope of an access. PTX ISA 9.7.9.8, 9.7.13.5: volatile is relaxed at system scope, an atomic
-    operation that names none is relaxed, at GPU scope."""
-    scope = next((_SCOPE_NAMES[m] for m in mods if m in _SCOPE_NAMES), "gpu")
-    order = next((m for m in mods if m in STRONG), "relaxed" if is_update else "weak")
-    return ("relaxed", "sys") if {"volatile", "mmio"} & {*mods} else (order, scope)
+def _strength(instr: Instr) -> tuple[str, str]:
+    return families.named("traced", "strength")[0](instr)
 
 
 class _Traced(_Launch):
@@ -280,7 +301,7 @@ class _Traced(_Launch):
             self.attach(self.slots[0])
         else:
             self.add_slot()
-        self.shared.next_block = 0
+        self.shared.next_block, self.shared.first_fault = 0, context.NO_FAULT
         self.run_blocks(self.slots[0])
 
     def _attached_checks(self) -> Any:
@@ -298,5 +319,3 @@ class _Traced(_Launch):
     def warnings(self) -> Iterator:
         """None."""
         return iter(())
-
-

@@ -9,6 +9,7 @@ kept.py         what native code keeps of a block in its slot
 words.py        its faults and findings in words
 analysis.py     what is known of its results before it runs
 leeway.py       its results that the ISA leaves open
+traced.py       its accesses in threads that run alone, for the memory model
 """
 
 from __future__ import annotations

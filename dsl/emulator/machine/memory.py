@@ -122,8 +122,8 @@ def interval_table(allocations: list[Allocation], own: Sequence[Allocation] = ()
 
 
 def nearest(allocations: list[Allocation], address: int) -> tuple[Allocation, int] | None:
-    """The allocation nearest to an address and the signed distance: negative before its start, else from its start. Of
-    several from one address on it is the last, whose label counts."""
+    """The allocation nearest to an address and the signed distance: negative before its start, else from its start.
+    The last one counts if several begin at one address."""
     best = None
     starts = [a.address for a in allocations]
     at = bisect.bisect_right(starts, address)

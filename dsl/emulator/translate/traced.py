@@ -1,28 +1,29 @@
 """An entry whose threads run alone: each access to memory that others see asks Python what it reads, and tells what it
 writes. For the memory model (dsl/memory_model), which decides what they can read.
 
-A thread never waits: a barrier is an event among others. With each register the machine code keeps the reads on which
+A thread never waits: a barrier is an event among others. The machine code keeps for each register the reads on which
 its value depends, as bits by their number in the thread.
 """
 
 from __future__ import annotations
 
-from dsl.emulator.families.memory import atomics
-from dsl.emulator.families.memory.emit import host_address, shape
+from collections.abc import Iterable
+
+from dsl.emulator import families
 from dsl.emulator.ptx import traits
 from dsl.emulator.ptx.operands import LEAVES, reads, registers, result, space_of
-from dsl.emulator.ptx.syntax import FLOATS, SIGNED, SINK, Addr, Instr, Reg, Vec
+from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Instr, Reg, Variable, Vec
 from dsl.emulator.translate.coroutine import MARK, PRIVATE, Thread
 
-# What a call of Python is about: the second argument of emu_order.
-READ, WRITE, FENCE, BARRIER, HEAD, ROUND = range(64, 70)
+# Reasons to call Python: the second argument of emu_order.
+READ, WRITE, FENCE, BARRIER, START, HEAD, ROUND = range(64, 71)
 ADDRESS, SIZE, VALUE, NEEDS, EXTRA, FIELDS = range(6)  # of the record that the fourth argument points to
 _ALONE = (
     traits.EXCHANGE | traits.COPY | traits.BULK | traits.REMOTE | traits.PRODUCT | traits.TILE_LOAD
     | traits.TILE_STORE | traits.MBARRIER | traits.CLUSTER
 )  # fmt: skip
 WHY = "the memory model here has no such instruction"
-FIX = "repro run explores the orders of a kernel that has it, with --seeds"
+FIX = "`repro run FILE --seed N` runs the kernel in another order"
 
 
 class Traced(Thread):
@@ -37,7 +38,8 @@ class Traced(Thread):
         self.record = self.alloca(f"[{FIELDS} x i64]")
         self.control = self._mark_named("%control")  # of branches that the thread came by
         self.private = self._mark_named("%private")  # of local memory and of arguments of functions
-        self.heads: dict[str, Instr] = {}
+        self.passed: list[str] = []  # marks of the arguments of a call
+        self.returned: list[str] = []  # slots of the marks of its results
 
     # ** marks: the reads on which a value depends
 
@@ -59,7 +61,7 @@ class Traced(Thread):
             mark = self.or_(mark, self.get(slot, "i64"), "i64") if mark != "0" else self.get(slot, "i64")
         return mark
 
-    def _put_mark(self, operand, mark: str, keeps: bool) -> None:
+    def put_mark(self, operand, mark: str, keeps: bool) -> None:
         """`keeps`: whether the instruction is guarded, so the old value may stay."""
         for slot in dict.fromkeys(map(self._mark_slot, registers(operand))):
             value = self.or_(mark, self.get(slot, "i64"), "i64") if keeps else mark
@@ -83,46 +85,54 @@ class Traced(Thread):
         self.do(f"br i1 {self.cmp('eq', answer, 0)}, label %{on}, label %exit")
         self.start(on)
 
-    def _needs(self, found) -> str:
-        return self.or_(self._mark(found), self.get(self.control, "i64"), "i64")
+    def needs(self, instr: Instr, found: Iterable[Reg] = ()) -> str:
+        """The mark of an access: of its addresses, its guard, the branches before, and the registers `found`."""
+        places = [reg for each in instr.operands if isinstance(each, Addr) for reg in registers(each)]
+        return self.or_(self._mark([*found, *places, *registers(instr.guard)]), self.get(self.control, "i64"), "i64")
 
-    def _read(self, instr: Instr, address: str, size_bytes: int) -> tuple[str, str]:
-        """What it reads, and the mark of that."""
-        self.event(READ, instr, ADDRESS=address, SIZE=str(size_bytes), NEEDS=self._needs(self._places(instr)))
+    def tell_read(self, instr: Instr, address: str, size_bytes: int) -> tuple[str, str]:
+        """The value that it reads, and the mark of the value."""
+        private = self.get(self.private, "i64")
+        self.event(READ, instr, ADDRESS=address, SIZE=str(size_bytes), NEEDS=self.needs(instr), EXTRA=private)
         value = self.get(self._field(VALUE), "i64")
         return self.resize(value, 64, size_bytes * 8), self.get(self._field(NEEDS), "i64")
 
-    def _write(self, instr: Instr, address: str, size_bytes: int, value: str, needs: str, skips: str = "0") -> None:
+    def tell_write(self, instr: Instr, address: str, size_bytes: int, value: str, needs: str, skips: str = "0") -> None:
+        """`skips`: not 0 if nothing is written after all."""
         wide = self.resize(value, size_bytes * 8, 64)
         self.event(WRITE, instr, ADDRESS=address, SIZE=str(size_bytes), VALUE=wide, NEEDS=needs, EXTRA=skips)
-
-    def _places(self, instr: Instr) -> list[Reg]:
-        """The registers of its addresses and of its guard."""
-        found = [reg for each in instr.operands if isinstance(each, Addr) for reg in registers(each)]
-        return [*found, *registers(instr.guard)]
+        if space_of(instr) == "generic":
+            self._add_mark(self.private, self.get(self._field(NEEDS), "i64"))
 
     # ** instructions
 
     def emit(self, row, instr: Instr) -> None:
         if instr.traits & (traits.LOAD | traits.STORE | traits.UPDATES) and space_of(instr) not in PRIVATE:
-            self._access(instr)
+            families.named("traced", "access")[0](self, instr)
         elif instr.traits & traits.FENCE:
             self.event(FENCE, instr)
         elif instr.traits & traits.BARRIER and not instr.traits & traits.CLUSTER:
             self._barrier(instr)
-        elif instr.opcode == "nanosleep":
-            return
         elif row.meets or instr.traits & _ALONE:
             raise self.refuse(instr, WHY, FIX)
         else:
             self._private(row, instr)
 
+    def guarded(self, instr: Instr, row) -> None:
+        """Its result depends on the guard, also if the guard does not hold."""
+        destination = result(instr)
+        for slot in dict.fromkeys(map(self._mark_slot, registers(destination))) if destination is not None else ():
+            self._add_mark(slot, self._mark(registers(instr.guard)))
+        if instr.opcode in ("brx", *LEAVES):
+            self._add_mark(self.control, self._mark(registers(instr.guard)))
+        super().guarded(instr, row)
+
     def _private(self, row, instr: Instr) -> None:
         """An instruction that only this thread sees."""
-        if instr.guard is not None and instr.opcode in ("bra", "brx", *LEAVES):
-            self._add_mark(self.control, self._mark(registers(instr.guard)))
-        if instr.opcode == "brx":
+        if instr.opcode in ("bra", "brx"):
             self._add_mark(self.control, self._mark(reads(instr)))
+        if instr.opcode == "call":
+            return self._call(row, instr)
         mark = self._mark(reads(instr))
         if instr.traits & traits.STORE:
             self._add_mark(self.private, mark)
@@ -130,60 +140,35 @@ class Traced(Thread):
             mark = self.or_(mark, self.get(self.private, "i64"), "i64")
         super().emit(row, instr)
         destination = result(instr)
-        if destination is not None and instr.opcode != "call":
-            self._put_mark(destination, mark, instr.guard is not None)
+        if destination is not None:
+            self.put_mark(destination, mark, instr.guard is not None)
 
-    def _access(self, instr: Instr) -> None:
-        _, bits, count, size = shape(instr)
-        if bits > 64 or "nc" in instr.mods or (instr.traits & traits.UPDATES and count > 1):
-            raise self.refuse(instr, WHY, FIX)
-        operand = next(each for each in instr.operands if isinstance(each, Addr))
-        space = space_of(instr)
-        if space == "cluster":
-            raise self.refuse(instr, WHY, FIX)
-        pointer = host_address(self, instr, operand, space, size)
-        address = self.cast("ptrtoint", pointer, "ptr", "i64")
-        if instr.traits & traits.UPDATES:
-            return self._update(instr, address)
-        other = instr.operands[0 if instr.traits & traits.LOAD else 1]
-        for i, item in enumerate(other.items if isinstance(other, Vec) else (other,)):
-            place = self.add(address, i * bits // 8, "i64")
-            if instr.traits & traits.STORE:
-                needs = self._needs([*registers(item), *self._places(instr)])
-                self._write(instr, place, bits // 8, self.read(item, bits), needs)
-                continue
-            value, mark = self._read(instr, place, bits // 8)
-            self.write(item, value, bits, instr.mods[-1] in SIGNED)
-            self._put_mark(item, mark, instr.guard is not None)
+    def _call(self, row, instr: Instr) -> None:
+        """A call, whose registers keep their marks on the way in and out."""
+        results = instr.operands[0].items if isinstance(instr.operands[0], Vec) else ()
+        arguments = instr.operands[-1].items if isinstance(instr.operands[-1], Vec) else ()
+        self.passed, self.returned = [self._mark(registers(each)) for each in arguments], []
+        super().emit(row, instr)
+        for operand, slot in zip(results, self.returned):
+            self.put_mark(operand, self.get(slot, "i64"), instr.guard is not None)
 
-    def _update(self, instr: Instr, address: str) -> None:
-        kind, bits, _, size = shape(instr)
-        if kind.endswith("x2") or (kind in FLOATS and kind not in ("f32", "f64")):
-            raise self.refuse(instr, WHY, FIX)
-        has_result = bool(instr.traits & traits.ATOMIC)
-        values = [each for each in instr.operands[has_result:] if not isinstance(each, Addr)]
-        operation = next(m for m in instr.mods if m in atomics.OPERATIONS)
-        values = values[: 2 if operation == "cas" else 1]
-        old, mark = self._read(instr, address, size)
-        operands = [self.read(each, bits) for each in values]
-        new = atomics.OPERATIONS[operation](self, instr, kind, old, *operands)
-        needs = self._needs([reg for each in (*values, *self._places(instr)) for reg in registers(each)])
-        if operation != "exch":
-            needs = self.or_(needs, mark, "i64")
-        skips = "0"
-        if operation == "cas":
-            skips = self.cast("zext", self.cmp("ne", old, operands[0], f"i{bits}"), "i1", "i64")
-        self._write(instr, address, size, new, needs, skips)
-        if has_result and instr.operands[0] is not SINK:
-            self.write(instr.operands[0], old, bits, kind in SIGNED)
-            self._put_mark(instr.operands[0], mark, instr.guard is not None)
+    def emit_function(self, function) -> None:
+        passed, self.passed = self.passed, []
+        for formal, mark in zip(function.params, passed):
+            if formal.space == "reg":
+                self.put(self._mark_slot(_register(formal)), mark, "i64")
+        if len(self.frames) == 1:
+            self.event(START, next(item for item in function.items if isinstance(item, Instr)))
+        returned = [self._mark_slot(_register(each)) for each in function.returns if each.space == "reg"]
+        super().emit_function(function)
+        self.returned = returned
 
     def _barrier(self, instr: Instr) -> None:
         if "red" in instr.mods:
             raise self.refuse(instr, WHY, FIX)
         number = self.resize(self.read(instr.operands[0], 32), 32, 64)
         count = self.resize(self.read(instr.operands[1], 32), 32, 64) if len(instr.operands) > 1 else "0"
-        self.event(BARRIER, instr, VALUE=number, EXTRA=count, NEEDS=self._needs(reads(instr)))
+        self.event(BARRIER, instr, VALUE=number, EXTRA=count, NEEDS=self.needs(instr, reads(instr)))
 
     # ** loops
 
@@ -204,3 +189,5 @@ class Traced(Thread):
         super().emit_polls()
 
 
+def _register(formal: Variable) -> Reg:
+    return Reg(formal.name, TYPE_BITS[formal.type])

@@ -14,13 +14,13 @@ from dsl import environment_variables as variables, native_library
 from dsl.core.trace import COOPERATIVE
 from dsl.launch import disk_cache
 from dsl.launch.devices import native_launch
+from dsl.launch.devices.exploration import Exploration
 from dsl.launch.devices.host_memory import HostMemory, Storage
 from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, DeviceMissing, Launch
 from dsl.launch.devices.torch_mapping import torch_cuda
 
 if TYPE_CHECKING:
     from dsl import emulator
-    from dsl.launch.devices.exploration import Exploration
     from dsl.perturbation.perturbation import Perturbation
 
 
@@ -143,8 +143,6 @@ class Emulated(Device):
         return type(self).launch is Emulated.launch
 
     def explore(self, bound: int) -> Exploration:
-        from dsl.launch.devices.exploration import Exploration
-
         self.exploration = Exploration(bound)
         self._watch()
         return self.exploration

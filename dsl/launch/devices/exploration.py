@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from dsl.exceptions import KernelFault
 
 if TYPE_CHECKING:
-    from dsl import emulator
     from dsl.emulator.execute.executions import Executions
-    from dsl.launch.devices.protocol import Launch
+    from dsl.emulator.execute.program import Program
+    from dsl.emulator.machine.memory import Memory
     from dsl.memory_model.outcomes import Outcome
 
 
@@ -37,7 +37,7 @@ class _Known:
         return address
 
 
-def _bases(params: Sequence[bytes], memory: emulator.Memory) -> list[tuple[int, int]]:
+def _bases(params: Sequence[bytes], memory: Memory) -> list[tuple[int, int]]:
     """The allocations that pointers among the parameters point into, in the order of the pointers."""
     words = [int.from_bytes(data[i : i + 8], "little") for data in params for i in range(0, len(data) - 7, 8)]
     rows = [(each.address, each.size_bytes) for each in memory.allocations()]
@@ -53,10 +53,11 @@ class Exploration:
         self._path: list[int] = []
         self._depth = 0
 
-    def launch(
-        self, program: emulator.Program, entry: str, launch: Launch, params: Sequence[bytes], memory: emulator.Memory
-    ) -> None:
-        """Give memory what it holds after the outcome that was chosen. Raises NeverEnds; Unsupported, ValueError."""
+    def launch(self, program: Program, entry: str, launch: Any, params: Sequence[bytes], memory: Memory) -> None:
+        """Give memory what it holds after the outcome that was chosen; `launch` is a protocol.Launch.
+
+        Raises NeverEnds, Fault, Unsupported, ValueError.
+        """
         key = tuple(self._path[: self._depth])
         bases = _bases(params, memory)
         if key not in self._known:
@@ -70,6 +71,11 @@ class Exploration:
             told = Executions(found)
             rows = sorted(found, key=lambda each: (bool(each.stuck), not told.is_interleaving(each)))
             self.is_complete &= found.is_complete
+            if not rows:
+                raise ValueError(
+                    f"no execution of `{entry}` ends within {self.bound} executions of an instruction by a thread\n"
+                    "fix: give a higher --bound"
+                )
             self._known[key] = _Known(entry, rows, told, bases)
         known = self._known[key]
         if self._depth == len(self._path):
