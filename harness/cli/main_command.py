@@ -22,11 +22,11 @@ from harness.cli import (
     hosts_command,
     issue_command,
     new_command,
-    outcomes_command,
     reduce_command,
     run_command,
 )
 from harness.cli.golden import golden_commands
+from harness.cli.outcomes import outcomes_command
 from harness.cli.record import record_commands
 from harness.terminal import say
 

@@ -5,22 +5,25 @@ It runs next to the repro: standard library and numpy.
 
 from __future__ import annotations
 
-from types import ModuleType
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 MOST_RESULTS = 512
-MOST_ELEMENTS = 64  # of an output whose values are told one by one
+MOST_ELEMENTS = 64  # of an output that is given whole
 
 
-def claim(module: ModuleType, job: dict[str, Any], exploration: Any) -> dict[str, Any]:
-    """Call run() for each combination of outcomes; each different answer once, and how it comes about."""
+def claim(run: Callable[[], dict[str, Any]], exploration: Any) -> dict[str, Any]:
+    """Call run() for each combination of outcomes; each different answer once, with a combination that gives it.
+
+    `exploration` is what session.explore gave (dsl/launch/devices/exploration.py).
+    """
     results: dict[str, dict[str, Any]] = {}
     is_complete = True
     while True:
         try:
-            returned, ends = module.run(**job["params"]), True
+            returned, ends = run(), True
         except Exception as error:
             if type(error).__name__ != "NeverEnds":
                 raise
@@ -37,7 +40,7 @@ def claim(module: ModuleType, job: dict[str, Any], exploration: Any) -> dict[str
 
 
 def about(exploration: Any, results: list[dict[str, Any]], is_complete: bool = True) -> dict[str, Any]:
-    """What was found, for the reply."""
+    """The outcomes, for the reply."""
     return {
         "complete": exploration.is_complete and is_complete,
         "bound": exploration.bound,

@@ -258,7 +258,7 @@ class ExploredLaunch:
 
 @dataclass(frozen=True)
 class ExploredResult:
-    """What run() returned, or that a launch does not end, and by which outcome of each launch."""
+    """The answer of run(), or that a launch does not end, and the outcome of each launch that led to it."""
 
     ends: bool = must(boolean)
     outputs: dict[str, str] = must(table(_PROSE, MOST_OUTPUTS, string(1000)), dict)

@@ -223,7 +223,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
         if job["fill"] is not None:
             repeat.fill_new_memory(job["fill"])
         if job["bound"] and session is None:
-            raise Refused("it launches no kernel that could be explored: it imports neither a compiler nor cuda.bindings")
+            raise Refused("it launches no kernel: it imports neither a compiler nor cuda.bindings")
         if job["script"]:
             header |= _run_script(job, session)
             if exploration is not None:
@@ -233,7 +233,10 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
             module = _load(job["path"], job["source"])
             header["durations"]["load_s"] = round(time.monotonic() - started, 4)
             if exploration is not None:
-                header |= {"outcome": "explored", "explored": explored.claim(module, job, exploration)}
+                header |= {
+                    "outcome": "explored",
+                    "explored": explored.claim(lambda: _checked_run(module, job), exploration),
+                }
             else:
                 _run_case(module, job, session, header, buffers)
     except Refused as error:
@@ -282,6 +285,14 @@ def _run_case(
     if session is not None:
         session.check()
         header["depends"] = {name: session.open_results(*_place(value)) for name, value in returned.items()}
+
+
+def _checked_run(module: ModuleType, job: dict[str, Any]) -> dict[str, Any]:
+    """The answer of run(), of the same random numbers each time. Raises Refused if it is not a dict of arrays."""
+    _seed(job["seed"])
+    returned = module.run(**job["params"])
+    _arrays(module.run, returned, [], job["limit_bytes"])
+    return returned
 
 
 def _run_script(job: dict[str, Any], session: Any) -> dict[str, Any]:
