@@ -3,7 +3,7 @@
     git clone https://github.com/hernanponcedeleon/Dat3M; python tests/upstream/litmus.py Dat3M [NAME ...]
 
 Prints each test whose verdict differs, and the counts. Tests with surfaces, textures, aliases, and constant memory
-that changes have no PTX that runs here: their events go to the model as they are. What is left out is in DIFFERENT.
+that changes have no PTX that runs here: their events go to the model as they are. DIFFERENT lists the questions that are left out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ _PROXIES = {"sust": Proxy.SURFACE, "suld": Proxy.SURFACE, "tld": Proxy.TEXTURE, 
 # Questions that Dat3M answers otherwise than PTX ISA 9.7.13.1: there a barrier that counts all threads waits for those
 # that come to another one; and of three threads at a barrier that counts two, one waits for ever.
 DIFFERENT = {
-    **dict.fromkeys(("SB+named-bar-reg-diff", "SB+named-bar-reg-const-diff", "SB+named-bar-dyn-reg-const"), ("allowed",)),
+    **dict.fromkeys(
+        ("SB+named-bar-reg-diff", "SB+named-bar-reg-const-diff", "SB+named-bar-dyn-reg-const"), ("allowed",)
+    ),
     **dict.fromkeys((f"quorum{n}-pass" for n in range(1, 5)), ("allowed", "ends")),
     **dict.fromkeys(("quorum3-fail", "quorum4-fail"), ("ends",)),
 }
@@ -50,7 +52,9 @@ class Litmus:
     @property
     def runs(self) -> bool:
         """Whether the device has its memory."""
-        return not self.aliases and not any(parts(line)[0].split(".")[0] in _PROXIES for _, _, t in self.threads for line in t)
+        return not self.aliases and not any(
+            parts(line)[0].split(".")[0] in _PROXIES for _, _, t in self.threads for line in t
+        )
 
     @property
     def variables(self) -> list[str]:
@@ -119,7 +123,13 @@ class Kernel:
 
     @property
     def ptx(self) -> str:
-        lines = [".visible .entry test(.param .u64 memory)", "{", ".reg .b64 %m;", ".reg .pred %p, %q;", ".reg .b32 %r<100>;"]
+        lines = [
+            ".visible .entry test(.param .u64 memory)",
+            "{",
+            ".reg .b64 %m;",
+            ".reg .pred %p, %q;",
+            ".reg .b32 %r<100>;",
+        ]
         lines += [".reg .b32 %b, %t, %n;", "ld.param.u64 %m, [memory];", "mov.u32 %b, %ctaid.x;", "mov.u32 %t, %tid.x;"]
         for thread, (block, lane) in enumerate(self.at):
             lines += [f"setp.eq.u32 %p, %b, {block};", f"setp.eq.and.u32 %q, %t, {lane}, %p;", f"@%q bra P{thread};"]
@@ -197,7 +207,7 @@ class Kernel:
         return f"barrier.cta.{how} {number}, {count};"
 
     def outcomes(self) -> tuple[list[dict[str, int]], bool, bool]:
-        """What each outcome has in memory and registers, whether a thread may wait for ever, and whether that is all."""
+        """Memory and registers of each outcome, whether a thread may wait for ever, and whether these are all."""
         memory = emulator.Memory()
         data = np.zeros(len(self.places), np.uint32)
         for name in self.variables:
@@ -291,8 +301,10 @@ def holds(condition: str) -> Callable[[dict[str, int]], bool]:
     code = re.sub(r"\b(P?)(\d+):\s*(r\d+)", r"P\2:\3", condition)
     code = code.replace("/\\", " and ").replace("\\/", " or ").replace("~", " not ")
     code = re.sub(r"(?<![=!<>])=(?!=)", "==", code)
-    code = re.sub(r"\b(P\d+:r\d+|[a-z_]\w*)\b", lambda m: m[0] if m[0] in ("and", "or", "not") else f"v[{m[0]!r}]", code)
-    return eval(f"lambda v: bool({code})")  # noqa: S307
+    code = re.sub(
+        r"\b(P\d+:r\d+|[a-z_]\w*)\b", lambda m: m[0] if m[0] in ("and", "or", "not") else f"v[{m[0]!r}]", code
+    )
+    return eval(f"lambda v: bool({code})")
 
 
 def verdict(test: Litmus, question: str) -> tuple[int, bool]:
