@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 
 class Kind(IntEnum):
@@ -41,7 +42,7 @@ class Event:
     """
 
     kind: Kind
-    place: Hashable = None
+    place: Any = None
     order: str = "weak"
     scope: str = "cta"
     value: int = 0

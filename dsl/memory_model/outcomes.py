@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
+from typing import Any
 
 from dsl.memory_model import relation as rel
 from dsl.memory_model.barriers import Meetings, meetings
 from dsl.memory_model.events import End, Event, Kind, Position, Trace
 from dsl.memory_model.execution import Consistent, Events
 
-Final = tuple[tuple[Hashable, int], ...]  # places and their values
+Final = tuple[tuple[Any, int], ...]  # places and their values
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ class Search:
         self,
         traces: Sequence[Sequence[Trace]],
         positions: Sequence[Position],
-        initial: Callable[[Hashable], int],
-        is_seen: Callable[[Hashable], bool] = lambda place: True,
+        initial: Callable[[Any], int],
+        is_seen: Callable[[Any], bool] = lambda place: True,
         most: int | None = None,
     ):
         self.traces, self.positions, self.initial, self.is_seen, self.most = traces, positions, initial, is_seen, most

@@ -164,7 +164,7 @@ class Traced(Thread):
         self.returned = returned
 
     def _barrier(self, instr: Instr) -> None:
-        if "red" in instr.mods:
+        if not instr.traits & traits.NO_RESULT:  # a reduction over the threads
             raise self.refuse(instr, WHY, FIX)
         number = self.resize(self.read(instr.operands[0], 32), 32, 64)
         count = self.resize(self.read(instr.operands[1], 32), 32, 64) if len(instr.operands) > 1 else "0"
