@@ -65,7 +65,6 @@ class Job:
     checks: str = "none"  # what the emulator looks for besides: names of findings.SOUGHT
     gpu_model: str = ""  # whose arithmetic the emulator follows; '': as set where the job runs
     compiler: str = "ours"  # or nvidia: the package nvidia-cutlass-dsl of the place where the job runs
-    bound: int = 0  # explore all outcomes, with at most so many visits of an instruction; 0: run it once
     bound: int = 0  # find all outcomes; a thread ends after this many executions of an instruction; 0: run it once
     lines: bool = False  # tell which lines of the program ran
     script: bool = False  # run it as `python FILE ARGS` does, and tell its exit status
