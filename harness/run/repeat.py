@@ -1,4 +1,5 @@
-"""Ways to see more than one answer of a repro: run() called often, memory filled before, predicates asked."""
+"""Ways to see more than one answer of a repro: run() called often, or once for each outcome of its launches;
+memory filled before; predicates asked."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 
 MOST_OTHERS = 32  # different outcomes that are kept
+MOST_RESULTS = 512  # different answers of all outcomes
+MOST_ELEMENTS = 64  # of an output that is given whole
 SEEDS = 1 << 20  # more than there are runs of one job
 
 
@@ -213,3 +216,55 @@ class _Awaited:
 
             loader.exec_module = exec_module
         return spec
+
+
+# ** all outcomes that the PTX memory model allows
+
+
+def for_each_outcome(run: Callable[[], dict[str, Any]], exploration: Any) -> dict[str, Any]:
+    """Call run() for each combination of outcomes; each different answer once, with a combination that gives it.
+
+    `exploration` is what session.explore gave (dsl/launch/devices/exploration.py).
+    """
+    results: dict[str, dict[str, Any]] = {}
+    is_complete = True
+    while True:
+        try:
+            returned, ends = run(), True
+        except Exception as error:
+            if type(error).__name__ != "NeverEnds":
+                raise
+            returned, ends = {}, False
+        outputs = {name: _values_of(value) for name, value in returned.items()}
+        key = repr((ends, outputs)) if ends else repr(exploration.choice)
+        results.setdefault(key, {"outputs": outputs, "ends": ends, "choice": exploration.choice})
+        if not exploration.again():
+            break
+        if len(results) >= MOST_RESULTS:
+            is_complete = False
+            break
+    return explored(exploration, list(results.values()), is_complete)
+
+
+def explored(exploration: Any, results: list[dict[str, Any]], is_complete: bool = True) -> dict[str, Any]:
+    """The outcomes, for the reply."""
+    return {
+        "complete": exploration.is_complete and is_complete,
+        "bound": exploration.bound,
+        "launches": exploration.launches(),
+        "results": results,
+    }
+
+
+def _values_of(value: Any) -> str:
+    """The values of an output as nested lists; of a large one its first elements."""
+    array = np.asarray(
+        value.detach().cpu().float() if _has_no_numpy_type(value) else getattr(value, "cpu", lambda: value)()
+    )
+    if array.size <= MOST_ELEMENTS:
+        return str(array.tolist())
+    return f"{array.reshape(-1)[:MOST_ELEMENTS].tolist()} ... ({array.size} elements)"
+
+
+def _has_no_numpy_type(value: Any) -> bool:
+    return str(getattr(value, "dtype", "")) in ("torch.bfloat16", "torch.float8_e4m3fn", "torch.float8_e5m2")

@@ -39,7 +39,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 import numpy.random  # here, and so before the fork: each job seeds it
 
-from harness.run import environment, executed, explored, frames, repeat, script
+from harness.run import environment, executed, frames, repeat, script
 from harness.run.exception_protocol import is_missing, outcome_of
 
 _OWN_FOLDERS = tuple(
@@ -227,7 +227,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
         if job["script"]:
             header |= _run_script(job, session)
             if exploration is not None:
-                header["explored"] = explored.about(exploration, [])
+                header["explored"] = repeat.explored(exploration, [])
             header["durations"]["call_s"] = round(time.monotonic() - started, 4)
         else:
             module = _load(job["path"], job["source"])
@@ -235,7 +235,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
             if exploration is not None:
                 header |= {
                     "outcome": "explored",
-                    "explored": explored.claim(lambda: _checked_run(module, job), exploration),
+                    "explored": repeat.for_each_outcome(lambda: _checked_run(module, job), exploration),
                 }
             else:
                 _run_case(module, job, session, header, buffers)

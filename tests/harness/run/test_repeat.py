@@ -139,3 +139,82 @@ def test_a_predicate_gets_its_output_on_the_host():
     module = types.SimpleNamespace(good=lambda out: bool(seen.append(out) or (out > 0).all()))
     repeat.judged(module, {"out": "good"}, {"out": Tensor()}, [{"name": "out", "shape": [2]}], [])
     assert seen[0].tolist() == [1, 2]
+
+
+# --- a run for each outcome: an exploration that chooses numbers ---
+
+
+class NeverEnds(Exception):
+    """As dsl/launch/devices/exploration.py raises it."""
+
+
+class Chosen:
+    """An exploration of one launch with these outcomes; None is one that never ends."""
+
+    bound, is_complete = 16, True
+
+    def __init__(self, *outcomes):
+        self.outcomes, self.number = outcomes, 0
+
+    def launch(self):
+        value = self.outcomes[self.number]
+        if value is None:
+            raise NeverEnds
+        return value
+
+    @property
+    def choice(self):
+        return [self.number]
+
+    def again(self):
+        self.number += 1
+        return self.number < len(self.outcomes)
+
+    def launches(self):
+        return []
+
+
+def answers(*outcomes, of=lambda value: {"r": np.array([value])}):
+    exploration = Chosen(*outcomes)
+    return repeat.for_each_outcome(lambda: of(exploration.launch()), exploration)
+
+
+def test_each_answer_once_with_the_first_outcome_that_gives_it():
+    assert answers(3, 5, 3) == {
+        "complete": True, "bound": 16, "launches": [], "results": [
+            {"outputs": {"r": "[3]"}, "ends": True, "choice": [0]},
+            {"outputs": {"r": "[5]"}, "ends": True, "choice": [1]},
+        ],
+    }  # fmt: skip
+
+
+def test_an_outcome_that_never_ends_has_no_outputs():
+    assert answers(3, None)["results"][1] == {"outputs": {}, "ends": False, "choice": [1]}
+
+
+def test_errors_of_the_repro_are_raised():
+    with pytest.raises(KeyError):
+        answers(3, of=lambda value: {}["missing"])
+
+
+def test_a_bounded_exploration_is_not_complete(monkeypatch):
+    monkeypatch.setattr(Chosen, "is_complete", False)
+    assert not answers(3)["complete"]
+
+
+def test_too_many_answers_are_not_complete(monkeypatch):
+    monkeypatch.setattr(repeat, "MOST_RESULTS", 2)
+    assert len(answers(1, 2, 3)["results"]) == 2 and not answers(1, 2, 3)["complete"]
+    assert answers(1, 2)["complete"]
+
+
+def test_long_outputs_are_cut():
+    (one,) = answers(3, of=lambda value: {"r": np.arange(100)})["results"]
+    assert one["outputs"]["r"] == f"{list(range(64))} ... (100 elements)"
+
+
+def test_tensors_of_torch():
+    import torch
+
+    (one,) = answers(3, of=lambda value: {"r": torch.full((2,), value, dtype=torch.bfloat16)})["results"]
+    assert one["outputs"]["r"] == "[3.0, 3.0]"
