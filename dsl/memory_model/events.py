@@ -52,6 +52,7 @@ class Event:
     proxy: Proxy = Proxy.GENERIC
     address: Hashable = None
     threads: int = 0  # how many the barrier counts
+    until: int | None = None  # of an asynchronous access: the first event of its thread that comes after it
 
     @property
     def is_strong(self) -> bool:

@@ -52,8 +52,10 @@ class Events:
         thread = self.thread[i]
         if thread == INITIAL:
             return 0
-        end = self.first[thread] + len(self.traces[thread].events)
-        return (1 << end) - (1 << i + 1)
+        first, until = self.first[thread], self.events[i].until
+        end = first + len(self.traces[thread].events)
+        start = i + 1 if until is None else min(first + until, end)
+        return (1 << end) - (1 << start)
 
     def _relate(self) -> None:
         size, events = self.size, self.events

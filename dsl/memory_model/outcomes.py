@@ -123,7 +123,7 @@ class Search:
         stuck = tuple(sorted(_waiting(chosen))) if fault < 0 else ()
         is_cut_short = bool(stuck) or fault >= 0
         users = _users(chosen)
-        several = {e.place for t in chosen for e in t.events if e.address is not None}
+        several = {e.place for t in chosen for e in t.events if e.address is not None or e.until is not None}
         alone = {place for place, threads in users.items() if len(threads) == 1} - several
         own = {e.place: e.value for t in chosen for e in t.events if e.kind == Kind.WRITE and e.place in alone}
         open_places = [
@@ -216,6 +216,9 @@ def _without(trace: Trace, places: set) -> tuple[Trace, dict[int, int]]:
             continue
         kept[i] = len(events)
         events.append(replace(event, needs=now))
+    for i, event in enumerate(events):
+        if event.until is not None:
+            events[i] = replace(event, until=sum(old < event.until for old in kept))
     polled = frozenset(kept[i] for i in trace.polled if i in kept)
     return Trace(tuple(events), trace.end, polled), kept
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dsl.emulator import families
@@ -16,6 +16,7 @@ from dsl.emulator.execute.launch import _check_shape, _Launch
 from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context
 from dsl.emulator.machine.memory import Memory
+from dsl.emulator.machine.numbers import told
 from dsl.emulator.ptx import traits
 from dsl.emulator.ptx.syntax import Instr, Unsupported
 from dsl.emulator.translate import traced
@@ -50,6 +51,8 @@ class _Recording:
     visits: dict[int, int] = field(default_factory=dict)
     last: dict[Place, int] = field(default_factory=dict)
     reads: list[int] = field(default_factory=list)  # positions of its reads
+    copied: dict[Place, list[int]] = field(default_factory=dict)  # by place that it copies to: all its values there
+    groups: list[list[int]] = field(default_factory=lambda: [[]])  # positions of copies; the last group is open
     end: End = End.DONE
     polled: frozenset[int] = frozenset()
     fault: int = -1
@@ -142,14 +145,14 @@ class Outcomes:
 
     def told(self, address: int, what: int, thread: int, record: int, site: int) -> int:
         """From machine code: 1 ends the thread. Never raises."""
-        if what < traced.READ:  # of the machine itself: a block ends
+        if what < told.READ:  # of the machine itself: a block ends
             return 0
         try:
             ctx = context.Context.from_address(address)
             recording = self.recordings[ctx.block * self.block_threads + thread]
             if recording is None or recording.end != End.DONE:
                 return 1
-            fields = (ctypes.c_uint64 * traced.FIELDS).from_address(record)
+            fields = (ctypes.c_uint64 * told.FIELDS).from_address(record)
             return int(not self._tell(recording, ctx, what, thread, fields, site))
         except BaseException as error:
             self.failure = error
@@ -158,23 +161,29 @@ class Outcomes:
     def _tell(self, recording: _Recording, ctx, what: int, thread: int, fields, site: int) -> bool:
         """Whether the thread goes on."""
         instr = self.sites[site]
-        if what == traced.START:
+        if what == told.START:
             return True
-        if what == traced.HEAD:
+        if what == told.HEAD:
             recording.heads[instr.line] = len(recording.events)
             return True
-        if what == traced.ROUND:
+        if what == told.ROUND:
             return self._round(recording, recording.heads[instr.line])
         recording.visits[site] = visits = recording.visits.get(site, 0) + 1
         if visits > self.bound or len(recording.reads) >= MOST_READS:
             recording.end = End.CUT
             return False
-        if what == traced.READ:
+        if what == told.READ:
             self._read(recording, ctx, thread, fields, site)
-        elif what == traced.WRITE:
+        elif what == told.WRITE:
             self._write(recording, ctx, thread, fields, site)
-        elif what == traced.FENCE:
+        elif what == told.FENCE:
             self._fence(recording, site)
+        elif what == told.COPY:
+            self._copy(recording, ctx, thread, fields, site)
+        elif what == told.COMMIT:
+            recording.groups.append([])
+        elif what == told.WAIT:
+            self._wait(recording, fields[told.EXTRA])
         else:
             self._barrier(recording, thread, fields, site)
         return True
@@ -206,39 +215,71 @@ class Outcomes:
         return frozenset(i for n, i in enumerate(recording.reads) if mask >> n & 1)
 
     def _read(self, recording: _Recording, ctx, thread: int, fields, site: int) -> None:
-        size_bytes = fields[traced.SIZE]
-        place = self._place(ctx, thread, fields[traced.ADDRESS], size_bytes)
+        size_bytes = fields[told.SIZE]
+        place = self._place(ctx, thread, fields[told.ADDRESS], size_bytes)
         if place is None:
-            data = ctypes.string_at(fields[traced.ADDRESS], size_bytes)
-            fields[traced.VALUE] = int.from_bytes(data, "little")
-            fields[traced.NEEDS] |= fields[traced.EXTRA]
+            data = ctypes.string_at(fields[told.ADDRESS], size_bytes)
+            fields[told.VALUE] = int.from_bytes(data, "little")
+            fields[told.NEEDS] |= fields[told.EXTRA]
             return
         instr, number = self.sites[site], len(recording.reads)
-        own = recording.last.get(place, self._initial[place])
-        value = recording.choices[number] if number < len(recording.choices) else own
-        recording.own.append((own,))
+        value = self._chosen(recording, place)
         order, scope = _strength(instr)
         order = {"acq_rel": "acquire", "release": "relaxed"}.get(order, order)
-        needs, is_update = self._needs(recording, fields[traced.NEEDS]), bool(instr.traits & traits.UPDATES)
+        needs, is_update = self._needs(recording, fields[told.NEEDS]), bool(instr.traits & traits.UPDATES)
         recording.reads.append(len(recording.events))
         recording.events.append(Event(Kind.READ, place, order, scope, value, needs, site, is_update))
-        fields[traced.VALUE], fields[traced.NEEDS] = value, 1 << number
+        fields[told.VALUE], fields[told.NEEDS] = value, 1 << number
+
+    def _chosen(self, recording: _Recording, place: Place) -> int:
+        """The value of the next read, of this place."""
+        number, own = len(recording.reads), recording.last.get(place, self._initial[place])
+        recording.own.append((own, *(value for value in recording.copied.get(place, ()) if value != own)))
+        return recording.choices[number] if number < len(recording.choices) else own
+
+    def _copy(self, recording: _Recording, ctx, thread: int, fields, site: int) -> None:
+        """A piece of cp.async: a read and a write that come at any time until the thread waits for them."""
+        never, size_bytes, value = 1 << 30, fields[told.SIZE], 0
+        needs = self._needs(recording, fields[told.NEEDS])
+        if fields[told.EXTRA]:
+            place = self._place(ctx, thread, fields[told.EXTRA], size_bytes)
+            value, read = self._chosen(recording, place), len(recording.events)
+            recording.reads.append(read)
+            recording.groups[-1].append(read)
+            recording.events.append(Event(Kind.READ, place, value=value, needs=needs, site=site, until=never))
+            needs |= {read}
+        place = self._place(ctx, thread, fields[told.ADDRESS], size_bytes)
+        recording.copied.setdefault(place, [recording.last.get(place, self._initial[place])]).append(value)
+        recording.groups[-1].append(len(recording.events))
+        recording.events.append(Event(Kind.WRITE, place, value=value, needs=needs, site=site, until=never))
+
+    def _wait(self, recording: _Recording, kept: int) -> None:
+        """The thread waits for all groups but the last `kept` that are closed."""
+        closed, now = recording.groups[:-1], len(recording.events)
+        done = closed[: len(closed) - kept] if kept else closed
+        for position in (position for group in done for position in group):
+            event = recording.events[position] = replace(recording.events[position], until=now)
+            if event.kind == Kind.WRITE:
+                recording.last[event.place] = event.value
+        recording.groups = recording.groups[len(done) :]
 
     def _write(self, recording: _Recording, ctx, thread: int, fields, site: int) -> None:
-        if fields[traced.EXTRA]:  # a compare-and-swap that found another value
-            fields[traced.NEEDS] = 0
+        if fields[told.EXTRA]:  # a compare-and-swap that found another value
+            fields[told.NEEDS] = 0
             return
-        size_bytes = fields[traced.SIZE]
-        place, value = self._place(ctx, thread, fields[traced.ADDRESS], size_bytes), fields[traced.VALUE]
+        size_bytes = fields[told.SIZE]
+        place, value = self._place(ctx, thread, fields[told.ADDRESS], size_bytes), fields[told.VALUE]
         if place is None:
-            ctypes.memmove(fields[traced.ADDRESS], value.to_bytes(8, "little"), size_bytes)
+            ctypes.memmove(fields[told.ADDRESS], value.to_bytes(8, "little"), size_bytes)
             return
-        mask, fields[traced.NEEDS] = fields[traced.NEEDS], 0
+        mask, fields[told.NEEDS] = fields[told.NEEDS], 0
         instr = self.sites[site]
         order, scope = _strength(instr)
         order = {"acq_rel": "release", "acquire": "relaxed"}.get(order, order)
         needs, is_update = self._needs(recording, mask), bool(instr.traits & traits.UPDATES)
         recording.last[place] = value
+        if place in recording.copied:
+            recording.copied[place].append(value)
         recording.events.append(Event(Kind.WRITE, place, order, scope, value, needs, site, is_update))
 
     def _fence(self, recording: _Recording, site: int) -> None:
@@ -250,8 +291,8 @@ class Outcomes:
 
     def _barrier(self, recording: _Recording, thread: int, fields, site: int) -> None:
         instr = self.sites[site]
-        place: Any = fields[traced.VALUE]
-        threads = fields[traced.EXTRA]
+        place: Any = fields[told.VALUE]
+        threads = fields[told.EXTRA]
         if "warp" in instr.mods:
             first = thread // 32 * 32
             mask = place & (1 << min(32, self.block_threads - first)) - 1

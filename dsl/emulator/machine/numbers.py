@@ -62,3 +62,11 @@ class left:
     """The answers of emu_leave (thread_exit.cc): nobody is left in the block; a box of threads; others."""
 
     NOBODY, BOX, RAGGED = range(3)
+
+
+class told:
+    """The second argument of emu_order where a thread runs alone (translate/traced.py), and the places (u64) in the
+    record that the fourth argument points to."""
+
+    READ, WRITE, FENCE, BARRIER, START, HEAD, ROUND, COPY, COMMIT, WAIT = range(64, 74)
+    ADDRESS, SIZE, VALUE, NEEDS, EXTRA, FIELDS = range(6)

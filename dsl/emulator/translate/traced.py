@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dsl.emulator import families
+from dsl.emulator.machine.numbers import told
 from dsl.emulator.ptx import traits
 from dsl.emulator.ptx.operands import LEAVES, reads, registers, result, space_of
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Instr, Reg, Variable, Vec
 from dsl.emulator.translate.coroutine import MARK, PRIVATE, Thread
 
-# Reasons to call Python: the second argument of emu_order.
-READ, WRITE, FENCE, BARRIER, START, HEAD, ROUND = range(64, 71)
-ADDRESS, SIZE, VALUE, NEEDS, EXTRA, FIELDS = range(6)  # of the record that the fourth argument points to
 _ALONE = (
     traits.EXCHANGE | traits.COPY | traits.BULK | traits.REMOTE | traits.PRODUCT | traits.TILE_LOAD
     | traits.TILE_STORE | traits.MBARRIER | traits.CLUSTER
@@ -35,7 +33,7 @@ class Traced(Thread):
         super().__init__(module, entry, places, place_of, quick=True)
         self.coroutine = False
         self.marks: dict[str, str] = {}
-        self.record = self.alloca(f"[{FIELDS} x i64]")
+        self.record = self.alloca(f"[{told.FIELDS} x i64]")
         self.control = self._mark_named("%control")  # of branches that the thread came by
         self.private = self._mark_named("%private")  # of local memory and of arguments of functions
         self.passed: list[str] = []  # marks of the arguments of a call
@@ -78,7 +76,7 @@ class Traced(Thread):
     def event(self, what: int, instr: Instr, **fields: str) -> None:
         """Tell Python; the thread ends here if the answer is not 0."""
         for name, value in fields.items():
-            self.put(self._field(globals()[name]), value, "i64")
+            self.put(self._field(getattr(told, name)), value, "i64")
         record = self.cast("ptrtoint", self.record, "ptr", "i64")
         arguments = f"i32 {what}, i32 {self.threads['linear']}, i64 {record}, i64 {self.site(instr)}"
         answer, on = self.op(f"call i32 @emu_order(ptr %ctx, {arguments})"), self.fresh("on")
@@ -93,16 +91,16 @@ class Traced(Thread):
     def tell_read(self, instr: Instr, address: str, size_bytes: int) -> tuple[str, str]:
         """The value that it reads, and the mark of the value."""
         private = self.get(self.private, "i64")
-        self.event(READ, instr, ADDRESS=address, SIZE=str(size_bytes), NEEDS=self.needs(instr), EXTRA=private)
-        value = self.get(self._field(VALUE), "i64")
-        return self.resize(value, 64, size_bytes * 8), self.get(self._field(NEEDS), "i64")
+        self.event(told.READ, instr, ADDRESS=address, SIZE=str(size_bytes), NEEDS=self.needs(instr), EXTRA=private)
+        value = self.get(self._field(told.VALUE), "i64")
+        return self.resize(value, 64, size_bytes * 8), self.get(self._field(told.NEEDS), "i64")
 
     def tell_write(self, instr: Instr, address: str, size_bytes: int, value: str, needs: str, skips: str = "0") -> None:
         """`skips`: not 0 if nothing is written after all."""
         wide = self.resize(value, size_bytes * 8, 64)
-        self.event(WRITE, instr, ADDRESS=address, SIZE=str(size_bytes), VALUE=wide, NEEDS=needs, EXTRA=skips)
+        self.event(told.WRITE, instr, ADDRESS=address, SIZE=str(size_bytes), VALUE=wide, NEEDS=needs, EXTRA=skips)
         if space_of(instr) == "generic":
-            self._add_mark(self.private, self.get(self._field(NEEDS), "i64"))
+            self._add_mark(self.private, self.get(self._field(told.NEEDS), "i64"))
 
     # ** instructions
 
@@ -110,9 +108,11 @@ class Traced(Thread):
         if instr.traits & (traits.LOAD | traits.STORE | traits.UPDATES) and space_of(instr) not in PRIVATE:
             families.named("traced", "access")[0](self, instr)
         elif instr.traits & traits.FENCE:
-            self.event(FENCE, instr)
+            self.event(told.FENCE, instr)
         elif instr.traits & traits.BARRIER and not instr.traits & traits.CLUSTER:
             self._barrier(instr)
+        elif instr.traits & traits.COPY and not instr.traits & (traits.MBARRIER | traits.BULK):
+            families.named("traced", "copy")[0](self, instr)
         elif row.meets or instr.traits & _ALONE:
             raise self.refuse(instr, WHY, FIX)
         else:
@@ -158,7 +158,7 @@ class Traced(Thread):
             if formal.space == "reg":
                 self.put(self._mark_slot(_register(formal)), mark, "i64")
         if len(self.frames) == 1:
-            self.event(START, next(item for item in function.items if isinstance(item, Instr)))
+            self.event(told.START, next(item for item in function.items if isinstance(item, Instr)))
         returned = [self._mark_slot(_register(each)) for each in function.returns if each.space == "reg"]
         super().emit_function(function)
         self.returned = returned
@@ -168,13 +168,13 @@ class Traced(Thread):
             raise self.refuse(instr, WHY, FIX)
         number = self.resize(self.read(instr.operands[0], 32), 32, 64)
         count = self.resize(self.read(instr.operands[1], 32), 32, 64) if len(instr.operands) > 1 else "0"
-        self.event(BARRIER, instr, VALUE=number, EXTRA=count, NEEDS=self.needs(instr, reads(instr)))
+        self.event(told.BARRIER, instr, VALUE=number, EXTRA=count, NEEDS=self.needs(instr, reads(instr)))
 
     # ** loops
 
     def reached(self, label: str) -> None:
         if label in self.polls:
-            self.event(HEAD, self.polls[label].instr)
+            self.event(told.HEAD, self.polls[label].instr)
 
     def emit_polls(self) -> None:
         """Each round of a loop that only looks ends with the question whether the thread waits there."""
@@ -184,7 +184,7 @@ class Traced(Thread):
                 self.pending.append((poll, label, wait, instr))
                 continue
             self.start(poll)
-            self.event(ROUND, wait.instr)
+            self.event(told.ROUND, wait.instr)
             self.branch(label)
         super().emit_polls()
 

@@ -183,3 +183,40 @@ def test_a_fault_of_every_execution():
 def test_memory_is_as_before_the_launch():
     found = Explored(store(0, 5), grid=1, initial=[3])
     assert found.values(0) == {(5,)} and found.data[0] == 3
+
+
+COPY = "st.shared.u32 [S], 7; {before} cp.async.ca.shared.global [S], [%a], 4{source}; {wait}"
+KEEP = "ld.shared.u32 %r1, [S]; st.global.u32 [%a+8], %r1;"
+WAITS = [
+    ("cp.async.wait_all;", {(0,)}),
+    ("cp.async.commit_group; cp.async.wait_group 0;", {(0,)}),
+    ("cp.async.commit_group; cp.async.wait_group 1;", {(0,), (7,)}),
+    ("cp.async.wait_group 0;", {(0,), (7,)}),  # the group was not closed
+    ("", {(0,), (7,)}),
+]
+
+
+@pytest.mark.parametrize("wait, values", WAITS, ids=[wait or "no wait" for wait, _ in WAITS])
+def test_a_copy_comes_at_any_time_until_its_thread_waits(wait, values):
+    """PTX ISA 9.7.9.25.3: cp.async, its groups and waits."""
+    copy = COPY.format(before="", source="", wait=wait)
+    assert Explored(copy + KEEP, declared=SHARED).values(2) == values
+    alike = threads(copy + "bar.sync 0;", "bar.sync 0;" + KEEP)
+    assert Explored(alike, block=2, declared=SHARED).values(2) == values
+
+
+def test_a_copy_after_the_wait_of_another_thread_alone_is_not_ordered():
+    copy = threads(COPY.format(before="", source="", wait="cp.async.wait_all;"), KEEP)
+    assert {(7,), (0,)} < Explored(copy, block=2, declared=SHARED).values(2)
+
+
+def test_a_copy_reads_its_source_when_it_comes():
+    source = threads(
+        COPY.format(before="bar.sync 0;", source="", wait="cp.async.wait_all;") + KEEP, "bar.sync 0;" + store(0, 5)
+    )
+    assert Explored(source, block=2, declared=SHARED).values(2) == {(0,), (5,)}
+
+
+def test_a_copy_of_nothing_writes_zeros():
+    copy = store(0, 5, "") + COPY.format(before="", source=", 0", wait="cp.async.wait_all;") + KEEP
+    assert Explored(copy, declared=SHARED).values(2) == {(0,)}

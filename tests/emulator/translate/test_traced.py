@@ -97,7 +97,7 @@ def test_a_loop_that_waits_ends_when_the_value_is_there(sleep):
     [
         "shfl.sync.idx.b32 %r1, %r2, 0, 31, -1;", "vote.sync.ballot.b32 %r1, %p, -1;", "match.any.sync.b32 %r1, %r2, -1;",
         "redux.sync.add.u32 %r1, %r2, -1;", "elect.sync %r1|%p, -1;", "activemask.b32 %r1;",
-        "cp.async.ca.shared.global [S], [%a], 4;", "mbarrier.init.shared.b64 [S], 1;", "barrier.cluster.arrive;",
+        "cp.async.mbarrier.arrive.shared.b64 [S];", "mbarrier.init.shared.b64 [S], 1;", "barrier.cluster.arrive;",
         "bar.red.popc.u32 %r1, 0, %p;",
     ],
 )  # fmt: skip

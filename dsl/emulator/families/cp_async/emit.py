@@ -22,10 +22,10 @@ def copy(body, instr):
     destination, source, size = instr.operands[:3]
     if not isinstance(size, Imm) or size.value not in ((16,) if "cg" in instr.mods else (4, 8, 16)):
         raise PtxError("cp-size must be 4, 8 or 16 (.cg: 16)")
-    source_bytes = _source_bytes(body, instr, size.value)
+    source_bytes = source_bytes_of(body, instr, size.value)
     target = checked(body, instr, body.address(destination), "shared", size.value)
     origin = body.address(source)
-    _check_source(body, instr, origin, source_bytes, size.value)
+    check_source(body, instr, origin, source_bytes, size.value)
     _report_accesses(body, instr, target, origin, source_bytes, size.value)
     target = body.cast("ptrtoint", target, "ptr", "i64")
     arguments = f"i64 {target}, i64 {origin}, i32 {size.value}, i32 {source_bytes}"
@@ -33,7 +33,7 @@ def copy(body, instr):
     return None
 
 
-def _source_bytes(body, instr, size: int) -> str:
+def source_bytes_of(body, instr, size: int) -> str:
     """src-size, or 0 where ignore-src is true; the rest of the destination becomes zero."""
     rest = instr.operands[3:]
     if any(m.startswith("L2::cache_hint") for m in instr.mods):
@@ -59,7 +59,8 @@ def _report_accesses(body, instr, target: str, origin: str, source_bytes: str, s
     body.copied(instr, target, size)
 
 
-def _check_source(body, instr, origin: str, source_bytes: str, size: int) -> None:
+def check_source(body, instr, origin: str, source_bytes: str, size: int) -> None:
+    """A fault for a source that is larger than the copy, or that is not there."""
     if source_bytes == "0":
         return
     site, linear = body.site(instr), body.threads["linear"]
