@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.claim.repro_file import Case
-from harness.comparison import arithmetic, compare, golden, observed
+from harness.comparison import arithmetic, compare, golden, modelled, observed
 from harness.compiler_name import OURS
 from harness.records import history
 from harness.records.index.states import NO_GOLDEN, NOT_ACCEPTED
@@ -35,6 +35,7 @@ class _Comparison:
             self.problem, self.is_unmerged = str(error), isinstance(error, golden.Unmerged)
         if self.known is not None:
             self.differs, self.differences = _differs(case, self.known, outcome, trial.other_outputs)
+            self.differs = self.differs or modelled.difference(case, trial.host.device, self.known)
 
     @property
     def is_missing(self) -> bool:

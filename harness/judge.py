@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from harness.claim import check_lines, findings, script_file
 from harness.claim.expectation import Otherwise
 from harness.claim.repro_file import Case
-from harness.comparison import arithmetic, compare, golden, observed, perturbed, printed
+from harness.comparison import arithmetic, compare, golden, modelled, observed, perturbed, printed
 from harness.compiler_name import NVIDIA, OURS
 from harness.golden_policy import against_golden
 from harness.host.environment import releases
@@ -107,7 +107,8 @@ def run(
         args=repro.script.args if repro.script else (),
         modules=script_file.modules(repro) if repro.script and host.name not in ("embedded", "local") else None,
         console=console,
-        bound=bound,
+        bound=bound or (modelled.BOUND if modelled.is_explored(case, host.device) else 0),
+        as_outputs=not bound,
     )
     if repro.script and perturb is not None:
         return result.infra("--perturb and --delays are for repros with run(), whose outputs they compare")
@@ -148,8 +149,9 @@ def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = F
 
     A case without a golden passes where expected() gives all of its outputs, unless `strict` or in CI.
     """
-    verdict = _weigh(case, host, outcome, update, strict or in_ci())
     arch, gpu = golden.arch_of(outcome.device), gpu_of(host, outcome)
+    case = modelled.resolved(case, host.device, outcome, _known(case, arch, gpu))
+    verdict = _weigh(case, host, outcome, update, strict or in_ci())
     said = golden.answer(case, verdict.pending, arch, gpu)
     where = functools.partial(text_report.lane_of, outcome=outcome)
     own = golden.path_of(case, arch, gpu).name
@@ -160,6 +162,14 @@ def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = F
         "differences": history.differences(verdict.differences, where),
     }
     return verdict
+
+
+def _known(case: Case, arch: str, gpu: str | None) -> golden.Golden | None:
+    """The golden of a claim about the memory model; a broken one is reported later."""
+    try:
+        return golden.read(golden.path_of(case, arch, gpu)) if case.repro.is_modelled else None
+    except golden.CorruptGolden:
+        return None
 
 
 def _weigh(case: Case, host: Host, outcome: Outcome, update: bool, strict: bool) -> Verdict:
@@ -274,6 +284,16 @@ def _names_unknown_output(trial: Trial) -> Verdict | None:
     return trial.verdict("fail", "unknown output", text)
 
 
+def _has_no_model(trial: Trial) -> Verdict | None:
+    repro = trial.case.repro
+    if not repro.is_modelled or not trial.has_outputs or repro.allowed:
+        return None
+    text = "no golden has the outcomes that the memory model allows, and only the embedded device finds them\n"
+    return trial.verdict(
+        "fail", NO_GOLDEN, f"{text}fix: repro run {repro.path.name} --update-goldens, and then here again"
+    )
+
+
 def _is_observed_wrong(trial: Trial) -> Verdict | None:
     seen = observed.wrong(trial.case, trial.outcome) if trial.has_outputs and not trial.other_outputs else None
     if not seen:
@@ -333,6 +353,7 @@ _CHECKS: tuple[Callable[[Trial], Verdict | None], ...] = (
     _was_skipped,
     _ends_otherwise,
     _names_unknown_output,
+    _has_no_model,
     _is_observed_wrong,
     _differs_under_delays,
     _differs_from_expected,

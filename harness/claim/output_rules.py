@@ -14,6 +14,7 @@ from harness.claim import bibliography
 from harness.claim.rule import Rule
 
 MOST_RUNS = 1_000_000
+MODEL = "model"  # allowed: whatever the PTX memory model allows
 
 
 def implied(compare: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
@@ -34,13 +35,17 @@ def read(source: Any, table: dict[str, Any], tree: ast.Module) -> dict[str, Any]
         source.key_error("poison", "BAD_POISON", f"is {poison!r}", "write poison = true, or remove it")
     undefined = any(rule.mode == "undef" for rule in compare.values())
     rules = {"allowed": _allowed(source, table, compare), "mask": mask, "runs": runs, "poison": poison or undefined}
+    rules["is_modelled"] = table.get("allowed") == MODEL
     return rules | {"silicon": silicon(source, table), "evidence": _evidence(source, table, tree)}
 
 
 def _allowed(source: Any, table: dict[str, Any], compare: dict[str, Any]) -> dict[str, list[Any]]:
     allowed = table.get("allowed", {})
     fix = "write `allowed = { out = [[0, 1], [1, 0]] }`: the values that out may have, each with its shape"
+    if allowed == MODEL:
+        allowed = {}
     if not isinstance(allowed, dict):
+        fix += '; or `allowed = "model"`: those that the PTX memory model allows'
         source.key_error("allowed", "BAD_ALLOWED", "is not a table", fix)
     for name, values in allowed.items():
         if not isinstance(values, list) or not values:

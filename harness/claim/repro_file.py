@@ -8,7 +8,8 @@ Nothing here imports the file, a compiler or numpy; reading one repro costs abou
     # params = { width = [8, 16] }    one case for each combination of values, passed to run() and expected()
     # compare = { out = "ulp:2" }     per output: bits (the default) | ulp:N | rel:R | abs:A | close:R,A | set |
     #                                 pred:NAME | undef
-    # allowed = { out = [[0, 1]] }    the values that an output compared by `set` may have, each as nested lists
+    # allowed = { out = [[0, 1]] }    the values that an output compared by `set` may have, each as nested lists;
+    # allowed = "model"               those that the PTX memory model allows, of all outputs: a golden keeps them
     # mask = { out = "valid" }        compare only elements of out for which the boolean array `valid` is true
     # runs = 1000                     call run() that often, and keep how often each outcome was seen
     # poison = true                   run it twice over different contents of new memory: what differs was not written
@@ -138,6 +139,7 @@ class Repro:
     requires_python: str = ">=3.11"
     nvidia: Expectations = field(default_factory=Expectations)
     allowed: Mapping[str, list[Any]] = field(default_factory=dict)
+    is_modelled: bool = False  # whether the PTX memory model gives what is allowed
     mask: Mapping[str, str] = field(default_factory=dict)
     runs: int = 1
     poison: bool = False
@@ -149,7 +151,12 @@ class Repro:
     @property
     def varies(self) -> bool:
         """Whether the claim is about outputs that are not the same each time, or that nobody writes."""
-        return self.runs > 1 or self.poison or any(rule.mode == "set" for rule in self.compare.values())
+        return (
+            self.runs > 1
+            or self.poison
+            or self.is_modelled
+            or any(rule.mode == "set" for rule in self.compare.values())
+        )
 
     @cached_property
     def sha256(self) -> str:

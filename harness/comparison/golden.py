@@ -75,6 +75,7 @@ class Golden:
     provenance: dict[str, Any] = field(default_factory=dict)
     validated: bool = False
     evidence: str = EMULATOR
+    allowed: dict[str, list[Any]] = field(default_factory=dict)  # of outputs whose values the memory model gives
 
 
 _SHORT = schema.optional(schema.string(_SHORT_CHARACTERS))
@@ -217,7 +218,8 @@ def parse(path: Path, data: bytes, sidecar: Callable[[str], bytes]) -> Golden:
         validated = schema.boolean(table["validated"], "validated")
         evidence = _SHORT(table.get("evidence"), "evidence") or evidence_of("", provenance, validated)
         _refuse_contradictions(validated, evidence, provenance, store.answer_sha256(data))
-        return Golden(outcome, identity, outputs, provenance, validated, evidence)
+        allowed = {n: list(one["allowed"]) for n, one in table.get("outputs", {}).items() if "allowed" in one}
+        return Golden(outcome, identity, outputs, provenance, validated, evidence, allowed)
     except schema.Misfit as error:
         raise CorruptGolden(_way_out(path, str(error))) from None
     except (
@@ -357,6 +359,8 @@ def make(case: Case, outcome: Outcome, provenance: dict[str, Any], path: Path | 
         table["outputs"] = {
             n: _describe(a, rules.get(n, Rule()), sidecars, leeway.get(n)) for n, a in sorted(outcome.outputs.items())
         }
+        for name, values in case.repro.allowed.items() if case.repro.is_modelled else ():
+            table["outputs"][name]["allowed"] = values
     validated = not hardware.missing(hardware.of_provenance(provenance))
     if validated:
         provenance = provenance | {"answer_sha256": store.answer_sha256(json.dumps(table).encode())}

@@ -127,7 +127,8 @@ def _is(array: Array, value: Any) -> bool:
 def _not_allowed(case: Case, outcome: Outcome, name: str, array: Array, count: int) -> str:
     allowed = ", ".join(map(str, case.repro.allowed[name]))
     of = f" in {count} of {runs(outcome)} runs" if runs(outcome) > 1 else ""
-    text = f"`{name}` is {array.values().tolist()}{of}; allowed are {allowed}"
+    by = " by the PTX memory model" if case.repro.is_modelled else ""
+    text = f"`{name}` is {array.values().tolist()}{of}; allowed{by} are {allowed}"
     return text + (f"\n{_table(case, outcome)}" if runs(outcome) > 1 else "")
 
 
@@ -168,7 +169,9 @@ def _name(case: Case) -> str:
 def _table(case: Case, outcome: Outcome) -> str:
     seen = histogram(outcome) or []
     lines = [f"    {one['count']:8} {one['outputs']}" for one in seen[:SHOWN_OUTCOMES]]
-    return "\n".join([f"{_name(case)}, seen in {runs(outcome)} runs:", *lines])
+    is_all = case.repro.is_modelled and outcome.device.get("kind") == "emulator"
+    head = "allowed by the PTX memory model" if is_all else f"seen in {runs(outcome)} runs"
+    return "\n".join([f"{_name(case)}, {head}:", *([line[12:] for line in lines] if is_all else lines)])
 
 
 def notes(case: Case, outcome: Outcome) -> list[str]:

@@ -14,6 +14,7 @@ import numpy as np
 
 MOST_OTHERS = 32  # different outcomes that are kept
 MOST_RESULTS = 512  # different answers of all outcomes
+MOST_RUNS = 64  # different results that a reply has
 MOST_ELEMENTS = 64  # of an output that is given whole
 SEEDS = 1 << 20  # more than there are runs of one job
 
@@ -244,6 +245,28 @@ def for_each_outcome(run: Callable[[], dict[str, Any]], exploration: Any) -> dic
             is_complete = False
             break
     return explored(exploration, list(results.values()), is_complete)
+
+
+def as_runs(
+    run: Callable[[], dict[str, Any]], exploration: Any, buffers: list[np.ndarray], arrays: Callable[..., list]
+) -> dict[str, Any]:
+    """The same as the outputs of several runs, each different one once; `arrays` describes what a run returned."""
+    rows: list[list] = []
+    known: set[bytes] = set()
+    while True:
+        mine: list[np.ndarray] = []
+        described = arrays(run(), mine)
+        key = repr(described).encode() + b"".join(array.tobytes() for array in mine)
+        if key not in known:
+            known.add(key)
+            rows.append(described)
+            buffers += [array.copy() for array in mine]
+        if len(rows) > MOST_RUNS:
+            raise ValueError(f"the memory model allows more than {MOST_RUNS} different results: claim fewer outputs")
+        if not exploration.again():
+            break
+    others = [{"count": 1, "outputs": described, "preds": []} for described in rows[1:]]
+    return {"outputs": rows[0], "expected": [], "preds": [], "count": 1, "others": others, "uncounted": 0}
 
 
 def explored(exploration: Any, results: list[dict[str, Any]], is_complete: bool = True) -> dict[str, Any]:

@@ -66,6 +66,7 @@ class Job:
     gpu_model: str = ""  # whose arithmetic the emulator follows; '': as set where the job runs
     compiler: str = "ours"  # or nvidia: the package nvidia-cutlass-dsl of the place where the job runs
     bound: int = 0  # find all outcomes; a thread ends after this many executions of an instruction; 0: run it once
+    as_outputs: bool = False  # give what is found as outputs of several runs
     lines: bool = False  # tell which lines of the program ran
     script: bool = False  # run it as `python FILE ARGS` does, and tell its exit status
     args: tuple[str, ...] = ()

@@ -4,7 +4,7 @@
 # [tool.repro]
 # arch = "sm_70"
 # runs = 200
-# allowed = { r = [[0, 0], [0, 1], [1, 0], [1, 1]] }
+# allowed = "model"
 # ///
 """Two blocks that write their own flag and then read the other's may both read the old value.
 Source: PTX ISA, memory consistency model; litmus test SB.
