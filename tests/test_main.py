@@ -152,7 +152,7 @@ host(from_dlpack(torch.zeros(4, dtype=torch.int32, device="cuda")))
         == """\
 author.py:9:5: OUT_OF_BOUNDS
     out[t + 3] = t
-    ^ write of 4 bytes at 0x… is just past the end of `torch int32 tensor of shape (4,)` (16 bytes)
+    ^ write of 4 bytes at 0x… is just past the end of `out` (16 bytes)
     in `kernel_kernel_0`, block (0, 0, 0), thread (1, 0, 0) = warp 0, lane 1
     PTX line …: st.global.b32 […], …;"""
     )

@@ -1,7 +1,7 @@
 """Claims about what the PTX memory model allows: `allowed = "model"`.
 
 The embedded device finds all outcomes; the golden keeps them, for each output a list of values. On another device each
-outcome must be one of the golden's.
+outcome must be among those in the golden.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def found(outcome: Outcome) -> dict[str, list[Any]]:
 
 
 def difference(case: Case, device: str, known: Golden) -> str:
-    """How the outcomes that were found here differ from those of the golden, or ''."""
+    """How the outcomes that were found here differ from the golden, or ''."""
     if not is_explored(case, device):
         return ""
     lines = []

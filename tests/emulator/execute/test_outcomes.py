@@ -1,4 +1,7 @@
-"""Outcomes of launches against the verdicts of the PTX ISA and the literature, for kernels in PTX."""
+"""Outcomes of launches against the verdicts of the PTX ISA and the literature, for kernels in PTX.
+
+Modules tested here: dsl/emulator/families/cp_async/traced.py.
+"""
 
 from __future__ import annotations
 

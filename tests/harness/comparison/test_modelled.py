@@ -61,7 +61,7 @@ def test_another_set_than_the_model_allows_is_not_the_golden(golden, claim, caps
 
 
 def by_a_gpu(claim, *rows):
-    """The verdict on what a GPU gave in so many runs."""
+    """The verdict on these answers of a GPU, one a run."""
     facts = {"kind": "cuda", "name": "NVIDIA H100", "driver": "580.1", "arch": "sm_90", "uuid": UUID}
     outputs = [{"r": Array(DTYPES["int32"], np.int32(row).view(np.uint32))} for row in rows]
     outcome = Outcome("outputs", facts={"device": facts}, outputs=outputs[0])

@@ -213,9 +213,9 @@ print(x.sum().item())
 def test_a_fault_is_the_emulators_report_of_the_authors_line(both, program, way):
     ours, theirs = both(program(TVM_FFI), [way])
     assert (ours.status, theirs.status, theirs.output) == (1, 1, "32.0\n")
-    for run in (ours, theirs):
+    for run, name in ((ours, "x"), (theirs, "torch float32 tensor of shape (64,)")):
         assert "program.py:10:5:" in run.errors and ": OUT_OF_BOUNDS\n    x[t + n] = 1.0\n" in run.errors
-        assert "3744 bytes past the end of `torch float32 tensor of shape (64,)` (256 bytes)" in run.errors
+        assert f"3744 bytes past the end of `{name}` (256 bytes)" in run.errors
 
 
 @pytest.mark.slow
