@@ -55,7 +55,7 @@ def rows() -> list[tuple[str, str, str, str, bool]]:
         json.loads((RESULTS / f"{name}.json").read_text())["numbers"]
         for name in ("installation", "compile_time", "edit_to_verdict", "emulator", "record")
     )
-    ours, theirs = compiled["embedded"], compiled["nvidia"]
+    ours, theirs = compiled["ours"], compiled["nvidia"]
     nvidia = f"nvidia-cutlass-dsl {compiled['release']}: "
     first, loop = compiled["one kernel"], emulated["a loop of 4096 multiply-adds in 256 threads, each multiply-add"]
     peers = f"numba's CUDA simulator {amount(loop['numba CUDA simulator']['cpu_s'], 'ns')}, "
