@@ -16,6 +16,7 @@ from dsl.emulator.ptx.syntax import (
     Module,
     Not,
     Pair,
+    PtxError,
     Reg,
     Special,
     Sym,
@@ -117,6 +118,9 @@ class _Parser(Tokens):
             self.function_definition(token == ".entry")
         elif token[:1] == "." and token[1:] in SPACES and token != ".reg":
             for variable in self.variable_declaration(extern=linking == ".extern"):
+                known = self.result.variables.get(variable.name)
+                if known is not None and known.size:  # `.extern` may come before
+                    raise self.twice(variable.name)
                 self.result.variables[variable.name] = variable
         elif token == ".alias":
             raise Unsupported(".alias", self.line(), why="function aliases are not emulated")
@@ -130,6 +134,7 @@ class _Parser(Tokens):
         self.function = function
         self.loc, self.callers = None, ()
         self.scopes = [{}]
+        self.labels: set[str] = set()
         while self.accept(".noreturn") or self.accept(".attribute"):
             if self.accept("("):
                 while self.take() != ")":
@@ -160,9 +165,15 @@ class _Parser(Tokens):
         if self.accept(";"):
             self.result.functions.setdefault(function.name, function)
             return
+        if (known := self.result.functions.get(function.name)) is not None and known.items:
+            raise self.twice(function.name)
         self.take("{")
         self.body()
         self.result.functions[function.name] = function
+
+    def twice(self, name: str) -> PtxError:
+        """The error for a name that has a definition already."""
+        return PtxError(f"`{name}` is defined twice", self.line())
 
     def parameters(self) -> list[Variable]:
         self.take("(")
@@ -268,6 +279,8 @@ class _Parser(Tokens):
         for each in names:
             parts = [each] if elements == 1 else [f"{each}.{letter}" for letter in "xyzw"[:elements]]
             for part in parts:
+                if part in scope:
+                    raise self.twice(part)
                 scope[part] = Reg(part + suffix, bits, kind)
                 registers[part + suffix] = bits
             if elements > 1:
@@ -333,6 +346,8 @@ class _Parser(Tokens):
                 unique = f"{variable.name}@{self.scopes[-1][':id']}"
                 self.scopes[-1][variable.name] = Sym(unique)
                 variable.name = unique
+            if variable.name in self.function.variables:
+                raise self.twice(variable.name)
             self.function.variables[variable.name] = variable
 
     def label(self, name: str) -> None:
@@ -349,7 +364,11 @@ class _Parser(Tokens):
         elif token in (".callprototype", ".calltargets"):
             self.skip_to_semicolon()
         else:
-            self.function.items.append(Label(self.scoped_label(name)))
+            unique = self.scoped_label(name)
+            if unique in self.labels:
+                raise self.twice(name)
+            self.labels.add(unique)
+            self.function.items.append(Label(unique))
 
     def scoped_label(self, name: str) -> str:
         """A label's name, made unique inside an inner scope."""

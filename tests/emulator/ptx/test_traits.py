@@ -32,7 +32,7 @@ def test_every_trait_is_a_bit_that_some_row_has():
         ("atom.add.u32", traits.ATOMIC | traits.IDLE_WITH_ZERO),
         ("atom.global.max.s32", traits.ATOMIC),
         ("atom.cas.b32", traits.ATOMIC | traits.IDLE | traits.POLLS),
-        ("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32", traits.STORE | traits.REMOTE | traits.WIDER),
+        ("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32", traits.STORE | traits.REMOTE),
         ("mbarrier.inval.b64", traits.MBARRIER | traits.INIT),
         ("bar.arrive", traits.BARRIER | traits.ALIGNED | traits.NO_RESULT | traits.REPEATS),
     ],
