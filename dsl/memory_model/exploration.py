@@ -1,26 +1,29 @@
 """The traces of each thread: run alone, with every value that its reads may give.
 
 A read may give what the place held before the kernel, what its own thread wrote last, and what a trace of another
-thread writes there. That value must not rest on this very read: for each value written the explorer keeps on which
-choices it rests, as sets of (thread, number of the read, value). So chains of atomic operations end.
+thread writes there. In an execution the chain of reads that a value rests on comes by each read once, so of each place
+it has no more reads than there are: chains of atomic operations end.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 from dsl.memory_model.events import End, Kind, Trace
 
 Choices = tuple[int, ...]  # the value of each read, in program order
-Support = frozenset[tuple[int, int, int]]
-MOST_SUPPORTS = 64  # of one value; more are left out, and then the result is not complete
+Chain = dict[Hashable, int]  # by place: reads of it on which a value rests, at least
 
 
 @dataclass
 class Recorded:
-    """One run of a thread: its trace, and for each read the values that it may see if no other thread writes: what the
-    thread wrote last, and earlier values too if another proxy reads. The first is taken if none is chosen."""
+    """One run of a thread: its trace, and by read (in order) the values that it may see if no other thread writes.
+
+    These are the last of its own by the same proxy, and the earlier ones too by another proxy. The first is taken where
+    none is chosen.
+    """
 
     trace: Trace
     own: list[tuple[int, ...]]
@@ -35,43 +38,45 @@ class _Thread:
     pending: list[Choices] = field(default_factory=lambda: [()])
     recorded: list[Recorded] = field(default_factory=list)
     reads: dict[Hashable, dict[Choices, set[int]]] = field(default_factory=dict)  # by place, by what was chosen before
+    most_reads: Counter = field(default_factory=Counter)  # of one trace, by place
 
 
 class Explorer:
-    """`run` makes one run of each thread that gets choices; reads that have none give the thread's own value."""
+    """`run` makes one run of each thread that gets choices; reads that have none give the thread's own value.
+    `most`: how many runs of a thread are made."""
 
     def __init__(self, count: int, run: Run, most: int | None = None):
         self.threads = [_Thread(n) for n in range(count)]
         self.run, self.most, self.is_complete = run, most, True
-        # by place, by writing thread, by value
-        self.supports: dict[Hashable, dict[int, dict[int, set[Support]]]] = {}
-        self._has_grown = False
+        self._made = 0
+        self._chains: dict[Hashable, dict[int, dict[int, Chain]]] = {}  # by place, by writing thread, by value
 
     def traces(self) -> list[list[Trace]]:
         """All traces of each thread."""
-        made = 0
-        while any(thread.pending for thread in self.threads):
-            while any(thread.pending for thread in self.threads):
-                if self.most is not None and made >= self.most:
-                    self.is_complete = False
-                    for thread in self.threads:
-                        thread.pending.clear()
-                    break
-                choices = [thread.pending.pop() if thread.pending else None for thread in self.threads]
-                made += sum(each is not None for each in choices)
-                for thread, recorded in zip(self.threads, self.run(choices)):
-                    if recorded is not None:
-                        thread.recorded.append(recorded)
-                        self._meet(thread, recorded)
-            if self.is_complete:
-                self._spread()
+        while any(thread.pending for thread in self.threads) and self._run_pending():
+            self._spread()
         found = [[recorded.trace for recorded in thread.recorded] for thread in self.threads]
         self.is_complete &= all(trace.end != End.CUT for row in found for trace in row)
         return found
 
+    def _run_pending(self) -> bool:
+        """Make the runs that are known of; False where these are too many."""
+        while any(thread.pending for thread in self.threads):
+            if self.most is not None and self._made >= self.most:
+                self.is_complete = False
+                return False
+            choices = [thread.pending.pop() if thread.pending else None for thread in self.threads]
+            self._made += sum(each is not None for each in choices)
+            for thread, recorded in zip(self.threads, self.run(choices)):
+                if recorded is not None:
+                    self._meet(thread, recorded)
+        return True
+
     def _meet(self, thread: _Thread, recorded: Recorded) -> None:
-        """Note the reads of a new trace; the thread's own value is tried at each."""
+        """Keep a new trace; the thread's own values are tried at each of its reads."""
+        thread.recorded.append(recorded)
         reads = [event for event in recorded.trace.events if event.kind == Kind.READ]
+        thread.most_reads |= Counter(event.place for event in reads)
         values = tuple(event.value for event in reads)
         for n, event in enumerate(reads):
             tried = thread.reads.setdefault(event.place, {}).setdefault(values[:n], {event.value})
@@ -84,91 +89,64 @@ class Explorer:
             thread.pending.append((*before, value))
 
     def _spread(self) -> None:
-        """Find on what values rest until nothing new is found, and try them at all reads of their places."""
-        self._has_grown = True
-        while self._has_grown:
-            self._has_grown = False
-            for thread in self.threads:
-                for recorded in thread.recorded:
-                    self._support(thread.number, recorded)
+        """Find the chains of values, and try those that others write at the reads of their places."""
+        while any([self._follow(thread.number, one) for thread in self.threads for one in thread.recorded]):
+            pass
+        most = sum((thread.most_reads for thread in self.threads), Counter())
         for thread in self.threads:
             for place, rows in thread.reads.items():
+                foreign = {
+                    value
+                    for writer, chains in self._chains.get(place, {}).items()
+                    if writer != thread.number
+                    for value, chain in chains.items()
+                    if all(count <= most[each] for each, count in chain.items())
+                }
                 for before, tried in rows.items():
-                    for value in self._foreign(thread.number, place, before) - tried:
+                    for value in sorted(foreign - tried):
                         self._try(thread, before, tried, value)
 
-    def _foreign(self, reader: int, place: Hashable, before: Choices) -> set[int]:
-        """The values that other threads may have written before this read."""
-        return {
-            value
-            for writer, values in self.supports.get(place, {}).items()
-            if writer != reader
-            for value, supports in values.items()
-            if any(_fits(support, reader, before) for support in supports)
-        }
-
-    def _support(self, number: int, recorded: Recorded) -> None:
-        """On what the writes of a trace rest."""
-        chosen: list[int] = []
-        of_read: dict[int, set[Support]] = {}
-        own: dict[Hashable, set[Support]] = {}
+    def _follow(self, number: int, recorded: Recorded) -> bool:
+        """The chains of what a trace writes; whether one is shorter than was known."""
+        own: dict[Hashable, dict[int, Chain]] = {}  # by place, by value
+        of_read: dict[int, Chain] = {}
+        has_changed = False
         for i, event in enumerate(recorded.trace.events):
             if event.kind == Kind.READ:
-                of_read[i] = self._of_read(number, event, recorded.own[len(chosen)], tuple(chosen), own)
-                chosen.append(event.value)
+                chains = [
+                    rows[event.value]
+                    for writer, rows in self._chains.get(event.place, {}).items()
+                    if writer != number and event.value in rows
+                ]
+                if event.value in recorded.own[len(of_read)]:
+                    chains.append(own.get(event.place, {}).get(event.value, {}))
+                chain = _least(chains)
+                of_read[i] = chain | {event.place: chain.get(event.place, 0) + 1}
             elif event.kind == Kind.WRITE:
-                own[event.place] = self._merged([of_read[n] for n in sorted(event.needs)])
-                for support in own[event.place]:
-                    self._keep(number, event.place, event.value, support)
-
-    def _of_read(self, number: int, event, own_values: tuple[int, ...], chosen: Choices, own) -> set[Support]:
-        this = (number, len(chosen), event.value)
-        found: set[Support] = set()
-        if event.value in own_values:
-            found |= {support | {this} for support in own.get(event.place, {frozenset()})}
-        for writer, values in self.supports.get(event.place, {}).items():
-            if writer != number:
-                fitting = (s for s in values.get(event.value, ()) if _fits(s, number, chosen))
-                found |= {support | {this} for support in fitting}
-        return _least(found)
-
-    def _merged(self, parts: list[set[Support]]) -> set[Support]:
-        merged: set[Support] = {frozenset()}
-        for part in parts:
-            merged = _least({a | b for a in merged for b in part if _agree(a | b)})
-            if len(merged) > MOST_SUPPORTS:
-                self.is_complete = False
-                merged = set(sorted(merged, key=lambda s: (len(s), sorted(s)))[:MOST_SUPPORTS])
-        return merged
-
-    def _keep(self, number: int, place: Hashable, value: int, support: Support) -> None:
-        known = self.supports.setdefault(place, {}).setdefault(number, {}).setdefault(value, set())
-        if any(each <= support for each in known) or len(known) >= MOST_SUPPORTS:
-            return
-        known -= {each for each in known if support < each}
-        known.add(support)
-        self._has_grown = True
+                chain = _most([of_read[n] for n in event.needs])
+                own.setdefault(event.place, {})[event.value] = chain
+                known = self._chains.setdefault(event.place, {}).setdefault(number, {})
+                before = known.get(event.value)
+                known[event.value] = chain if before is None else _least([before, chain])
+                has_changed |= known[event.value] != before
+        return has_changed
 
 
-def _fits(support: Support, reader: int, before: Choices) -> bool:
-    """Whether a value can rest on this where the thread `reader` has read `before` and reads now."""
-    now = len(before)
-    return all(n != now and (n > now or before[n] == value) for thread, n, value in support if thread == reader)
+def _least(chains: list[Chain]) -> Chain:
+    """For each place the least of the counts."""
+    least = dict(chains[0]) if chains else {}
+    for chain in chains[1:]:
+        least = {place: min(count, chain[place]) for place, count in least.items() if place in chain}
+    return least
 
 
-def _agree(support: Support) -> bool:
-    return len({(thread, n) for thread, n, _ in support}) == len(support)
-
-
-def _least(supports: set[Support]) -> set[Support]:
-    """Those that have none of the others in them."""
-    if len(supports) < 2:
-        return supports
-    least: list[Support] = []
-    for support in sorted(supports, key=len):
-        if not any(each <= support for each in least):
-            least.append(support)
-    return set(least)
+def _most(chains: list[Chain]) -> Chain:
+    """For each place the largest of the counts."""
+    most: Chain = {}
+    for chain in chains:
+        for place, count in chain.items():
+            most[place] = max(most.get(place, 0), count)
+    return most
 
 
 def explore(count: int, run: Run, most: int | None = None) -> tuple[list[list[Trace]], bool]:

@@ -52,7 +52,7 @@ class Search:
 
     def outcomes(self) -> Iterator[Outcome]:
         """Each outcome once, with the first execution that was found."""
-        for chosen in self._fitting([]):
+        for chosen in self._fitting([], {}, Counter()):
             if self.tried == self.most:
                 self.is_complete = False
                 return
@@ -60,50 +60,59 @@ class Search:
             for met in meetings(chosen, self.positions):
                 yield from self._of(_stopped(chosen, dict(met.stuck)), met)
 
-    def _fitting(self, chosen: list[Trace]) -> Iterator[Sequence[Trace]]:
+    def _fitting(self, chosen: list[Trace], wanted: dict[tuple, int], written: Counter) -> Iterator[Sequence[Trace]]:
         """One trace a thread, each combination in which every read has a write, and no two updates have the same one
-        where each is atomic to the other."""
+        where each is atomic to the other.
+
+        `wanted`: by place and value that is read, how many atomic updates read it; `written`: how often it is written.
+        """
         thread = len(chosen)
         if thread == len(self.traces):
             yield tuple(chosen)
             return
-        for trace in self.traces[thread]:
-            if trace.end != End.CUT:
-                chosen.append(trace)
-                if self._may_fit(chosen):
-                    yield from self._fitting(chosen)
-                chosen.pop()
-
-    def _may_fit(self, chosen: list[Trace]) -> bool:
-        wanted: dict[tuple, list[int]] = {}  # by place and value: whether it is read, updates that read it
-        written: dict[tuple, int] = {}
-        for trace in chosen:
-            for event in trace.events:
-                key = event.place, event.value
-                if event.kind == Kind.READ:
-                    row = wanted.setdefault(key, [0, 0])
-                    row[event.is_update and event.place in self._atomic] += 1
-                elif event.kind == Kind.WRITE:
-                    written[key] = written.get(key, 0) + 1
-        for (place, value), (reads, updates) in wanted.items():
-            there = written.get((place, value), 0) + (self.initial(place) == value)
-            there += sum(most.get((place, value), 0) for most in self._most_writes[len(chosen) :])
-            if there < max(updates, min(reads, 1)):
-                return False
-        return True
+        rest = self._rest[thread + 1]
+        for trace, (reads, updates, writes) in zip(self.traces[thread], self._uses[thread]):
+            if trace.end == End.CUT:
+                continue
+            needs, has = dict(wanted), written + writes
+            for key in reads:
+                needs.setdefault(key, 0)
+            for key, count in updates.items():
+                needs[key] = needs.get(key, 0) + count
+            for key, count in needs.items():
+                if has[key] + rest[key] + (self.initial(key[0]) == key[1]) < max(count, 1):
+                    break
+            else:
+                yield from self._fitting([*chosen, trace], needs, has)
 
     @cached_property
-    def _most_writes(self) -> list[dict[tuple, int]]:
-        """Of each thread, by place and value: how many such writes one trace has at most."""
-        rows = []
-        for traces in self.traces:
-            most: dict[tuple, int] = {}
-            for trace in traces:
-                counts = Counter((e.place, e.value) for e in trace.events if e.kind == Kind.WRITE)
-                for key, count in counts.items():
-                    most[key] = max(most.get(key, 0), count)
-            rows.append(most)
-        return rows
+    def _uses(self) -> list[list[tuple[set, Counter, Counter]]]:
+        """Of each trace, by place and value: what is read, how many atomic updates read it, how often it is written."""
+        return [
+            [
+                (
+                    {(e.place, e.value) for e in trace.events if e.kind == Kind.READ and not self._is_atomic(e)},
+                    Counter((e.place, e.value) for e in trace.events if e.kind == Kind.READ and self._is_atomic(e)),
+                    Counter((e.place, e.value) for e in trace.events if e.kind == Kind.WRITE),
+                )
+                for trace in traces
+            ]
+            for traces in self.traces
+        ]
+
+    @cached_property
+    def _rest(self) -> list[Counter]:
+        """By thread: how often it and the threads after it write a value at most."""
+        rest = [Counter()]
+        for uses in reversed(self._uses):
+            most: Counter = Counter()
+            for _, _, writes in uses:
+                most |= writes
+            rest.append(rest[-1] + most)
+        return rest[::-1]
+
+    def _is_atomic(self, event: Event) -> bool:
+        return event.is_update and event.place in self._atomic
 
     @cached_property
     def _atomic(self) -> set[Hashable]:
