@@ -213,6 +213,7 @@ TABLES = {
     "rows.py": "emulator/families/test_table.py",
     "functions.py": "emulator/machine/test_functions.py",
     "numbers.py": "test_native_library.py",
+    "orderings.py": "emulator/check/test_ordering.py",
 }
 
 

@@ -6,25 +6,18 @@ memory in another way calls `body.accessed` (now) or `body.copied` (until it is 
 
 from __future__ import annotations
 
+from dsl.emulator.check import ordering
 from dsl.emulator.check.numbers import access, orders, scope
 from dsl.emulator.ptx import traits
-from dsl.emulator.ptx.operands import result
 from dsl.emulator.ptx.syntax import TYPE_BITS, Function, Instr
 
 DATA = traits.READS | traits.WRITES | traits.UPDATES
-_STRONG = frozenset({"volatile", "relaxed", "acquire", "release", "mmio"})
-_SCOPES = {"cta": scope.CTA, "cluster": scope.CLUSTER} | dict.fromkeys(("gl", "gpu", "sys"), scope.ALL)
 SHARED_SPACES = frozenset({"global", "shared", "generic"})
 
 
-def scope_of(mods: tuple[str, ...], unsaid: int = scope.ALL) -> int:
-    """The scope of an instruction: of a strong access, of a fence, of an arrival. `unsaid`: where it names none."""
-    return next((_SCOPES[each] for each in mods if each in _SCOPES), unsaid)
-
-
-def _narrow(mods: tuple[str, ...]) -> int:
+def _narrow(instr: Instr) -> int:
     """The bits of a kind that a scope sets: a narrow scope has the bits of all wider ones."""
-    return {scope.CTA: access.CTA | access.NEAR, scope.CLUSTER: access.NEAR}.get(scope_of(mods), 0)
+    return {scope.CTA: access.CTA | access.NEAR, scope.CLUSTER: access.NEAR}.get(ordering.scope_of(instr), 0)
 
 
 def kind_of(instr: Instr) -> int | None:
@@ -32,15 +25,15 @@ def kind_of(instr: Instr) -> int | None:
     if instr.traits & traits.INIT:
         return access.WRITE | access.STRONG | access.OBJECT
     if instr.traits & traits.UPDATES:
-        return access.WRITE | access.STRONG | _narrow(instr.mods)
+        return access.WRITE | access.STRONG | _narrow(instr)
     write = access.WRITE if instr.traits & traits.WRITES else 0
     if not write and not instr.traits & traits.READS:
         return None
-    if "nc" in instr.mods:  # PTX ISA 9.7.9.8: the memory must be read-only while the kernel runs
+    if "nc" in instr.mods:  # PTX ISA 9.7.9.9: the memory must be read-only while the kernel runs
         return access.STALE
-    if _STRONG.isdisjoint(instr.mods):
+    if ordering.STRONG.isdisjoint(instr.mods):
         return write
-    return write | access.STRONG | _narrow(instr.mods)
+    return write | access.STRONG | _narrow(instr)
 
 
 def is_volatile_shared(instr: Instr) -> bool:
@@ -69,36 +62,11 @@ def order_kinds(functions: list[Function]) -> int:
     for function in functions:
         for item in function.items:
             if isinstance(item, Instr):
-                kinds |= _orders(item) | orders.MEETS * is_meeting(item)
+                row = ordering.find(item)
+                kinds |= (row.kinds_in(item.mods) if row else 0) | orders.MEETS * is_meeting(item)
     return kinds
 
 
 def is_meeting(instr: Instr) -> bool:
     """Whether threads meet at it."""
     return bool(instr.traits & (traits.BARRIER | traits.EXCHANGE)) or "aligned" in instr.mods
-
-
-def _orders(instr: Instr) -> int:
-    mods = instr.mods
-    if instr.traits & traits.CLUSTER:
-        return orders.THREADS | orders.BLOCKS
-    if instr.traits & traits.BARRIER:
-        partial = "warp" in mods or "arrive" in mods or len(instr.operands) > 1 + (result(instr) is not None)
-        return orders.THREADS if partial else 0
-    if instr.traits & traits.MBARRIER:
-        return orders.THREADS
-    if instr.traits & traits.PRODUCT:
-        return orders.THREADS | orders.MATRICES
-    if instr.traits & traits.REMOTE:
-        return orders.THREADS | orders.BLOCKS | orders.BULK
-    if instr.traits & traits.BULK:
-        peers = "multicast::cluster" in mods or ("shared::cta" in mods and "shared::cluster" in mods)
-        return orders.THREADS | orders.BULK | orders.BLOCKS * peers
-    if instr.traits & traits.FENCE:
-        if "proxy" in mods or "mbarrier_init" in mods:
-            return 0
-        return orders.MEMORY | orders.THREADS if "cta" in mods else orders.MEMORY | orders.THREADS | orders.BLOCKS
-    if instr.traits & DATA and not {"acquire", "release", "acq_rel"}.isdisjoint(mods):
-        shared = "cta" in mods or any(m.split("::")[0] == "shared" for m in mods)
-        return orders.MEMORY | orders.THREADS if shared else orders.MEMORY | orders.THREADS | orders.BLOCKS
-    return 0

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dsl.emulator.check import ordering
+from dsl.emulator.check.numbers import scope
 from dsl.emulator.check.trail import Row
 from dsl.emulator.ptx.syntax import Instr
 from dsl.emulator.ptx.traits import FENCE, READS, STORE, UPDATES
-
-_STRONG = frozenset({"volatile", "relaxed", "acquire", "release"})
 
 
 def fix(
@@ -32,27 +32,28 @@ def _lacks(sites, after, before, write: Row, read: Row, place, is_one_block: boo
         [row for row in after[: after.index(write)] if _is_fence(sites[row.site])],
         [row for row in before[before.index(read) :] if _is_fence(sites[row.site])],
     ]
-    releases = "release" in sites[write.site].mods or "acq_rel" in sites[write.site].mods or bool(fences[0])
-    acquires = "acquire" in sites[read.site].mods or "acq_rel" in sites[read.site].mods or bool(fences[1])
+    releases = bool(fences[0]) or not ordering.RELEASES.isdisjoint(sites[write.site].mods)
+    acquires = bool(fences[1]) or not ordering.ACQUIRES.isdisjoint(sites[read.site].mods)
     lacks = []
     if not releases:
         lacks.append(f"make the write of the flag at {place(write)} a release (a fence before it, or .release)")
     if not acquires:
         lacks.append(f"make the read of the flag at {place(read)} an acquire (a fence after it, or .acquire)")
     if not lacks and not is_one_block:
-        narrow = [row for row in (write, *fences[0], read, *fences[1]) if "cta" in sites[row.site].mods]
+        rows = (write, *fences[0], read, *fences[1])
+        narrow = [row for row in rows if ordering.scope_of(sites[row.site]) == scope.CTA]
         lacks += [f"give the flag the scope .gpu at {place(row)}: .cta is for one block" for row in narrow]
     return " and ".join(lacks) or None
 
 
 def _is_fence(instr: Instr) -> bool:
-    return bool(instr.traits & FENCE) and "proxy" not in instr.mods
+    return bool(instr.traits & FENCE) and ordering.of(instr).proxy == "generic"
 
 
 def is_strong(instr: Instr) -> bool:
     """Whether threads may synchronise by it."""
     is_access = instr.traits & (READS | STORE)
-    return bool(instr.traits & UPDATES or (is_access and not _STRONG.isdisjoint(instr.mods)))
+    return bool(instr.traits & UPDATES or (is_access and not ordering.STRONG.isdisjoint(instr.mods)))
 
 
 def _writes(instr: Instr) -> bool:

@@ -5,6 +5,7 @@ emit.py         their code
 numbers.py      what its C++ and Python share; its .cc and .h files
 functions.py    the C++ functions that generated code calls
 check.py        what checkers keep of it, and the events they get
+orderings.py    the order that its instructions make
 kept.py         what native code keeps of a block in its slot
 words.py        its faults and findings in words
 analysis.py     what is known of its results before it runs

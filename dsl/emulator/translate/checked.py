@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 
 from dsl.emulator import families
-from dsl.emulator.check import observed_writes, order, trail
-from dsl.emulator.check.access import kind_of, order_kinds, scope_of, unit_shift
+from dsl.emulator.check import observed_writes, order, ordering, trail
+from dsl.emulator.check.access import kind_of, order_kinds, unit_shift
 from dsl.emulator.check.numbers import access, orders, undefined
 from dsl.emulator.dependence.observed import Observations
 from dsl.emulator.ir.body import constant
@@ -157,15 +157,14 @@ class Checked(Thread):
             self.op(f"call i32 @emu_order(ptr %ctx, i32 {what}, i32 {self.threads['linear']}, i64 {a}, i64 {b})")
 
     def _synchronise(self, instr: Instr, address: str, kind: int, pointer: str) -> None:
-        mods = set(instr.mods)
         how = order.WRITES if kind & access.WRITE else order.READS
         if instr.traits & UPDATES:
             how |= order.READS | order.MODIFIES
-        how |= order.ACQUIRES if mods & {"acquire", "acq_rel"} and how & order.READS else 0
-        how |= order.RELEASES if mods & {"release", "acq_rel"} and how & order.WRITES else 0
-        how |= scope_of(instr.mods) << order.SCOPE_SHIFT
+        how |= order.ACQUIRES if how & order.READS and not ordering.ACQUIRES.isdisjoint(instr.mods) else 0
+        how |= order.RELEASES if how & order.WRITES and not ordering.RELEASES.isdisjoint(instr.mods) else 0
+        how |= ordering.scope_of(instr) << order.SCOPE_SHIFT
         value = str(how)
-        if "cas" in mods:  # one that fails writes nothing
+        if "cas" in instr.mods:  # one that fails writes nothing
             bits = next(TYPE_BITS[m] for m in instr.mods if m in TYPE_BITS)
             expected = self.read(instr.operands[-2], bits)
             same = self.cmp("eq", self.get(pointer, f"i{bits}"), expected, f"i{bits}")

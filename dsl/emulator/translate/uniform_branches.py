@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dsl.emulator import families
+from dsl.emulator.check.ordering import STRONG
 from dsl.emulator.ir import affine
 from dsl.emulator.ir.affine import FLAT, Linear
 from dsl.emulator.ir.body import constant
@@ -40,7 +41,6 @@ LARGEST = 5000  # instructions: beyond this two shapes of every region take too 
 MOST_ARRAY_BITS = 8192  # of one thread's registers that live between regions: 1 MiB of stack for 1024 threads
 
 _KNOWN = COMPUTES | CONVERTS | NO_EFFECT | LOAD | STORE | BARRIER
-_STRONG = frozenset("volatile relaxed acquire release mmio".split())
 _OWN = ("laneid", "warpid", "lanemask")  # predefined registers that differ between threads, besides tid
 _UNKNOWN = ("clock", "globaltimer")
 
@@ -384,7 +384,7 @@ def _knows(function: Function) -> bool:
             continue
         if not (item.traits & _KNOWN or item.opcode in ("bra", *LEAVES)) or "shared::cluster" in item.mods:
             return False
-        if not _STRONG.isdisjoint(item.mods) or "cc" in item.mods:
+        if not STRONG.isdisjoint(item.mods) or "cc" in item.mods:
             return False
         if item.traits & BARRIER and not is_barrier(item):
             return False

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dsl.emulator.check.access import scope_of
-from dsl.emulator.check.numbers import scope
+from dsl.emulator.check.ordering import scope_of
 from dsl.emulator.families.mbarrier import numbers
 from dsl.emulator.families.mbarrier.numbers import seen
 from dsl.emulator.families.memory.emit import host_address
@@ -114,7 +113,7 @@ def note(body, instr, what: int, address: str, amount: str = "0") -> None:
 def _asked(body, instr) -> int:
     """The order that an arrival or a look asks for."""
     relaxed = seen.RELAXED * ("relaxed" in instr.mods)
-    return relaxed | scope_of(instr.mods, scope.UNSAID) << seen.SCOPE_SHIFT | body.site(instr) << seen.SITE_SHIFT
+    return relaxed | scope_of(instr) << seen.SCOPE_SHIFT | body.site(instr) << seen.SITE_SHIFT
 
 
 def _how(body, ended: str, how: int) -> str:

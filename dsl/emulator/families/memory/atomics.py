@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsl.emulator.check.ordering import ACQUIRES, RELEASES
 from dsl.emulator.families.arithmetic import float as floating
 from dsl.emulator.families.memory.emit import SHARED_BY_BLOCKS, host_address, shape
 from dsl.emulator.ptx.operands import space_of
@@ -58,7 +59,7 @@ _HOST_NAMES = {"exch": "xchg", "inc": "uinc_wrap", "dec": "udec_wrap"}
 def _host_atomic(body, instr, operation: str, kind: str, pointer: str, operands: list[str]) -> str:
     """The old value."""
     bits = TYPE_BITS[kind]
-    order = "acq_rel" if any(m in ("acquire", "release", "acq_rel") for m in instr.mods) else "monotonic"
+    order = "acq_rel" if not (ACQUIRES | RELEASES).isdisjoint(instr.mods) else "monotonic"
     if operation == "cas":
         otherwise = "acquire" if order == "acq_rel" else order
         values = f"i{bits} {operands[0]}, i{bits} {operands[1]}"

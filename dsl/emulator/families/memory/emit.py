@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator.check import order
-from dsl.emulator.check.access import scope_of
+from dsl.emulator.check.ordering import ACQUIRES, RELEASES, STRONG, of
 from dsl.emulator.families.cluster import emit as cluster
 from dsl.emulator.families.memory.addresses import of_param, window
 from dsl.emulator.families.tensor_map.emit import tell
@@ -168,7 +168,7 @@ SHARED_BY_BLOCKS = ("global", "generic")
 
 def _strength(instr, bits: int) -> tuple[str, str]:
     """What LLVM writes before the type and after the pointer of an access that other threads may observe."""
-    strong = [m for m in instr.mods if m in ("volatile", "relaxed", "acquire", "release", "mmio")]
+    strong = [m for m in instr.mods if m in STRONG]
     if not strong:
         return "", ""
     if space_of(instr) not in SHARED_BY_BLOCKS or bits > 64:
@@ -205,17 +205,14 @@ def policy(body, instr):
 
 def fence(body, instr):
     """membar and fence: a fence of the host. Threads of one block run in turn: for them the compiler keeps order."""
-    if "proxy" not in instr.mods and "mbarrier_init" not in instr.mods:
-        is_sc = instr.opcode == "membar" or "sc" in instr.mods  # PTX ISA 9.7.13.4: membar is fence.sc
-        body.ordered(context.ORDER_FENCE, str(scope_of(instr.mods)), str(int(is_sc)))
-    elif "mbarrier_init" in instr.mods:
-        body.ordered(context.ORDER_INIT_FENCE)
-    elif {"async", "async::global", "async::shared::cta"} & {*instr.mods}:
-        spaces = {each.removeprefix("async::").split("::")[0] for each in instr.mods} & {"global", "shared"}
-        bits = order.GLOBAL * (spaces != {"shared"}) | order.SHARED * (spaces != {"global"})
-        body.ordered(context.ORDER_PROXY, str(bits))
-    elif "tensormap::generic" in instr.mods and "acquire" in instr.mods:
+    row = of(instr)
+    if row.event == context.ORDER_FENCE:
+        body.ordered(row.event, str(row.scope_in(instr.mods)), str(int(row.is_sc)))
+    elif row.event == context.ORDER_PROXY:
+        body.ordered(row.event, str(order.GLOBAL * ("global" in row.spaces) | order.SHARED * ("shared" in row.spaces)))
+    elif row.event == context.ORDER_MAP_FENCED:
         tell(body, instr, context.ORDER_MAP_FENCED, body.address(instr.operands[0]))
+    elif row.event is not None:
+        body.ordered(row.event)
     scope = 'syncscope("singlethread") ' if "cta" in instr.mods else ""
-    weaker = any(m in ("acq_rel", "acquire", "release") for m in instr.mods)
-    body.do(f"fence {scope}{'acq_rel' if weaker else 'seq_cst'}")
+    body.do(f"fence {scope}{'seq_cst' if (ACQUIRES | RELEASES).isdisjoint(instr.mods) else 'acq_rel'}")
