@@ -59,7 +59,7 @@ def test_the_version_is_the_later_of_what_the_target_and_the_form_need():
 
 
 def test_target_and_version_are_those_that_its_instructions_need():
-    """Numbers of the PTX ISA: mbarrier.init 9.7.13.15.9, redux 9.7.13.12, elect 9.7.13.15."""
+    """Numbers of the PTX ISA: mbarrier.init 9.7.13.15.9, redux 9.7.13.12, elect 9.7.13.14."""
     a = np.zeros(128, "u4")
     texts = ("redux.sync.add.u32 %d0, %a0, -1;", "@%q mbarrier.init.shared::cta.b64 [%u], 1;\nelect.sync %t|%p, -1;")
     assert heads(*(Form("x", text, (a,), ("u4",)) for text in texts)) == [

@@ -59,7 +59,7 @@ def _stores(name: str, copy: str, first: str = "", count: int = 4, maps: tuple =
 
 
 def runs() -> Iterator[Form]:
-    """9.7.9.25.5: runs of bytes, into and out of shared memory."""
+    """9.7.9.25.4: runs of bytes, into and out of shared memory."""
     mine = "mul.wide.u32 %off, %c, 2048;\nadd.u64 %base, %base, %off;\n"
     source = f"ld.param.u64 %base, [p_a0];\n{mine}"
     for space in ("shared::cluster", "shared::cta"):

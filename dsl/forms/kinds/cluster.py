@@ -90,7 +90,7 @@ _BEGIN = (
 
 
 def arrivals() -> Iterator[Form]:
-    """9.7.13.15: an mbarrier of the other block; st.async and red.async, whose bytes it counts. 9.7.9.12, 9.7.13.8."""
+    """9.7.13.15: an mbarrier of the other block; st.async and red.async, whose bytes it counts. 9.7.9.12, 9.7.13.7."""
     for name in ("mbarrier.arrive.release.cluster.shared::cluster.b64", "mbarrier.arrive.shared::cluster.b64"):
         text = (
             f"{_BEGIN}st.shared::cluster.b32 [%t], %a0;\nbar.sync 0;\n@%q fence.acq_rel.cluster;\n@%q {name} _, [%n];\n"
@@ -140,7 +140,7 @@ def _reduced(operation: str, kind: str) -> Form:
 
 
 def bulk() -> Iterator[Form]:
-    """9.7.9.25.5.2, 9.7.9.25.5.3: bytes that go to one other block, or to both."""
+    """9.7.9.25.4.1, 9.7.9.25.4.2: bytes that go to one other block, or to both."""
     fill = "st.shared.v4.b32 [%s], {%a0, %a1, %a2, %a3};\nfence.proxy.async;\nbar.sync 0;\n"
     take = "ld.shared.v4.b32 {%d0, %d1, %d2, %d3}, [%s];"
     name = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"

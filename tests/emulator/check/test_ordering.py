@@ -113,6 +113,17 @@ def test_each_row_is_of_an_instruction_and_has_a_source():
     assert [row.names for row in ordering.table() if not re.match(r"((kinder|stricter): |$)", row.differs)] == []
 
 
+def test_sources_are_of_the_sections_of_the_instruction_table():
+    wrong = set()
+    for each in ABOUT_ORDER:
+        for opcode, mods in itertools.product(each.opcodes, instructions(each)):
+            for row in ordering.matching(opcode, mods):
+                sections = re.findall(r"\b9\.7[\d.]*\d", row.source)
+                if sections and not any(section.startswith(each.section) for section in sections):
+                    wrong.add((row.names, each.section))
+    assert wrong == set()
+
+
 def test_each_modifier_without_a_meaning_is_of_an_instruction():
     words = {word for row in ABOUT_ORDER for word in row.modifiers}
     assert sorted((HAS_NO_ORDER - {*TYPE_BITS} | STATE_SPACES) - words) == []

@@ -1,4 +1,4 @@
-"""Bulk copies: when they land, and what may not be copied. PTX ISA 9.7.9.25.5."""
+"""Bulk copies: when they land, and what may not be copied. PTX ISA 9.7.9.25.4."""
 
 import ctypes
 
@@ -310,7 +310,7 @@ def signed(word: int) -> int:
     return word - (word >> 31 << 32)
 
 
-# As the ISA has them: 9.7.13.8 with 9.7.13.5 (red).
+# As the ISA has them: 9.7.13.7 with 9.7.13.5 (red).
 REDUCTIONS = {
     async_store.ADD_32: lambda old, given: old + given,
     async_store.MIN_U32: min,

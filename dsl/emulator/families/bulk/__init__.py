@@ -1,1 +1,1 @@
-"""Bulk copies, their reductions, and asynchronous stores. PTX ISA 9.7.9.25.5, 9.7.9.27."""
+"""Bulk copies, their reductions, and asynchronous stores. PTX ISA 9.7.9.25.4, 9.7.9.27."""

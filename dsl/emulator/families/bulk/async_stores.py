@@ -1,5 +1,5 @@
 """st.async, red.async: stores and reductions in another block's shared memory that signal an mbarrier there.
-PTX ISA 9.7.9.12, 9.7.13.8."""
+PTX ISA 9.7.9.12, 9.7.13.7."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-// Bulk copies on their way: one queue a block, in the order they were started. PTX ISA 9.7.9.25.5, 9.7.9.27.
+// Bulk copies on their way: one queue a block, in the order they were started. PTX ISA 9.7.9.25.4, 9.7.9.27.
 //
 // A copy into shared memory lands when a thread of the cluster looks at an mbarrier; one out of it when its thread
 // waits for its group, or ends. Hardware may land them earlier; landing late makes a missing wait visible every time.
 //
-// Stores and reductions in another block's shared memory are entries too (PTX ISA 9.7.9.12, st.async; 9.7.13.8,
+// Stores and reductions in another block's shared memory are entries too (PTX ISA 9.7.9.12, st.async; 9.7.13.7,
 // red.async): they land as copies into shared memory do.
 #include "check/check.h"
 #include "families/bulk/bulk_reductions.h"

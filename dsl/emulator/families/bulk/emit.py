@@ -1,4 +1,4 @@
-"""cp.async.bulk and cp.reduce.async.bulk: bytes and boxes of tensors, their groups. PTX ISA 9.7.9.25.5, 9.7.9.27."""
+"""cp.async.bulk and cp.reduce.async.bulk: bytes and boxes of tensors, their groups. PTX ISA 9.7.9.25.4, 9.7.9.27."""
 
 from __future__ import annotations
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dsl.emulator.check.numbers import orders, scope
 from dsl.emulator.check.ordering import BY_BULK, Ordering
 
-_COPY = "9.7.9.25.4.1 cp.async.bulk, 9.7.9.25.4.2 cp.reduce.async.bulk, 9.7.9.27.1.2 cp.async.bulk.tensor"
+_COPY = (
+    "9.7.9.25.4.1 cp.async.bulk, 9.7.9.25.4.2 cp.reduce.async.bulk, 9.7.9.27.1.2 cp.async.bulk.tensor, "
+    "9.7.9.27.1.3 cp.reduce.async.bulk.tensor"
+)
 _WAITS = "9.7.9.27.2.2 cp.async.bulk.wait_group"
 _BEGINS = "nothing, until it is waited for: a load by the phase of its mbarrier, a store by its group"
 

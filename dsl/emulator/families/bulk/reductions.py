@@ -1,5 +1,5 @@
 """The reductions of cp.reduce.async.bulk: their names, types and codes.
-PTX ISA 9.7.9.25.5.3 (bytes), 9.7.9.27.1.3 (boxes of tensors)."""
+PTX ISA 9.7.9.25.4.2 (bytes), 9.7.9.27.1.3 (boxes of tensors)."""
 
 from __future__ import annotations
 

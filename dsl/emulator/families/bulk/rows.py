@@ -9,10 +9,10 @@ from dsl.emulator.ptx.traits import BULK, COPY, REDUCTION, REMOTE, STORE
 ROWS = Rows()
 _row = ROWS.add
 
-_row("cp", "9.7.9.25.6", "^async ^bulk commit_group @90:8.0", bulk.group, meets=True, operands=NONE, traits=COPY | BULK)
+_row("cp", "9.7.9.27.2", "^async ^bulk commit_group @90:8.0", bulk.group, meets=True, operands=NONE, traits=COPY | BULK)
 _row(
     "cp",
-    "9.7.9.25.6",
+    "9.7.9.27.2",
     "^async ^bulk wait_group ?read @90:8.0",
     bulk.group,
     meets=True,
@@ -26,7 +26,7 @@ _HINT = "u64@L2::cache_hint"
 _BARRIER = "[]@mbarrier::complete_tx::bytes"  # of a copy inwards
 _row(
     "cp",
-    "9.7.9.25.5.2",
+    "9.7.9.25.4.1",
     with_start(
         "^async ^bulk", f"shared::cluster/shared::cta@:8.6 >global {_FILL}", _TO_CLUSTER, f"global >shared::cta {_DONE}"
     ),
@@ -65,7 +65,7 @@ _row(
 )
 _row(
     "cp",
-    "9.7.9.25.5.3",
+    "9.7.9.25.4.2",
     [
         *with_start(
             f"^reduce ^async ^bulk {_TO_CLUSTER}", "add u32/s32/u64", "min/max u32/s32", "inc/dec u32", f"{LOGIC} b32"
@@ -99,7 +99,7 @@ _row(
 )
 _row(
     "cp",
-    "9.7.9.25.5.4",
+    "9.7.9.27.1.4",
     (
         f"^async ^bulk ^prefetch ^tensor {_RANK} L2 global ?tile ?{HINT} @90:8.0",
         f"^async ^bulk ^prefetch ^tensor {_PIXELS} L2 global im2col ?{HINT} @90:8.0",
@@ -110,7 +110,7 @@ _row(
 )
 _row(
     "cp",
-    "9.7.9.25.5.4",
+    "9.7.9.25.4.3",
     f"^async ^bulk ^prefetch L2 global ?{HINT} @90:8.0",
     bulk.prefetch,
     operands=f"[] u32 {_HINT}",
@@ -131,7 +131,7 @@ _row(
 )
 _row(
     "red",
-    "9.7.13.8",
+    "9.7.13.7",
     with_start(
         "@90:8.1 ^async relaxed cluster shared::cluster mbarrier::complete_tx::bytes",
         "add u32/s32/u64",

@@ -21,7 +21,7 @@ _row("cp", "9.7.9.25", "^async ^commit_group/wait_all @80", cp_async.copy, opera
 _row("cp", "9.7.9.25", "^async ^wait_group @80", cp_async.copy, operands="n", traits=COPY)
 _row(
     "cp",
-    "9.7.13.15.17",
+    "9.7.13.15.15",
     f"^async ^mbarrier ^arrive ?noinc ?{CTA} b64 @80",
     cp_async.arrive_on,
     operands="[]",

@@ -37,7 +37,7 @@ ORDERINGS = (
         names="ld.global.nc",
         orders="nothing, and nothing orders it (`__ldg`, `const __restrict__`): a load of what the launch wrote is a "
         "race",
-        source="9.7.9.9 ld.global.nc: the memory must be read-only while the kernel runs",
+        source="9.7.9.8 ld, 9.7.9.9 ld.global.nc: the memory must be read-only while the kernel runs",
     ),
     Ordering(
         names="ld.volatile ld.relaxed ld.mmio.relaxed atom atom.relaxed",

@@ -22,7 +22,7 @@ _row(
     meets=True,
     traits=EXCHANGE | IDLE,
 )
-_row("elect", "9.7.13.15", "sync @90:8.0", warp.elect, meets=True, traits=_STEADY)
+_row("elect", "9.7.13.14", "sync @90:8.0", warp.elect, meets=True, traits=_STEADY)
 
 OPERANDS = {
     "=u32": "activemask",

@@ -1,5 +1,5 @@
 """st.async and red.async: words in another block's shared memory, which are there when its mbarrier has their bytes.
-PTX ISA 9.7.9.12, 9.7.13.8."""
+PTX ISA 9.7.9.12, 9.7.13.7."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """red.async against numpy: every reduction, of numbers at the ends of their ranges, from all blocks of a cluster at once.
-PTX ISA 9.7.13.8."""
+PTX ISA 9.7.13.7."""
 
 from __future__ import annotations
 

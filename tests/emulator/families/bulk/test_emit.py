@@ -1,5 +1,5 @@
 """cp.async.bulk: bytes land when somebody looks or waits, not before; groups in order; what is refused.
-PTX ISA 9.7.9.25.5.
+PTX ISA 9.7.9.25.4.
 
 Modules tested here: dsl/emulator/families/bulk/kept.py.
 """
