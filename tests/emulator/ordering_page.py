@@ -24,12 +24,17 @@ def instructions(row: ordering.Ordering) -> str:
     return ", ".join(f"`{each}`" for each in row.names.split()) + _COUNTED[row.counted]
 
 
+def accesses(row: ordering.Ordering) -> str:
+    """The proxy and the memory of the accesses that a row orders, if it does not order all by ordinary instructions."""
+    return ", ".join([row.proxy] * (row.proxy != "generic") + sorted(row.spaces) * (row.spaces != ordering.SPACES))
+
+
 def orders() -> str:
     """The rows that order something."""
-    lines = ["| instruction | orders | scope | PTX ISA |", "|---" * 4 + "|"]
+    lines = ["| instruction | orders | scope | proxy, memory | PTX ISA |", "|---" * 5 + "|"]
     for row in ordering.table():
         if not row.orders.startswith(NOTHING):
-            lines.append(f"| {instructions(row)} | {row.orders} | {row.scope} | {row.source} |")
+            lines.append(f"| {instructions(row)} | {row.orders} | {row.scope} | {accesses(row)} | {row.source} |")
     return "\n".join(lines) + "\n"
 
 

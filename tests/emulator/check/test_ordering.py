@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from dsl.emulator.check import ordering
-from dsl.emulator.check.numbers import scope
+from dsl.emulator.check.numbers import orders, scope
 from dsl.emulator.families import table as isa
 from dsl.emulator.ir.rows import LOGIC, Row, nothing
 from dsl.emulator.ptx import parse, traits
@@ -173,6 +173,22 @@ def test_the_row_and_the_scope_of_an_instruction(text, names, reach):
     row = ordering.of(instr)
     assert row.names == names
     assert reach is None or ordering.scope_of(instr) == reach
+
+
+@pytest.mark.parametrize("name, kinds", [
+    ("fence.acq_rel.cta", orders.THREADS | orders.MEMORY),
+    ("fence.acq_rel.gpu", orders.THREADS | orders.MEMORY | orders.BLOCKS),
+    ("atom.acquire.shared.add.u32", orders.THREADS | orders.MEMORY),
+    ("atom.acquire.global.add.u32", orders.THREADS | orders.MEMORY | orders.BLOCKS),
+    ("cp.async.bulk.global.shared::cta.bulk_group", orders.THREADS | orders.BULK),
+    ("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes",
+     orders.THREADS | orders.BULK | orders.BLOCKS),
+    ("fence.proxy.async", 0),
+])  # fmt: skip
+def test_the_ways_to_order_threads(name, kinds):
+    opcode, *mods = name.split(".")
+    (row,) = ordering.matching(opcode, tuple(mods))
+    assert row.kinds_in(tuple(mods)) == kinds
 
 
 def test_add_is_in_no_row():

@@ -7,7 +7,6 @@ from dsl.emulator.check.ordering import THREADS, Ordering
 
 _ARRIVE = "9.7.13.15.13 mbarrier.arrive, 9.7.13.15.14 mbarrier.arrive_drop"
 _WAIT = "9.7.13.15.16 mbarrier.test_wait, mbarrier.try_wait"
-_SPACES = frozenset({"shared"})  # in which mbarriers are
 
 ORDERINGS = (
     Ordering(
@@ -31,7 +30,6 @@ ORDERINGS = (
         source="9.7.13.15.11 mbarrier.expect_tx, 9.7.13.15.12 mbarrier.complete_tx: always `.relaxed`",
         kinds=THREADS,
         unsaid=scope.UNSAID,
-        spaces=_SPACES,
     ),
     Ordering(
         names="mbarrier.arrive mbarrier.arrive_drop",
@@ -44,7 +42,6 @@ ORDERINGS = (
         "or `fence.acq_rel.cluster` before it. With `.cta` it orders nothing there",
         kinds=THREADS,
         unsaid=scope.UNSAID,
-        spaces=_SPACES,
     ),
     Ordering(
         names="mbarrier.arrive.relaxed mbarrier.arrive_drop.relaxed",
@@ -53,7 +50,6 @@ ORDERINGS = (
         source=f"{_ARRIVE}: `.relaxed` gives memory no order",
         kinds=THREADS,
         unsaid=scope.UNSAID,
-        spaces=_SPACES,
     ),
     Ordering(
         names="mbarrier.test_wait mbarrier.try_wait",
@@ -65,7 +61,6 @@ ORDERINGS = (
         differs="kinder: a wait counts for the cluster, also with `.acquire.cta`, which NVIDIA's primitives write",
         kinds=THREADS,
         unsaid=scope.UNSAID,
-        spaces=_SPACES,
     ),
     Ordering(
         names="mbarrier.test_wait.relaxed mbarrier.try_wait.relaxed",
@@ -74,6 +69,5 @@ ORDERINGS = (
         source=f"{_WAIT}: `.relaxed` gives memory no order",
         kinds=THREADS,
         unsaid=scope.UNSAID,
-        spaces=_SPACES,
     ),
 )
