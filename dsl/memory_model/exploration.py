@@ -1,8 +1,8 @@
 """The traces of each thread: run alone, with every value that its reads may give.
 
 A read may give what the place held before the kernel, what its own thread wrote last, and what a trace of another
-thread writes there. In an execution the chain of reads that a value rests on comes by each read once, so of each place
-it has no more reads than there are: chains of atomic operations end.
+thread writes there. A value rests on a chain of reads, which has each read of an execution once at most: a value whose
+chain has more reads of a place than there are is not tried. So chains of atomic operations end.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Chain = dict[Hashable, int]  # by place: reads of it on which a value rests, at 
 class Recorded:
     """One run of a thread: its trace, and by read (in order) the values that it may see if no other thread writes.
 
-    These are the last of its own by the same proxy, and the earlier ones too by another proxy. The first is taken where
-    none is chosen.
+    These are the last value that it wrote by the same proxy, and the earlier ones too by another proxy. The first is
+    taken where none is chosen.
     """
 
     trace: Trace
@@ -90,7 +90,7 @@ class Explorer:
 
     def _spread(self) -> None:
         """Find the chains of values, and try those that others write at the reads of their places."""
-        while any([self._follow(thread.number, one) for thread in self.threads for one in thread.recorded]):
+        while sum(self._follow(thread.number, one) for thread in self.threads for one in thread.recorded):
             pass
         most = sum((thread.most_reads for thread in self.threads), Counter())
         for thread in self.threads:

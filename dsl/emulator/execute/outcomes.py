@@ -241,14 +241,15 @@ class Outcomes:
         """A piece of cp.async: a read and a write that come at any time until the thread waits for them."""
         never, size_bytes, value = 1 << 30, fields[told.SIZE], 0
         needs = self._needs(recording, fields[told.NEEDS])
-        if fields[told.EXTRA]:
-            place = self._place(ctx, thread, fields[told.EXTRA], size_bytes)
-            value, read = self._chosen(recording, place), len(recording.events)
+        source = self._place(ctx, thread, fields[told.EXTRA], size_bytes) if fields[told.EXTRA] else None
+        if source is not None:
+            value, read = self._chosen(recording, source), len(recording.events)
             recording.reads.append(read)
             recording.groups[-1].append(read)
-            recording.events.append(Event(Kind.READ, place, value=value, needs=needs, site=site, until=never))
+            recording.events.append(Event(Kind.READ, source, value=value, needs=needs, site=site, until=never))
             needs |= {read}
         place = self._place(ctx, thread, fields[told.ADDRESS], size_bytes)
+        assert place is not None, "cp.async writes shared memory"
         recording.copied.setdefault(place, [recording.last.get(place, self._initial[place])]).append(value)
         recording.groups[-1].append(len(recording.events))
         recording.events.append(Event(Kind.WRITE, place, value=value, needs=needs, site=site, until=never))
