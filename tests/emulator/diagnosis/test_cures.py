@@ -403,8 +403,7 @@ PROGRAMS = [
       + C: mbarrier.try_wait.parity.shared.b64 %p, [full], 0; @!%p bra C;
         ld.shared.u32 %r1, [%mine];"""),
     P("written before a TMA load", "race",
-     "put fence.proxy.async (`cute.arch.fence_proxy`) and then a barrier of the block (bar.sync) between line "
-     "2 and line 3", """
+     "put fence.proxy.async (`cute.arch.fence_proxy`) and then a barrier between line 2 and line 3", """
         @%first mbarrier.init.shared.b64 [full], 1; @%first mbarrier.init.shared.b64 [empty], 64; bar.sync 0;
         st.shared.u32 [%mine], %t;
       + fence.proxy.async.shared::cta;

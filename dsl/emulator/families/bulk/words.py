@@ -13,7 +13,7 @@ from dsl.emulator.families.bulk.phases import Order
 from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
-from dsl.emulator.ptx.traits import COPY
+from dsl.emulator.ptx.traits import BARRIER, COPY, WAIT
 
 READ_WAIT = "cp.async.bulk.wait_group.read (`cute.arch.cp_async_bulk_wait_group(0, read=True)`)"
 WRITE_WAIT = "cp.async.bulk.wait_group (`cute.arch.cp_async_bulk_wait_group(0)`)"
@@ -173,7 +173,7 @@ def unproxied_fix(at: str, here: str, between: Between | None) -> str:
         return text
     since = [row for row in between.mine.before if row.position > between.other.row.position]
     if between.mine.thread == between.other.thread and not any(
-        between.sites[row.site].opcode in ("bar", "barrier", "mbarrier") for row in since
+        between.sites[row.site].traits & (BARRIER | WAIT) for row in since
     ):
         return f"put {_PROXY} and then a barrier between {at} and {here}"
     for side, rows in ((between.other, between.other.after), (between.mine, between.mine.before)):
