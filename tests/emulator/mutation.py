@@ -63,7 +63,7 @@ _MBARRIERS = (
 ).split()
 _BULK = (
     "families/bulk/test_emit.py families/bulk/test_async_stores.py families/bulk/test_async_stores_land.py "
-    "families/tensor_map/test_box_copies.py families/bulk/test_reductions.py "
+    "families/tensor_map/test_box_copies.py families/reduction/test_reductions.py "
     "families/tensor_map/test_im2col.py families/tensor_map/test_interleave.py "
     "families/tensor_map/test_emit.py families/bulk/test_check.py families/bulk/test_words.py"
 ).split()
@@ -89,14 +89,16 @@ TESTS_OF = {
         ),
         _BLOCKS,
     ),
-    "thread_start.cc": (("library/test_threads.py", "library/test_barriers.py"), _SCHEDULE),
-    "thread_exit.cc": (("library/test_threads.py",), ["translate/test_leaving_threads.py"]),
+    "threads.cc": (
+        ("library/test_threads.py", "library/test_barriers.py"),
+        ["translate/test_leaving_threads.py", *_SCHEDULE],
+    ),
     "mbarrier_log.cc": (("library/test_mbarriers.py",), _MBARRIERS),
     "bulk_copies.cc": (("library/test_bulk_copies.py",), _BULK),
     "bulk_flight.cc": (("library/test_bulk_flight.py",), ["families/bulk/test_check.py", *_MBARRIERS]),
     "box_copies.cc": (_BOXES, _BULK),
     "box_copies.h": (_BOXES, _BULK),
-    "bulk_reductions.cc": (("families/bulk/test_reductions.py",), _BULK),
+    "bulk_reductions.cc": (("families/reduction/test_reductions.py",), _BULK),
     "clusters.cc": (
         ("library/test_blocks.py", "library/test_barriers.py", "library/test_bounds.py", "library/test_bulk_copies.py"),
         _CLUSTERS,

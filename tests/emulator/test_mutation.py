@@ -199,6 +199,6 @@ def test_a_run_stops_if_it_fails_without_a_change(run):
 
 
 def test_the_list_needs_no_results():
-    command = [sys.executable, "tests/emulator/mutation.py", "machine/thread_start.cc", "--list"]
+    command = [sys.executable, "tests/emulator/mutation.py", "machine/threads.cc", "--list"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=mutation.ROOT, check=True)
     assert done.stdout.splitlines()[-1].endswith(" mutants")

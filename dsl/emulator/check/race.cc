@@ -281,4 +281,12 @@ u32 emu_order(Context *ctx, u32 what, u32 tid, u64 a, u64 b) {
   if (what == ORDER_MB_WAIT && !(b & 1)) return 0;
   return ctx->order_call((u64)ctx, what, tid, a, b);
 }
+
+// The last accesses and meetings of each thread, from which the fix of a race is found. See trail.py.
+void emu_trail(Context *ctx, u32 tid, u32 site, u64 value) { keep_in_trail(ctx, tid, site, value); }
+
+// A round of a loop begins.
+void emu_round(Context *ctx, u32 tid) {
+  if (ctx->trail) ++ctx->trail[tid].rounds;
+}
 }

@@ -22,7 +22,7 @@ bool is_cluster_over(Context *ctx);
 // where they are not all there.
 u64 cluster_place(Context *ctx, u32 site, u32 tid, u64 address, u64 size, u64 alignment);
 
-// Functions that the scheduler calls: thread_start.cc, warp_collectives.cc, barriers.cc
+// Functions that the scheduler calls: threads.cc, warp_collectives.cc, barriers.cc
 void begin_threads(Context *ctx);
 bool resolve_warp(Context *ctx, u32 warp);
 bool resolve_barriers(Context *ctx);

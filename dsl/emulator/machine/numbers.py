@@ -59,7 +59,7 @@ class DecisionList(ctypes.Structure):
 
 
 class left:
-    """The answers of emu_leave (thread_exit.cc): nobody is left in the block; a box of threads; others."""
+    """The answers of emu_leave (threads.cc): nobody is left in the block; a box of threads; others."""
 
     NOBODY, BOX, RAGGED = range(3)
 

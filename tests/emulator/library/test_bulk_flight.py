@@ -20,6 +20,7 @@ class Kept:
         callback = ORDERED(self._answer)
         ctx = self.block.ctx
         ctx.block, ctx.race_shift, ctx.order_kinds, ctx.epoch = MINE, 2, orders.ANY, 1
+        ctx.site_lines = self.block.zeros(4 * 64)
         ctx.order_call, self._callback = ctypes.cast(callback, ctypes.c_void_p).value, callback
         ctx.smem_cells = self.block.zeros(64 * ctypes.sizeof(Cell))
         ctx.labels, ctx.proxied = self.block.zeros(4 * 64), self.block.zeros(4 * 64)

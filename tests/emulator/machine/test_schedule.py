@@ -1,6 +1,6 @@
 """Launches with a seed: who runs first, and where threads give way, is chosen by it, and by nothing else.
 
-Modules tested here: dsl/emulator/ir/builder.py, dsl/emulator/machine/blocks.cc, dsl/emulator/machine/thread_start.cc.
+Modules tested here: dsl/emulator/ir/builder.py, dsl/emulator/machine/blocks.cc, dsl/emulator/machine/threads.cc.
 """
 
 import collections

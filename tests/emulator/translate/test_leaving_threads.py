@@ -1,6 +1,6 @@
 """Threads that end before others: the same bits as thread by thread.
 
-Modules tested here: dsl/emulator/machine/thread_exit.cc.
+Modules tested here: dsl/emulator/machine/threads.cc.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@
 // Stores and reductions in another block's shared memory are entries too (PTX ISA 9.7.9.12, st.async; 9.7.13.7,
 // red.async): they land as copies into shared memory do.
 #include "check/check.h"
-#include "families/bulk/bulk_reductions.h"
+#include "families/reduction/bulk_reductions.h"
 #include "families/tensor_map/box_copies.h"
 #include "machine/grid.h"
 #include "machine/queues.h"

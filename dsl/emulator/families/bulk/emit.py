@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.families.bulk.checked import copied_out, overwritten
 from dsl.emulator.families.bulk.numbers import bulk
-from dsl.emulator.families.bulk.reductions import OPERATIONS, TYPES, code
+from dsl.emulator.families.reduction.reductions import OPERATIONS, TYPES, code
 from dsl.emulator.families.tensor_map.emit import tell
 from dsl.emulator.families.tensor_map.numbers import tensor_map
 from dsl.emulator.ir.rows import nothing

@@ -7,9 +7,9 @@ from dsl.emulator.diagnosis import cluster_report, frames, places, report
 from dsl.emulator.diagnosis.between import Between
 from dsl.emulator.diagnosis.group_waits import Family
 from dsl.emulator.diagnosis.race import Race
-from dsl.emulator.families.bulk import reductions as bulk_reductions
 from dsl.emulator.families.bulk.check import StoresLeft
 from dsl.emulator.families.bulk.phases import Order
+from dsl.emulator.families.reduction import reductions
 from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
@@ -196,8 +196,8 @@ def _roots(instr: Instr) -> set[str]:
 
 
 def _bad_reduction(launch, instr):
-    operation = next(each for each in bulk_reductions.OPERATIONS if each in instr.mods)
-    kinds = bulk_reductions.types_of(operation)
+    operation = next(each for each in reductions.OPERATIONS if each in instr.mods)
+    kinds = reductions.types_of(operation)
     return (
         f"`{instr.name}`: there is no .{operation} of the type of the tensor map's elements",
         f"make the map with one of {', '.join(kinds)}",

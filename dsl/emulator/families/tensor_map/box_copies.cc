@@ -7,7 +7,7 @@
 // No document requires that a box begins at a multiple of 16 bytes of its row, but an H100 stops at others with an
 // illegal instruction (triton-lang/triton issue 7385, tile-ai/tilelang issue 2527). The NaN is the one seen on an H100.
 #include "families/tensor_map/box_copies.h"
-#include "families/bulk/bulk_reductions.h"
+#include "families/reduction/bulk_reductions.h"
 
 namespace {
 

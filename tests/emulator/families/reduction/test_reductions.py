@@ -1,6 +1,6 @@
 """cp.reduce.async.bulk, of bytes and of boxes: each operation and type against numpy.
 
-Modules tested here: dsl/emulator/families/bulk/bulk_copies.cc, dsl/emulator/families/bulk/bulk_reductions.cc.
+Modules tested here: dsl/emulator/families/bulk/bulk_copies.cc, dsl/emulator/families/reduction/bulk_reductions.cc.
 """
 
 from __future__ import annotations

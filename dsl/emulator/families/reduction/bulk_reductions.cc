@@ -1,6 +1,6 @@
 // cp.reduce.async.bulk: what lands is combined with what is there, element by element.
 // PTX ISA 9.7.9.25.4.2 (bytes), 9.7.9.27.1.3 (boxes of tensors).
-#include "families/bulk/bulk_reductions.h"
+#include "families/reduction/bulk_reductions.h"
 
 namespace {
 

@@ -1,0 +1,1 @@
+"""Reductions by bulk copies: cp.reduce.async.bulk and its kin."""
