@@ -43,8 +43,8 @@ u64 place(const Context *ctx, u64 address, bool many, u32 rank) {
   return there + (there <= INSIDE ? (u64)ctx->smem : ctx->cluster_base);
 }
 
-// A copy writes over bytes: false and a fault if that races, or if a generic store to them was not fenced. What a race
-// is about stays in the cells until it is known.
+// A copy writes over bytes: false and a fault if that races, or if a generic store to them was not fenced. The store is
+// looked for first, since the check for races may forget it.
 bool writes_over(const Reading &copy, u32 kind) {
   Cell *first = copy.address - (u64)copy.ctx->smem < copy.ctx->smem_bytes ? cell_of(copy.ctx, copy.address) : nullptr;
   Kept unseen{CellEntry{}};
