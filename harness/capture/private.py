@@ -15,7 +15,7 @@ LEAST_LETTERS = 6  # a shorter value of the environment may be any word
 CERTAIN_LETTERS = 12  # a value this long is not there by accident, whatever letters are around it
 # Variables whose values are words of programs and of machines, and no secrets.
 HARMLESS = re.compile(
-    r"LANG|LC_\w+|TERM|COLORTERM|SHELL|SHLVL|PYTHON\w*|CUTE_DSL_\w+|DSL_\w+|TZ|EDITOR|PAGER|LS_COLORS|_"
+    r"LANG|LC_\w+|TERM|COLORTERM|SHELL|SHLVL|PYTHON\w*|CUTE_DSL_\w+|DSL_\w+|GPU_REPRO_\w+|TZ|EDITOR|PAGER|LS_COLORS|_"
 )
 ORDINARY = {"root", "user", "admin", "ubuntu", "localhost", "nobody", "runner", "docker", "main", "test", "node"}
 _PATH = re.compile(r"(?<![\w./~-])(?:/[\w.@+-]+){2,}/?|(?<![\w./-])~/[\w./@+-]+")

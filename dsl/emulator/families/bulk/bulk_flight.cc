@@ -46,7 +46,9 @@ u64 place(const Context *ctx, u64 address, bool many, u32 rank) {
 // A copy writes over bytes: false and a fault if that races, or if a generic store to them was not fenced. The store is
 // looked for first, since the check for races may forget it.
 bool writes_over(const Reading &copy, u32 kind) {
-  Cell *first = copy.address - (u64)copy.ctx->smem < copy.ctx->smem_bytes ? cell_of(copy.ctx, copy.address) : nullptr;
+  bool is_own = copy.address - (u64)copy.ctx->smem < copy.ctx->smem_bytes;
+  bool is_bulk = !emu_order(copy.ctx, ORDER_GENERIC, copy.tid, copy.site, 0);  // st.async and red.async are generic
+  Cell *first = is_own && is_bulk ? cell_of(copy.ctx, copy.address) : nullptr;
   Kept unseen{CellEntry{}};
   i32 lane = -1;
   if (first)
