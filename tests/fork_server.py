@@ -46,7 +46,8 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "CUT
 WARM = ("dsl", "hooked", "cutlass")
 # Variables that Python or its libraries read when they start: a program with others starts a Python.
 READ_AT_START = ("LD_", "LC_", "LANG", "OMP_", "CUTE_", "PYTHON")
-READ_LATER = ("PYTHONPATH", "PYTHONWARNINGS", "PYTHONDONTWRITEBYTECODE", "CUTE_DSL_ARCH")  # by what is below
+# by what is below
+READ_LATER = ("PYTHONPATH", "PYTHONWARNINGS", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "CUTE_DSL_ARCH")
 
 
 def run(
@@ -253,6 +254,7 @@ def _become(ask: dict, streams: list[int]) -> NoReturn:
     os.chdir(ask["cwd"])
     arguments = ask["arguments"]
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+    sys.pycache_prefix = os.environ.get("PYTHONPYCACHEPREFIX") or None
     sys.warnoptions[:] = list(filter(None, os.environ.get("PYTHONWARNINGS", "").split(",")))
     while arguments[0] == "-W":
         sys.warnoptions.append(arguments[1])
