@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.claim import check_lines, findings, script_file
+from harness.claim import check_lines, findings, output_rules, script_file
 from harness.claim.expectation import Otherwise
 from harness.claim.repro_file import Case
 from harness.comparison import arithmetic, compare, golden, modelled, observed, perturbed, printed
@@ -107,7 +107,7 @@ def run(
         args=repro.script.args if repro.script else (),
         modules=script_file.modules(repro) if repro.script and host.name not in ("embedded", "local") else None,
         console=console,
-        bound=bound or (modelled.BOUND if modelled.is_explored(case, host.device) else 0),
+        bound=bound or (output_rules.BOUND if modelled.is_explored(case, host.device) else 0),
         as_outputs=not bound,
     )
     if repro.script and perturb is not None:

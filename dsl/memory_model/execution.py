@@ -95,16 +95,12 @@ class Events:
         )
         self.sc_fences = [i for i, e in enumerate(events) if e.kind == Kind.FENCE and e.order == "sc"]
         self.po_place = rel.both(self.po, self.same_place)
-        self.has_proxies = any(e.proxy or e.address != e.place for e in events if e.address is not None) or any(
-            e.proxy for e in events
-        )
-        generic = self._those(lambda e: e.proxy == Proxy.GENERIC)
-        self.generic = generic
+        self.has_proxies = any(e.address is not None or e.proxy for e in events)
+        self.generic = self._those(lambda e: e.proxy == Proxy.GENERIC)
         fences = self._those(lambda e: e.kind == Kind.FENCE and e.order == "proxy")
         self.alias_fences = self._those(lambda e: e.kind == Kind.FENCE and e.order == "alias")
-        block = [self._in_block(i) for i in range(size)]
-        self.in_block = block
-        self.to_proxy = rel.within(rel.both(self.same_proxy, block), fences, self.memory)
+        self.in_block = [self._in_block(i) for i in range(size)]
+        self.to_proxy = rel.within(rel.both(self.same_proxy, self.in_block), fences, self.memory)
 
     def _updates(self, i: int) -> bool:
         after = self.events[i + 1] if i + 1 < self.size else None

@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from math import prod
 from typing import Any
 
 from dsl.memory_model import relation as rel
@@ -45,7 +44,6 @@ class Search:
         most: int | None = None,
     ):
         self.traces, self.positions, self.initial, self.is_seen, self.most = traces, positions, initial, is_seen, most
-        self.combinations = prod(map(len, traces))
         self.tried = 0
         self.is_complete = not any(trace.end == End.CUT for row in traces for trace in row)
         self._found: set[tuple] = set()

@@ -15,6 +15,7 @@ from harness.claim.rule import Rule
 
 MOST_RUNS = 1_000_000
 MODEL = "model"  # allowed: whatever the PTX memory model allows
+BOUND = 16  # of its search: executions of one instruction by one thread
 
 
 def implied(compare: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
@@ -44,6 +45,10 @@ def _allowed(source: Any, table: dict[str, Any], compare: dict[str, Any]) -> dic
     fix = "write `allowed = { out = [[0, 1], [1, 0]] }`: the values that out may have, each with its shape"
     if allowed == MODEL:
         allowed = {}
+        for name, rule in compare.items():
+            if rule.mode == "pred":
+                why = f"is compared by {rule}, but the memory model gives what is allowed"
+                source.key_error(name, "BAD_ALLOWED", why, "leave out the one or the other")
     if not isinstance(allowed, dict):
         fix += '; or `allowed = "model"`: those that the PTX memory model allows'
         source.key_error("allowed", "BAD_ALLOWED", "is not a table", fix)

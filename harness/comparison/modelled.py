@@ -14,8 +14,6 @@ from harness.claim.rule import Rule
 from harness.comparison.golden import Golden
 from harness.run.result import Outcome
 
-BOUND = 16  # visits of an instruction by a thread
-
 
 def is_explored(case: Case, device: str) -> bool:
     """Whether a run there finds all outcomes."""

@@ -23,6 +23,7 @@ class Executions:
     def __init__(self, found: Outcomes):
         self.found, self.launch = found, found.launch
         self.allocations = self.launch.allocations
+        self._steps: dict[int, list[dict[str, Any]]] = {}  # by identity of an outcome, which its owner keeps
 
     def final(self, outcome: Outcome) -> list[tuple[str, int]]:
         """The places that the outcome changed, by name, and what they hold, as bits."""
@@ -48,33 +49,44 @@ class Executions:
         `read_from` (None: memory had it before), whether a later step's write is read (`early`), and the earlier step
         whose write is `unseen`.
         """
+        if id(outcome) not in self._steps:
+            self._steps[id(outcome)] = self._steps_of(outcome)
+        return self._steps[id(outcome)]
+
+    def _steps_of(self, outcome: Outcome) -> list[dict[str, Any]]:
         events, order = outcome.events, _in_order(outcome)
         numbers = {event: number for number, event in enumerate(order)}
         rows = []
         for i in order:
-            event, thread = events.events[i], events.thread[i]
-            instr = self.found.sites[event.site]
-            place = frames.place_of(self.launch, instr)
-            block, lane = divmod(thread, self.found.block_threads)
+            event, instr = events.events[i], self.found.sites[events.events[i].site]
             source = outcome.execution.reads_from[i] if event.kind == Kind.READ else -1
             from_step = numbers.get(source)
             rows.append(
-                {
-                    "block": block,
-                    "thread": lane,
+                self._where(events.thread[i], event.site)
+                | {
                     "does": _does(event),
-                    "instruction": instr.name,
                     "place": self.place(event.place) if isinstance(event.place, Place) else "",
                     "value": value_of(event, instr) if event.kind <= Kind.WRITE else "",
                     "read_from": from_step,
                     "early": from_step is not None and from_step > numbers[i],
                     "unseen": self._unseen(outcome, i, numbers),
-                    "file": place.file if place else None,
-                    "line": place.line if place else instr.line,
-                    "code": place.source_line().strip() if place else instr.text,
                 }
             )
         return rows
+
+    def _where(self, thread: int, site: int) -> dict[str, Any]:
+        """A thread, and the place of an instruction in the author's file, or else in the PTX."""
+        instr = self.found.sites[site]
+        place = frames.place_of(self.launch, instr)
+        block, lane = divmod(thread, self.found.block_threads)
+        return {
+            "block": block,
+            "thread": lane,
+            "instruction": instr.name,
+            "file": place.file if place else None,
+            "line": place.line if place else instr.line,
+            "code": place.source_line().strip() if place else instr.text,
+        }
 
     def _unseen(self, outcome: Outcome, read: int, numbers: dict[int, int]) -> int | None:
         """The step that wrote the place before this read, and that it does not see; None."""
@@ -91,22 +103,7 @@ class Executions:
 
     def stuck(self, outcome: Outcome) -> list[dict[str, Any]]:
         """The threads that wait for ever, with their lines."""
-        rows = []
-        for thread, site in outcome.stuck:
-            instr = self.found.sites[site]
-            place = frames.place_of(self.launch, instr)
-            block, lane = divmod(thread, self.found.block_threads)
-            rows.append(
-                {
-                    "block": block,
-                    "thread": lane,
-                    "instruction": instr.name,
-                    "file": place.file if place else None,
-                    "line": place.line if place else instr.line,
-                    "code": place.source_line().strip() if place else instr.text,
-                }
-            )
-        return rows
+        return [self._where(thread, site) for thread, site in outcome.stuck]
 
 
 def value_of(event: Event, instr: Instr) -> str:

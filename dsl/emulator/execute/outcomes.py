@@ -6,6 +6,7 @@ Each thread runs alone, again and again, with other values for its reads; memory
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -310,8 +311,7 @@ class Outcomes:
                 if event.kind <= Kind.WRITE:
                     writes, site = places.get(event.place, (False, event.site))
                     places[event.place] = writes or event.kind == Kind.WRITE, site
-        ordered = sorted(places)
-        for one, other in zip(ordered, ordered[1:]):
+        for one, other in itertools.combinations(sorted(places), 2):
             overlap = one.block == other.block and other.address < one.address + one.size_bytes
             if overlap and (places[one][0] or places[other][0]):
                 instr = self.sites[places[other][1]]

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.claim.output_rules import BOUND
 from harness.claim.repro_file import Case, read, short
 from harness.cli import choice, document, script_command
 from harness.cli.outcomes import outcome_text
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from harness.run.result import Outcome
 
 GOOD, FAILS, NOT_RUN = 0, 1, 3
-BOUND = 16  # executions of one instruction by one thread
 
 _ABOUT = """\
 Find every outcome that the PTX memory model allows for the kernels of a program: stores that other threads see late,

@@ -151,6 +151,12 @@ def test_a_launch_of_too_many_threads_is_refused():
     assert str(refused.value) == "`k` has 17 threads; at most 16 are explored. Launch it with fewer"
 
 
+def test_an_overlap_is_found_past_a_third_access():
+    reads = "ld.global.u64 %d1, [%a]; st.global.u64 [%a+8], %d1; ld.global.u16 %h1, [%a+2]; st.global.u16 [%a+16], %h1;"
+    with pytest.raises(Unsupported, match="its bytes overlap an access of another size"):
+        Explored(threads(reads, store(1, 7)))
+
+
 def test_accesses_of_different_sizes_that_overlap_are_refused():
     """PTX ISA 8.2.1: the value of such a read is open."""
     half = "ld.global.u16 %h1, [%a]; st.global.u16 [%a+8], %h1;"

@@ -32,6 +32,11 @@ WRONG = [
     ('allowed = { out = [1] }\ncompare = { out = "ulp:2" }', "BAD_ALLOWED", "is compared by ulp:2"),
     ('compare = { out = "set" }', "BAD_COMPARE", 'is compared by "set", but `allowed` does not name it'),
     ('compare = { out = "pred:odd" }', "BAD_COMPARE", "is judged by odd, which the file does not define"),
+    (
+        'allowed = "model"\ncompare = { out = "pred:even" }',
+        "BAD_ALLOWED",
+        "is compared by pred:even, but the memory model",
+    ),
     ("mask = 3", "BAD_MASK", "is not a table"),
     ('mask = { out = "out" }', "BAD_MASK", "has the mask 'out'"),
     ('mask = { out = "valid" }\ncompare = { out = "undef" }', "BAD_MASK", "is compared by undef, which takes no mask"),
