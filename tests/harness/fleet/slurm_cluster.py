@@ -65,11 +65,15 @@ class Cluster:
         self.start_controller()
         node = f"mount -t tmpfs tmpfs {self.login_only} && exec /usr/sbin/slurmd -f {folder}/slurm.conf"
         subprocess.run(["unshare", "--mount", "sh", "-c", node], check=True, env=self._environment())
-        self._wait(lambda: self.run("sinfo", "-h", "-o", "%T").startswith("idle"))
+        self.wait_for_node()
 
     def start_controller(self) -> None:
         conf = self.folder / "slurm.conf"
         subprocess.run(["/usr/sbin/slurmctld", "-f", conf], check=True, env=self._environment())
+
+    def wait_for_node(self) -> None:
+        """Until its daemon has reported to the controller: Slurm starts no step in a job that begins before."""
+        self._wait(lambda: self.run("sinfo", "-h", "-o", "%T %O").strip()[-3:] not in ("", "N/A"))
 
     def stop_controller(self) -> None:
         pid = int((self.folder / "slurmctld.pid").read_text())

@@ -209,7 +209,7 @@ def test_ctrl_c_is_of_the_script_in_a_pool(project, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("PYTHONPATH", os.getcwd())
     (project.folder / "waits.py").write_text(
-        "import time\nprint('begun')\ntry:\n    time.sleep(99)\nfinally:\n    print('cleaned')\n"
+        "import time\ntry:\n    print('begun')\n    time.sleep(99)\nfinally:\n    print('cleaned')\n"
     )
     process = subprocess.Popen(
         [*REPRO, "run", "waits.py", "--host", "pool:both"], cwd=project.folder, stdin=subprocess.DEVNULL,

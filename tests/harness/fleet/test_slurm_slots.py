@@ -174,6 +174,7 @@ def test_a_waiting_job_gives_its_reason_and_the_controller_may_go_meanwhile(on_s
         task = engine.wait(next(repro.cases()).name)
     finally:
         cluster.start_controller()
+        cluster.wait_for_node()
     assert task.result.kind == "outputs", task.result.text
     assert "slurm:gpu:gpu:1: Slurm's controller does not answer; jobs that run go on" in events.notes
 
@@ -285,7 +286,7 @@ def test_a_script_from_standard_input_runs_once_in_a_job(cluster, tmp_path, monk
     done = subprocess.run(command, cwd=tmp_path, input=crashes, capture_output=True, text=True, timeout=600)
     assert done.returncode == 139 and "SIGSEGV" in done.stderr, done.stderr
     (tmp_path / "waits.py").write_text(
-        "import time\nprint('begun')\ntry:\n    time.sleep(99)\nfinally:\n    print('end')\n"
+        "import time\ntry:\n    print('begun')\n    time.sleep(99)\nfinally:\n    print('end')\n"
     )
     command[command.index("-")] = "waits.py"
     process = subprocess.Popen(
