@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from harness.claim import check_lines, findings, output_rules, script_file
 from harness.claim.expectation import Otherwise
 from harness.claim.repro_file import Case
-from harness.comparison import arithmetic, compare, golden, modelled, observed, perturbed, printed
+from harness.comparison import arithmetic, compare, golden, modelled, observed, orders, perturbed, printed
 from harness.compiler_name import NVIDIA, OURS
 from harness.golden_policy import against_golden
 from harness.host.environment import releases
@@ -72,6 +72,9 @@ def run(
     shortfall = shortfall or (unseen if perturb is None or repro.outcome != findings.RACE else "")
     if shortfall:
         return Outcome("skipped", shortfall, compiler=name)
+    schedule = perturb.schedule if perturb is not None else ""
+    if schedule:
+        perturb = None
     plain = host.device in ("emulator", "cuda")  # and no recording of one run, or its playback
 
     def once(fill: int | None, **more: Any) -> Outcome:
@@ -99,6 +102,8 @@ def run(
         seed=seed,
         gpu_model="" if host.is_hardware else host.gpu_model,
         checks=findings.sought(checks, repro.outcome, repro.varies),
+        schedule=schedule,
+        orders_s=findings.orders_s(checks),
         preds={name: rule.name for name, rule in repro.compare.items() if rule.mode == "pred"},
         near=tuple(name for name, rule in repro.compare.items() if rule.is_near),
         compiler=name,
@@ -152,6 +157,7 @@ def judge(case: Case, host: Host, outcome: Outcome, root: Path, update: bool = F
     arch, gpu = golden.arch_of(outcome.device), gpu_of(host, outcome)
     case = modelled.resolved(case, host.device, outcome, _known(case, arch, gpu))
     verdict = _weigh(case, host, outcome, update, strict or in_ci())
+    verdict.notes += orders.notes(outcome)
     said = golden.answer(case, verdict.pending, arch, gpu)
     where = functools.partial(text_report.lane_of, outcome=outcome)
     own = golden.path_of(case, arch, gpu).name

@@ -18,6 +18,7 @@ from dsl.launch.devices import host_memory
 from dsl.launch.devices.choice import choose
 from dsl.launch.devices.exploration import Exploration
 from dsl.launch.devices.protocol import Device, DeviceError
+from dsl.launch.every_order import Orders, Search
 from dsl.lower import sass
 from dsl.lower.ptx_identity import ptx_sha256
 
@@ -154,6 +155,22 @@ class Session:
         """Let later launches give each outcome that the PTX memory model allows. Raises ValueError: only the emulator
         can."""
         return self.device.explore(bound)
+
+    def note_orders(self) -> None:
+        """Note of later launches whether they may do another thing in another order of their threads.
+
+        Raises ValueError: only the emulator can."""
+        self.device.note_orders()
+
+    def order_dependences(self) -> list[str]:
+        """Why they may, a sentence each; none if one order speaks for all."""
+        return self.device.order_dependences()
+
+    def other_orders(
+        self, call: Callable[[], Any], first: Any, kind: Callable[[BaseException], str], seconds: float, seed: int
+    ) -> Orders:
+        """Run the program in other orders of its threads: see every_order.Search, whose arguments these are."""
+        return Search(self, call, first, kind).run(seconds, seed)
 
     def follow_open_results(self) -> None:
         """Let the device follow what the PTX ISA leaves open, where it can."""

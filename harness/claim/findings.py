@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+
 FAULT = "fault"
 MEANINGS = {
     "out_of_bounds": "an access outside of every allocation",
@@ -30,8 +32,11 @@ SOUGHT = {"race": "race", "undefined": "undefined_read"}  # what a device looks 
 CHECKS_HELP = (
     "run these checks of the emulator in each kernel: race (accesses that nothing orders), undefined "
     "(reads of memory that nobody wrote), both with a comma, all, or none; default: all, except for "
-    "repros whose outputs vary (runs, allowed, undef, poison)"
+    "repros whose outputs vary (runs, allowed, undef, poison); schedules: all, and again in other orders of the "
+    "threads for 10 seconds a case, schedules=60 for 60"
 )
+_SCHEDULES = re.compile(r"schedules(?:=(\d+(?:\.\d*)?))?\Z")
+_SCHEDULES_S = 10.0  # of a case
 
 GPU_MODEL_HELP = "compute as the tensor cores of this GPU do: h100 (default), a100, l40s ... (or GPU_REPRO_GPU_MODEL)"
 
@@ -43,12 +48,20 @@ class BadChecks(Exception):
 def checks(text: str) -> tuple[str, ...]:
     """The checks that a text names: `race,undefined`, `all` or `none`. Raises BadChecks."""
     names = [each.strip() for each in text.split(",")]
+    names = ["all" if _SCHEDULES.match(each) else each for each in names] if len(names) == 1 else names
     if names == ["all"] or names == ["none"]:
         return tuple(SOUGHT) if names == ["all"] else ()
     for each in names:
         if each not in SOUGHT:
-            raise BadChecks(f"unknown check `{each}`\nfix: write all, none, or some of {', '.join(SOUGHT)}")
+            known = f"all, none, schedules, or some of {', '.join(SOUGHT)}"
+            raise BadChecks(f"unknown check `{each}`\nfix: write {known}")
     return tuple(each for each in SOUGHT if each in names)
+
+
+def orders_s(asked: str | None) -> float:
+    """The seconds in which a case is to be run in other orders of its threads; 0: not at all."""
+    match = _SCHEDULES.match((asked or "").strip())
+    return 0 if match is None else float(match[1] or _SCHEDULES_S)
 
 
 def sought(asked: str | None, outcome: str, varies: bool) -> str:

@@ -98,6 +98,7 @@ def add(commands: Any) -> None:
     )
     run.add_argument("--perturb", type=int, metavar="N", help=perturb_options.PERTURB_HELP)
     run.add_argument("--delays", metavar="LIST", help=perturb_options.DELAYS_HELP)
+    run.add_argument("--schedule", metavar="LIST", help=perturb_options.SCHEDULE_HELP)
     run.add_argument("--gpu-model", metavar="NAME", help=findings.GPU_MODEL_HELP)
     run.add_argument("--check", metavar="NAMES", help=findings.CHECKS_HELP)
     run.add_argument("--update-goldens", action="store_true", help="accept what this run gives as its goldens")
@@ -174,7 +175,10 @@ def _session(file: Path, arguments: argparse.Namespace) -> Session:
 
     root, settings = history.root_of(file), hosts_command.settings_of(arguments)
     about = arguments.compiler or (), arguments.seed, arguments.sass, arguments.check, arguments.gpu_model
-    more = {"busy": arguments.busy, "perturb": perturb_options.wanted(arguments.perturb, arguments.delays)}
+    more = {
+        "busy": arguments.busy,
+        "perturb": perturb_options.wanted(arguments.perturb, arguments.delays, arguments.schedule),
+    }
     return Session(root, [arguments.host], arguments.update_goldens, settings, hosts_command.note, *about, **more)
 
 

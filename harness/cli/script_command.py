@@ -73,6 +73,7 @@ def run(script: Repro, session: Session, arguments: argparse.Namespace) -> int:
     from harness.run.console import Console
 
     refuse_options_of_claims(script, arguments)
+    from harness.comparison import orders
     from harness.reporting import case_table
 
     status, case = 0, Case(script, {})
@@ -88,6 +89,8 @@ def run(script: Repro, session: Session, arguments: argparse.Namespace) -> int:
                 where, outcome = session.run(case, host, arguments.timeout, arguments.fresh)
                 line = keep(script, where, outcome, session, console.was_interrupted)
                 ended = told(outcome, arguments, console.was_interrupted)
+                for note in orders.notes(outcome, is_script=True) if not ended else ():
+                    say(f"repro: {note}" if not note.startswith(" ") else note, file=sys.stderr)
                 status = ended or status
                 about = {"id": line and line["id"], "ended_with": ended, "interrupted": console.was_interrupted}
                 run = case_table.of_script(script, where, outcome, session.root)

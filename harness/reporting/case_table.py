@@ -49,7 +49,7 @@ def of(case: Case, host: Host, verdict: Verdict, root: Path) -> dict[str, Any]:
         "seed": record["seed"],
         "durations": record["durations"],
         "date": record["date"],
-        "again": text_report.rerun(case, host, compiler, outcome.facts.get("seed") or 0),
+        "again": text_report.rerun(case, host, compiler, outcome),
     }
 
 

@@ -106,8 +106,9 @@ def case_options(case: Case) -> list[str]:
     return [part for key, value in case.params.items() for part in ("-p", f"{key}={label(value)}")]
 
 
-def rerun(case: Case, host: Host, compiler: str = OURS, seed: int = 0) -> str:
-    """The command that runs this case alone."""
+def rerun(case: Case, host: Host, compiler: str, outcome: Outcome) -> str:
+    """The command that runs this case alone, by the seed or the schedule of its outcome."""
+    seed, schedule = outcome.facts.get("seed") or 0, outcome.orders.schedule if outcome.orders else ""
     argv = ["uv", "run", "repro", "run", short(case.repro.path), *case_options(case)]
     if host.name != "embedded":
         argv += ["--host", host.name]
@@ -117,6 +118,8 @@ def rerun(case: Case, host: Host, compiler: str = OURS, seed: int = 0) -> str:
         argv += ["--gpu-model", host.computes_as]
     if seed:
         argv += ["--seed", str(seed)]
+    if schedule:
+        argv += ["--schedule", schedule]
     return shlex.join(argv)
 
 
@@ -124,8 +127,9 @@ def failure(case: Case, host: Host, verdict: Verdict) -> str:
     """The text of a failed item: verdict, claim, host, what is wrong, how to run it again."""
     head = "\n".join([f"{verdict.status}: {verdict.reason}", *_about(case, host, verdict)])
     outcome = verdict.outcome
-    again = as_typed(rerun(case, host, _asked(host, outcome), outcome.facts.get("seed") or 0))
-    return f"{head}\n\n{verdict.text.strip()}\n\nagain: {again}"
+    again = as_typed(rerun(case, host, _asked(host, outcome), outcome))
+    parts = [head, verdict.text.strip(), "\n".join(verdict.notes), f"again: {again}"]
+    return "\n\n".join(filter(None, parts))
 
 
 def _asked(host: Host, outcome: Outcome) -> str:

@@ -112,7 +112,7 @@ def others(
     """
     spread = Spread(job["near"], first[1], first[2])
     near = spread.places
-    counts = {_key(first[1], first[2], near): 1}
+    counts = {answer_key(first[1], first[2], near): 1}
     kept: list[tuple[bytes, dict[str, Any]]] = []
     uncounted = 0
     for number in range(1, job["runs"]):
@@ -122,7 +122,7 @@ def others(
         described = arrays(module.run, returned, mine, job["limit_bytes"])
         if described == first[1]:
             spread.take(mine)
-        key = _key(described, mine, near if described == first[1] else [])
+        key = answer_key(described, mine, near if described == first[1] else [])
         if key in counts:
             counts[key] += 1
         elif len(kept) == MOST_OTHERS:
@@ -136,11 +136,11 @@ def others(
             buffers += mine
             kept.append((key, table))
     rows = [table | {"count": counts[key]} for key, table in kept]
-    about = {"count": counts[_key(first[1], first[2], near)], "others": rows, "uncounted": uncounted}
+    about = {"count": counts[answer_key(first[1], first[2], near)], "others": rows, "uncounted": uncounted}
     return about | {"spread": spread.rows(buffers)}
 
 
-def _key(described: list[dict[str, Any]], arrays: list[np.ndarray], left_out: list[int]) -> bytes:
+def answer_key(described: list[dict[str, Any]], arrays: list[np.ndarray], left_out: list[int]) -> bytes:
     """A key that is equal for equal outcomes: all except the outputs that are compared within a bound."""
     kept = (array.tobytes() for place, array in enumerate(arrays) if place not in left_out)
     return repr(described).encode() + b"".join(kept)

@@ -160,6 +160,16 @@ _FOUND = ("rejected", "trap", "deadlock", "fault", *MEANINGS, "error")
 
 
 @dataclass(frozen=True)
+class Orders:
+    """The results of other orders of the threads; see dsl/launch/every_order.py."""
+
+    tried: int = must(integer(1, MOST_RUNS))
+    reasons: list[str] = must(many(_PROSE, 10_000), list)
+    what: str = must(one_of("same", "outputs", "finding"), "same")
+    schedule: str = must(_PROSE, "")
+
+
+@dataclass(frozen=True)
 class Perturbed:
     """The delays of a run, a line each, and among how many places they were chosen."""
 
@@ -294,6 +304,7 @@ class Result:
     facts: Facts | None = must(optional(fields(Facts)), None)
     seed: int = must(integer(-(1 << 63), 1 << 63), 0)
     perturbed: Perturbed | None = must(optional(fields(Perturbed)), None)
+    orders: Orders | None = must(optional(fields(Orders)), None)
     versions: dict[str, str] = must(table(string(100), 100, _SHORT), dict)
     durations: dict[str, float] = must(_SECONDS, dict)
     outputs: list[Described] = must(_ARRAYS, list)

@@ -157,6 +157,7 @@ class Outcome:
     refilled: dict[str, Array] = field(default_factory=dict)  # the outputs over other contents of new memory
     sites: int | None = None  # where delays could be put into the kernels of a run under delays
     delays: str = ""  # of this run, one a line
+    orders: reply.Orders | None = None  # what other orders of the threads gave; None if none were asked for
     answers: list[Answer] = field(default_factory=list)  # of the runs under delays; the first is that without any
     lines: frozenset[int] = frozenset()  # those that ran, where the job asked for them
     compiler: str = OURS  # that was asked for; `facts` name its version where it took part
@@ -249,6 +250,7 @@ def _from_result(result: reply.Result, buffers: list[bytes], preds: Collection[s
     outcome.facts = (_facts(result.facts) if result.facts else {}) | {"seed": result.seed}
     if result.perturbed is not None:
         outcome.sites, outcome.delays = result.perturbed.sites, result.perturbed.delays
+    outcome.orders = result.orders
     outcome.versions, outcome.durations = result.versions, dict(result.durations)
     outcome.lines = frozenset(result.lines)
     if kind == "outputs":

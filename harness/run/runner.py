@@ -13,12 +13,13 @@ The header of the frame holds `outcome` and what belongs to it:
     begun       of a frame before that one: the device and the compiler, known also of a repro that does not come back
 
 and always `facts` (kernels, device, compiler; see dsl.alias), `perturbed` (the delays of this run; None without any),
-`versions` and `durations`.
+`orders` (what other orders of its threads gave; None where none was asked for), `versions` and `durations`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import faulthandler
 import gc
 import importlib
@@ -211,6 +212,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
         if session is not None:
             session.schedule(job["seed"])
             session.look_for(job["checks"])
+            _order(session, job)
             if job["perturb"]:
                 _perturb(session, job["perturb"])
             exploration = session.explore(job["bound"]) if job["bound"] else None
@@ -226,6 +228,8 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
             raise Refused("it launches no kernel: it imports neither a compiler nor cuda.bindings")
         if job["script"]:
             header |= _run_script(job, session)
+            if job["orders_s"] and session is not None:
+                header["orders"] = {"tried": 1, "reasons": session.order_dependences()}
             if exploration is not None:
                 header["explored"] = repeat.explored(exploration, [])
             header["durations"]["call_s"] = round(time.monotonic() - started, 4)
@@ -261,6 +265,17 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     return header, buffers
 
 
+def _order(session: Any, job: dict[str, Any]) -> None:
+    """Let its threads run as the job asks. Raises Unavailable for a schedule that cannot be read or followed."""
+    try:
+        if job["schedule"]:
+            session.follow(job["schedule"])
+        if job["orders_s"]:
+            session.note_orders()
+    except ValueError as error:
+        raise Unavailable(str(error)) from None
+
+
 def _perturb(session: Any, delays: str) -> None:
     """Delay the kernels of this run. Raises Unavailable for a list that cannot be read."""
     try:
@@ -281,7 +296,43 @@ def _run_case(
         raise
     if session is not None:
         session.check()
+        if job["orders_s"]:
+            _in_other_orders(module, job, session, header, buffers)
         header["depends"] = {name: session.open_results(*_place(value)) for name, value in returned.items()}
+
+
+def _in_other_orders(
+    module: ModuleType, job: dict[str, Any], session: Any, header: dict[str, Any], buffers: list[np.ndarray]
+) -> None:
+    """Run the case in other orders of its threads. A finding of one of them is raised here; its outputs, if they are
+    others, become the outputs of another run."""
+    varies = job["runs"] > 1 or job["fill"] is not None
+    open_ones = [i for i, one in enumerate(header["outputs"]) if varies or one["name"] in (*job["near"], *job["preds"])]
+
+    def run() -> tuple[dict[str, Any], list[dict[str, Any]], list[np.ndarray]]:
+        _seed(job["seed"])
+        mine: list[np.ndarray] = []
+        returned = module.run(**job["params"])
+        described = _arrays(module.run, returned, mine, job["limit_bytes"])
+        session.check()
+        return returned, described, mine
+
+    def call() -> bytes:
+        _, described, mine = run()
+        return repeat.answer_key(described, mine, open_ones)
+
+    def kind(error: BaseException) -> str:
+        return repr([_outcome_of(session.cause(error), job).get(name) for name in ("outcome", "kind")])
+
+    first = repeat.answer_key(header["outputs"], buffers[: len(header["outputs"])], open_ones)
+    found = session.other_orders(call, first, kind, job["orders_s"], job["seed"] * repeat.SEEDS + 1)
+    header["orders"] = dataclasses.asdict(found)
+    if found.schedule:
+        session.follow(found.schedule)
+        returned, described, mine = run()
+        preds = repeat.judged(module, job["preds"], returned, described, mine)
+        buffers += [array.copy() for array in mine]
+        header["others"] = [{"count": 1, "outputs": described, "preds": preds}]
 
 
 def _explored(module: ModuleType, job: dict[str, Any], exploration: Any, buffers: list[np.ndarray]) -> dict[str, Any]:

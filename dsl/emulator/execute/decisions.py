@@ -47,13 +47,7 @@ class Decisions:
             raise BadSchedule(f"a schedule must be like `7` or `7: 0-4 19`, with a seed above 0, got `{text.strip()}`")
         if match[2] is None:
             return cls(int(match[1]))
-        kept: set[int] = set()
-        for part in match[3].split():
-            first, _, last = part.partition("-")
-            if int(last or first) >= MOST:
-                raise BadSchedule(f"a schedule must name decisions below {MOST}, got {part}")
-            kept.update(range(int(first), int(last or first) + 1))
-        return cls(int(match[1]), frozenset(kept))
+        return cls(int(match[1]), frozenset(listed(match[3])))
 
     @property
     def taken(self) -> int:
@@ -70,6 +64,17 @@ class Decisions:
         """The schedule with the numbers of the decisions that were taken."""
         kept = range(min(self.taken, MOST)) if self.kept is None else self.kept
         return f"{self.seed}: {spelled(kept)}".rstrip(" ")
+
+
+def listed(text: str) -> set[int]:
+    """The numbers of `0-4 19`. Raises BadSchedule for one that is too large."""
+    kept: set[int] = set()
+    for part in text.split():
+        first, _, last = part.partition("-")
+        if int(last or first) >= MOST:
+            raise BadSchedule(f"a schedule must name decisions below {MOST}, got {part}")
+        kept.update(range(int(first), int(last or first) + 1))
+    return kept
 
 
 def spelled(numbers) -> str:

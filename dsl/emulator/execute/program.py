@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -149,6 +150,18 @@ class Program:
     def frames_of(self, instr: Instr) -> list[Span]:
         """The places of an instruction and of the calls that led to it, the innermost first."""
         return [place for loc in (instr.loc, *instr.callers) if (place := self.place_of(loc))]
+
+    def order_dependences(self, entry: str) -> list[str]:
+        """Why the effect of an entry depends on the order of its threads, by the author's lines."""
+        from dsl.emulator.families.order_dependence import dependences  # noqa: PLC0415
+
+        functions = self.module.functions
+        return [f"{self._told_place(each)}: {why}" for each, why in dependences(functions[entry], functions)]
+
+    def _told_place(self, instr: Instr) -> str:
+        """`path:line: atom.add`, of the author's line or of the PTX."""
+        place, name = self.place_of(instr.loc), ".".join((instr.opcode, *instr.mods))
+        return f"{os.path.relpath(place.file)}:{place.line}: `{name}`" if place else f"PTX line {instr.line}: `{name}`"
 
     def allocations(self) -> list[Allocation]:
         """The module's own variables, for bounds checks."""

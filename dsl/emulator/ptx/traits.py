@@ -43,6 +43,7 @@ MBARRIER = 1 << 26  # an operation on an mbarrier
 INIT = 1 << 27  # begins or ends the life of an mbarrier
 ARRIVE = 1 << 28  # arrives at an mbarrier
 WAIT = 1 << 29  # asks whether a phase of an mbarrier has ended
+TIMED = 1 << 30  # its effect depends on how far other threads are
 
 # ** groups
 UPDATES = ATOMIC | REDUCTION

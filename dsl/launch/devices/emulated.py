@@ -16,6 +16,7 @@ from dsl.launch import disk_cache
 from dsl.launch.devices import native_launch
 from dsl.launch.devices.exploration import Exploration
 from dsl.launch.devices.host_memory import HostMemory, Storage
+from dsl.launch.devices.orders import Orders
 from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, DeviceMissing, Launch
 from dsl.launch.devices.torch_mapping import torch_cuda
 
@@ -38,6 +39,7 @@ class Emulated(Device):
         self._undo_torch = None
         self._seed = self._launches = 0
         self._decisions: emulator.Decisions | None = None
+        self.orders: Orders | None = None  # while launches are noted
         self._checks = checks_of(variables.value(variables.CHECK))
         self.gpu_model = _gpu_model(variables.value(variables.GPU_MODEL))
         self._arrays: Any = None  # the Arrays of the run, where open results are followed
@@ -125,7 +127,7 @@ class Emulated(Device):
     @property
     def _is_watched(self) -> bool:
         is_perturbed = self.perturbation is not None
-        is_asked = self._seed or self._checks or self._captured or self.exploration
+        is_asked = self._seed or self._checks or self._captured or self.exploration or self.orders
         return bool(is_asked or self._arrays is not None or is_perturbed)
 
     @property
@@ -146,6 +148,13 @@ class Emulated(Device):
         self.exploration = Exploration(bound)
         self._watch()
         return self.exploration
+
+    def note_orders(self) -> None:
+        self.orders = Orders()
+
+    def order_dependences(self) -> list[str]:
+        assert self.orders is not None, "they were not noted"
+        return self.orders.reasons
 
     def follow_open_results(self) -> None:
 
@@ -253,6 +262,8 @@ class Emulated(Device):
         if self.exploration is not None:
             return self.exploration.launch(program, entry, launch, params, self.memory)
         self._launches += 1
+        if self.orders is not None:
+            self.orders.launch(program, entry, launch)
         if self._arrays is not None:
             self._arrays.launch(program, entry, params, self.memory)
         seed = self._seed * 1_000_003 + self._launches if self._seed else 0

@@ -22,7 +22,7 @@ def test_checks_by_name(text, names):
 
 @pytest.mark.parametrize("text", ["", "races", "race,", "all,race", "race undefined"])
 def test_unknown_names_of_checks_are_refused(text, tmp_path):
-    with pytest.raises(findings.BadChecks, match="fix: write all, none, or some of race, undefined"):
+    with pytest.raises(findings.BadChecks, match="fix: write all, none, schedules, or some of race, undefined"):
         findings.checks(text)
     with pytest.raises(UsageError, match="unknown check"):
         Session(tmp_path, checks=text)
@@ -55,3 +55,9 @@ def test_a_claim_about_outputs_fails_where_its_kernel_races(tmp_path, monkeypatc
     assert main(["run", "repros/one.py", "--check", "none"]) == 1
     said = capsys.readouterr().out
     assert "RACE" not in said and "no golden" in said
+
+
+@pytest.mark.parametrize(("asked", "seconds"), [("schedules", 10), ("schedules=2.5", 2.5), ("all", 0), (None, 0)])
+def test_seconds_for_other_orders(asked, seconds):
+    assert findings.orders_s(asked) == seconds
+    assert findings.sought(asked, "outputs", False) == "race,undefined"

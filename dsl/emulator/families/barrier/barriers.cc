@@ -105,6 +105,7 @@ bool resolve_barriers(Context *ctx) {
   for (u32 id : Bits{used & ((1u << CLUSTER_BARRIER) - 1)})
     while (is_complete(*ctx, id)) {
       if (ctx->order_barrier) ctx->order_barrier(ctx, id);
+      if (ctx->status) return true;  // the checkers have lost count of who came to which generation
       release(*ctx, id);
       moved = true;
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.families.control import call, emit as control
 from dsl.emulator.ir.rows import NONE, Rows, nothing
-from dsl.emulator.ptx.traits import IDLE, NO_EFFECT, NO_RESULT, POLLS
+from dsl.emulator.ptx.traits import IDLE, NO_EFFECT, NO_RESULT, POLLS, TIMED
 
 ROWS = Rows()
 _row = ROWS.add
@@ -17,7 +17,7 @@ _row("exit", "9.7.12.7", "", control.leave_thread, traits=IDLE)
 _row("brkpt trap", "9.7.19.1", "", control.trap)
 _row("nanosleep", "9.7.19.2", "u32", control.nanosleep, traits=IDLE | NO_RESULT | POLLS)
 _row("pmevent", "9.7.19.3", "?mask", nothing, traits=NO_EFFECT)
-_row("griddepcontrol", "9.7.13.13", "launch_dependents/wait @90", nothing, traits=NO_EFFECT)
+_row("griddepcontrol", "9.7.13.13", "launch_dependents/wait @90", nothing, traits=NO_EFFECT | TIMED)
 _row("setmaxnreg", "9.7.19.5", "inc/dec sync aligned u32 @90a+", nothing, traits=NO_EFFECT)
 
 OPERANDS = {

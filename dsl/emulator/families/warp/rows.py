@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.families.warp import emit as warp
 from dsl.emulator.ir.rows import LOGIC, Rows
-from dsl.emulator.ptx.traits import EXCHANGE, IDLE, REPEATS
+from dsl.emulator.ptx.traits import EXCHANGE, IDLE, REPEATS, TIMED
 
 ROWS = Rows()
 _row = ROWS.add
@@ -13,7 +13,7 @@ _STEADY = EXCHANGE | IDLE | REPEATS
 _row("shfl", "9.7.9.6", "sync up/down/bfly/idx b32", warp.shuffle, meets=True, traits=_STEADY)
 _row("vote", "9.7.13.9", "sync all/any/uni pred | sync ballot b32", warp.vote, meets=True, traits=_STEADY)
 _row("match", "9.7.13.10", "any/all sync b32/b64", warp.match, meets=True, traits=_STEADY)
-_row("activemask", "9.7.13.11", "b32", warp.active_mask, meets=True, traits=IDLE | REPEATS)
+_row("activemask", "9.7.13.11", "b32", warp.active_mask, meets=True, traits=IDLE | REPEATS | TIMED)
 _row(
     "redux",
     "9.7.13.12",

@@ -1,0 +1,109 @@
+"""The instructions of a kernel whose effect may be another one if its threads run in another order, though none races.
+
+Without any, a kernel does the same in every order: each wait ends by what all threads do before it, each read sees the
+one write that is ordered last before it, and each thread goes its one way. So a run that is clean speaks for all, given
+that the checkers of that run hold (docs/schedules.md has the argument):
+
+- no two accesses race, of which at least one is not strong (check/race.cc);
+- each generation of a barrier, and each phase of an mbarrier, comes after the one before (families/barrier/check.py,
+  families/mbarrier/turns.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from dsl.emulator.ptx.operands import reads, registers, result
+from dsl.emulator.ptx.polling import polls
+from dsl.emulator.ptx.syntax import Function, Instr, Reg, Special, Sym
+from dsl.emulator.ptx.traits import ATOMIC, COPY, LOAD, POLLS, REDUCTION, TIMED, WAIT
+
+_STRONG = frozenset({"volatile", "relaxed", "acquire", "mmio"})
+_UPDATES = frozenset({"add", "and", "or", "xor", "min", "max", "inc", "dec"})  # each the same in every order
+_ROUNDED = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
+_MACHINE = ("%clock", "%globaltimer", "%smid", "%warpid", "%pm")
+_KNOWN_CALLS = frozenset({"vprintf", "__assertfail"})
+
+
+class Dependence(NamedTuple):
+    """An instruction, and why its effect depends on the order."""
+
+    instr: Instr
+    why: str
+
+
+def dependences(entry: Function, functions: Mapping[str, Function]) -> Iterator[Dependence]:
+    """Those of an entry and of all that it calls, in the order of the text."""
+    waiting, seen = [entry], {entry.name}
+    while waiting:
+        function = waiting.pop(0)
+        yield from _of_function(function, functions)
+        for item in function.items:
+            if isinstance(item, Instr) and item.opcode == "call":
+                name = next((o.name for o in item.operands if isinstance(o, Sym)), "")
+                callee = functions.get(name)
+                if (callee is None or not callee.items) and name not in _KNOWN_CALLS:
+                    yield Dependence(item, "the function that it calls is not in this module")
+                elif callee is not None and name not in seen:
+                    seen.add(name)
+                    waiting.append(callee)
+
+
+def _of_function(function: Function, functions: Mapping[str, Function]) -> Iterator[Dependence]:
+    items = [each for each in function.items if isinstance(each, Instr)]
+    read = {each.name for item in items for each in reads(item)}
+    updates = {kind for item in items if item.traits & (ATOMIC | REDUCTION) for kind in _UPDATES & {*item.mods}}
+    settled = _waits_until_the_end(function, functions)
+    for item in items:
+        if why := _why(item, read, settled) or _mixed(item, updates):
+            yield Dependence(item, why)
+
+
+def _waits_until_the_end(function: Function, functions: Mapping[str, Function]) -> set[int]:
+    """The waits for a phase of an mbarrier that are tried again until it has ended, and do nothing else: by id."""
+    found = set()
+    for poll in polls(function, functions).values():
+        inside = [each for i in poll.positions if isinstance(each := function.items[i], Instr)]
+        waits = [each for each in inside if each.traits & WAIT]
+        if poll.idle and len(waits) == 1 and not any(_reads_others(each) for each in inside if each is not waits[0]):
+            found.add(id(waits[0]))
+    return found
+
+
+def _reads_others(item: Instr) -> bool:
+    return bool(item.traits & (LOAD | ATOMIC) and {"param", "const", "local"}.isdisjoint(item.mods))
+
+
+def _why(item: Instr, read: set[str], settled: set[int]) -> str:
+    """Why the effect of an instruction depends on the order; "" if it does not."""
+    mods = set(item.mods)
+    if item.traits & TIMED:
+        return "what it does depends on how far other threads are"
+    if item.traits & WAIT:
+        return "" if id(item) in settled else "its answer is used for more than to wait again"
+    if any(isinstance(each, Special) and each.name.startswith(_MACHINE) for each in item.operands):
+        return "it reads the time, or where the thread runs"
+    if item.traits & ATOMIC and (item.traits & POLLS or _is_read(item, read)):
+        return "its result depends on which threads came before"
+    if item.traits & (ATOMIC | REDUCTION):
+        if mods.isdisjoint(_UPDATES):
+            return "what memory holds after it depends on which thread comes last"
+    if item.traits & (ATOMIC | REDUCTION | COPY) and "add" in mods:
+        if not mods.isdisjoint(_ROUNDED) or "tensor" in mods:
+            return "sums of floats are rounded in the order in which threads come"
+    if item.traits & LOAD and not mods.isdisjoint(_STRONG):
+        return "it may read before or after a strong write of another thread"
+    return ""
+
+
+def _mixed(item: Instr, updates: set[str]) -> str:
+    """Whether other instructions may update the same memory in another way: (x + 1) & 2 is not (x & 2) + 1."""
+    others = updates - {*item.mods}
+    if not item.traits & (ATOMIC | REDUCTION) or not others:
+        return ""
+    return f"an update by `{min(others)}` may come before or after it"
+
+
+def _is_read(item: Instr, read: set[str]) -> bool:
+    return any(isinstance(each, Reg) and each.name in read for each in registers(result(item)))

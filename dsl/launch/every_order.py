@@ -1,0 +1,146 @@
+"""Other orders of a program's threads: whether there are any that matter, and what the program does in them.
+
+If no instruction's effect depends on the order (dsl/emulator/families/order_dependence.py), one run speaks for all.
+Else the program runs by one seed after another, in a process of its own, until one shows a finding or other outputs, or
+the time is over. The decisions of that seed are then left out as long as it still shows the same (delta debugging;
+Zeller and Hildebrandt, IEEE Transactions on Software Engineering 28(2), 2002).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+SAME, OUTPUTS, FINDING = "same", "outputs", "finding"
+_AGAIN = "again"  # it gives other outputs in the same order
+_MOST_SEEDS = 1 << 20  # of one search
+_MOST_LINE = 1 << 16
+_GRACE_S = 2.0  # for a process to end by itself
+
+
+@dataclass
+class Orders:
+    """What other orders gave: how many ran, the first included, and why they are not all (empty: the first speaks for
+    all). `schedule` is the shortest one found that shows `what`: a finding, or other outputs."""
+
+    tried: int = 1
+    reasons: list[str] = field(default_factory=list)
+    what: str = SAME
+    schedule: str = ""
+
+
+class Search:
+    """`session` is the session.Session of the program. `call()` runs it and gives a key of its outputs, or raises;
+    `first` is the key of the first run. `kind` names the kind of what was raised: a shorter schedule must show it."""
+
+    def __init__(self, session: Any, call: Callable[[], Any], first: Any, kind: Callable[[BaseException], str]):
+        self.session, self.call, self.first, self.kind = session, call, first, kind
+
+    def run(self, seconds: float, seed: int) -> Orders:
+        """Try seeds from `seed` on, for so long; at most as long again is spent on a shorter schedule."""
+        found = Orders(reasons=self.session.order_dependences())
+        if not found.reasons:
+            return found
+        end = time.monotonic() + seconds
+        for row in self._rows(lambda: self._by_seeds(seed), end):
+            if row[0] == _AGAIN:
+                found.reasons.append("the program gives other outputs if it is called again in the same order")
+                break
+            found.tried += 1
+            if row[0] != SAME:
+                found.what, found.schedule = row[0], self._shortened(row, time.monotonic() + seconds)
+        return found
+
+    def _by_seeds(self, seed: int) -> Iterator[list[str]]:
+        for number in range(seed, seed + _MOST_SEEDS):
+            row = self._row(str(number))
+            if row[0] == OUTPUTS:
+                self.session.schedule(0)
+                row[0] = OUTPUTS if self.call() == self.first else _AGAIN
+            yield row
+
+    def _row(self, schedule: str) -> list[str]:
+        """What the program shows, which kind of it, and the decisions that were taken."""
+        self.session.follow(schedule)
+        try:
+            what, kind = (SAME if self.call() == self.first else OUTPUTS), ""
+        except Exception as error:
+            what, kind = FINDING, self.kind(error)
+        return [what, kind, self.session.followed]
+
+    def _rows(self, rows: Callable[[], Iterator[list[str]]], end: float) -> Iterator[list[str]]:
+        """The rows that a process gives until then; the last is the first that is not SAME."""
+        reading, writing = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            _tell(rows, reading, writing)
+        os.close(writing)
+        try:
+            rest = b""
+            while time.monotonic() < end and select.select([reading], [], [], max(end - time.monotonic(), 0))[0]:
+                data = os.read(reading, _MOST_LINE)
+                *lines, rest = (rest + data).split(b"\n")
+                yield from map(json.loads, lines)
+                if not data:
+                    return
+        finally:
+            os.close(reading)
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+    def _shortened(self, row: list[str], end: float) -> str:
+        """The schedule of a row with fewer decisions, which shows the same."""
+        rows = self._rows(lambda: iter([[self._shortest(row, end)]]), end + _GRACE_S)
+        return next(rows, [row[2]])[0]
+
+    def _shortest(self, row: list[str], end: float) -> str:
+        """The same, in a process that has compiled what its own processes run."""
+        from dsl.emulator.execute.decisions import listed, spelled
+
+        seed, _, decisions = row[2].partition(":")
+        kept = sorted(listed(decisions))
+        self._row(row[2])
+
+        def shows(numbers: list[int]) -> bool:
+            text = f"{seed}: {' '.join(map(str, numbers))}"
+            mine = next(self._rows(lambda: iter([self._row(text)]), end), None)
+            return mine is not None and mine[:2] == row[:2]
+
+        pieces = 1
+        while kept and time.monotonic() < end:
+            size = -(-len(kept) // pieces)
+            starts = range(0, len(kept), size)
+            shorter = next((rest for i in starts if shows(rest := kept[:i] + kept[i + size :])), None)
+            if shorter is not None:
+                kept, pieces = shorter, max(pieces - 1, 1)
+            elif size == 1:
+                break
+            else:
+                pieces = min(2 * pieces, len(kept))
+        return f"{seed}: {spelled(kept)}".rstrip(" ")
+
+
+def _tell(rows: Callable[[], Iterator[list[str]]], reading: int, writing: int) -> None:
+    """Write the rows, and end this process, whose parent goes on."""
+    try:
+        os.close(reading)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(nowhere, number)
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            torch.set_num_threads(1)  # the threads of its pool are not in this process
+        for row in rows():
+            os.write(writing, json.dumps(row).encode() + b"\n")
+            if row[0] != SAME:
+                break
+    finally:
+        os._exit(0)
