@@ -18,7 +18,7 @@ from dsl.launch.devices import host_memory
 from dsl.launch.devices.choice import choose
 from dsl.launch.devices.exploration import Exploration
 from dsl.launch.devices.protocol import Device, DeviceError
-from dsl.launch.every_order import Orders, Search
+from dsl.launch.every_order import Search, Standby, Tried
 from dsl.lower import sass
 from dsl.lower.ptx_identity import ptx_sha256
 
@@ -65,6 +65,7 @@ class Session:
     device: Device
     kernels: list[KernelRecord] = field(default_factory=list)
     _perturbation: Any = None  # the perturbation.Perturbation of the run
+    _orders: Any = None  # the orders.Orders of its launches
 
     def compiler_facts(self) -> dict:
         """Name and versions of the compiler."""
@@ -160,17 +161,17 @@ class Session:
         """Note of later launches whether they may do another thing in another order of their threads.
 
         Raises ValueError: only the emulator can."""
-        self.device.note_orders()
-
-    def order_dependences(self) -> list[str]:
-        """Why they may, a sentence each; none if one order speaks for all."""
-        return self.device.order_dependences()
+        self._orders = self.device.note_orders()
 
     def other_orders(
         self, call: Callable[[], Any], first: Any, kind: Callable[[BaseException], str], seconds: float, seed: int
-    ) -> Orders:
+    ) -> Tried:
         """Run the program in other orders of its threads: see every_order.Search, whose arguments these are."""
-        return Search(self, call, first, kind).run(seconds, seed)
+        return Search(self, self._orders, call, first, kind).run(seconds, seed)
+
+    def standby(self, work: Callable[[], bool]) -> Standby:
+        """A process that can run the program once more; see every_order.Standby."""
+        return Standby(self._orders, work)
 
     def follow_open_results(self) -> None:
         """Let the device follow what the PTX ISA leaves open, where it can."""

@@ -51,9 +51,12 @@ class Program:
     refused: frozenset[str]
 
     def __init__(self, ptx: str, gpu_model: str = DEFAULT_GPU_MODEL):
-        from dsl.emulator.execute import compilation  # noqa: PLC0415
-
         self._begin(ptx, gpu_model)
+        self._read()
+
+    def _read(self) -> None:
+        """Take entries and variables from the parsed text."""
+        from dsl.emulator.execute import compilation  # noqa: PLC0415
 
         self.files = self.module.files
         self._variables = Variables(compilation.variables_of(self.module))
@@ -151,12 +154,24 @@ class Program:
         """The places of an instruction and of the calls that led to it, the innermost first."""
         return [place for loc in (instr.loc, *instr.callers) if (place := self.place_of(loc))]
 
-    def order_dependences(self, entry: str) -> list[str]:
-        """Why the effect of an entry depends on the order of its threads, by the author's lines."""
+    def order_dependences(self, entry: str) -> dict[str, bool]:
+        """Why the effect of an entry depends on the order of its threads, by the author's lines; and of each whether
+        it is a peek (families/order_dependence.py)."""
         from dsl.emulator.families.order_dependence import dependences  # noqa: PLC0415
 
         functions = self.module.functions
-        return [f"{self._told_place(each)}: {why}" for each, why in dependences(functions[entry], functions)]
+        rows = [*dependences(functions[entry], functions)]
+        return {f"{self._told_place(one.instr)}: {one.why}": one.is_peek for one in rows}
+
+    def with_failing_peeks(self) -> Program:
+        """The same program, in which each peek at an mbarrier fails. Its variables start afresh."""
+        from dsl.emulator.families.order_dependence import fail_peeks  # noqa: PLC0415
+
+        other = Program.__new__(Program)
+        other._begin(self.ptx, self.gpu_model)
+        fail_peeks(other.module)
+        other._read()
+        return other
 
     def _told_place(self, instr: Instr) -> str:
         """`path:line: atom.add`, of the author's line or of the PTX."""

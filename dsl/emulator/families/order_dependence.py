@@ -7,17 +7,24 @@ that the checkers of that run hold (docs/schedules.md has the argument):
 - no two accesses race, of which at least one is not strong (check/race.cc);
 - each generation of a barrier, and each phase of an mbarrier, comes after the one before (families/barrier/check.py,
   families/mbarrier/turns.py).
+
+A peek is a try_wait whose answer only spares the thread a wait, as NVIDIA's pipelines use it. It may always fail (PTX
+ISA 9.7.13.15.16: it waits for a time that the machine chooses). If it fails each time in a second run, and the next
+wait of its thread is for the same phase of the same mbarrier each time, then a peek that succeeds does what that wait
+would have done, and the order does not depend on it.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from dsl.emulator.ptx.operands import reads, registers, result
+from dsl.emulator.ptx.basic_blocks import BasicBlocks
+from dsl.emulator.ptx.operands import reads, registers, result, writes
 from dsl.emulator.ptx.polling import polls
-from dsl.emulator.ptx.syntax import Function, Instr, Reg, Special, Sym
-from dsl.emulator.ptx.traits import ATOMIC, COPY, LOAD, POLLS, REDUCTION, TIMED, WAIT
+from dsl.emulator.ptx.syntax import Function, Instr, Module, Not, Reg, Special, Sym
+from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, COPY, LOAD, PEEK, POLLS, REDUCTION, TIMED, WAIT
 
 _STRONG = frozenset({"volatile", "relaxed", "acquire", "mmio"})
 _UPDATES = frozenset({"add", "and", "or", "xor", "min", "max", "inc", "dec"})  # each the same in every order
@@ -27,10 +34,11 @@ _KNOWN_CALLS = frozenset({"vprintf", "__assertfail"})
 
 
 class Dependence(NamedTuple):
-    """An instruction, and why its effect depends on the order."""
+    """An instruction, why its effect depends on the order, and whether it is only a peek."""
 
     instr: Instr
     why: str
+    is_peek: bool = False
 
 
 def dependences(entry: Function, functions: Mapping[str, Function]) -> Iterator[Dependence]:
@@ -57,7 +65,7 @@ def _of_function(function: Function, functions: Mapping[str, Function]) -> Itera
     settled = _waits_until_the_end(function, functions)
     for item in items:
         if why := _why(item, read, settled) or _mixed(item, updates):
-            yield Dependence(item, why)
+            yield Dependence(item, why, bool(item.traits & WAIT) and _is_peek(function, item, settled))
 
 
 def _waits_until_the_end(function: Function, functions: Mapping[str, Function]) -> set[int]:
@@ -107,3 +115,59 @@ def _mixed(item: Instr, updates: set[str]) -> str:
 
 def _is_read(item: Instr, read: set[str]) -> bool:
     return any(isinstance(each, Reg) and each.name in read for each in registers(result(item)))
+
+
+def fail_peeks(module: Module) -> None:
+    """Let all peeks of a module fail."""
+    for function in module.functions.values():
+        peeks = {id(each.instr) for each in _of_function(function, module.functions) if each.is_peek}
+        items: list = []
+        for item in function.items:
+            items.append(item)
+            if id(item) in peeks:
+                item.traits |= PEEK
+                items.append(_cleared(item))
+        function.items = items
+
+
+def _cleared(peek: Instr) -> Instr:
+    """An instruction after it that makes its answer false, whatever it is."""
+    answer = peek.operands[0]
+    return dataclasses.replace(
+        peek, opcode="and", mods=("pred",), operands=[answer, answer, Not(answer)], traits=COMPUTES, text="and.pred"
+    )
+
+
+def _is_peek(function: Function, wait: Instr, settled: set[int]) -> bool:
+    """Whether the answer of a try_wait decides nothing but whether its thread waits once more."""
+    if "try_wait" not in wait.mods or wait.guard is not None:
+        return False
+    blocks = BasicBlocks(function)
+    items = [each for each in function.items if isinstance(each, Instr)]
+    derived, size = {each.name for each in writes(wait)}, 0
+    while size != len(derived):
+        size = len(derived)
+        for item in items:
+            if item is not wait and any(reg.name in derived for reg in reads(item)):
+                if item.traits & COMPUTES:
+                    derived |= {each.name for each in writes(item)}
+                elif item.opcode != "bra" or not _spares_a_wait(blocks, item, settled):
+                    return False
+    return True
+
+
+def _spares_a_wait(blocks: BasicBlocks, branch: Instr, settled: set[int]) -> bool:
+    """Whether one way of a branch leads to waits alone, and then to where the other way leads at once."""
+    at = next(at for at, item in enumerate(blocks.items) if item is branch)
+    ways = blocks.following[blocks.block_of[at]]
+    return len(ways) == 2 and any(_only_waits(blocks, *pair, settled) for pair in (ways, ways[::-1]))
+
+
+def _only_waits(blocks: BasicBlocks, arm: int, joint: int, settled: set[int]) -> bool:
+    inside = blocks.reach([arm], joint)
+    for block in inside:
+        if not all(id(each) in settled or each.opcode == "bra" for each in blocks.instructions(block)):
+            return False
+        if blocks.end in blocks.following[block]:
+            return False
+    return joint < blocks.end and bool(inside)

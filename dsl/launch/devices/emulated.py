@@ -149,12 +149,10 @@ class Emulated(Device):
         self._watch()
         return self.exploration
 
-    def note_orders(self) -> None:
+    def note_orders(self) -> Orders:
         self.orders = Orders()
-
-    def order_dependences(self) -> list[str]:
-        assert self.orders is not None, "they were not noted"
-        return self.orders.reasons
+        self._watch()
+        return self.orders
 
     def follow_open_results(self) -> None:
 
@@ -264,6 +262,7 @@ class Emulated(Device):
         self._launches += 1
         if self.orders is not None:
             self.orders.launch(program, entry, launch)
+            program = self.orders.chosen(program)
         if self._arrays is not None:
             self._arrays.launch(program, entry, params, self.memory)
         seed = self._seed * 1_000_003 + self._launches if self._seed else 0
@@ -287,7 +286,8 @@ class Emulated(Device):
         except ValueError as error:
             raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None
         finally:
-            self._keep(program)
+            if self.orders is None or not self.orders.peeks_fail:
+                self._keep(program)
         if self._arrays is not None:
             self._arrays.ended(program, entry)
         for event in filter(None, launch.events):

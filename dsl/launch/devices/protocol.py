@@ -10,6 +10,7 @@ from dsl.exceptions import KernelFault, OutcomeError
 
 if TYPE_CHECKING:
     from dsl.launch.devices.exploration import Exploration
+    from dsl.launch.devices.orders import Orders
     from dsl.perturbation.perturbation import Perturbation
 
 
@@ -135,14 +136,10 @@ class Device:
         """Run later launches by the PTX memory model; see exploration.py. Raises ValueError where nothing can."""
         raise ValueError("a GPU shows one outcome a run; the emulator finds all: leave out --device cuda")
 
-    def note_orders(self) -> None:
+    def note_orders(self) -> Orders:
         """Note of later launches whether they may do another thing in another order of their threads. Raises ValueError
         if the device does not choose who runs."""
         raise ValueError("a GPU orders threads by itself; the emulator can try orders: leave out --device cuda")
-
-    def order_dependences(self) -> list[str]:
-        """Why they may, a sentence each; none if one order speaks for all."""
-        raise NotImplementedError
 
     def follow_open_results(self) -> None:
         """Follow in later launches what the PTX ISA leaves open, where the device computes by its own choice there."""

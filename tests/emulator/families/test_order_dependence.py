@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings, strategies as st
 
 from dsl import emulator
+from dsl.emulator.families.mbarrier.check import OtherWait
 from dsl.emulator.families.order_dependence import dependences
 from dsl.emulator.families.table import prepare
 from dsl.emulator.ptx.parse import parse
@@ -17,7 +18,7 @@ HEAD = """.version 8.8
 .address_size 64
 .visible .entry k(.param .u64 x)
 {
-  .reg .b16 %h; .reg .b32 %r<20>, %t, %w; .reg .b64 %g, %d<6>, %token; .reg .f32 %f<4>; .reg .pred %p, %q, %lead;
+  .reg .b16 %h; .reg .b32 %r<20>, %t, %w; .reg .b64 %g, %d<6>, %token; .reg .f32 %f<4>; .reg .pred %p, %q, %lead, %seen<99>;
   .shared .align 16 .b8 cells[1024]; .shared .align 8 .b64 bars[4];
   ld.param.u64 %g, [x]; mov.u32 %t, %tid.x; shr.u32 %w, %t, 5; mul.wide.u32 %d0, %t, 4; add.s64 %d0, %g, %d0;
   and.b32 %r0, %t, 31; setp.eq.u32 %lead, %r0, 0;
@@ -55,7 +56,7 @@ FREE = [
 
 def whys(body: str) -> list[str]:
     module = prepare(parse(HEAD + body + TAIL))
-    return [why for _, why in dependences(module.functions["k"], module.functions)]
+    return [each.why for each in dependences(module.functions["k"], module.functions)]
 
 
 @pytest.mark.parametrize("body", DEPENDENT)
@@ -76,6 +77,39 @@ def test_what_a_called_function_does_counts():
     ]
 
 
+PEEK = "mbarrier.try_wait.parity.shared.b64 %p, [bars+{at}], 0; selp.u32 %r1, 1, 0, %p; setp.ne.u32 %q, %r1, 0; {then}"
+THEN_WAIT = "@%q bra D; L: mbarrier.try_wait.parity.shared.b64 %p, [bars], 0; @!%p bra L; D:"
+PEEKS = {
+    "of the next wait": (PEEK.format(at=0, then=THEN_WAIT), True, True),
+    "of another mbarrier": (PEEK.format(at=8, then=THEN_WAIT), True, False),
+    "without a wait after it": (PEEK.format(at=0, then="@%q bra D; D:"), False, None),
+    "that decides a store too": (PEEK.format(at=0, then=THEN_WAIT + "@%q st.global.u32 [%d0], 1;"), False, None),
+    "whose answer is stored": (PEEK.format(at=0, then=THEN_WAIT + "st.global.u32 [%d0], %r1;"), False, None),
+    "around a store": (PEEK.format(at=0, then="@%q bra D; st.global.u32 [%d0], 1; " + THEN_WAIT[9:]), False, None),
+}
+
+
+@pytest.mark.parametrize("name", PEEKS)
+def test_a_peek_only_spares_its_thread_the_wait_after_it(name):
+    body, is_peek, spares = PEEKS[name]
+    module = prepare(parse(HEAD + body + TAIL))
+    found = dependences(module.functions["k"], module.functions)
+    assert [each.is_peek for each in found] == [is_peek]
+    if not is_peek:
+        return
+    first = "@!%lead bra B; mbarrier.init.shared.b64 [bars], 1; mbarrier.init.shared.b64 [bars+8], 1; B: bar.sync 0;"
+    arrive = "@%lead mbarrier.arrive.shared.b64 _, [bars]; @%lead mbarrier.arrive.shared.b64 _, [bars+8];"
+    program = emulator.load(HEAD + first + arrive + body + TAIL)
+    assert ran(program, 32, 0) == [0] * 32
+    failing = program.with_failing_peeks()
+    assert failing is not program
+    if spares:
+        assert ran(failing, 32, 0) == [0] * 32
+    else:
+        with pytest.raises(OtherWait):
+            ran(failing, 32, 0)
+
+
 # Steps of a warp of two or three; lanes other than the first only come to barriers.
 STEPS = st.one_of(
     st.tuples(st.just("store"), st.integers(0, 2)),
@@ -88,6 +122,7 @@ STEPS = st.one_of(
     st.tuples(st.just("arrive"), st.integers(0, 1)),
     st.tuples(st.just("await"), st.integers(0, 3)),
     st.tuples(st.just("await"), st.integers(0, 3)),
+    st.tuples(st.just("peek"), st.one_of(st.integers(0, 3).map(lambda i: 5 * i), st.integers(0, 15))),
 )
 
 
@@ -109,6 +144,9 @@ def text_of(programs: list[list[tuple[str, int]]], counts: list[int]) -> str:
                 "come": "bar.arrive 1, 64;",
                 "arrive": f"@%lead mbarrier.arrive.shared.b64 _, [bars+{8 * i}];",
                 "await": WAIT.format(n=f"{warp}_{n}", at=8 * (i // 2), parity=i % 2),
+                "peek": f"mbarrier.try_wait.parity.shared.b64 %seen{10 * warp + n}, [bars+{8 * (i // 8)}], {i // 4 % 2};"
+                f"@%seen{10 * warp + n} bra P{warp}_{n};"
+                + WAIT.format(n=f"{warp}_{n}", at=8 * (i // 2 % 2), parity=i % 2) + f"P{warp}_{n}:",
             }[kind])  # fmt: skip
         text.append(f"W{warp}:")
     return HEAD + "\n".join(text) + "\n@%lead st.global.u32 [%d0], %r2;" + TAIL
@@ -136,9 +174,16 @@ def test_a_clean_run_without_dependences_speaks_for_all_orders(programs, counts)
     text = text_of(programs, counts)
     program, threads = emulator.load(text), 32 * len(programs)
     first = ran(program, threads, 0)
-    entry = program.module.functions["k"]
-    if isinstance(first, str) or list(dependences(entry, program.module.functions)):
+    found = list(dependences(program.module.functions["k"], program.module.functions))
+    if isinstance(first, str) or not all(each.is_peek for each in found):
         return
-    event("speaks for all")
+    if found:
+        event("peeks")
+        try:
+            if ran(program.with_failing_peeks(), threads, 0) != first:
+                return
+        except OtherWait:
+            return
+    event(f"{'peeks speak' if found else 'speaks'} for all")
     for seed in range(1, 9):
         assert ran(program, threads, seed) == first, text

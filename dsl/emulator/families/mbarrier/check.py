@@ -23,7 +23,11 @@ from dsl.emulator.families.mbarrier.numbers import seen
 from dsl.emulator.families.mbarrier.turns import Turns
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Addr, Instr
-from dsl.emulator.ptx.traits import ARRIVE
+from dsl.emulator.ptx.traits import ARRIVE, PEEK
+
+
+class OtherWait(Exception):
+    """A thread that peeked at a phase of an mbarrier waits for another one next, or for none."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,7 @@ class Shared:
         self.copies: deque[Flight] = deque(maxlen=256)  # the last ones into its shared memory
         self.flights: list[Flight] = []  # copies into its shared memory that no thread of it has waited for
         self.lap: Lap | None = None
+        self.peeks: dict[int, tuple[int, int]] = {}  # by thread: mbarrier and phase of a peek that failed
 
 
 def _warp_of(thread: int, threads: int) -> range:
@@ -292,6 +297,7 @@ class Mbarriers:
 
     def wait_at(self, slot, thread: int, address: int, how: int) -> None:
         """A look at an mbarrier; `how` as above."""
+        self._compare_with_peek(slot, thread, address, how)
         one = self.mbarrier(slot.block, address) if how & seen.ENDED else None
         if one is None:
             return
@@ -313,6 +319,16 @@ class Mbarriers:
         one.waits[thread] = Wait(one.phase - 1, how >> seen.SITE_SHIFT, releases, again, label)
         one.uses[slot.block, thread] = label, how >> seen.SITE_SHIFT
 
+    def _compare_with_peek(self, slot, thread: int, address: int, how: int) -> None:
+        """Raises OtherWait."""
+        peeks, one = slot.of(Shared).peeks, self.mbarrier(slot.block, address)
+        look = address, -1 if one is None else one.phase - bool(how & seen.ENDED)
+        is_peek = self.order.sites[how >> seen.SITE_SHIFT].traits & PEEK
+        if thread in peeks and peeks.pop(thread) != look:
+            raise OtherWait
+        if is_peek:
+            peeks[thread] = look
+
     def _end_flights(self, slot, one: Mbarrier) -> None:
         """A thread has waited for what was copied until a phase ended: the copies are accesses of now, which all see
         who have waited for it."""
@@ -331,6 +347,8 @@ class Mbarriers:
     def exit(slot, *_: int) -> None:
         """The block has ended: each copy into its shared memory has to be one that it has waited for, and the phases of
         mbarriers that its threads came to have to be in order."""
+        if slot.of(Shared).peeks:
+            raise OtherWait
         if slot.of(Shared).flights and not slot.ctx.status:
             one = slot.of(Shared).flights[0]
             slot.ctx.other_block, slot.ctx.other_thread = one.slot.block, one.thread
