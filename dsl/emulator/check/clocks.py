@@ -40,6 +40,9 @@ class Known:
         self._by_group: dict = by_group or {}
         self._seen: dict[tuple, dict] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._by_group)
+
     def add(self, groups: tuple, clocks: dict) -> None:
         """Threads of these groups may learn the clocks."""
         self._seen = {}
@@ -59,6 +62,11 @@ class Known:
         """Add the clocks that a thread of these groups may learn from `other`."""
         for group in groups:
             self.add((group,), other._by_group.get(group, {}))
+
+    def merge(self, other: Known) -> None:
+        """Add all that `other` has, for the groups that may learn it."""
+        for group, clocks in other._by_group.items():
+            self.add((group,), clocks)
 
     def copy(self) -> Known:
         """A copy that later additions do not change."""

@@ -317,13 +317,13 @@ class Order:
         groups = slot.groups(scope)
         clocks = slot.pending.pop(thread, Known()).seen_by(groups)
         if is_sc:
-            clocks = joined(clocks, self.sc_fences.learnt((slot.block, thread), groups))
+            clocks = joined(clocks, self.sc_fences.learnt(slot, thread, groups))
         if clocks:
             slot.learn(thread, clocks)
         slot.step(thread)  # the label shows when it released, too
         slot.fences[thread] = slot.clock(thread), scope
         if is_sc:
-            self.sc_fences.fenced((slot.block, thread), slot.fences[thread][0], groups)
+            self.sc_fences.fenced(slot, thread, slot.fences[thread][0], groups)
         slot.step(thread)
 
     def _proxy(self, slot: Slot, thread: int, spaces: int, _: int) -> None:
@@ -343,7 +343,7 @@ class Order:
     def _access(self, slot: Slot, thread: int, address: int, how: int) -> None:
         """A strong access, before it is made."""
         key = self._key(slot, address)
-        self.sc_fences.access((slot.block, thread), slot.groups(scope.ALL), key, bool(how & READS), bool(how & WRITES))
+        self.sc_fences.access(slot, thread, slot.groups(scope.ALL), key, bool(how & READS), bool(how & WRITES))
         place = self.places.get(key)
         if place is None:
             if not how & WRITES:

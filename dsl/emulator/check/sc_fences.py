@@ -8,7 +8,57 @@ first thread. An order that only this run shows does not count: a fence alone or
 
 from __future__ import annotations
 
+import numpy as np
+
 from dsl.emulator.check.clocks import Known
+
+
+class _Left:
+    """What the threads of a block leave for those that hear of them: fences, or what accesses learnt."""
+
+    def __init__(self, slot) -> None:
+        self.labels = np.zeros(slot.threads, np.uint32)  # by thread, of the stretch of the last one; 0: none
+        self.rows: dict[int, Known] = {}  # by thread, since the epoch began
+        self.common, self.epoch = Known(), 0  # what all threads of the block have heard of: all before the epoch
+        self.version = 0
+        self._heard: dict[int, tuple[tuple, Known]] = {}  # by thread, with its label and the version then
+
+    def leave(self, slot, thread: int, known: Known) -> None:
+        """A thread leaves something, from the stretch that it is in."""
+        self._fold(slot.ctx.epoch)
+        mine = self.rows.setdefault(thread, Known())
+        mine.merge(known)
+        self.labels[thread] = slot.label(thread)
+        self.version += 1
+
+    def heard(self, slot, thread: int) -> tuple[tuple, Known]:
+        """All that a thread has heard of, itself included, and what tells whether that changed."""
+        self._fold(slot.ctx.epoch)
+        state = slot.label(thread), self.version
+        if self._heard.get(thread, (None,))[0] != state:
+            seen = slot.seen(thread)[: len(self.labels)]
+            known = self.common.copy()
+            for other in np.flatnonzero((self.labels != 0) & (seen >= self.labels)):
+                known.merge(self.rows[int(other)])
+            self._heard[thread] = state, known
+        return self._heard[thread]
+
+    def _fold(self, epoch: int) -> None:
+        if epoch == self.epoch:
+            return
+        for known in self.rows.values():
+            self.common.merge(known)
+        self.epoch, self.rows = epoch, {}
+        self.labels[:] = 0
+        self.version += 1
+
+
+class _Fences(_Left):
+    """The fences of a block."""
+
+
+class _Accesses(_Left):
+    """What strong accesses of a block have learnt for fences after them."""
 
 
 class _Place:
@@ -19,38 +69,44 @@ class _Place:
 
 
 class ScFences:
-    """The fence.sc of one launch. A thread is (block, thread); a key names a place."""
+    """The fence.sc of one launch. A key names a place."""
 
     def __init__(self) -> None:
-        self._fenced: dict[tuple, tuple[int, dict, tuple]] = {}  # by thread: its last fence: number, clocks, groups
-        self._pending: dict[tuple, Known] = {}  # by thread: what it learns at its next fence
         self._places: dict[tuple, _Place] = {}
-        self._told: dict[tuple, int] = {}  # by thread, key and whether it writes: its last fence then
-        self._taken: dict[tuple, int] = {}  # the same: the last version
+        # by block, thread, key and whether it writes: what it had heard of then, and the last version that it took
+        self._told: dict[tuple, tuple] = {}
+        self._taken: dict[tuple, int] = {}
+        self._any = False
 
-    def learnt(self, who: tuple, groups: tuple) -> dict:
-        """Take the clocks that a thread learns at its fence.sc, whose scope has the thread in these groups."""
-        pending = self._pending.pop(who, None)
-        return pending.seen_by(groups) if pending is not None else {}
+    def learnt(self, slot, thread: int, groups: tuple) -> dict:
+        """The clocks that a thread learns at its fence.sc, whose scope has the thread in these groups."""
+        return slot.of(_Accesses).heard(slot, thread)[1].seen_by(groups)
 
-    def fenced(self, who: tuple, clocks: dict, groups: tuple) -> None:
+    def fenced(self, slot, thread: int, clocks: dict, groups: tuple) -> None:
         """A thread has passed a fence.sc, and knows these clocks."""
-        self._fenced[who] = self._fenced[who][0] + 1 if who in self._fenced else 1, clocks, groups
+        self._any = True
+        known = Known()
+        known.add(groups, clocks)
+        slot.of(_Fences).leave(slot, thread, known)
 
-    def access(self, who: tuple, groups: tuple, key: tuple, reads: bool, writes: bool) -> None:
+    def access(self, slot, thread: int, groups: tuple, key: tuple, reads: bool, writes: bool) -> None:
         """A strong access of a thread that is in these groups."""
-        place, fence = self._places.get(key), self._fenced.get(who)
-        if place is not None and self._taken.get((who, key, writes)) != place.version:
-            self._taken[who, key, writes] = place.version
-            pending = self._pending.setdefault(who, Known())
-            pending.take(place.writes, groups)
+        if not self._any:
+            return
+        place, who = self._places.get(key), (slot.block, thread, key, writes)
+        if place is not None and self._taken.get(who) != place.version:
+            self._taken[who] = place.version
+            learnt = Known()
+            learnt.take(place.writes, groups)
             if writes:
-                pending.take(place.reads, groups)
-        if fence is None or self._told.get((who, key, writes)) == fence[0]:
+                learnt.take(place.reads, groups)
+            slot.of(_Accesses).leave(slot, thread, learnt)
+        state, fences = slot.of(_Fences).heard(slot, thread)
+        if not fences or self._told.get(who) == state:
             return
         place = self._places.setdefault(key, _Place())
-        self._told[who, key, writes] = fence[0]
+        self._told[who] = state
         place.version += 1
         for does, known in ((reads, place.reads), (writes, place.writes)):
             if does:
-                known.add(fence[2], fence[1])
+                known.merge(fences)
