@@ -9,9 +9,9 @@ that the checkers of that run hold (docs/schedules.md has the argument):
   families/mbarrier/turns.py).
 
 A peek is a try_wait whose answer only spares the thread a wait, as NVIDIA's pipelines use it. It may always fail (PTX
-ISA 9.7.13.15.16: it waits for a time that the machine chooses). If it fails each time in a second run, and the next
-wait of its thread is for the same phase of the same mbarrier each time, then a peek that succeeds does what that wait
-would have done, and the order does not depend on it.
+ISA 9.7.13.15.16: it waits for a time that the machine chooses). If it fails each time in a second run, and the wait that
+it would have spared is for the same phase of the same mbarrier each time, then a peek that succeeds tells what that wait
+would have told, only sooner, and the order does not depend on it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _of_function(function: Function, functions: Mapping[str, Function]) -> Itera
     settled = _waits_until_the_end(function, functions)
     for item in items:
         if why := _why(item, read, settled) or _mixed(item, updates):
-            yield Dependence(item, why, bool(item.traits & WAIT) and _is_peek(function, item, settled))
+            yield Dependence(item, why, bool(item.traits & WAIT and _spared(function, item, settled)))
 
 
 def _waits_until_the_end(function: Function, functions: Mapping[str, Function]) -> set[int]:
@@ -118,56 +118,79 @@ def _is_read(item: Instr, read: set[str]) -> bool:
 
 
 def fail_peeks(module: Module) -> None:
-    """Let all peeks of a module fail."""
+    """Let all peeks of a module fail, and give each the group of the waits that it may spare."""
     for function in module.functions.values():
-        peeks = {id(each.instr) for each in _of_function(function, module.functions) if each.is_peek}
+        settled = _waits_until_the_end(function, module.functions)
+        spared = {
+            id(each.instr): _spared(function, each.instr, settled)
+            for each in _of_function(function, module.functions)
+            if each.is_peek
+        }
+        groups = _joined(spared)
         items: list = []
         for item in function.items:
             items.append(item)
-            if id(item) in peeks:
+            if isinstance(item, Instr):
+                item.group = groups.get(id(item), 0)
+            if id(item) in spared:
                 item.traits |= PEEK
                 items.append(_cleared(item))
         function.items = items
+
+
+def _joined(spared: dict[int, set[int]]) -> dict[int, int]:
+    """A number from 1 on for each peek and each wait; those that belong together have the same."""
+    groups: dict[int, int] = {}
+    for number, (peek, waits) in enumerate(spared.items(), 1):
+        old = {groups[each] for each in waits if each in groups}
+        groups |= dict.fromkeys([peek, *waits], number)
+        groups |= {each: number for each, group in groups.items() if group in old}
+    return groups
 
 
 def _cleared(peek: Instr) -> Instr:
     """An instruction after it that makes its answer false, whatever it is."""
     answer = peek.operands[0]
     return dataclasses.replace(
-        peek, opcode="and", mods=("pred",), operands=[answer, answer, Not(answer)], traits=COMPUTES, text="and.pred"
-    )
+        peek, opcode="and", mods=("pred",), operands=[answer, answer, Not(answer)], traits=COMPUTES, text="and.pred",
+        group=0,
+    )  # fmt: skip
 
 
-def _is_peek(function: Function, wait: Instr, settled: set[int]) -> bool:
-    """Whether the answer of a try_wait decides nothing but whether its thread waits once more."""
+def _spared(function: Function, wait: Instr, settled: set[int]) -> set[int]:
+    """The waits, by id, that the answer of a try_wait may spare its thread; none if it decides more than that."""
     if "try_wait" not in wait.mods or wait.guard is not None:
-        return False
+        return set()
     blocks = BasicBlocks(function)
     items = [each for each in function.items if isinstance(each, Instr)]
-    derived, size = {each.name for each in writes(wait)}, 0
+    derived, size, spared = {each.name for each in writes(wait)}, 0, set()
     while size != len(derived):
         size = len(derived)
         for item in items:
             if item is not wait and any(reg.name in derived for reg in reads(item)):
                 if item.traits & COMPUTES:
                     derived |= {each.name for each in writes(item)}
-                elif item.opcode != "bra" or not _spares_a_wait(blocks, item, settled):
-                    return False
-    return True
+                    continue
+                waits = _waits_of(blocks, item, settled) if item.opcode == "bra" else set()
+                if not waits:
+                    return set()
+                spared |= waits
+    return spared
 
 
-def _spares_a_wait(blocks: BasicBlocks, branch: Instr, settled: set[int]) -> bool:
-    """Whether one way of a branch leads to waits alone, and then to where the other way leads at once."""
+def _waits_of(blocks: BasicBlocks, branch: Instr, settled: set[int]) -> set[int]:
+    """The waits of one way of a branch, if there is nothing else, and it comes to where the other way leads at once."""
     at = next(at for at, item in enumerate(blocks.items) if item is branch)
     ways = blocks.following[blocks.block_of[at]]
-    return len(ways) == 2 and any(_only_waits(blocks, *pair, settled) for pair in (ways, ways[::-1]))
+    pairs = (ways, ways[::-1]) if len(ways) == 2 else ()
+    return next(filter(None, (_only_waits(blocks, *pair, settled) for pair in pairs)), set())
 
 
-def _only_waits(blocks: BasicBlocks, arm: int, joint: int, settled: set[int]) -> bool:
-    inside = blocks.reach([arm], joint)
-    for block in inside:
-        if not all(id(each) in settled or each.opcode == "bra" for each in blocks.instructions(block)):
-            return False
+def _only_waits(blocks: BasicBlocks, arm: int, joint: int, settled: set[int]) -> set[int]:
+    items: list[Instr] = []
+    for block in blocks.reach([arm], joint):
+        items += blocks.instructions(block)
         if blocks.end in blocks.following[block]:
-            return False
-    return joint < blocks.end and bool(inside)
+            return set()
+    waits = {id(each) for each in items} & settled
+    return waits if joint < blocks.end and all(id(each) in waits or each.opcode == "bra" for each in items) else set()

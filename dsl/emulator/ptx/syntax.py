@@ -138,7 +138,8 @@ class Instr:
     """One instruction: `opcode` is the root, `mods` what follows its dots, `loc` (file, line, column) or None.
 
     `callers`: where the function that it was inlined from was called, and where that one's caller was, ...: as `loc`.
-    `traits`: bits of ptx/traits.py, 0 until the table of rows has given them.
+    `traits`: bits of ptx/traits.py, 0 until the table of rows has given them. `group`: peeks at mbarriers and the waits
+    that they may spare have the same number, others 0 (families/order_dependence.py).
     """
 
     opcode: str
@@ -149,6 +150,7 @@ class Instr:
     loc: tuple | None
     text: str
     callers: tuple = ()
+    group: int = 0
     traits: int = 0
 
     @property

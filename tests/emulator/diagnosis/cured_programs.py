@@ -10,7 +10,7 @@ import numpy as np
 from dsl.emulator.faults import Fault
 from tests.emulator.conftest import Machine
 
-HEAD = """.version 8.0
+HEAD = """.version 8.1
 .target sm_90a
 .address_size 64
 .file 1 "kernel.py"

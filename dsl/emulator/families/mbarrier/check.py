@@ -15,19 +15,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dsl.emulator.check import trail
-from dsl.emulator.check.clocks import Known, execution_only, joined
+from dsl.emulator.check.clocks import Known, execution_only, joined, later
 from dsl.emulator.check.numbers import scope
 from dsl.emulator.families.cluster.check import Clusters
 from dsl.emulator.families.mbarrier import turns
 from dsl.emulator.families.mbarrier.numbers import seen
-from dsl.emulator.families.mbarrier.turns import Turns
+from dsl.emulator.families.mbarrier.turns import Expected, Turns
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Addr, Instr
 from dsl.emulator.ptx.traits import ARRIVE, PEEK
 
 
 class OtherWait(Exception):
-    """A thread that peeked at a phase of an mbarrier waits for another one next, or for none."""
+    """The wait that a peek at an mbarrier may spare is for another phase or mbarrier, or there is none."""
+
+
+SITE_MASK = (1 << seen.BYTES_SHIFT - seen.SITE_SHIFT) - 1
+MOST_FALSE = 64  # answers in a row that may be given as false where the phase has ended
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,8 @@ class Shared:
         self.copies: deque[Flight] = deque(maxlen=256)  # the last ones into its shared memory
         self.flights: list[Flight] = []  # copies into its shared memory that no thread of it has waited for
         self.lap: Lap | None = None
-        self.peeks: dict[int, tuple[int, int]] = {}  # by thread: mbarrier and phase of a peek that failed
+        self.peeks: dict[tuple[int, int], list] = {}  # by thread and group: mbarriers and phases of peeks that failed
+        self.looks: dict[tuple, int] = {}  # by thread, site, address and phase: how often it has looked there
 
 
 def _warp_of(thread: int, threads: int) -> range:
@@ -142,6 +147,8 @@ class Mbarriers:
         self.order, self.clusters = order, order.of(Clusters)
         self.unfenced: dict[int, Unfenced] = {}  # by the site of the copy, the first of each
         self.mbarriers: dict[int, Mbarrier] = {}
+        # by the site of a look that a thread goes on after: whether (address, phase) is to come late there
+        self.doubted: dict[int, dict[tuple[int, int], bool]] = {}
 
     def init(self, slot, thread: int, address: int, site: int) -> None:
         self.mbarriers[address] = Mbarrier(slot.block, thread, slot.label(thread), site)
@@ -187,7 +194,7 @@ class Mbarriers:
 
     def arrive_at(self, slot, thread: int, address: int, how: int) -> None:
         """An arrival or a change of the bytes; `how`: see numbers.seen."""
-        site, owner = how >> seen.SITE_SHIFT, self.order.owner(slot, address)
+        site, owner = how >> seen.SITE_SHIFT & SITE_MASK, self.order.owner(slot, address)
         block, is_remote = (slot.block, False) if owner is None else (owner.block, owner is not slot)
         one = self.mbarrier(block, address)
         if is_remote:
@@ -201,7 +208,11 @@ class Mbarriers:
         one.uses[slot.block, thread] = slot.label(thread), site
         releases = slot.of(Shared).releases
         releases[thread] = releases.get(thread, 0) + 1
-        if self.order.sites[site].traits & ARRIVE:
+        arrives = bool(self.order.sites[site].traits & ARRIVE)
+        if n_bytes := how >> seen.BYTES_SHIFT:
+            slot.step(thread)  # a copy that it began before is not after this
+            one.turns.expect(Expected(slot.block, thread, slot.label(thread), site, n_bytes, clock), arrives)
+        if arrives:
             other = one.turns.arrive(slot.block, thread, slot.label(thread), site, clock)
             if other is not None:
                 self._lap(slot, Lap(thread, address, site, turns.ARRIVAL, *other))
@@ -218,6 +229,10 @@ class Mbarriers:
             missed = one.turns.missed(owner.block, waits, clocks, owner.ctx.epoch, owner.threads)
             if missed is not None:
                 self._lap(slot, Lap(thread, address, site, turns.WAIT, owner.block, missed, one.waits[missed].site))
+        if (late := one.turns.late_bytes([(each.size_bytes, each.clock) for each in one.landed])) is not None:
+            its = next((each for each in one.landed if not late.is_before(each.clock)), None)
+            if its is not None:
+                self._lap(slot, Lap(late.thread, address, late.site, turns.BYTES, its.slot.block, its.thread, its.site))
         one.ends()
 
     @staticmethod
@@ -243,7 +258,7 @@ class Mbarriers:
             asked = scope.CTA
         reach = min(reach, asked, scope.CLUSTER)
         if is_remote and reach == scope.CTA:
-            one.narrow[slot.block, thread] = how >> seen.SITE_SHIFT
+            one.narrow[slot.block, thread] = how >> seen.SITE_SHIFT & SITE_MASK
         one.arrived.add(slot.groups(reach), clocks)
 
     def copy(self, slot, thread: int, address: int, barrier: int) -> int:
@@ -295,10 +310,30 @@ class Mbarriers:
             one.seen_by.add((slot.block, thread))
         return sees
 
+    def look_at(self, slot, thread: int, address: int, how: int) -> int:
+        """A look that the thread goes on after, whatever the answer; 1: it is to be false, as it is in an order in
+        which the phase ends later. At each site that is so for every other phase, so that both ways run."""
+        one = self.mbarrier(slot.block, address) if how & seen.ENDED else None
+        if one is None or self._knows_end(one, slot, thread):
+            return 0
+        phases = self.doubted.setdefault(how >> seen.SITE_SHIFT, {})
+        is_late = phases.setdefault((address, one.phase), len(phases) % 2 == 0)
+        looks = slot.of(Shared).looks
+        key = thread, how >> seen.SITE_SHIFT, address, one.phase
+        looks[key] = looks.get(key, 0) + 1
+        return int(is_late and looks[key] <= MOST_FALSE)
+
+    @staticmethod
+    def _knows_end(one: Mbarrier, slot, thread: int) -> bool:
+        """Whether the thread has seen, in every order, all that ended the last phase."""
+        clocks, mine = execution_only(one.ended.seen_by(slot.groups(scope.CLUSTER))), slot.clock(thread)
+        return not one.complete and later(mine, clocks) is mine
+
     def wait_at(self, slot, thread: int, address: int, how: int) -> None:
         """A look at an mbarrier; `how` as above."""
-        self._compare_with_peek(slot, thread, address, how)
-        one = self.mbarrier(slot.block, address) if how & seen.ENDED else None
+        one = self.mbarrier(slot.block, address)
+        if self._is_peek(slot, thread, address, how, one) or not how & seen.ENDED:
+            one = None
         if one is None:
             return
         if not self._sees(slot, thread, slot.block, one):
@@ -319,15 +354,20 @@ class Mbarriers:
         one.waits[thread] = Wait(one.phase - 1, how >> seen.SITE_SHIFT, releases, again, label)
         one.uses[slot.block, thread] = label, how >> seen.SITE_SHIFT
 
-    def _compare_with_peek(self, slot, thread: int, address: int, how: int) -> None:
-        """Raises OtherWait."""
-        peeks, one = slot.of(Shared).peeks, self.mbarrier(slot.block, address)
+    def _is_peek(self, slot, thread: int, address: int, how: int, one: Mbarrier | None) -> bool:
+        """Whether the look is a peek that fails: see families/order_dependence.py. Raises OtherWait."""
+        instr = self.order.sites[how >> seen.SITE_SHIFT & SITE_MASK]
+        if not instr.group:
+            return False
         look = address, -1 if one is None else one.phase - bool(how & seen.ENDED)
-        is_peek = self.order.sites[how >> seen.SITE_SHIFT].traits & PEEK
-        if thread in peeks and peeks.pop(thread) != look:
+        peeks = slot.of(Shared).peeks.setdefault((thread, instr.group), [])
+        if instr.traits & PEEK:
+            peeks.append(look)
+            return True
+        if any(each != look for each in peeks):
             raise OtherWait
-        if is_peek:
-            peeks[thread] = look
+        peeks.clear()
+        return False
 
     def _end_flights(self, slot, one: Mbarrier) -> None:
         """A thread has waited for what was copied until a phase ended: the copies are accesses of now, which all see
@@ -347,7 +387,7 @@ class Mbarriers:
     def exit(slot, *_: int) -> None:
         """The block has ended: each copy into its shared memory has to be one that it has waited for, and the phases of
         mbarriers that its threads came to have to be in order."""
-        if slot.of(Shared).peeks:
+        if any(slot.of(Shared).peeks.values()):
             raise OtherWait
         if slot.of(Shared).flights and not slot.ctx.status:
             one = slot.of(Shared).flights[0]
@@ -387,6 +427,7 @@ def events(order) -> dict:
         context.ORDER_MB_INVAL: mine.end,
         context.ORDER_MB_ARRIVE: mine.arrive_at,
         context.ORDER_MB_WAIT: mine.wait_at,
+        context.ORDER_MB_LOOK: mine.look_at,
         context.ORDER_MB_LANDED: mine.landed,
         context.ORDER_INIT_FENCE: mine.fence_init,
         context.ORDER_COPY: mine.copy,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from dsl.emulator.check.ordering import scope_of
 from dsl.emulator.families.mbarrier import numbers
 from dsl.emulator.families.mbarrier.numbers import seen
+from dsl.emulator.families.mbarrier.retries import goes_on
 from dsl.emulator.families.memory.emit import host_address
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.basic_blocks import is_asked
@@ -148,7 +149,8 @@ def update(body, word_at: str, arrivals: str, n_bytes: str, completes: bool, dro
     body.do(f"store i64 {word}, ptr {word_at}, align 8")
     body.store("mbarrier_idle", "0")
     address = body.cast("ptrtoint", word_at, "ptr", "i64")
-    body.ordered(context.ORDER_MB_ARRIVE, address, _how(body, ended, how))
+    expected = "0" if completes else body.shl(body.and_(change, _COUNT_MASK, "i64"), seen.BYTES_SHIFT, "i64")
+    body.ordered(context.ORDER_MB_ARRIVE, address, body.or_(_how(body, ended, how), expected, "i64"))
     return old
 
 
@@ -172,13 +174,23 @@ def _wait(body, instr) -> None:
     body.store("wait_site", str(body.site(instr)), linear)
     body.store("a", body.cast("ptrtoint", word_at, "ptr", "i64"), linear)  # for the report of a deadlock
     body.store("b", body.cast("trunc", asked, "i64", "i32"), linear)
+    is_followed = body.order_kinds and is_asked(body.frame.function, instr)
+    if is_followed and goes_on(body.frame.function, instr):
+        ended = _answer(body, instr, word_at, ended)
     passes = body.cast("zext", ended, "i1", "i32")
     note(body, instr, numbers.mbarrier.WAITS, body.cast("ptrtoint", word_at, "ptr", "i64"), passes)
     how = _how(body, ended, _asked(body, instr))
     # without a reader of the answer the thread goes on also if the phase has not ended
-    if body.order_kinds and is_asked(body.frame.function, instr):
+    if is_followed:
         body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
     body.write(destination, ended, 1)
+
+
+def _answer(body, instr, word_at: str, ended: str) -> str:
+    """The answer of a look after whose false the thread goes on: false as well where that may be in another order."""
+    how, address = _how(body, ended, _asked(body, instr)), body.cast("ptrtoint", word_at, "ptr", "i64")
+    where = f"i32 {context.ORDER_MB_LOOK}, i32 {body.threads['linear']}, i64 {address}, i64 {how}"
+    return body.and_(ended, body.cmp("eq", body.op(f"call i32 @emu_order(ptr %ctx, {where})"), 0), "i1")
 
 
 def _copies_come(body) -> bool:

@@ -17,9 +17,10 @@ class mbarrier:
 
 
 class seen:
-    """How a thread arrives or looks, for check.py, as bits: the phase ended, relaxed, the scope, above it the site."""
+    """How a thread arrives or looks, for check.py, as bits: the phase ended, relaxed, the scope, above it the site,
+    above it the bytes that it expects."""
 
-    ENDED, RELAXED, SCOPE_SHIFT, SITE_SHIFT = 1, 2, 2, 8
+    ENDED, RELAXED, SCOPE_SHIFT, SITE_SHIFT, BYTES_SHIFT = 1, 2, 2, 8, 40
 
 
 class MbarrierEntry(ctypes.Structure):

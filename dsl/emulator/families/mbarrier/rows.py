@@ -27,7 +27,7 @@ for _forms, _operands, _traits in (
     (_ordered("^arrive/arrive_drop ?expect_tx@90:8.0", "release/relaxed@90:8.6", _PLACES), "=u64_ [] u32?", ARRIVE),
     (f"^arrive/arrive_drop noComplete {_MBARRIER} @80", "=u64_ [] u32", ARRIVE),
     (f"^arrive/arrive_drop noComplete release cta {_MBARRIER} @80:8.0", "=u64_ [] u32", ARRIVE),
-    (_ordered("@90:8.0 ^expect_tx/complete_tx", "relaxed", f"?{SHARED} b64"), "[] u32", TIMED),
+    (_ordered("@90:8.0 ^expect_tx/complete_tx", "relaxed", f"?{SHARED} b64"), "[] u32", 0),
     (_ordered("^test_wait/try_wait@90", "acquire/relaxed@90:8.6", _MBARRIER), "=pred [] u64 u32?", _WAITS),
     (_ordered("^test_wait/try_wait@90 parity@:7.1", "acquire/relaxed@90:8.6", _MBARRIER), "=pred [] u32 u32?", _WAITS),
 ):

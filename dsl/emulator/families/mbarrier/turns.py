@@ -4,7 +4,9 @@ An mbarrier has the parity of its phase alone, and counts arrivals whoever makes
 
 - an arrival must come after each arrival of the phase before: else both may count for one phase;
 - a phase must end after each warp that waits for the phase before has seen its end: else that wait may miss it, and
-  the thread goes on a phase late, or never.
+  the thread goes on a phase late, or never;
+- bytes must be expected before an arrival of their phase, or before a copy without which the bytes that others expect
+  do not come: else the phase may end without them, and they count for the next one.
 
 PTX ISA 9.7.13.15. Whether one comes after the other is asked of the order of execution (order.py), not of this run. A
 warp counts as one: one of its lanes is enough.
@@ -12,11 +14,30 @@ warp counts as one: one of its lanes is enough.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 import numpy as np
 
 from dsl.emulator.check.clocks import joined, later
 
-ARRIVAL, WAIT = 1, 2  # `detail` of a report: what is not in order
+ARRIVAL, WAIT, BYTES = 1, 2, 3  # `detail` of a report: what is not in order
+
+
+class Expected(NamedTuple):
+    """Bytes that a thread expects in a phase: its label then, and what it had seen."""
+
+    block: int
+    thread: int
+    label: int
+    site: int
+    n_bytes: int
+    clock: dict
+
+    def is_before(self, clock: dict) -> bool:
+        """Whether who has this clock comes after it."""
+        labels = clock.get(self.block)
+        return labels is not None and bool(labels[len(labels) // 2 + self.thread] >= self.label)
 
 
 class Turns:
@@ -26,15 +47,35 @@ class Turns:
         self.now: dict[int, np.ndarray] = {}
         self.before: dict[int, np.ndarray] = {}
         self.sites: dict[tuple[int, int], int] = {}  # by (block, thread): of its last arrival
+        self.expected: list[Expected] = []  # in this phase
+        self.early: list[Expected] = []  # of these, those that no arrival comes after yet
         self.issued: dict = {}  # a clock: what threads had seen when they began the copies that signal it
 
     def issue(self, clock: dict) -> None:
         """A thread begins a copy."""
         self.issued = later(clock, self.issued)
 
+    def expect(self, expected: Expected, arrives: bool) -> None:
+        """A thread expects bytes, and perhaps arrives with it."""
+        self.expected.append(expected)
+        if not arrives:
+            self.early.append(expected)
+
+    def late_bytes(self, copies: Iterable[tuple[int, dict]]) -> Expected | None:
+        """Bytes that need not be expected before the phase ends: all arrivals and bytes that do not come after may
+        come before. `copies`: of the phase, the size of each and what its thread had seen when it began it."""
+        copies = list(copies)
+        for one in self.early:
+            others = sum(each.n_bytes for each in self.expected if each is not one and not one.is_before(each.clock))
+            if sum(size for size, clock in copies if not one.is_before(clock)) >= others:
+                return one
+        return None
+
     def arrive(self, block: int, thread: int, label: int, site: int, clock: dict) -> tuple[int, int, int] | None:
         """An arrival; (block, thread, site) of one of the phase before that it need not come after."""
         n = len(clock[block]) // 2
+        if self.early:
+            self.early = [each for each in self.early if not each.is_before(clock)]
         for other, labels in self.before.items():
             seen = clock[other][n:] if other in clock else np.zeros(n, np.uint32)
             if (first := _unseen(labels, seen)) is not None:
@@ -46,6 +87,7 @@ class Turns:
     def end(self) -> None:
         """The phase ends."""
         self.before, self.now = self.now, {}
+        self.expected, self.early = [], []
 
     def missed(self, block: int, waits: dict[int, int], arrived: dict, epoch: int, threads: int) -> int | None:
         """A thread of the block whose wait need not have returned when the phase ends: `waits` has their labels."""

@@ -9,12 +9,13 @@ from dsl.emulator.diagnosis import cluster_report, frames, places, report
 from dsl.emulator.diagnosis.race import Race
 from dsl.emulator.families.bulk import words as bulk_findings
 from dsl.emulator.families.mbarrier import log as mbarrier_log, turns
-from dsl.emulator.families.mbarrier.check import Mbarriers, Shared
+from dsl.emulator.families.mbarrier.check import Mbarrier, Mbarriers, Shared
 from dsl.emulator.families.mbarrier.log import Life
+from dsl.emulator.families.mbarrier.retries import goes_on
 from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.basic_blocks import is_asked
-from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.ptx.syntax import Function, Instr
 from dsl.emulator.ptx.traits import WAIT
 
 _INITIALIZE = (
@@ -160,11 +161,13 @@ def race(race: Race) -> tuple[str, str] | None:
         return f"{message}: its arrival is for its own block alone", _wider(race, last.narrow[other])
     if race.between is None:
         return None
-    if (ignored := _ignored(race)) is not None:
-        at = places.at(race.launch, ignored, race.mine)
-        return f"{message}: nothing depends on the answer of the wait at {at}", (
-            f"try the wait at {at} again until it gives true (`cute.arch.mbarrier_wait`)"
-        )
+    if (wait := _last_wait(race)) is not None:
+        at, function = places.at(race.launch, wait[0], race.mine), wait[1]
+        fix = f"try the wait at {at} again until it gives true (`cute.arch.mbarrier_wait`)"
+        if not is_asked(function, wait[0]):
+            return f"{message}: nothing depends on the answer of the wait at {at}", fix
+        if goes_on(function, wait[0]) and not _has_passed(order.of(Mbarriers), last, ctx.thread, wait[2]):
+            return f"{message}: the wait at {at} may give false, and the thread goes on", fix
     if last is not None and (lane := last.lane_for(*other)) is not None:
         return f"{message}: no barrier of the warp before its arrival", (
             f"lane {lane} arrives at the mbarrier for its warp: put a barrier of the warp (bar.warp.sync, "
@@ -180,15 +183,21 @@ def race(race: Race) -> tuple[str, str] | None:
     return None
 
 
-def _ignored(race: Race) -> Instr | None:
-    """A look at an mbarrier that this thread passed before its access, and whose answer nothing reads."""
+def _last_wait(race: Race) -> tuple[Instr, Function, int] | None:
+    """The last look at an mbarrier that this thread passed before its access, and its function and its site."""
     sites, functions = race.launch.code.sites, race.launch.program.module.functions.values()
     for row in reversed(race.between.mine.before if race.between is not None else ()):
         instr = sites[row.site]
         if instr.traits & WAIT:
             function = next((each for each in functions if any(item is instr for item in each.items)), None)
-            return instr if function is not None and not is_asked(function, instr) else None
+            return None if function is None else (instr, function, row.site)
     return None
+
+
+def _has_passed(mbarriers: Mbarriers, last: Mbarrier | None, thread: int, site: int) -> bool:
+    """Whether the last look of a thread, at this site, gave true. `last`: where it was last given true."""
+    was_late = any(mbarriers.doubted.get(site, {}).values())
+    return last is not None and last.waits[thread].site == site and not was_late
 
 
 def _wider(race: Race, site: int) -> str:
@@ -216,6 +225,15 @@ def _lapped(launch) -> Fault:
             "counts for the phase before: in another order both count for one phase"
         )
         fix = "let this thread wait for the end of the phase before (`mbarrier.try_wait`) before it arrives again"
+    elif ctx.detail == turns.BYTES:
+        message = (
+            f"expects bytes at the mbarrier at {what}, and no arrival of the phase comes after it: once the copy of {who} "
+            f"at {at} is there, the phase may have ended, and the bytes count for the next one"
+        )
+        fix = (
+            "expect all bytes of a phase before its last arrival, or with it: mbarrier.arrive.expect_tx "
+            "(`cute.arch.mbarrier_arrive_and_expect_tx`) with the sum"
+        )
     else:
         message = (
             f"ends a phase of the mbarrier at {what}, and nothing makes it come after the wait of {who} at {at}, for "
