@@ -1,7 +1,7 @@
 """Other orders of a program's threads: whether there are any that matter, and what the program does in them.
 
 If no instruction's effect depends on the order (dsl/emulator/families/order_dependence.py), one run speaks for all.
-Else the program runs by one seed after another, in a process of its own, until one shows a finding or other outputs, or
+Else the program runs by one seed after another, in a separate process, until one shows a finding or other outputs, or
 the time is over. The decisions of that seed are then left out as long as it still shows the same (delta debugging;
 Zeller and Hildebrandt, IEEE Transactions on Software Engineering 28(2), 2002).
 """
@@ -29,8 +29,8 @@ _GRACE_S = 2.0  # for a process to end by itself
 
 @dataclass
 class Tried:
-    """What other orders gave: how many ran, the first included, and why they are not all (empty: the first speaks for
-    all). `schedule` is the shortest one found that shows `what`: a finding, or other outputs."""
+    """The results of other orders: how many ran, the first included, and why they are not all (empty: the first speaks
+    for all). `schedule` is the shortest one found that shows `what`: a finding, or other outputs."""
 
     tried: int = 1
     reasons: list[str] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Search:
         self.session, self.orders, self.call, self.first, self.kind = session, orders, call, first, kind
 
     def run(self, seconds: float, seed: int) -> Tried:
-        """Try seeds from `seed` on, for so long; at most as long again is spent on a shorter schedule."""
+        """Try seeds from `seed` on, for this many `seconds`; at most as many again go into a shorter schedule."""
         found = Tried(reasons=self.orders.reasons)
         if found.reasons and self.orders.are_peeks and self._is_same_without_peeks(seconds):
             return Tried(tried=2)
@@ -83,7 +83,7 @@ class Search:
             yield row
 
     def _row(self, schedule: str) -> list[str]:
-        """What the program shows, which kind of it, and the decisions that were taken."""
+        """The end of a run by the schedule: `SAME` or another, the kind, and the decisions that were taken."""
         self.session.follow(schedule)
         try:
             what, kind = (SAME if self.call() == self.first else OUTPUTS), ""
@@ -163,7 +163,7 @@ class Standby:
             yield [SAME if work() else OUTPUTS]
 
     def holds(self) -> Tried:
-        """What is known of other orders, after this process has run the program."""
+        """The results of other orders, once this process has run the program."""
         found = Tried(reasons=self.orders.reasons)
         if found.reasons and self.orders.are_peeks:
             os.write(self._go, b".")

@@ -13,7 +13,7 @@ def notes(outcome: Outcome, is_script: bool = False) -> list[str]:
     if orders is None:
         return []
     if not orders.reasons:
-        return [f"schedules: clean in every order of its threads ({orders.tried} explored, complete)"]
+        return [f"schedules: clean in every order of its warps ({orders.tried} explored, complete)"]
     tried = "1 order of its threads" if orders.tried == 1 else f"{orders.tried} orders of its threads"
     if is_script:
         first = (

@@ -14,7 +14,7 @@ from dsl.emulator.check.clocks import Known
 
 
 class _Left:
-    """What the threads of a block leave for those that hear of them: fences, or what accesses learnt."""
+    """Clocks that the threads of a block leave for those that hear of them: of fences, or of accesses."""
 
     def __init__(self, slot) -> None:
         self.labels = np.zeros(slot.threads, np.uint32)  # by thread, of the stretch of the last one; 0: none
@@ -58,7 +58,7 @@ class _Fences(_Left):
 
 
 class _Accesses(_Left):
-    """What strong accesses of a block have learnt for fences after them."""
+    """The clocks that strong accesses of a block have learnt, for fences after them."""
 
 
 class _Place:

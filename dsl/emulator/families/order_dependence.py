@@ -9,9 +9,9 @@ that the checkers of that run hold (docs/schedules.md has the argument):
   families/mbarrier/turns.py).
 
 A peek is a try_wait whose answer only spares the thread a wait, as NVIDIA's pipelines use it. It may always fail (PTX
-ISA 9.7.13.15.16: it waits for a time that the machine chooses). If it fails each time in a second run, and the wait that
-it would have spared is for the same phase of the same mbarrier each time, then a peek that succeeds tells what that wait
-would have told, only sooner, and the order does not depend on it.
+ISA 9.7.13.15.16: it waits for a time that the machine chooses). If it fails each time in a second run, and the wait
+that it would have spared is for the same phase of the same mbarrier each time, then a peek that succeeds tells what
+that wait would have told, only sooner, and the order does not depend on it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dsl.emulator.ptx.basic_blocks import BasicBlocks
 from dsl.emulator.ptx.operands import reads, registers, result, writes
 from dsl.emulator.ptx.polling import polls
 from dsl.emulator.ptx.syntax import Function, Instr, Module, Not, Reg, Special, Sym
-from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, COPY, LOAD, PEEK, POLLS, REDUCTION, TIMED, WAIT
+from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, COPY, LOAD, MBARRIER, PEEK, POLLS, REDUCTION, TIMED, WAIT
 
 _STRONG = frozenset({"volatile", "relaxed", "acquire", "mmio"})
 _UPDATES = frozenset({"add", "and", "or", "xor", "min", "max", "inc", "dec"})  # each the same in every order
@@ -86,7 +86,7 @@ def _reads_others(item: Instr) -> bool:
 def _why(item: Instr, read: set[str], settled: set[int]) -> str:
     """Why the effect of an instruction depends on the order; "" if it does not."""
     mods = set(item.mods)
-    if item.traits & TIMED:
+    if item.traits & TIMED or (item.traits & MBARRIER and "complete_tx" in mods):
         return "what it does depends on how far other threads are"
     if item.traits & WAIT:
         return "" if id(item) in settled else "its answer is used for more than to wait again"
@@ -151,10 +151,10 @@ def _joined(spared: dict[int, set[int]]) -> dict[int, int]:
 def _cleared(peek: Instr) -> Instr:
     """An instruction after it that makes its answer false, whatever it is."""
     answer = peek.operands[0]
+    operands = [answer, answer, Not(answer)]
     return dataclasses.replace(
-        peek, opcode="and", mods=("pred",), operands=[answer, answer, Not(answer)], traits=COMPUTES, text="and.pred",
-        group=0,
-    )  # fmt: skip
+        peek, opcode="and", mods=("pred",), operands=operands, traits=COMPUTES, text="and.pred", group=0
+    )
 
 
 def _spared(function: Function, wait: Instr, settled: set[int]) -> set[int]:
@@ -182,8 +182,10 @@ def _waits_of(blocks: BasicBlocks, branch: Instr, settled: set[int]) -> set[int]
     """The waits of one way of a branch, if there is nothing else, and it comes to where the other way leads at once."""
     at = next(at for at, item in enumerate(blocks.items) if item is branch)
     ways = blocks.following[blocks.block_of[at]]
-    pairs = (ways, ways[::-1]) if len(ways) == 2 else ()
-    return next(filter(None, (_only_waits(blocks, *pair, settled) for pair in pairs)), set())
+    if len(ways) != 2:
+        return set()
+    one, other = ways
+    return _only_waits(blocks, one, other, settled) or _only_waits(blocks, other, one, settled)
 
 
 def _only_waits(blocks: BasicBlocks, arm: int, joint: int, settled: set[int]) -> set[int]:

@@ -8,7 +8,7 @@ from dsl.core.trace import PROGRAMMATIC
 
 
 class Orders:
-    """What is noted of the launches of a program; `reasons` are empty if one order speaks for all."""
+    """Notes about the launches of a program; `reasons` are empty if one order speaks for all."""
 
     def __init__(self) -> None:
         self._of: dict[tuple[str, str], dict[str, bool]] = {}  # by program and entry: sentences, and which are peeks

@@ -38,7 +38,7 @@ DEPENDENT = {
     "activemask.b32 %r1;": "how far other threads are",
     "griddepcontrol.wait;": "how far other threads are",
     "mbarrier.arrive.shared.b64 %token, [bars]; mbarrier.pending_count.b64 %r1, %token;": "how far other threads are",
-    "mbarrier.expect_tx.relaxed.cta.shared.b64 [bars], 16;": "how far other threads are",
+    "mbarrier.complete_tx.relaxed.cta.shared.b64 [bars], 16;": "how far other threads are",
     "mbarrier.test_wait.parity.shared.b64 %p, [bars], 0; @%p st.global.u32 [%d0], 1;": "wait again",
     # whichever of two mbarriers is first
     "L: mbarrier.try_wait.parity.shared.b64 %p, [bars], 0; @%p bra E; mbarrier.try_wait.parity.shared.b64 %q, [bars+8], 0;"
@@ -60,16 +60,16 @@ def whys(body: str) -> list[str]:
 
 
 @pytest.mark.parametrize("body", DEPENDENT)
-def test_what_ties_a_kernel_to_the_order_of_its_threads(body):
+def test_instructions_that_tie_a_kernel_to_the_order_of_its_threads(body):
     assert any(re.search(DEPENDENT[body], why) for why in whys(body)), whys(body)
 
 
 @pytest.mark.parametrize("body", FREE)
-def test_what_is_the_same_in_every_order(body):
+def test_instructions_that_do_the_same_in_every_order(body):
     assert whys(body) == []
 
 
-def test_what_a_called_function_does_counts():
+def test_called_functions_count():
     callee = ".version 8.8\n.target sm_90a\n.address_size 64\n.func f() { .reg .u32 %r; mov.u32 %r, %clock; ret; }\n"
     module = prepare(parse(callee + HEAD.partition(".address_size 64\n")[2] + "call f;" + TAIL))
     assert [d.why for d in dependences(module.functions["k"], module.functions)] == [
@@ -82,6 +82,7 @@ THEN_WAIT = "@%q bra D; L: mbarrier.try_wait.parity.shared.b64 %p, [bars], 0; @!
 PEEKS = {
     "of the next wait": (PEEK.format(at=0, then=THEN_WAIT), True, True),
     "of another mbarrier": (PEEK.format(at=8, then=THEN_WAIT), True, False),
+    "of another mbarrier that has not ended": (PEEK.format(at=16, then=THEN_WAIT), True, False),
     "without a wait after it": (PEEK.format(at=0, then="@%q bra D; D:"), False, None),
     "that decides a store too": (PEEK.format(at=0, then=THEN_WAIT + "@%q st.global.u32 [%d0], 1;"), False, None),
     "whose answer is stored": (PEEK.format(at=0, then=THEN_WAIT + "st.global.u32 [%d0], %r1;"), False, None),
@@ -97,7 +98,7 @@ def test_a_peek_only_spares_its_thread_the_wait_after_it(name):
     assert [each.is_peek for each in found] == [is_peek]
     if not is_peek:
         return
-    first = "@!%lead bra B; mbarrier.init.shared.b64 [bars], 1; mbarrier.init.shared.b64 [bars+8], 1; B: bar.sync 0;"
+    first = "@!%lead bra B; mbarrier.init.shared.b64 [bars], 1; mbarrier.init.shared.b64 [bars+8], 1; mbarrier.init.shared.b64 [bars+16], 1; B: bar.sync 0;"
     arrive = "@%lead mbarrier.arrive.shared.b64 _, [bars]; @%lead mbarrier.arrive.shared.b64 _, [bars+8];"
     program = emulator.load(HEAD + first + arrive + body + TAIL)
     assert ran(program, 32, 0) == [0] * 32
@@ -143,7 +144,7 @@ def text_of(programs: list[list[tuple[str, int]]], counts: list[int]) -> str:
                 "sync": "bar.sync 0;" if i == 0 else "bar.sync 1, 64;",
                 "come": "bar.arrive 1, 64;",
                 "arrive": f"@%lead mbarrier.arrive.shared.b64 _, [bars+{8 * i}];",
-                "await": WAIT.format(n=f"{warp}_{n}", at=8 * (i // 2), parity=i % 2),
+                "await": f"@!%lead bra A{warp}_{n};" + WAIT.format(n=f"{warp}_{n}", at=8 * (i // 2), parity=i % 2) + f"A{warp}_{n}:",
                 "peek": f"mbarrier.try_wait.parity.shared.b64 %seen{10 * warp + n}, [bars+{8 * (i // 8)}], {i // 4 % 2};"
                 f"@%seen{10 * warp + n} bra P{warp}_{n};"
                 + WAIT.format(n=f"{warp}_{n}", at=8 * (i // 2 % 2), parity=i % 2) + f"P{warp}_{n}:",

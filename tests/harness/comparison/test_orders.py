@@ -63,7 +63,7 @@ def said(tmp_path, monkeypatch, write, capsys):
 
 def test_one_order_speaks_for_all_where_no_instruction_depends_on_it(said):
     status, text = said(ALONE, "--check", "schedules", "--update-goldens")
-    assert status == 0 and text.endswith("schedules: clean in every order of its threads (1 explored, complete)\n")
+    assert status == 0 and text.endswith("schedules: clean in every order of its warps (1 explored, complete)\n")
 
 
 def test_other_outputs_in_another_order_are_a_failure_and_run_again(said):
@@ -92,7 +92,7 @@ def test_orders_that_were_tried_are_counted_if_nothing_is_found(said):
     assert int(re.search(r"schedules: clean in (\d+) orders of its threads, not complete:", text)[1]) > 1
 
 
-def test_a_program_that_changes_by_itself_is_no_finding(said):
+def test_a_program_that_changes_by_itself_is_not_reported(said):
     status, text = said(FORGETFUL, "--check", "schedules=1", "--update-goldens")
     assert status == 0 and "gives other outputs if it is called again in the same order" in text
 
@@ -121,5 +121,5 @@ def test_the_page_shows_what_its_command_prints(capsys, monkeypatch):
     monkeypatch.chdir(root)
     assert main(shlex.split(command)) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last == "schedules: clean in every order of its threads (1 explored, complete)"
+    assert last == "schedules: clean in every order of its warps (1 explored, complete)"
     assert f"`{last.removeprefix('schedules: ')}`" in page

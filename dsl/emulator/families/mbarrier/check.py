@@ -90,6 +90,7 @@ class Mbarrier:
         self.landed: list[Flight] = []  # in this phase
         self.complete: list[Flight] = []  # in those before, and no thread of the block has waited since
         self.waits: dict[int, Wait] = {}  # by thread of the block
+        self.older_waits: dict[int, int] = {}  # for the phase before the last that ended: by thread the label
         self.arrivers: set[tuple[int, int]] = set()  # (block, thread)
         self.narrow: dict[
             tuple[int, int], int
@@ -105,6 +106,7 @@ class Mbarrier:
     def ends(self) -> None:
         """The phase has ended."""
         self.ended = self.arrived.copy()
+        self.older_waits = {who: wait.label for who, wait in self.waits.items() if wait.phase == self.phase - 1}
         self.turns.end()
         self.phase += 1
         self.complete += self.landed
@@ -291,7 +293,7 @@ class Mbarriers:
         one = self.mbarriers.get(address)
         if one is None:  # it has ended, which is a finding
             return
-        site = slot.ctx.site
+        site, one.turns.brings_bytes = slot.ctx.site, True
         if one.begun.get((slot.block, thread)):
             one.landed.append(one.begun[slot.block, thread].popleft())
             site = one.landed[-1].site
@@ -331,14 +333,13 @@ class Mbarriers:
 
     def wait_at(self, slot, thread: int, address: int, how: int) -> None:
         """A look at an mbarrier; `how` as above."""
-        one = self.mbarrier(slot.block, address)
-        if self._is_peek(slot, thread, address, how, one) or not how & seen.ENDED:
-            one = None
+        one = self.mbarrier(slot.block, address) if how & seen.ENDED else None
         if one is None:
             return
         if not self._sees(slot, thread, slot.block, one):
             slot.report(context.NOT_VISIBLE, thread, address, how >> seen.SITE_SHIFT)
             return
+        self._look_for_early_wait(one, slot, thread, address, how >> seen.SITE_SHIFT & SITE_MASK)
         mine = slot.of(Shared)
         before, releases = one.waits.get(thread), mine.releases.get(thread, 0)
         again = before is not None and before.phase == one.phase - 1 and before.releases != releases
@@ -354,20 +355,31 @@ class Mbarriers:
         one.waits[thread] = Wait(one.phase - 1, how >> seen.SITE_SHIFT, releases, again, label)
         one.uses[slot.block, thread] = label, how >> seen.SITE_SHIFT
 
-    def _is_peek(self, slot, thread: int, address: int, how: int, one: Mbarrier | None) -> bool:
-        """Whether the look is a peek that fails: see families/order_dependence.py. Raises OtherWait."""
-        instr = self.order.sites[how >> seen.SITE_SHIFT & SITE_MASK]
-        if not instr.group:
-            return False
+    def peek(self, slot, thread: int, address: int, how: int) -> None:
+        """A peek that fails, or a wait that peeks may spare: see families/order_dependence.py. Raises OtherWait."""
+        one = self.mbarrier(slot.block, address)
+        instr = self.order.sites[how >> seen.SITE_SHIFT]
         look = address, -1 if one is None else one.phase - bool(how & seen.ENDED)
         peeks = slot.of(Shared).peeks.setdefault((thread, instr.group), [])
         if instr.traits & PEEK:
             peeks.append(look)
-            return True
-        if any(each != look for each in peeks):
+        elif any(each != look for each in peeks):
             raise OtherWait
-        peeks.clear()
-        return False
+        else:
+            peeks.clear()
+
+    def _look_for_early_wait(self, one: Mbarrier, slot, thread: int, address: int, site: int) -> None:
+        """Keep a wait for the phase that ended last, if its warp may have come before the end of the one before."""
+        lanes = _warp_of(thread, slot.threads)
+        older = one.phase - 2
+        if older < 0 or any(lane in one.waits and one.waits[lane].phase >= older for lane in lanes):
+            return
+        ran = slot.seen(thread)[slot.threads :]
+        waited = [one.older_waits, {who: wait.label for who, wait in one.waits.items() if wait.phase >= older}]
+        if any(ran[who] >= label for waits in waited for who, label in waits.items()):
+            return
+        if (other := one.turns.unseen_end(slot.clock(thread))) is not None:
+            self._lap(slot, Lap(thread, address, site, turns.EARLY, *other, one.turns.sites[other]))
 
     def _end_flights(self, slot, one: Mbarrier) -> None:
         """A thread has waited for what was copied until a phase ended: the copies are accesses of now, which all see
@@ -428,6 +440,7 @@ def events(order) -> dict:
         context.ORDER_MB_ARRIVE: mine.arrive_at,
         context.ORDER_MB_WAIT: mine.wait_at,
         context.ORDER_MB_LOOK: mine.look_at,
+        context.ORDER_MB_PEEK: mine.peek,
         context.ORDER_MB_LANDED: mine.landed,
         context.ORDER_INIT_FENCE: mine.fence_init,
         context.ORDER_COPY: mine.copy,

@@ -18,6 +18,7 @@ from dsl.emulator.machine import context
 from dsl.emulator.ptx.basic_blocks import is_asked
 from dsl.emulator.ptx.operands import space_of
 from dsl.emulator.ptx.syntax import SINK, Addr, Instr, PtxError
+from dsl.emulator.ptx.traits import PEEK
 
 _COUNT, _BYTES, _PHASE = 20, 40, 63
 _COUNT_MASK, _BYTES_MASK = (1 << 20) - 1, (1 << 21) - 1
@@ -180,8 +181,10 @@ def _wait(body, instr) -> None:
     passes = body.cast("zext", ended, "i1", "i32")
     note(body, instr, numbers.mbarrier.WAITS, body.cast("ptrtoint", word_at, "ptr", "i64"), passes)
     how = _how(body, ended, _asked(body, instr))
+    if body.order_kinds and instr.group:
+        body.ordered(context.ORDER_MB_PEEK, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
     # without a reader of the answer the thread goes on also if the phase has not ended
-    if is_followed:
+    if is_followed and not instr.traits & PEEK:
         body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
     body.write(destination, ended, 1)
 

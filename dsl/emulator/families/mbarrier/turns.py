@@ -5,6 +5,8 @@ An mbarrier has the parity of its phase alone, and counts arrivals whoever makes
 - an arrival must come after each arrival of the phase before: else both may count for one phase;
 - a phase must end after each warp that waits for the phase before has seen its end: else that wait may miss it, and
   the thread goes on a phase late, or never;
+- a wait for a phase must come after the end of the phase before: else it may find the one before that, which has the
+  same parity, and return at once;
 - bytes must be expected before an arrival of their phase, or before a copy without which the bytes that others expect
   do not come: else the phase may end without them, and they count for the next one.
 
@@ -21,7 +23,7 @@ import numpy as np
 
 from dsl.emulator.check.clocks import joined, later
 
-ARRIVAL, WAIT, BYTES = 1, 2, 3  # `detail` of a report: what is not in order
+ARRIVAL, WAIT, BYTES, EARLY = 1, 2, 3, 4  # `detail` of a report: what is not in order
 
 
 class Expected(NamedTuple):
@@ -46,6 +48,8 @@ class Turns:
     def __init__(self) -> None:
         self.now: dict[int, np.ndarray] = {}
         self.before: dict[int, np.ndarray] = {}
+        self.older: dict[int, np.ndarray] = {}  # in the phase before that
+        self.brings_bytes = self.brought_bytes = self.older_brought = False  # in this phase, the one before, ...
         self.sites: dict[tuple[int, int], int] = {}  # by (block, thread): of its last arrival
         self.expected: list[Expected] = []  # in this phase
         self.early: list[Expected] = []  # of these, those that no arrival comes after yet
@@ -86,8 +90,19 @@ class Turns:
 
     def end(self) -> None:
         """The phase ends."""
-        self.before, self.now = self.now, {}
+        self.older, self.before, self.now = self.before, self.now, {}
+        self.older_brought, self.brought_bytes, self.brings_bytes = self.brought_bytes, self.brings_bytes, False
         self.expected, self.early = [], []
+
+    def unseen_end(self, clock: dict) -> tuple[int, int] | None:
+        """(block, thread) of an arrival of the phase before the last one that ended, which who has this clock need not
+        come after; any of them if bytes ended that phase, which only a wait shows."""
+        for block, labels in self.older.items():
+            n = len(labels)
+            seen = clock[block][n:] if block in clock and not self.older_brought else np.zeros(n, np.uint32)
+            if (first := _unseen(labels, seen)) is not None:
+                return block, first
+        return None
 
     def missed(self, block: int, waits: dict[int, int], arrived: dict, epoch: int, threads: int) -> int | None:
         """A thread of the block whose wait need not have returned when the phase ends: `waits` has their labels."""

@@ -225,10 +225,17 @@ def _lapped(launch) -> Fault:
             "counts for the phase before: in another order both count for one phase"
         )
         fix = "let this thread wait for the end of the phase before (`mbarrier.try_wait`) before it arrives again"
+    elif ctx.detail == turns.EARLY:
+        message = (
+            f"waits for a phase of the mbarrier at {what}, and nothing makes it come after the arrival of {who} at "
+            f"{at}, which counts for the phase before: in another order it finds the phase before that one, which has "
+            "the same parity, and goes on at once"
+        )
+        fix = "let this thread wait for the end of the phase before (`mbarrier.try_wait`) first"
     elif ctx.detail == turns.BYTES:
         message = (
-            f"expects bytes at the mbarrier at {what}, and no arrival of the phase comes after it: once the copy of {who} "
-            f"at {at} is there, the phase may have ended, and the bytes count for the next one"
+            f"expects bytes at the mbarrier at {what}, and no arrival of the phase comes after it: once the copy of "
+            f"{who} at {at} is there, the phase may have ended, and the bytes count for the next one"
         )
         fix = (
             "expect all bytes of a phase before its last arrival, or with it: mbarrier.arrive.expect_tx "

@@ -22,9 +22,9 @@ WAYS = {
     "a loop": (f"L: {TRY} @!%p bra L; {READ}", False),
     "a loop with an exit in its middle": (f"L: {TRY} @%p bra D; bra L; D: {READ}", False),
     "a loop that sleeps": (f"L: {TRY} @%p bra D; nanosleep.u32 20; bra L; D: {READ}", False),
-    "a loop of so many rounds": (
+    "a loop of nine rounds": (
         f"L: {TRY} add.u32 %r2, %r2, 1; setp.lt.u32 %q, %r2, 9; @%p bra D; @%q bra L; D: {READ}", True),
-    "a loop of so many rounds that traps": (
+    "a loop of nine rounds that traps": (
         f"L: {TRY} add.u32 %r2, %r2, 1; setp.lt.u32 %q, %r2, 9; @%p bra D; @%q bra L; trap; D: {READ}", False),
     "the answer in a register": (f"L: {TRY} selp.b32 %r3, 1, 0, %p; setp.eq.s32 %q, %r3, 0; @%q bra L; {READ}", False),
     "the answer with another": (f"L: {TRY} not.pred %p, %p; and.pred %q, %q, %p; @%q bra L; {READ}", True),
@@ -36,7 +36,7 @@ WAYS = {
     "the access only if it is true": (f"{TRY} @!%p bra D; {READ} D: ret;", False),
     "a guard of the access": (f"{TRY} @%p {READ}", False),
     "the wrong way round": (f"{TRY} @%p bra D; {READ} D: ret;", True),
-    "an arrival is no access": (f"{TRY} mbarrier.arrive.shared.b64 _, [bar];", False),
+    "an arrival does not access memory": (f"{TRY} mbarrier.arrive.shared.b64 _, [bar];", False),
 }  # fmt: skip
 
 

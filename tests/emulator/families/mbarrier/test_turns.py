@@ -69,3 +69,28 @@ def test_arrivals_of_two_phases(machine, seed):
     for order in (wait, "bar.sync 0;"):
         fault = outcome(machine, TWICE.replace("{}", order), 2, 1, 64, seed)
         assert fault is None, str(fault)
+
+
+# One warp ends two phases, the other waits for the second; {} orders that wait after the first.
+SECOND = """
+  setp.ne.u32 %p, %t, 32; @%p bra F; {} mov.u32 %ph, 1; WAIT2 bra E;
+F: @!%lead bra E; mbarrier.arrive.shared.b64 _, [full]; FIRST mbarrier.arrive.shared.b64 _, [full]; E:
+""".replace("WAIT2", WAIT.format("W2", "full"))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_wait_that_may_find_the_phase_before_the_one_before(machine, seed):
+    body = SECOND.replace("@!%lead bra E;", "setp.ne.u32 %q, %t, 0; @%q bra E;").replace("FIRST", "")
+    fault = outcome(machine, body.replace("{}", ""), 1, 1, 64, seed)
+    assert fault is not None and fault.kind == "mbarrier_lapped", str(fault)
+    assert seed or "the same parity, and goes on at once" in str(fault), str(fault)
+    assert seed or "\nfix: let this thread wait for the end of the phase before" in str(fault)
+    first = "mov.u32 %ph, 0; " + WAIT.format("W1", "full")
+    give = f"mov.u32 %ph, 0; {WAIT.format('W0', 'empty')}"
+    right = body.replace("{}", f"{first} mbarrier.arrive.shared.b64 _, [empty];")
+    right = right.replace(
+        "mbarrier.arrive.shared.b64 _, [full];  mb", f"mbarrier.arrive.shared.b64 _, [full]; {give} mb"
+    )
+    assert give in right
+    fault = outcome(machine, right, 1, 1, 64, seed)
+    assert fault is None, str(fault)
