@@ -352,6 +352,8 @@ class ReproItem(pytest.Item):
             self.add_report_section(
                 "call", "traceback with the frames inside the compiler", printable(outcome.full_text)
             )
+        if option.verbose > 0:
+            self.add_report_section("call", "details", printable(report.details(self.case, self.host, outcome)))
         if verdict.status == "skip":
             pytest.skip(printable(verdict.text))
         if verdict.status != "pass":

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import pending
+from harness import pending, verbosity
 from harness.claim import findings
 from harness.claim.repro_file import Repro, short
 from harness.compiler_name import NVIDIA, OURS
@@ -236,10 +236,19 @@ class Session:
     ) -> tuple[Host, Outcome]:
         """Run a case on the host; return the host as it was found, too. `lines`: note which ran, if it is here."""
         if host.name in self._far():
-            return self._run_far(case, host, timeout_s, fresh)
+            host, outcome = self._run_far(case, host, timeout_s, fresh)
+        else:
+            outcome = self._run_here(case, host, timeout_s, fresh, lines)
+        if verbosity.is_verbose():
+            from harness.reporting import text_report
+
+            verbosity.detail(text_report.details(case, host, outcome))
+        return host, outcome
+
+    def _run_here(self, case: Case, host: Host, timeout_s: float | None, fresh: bool, lines: bool) -> Outcome:
         from harness import judge
 
-        return host, judge.run(
+        return judge.run(
             self.transport(host), case, host, timeout_s, fresh, host.compiler, self.seed, sass=self.sass,
             checks=self.checks, perturb=self.perturb, told=lambda text: self.notify(Progress(text)),
             console=self.console, lines=lines,

@@ -13,6 +13,7 @@ from harness.cli import document
 from harness.errors import UsageError
 from harness.session import Session
 from harness.terminal import say
+from harness.verbosity import note
 
 ADOPTED, REFUSED, NOT_RUN = 0, 1, 3
 
@@ -57,12 +58,12 @@ def _adopt(arguments: argparse.Namespace) -> int:
     if arguments.out.suffix != ".py":
         raise UsageError(f"-o {arguments.out}: a repro is a Python file: name it *.py")
     wanted = _wanted(arguments.param)
-    session = Session(store.root_of(arguments.out.absolute()), [arguments.host], note=_note)
+    session = Session(store.root_of(arguments.out.absolute()), [arguments.host], note=note)
     try:
         [host] = session.hosts()[:1]
         adopted = adoption.adopt(
             arguments.script, arguments.out, lambda case: session.run(case, host, arguments.timeout, False)[1],
-            arguments.claim, wanted, arguments.arguments, _note,
+            arguments.claim, wanted, arguments.arguments, note,
         )  # fmt: skip
     except NotAdopted as refused:
         say(f"not adopted: {refused}", file=sys.stderr)
@@ -72,17 +73,13 @@ def _adopt(arguments: argparse.Namespace) -> int:
         session.close()
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     store.write_atomically(arguments.out, adopted.text.encode())
-    say(f"wrote {arguments.out}: it gives what the script prints")
+    note(f"wrote {arguments.out}: it gives what the script prints", sys.stdout)
     outputs = {name: preview(array) for name, array in adopted.outputs.items()}
     for name, shown in outputs.items():
-        say(f"    {name}: {shown}")
-    say(f"next: read its claim, then `repro run {arguments.out} --update-goldens`")
+        note(f"    {name}: {shown}", sys.stdout)
+    note(f"next: read its claim, then `repro run {arguments.out} --update-goldens`", sys.stdout)
     document.give(arguments, {"written": arguments.out, "outputs": outputs, "refused": None})
     return ADOPTED
-
-
-def _note(text: str) -> None:
-    say(text, file=sys.stderr)
 
 
 def _wanted(options: Sequence[str]) -> dict[str, list[bool | int | float | str]]:

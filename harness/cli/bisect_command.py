@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from harness import compiler_name, store
 from harness.claim import case_id, findings
 from harness.cli import choice, document
 from harness.compiler_name import OURS
-from harness.terminal import say
+from harness.verbosity import note
 
 if TYPE_CHECKING:
     from harness.bisection.axes import Axis
@@ -92,16 +91,16 @@ def _bisect(arguments: argparse.Namespace) -> int:
     axis = axes.read(given, repro, compiler, host, arguments.repo, journal.trees)
     how = How(
         tuple(f"*.{text}" for text in arguments.settings), arguments.seed, arguments.check, arguments.gpu_model,
-        arguments.timeout, _note,
+        arguments.timeout, note,
     )  # fmt: skip
-    preparations = Preparations(_note)
+    preparations = Preparations(note)
     if arguments.anew:
         journal.forget()
     journal.open()
     try:
-        result = bisection.Bisection(axis, Runs(root, cases, axis, how), journal, preparations, _note).run()
+        result = bisection.Bisection(axis, Runs(root, cases, axis, how), journal, preparations, note).run()
     except KeyboardInterrupt:
-        _note(f"{len(journal.known)} versions are known: the same command goes on from there")
+        note(f"{len(journal.known)} versions are known: the same command goes on from there")
         raise
     finally:
         preparations.close()
@@ -147,7 +146,3 @@ def _text(result: Result, changes: str) -> str:
         lines += [f"    {one}" for one in result.candidates]
     lines += [f"skipped {label}: {why.strip().splitlines()[0]}" for label, why in result.skipped.items() if why.strip()]
     return "\n".join([*lines, f"{result.runs} run{'s' * (result.runs != 1)}"])
-
-
-def _note(text: str) -> None:
-    say(text, file=sys.stderr)

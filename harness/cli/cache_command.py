@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 from harness import store
 from harness.cli import document
 from harness.terminal import say
+from harness.verbosity import note
 
 _SIZE = """\
 Show what this project keeps on this machine, where, and how large it is. A host over SSH has its own cache:
@@ -109,5 +111,8 @@ def _clean(arguments: argparse.Namespace) -> int:
     for why, some in (("left, as something uses it", left), ("kept, as it cannot be made again", always)):
         for one in some:
             say(f"{why}: {one['name']}, {one['path']}")
-    say("to remove the rest: `uv tool uninstall gpu-repro`, or delete its environment; then `uv cache clean`")
+    note(
+        "to remove the rest: `uv tool uninstall gpu-repro`, or delete its environment; then `uv cache clean`",
+        sys.stdout,
+    )
     return 3 if left else 0

@@ -11,6 +11,7 @@ from harness import perturb_options
 from harness.cli import document
 from harness.errors import UsageError
 from harness.terminal import say
+from harness.verbosity import note
 
 WRITTEN, NOTHING = 0, 1
 
@@ -74,16 +75,16 @@ def _capsule(arguments: argparse.Namespace) -> int:
     if not cases:
         raise UsageError("no repro fits")
     perturb = perturb_options.wanted(arguments.perturb)
-    count = capsule_file.record(cases, arguments.out, arguments.arch, lambda line: say(line), perturb=perturb)
+    count = capsule_file.record(cases, arguments.out, arguments.arch, _progress, perturb=perturb)
     size = arguments.out.stat().st_size if count else 0
     written = {"written": arguments.out if count else None, "recorded": count, "cases": len(cases), "bytes": size}
     document.give(arguments, written)
     if not count:
         say("nothing was recorded, and nothing written", file=sys.stderr)
         return NOTHING
-    say(f"wrote {arguments.out}: {count} of {len(cases)} cases, {size} bytes")
-    say("next, on a machine with a GPU:")
-    say(f"    uv run --no-project --with numpy --with cuda-bindings python {arguments.out.name} -o out/")
+    note(f"wrote {arguments.out}: {count} of {len(cases)} cases, {size} bytes", sys.stdout)
+    note("next, on a machine with a GPU:", sys.stdout)
+    note(f"    uv run --no-project --with numpy --with cuda-bindings python {arguments.out.name} -o out/", sys.stdout)
     return WRITTEN
 
 
@@ -91,13 +92,20 @@ def _validate(arguments: argparse.Namespace) -> int:
     from harness.capsules import capsule_file, validation
 
     cases = capsule_file.find(arguments.paths, arguments.keyword)
-    recorded, forms = validation.write(cases, arguments.out, arguments.keyword, lambda line: say(line))
+    recorded, forms = validation.write(cases, arguments.out, arguments.keyword, _progress)
     if not recorded + forms:
         raise UsageError("no repro and no instruction form fits")
     size = arguments.out.stat().st_size
     written = {"written": arguments.out, "recorded": recorded, "cases": len(cases), "forms": forms, "bytes": size}
     document.give(arguments, written)
-    say(f"wrote {arguments.out}: {recorded} of {len(cases)} cases of repros, {forms} instruction forms, {size} bytes")
-    say("next, on a machine with a GPU:")
-    say(f"    uv run --no-project --with numpy --with cuda-bindings python {arguments.out.name}")
+    note(
+        f"wrote {arguments.out}: {recorded} of {len(cases)} cases of repros, {forms} instruction forms, {size} bytes",
+        sys.stdout,
+    )
+    note("next, on a machine with a GPU:", sys.stdout)
+    note(f"    uv run --no-project --with numpy --with cuda-bindings python {arguments.out.name}", sys.stdout)
     return WRITTEN
+
+
+def _progress(line: str) -> None:
+    note(line, sys.stdout)

@@ -15,6 +15,7 @@ from harness.cli import document
 from harness.errors import UsageError
 from harness.run.environment import as_typed
 from harness.terminal import say
+from harness.verbosity import note
 
 if TYPE_CHECKING:
     from harness.capture.started import Ran
@@ -173,11 +174,11 @@ def _keep(arguments: argparse.Namespace, folder: Path, report: dict[str, Any]) -
     if not _is_allowed(arguments, sum(file.stat().st_size for file in data)):
         document.give(arguments, _NOT_WRITTEN | {"problems": ["the data are larger than the limit"]})
         return FAILS
-    say(f"captured call {report['number']} of {report['name']}; running it alone", file=sys.stderr)
+    note(f"captured call {report['number']} of {report['name']}; running it alone")
     out: Path = arguments.out
     alone = folder / out.name
     shutil.move(folder / "captured.py", alone)
-    checking = checked.Alone(alone, folder, report, lambda text: say(text, file=sys.stderr))
+    checking = checked.Alone(alone, folder, report, note)
     try:
         text = alone.read_text()
         text, differences = (text, checking.check(text)) if arguments.whole else checking.shortened(text)
@@ -192,7 +193,7 @@ def _keep(arguments: argparse.Namespace, folder: Path, report: dict[str, Any]) -
     store.write_atomically(out, text.encode())
     lines = len(text.splitlines())
     beside = f" and {len(data)} of data" if data else ""
-    say(f"wrote {out}: {lines} lines{beside}")
+    note(f"wrote {out}: {lines} lines{beside}", sys.stdout)
     document.give(
         arguments,
         _NOT_WRITTEN
@@ -214,7 +215,7 @@ def _keep(arguments: argparse.Namespace, folder: Path, report: dict[str, Any]) -
         return FAILS
     names = ", ".join(report["outputs"]) or report["outcome"].get("kind") or report["outcome"]["outcome"]
     say(f"it does what the program did: {names}")
-    say(f"next: {as_typed(f'uv run repro run {out} --update-goldens')}")
+    note(f"next: {as_typed(f'uv run repro run {out} --update-goldens')}", sys.stdout)
     return HOLDS
 
 

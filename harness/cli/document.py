@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from harness import verbosity
 from harness.claim.repro_file import ReproError
 from harness.errors import NoDevice, UsageError
 from harness.terminal import OutputFailed, printable, say
@@ -51,11 +52,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def command(commands: Any, name: str, about: str, text: str, run: Callable[[argparse.Namespace], int]) -> Parser:
-    """Add a command with `--json`."""
+    """Add a command with `--json`, `-q` and `-v`."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = commands.add_parser(name, help=about, description=text, formatter_class=raw)
     parser.set_defaults(command=run)
     add(parser)
+    verbosity.add(parser)
     return parser
 
 
@@ -123,7 +125,8 @@ def answer_wrong_usage(wrong: WrongUsage, words: list[str], commands: Sequence[s
 def _outcome(arguments: argparse.Namespace) -> tuple[int, dict[str, str] | None]:
     """The exit status of the command, and the error that ended it."""
     try:
-        status = arguments.command(arguments)
+        with verbosity.at(getattr(arguments, "verbosity", verbosity.USUAL)):
+            status = arguments.command(arguments)
         sys.stdout.flush()
         return status, None
     except (ReproError, UsageError) as error:

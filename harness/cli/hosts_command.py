@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from harness.cli import document
 from harness.errors import UsageError
 from harness.session import Session
 from harness.store import root_of
-from harness.terminal import say
+from harness.verbosity import note
 
 HOLDS, NOT_RUN = 0, 3
 
@@ -68,11 +67,6 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 def settings_of(arguments: argparse.Namespace) -> list[str]:
     """The settings of the command line as the session takes them."""
     return [f"*.{text}" for text in arguments.settings] + (["*.bootstrap=true"] if arguments.bootstrap else [])
-
-
-def note(text: str) -> None:
-    """Say it on standard error."""
-    say(text, file=sys.stderr)
 
 
 def _hosts(arguments: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 from harness import compiler_name, store
 from harness.cli import document
 from harness.terminal import say
+from harness.verbosity import note
 
 ABOUT = """\
 Write what is recorded of a claim or a script as Markdown that can be pasted into an issue: claim, expected and got,
@@ -51,7 +52,7 @@ def _issue(arguments: argparse.Namespace) -> int:
     if arguments.out:
         store.write_atomically(arguments.out, written.text.encode())
     for one in written.shortened:
-        say(f"shortened: {one}", file=sys.stderr)
+        note(f"shortened: {one}")
     for one in written.warnings:
         say(f"look at this before you post it: {one}", file=sys.stderr)
     result = {"written": arguments.out, "markdown": written.text, "shortened": written.shortened}

@@ -6,13 +6,14 @@ import argparse
 import importlib.resources
 import importlib.util
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 from harness.cli import document, run_command
 from harness.errors import UsageError
 from harness.run.environment import as_typed
-from harness.terminal import say
+from harness.verbosity import note
 
 _NEW = """\
 Write repros/NAME.py, a first repro that passes, run it and accept its golden. Then change it into your question:
@@ -53,10 +54,11 @@ def _new(arguments: argparse.Namespace) -> int:
     has_torch = _has_torch()
     template = TEMPLATES["torch" if has_torch and not arguments.numpy else "numpy"]
     path.write_text(importlib.resources.files("harness").joinpath(template).read_text())
-    say(f"wrote {path}{'' if has_torch or arguments.numpy else ' with numpy arrays: torch is not installed here'}\n")
+    with_numpy = "" if has_torch or arguments.numpy else " with numpy arrays: torch is not installed here"
+    note(f"wrote {path}{with_numpy}\n", sys.stdout)
     status, result = _judge(path, arguments)
     document.give(arguments, {"written": path, **result})
-    say(f"\nnext: change {path} into your question, then `{as_typed(f'uv run repro run {path}')}`")
+    note(f"\nnext: change {path} into your question, then `{as_typed(f'uv run repro run {path}')}`", sys.stdout)
     return status
 
 

@@ -16,6 +16,7 @@ from harness.claim.repro_file import DEFAULT_TIMEOUT_S, Case
 from harness.cli import choice, document, script_command
 from harness.errors import UsageError
 from harness.terminal import say
+from harness.verbosity import is_quiet, note
 
 if TYPE_CHECKING:
     from harness.claim.repro_file import Case
@@ -112,7 +113,7 @@ def _reduce(arguments: argparse.Namespace) -> int:
         from harness.reduction.places import Place
 
         chosen: Any = {"host": arguments.host, "compiler": arguments.compiler, "gpu_model": arguments.gpu_model} | about
-        return Place(root, checks=arguments.check, seed=arguments.seed, width=width, note=_note, **chosen)
+        return Place(root, checks=arguments.check, seed=arguments.seed, width=width, note=note, **chosen)
 
     if arguments.delays is None:
         kept = properties.read(arguments.keep, case, path.name, place)
@@ -136,8 +137,9 @@ def _reduce(arguments: argparse.Namespace) -> int:
         shape = kept.shape if isinstance(kept, Cured) else python_shape
         if case is None or isinstance(kept, properties.Command):
             shape = None
+        is_live = sys.stderr.isatty() and not is_quiet()
         limit_s = None if arguments.minutes is None else 60 * arguments.minutes
-        report = reduce(start, kept, passes, out, journal, width, valid, _note, sys.stderr.isatty(), shape, limit_s)
+        report = reduce(start, kept, passes, out, journal, width, valid, note, is_live, shape, limit_s)
     finally:
         journal.close()
         passes.close()
@@ -210,12 +212,8 @@ def _tell(report: Report, start: str, out: Path, arguments: argparse.Namespace) 
             "finished": report.is_finished,
         },
     )
-    say(f"wrote {name}")
+    note(f"wrote {name}", sys.stdout)
     if arguments.delays is not None:
-        say(f"next: repro run {arguments.file} --check none --delays @{name}")
+        note(f"next: repro run {arguments.file} --check none --delays @{name}", sys.stdout)
     if out.suffix == ".py":
-        say(f"next: repro run {name}{''.join(f' -p {one}' for one in arguments.params)}")
-
-
-def _note(text: str) -> None:
-    say(text, file=sys.stderr)
+        note(f"next: repro run {name}{''.join(f' -p {one}' for one in arguments.params)}", sys.stdout)

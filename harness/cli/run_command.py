@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import compiler_name, perturb_options
+from harness import compiler_name, perturb_options, verbosity
 from harness.claim import case_id, findings, selection
 from harness.claim.repro_file import Case, is_repro, read, short
 from harness.cli import choice, document, hosts_command, script_command, watching
@@ -105,7 +105,6 @@ def add(commands: Any) -> None:
     run.add_argument(
         "--watch", action="store_true", help="run again when the file is saved and show what changed; records nothing"
     )
-    run.add_argument("-q", "--quiet", action="store_true", help="print one line for each case")
     run.add_argument(
         "--color", choices=COLOUR_WHEN, default="auto", help="colour the verdicts (default: on a terminal)"
     )
@@ -179,7 +178,7 @@ def _session(file: Path, arguments: argparse.Namespace) -> Session:
         "busy": arguments.busy,
         "perturb": perturb_options.wanted(arguments.perturb, arguments.delays, arguments.schedule),
     }
-    return Session(root, [arguments.host], arguments.update_goldens, settings, hosts_command.note, *about, **more)
+    return Session(root, [arguments.host], arguments.update_goldens, settings, verbosity.note, *about, **more)
 
 
 def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
@@ -203,8 +202,10 @@ def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:
         session.close()
     session.finish(interrupted=False)
     session.publish(tables, arguments.sarif)
-    for line in [*session.annotations, *session.advice()]:
+    for line in session.annotations:
         say(line)
+    for line in session.advice():
+        verbosity.note(line, sys.stdout)
     for error in session.errors:
         say(error, file=sys.stderr)
     document.give(arguments, {"cases": tables, "scripts": [], "advice": session.advice(), "errors": session.errors})
@@ -216,7 +217,7 @@ def _print(case: Case, host: Host, verdict: Verdict, arguments: argparse.Namespa
 
     outcome, text = verdict.outcome, text_report.verdict(case, host, verdict)
     is_coloured = wants_colour(sys.stdout, arguments.color)
-    if arguments.quiet:
+    if verbosity.is_quiet():
         name, line, *_ = text.split("\n")
         status, _, why = line.partition(": ")
         say(f"{status}: {name}: {why}", colour=is_coloured)

@@ -74,6 +74,20 @@ class Host:
             return f"{self.name} ({self.device}{model})"
         return f"{self.name} ({facts['name']}, {facts['arch']}, driver {facts['driver']})"
 
+    def environment(self) -> str:
+        """The source of the Python that runs repros there, and of its packages."""
+        if self.settings.python:
+            return f"{self.settings.python}, the host's setting `python`"
+        if self.settings.workdir:
+            return f"the project {self.settings.workdir}, the host's setting `workdir`"
+        if self.name not in _HOSTS:
+            return f"made there by uv from what the repro needs, in {self.settings.cache}"
+        from harness.host.environment import releases  # noqa: PLC0415
+
+        if releases.split(self.compiler)[1]:
+            return f"made by uv for {self.compiler}, in {releases.cache_folder()}"
+        return f"the one of this command, {sys.prefix}"
+
     @property
     def computes_as(self) -> str:
         """The GPU model that was asked for of an emulator, or ''."""

@@ -161,6 +161,22 @@ def verdict(case: Case, host: Host, verdict: Verdict) -> str:
     return "\n".join(lines + verdict.notes)
 
 
+def details(case: Case, host: Host, outcome: Outcome) -> str:
+    """What -v shows of a run: where its Python came from, packages, device, compiler, times in seconds."""
+    facts = {**host.device_facts, **(outcome.facts.get("device") or {})}
+    compiler = outcome.facts.get("compiler") or {"name": host.compiler}
+    rows = {
+        "environment": host.environment(),
+        "packages": ", ".join(f"{name} {version}" for name, version in sorted(outcome.versions.items())),
+        "device": ", ".join(f"{name} {value}" for name, value in facts.items() if value and name != "kind"),
+        "compiler": f"{compiler['name']} {compiler.get('version') or ''}".rstrip(),
+        "seed": outcome.facts.get("seed"),
+        "durations": ", ".join(f"{name.removesuffix('_s')} {value:.3g} s" for name, value in outcome.durations.items()),
+    }
+    lines = [f"    {name + ':':12} {value}" for name, value in rows.items() if value not in (None, "")]
+    return "\n".join([f"{case_id.name(short(case.repro.path), case.name)} ran on {host.describe()}", *lines])
+
+
 def brief(outcome: Outcome) -> str:
     """`error: ValueError: no`: the kind and the most useful line of its text."""
     lines = [line for line in outcome.text.splitlines() if line.strip()] or [""]

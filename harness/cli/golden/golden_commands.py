@@ -12,6 +12,7 @@ from harness.claim.repro_file import short
 from harness.cli import document
 from harness.errors import UsageError
 from harness.terminal import say
+from harness.verbosity import note
 
 HOLDS, FAILS = 0, 1
 
@@ -127,7 +128,7 @@ def _review(arguments: argparse.Namespace) -> int:
         return HOLDS
     stale = sum(bool(one.stale) for one in waiting)
     them = f"{len(waiting)} wait" + (f", {stale} of them stale" if stale else "")
-    say(f"{them}: repro golden accept, repro golden reject")
+    note(f"{them}: repro golden accept, repro golden reject", sys.stdout)
     return FAILS
 
 
@@ -143,7 +144,7 @@ def _accept(arguments: argparse.Namespace) -> int:
     for one in _selected(root, arguments):
         try:
             accepted.append(short(pending.accept(root, one, run, arguments.for_arch)))
-            say(f"accepted {accepted[-1]}")
+            note(f"accepted {accepted[-1]}", sys.stdout)
         except (UsageError, OSError) as error:
             refused.append({"name": one.name, "reason": str(error)})
             say(f"not accepted: {error}", file=sys.stderr)
@@ -171,7 +172,7 @@ def _reject(arguments: argparse.Namespace) -> int:
     chosen = _selected(root, arguments)
     for one in chosen:
         pending.discard(root, one)
-        say(f"rejected {one.name}")
+        note(f"rejected {one.name}", sys.stdout)
     document.give(arguments, {"rejected": [one.name for one in chosen]})
     return HOLDS
 

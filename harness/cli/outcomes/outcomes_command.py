@@ -19,6 +19,7 @@ from harness.cli.outcomes import outcome_text
 from harness.errors import UsageError
 from harness.session import Session
 from harness.terminal import say
+from harness.verbosity import note
 
 if TYPE_CHECKING:
     from harness.run.result import Outcome
@@ -93,7 +94,7 @@ def _progress(name: str) -> Iterator[None]:
     from harness.host.connection.call_progress import Clock
 
     about = "looking for all outcomes"
-    clock = Clock(lambda seconds: f"{about} ({seconds:.0f} s)", name, lambda line: say(line, file=sys.stderr))
+    clock = Clock(lambda seconds: f"{about} ({seconds:.0f} s)", name, note)
     is_over = threading.Event()
 
     def tell() -> None:

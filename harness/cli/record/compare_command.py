@@ -14,6 +14,7 @@ from harness.claim.repro_file import ReproError, is_repro, read
 from harness.cli import document
 from harness.errors import UsageError
 from harness.terminal import say
+from harness.verbosity import note
 
 if TYPE_CHECKING:
     from harness.records.index.index import Index
@@ -62,21 +63,17 @@ def _compare(arguments: argparse.Namespace) -> int:
     errors: list[str] = []
     runs = missing_runs.runnable(data["missing"])
     if runs and not arguments.no_run:
-        _tell(f"{len(runs)} {'run is' if len(runs) == 1 else 'runs are'} missing (--no-run leaves them out):")
+        note(f"{len(runs)} {'run is' if len(runs) == 1 else 'runs are'} missing (--no-run leaves them out):")
         for side, count in _counted(runs).items():
-            _tell(f"    {count} by {side}")
-        errors = missing_runs.run(root, runs, _tell)
+            note(f"    {count} by {side}")
+        errors = missing_runs.run(root, runs)
         data = _answer(root, pair, arguments, since)
     document.give(arguments, data | {"not_run": errors}, lambda: tables.comparison(data, arguments.all))
     for error in errors:
-        _tell(f"not run: {error}")
+        say(f"not run: {error}", file=sys.stderr)
     if errors:
         return NOT_RUN
     return FAILS if any(row["kinds"][0] not in ("SASS", "PTX") for row in data["changes"]) else HOLDS
-
-
-def _tell(text: str) -> None:
-    say(text, file=sys.stderr)
 
 
 def _counted(runs: list[dict[str, Any]]) -> dict[str, int]:

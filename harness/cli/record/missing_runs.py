@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from harness.claim.repro_file import Case, ReproError, read
 from harness.errors import UsageError
 from harness.session import Session, as_data
+from harness.terminal import say
+from harness.verbosity import note
 
 
 def runnable(missing: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -20,7 +23,7 @@ def runnable(missing: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [one for one in missing if one["host"] and one["compiler"] and "," not in one["compiler"]]
 
 
-def run(root: Path, missing: Iterable[dict[str, Any]], say: Callable[[str], None]) -> list[str]:
+def run(root: Path, missing: Iterable[dict[str, Any]]) -> list[str]:
     """Run and record them, one host and compiler after another; what could not be run, one sentence each.
 
     A host or a compiler that is not to be had costs its own runs alone.
@@ -31,13 +34,13 @@ def run(root: Path, missing: Iterable[dict[str, Any]], say: Callable[[str], None
     errors: list[str] = []
     for (host, compiler), rows in groups.items():
         try:
-            session = Session(root, [host], note=say, compiler=compiler)
+            session = Session(root, [host], note=note, compiler=compiler)
         except UsageError as error:
             errors.append(f"{len(rows)} runs on {host} by {compiler}: {error}")
             continue
         try:
             for one in rows:
-                _run(root, session, one, say, errors)
+                _run(root, session, one, errors)
         finally:
             session.close()
         session.finish(interrupted=False)
@@ -45,7 +48,7 @@ def run(root: Path, missing: Iterable[dict[str, Any]], say: Callable[[str], None
     return errors
 
 
-def _run(root: Path, session: Session, one: dict[str, Any], say: Callable[[str], None], errors: list[str]) -> None:
+def _run(root: Path, session: Session, one: dict[str, Any], errors: list[str]) -> None:
     from harness import judge
 
     case = _case(root, one["claim"], one["case"])
@@ -57,7 +60,8 @@ def _run(root: Path, session: Session, one: dict[str, Any], say: Callable[[str],
     verdict = judge.judge(case, host, outcome, root)
     session.take(as_data(verdict, case.repro.path, host.is_hardware, host.compiler))
     name = f"{one['claim']}::{one['case']}" if one["case"] else one["claim"]
-    say(f"{verdict.status}{': ' if verdict.reason else ''}{verdict.reason}  {name}  {host.name} {host.compiler}")
+    status = f"{verdict.status}: {verdict.reason}" if verdict.reason else verdict.status
+    say(f"{status}  {name}  {host.name} {host.compiler}", file=sys.stderr)
     if verdict.status == "infra":
         errors.append(f"{name}: {verdict.text}")
 

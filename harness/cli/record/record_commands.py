@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 from harness import compiler_name, store
@@ -10,6 +11,7 @@ from harness.cli import document
 from harness.cli.record import compare_command, report_command
 from harness.errors import UsageError
 from harness.terminal import say
+from harness.verbosity import note
 
 HOLDS, FAILS = 0, 1
 
@@ -146,7 +148,8 @@ def _forget(arguments: argparse.Namespace) -> int:
         while not path.parent.is_dir():  # the repro's folder is gone too
             path = path.parent
         run.append(store.folder(path, cell.hardware, root), line)
-        say(f"forgot {tables.name(cell.claim, cell.case)} on {cell.arch} {cell.compiler} {cell.host}: {cell.reason}")
+        where = f"on {cell.arch} {cell.compiler} {cell.host}"
+        note(f"forgot {tables.name(cell.claim, cell.case)} {where}: {cell.reason}", sys.stdout)
     if not wanted:
         say("there is nothing to forget")
     document.give(arguments, {"forgotten": [index.as_table(cell) for cell, _ in wanted]})

@@ -10,6 +10,7 @@ from typing import Any
 from harness import store
 from harness.cli import document
 from harness.terminal import say
+from harness.verbosity import note
 
 _REPORT = """\
 Write the record as one HTML file that needs no network: the matrix of claims by arch, host and compiler, and
@@ -49,5 +50,5 @@ def _report(arguments: argparse.Namespace) -> int:
         say(f"no SASS of both compilers: {problem}", file=sys.stderr)
     counts = {"claims": len(model.claims), "columns": len(model.columns), "bytes": size}
     document.give(arguments, {"written": arguments.out, **counts, "damaged": damaged, "problems": problems})
-    say(f"wrote {arguments.out}: {len(model.claims)} claims x {len(model.columns)} columns, {size} bytes")
+    note(f"wrote {arguments.out}: {len(model.claims)} claims x {len(model.columns)} columns, {size} bytes", sys.stdout)
     return 0
